@@ -1,0 +1,87 @@
+# Two commands do everything on a fresh machine: `make run` and `make test`.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+PYTHON ?= python3.11
+CACHE ?= $(or $(STREAMAPP_CACHE),$(HOME)/.cache/streamapp)
+# Third-party packages are installed once per set of pins, outside the checkout; .venv only points there.
+PINS := $(shell cat constraints.txt pyproject.toml | sha256sum | cut -c1-16)
+DEPS := $(CACHE)/python-$(PINS)
+RUN := .venv/bin/python
+CODE := core systems runtime operator cli tests benchmarks examples tools
+
+FLIGHTS := examples/flights
+DATA := $(FLIGHTS)/data
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-12s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: .venv/ready java $(DATA)/ready ## Run the flights example on local Spark, from nothing
+	@.venv/bin/streamapp run $(FLIGHTS)/app.yaml --fresh
+	@$(RUN) $(FLIGHTS)/findings.py
+
+.PHONY: test
+test: lint type unit integration ## Run every check and every test
+
+.PHONY: unit
+unit: .venv/ready $(DATA)/ready ## Run the fast tests (no JVM)
+	@echo "== unit tests"
+	@$(RUN) -m pytest tests/unit $(PYTEST_ARGS)
+
+.PHONY: integration
+integration: .venv/ready java $(DATA)/ready ## Run the tests with real Spark
+	@echo "== integration tests"
+	@$(RUN) -m pytest tests/integration $(PYTEST_ARGS)
+
+.PHONY: lint
+lint: .venv/ready ## Check style and the layers
+	@echo "== ruff and import-linter"
+	@$(DEPS)/bin/ruff check $(wildcard $(CODE))
+	@$(DEPS)/bin/ruff format --check --diff $(wildcard $(CODE))
+	@$(RUN) -m importlinter.cli lint-imports --no-logo 2>/dev/null || $(RUN) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'
+
+.PHONY: type
+type: .venv/ready ## Check the types (mypy, strict)
+	@echo "== mypy"
+	@$(RUN) -m mypy
+
+.PHONY: fmt
+fmt: .venv/ready ## Format the code and fix what can be fixed
+	@$(DEPS)/bin/ruff check --fix-only --quiet $(wildcard $(CODE))
+	@$(DEPS)/bin/ruff format --quiet $(wildcard $(CODE))
+
+.PHONY: bench
+bench: .venv/ready java $(DATA)/ready ## Measure what must be fast (minutes)
+	@$(RUN) -m benchmarks
+
+.PHONY: data
+data: $(DATA)/ready ## Fetch the flights data
+
+.PHONY: clean
+clean: ## Remove what was made in this checkout (the cache stays)
+	@rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache $(DATA) $(FLIGHTS)/out $(FLIGHTS)/.streamapp
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.PHONY: java
+java:
+	@command -v java >/dev/null || { echo "Spark needs a Java runtime (17 or newer): e.g. apt-get install openjdk-17-jre-headless" >&2; exit 1; }
+
+$(DATA)/ready: $(FLIGHTS)/fetch.py .venv/ready
+	@$(RUN) $(FLIGHTS)/fetch.py --cache $(CACHE) --into $(DATA)
+	@touch $@
+
+$(DEPS)/ready:
+	@echo "== installing the pinned packages (once, about a minute; kept in $(CACHE))"
+	@command -v $(PYTHON) >/dev/null || { echo "StreamApp needs $(PYTHON) on the PATH; set PYTHON=... to use another 3.11+" >&2; exit 1; }
+	@mkdir -p $(CACHE)
+	@tools/install.sh $(PYTHON) $(DEPS)
+
+.venv/ready: $(DEPS)/ready pyproject.toml
+	@echo "== making .venv"
+	@tools/link.sh $(PYTHON) $(DEPS) .venv
+	@touch $@

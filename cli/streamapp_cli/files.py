@@ -1,0 +1,36 @@
+"""Files the user names: read, or refused in one clear line."""
+
+import json
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+USAGE = 2
+
+
+def read_text(path: Path) -> str:
+    """Read a text file, or end the program."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        give_up(f"{path}: {error.strerror}")
+    except UnicodeDecodeError as error:
+        give_up(f"{path}: no UTF-8 text: {error}")
+
+
+def read_json(path: Path) -> object:
+    """Read a JSON file, or end the program."""
+    try:
+        return json.loads(read_text(path))
+    except ValueError as error:
+        give_up(f"{path}: no valid JSON: {error}")
+
+
+def give_up(message: str, code: int = USAGE) -> NoReturn:
+    """Say why and end the program."""
+    Console(file=sys.stderr, highlight=False, soft_wrap=True).print(f"[red]error:[/] {escape(message)}")
+    raise typer.Exit(code)

@@ -1,0 +1,71 @@
+"""The command line: `streamapp plan`, `streamapp run`.
+
+Commands import what they need when they are called, so that planning starts no data libraries.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from streamapp_cli.options import Host, Output
+
+app = typer.Typer(
+    name="streamapp",
+    help="Stateful streaming apps from one YAML file.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+AppFile = Annotated[Path, typer.Argument(metavar="APP.yaml", help="The StreamApp resource.")]
+
+
+@app.callback()
+def _commands() -> None:
+    """Stateful streaming apps from one YAML file."""
+
+
+@app.command()
+def plan(
+    file: AppFile,
+    streams: Annotated[
+        Path | None, typer.Option(help="Partition counts of the streams (JSON), instead of asking.")
+    ] = None,
+    previous: Annotated[Path | None, typer.Option(help="The job model in force (JSON).")] = None,
+    processors: Annotated[Path | None, typer.Option(help="The live processors and their locations (JSON).")] = None,
+    output: Annotated[Output, typer.Option(help="How to print the plan.")] = Output.TABLE,
+) -> None:
+    """Plan an app, exactly as the Kubernetes operator does, or tell everything that is wrong with it.
+
+    Exit codes: 0 accepted, 1 refused, 2 a file can't be read.
+    """
+    from streamapp_cli.plan_command import plan_app
+
+    raise typer.Exit(plan_app(file, streams=streams, previous=previous, processors=processors, output=output))
+
+
+@app.command()
+def run(
+    file: AppFile,
+    state_dir: Annotated[
+        Path | None, typer.Option(help="Where the app keeps its state (default: .streamapp/<app> beside the file).")
+    ] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start anew: forget earlier runs and their results.")] = False,
+    host: Annotated[
+        Host, typer.Option(help="Where processors run: Spark workers, or threads of this process.")
+    ] = Host.SPARK,
+) -> None:
+    """Run an app here, on local Spark. A bounded app ends by itself; a completed one prints its summary again.
+
+    Exit codes: 0 completed, 1 refused or failed, 2 the file can't be read, 130 interrupted.
+    """
+    from streamapp_cli.run_command import run_here
+
+    raise typer.Exit(run_here(file, state_dir=state_dir, fresh=fresh, host=host))
+
+
+def main() -> None:
+    """Run the command that the arguments name."""
+    app()

@@ -1,0 +1,58 @@
+"""`streamapp run`: an app on this machine, with its progress and its summary."""
+
+from pathlib import Path
+
+from rich.console import Console
+
+from streamapp_cli.files import give_up, read_text
+from streamapp_cli.options import Host
+from streamapp_cli.problems import print_problems
+from streamapp_cli.progress import follow, print_summary
+from streamapp_core.spec.document import DocumentError
+from streamapp_core.spec.parse import parse_text
+from streamapp_runtime.driver.prepare import new_run_id
+from streamapp_runtime.driver.run import MakeHost, RunRequest, run_app
+from streamapp_runtime.errors import FAILURES, PlanRefused
+from streamapp_runtime.hosts.in_process import InProcessHost
+
+FAILED, INTERRUPTED = 1, 130
+
+
+def run_here(file: Path, *, state_dir: Path | None, fresh: bool, host: Host) -> int:
+    """Run the app of a file to its end and return the exit code."""
+    text = read_text(file)
+    console = Console(highlight=False, soft_wrap=True)
+    try:
+        parsed = parse_text(text)
+    except DocumentError as error:
+        give_up(f"{file}: {error}")
+    name = parsed.app.metadata.name if parsed.app is not None else file.stem
+    folder = file.absolute().parent
+    request = RunRequest(
+        text=text,
+        folder=folder,
+        state=(state_dir or folder / ".streamapp" / name).absolute(),
+        fresh=fresh,
+        run_id=new_run_id(),
+    )
+    try:
+        with follow(console, name) as listener:
+            summary = run_app(request, _make_host(host), listener)
+    except PlanRefused as refused:
+        print_problems(console, name, refused.problems)
+        return FAILED
+    except FAILURES as failure:
+        give_up(f"{name}: {failure}", FAILED)
+    except KeyboardInterrupt:
+        console.print(f"{name}: interrupted; what was committed stays")
+        return INTERRUPTED
+    print_summary(console, name, summary)
+    return 0
+
+
+def _make_host(host: Host) -> MakeHost:
+    if host is Host.SPARK:
+        from streamapp_runtime.spark.host import SparkHost
+
+        return SparkHost
+    return lambda channel, name, processors, log_folder: InProcessHost(channel)  # noqa: ARG005 - needs no more

@@ -1,0 +1,1 @@
+"""The pure core of StreamApp: values, and functions from values to values."""

@@ -1,0 +1,1 @@
+"""Metadata of an app: small documents that outlive its driver (design 6)."""

@@ -1,0 +1,66 @@
+"""The StreamApp resource itself."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from streamapp_core.spec.base import Name, SpecModel, Text
+from streamapp_core.spec.job import JobSpec
+from streamapp_core.spec.operators import OperatorSpec
+from streamapp_core.spec.processors import (
+    DeletionPolicy,
+    DriverSpec,
+    ImagePullPolicy,
+    LocalSecret,
+    ProcessorsSpec,
+    RestartPolicy,
+)
+from streamapp_core.spec.streams import StreamSpec
+from streamapp_core.spec.systems import SystemSpec
+from streamapp_core.spec.tables import TableSpec
+
+API_VERSION = "streamapp.dev/v1alpha1"
+KIND = "StreamApp"
+
+
+class Metadata(BaseModel):
+    """The part of a Kubernetes object's metadata that StreamApp reads; the rest is left alone."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+
+    name: Name
+    namespace: Name | None = None
+    uid: Text | None = None
+    generation: int | None = None
+
+
+class StreamAppSpec(SpecModel):
+    """What the user wants: streams, tables, a graph of operators, and how to run them."""
+
+    image: Text | None = None
+    image_pull_policy: ImagePullPolicy | None = None
+    image_pull_secrets: Annotated[tuple[LocalSecret, ...], Field(max_length=100)] = ()
+    service_account_name: Name | None = None
+    py_files: Annotated[tuple[Text, ...], Field(max_length=100)] = ()
+    systems: Annotated[dict[Name, SystemSpec], Field(min_length=1, max_length=100)]
+    default_system: Name | None = None
+    streams: Annotated[dict[Name, StreamSpec], Field(max_length=1_000)]
+    tables: Annotated[dict[Name, TableSpec], Field(max_length=1_000)] = {}
+    operators: Annotated[tuple[OperatorSpec, ...], Field(min_length=1, max_length=1_000)]
+    job: JobSpec = JobSpec()
+    processors: ProcessorsSpec = ProcessorsSpec()
+    driver: DriverSpec = DriverSpec()
+    restart_policy: RestartPolicy = RestartPolicy()
+    deletion_policy: DeletionPolicy = DeletionPolicy.RETAIN
+    run_id: Name | None = None
+    suspend: bool = False
+
+
+class StreamApp(SpecModel):
+    """One StreamApp resource; its status is the Kubernetes operator's and not read here."""
+
+    api_version: Literal["streamapp.dev/v1alpha1"]
+    kind: Literal["StreamApp"]
+    metadata: Metadata
+    spec: StreamAppSpec
+    status: object = None

@@ -1,0 +1,78 @@
+"""What all spec models share: strictness, bounds and the small types of fields."""
+
+import re
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
+from pydantic.alias_generators import to_camel
+
+_UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_DURATION = re.compile(r"([0-9]{1,12})(ms|s|m|h|d)")
+DNS_LABEL = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+QUANTITY = r"^[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti)?$"
+
+
+class SpecModel(BaseModel):
+    """A part of the resource: immutable, camelCase in YAML, no unknown fields, no silent conversions."""
+
+    model_config = ConfigDict(alias_generator=to_camel, extra="forbid", frozen=True, strict=True, validate_default=True)
+
+
+def parse_duration(value: object) -> int:
+    """Read `50ms`, `10s`, `5m`, `1h` or `1d` as milliseconds; whole numbers are milliseconds already.
+
+    Raises:
+        ValueError: the text is no duration.
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    match = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError(f"{value!r} is no duration; write a number and a unit: 50ms, 10s, 5m, 1h or 1d")
+    return int(match[1]) * _UNITS[match[2]]
+
+
+def format_duration(milliseconds: int) -> str:
+    """Write milliseconds as the shortest exact duration: 90,000 is `90s`, 3,600,000 is `1h`."""
+    for unit, size in sorted(_UNITS.items(), key=lambda item: -item[1]):
+        if milliseconds % size == 0:
+            return f"{milliseconds // size}{unit}"
+    raise AssertionError("every whole number is a multiple of 1 ms")
+
+
+def _parse_written_duration(value: object) -> int:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is no duration; write a number and a unit: 50ms, 10s, 5m, 1h or 1d")  # noqa: TRY004 - pydantic wants it
+    return parse_duration(value)
+
+
+_duration = (
+    BeforeValidator(_parse_written_duration),
+    PlainSerializer(format_duration, return_type=str),
+    WithJsonSchema({"type": "string", "pattern": "^[0-9]{1,12}(ms|s|m|h|d)$", "maxLength": 14}),
+)
+Duration = Annotated[int, *_duration]
+"""A length of time: text in YAML, whole milliseconds here."""
+
+Name = Annotated[
+    str,
+    Field(min_length=1, max_length=63),
+    WithJsonSchema({"type": "string", "minLength": 1, "maxLength": 63, "pattern": DNS_LABEL}),
+]
+"""A DNS label. Its form is checked with all names at once (`spec.names`), so that one bad name hides nothing."""
+
+ColumnName = Annotated[str, Field(min_length=1, max_length=255)]
+Text = Annotated[str, Field(min_length=1, max_length=1_024)]
+Expression = Annotated[str, Field(min_length=1, max_length=16_384)]
+"""A condition or a select list in Spark SQL."""
+SchemaText = Annotated[str, Field(min_length=1, max_length=65_536)]
+"""Columns as in Spark's DDL: `carrier string, dep_delay double`."""
+FunctionName = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$", max_length=512)]
+"""A Python function as `module:callable`."""
+Quantity = Annotated[str, Field(pattern=QUANTITY, max_length=32)]
+"""An amount of memory or disk as Kubernetes writes it: `512Mi`, `2Gi`."""
+PartitionCount = Annotated[int, Field(ge=1, le=10_000)]
+PodTemplate = Annotated[
+    dict[str, Any], WithJsonSchema({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
+]
+"""A Kubernetes pod template (or a part of one) that is merged into ours; Kubernetes checks it."""

@@ -1,0 +1,106 @@
+"""YAML text to plain values, with the limits that keep a hostile text from costing time or memory.
+
+The YAML is what Kubernetes users mean by it: YAML 1.2's core types (`on` and `no` are text), no tags, no dates.
+"""
+
+import re
+from collections.abc import Iterator
+
+import yaml
+
+from streamapp_core.problems import PathPart, Problem, ProblemCode, path_text
+
+MAXIMUM_BYTES = 1_500_000  # etcd takes no more in one object
+_MAXIMUM_DEPTH = 64
+_MAXIMUM_VALUES = 200_000
+
+
+class DocumentError(ValueError):
+    """The text is no document that could be a StreamApp; the message says why."""
+
+
+class _Loader(yaml.CSafeLoader):
+    """libyaml's loader with the core types of YAML 1.2 only."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
+
+
+_Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"^(~|null|Null|NULL|)$"), ["~", "n", "N", ""])
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:bool", re.compile(r"^(true|True|TRUE|false|False|FALSE)$"), list("tTfF")
+)
+_Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"^[-+]?(0|[1-9][0-9]*)$"), list("-+0123456789"))
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"^[-+]?((\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?)$"),
+    list("-+.0123456789"),
+)
+
+
+def read_document(text: str) -> tuple[object, tuple[Problem, ...]]:
+    """Read one YAML (or JSON) document; keys that stand twice in a mapping are problems.
+
+    Raises:
+        DocumentError: the text is too large, too deep, no YAML, or several documents.
+    """
+    if len(text.encode()) > MAXIMUM_BYTES:
+        raise DocumentError(f"the document is larger than {MAXIMUM_BYTES:,} bytes, more than Kubernetes could store")
+    try:
+        _check_shape(text)
+        node = yaml.compose(text, Loader=_Loader)
+        if node is None:
+            raise DocumentError("the document is empty")
+        problems = tuple(_duplicate_keys(node))
+        return yaml.load(text, Loader=_Loader), problems  # noqa: S506 - a safe loader
+    except yaml.YAMLError as error:
+        raise DocumentError(f"no valid YAML: {_one_line(error)}") from None
+    except (ValueError, RecursionError) as error:
+        raise (error if isinstance(error, DocumentError) else DocumentError(f"no valid YAML: {error}")) from None
+
+
+def _check_shape(text: str) -> None:
+    depth = 0
+    for values, event in enumerate(yaml.parse(text, Loader=_Loader)):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        elif isinstance(event, yaml.AliasEvent):
+            raise DocumentError(
+                f"line {_line(event)}: an alias (*{event.anchor}); write the value out, aliases are not supported"
+            )
+        if depth > _MAXIMUM_DEPTH:
+            raise DocumentError(f"line {_line(event)}: nested deeper than {_MAXIMUM_DEPTH} levels")
+        if values > _MAXIMUM_VALUES:
+            raise DocumentError(f"line {_line(event)}: more than {_MAXIMUM_VALUES:,} values")
+
+
+def _duplicate_keys(root: yaml.Node) -> Iterator[Problem]:
+    open_nodes: list[tuple[yaml.Node, tuple[PathPart, ...]]] = [(root, ())]
+    while open_nodes:
+        node, path = open_nodes.pop()
+        if isinstance(node, yaml.SequenceNode):
+            open_nodes.extend((child, (*path, index)) for index, child in enumerate(node.value))
+        elif isinstance(node, yaml.MappingNode):
+            seen: dict[object, int] = {}
+            for key, value in node.value:
+                name = str(key.value)
+                line = _line(key)
+                if name in seen:
+                    yield Problem(
+                        path=path_text((*path, name)),
+                        code=ProblemCode.INVALID_SPEC,
+                        message=f"`{name}` is given twice, on lines {seen[name]} and {line}; the second would win",
+                    )
+                seen.setdefault(name, line)
+                open_nodes.append((value, (*path, name)))
+
+
+def _line(where: yaml.Event | yaml.Node) -> int:
+    return where.start_mark.line + 1 if where.start_mark else 0
+
+
+def _one_line(error: yaml.YAMLError) -> str:
+    mark = getattr(error, "problem_mark", None)
+    what = getattr(error, "problem", None) or str(error).splitlines()[0]
+    return f"line {mark.line + 1}, column {mark.column + 1}: {what}" if mark else str(what)

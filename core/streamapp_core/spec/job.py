@@ -1,0 +1,69 @@
+"""Settings of the job: partitions, tasks, commits and delivery."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from streamapp_core.spec.base import (
+    Duration,
+    PartitionCount,
+    SpecModel,
+    Text,
+    format_duration,
+    parse_duration,
+)
+
+
+class Grouper(StrEnum):
+    """How partitions become tasks."""
+
+    PARTITION = "partition"
+    STREAM_PARTITION = "stream-partition"
+    ALL = "all"
+
+
+class Delivery(StrEnum):
+    """What happens to results when something dies."""
+
+    EXACTLY_ONCE = "exactlyOnce"
+    AT_LEAST_ONCE = "atLeastOnce"
+
+
+class OnError(StrEnum):
+    """What happens to a row that can't be read or processed."""
+
+    FAIL = "fail"
+    SKIP = "skip"
+
+
+def _between(minimum: str, maximum: str) -> AfterValidator:
+    low, high = parse_duration(minimum), parse_duration(maximum)
+
+    def check(milliseconds: int) -> int:
+        if not low <= milliseconds <= high:
+            raise ValueError(f"{format_duration(milliseconds)} is not between {minimum} and {maximum}")
+        return milliseconds
+
+    return AfterValidator(check)
+
+
+class PartitionMonitor(SpecModel):
+    """Whether and how often the partition counts of the inputs are looked at."""
+
+    enabled: bool = True
+    interval: Annotated[Duration, _between("1s", "1d")] = "30s"  # type: ignore[assignment]
+
+
+class JobSpec(SpecModel):
+    """Settings of the job; durations are milliseconds."""
+
+    intermediate_stream_partitions: PartitionCount | None = None
+    grouper: Grouper = Grouper.PARTITION
+    expansion_algorithm: Text = "modulo"
+    expansion_grace_period: Duration = "10m"  # type: ignore[assignment]
+    commit_interval: Annotated[Duration, _between("50ms", "5m")] = "1s"  # type: ignore[assignment]
+    watermark_interval: Annotated[Duration, _between("1ms", "5m")] = "200ms"  # type: ignore[assignment]
+    delivery: Delivery = Delivery.EXACTLY_ONCE
+    on_error: OnError = OnError.FAIL
+    partition_monitor: PartitionMonitor = Field(default=PartitionMonitor())

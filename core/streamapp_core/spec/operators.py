@@ -1,0 +1,194 @@
+"""Operators: the steps of the graph. Each has a name, what it reads from, and exactly one kind."""
+
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from streamapp_core.spec.base import (
+    ColumnName,
+    Duration,
+    Expression,
+    FunctionName,
+    Name,
+    SchemaText,
+    SpecModel,
+    Text,
+)
+
+
+class OperatorKind(StrEnum):
+    """The kinds of operators, as their fields are called in YAML."""
+
+    FILTER = "filter"
+    MAP = "map"
+    FLAT_MAP = "flatMap"
+    MERGE = "merge"
+    PARTITION_BY = "partitionBy"
+    BROADCAST = "broadcast"
+    JOIN = "join"
+    JOIN_TABLE = "joinTable"
+    SEND_TO_TABLE = "sendToTable"
+    AGGREGATE = "aggregate"
+    WINDOW = "window"
+    PROCESS = "process"
+    SEND_TO = "sendTo"
+
+    @property
+    def terminal(self) -> bool:
+        """Whether nothing can be read from it."""
+        return self in (OperatorKind.SEND_TO, OperatorKind.SEND_TO_TABLE)
+
+    @property
+    def makes_intermediate_stream(self) -> bool:
+        """Whether its rows go through an intermediate stream, which bears its name."""
+        return self in (OperatorKind.PARTITION_BY, OperatorKind.BROADCAST)
+
+
+class JoinType(StrEnum):
+    """Which rows of a join are given out without a partner."""
+
+    INNER = "inner"
+    LEFT = "left"
+    RIGHT = "right"
+    FULL = "full"
+
+
+class TableJoinType(StrEnum):
+    """Whether a row without a row in the table is dropped or filled with nulls."""
+
+    INNER = "inner"
+    LEFT = "left"
+
+
+class Merge(SpecModel):
+    """All rows of several inputs, which have the same columns."""
+
+
+class Broadcast(SpecModel):
+    """Every row to every task, through an intermediate stream of one partition."""
+
+
+class PartitionBy(SpecModel):
+    """Rows regrouped by another key, through an intermediate stream; `stream` gives it a stable name."""
+
+    key: ColumnName
+    stream: Text | None = None
+
+
+class JoinColumns(SpecModel):
+    """The key columns of a join where they differ."""
+
+    left: ColumnName
+    right: ColumnName
+
+
+class Join(SpecModel):
+    """Pairs of rows of two streams with equal keys and at most `within` (milliseconds) between their event times."""
+
+    with_: Annotated[Name, Field(alias="with")]
+    on: ColumnName | JoinColumns
+    type: JoinType = JoinType.INNER
+    within: Duration
+
+    @property
+    def columns(self) -> JoinColumns:
+        """The key columns of both sides."""
+        return self.on if isinstance(self.on, JoinColumns) else JoinColumns(left=self.on, right=self.on)
+
+
+class JoinTable(SpecModel):
+    """Rows enriched by the row of a table whose key equals column `on`."""
+
+    table: Name
+    on: ColumnName
+    type: TableJoinType = TableJoinType.INNER
+
+
+class Aggregate(SpecModel):
+    """Running results per key: each batch gives out the new result of every key in it."""
+
+    by: Annotated[tuple[ColumnName, ...], Field(min_length=1, max_length=100)]
+    select: Expression
+
+
+class Window(SpecModel):
+    """Results per key and event-time window (lengths in milliseconds), given out once when the watermark passes."""
+
+    tumbling: Duration | None = None
+    sliding: Duration | None = None
+    every: Duration | None = None
+    session: Duration | None = None
+    by: Annotated[tuple[ColumnName, ...], Field(max_length=100)] = ()
+    select: Expression
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        lengths = [length for length in (self.tumbling, self.sliding, self.session) if length is not None]
+        if len(lengths) != 1:
+            raise ValueError("a window is exactly one of tumbling, sliding and session")
+        if (self.sliding is None) != (self.every is None):
+            raise ValueError("sliding and every belong together: `sliding: 1h` with `every: 5m`")
+        if min([*lengths, self.every or 1]) < 1:
+            raise ValueError("a window is at least 1ms long")
+        return self
+
+
+class ProcessState(SpecModel):
+    """A keyed store for a `process` function."""
+
+    key: ColumnName
+
+
+class Process(SpecModel):
+    """A Python function over batches of rows; `schema` are its output columns."""
+
+    function: FunctionName
+    output_schema: Annotated[SchemaText, Field(alias="schema")]
+    state: ProcessState | None = None
+
+
+class OperatorSpec(SpecModel):
+    """A declared operator."""
+
+    name: Name
+    from_: Annotated[Name | Annotated[tuple[Name, ...], Field(min_length=1, max_length=100)], Field(alias="from")]
+    filter: Expression | None = None
+    map: Expression | None = None
+    flat_map: Expression | None = None
+    merge: Merge | None = None
+    partition_by: PartitionBy | None = None
+    broadcast: Broadcast | None = None
+    join: Join | None = None
+    join_table: JoinTable | None = None
+    send_to_table: Name | None = None
+    aggregate: Aggregate | None = None
+    window: Window | None = None
+    process: Process | None = None
+    send_to: Name | None = None
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        given = [kind for kind in OperatorKind if getattr(self, _FIELDS[kind]) is not None]
+        if len(given) != 1:
+            kinds = ", ".join(given) if given else "none"
+            raise ValueError(f"an operator has exactly one kind, here: {kinds}; kinds are {', '.join(OperatorKind)}")
+        if isinstance(self.from_, tuple) and len(self.from_) > 1 and self.merge is None:
+            raise ValueError(f"only merge reads from several inputs, {given[0]} from one")
+        return self
+
+    @property
+    def kind(self) -> OperatorKind:
+        """Which of the kinds this operator is."""
+        return next(kind for kind in OperatorKind if getattr(self, _FIELDS[kind]) is not None)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names it reads from, as one tuple however they were written (the right side of a join not included)."""
+        return self.from_ if isinstance(self.from_, tuple) else (self.from_,)
+
+
+_FIELDS = {
+    kind: next(name for name, field in OperatorSpec.model_fields.items() if field.alias == kind)
+    for kind in OperatorKind
+}

@@ -1,0 +1,176 @@
+"""A document becomes a StreamApp: every field checked, every problem found, and the sound rest kept.
+
+A broken part is cut out and the rest is read again, so that one bad field does not hide what is wrong elsewhere. What
+was cut is named in `ParsedApp.broken`: nothing is said about references to it.
+"""
+
+import difflib
+import json
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from streamapp_core.problems import PathPart, Problem, ProblemCode, path_text, sorted_problems
+from streamapp_core.spec.app import API_VERSION, KIND, StreamApp
+from streamapp_core.spec.document import DocumentError, read_document
+from streamapp_core.spec.fields import fields_at
+from streamapp_core.spec.names import check_names
+
+_MAXIMUM_ROUNDS = 200
+_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedApp:
+    """What could be read of a document: the sound part (None: too little), its problems, the names cut out of it.
+
+    A broken operator keeps its place in the list, so that paths stay right; its name is in `broken`.
+    """
+
+    app: StreamApp | None
+    problems: tuple[Problem, ...]
+    broken: frozenset[str]
+
+
+def parse_text(text: str) -> ParsedApp:
+    """Read a StreamApp from YAML or JSON text.
+
+    Raises:
+        DocumentError: the text is no YAML, or its document is no StreamApp at all.
+    """
+    document, duplicates = read_document(text)
+    parsed = parse_document(document)
+    return ParsedApp(app=parsed.app, problems=sorted_problems((*duplicates, *parsed.problems)), broken=parsed.broken)
+
+
+def parse_document(document: object) -> ParsedApp:
+    """Read a StreamApp from plain values (mappings, lists, texts, numbers).
+
+    Raises:
+        DocumentError: the document is no StreamApp at all: another kind, or no mapping.
+    """
+    if not isinstance(document, dict) or document.get("kind") != KIND:
+        found = document.get("kind", "no kind") if isinstance(document, dict) else type(document).__name__
+        raise DocumentError(f"no StreamApp but {_shown(found)}; it begins with apiVersion: {API_VERSION}, kind: {KIND}")
+    return _Reader(document).read()
+
+
+class _Reader:
+    """Validates, cuts out what is broken, and validates again until the rest is sound."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self.document = deepcopy(document)
+        self.problems: list[Problem] = []
+        self.broken: set[str] = set()
+        self.cut: set[tuple[PathPart, ...]] = set()
+
+    def read(self) -> ParsedApp:
+        app = None
+        for _ in range(_MAXIMUM_ROUNDS):
+            try:
+                text = json.dumps(self.document, allow_nan=False)
+                app = StreamApp.model_validate_json(text)
+                break
+            except ValidationError as error:
+                if not self._cut_all(error.errors(include_url=False, include_context=False)):
+                    break
+            except (TypeError, ValueError) as error:
+                raise DocumentError(f"no StreamApp: {error}") from None
+        if app is not None:
+            self.problems += check_names(app)
+        return ParsedApp(app=app, problems=sorted_problems(self.problems), broken=frozenset(self.broken))
+
+    def _cut_all(self, errors: Sequence[ErrorDetails]) -> bool:
+        paths = {self._written_path(error): error for error in reversed(errors)}
+        for path, error in paths.items():
+            # Of the branches of a union, the one that got deepest is what was meant.
+            shadowed = any(len(other) > len(path) and other[: len(path)] == path for other in paths)
+            if not shadowed and not any(path[: len(done)] == done for done in self.cut):
+                self.problems.append(_problem(path, error))
+        # The deepest and last first: cutting must not move what is still to be cut.
+        outcomes = [self._cut(path) for path in sorted(paths, key=_depth_first, reverse=True)]
+        return all(outcomes)
+
+    def _written_path(self, error: ErrorDetails) -> tuple[PathPart, ...]:
+        """Turn pydantic's location into the path the user wrote (without the tags of unions)."""
+        value: Any = self.document
+        path: list[PathPart] = []
+        for position, part in enumerate(error["loc"]):
+            absent = error["type"] == "missing" and position == len(error["loc"]) - 1
+            if isinstance(value, dict) and (part in value or absent):
+                value = value.get(part) if isinstance(part, str) else None
+            elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+                value = value[part]
+            else:
+                continue
+            path.append(part)
+        return tuple(path)
+
+    def _cut(self, path: tuple[PathPart, ...]) -> bool:
+        """Remove the value at a path; where it is needed, what holds it. False: nothing sound is left."""
+        if len(path) <= 2 and path[:1] != ("status",) and (len(path) < 2 or path[1] in _NEEDED):  # noqa: PLR2004
+            return False
+        if path[:2] == ("spec", "operators") and len(path) > 2:  # noqa: PLR2004
+            return self._break_operator(path)
+        parent: Any = self.document
+        for part in path[:-1]:
+            parent = parent[part]
+        if isinstance(parent, list) or path[-1] not in parent:
+            return self._cut(path[:-1])
+        del parent[path[-1]]
+        self.cut.add(path)
+        if path[:2] in (("spec", "streams"), ("spec", "tables"), ("spec", "systems")) and len(path) == 3:  # noqa: PLR2004
+            self.broken.add(str(path[2]))
+        return True
+
+    def _break_operator(self, path: tuple[PathPart, ...]) -> bool:
+        """Put something harmless in the place of an operator, under its name."""
+        index = int(path[2])
+        operators = self.document["spec"]["operators"]
+        operator = operators[index] if isinstance(operators[index], dict) else {}
+        name = operator.get("name")
+        if not (isinstance(name, str) and 0 < len(name) < 64):  # noqa: PLR2004
+            name = f"operator-{index}"
+        names = operator.get("from")
+        if path[:3] in self.cut or not isinstance(names, str | list):
+            names = name
+        operators[index] = {"name": name, "from": names, "merge": {}}
+        self.cut.add(path[:3])
+        self.broken.add(name)
+        return True
+
+
+_NEEDED = ("systems", "streams", "operators", "name")
+
+
+def _depth_first(path: tuple[PathPart, ...]) -> tuple[tuple[str, int], ...]:
+    return tuple(("", part) if isinstance(part, int) else (part, 0) for part in path)
+
+
+def _problem(path: tuple[PathPart, ...], error: ErrorDetails) -> Problem:
+    return Problem(path=path_text(path), code=ProblemCode.INVALID_SPEC, message=_message(path, error))
+
+
+def _message(path: tuple[PathPart, ...], error: ErrorDetails) -> str:
+    name = path[-1] if path else ""
+    match error["type"]:
+        case "missing":
+            return f"`{name}` is required"
+        case "extra_forbidden":
+            known = fields_at(path[:-1])
+            close = difflib.get_close_matches(str(name), known, n=1)
+            hint = f"; did you mean `{close[0]}`?" if close else f"; known here: {', '.join(known)}" if known else ""
+            return f"`{_shown(name)}` is no field here{hint}"
+        case "value_error":
+            return error["msg"].removeprefix("Value error, ")
+        case _:
+            return f"{error['msg'][:1].lower()}{error['msg'][1:]}, not {_shown(error['input'])}"
+
+
+def _shown(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text):,} characters)"

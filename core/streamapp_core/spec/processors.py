@@ -1,0 +1,108 @@
+"""Where the app runs: processors, driver, and what happens when they die or go."""
+
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from streamapp_core.spec.base import Duration, Name, PodTemplate, Quantity, SpecModel, Text
+
+
+class LocationBy(StrEnum):
+    """What tells two processors that they share a disk."""
+
+    NODE = "node"
+    VOLUME = "volume"
+    POD = "pod"
+    CONTAINER = "container"
+    LABEL = "label"
+
+
+class Location(SpecModel):
+    """How location ids are found; `label` names the pod label for `by: label`."""
+
+    by: LocationBy
+    label: Text | None = None
+
+    @model_validator(mode="after")
+    def _label_where_needed(self) -> Self:
+        if (self.by is LocationBy.LABEL) != (self.label is not None):
+            raise ValueError("`label` names the pod label for `by: label`, and belongs to it only")
+        return self
+
+
+class EmptyDir(SpecModel):
+    """State that lives as long as its pod."""
+
+    size_limit: Quantity | None = None
+
+
+class VolumeClaim(SpecModel):
+    """State on a volume of its own per processor."""
+
+    storage_class_name: Text | None = None
+    size: Quantity
+
+
+class StateStorage(SpecModel):
+    """What holds the state: exactly one of a pod's own disk, a folder of the node, a volume."""
+
+    empty_dir: EmptyDir | None = None
+    host_path: Text | None = None
+    volume_claim: VolumeClaim | None = None
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        if sum(part is not None for part in (self.empty_dir, self.host_path, self.volume_claim)) != 1:
+            raise ValueError("state is exactly one of emptyDir, hostPath and volumeClaim")
+        return self
+
+
+class ProcessorsSpec(SpecModel):
+    """The processors: how many, how large, and where their state lies."""
+
+    count: Annotated[int, Field(ge=1, le=1_000)] = 1
+    cores: Annotated[int, Field(ge=1, le=256)] = 1
+    memory: Quantity = "1Gi"
+    location: Location | None = None
+    state: StateStorage = StateStorage(emptyDir=EmptyDir())
+    template: PodTemplate = {}
+
+
+class DriverSpec(SpecModel):
+    """The driver's size."""
+
+    cores: Annotated[int, Field(ge=1, le=256)] = 1
+    memory: Quantity = "1Gi"
+    template: PodTemplate = {}
+
+
+class RestartPolicy(SpecModel):
+    """How a driver that died comes back; `max_restarts` None: always."""
+
+    backoff: Duration = "5s"  # type: ignore[assignment]
+    factor: Annotated[int, Field(ge=1, le=10)] = 2
+    max: Duration = "5m"  # type: ignore[assignment]
+    reset_after: Duration = "10m"  # type: ignore[assignment]
+    max_restarts: Annotated[int, Field(ge=0)] | None = None
+
+
+class DeletionPolicy(StrEnum):
+    """What happens to topics and state when the app is deleted."""
+
+    RETAIN = "Retain"
+    DELETE = "Delete"
+
+
+class ImagePullPolicy(StrEnum):
+    """When a node pulls the image, as in a pod."""
+
+    ALWAYS = "Always"
+    IF_NOT_PRESENT = "IfNotPresent"
+    NEVER = "Never"
+
+
+class LocalSecret(SpecModel):
+    """A secret of the app's namespace."""
+
+    name: Name

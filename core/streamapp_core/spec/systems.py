@@ -1,0 +1,69 @@
+"""Systems: where streams live. Each is exactly one of kafka, log and file."""
+
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from streamapp_core.spec.base import Name, SpecModel, Text
+
+
+class SystemKind(StrEnum):
+    """The kinds of systems."""
+
+    KAFKA = "kafka"
+    LOG = "log"
+    FILE = "file"
+
+    @property
+    def transactional(self) -> bool:
+        """Whether several streams of the system can be written atomically."""
+        return self is not SystemKind.FILE
+
+
+class KafkaAuth(SpecModel):
+    """How to log in to the brokers: a secret by name, never its content."""
+
+    secret_name: Name
+    mechanism: Annotated[str, Field(pattern=r"^[A-Z0-9-]{1,32}$")]
+
+
+class KafkaSystem(SpecModel):
+    """A Kafka cluster."""
+
+    bootstrap_servers: Text
+    config: Annotated[dict[str, str], Field(max_length=100)] = {}
+    auth: KafkaAuth | None = None
+
+
+class LogSystem(SpecModel):
+    """The embedded log: one SQLite file on this machine."""
+
+    path: Text
+
+
+class FileSystem(SpecModel):
+    """A folder with bounded inputs (one partition per file) and outputs."""
+
+    path: Text
+
+
+class SystemSpec(SpecModel):
+    """One system; relative paths resolve from the folder of the YAML file."""
+
+    kafka: KafkaSystem | None = None
+    log: LogSystem | None = None
+    file: FileSystem | None = None
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        if sum(part is not None for part in (self.kafka, self.log, self.file)) != 1:
+            raise ValueError("a system is exactly one of kafka, log and file")
+        return self
+
+    @property
+    def kind(self) -> SystemKind:
+        """Which of the kinds this system is."""
+        if self.kafka is not None:
+            return SystemKind.KAFKA
+        return SystemKind.LOG if self.log is not None else SystemKind.FILE

@@ -1,0 +1,1 @@
+"""The runtime of a StreamApp: driver, processors, tasks, operators and their state."""

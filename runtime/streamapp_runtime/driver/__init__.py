@@ -1,0 +1,1 @@
+"""The driver of an app: prepares a run, starts its processors, watches them, and ends it."""

@@ -1,0 +1,64 @@
+"""What this release runs. The rest of the spec is planned and checked, and refused here with its place."""
+
+from collections.abc import Iterator
+
+from streamapp_core.plan.model import Plan, StreamRole
+from streamapp_core.spec.job import OnError
+from streamapp_core.spec.operators import OperatorKind
+from streamapp_core.spec.systems import SystemKind
+from streamapp_runtime.errors import NotSupported
+
+_OPERATORS = {
+    OperatorKind.JOIN: "joins of two streams",
+    OperatorKind.SEND_TO_TABLE: "tables filled by sendToTable",
+    OperatorKind.PROCESS: "Python functions",
+}
+
+
+def check_supported(plan: Plan) -> None:
+    """Refuse an accepted plan that needs what this release lacks, all of it at once.
+
+    Raises:
+        NotSupported: something is missing; the message lists path and feature.
+    """
+    missing = [*_streams(plan), *_tables(plan), *_operators(plan), *_job(plan)]
+    if missing:
+        raise NotSupported("this release can't run:\n" + "\n".join(f"  {line}" for line in sorted(missing)))
+
+
+def _streams(plan: Plan) -> Iterator[str]:
+    for stream in plan.streams.values():
+        path = f"spec.streams.{stream.name}"
+        if stream.system_kind is SystemKind.KAFKA:
+            yield f"{path}.system: Kafka"
+        elif stream.role is not StreamRole.INTERMEDIATE and stream.system_kind is SystemKind.LOG:
+            yield f"{path}.system: streams of the embedded log as inputs or outputs (intermediate streams only)"
+        if stream.spec is not None and stream.spec.control_messages:
+            yield f"{path}.controlMessages: intermediate streams of other apps"
+
+
+def _tables(plan: Plan) -> Iterator[str]:
+    for table in plan.tables.values():
+        path = f"spec.tables.{table.name}"
+        if not table.spec.bootstrap:
+            yield f"{path}.bootstrap: tables that fill while they are joined (bootstrap: true only)"
+        if table.spec.extractor is not None:
+            yield f"{path}.extractor: Python functions"
+
+
+def _operators(plan: Plan) -> Iterator[str]:
+    for index, declared in enumerate(plan.app.spec.operators):
+        path = f"spec.operators[{index}]"
+        if declared.kind in _OPERATORS:
+            yield f"{path}: {_OPERATORS[declared.kind]}"
+        if declared.window is not None and declared.window.tumbling is None:
+            yield f"{path}.window: sliding and session windows (tumbling only)"
+        if declared.partition_by is not None and declared.partition_by.stream is not None:
+            yield f"{path}.partitionBy.stream: streams shared with other apps"
+
+
+def _job(plan: Plan) -> Iterator[str]:
+    if plan.app.spec.job.on_error is OnError.SKIP:
+        yield "spec.job.onError: skipping bad rows (fail only)"
+    if plan.app.spec.py_files:
+        yield "spec.pyFiles: Python functions"

@@ -1,0 +1,1 @@
+"""Hosts: where processors run."""

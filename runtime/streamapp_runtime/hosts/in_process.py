@@ -1,0 +1,22 @@
+"""Processors as threads of the driver's own process: no JVM, for small data and for tests."""
+
+from concurrent.futures import Future
+
+from streamapp_runtime.hosts.threads import in_thread
+from streamapp_runtime.processor.channel import DriverChannel
+from streamapp_runtime.processor.main import run_processor
+from streamapp_runtime.processor.reports import ProcessorConfig, ProcessorReport
+
+
+class InProcessHost:
+    """Runs each processor in a thread of its own. They share one interpreter, so they take turns, not cores."""
+
+    def __init__(self, channel: DriverChannel) -> None:
+        self._channel = channel
+
+    def start(self, config: ProcessorConfig) -> Future[ProcessorReport]:
+        """See `ProcessorHost.start`."""
+        return in_thread(f"processor-{config.processor}", lambda: run_processor(config, self._channel))
+
+    def close(self) -> None:
+        """See `ProcessorHost.close`."""

@@ -1,0 +1,29 @@
+"""Stream-table joins: rows enriched by the row of a table as it is now."""
+
+import pyarrow as pa
+
+from streamapp_core.schema import EVENT_TIME_COLUMN
+from streamapp_core.spec.operators import TableJoinType
+from streamapp_runtime.operators.protocol import StatelessOperator
+from streamapp_runtime.tables.table import Table
+
+
+class JoinTable(StatelessOperator):
+    """Looks each row's key up; later changes of the table give nothing out."""
+
+    def __init__(self, table: Table, key: str, join_type: TableJoinType) -> None:
+        """Take the column of the stream that is compared with the table's key."""
+        self._table = table
+        self._key = key
+        self._inner = join_type is TableJoinType.INNER
+
+    def process(self, rows: pa.Table) -> pa.Table | None:
+        """See `Operator.process`."""
+        columns, found = self._table.lookup(rows.column(self._key))
+        position = rows.schema.get_field_index(EVENT_TIME_COLUMN)
+        for field, column in zip(columns.schema, columns.columns, strict=True):
+            rows = rows.add_column(position, field, column)
+            position += 1
+        if self._inner:
+            rows = rows.filter(found)
+        return rows if len(rows) else None

@@ -1,0 +1,47 @@
+"""What a task asks of its operators."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import pyarrow as pa
+
+
+class Operator(Protocol):
+    """One step of the graph in one task. Used by one thread, in this order: `process` and `advance`, then `flush`.
+
+    Batches carry the hidden event time as their last column, in and out. None stands for no rows.
+    """
+
+    def process(self, rows: pa.Table) -> pa.Table | None:
+        """Take a batch (never an empty one) and give out what follows from it at once."""
+        ...
+
+    def advance(self, watermark: int) -> pa.Table | None:
+        """Learn that no row before this event time (milliseconds) is expected any more; give out what that settles.
+
+        Watermarks only grow; the end of all inputs is the highest one there is.
+        """
+        ...
+
+    def flush(self) -> None:
+        """Write what is kept in memory to the task's stores: they commit next."""
+        ...
+
+    def counters(self) -> Mapping[str, int]:
+        """Tell how many rows were not used, by reason (`late`, `undated`), since the start."""
+        ...
+
+
+class StatelessOperator:
+    """An operator that keeps nothing between batches: what it shares with its like."""
+
+    def advance(self, watermark: int) -> pa.Table | None:  # noqa: ARG002 - time means nothing here
+        """See `Operator.advance`."""
+        return None
+
+    def flush(self) -> None:
+        """See `Operator.flush`."""
+
+    def counters(self) -> Mapping[str, int]:
+        """See `Operator.counters`."""
+        return {}

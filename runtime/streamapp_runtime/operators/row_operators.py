@@ -1,0 +1,31 @@
+"""Filters, maps, flat maps and merges: rows in, rows out, nothing kept."""
+
+import pyarrow as pa
+
+from streamapp_runtime.operators.protocol import StatelessOperator
+from streamapp_runtime.sql.engine import SqlEngine
+
+
+class SqlOperator(StatelessOperator):
+    """Neighbouring row operators as one query: a query costs about a millisecond however few its rows are."""
+
+    def __init__(self, engine: SqlEngine, sql: str) -> None:
+        """Take a query over the table `rows`."""
+        self._engine = engine
+        self._sql = sql
+
+    def process(self, rows: pa.Table) -> pa.Table | None:
+        """See `Operator.process`."""
+        result = self._engine.query(self._sql, rows=rows)
+        return result if len(result) else None
+
+
+class Merge(StatelessOperator):
+    """All rows of several inputs, their columns in one order."""
+
+    def __init__(self, columns: list[str]) -> None:
+        self._columns = columns
+
+    def process(self, rows: pa.Table) -> pa.Table | None:
+        """See `Operator.process`."""
+        return rows.select(self._columns)

@@ -1,0 +1,1 @@
+"""A processor: the loop that runs tasks (poll, operators, state, commit)."""

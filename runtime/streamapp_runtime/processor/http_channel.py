@@ -1,0 +1,107 @@
+"""The channel over HTTP, for processors in other processes: one small POST a report, authenticated by a token."""
+
+import hmac
+import threading
+from collections.abc import Callable
+from http.client import HTTPConnection, HTTPException
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Self
+
+import msgspec
+
+from streamapp_runtime.processor.channel import Command, DriverLost
+from streamapp_runtime.processor.reports import ProcessorReport
+
+_ANSWER_SECONDS = 10.0
+_LARGEST_REPORT = 64 << 20
+
+
+class ChannelAddress(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the driver listens, and the token that proves a report comes from one of its processors."""
+
+    host: str
+    port: int
+    token: str
+
+
+class HttpChannel:
+    """A processor's end: the connection is kept, and made anew when it broke."""
+
+    def __init__(self, address: ChannelAddress, clock: Callable[[], float]) -> None:
+        self._address = address
+        self._clock = clock
+        self._connection = HTTPConnection(address.host, address.port, timeout=_ANSWER_SECONDS)
+        self._answered = clock()
+
+    def report(self, report: ProcessorReport) -> Command:
+        """See `DriverChannel.report`; a report that fails is made up for by the next one."""
+        try:
+            headers = {"Authorization": f"Bearer {self._address.token}"}
+            self._connection.request("POST", "/report", msgspec.json.encode(report), headers)
+            response = self._connection.getresponse()
+            answer = response.read()
+        except (OSError, HTTPException) as error:
+            self._connection.close()
+            if self._clock() - self._answered > _ANSWER_SECONDS or isinstance(error, ConnectionRefusedError):
+                raise DriverLost(f"the driver does not answer: {error}") from None
+            return Command.RUN
+        if response.status != 200:  # noqa: PLR2004 - OK
+            raise DriverLost(f"the driver refused the report: {response.status} {response.reason}")
+        self._answered = self._clock()
+        return Command(answer.decode())
+
+
+class ChannelServer:
+    """The driver's end: hands every report to `receive` and answers with the command it returns."""
+
+    def __init__(self, receive: Callable[[ProcessorReport], Command], token: str) -> None:
+        """Listen on a free port of the loopback interface until closed."""
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(receive, token))
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, name="channel", daemon=True)
+        self._thread.start()
+        host, port = self._server.server_address[:2]
+        self.address = ChannelAddress(host=str(host), port=port, token=token)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+def _handler(receive: Callable[[ProcessorReport], Command], token: str) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            if not hmac.compare_digest(self.headers.get("Authorization", ""), f"Bearer {token}"):
+                self._answer(401, b"")
+                return
+            length = int(self.headers.get("Content-Length", 0))
+            if length > _LARGEST_REPORT:
+                self._answer(413, b"")
+                return
+            try:
+                report = msgspec.json.decode(self.rfile.read(length), type=ProcessorReport)
+            except msgspec.DecodeError as error:
+                self._answer(400, str(error).encode())
+                return
+            self._answer(200, receive(report).value.encode())
+
+        def _answer(self, status: int, body: bytes) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
+            """Keep quiet: a line per report is no news."""
+
+    return Handler

@@ -1,0 +1,48 @@
+"""Rounds of control messages: what the tasks of a processor have to tell the consumers of intermediate streams."""
+
+from collections.abc import Mapping, Sequence
+
+from streamapp_core.control.messages import END_OF_TIME, EndOfStream, Watermark
+from streamapp_runtime.processor.intermediate import IntermediateWriter
+from streamapp_runtime.tasks.task import Task
+
+
+class MarkerRounds:
+    """Sends what tasks have not announced yet: one record per partition for all tasks of the processor (design 7)."""
+
+    def __init__(
+        self, writer: IntermediateWriter, tasks: Sequence[Task], producers: Mapping[str, int], interval: int
+    ) -> None:
+        """Take the intermediate streams and how many tasks are expected to produce each of them.
+
+        Watermarks go out at most once an interval (milliseconds), ends at once.
+        """
+        self._writer = writer
+        self._tasks = tasks
+        self._producers = producers
+        self._interval = interval
+        self._last_round: int | None = None
+
+    def ends_wait(self) -> bool:
+        """Whether a task has ended a stream and its consumers have not heard of it."""
+        return any(task.unannounced(stream) == END_OF_TIME for task in self._tasks for stream in self._producers)
+
+    def send(self, now: int) -> None:
+        """Send a round: the new watermarks, then the ends, behind all rows sent so far."""
+        early = self._last_round is not None and now - self._last_round < self._interval
+        if not early:
+            self._last_round = now
+        for stream, count in self._producers.items():
+            news = [(task, task.unannounced(stream)) for task in self._tasks]
+            risen = [(task, time) for task, time in news if time == END_OF_TIME or (time is not None and not early)]
+            self._send(stream, count, risen, now)
+
+    def _send(self, stream: str, count: int, risen: Sequence[tuple[Task, int]], now: int) -> None:
+        watermarks = tuple((task.name, time) for task, time in risen if time != END_OF_TIME)
+        ends = tuple(task.name for task, time in risen if time == END_OF_TIME)
+        if watermarks:
+            self._writer.send_control(stream, Watermark(timestamps=watermarks, task_count=count), now)
+        if ends:
+            self._writer.send_control(stream, EndOfStream(tasks=ends, task_count=count), now)
+        for task, time in risen:
+            task.announce(stream, time)

@@ -1,0 +1,76 @@
+"""Rows as keys and values of state: MessagePack of the columns' values, in the schema's order.
+
+Equal values have equal bytes, whatever batch they came in, so encoded columns serve as keys.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+MAXIMUM_KEY = 480
+"""LMDB takes 511 bytes; some are left for what a store puts in front."""
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(list[Any]).decode
+
+
+def encode_row(values: Sequence[object]) -> bytes:
+    """Write the plain values of one row."""
+    return _encode(values)
+
+
+def decode_row(data: bytes) -> list[Any]:
+    """Read what `encode_row` wrote."""
+    return _decode(data)
+
+
+def encode_key(values: Sequence[object]) -> bytes:
+    """Write the plain values of a key so that they fit a store: a long key is cut and told apart by its digest."""
+    key = _encode(values)
+    if len(key) <= MAXIMUM_KEY:
+        return key
+    digest = hashlib.blake2b(key, digest_size=32).digest()
+    return key[: MAXIMUM_KEY - len(digest)] + digest
+
+
+def plain_rows(columns: Iterable[pa.ChunkedArray]) -> list[tuple[Any, ...]]:
+    """Turn columns into rows of values that MessagePack has: numbers, texts, bytes, booleans and nulls."""
+    return list(zip(*(_plain(column) for column in columns), strict=True))
+
+
+def arrow_columns(rows: Sequence[Sequence[object]], schema: pa.Schema) -> pa.Table:
+    """Turn plain rows back into a table; the inverse of `plain_rows`."""
+    values = zip(*rows, strict=True) if rows else ([] for _ in schema)
+    return pa.Table.from_arrays(
+        [_typed(list(column), field.type) for column, field in zip(values, schema, strict=True)], schema=schema
+    )
+
+
+def _plain(column: pa.ChunkedArray) -> list[Any]:
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        return column.cast(pa.int64()).to_pylist()
+    if pa.types.is_date32(kind):
+        return column.cast(pa.int32()).to_pylist()
+    if pa.types.is_decimal(kind):
+        return column.cast(pa.string()).to_pylist()
+    if pa.types.is_floating(kind):
+        # One bit pattern for each of zero and not-a-number: both are one key, as in Spark.
+        zeroless = pc.if_else(pc.equal(column, 0.0), pa.scalar(0.0, kind), column)
+        return pc.if_else(pc.is_nan(zeroless), pa.scalar(np.nan, kind), zeroless).to_pylist()
+    return column.to_pylist()
+
+
+def _typed(values: list[Any], kind: pa.DataType) -> pa.Array:
+    if pa.types.is_timestamp(kind):
+        return pa.array(values, pa.int64()).cast(kind)
+    if pa.types.is_date32(kind):
+        return pa.array(values, pa.int32()).cast(kind)
+    if pa.types.is_decimal(kind):
+        return pa.array(values, pa.string()).cast(kind)
+    return pa.array(values, kind)

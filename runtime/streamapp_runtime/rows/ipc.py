@@ -1,0 +1,39 @@
+"""Batches of rows as bytes, for intermediate streams: one Arrow IPC stream with one record batch.
+
+The schema travels with the batch, so that rows written under another plan are found out instead of misread.
+"""
+
+import pyarrow as pa
+
+from streamapp_core.ssp import Ssp
+from streamapp_runtime.errors import RuntimeFailure
+
+
+def encode_rows(rows: pa.Table) -> bytes:
+    """Write rows (with their hidden event time) as one message."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    return sink.getvalue().to_pybytes()
+
+
+def decode_rows(data: bytes, schema: pa.Schema, ssp: Ssp, offset: int) -> pa.Table:
+    """Read what `encode_rows` wrote.
+
+    Raises:
+        RuntimeFailure: the bytes are no rows of this schema.
+    """
+    try:
+        rows = pa.ipc.open_stream(data).read_all()
+    except pa.ArrowInvalid as error:
+        raise RuntimeFailure(f"{ssp}, offset {offset}: no batch of rows: {error}") from None
+    if not rows.schema.equals(schema):
+        raise RuntimeFailure(
+            f"{ssp}, offset {offset}: the rows have columns ({_columns(rows.schema)}), the plan expects "
+            f"({_columns(schema)}); they were written by another version of the app: start a new run id"
+        )
+    return rows
+
+
+def _columns(schema: pa.Schema) -> str:
+    return ", ".join(f"{field.name} {field.type}" for field in schema)

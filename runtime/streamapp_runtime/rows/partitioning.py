@@ -1,0 +1,36 @@
+"""Which partition a row belongs to, by the hash of its key (design 3, Keys)."""
+
+import json
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamapp_core.keys.murmur2 import murmur2, partitions
+
+
+def partition_numbers(keys: pa.ChunkedArray, count: int) -> npt.NDArray[np.int64]:
+    """Tell the partition of each key: murmur2 of its text, as a Java producer would; null goes to partition 0."""
+    distinct = keys.combine_chunks().dictionary_encode()
+    values = key_texts(distinct.dictionary)
+    _, offsets_buffer, data_buffer = values.buffers()
+    offsets = np.frombuffer(offsets_buffer, np.int64, len(values) + 1, values.offset * 8)
+    data = np.frombuffer(data_buffer, np.uint8) if data_buffer is not None else np.empty(0, np.uint8)
+    by_key = np.append(partitions(murmur2(data, offsets), count), 0)
+    indices = pc.fill_null(distinct.indices, len(values)).to_numpy(zero_copy_only=False)
+    return by_key[indices]
+
+
+def key_texts(keys: pa.Array) -> pa.Array:
+    """Encode keys as bytes: text as UTF-8, whole numbers as decimal text, bytes as they are, others as JSON."""
+    if pa.types.is_binary(keys.type):
+        return keys.cast(pa.large_binary())
+    if pa.types.is_string(keys.type) or pa.types.is_integer(keys.type):
+        return keys.cast(pa.large_string()).cast(pa.large_binary())
+    if pa.types.is_timestamp(keys.type):
+        keys = pc.strftime(keys, "%Y-%m-%dT%H:%M:%SZ")
+    elif not (pa.types.is_boolean(keys.type) or pa.types.is_floating(keys.type)):
+        keys = keys.cast(pa.string())
+    texts = [None if key is None else json.dumps(key).encode() for key in keys.to_pylist()]
+    return pa.array(texts, pa.large_binary())

@@ -1,0 +1,1 @@
+"""Spark as the host of processors. Nothing else imports pyspark."""

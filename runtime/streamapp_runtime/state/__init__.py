@@ -1,0 +1,1 @@
+"""The state of a task: named stores in one environment, committed in one transaction."""

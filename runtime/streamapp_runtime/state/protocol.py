@@ -1,0 +1,46 @@
+"""What operators and tables know of state: named stores of bytes, ordered by key."""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+
+class Store(Protocol):
+    """A named map of bytes in the state of a task.
+
+    What is written can be read at once; it lasts from the next commit on.
+    """
+
+    def get(self, key: bytes) -> bytes | None:
+        """Look a key up; None if it is not there."""
+        ...
+
+    def put(self, key: bytes, value: bytes) -> None:
+        """Set the value of a key."""
+        ...
+
+    def delete(self, key: bytes) -> None:
+        """Remove a key; nothing happens if it is not there."""
+        ...
+
+    def scan(self, start: bytes = b"", end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
+        """Go through the entries with start <= key < end in the order of their keys.
+
+        The entries are those of the moment the scan began, whatever is written meanwhile.
+        """
+        ...
+
+
+class Environment(Protocol):
+    """The stores of one task (or, for broadcast tables, of one processor). Used by one thread."""
+
+    def store(self, name: str) -> Store:
+        """Open a store, making it if it is new."""
+        ...
+
+    def commit(self) -> None:
+        """Make everything written since the last commit last, all or nothing."""
+        ...
+
+    def close(self) -> None:
+        """Release every handle; what was not committed is gone."""
+        ...

@@ -1,0 +1,76 @@
+"""The streams of an app as its systems know them."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from streamapp_core.plan.model import Plan, PlannedStream, StreamRole
+from streamapp_core.spec.app import StreamApp
+from streamapp_core.spec.streams import CsvOptions
+from streamapp_systems.protocols import StreamDescriptor
+from streamapp_systems.registry import open_admin
+
+
+def descriptor(stream: PlannedStream) -> StreamDescriptor:
+    """Describe a planned stream to its system."""
+    return StreamDescriptor(
+        name=stream.name,
+        system=stream.system,
+        address=stream.address,
+        format=stream.format,
+        schema=stream.schema,
+        csv=CsvOptions() if stream.spec is None else stream.spec.csv,
+    )
+
+
+def by_system(streams: Iterable[StreamDescriptor]) -> Mapping[str, list[StreamDescriptor]]:
+    """Group streams by their systems."""
+    grouped: dict[str, list[StreamDescriptor]] = defaultdict(list)
+    for stream in streams:
+        grouped[stream.system].append(stream)
+    return grouped
+
+
+def count_partitions(app: StreamApp, folder: Path) -> dict[str, int]:
+    """Ask the systems how many partitions the declared streams have; what does not exist is absent.
+
+    Streams of unknown systems are left out: the planner tells of them. Relative paths resolve from `folder`.
+
+    Raises:
+        SystemError: a system can't be asked.
+    """
+    declared = [
+        StreamDescriptor(name=name, system=spec.system, address=spec.name or name, format=spec.format, csv=spec.csv)
+        for name, spec in app.spec.streams.items()
+        if spec.system in app.spec.systems
+    ]
+    counts: dict[str, int] = {}
+    for system, streams in by_system(declared).items():
+        admin = open_admin(system, app.spec.systems[system], folder)
+        try:
+            counts |= admin.partitions(streams)
+        finally:
+            admin.close()
+    return counts
+
+
+def bounded_ends(plan: Plan, folder: Path) -> dict[str, dict[int, int]]:
+    """Ask where the bounded streams that are read end now, by stream and partition.
+
+    Raises:
+        SystemError: a system can't be asked.
+    """
+    bounded = [
+        descriptor(stream)
+        for stream in plan.streams.values()
+        if stream.role in (StreamRole.INPUT, StreamRole.SIDE_INPUT) and stream.bounded
+    ]
+    ends: dict[str, dict[int, int]] = {}
+    for system, streams in by_system(bounded).items():
+        admin = open_admin(system, plan.app.spec.systems[system], folder)
+        try:
+            for ssp, end in admin.end_offsets(streams).items():
+                ends.setdefault(ssp.stream, {})[ssp.partition] = end
+        finally:
+            admin.close()
+    return ends

@@ -1,0 +1,1 @@
+"""Tables: keyed stores that operators look up (design 8)."""

@@ -1,0 +1,1 @@
+"""Tasks: the unit of state and order."""

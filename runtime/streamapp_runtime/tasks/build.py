@@ -1,0 +1,113 @@
+"""A plan becomes the operators of one task."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from streamapp_core.expressions import Aggregation
+from streamapp_core.plan.model import Plan, PlannedOperator
+from streamapp_core.schema import EVENT_TIME_COLUMN
+from streamapp_core.spec.operators import OperatorKind
+from streamapp_runtime.operators.aggregate import Aggregate
+from streamapp_runtime.operators.join_table import JoinTable
+from streamapp_runtime.operators.outputs import Broadcast, PartitionBy, SendToFile
+from streamapp_runtime.operators.protocol import Operator
+from streamapp_runtime.operators.row_operators import Merge, SqlOperator
+from streamapp_runtime.operators.window import TumblingWindow
+from streamapp_runtime.processor.intermediate import IntermediateWriter
+from streamapp_runtime.sql.engine import SqlEngine
+from streamapp_runtime.state.protocol import Environment
+from streamapp_runtime.tables.table import Table
+from streamapp_runtime.tasks.chains import ROW_KINDS, chains
+from streamapp_runtime.tasks.pipeline import Node, Pipeline
+from streamapp_runtime.tasks.row_sql import row_sql
+from streamapp_systems.protocols import FileOutput
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What the operators of a task work with: tables and outputs by name; `written` counts the rows of each output."""
+
+    engine: SqlEngine
+    writer: IntermediateWriter
+    tables: Mapping[str, Table]
+    outputs: Mapping[str, FileOutput]
+    written: Counter[str]
+    environment: Environment
+
+
+def build_pipeline(plan: Plan, surroundings: Surroundings) -> Pipeline:
+    """Make the operators of one task and wire them."""
+    nodes = []
+    for chain in chains(plan.operators):
+        last = chain[-1]
+        nodes.append(
+            Node(
+                name=last.name,
+                operator=_operator(plan, chain, surroundings),
+                inputs=chain[0].inputs,
+                streams=last.streams,
+            )
+        )
+    return Pipeline(nodes)
+
+
+def _operator(plan: Plan, chain: Sequence[PlannedOperator], around: Surroundings) -> Operator:
+    planned = chain[-1]
+    if planned.kind in ROW_KINDS:
+        return SqlOperator(around.engine, row_sql(chain))
+    return _BUILDERS[planned.kind](plan, planned, around)
+
+
+def _merge(_: Plan, planned: PlannedOperator, __: Surroundings) -> Operator:
+    return Merge([*planned.schema.names, EVENT_TIME_COLUMN])
+
+
+def _partition_by(plan: Plan, planned: PlannedOperator, around: Surroundings) -> Operator:
+    assert planned.spec.partition_by is not None
+    count = plan.streams[planned.name].partitions
+    return PartitionBy(around.writer, planned.name, planned.spec.partition_by.key, count)
+
+
+def _broadcast(_: Plan, planned: PlannedOperator, around: Surroundings) -> Operator:
+    return Broadcast(around.writer, planned.name)
+
+
+def _join_table(_: Plan, planned: PlannedOperator, around: Surroundings) -> Operator:
+    join = planned.spec.join_table
+    assert join is not None
+    return JoinTable(around.tables[join.table], join.on, join.type)
+
+
+def _aggregate(_: Plan, planned: PlannedOperator, around: Surroundings) -> Operator:
+    return Aggregate(around.engine, around.environment.store(planned.name), _aggregation(planned))
+
+
+def _window(_: Plan, planned: PlannedOperator, around: Surroundings) -> Operator:
+    window = planned.spec.window
+    assert window is not None
+    assert window.tumbling is not None
+    store = around.environment.store(planned.name)
+    return TumblingWindow(around.engine, store, _aggregation(planned), window.tumbling)
+
+
+def _send_to(_: Plan, planned: PlannedOperator, around: Surroundings) -> Operator:
+    stream = planned.spec.send_to
+    assert stream is not None
+    return SendToFile(around.outputs[stream], stream, around.written)
+
+
+def _aggregation(planned: PlannedOperator) -> Aggregation:
+    assert isinstance(planned.compiled, Aggregation)
+    return planned.compiled
+
+
+_BUILDERS: Mapping[OperatorKind, Callable[[Plan, PlannedOperator, Surroundings], Operator]] = {
+    OperatorKind.MERGE: _merge,
+    OperatorKind.PARTITION_BY: _partition_by,
+    OperatorKind.BROADCAST: _broadcast,
+    OperatorKind.JOIN_TABLE: _join_table,
+    OperatorKind.AGGREGATE: _aggregate,
+    OperatorKind.WINDOW: _window,
+    OperatorKind.SEND_TO: _send_to,
+}

@@ -1,0 +1,1 @@
+"""Systems hold streams: the only code that talks to files, embedded logs and brokers."""

@@ -1,0 +1,1 @@
+"""Metadata stores on disk."""

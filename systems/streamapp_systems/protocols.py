@@ -1,0 +1,180 @@
+"""What every system can do, whatever lies behind it: a folder of files, an embedded log, a broker.
+
+The runtime knows systems by these protocols only. Offsets are always the next one to read or to be written; an end is
+exclusive. Event times and timestamps are integer milliseconds since 1970 UTC.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import pyarrow as pa
+
+from streamapp_core.schema import Schema
+from streamapp_core.spec.streams import CsvOptions, StreamFormat
+from streamapp_core.ssp import Ssp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamDescriptor:
+    """What a system must know of a stream: `name` as in the spec, `address` as in the system (path, topic)."""
+
+    name: str
+    system: str
+    address: str
+    format: StreamFormat
+    schema: Schema | None = None
+    csv: CsvOptions = field(default_factory=CsvOptions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One record of a stream whose values are bytes; without a value it deletes its key (a tombstone)."""
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """What one poll brought of one partition, in order.
+
+    A system that stores rows fills `rows` (one row an offset, columns as in the stream's schema); one that stores
+    bytes fills `messages`. `next_offset` is where reading goes on. `ended`: a bounded partition has been read up to
+    its end; this is said once, perhaps with nothing else.
+    """
+
+    ssp: Ssp
+    offset: int
+    next_offset: int
+    rows: pa.RecordBatch | None = None
+    messages: tuple[Message, ...] = ()
+    ended: bool = False
+
+
+class SystemError(Exception):  # noqa: A001 - the glossary's word
+    """A system can't do what was asked; the message says which stream or partition, why, and what to do."""
+
+
+class BadRecord(SystemError):  # noqa: N818 - the error is the record's
+    """One record can't be read; `ssp` and `offset` say which. The consumer that raised this goes on after it."""
+
+    def __init__(self, ssp: Ssp, offset: int, reason: str) -> None:
+        super().__init__(ssp, offset, reason)
+        self.ssp = ssp
+        self.offset = offset
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.ssp}, offset {self.offset}: {self.reason}"
+
+
+class Admin(Protocol):
+    """Metadata of a system: which streams there are, how many partitions and how much they hold."""
+
+    def partitions(self, streams: Sequence[StreamDescriptor]) -> Mapping[str, int]:
+        """Count the partitions of these streams; a stream that does not exist is absent from the answer."""
+        ...
+
+    def create(self, counts: Mapping[StreamDescriptor, int]) -> None:
+        """Make these streams with these partition counts where they are missing.
+
+        Raises:
+            SystemError: a stream exists with another count.
+        """
+        ...
+
+    def end_offsets(self, streams: Sequence[StreamDescriptor]) -> Mapping[Ssp, int]:
+        """Tell, per partition of these streams, the offset after the last record there is now."""
+        ...
+
+    def close(self) -> None:
+        """Release every handle; the admin is not used again."""
+        ...
+
+
+class Consumer(Protocol):
+    """Reads assigned partitions. Used by one thread; several consumers may read the same partition."""
+
+    def assign(self, starts: Mapping[Ssp, int], ends: Mapping[Ssp, int]) -> None:
+        """Read exactly these partitions from these offsets on; those in `ends` are bounded.
+
+        Called once, before the first poll.
+        """
+        ...
+
+    def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Sequence[Fetched]:
+        """Bring what there is of these partitions, about `max_rows` rows in all, fair between partitions.
+
+        Waits up to `timeout` seconds when there is nothing yet, and not at all when nothing can come any more.
+        Partitions that ended stay silent.
+
+        Raises:
+            BadRecord: a record can't be read. All records before it have been given out; the next poll goes on
+                with the one after it.
+            SystemError: a partition can't be read; the message says which and why.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release every handle; the consumer is not used again."""
+        ...
+
+
+class Producer(Protocol):
+    """Appends records to partitions in transactions. Used by one thread.
+
+    Nothing is visible to consumers before `commit`; all of a transaction becomes visible at once, each partition's
+    records in the order they were sent.
+    """
+
+    def send(self, ssp: Ssp, value: bytes | None, *, key: bytes | None = None, timestamp: int) -> None:
+        """Add one record to the open transaction (opening one if there is none)."""
+        ...
+
+    def commit(self) -> Mapping[Ssp, int]:
+        """Make all that was sent visible, durably; without an open transaction nothing happens.
+
+        Returns the next offset of each partition written. After a SystemError nothing is visible and the
+        transaction is still open: commit again, or abort.
+        """
+        ...
+
+    def abort(self) -> None:
+        """Drop the open transaction."""
+        ...
+
+    def close(self) -> None:
+        """Abort what is open and release every handle."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedPart:
+    """A finished part of a file output that waits for its publication: paths relative to the system's folder."""
+
+    stream: str
+    staged: str
+    final: str
+
+
+class FileOutput(Protocol):
+    """Writes rows as parts of file outputs: staged first, visible only when published."""
+
+    def write(self, stream: str, rows: pa.Table) -> None:
+        """Add rows to the part of this stream that is being written."""
+        ...
+
+    def stage(self) -> tuple[StagedPart, ...]:
+        """Finish the open parts, durably, under names no reader takes for results."""
+        ...
+
+    def publish(self, parts: Iterable[StagedPart]) -> None:
+        """Give staged parts their final names; parts that already have them are left alone."""
+        ...
+
+    def close(self) -> None:
+        """Drop what was not staged and release every handle."""
+        ...
