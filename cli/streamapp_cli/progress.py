@@ -10,10 +10,11 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from streamapp_core.control.messages import END_OF_TIME
 from streamapp_runtime.driver.records import StreamSummary, Summary
 
 _LINE_SECONDS = 2.0
-_END_OF_TIME = (1 << 63) - 1
+_SIDE_INPUT = "sideInput"
 
 
 @contextmanager
@@ -41,8 +42,10 @@ class _Lines:
             return
         self._printed = self._clock()
         streams = "; ".join(
-            f"{stream.name} {read_of_total(stream)}, watermark {watermark_text(stream.watermark)}, {ended_text(stream)}"
+            f"{stream.name} {read_of_total(stream)}, watermark {watermark_text(stream.watermark)}, "
+            f"ended {ended_text(stream)}"
             for stream in summary.streams
+            if stream.role != _SIDE_INPUT or stream.ended < stream.partitions
         )
         self._console.print(f"{self._name} {summary.seconds:.0f}s: {streams}")
 
@@ -60,7 +63,7 @@ def progress_table(name: str, summary: Summary) -> Table:
             stream.role,
             read_of_total(stream),
             f"{rate:,.0f}",
-            watermark_text(stream.watermark),
+            "" if stream.role == _SIDE_INPUT else watermark_text(stream.watermark),
             ended_text(stream),
         )
     for output, rows in sorted(summary.written.items()):
@@ -92,6 +95,6 @@ def watermark_text(watermark: int | None) -> str:
     """Write a watermark as a time in UTC."""
     if watermark is None:
         return "none"
-    if watermark == _END_OF_TIME:
+    if watermark == END_OF_TIME:
         return "end"
     return datetime.fromtimestamp(watermark / 1_000, UTC).strftime("%Y-%m-%d %H:%M:%S")

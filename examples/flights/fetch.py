@@ -17,7 +17,7 @@ SPLIT = """
 COPY (
   SELECT strftime(time_hour::TIMESTAMP + to_minutes(minute::BIGINT), '%Y-%m-%dT%H:%M:%SZ') AS scheduled,
          carrier, flight, tailnum, origin, dest, dep_delay, arr_delay, distance
-  FROM read_csv('{source}', all_varchar = true)
+  FROM read_csv('{source}', all_varchar = true, nullstr = 'NA')
   WHERE origin = '{origin}'
   ORDER BY scheduled, carrier, flight::INTEGER
 ) TO '{target}' (HEADER, NULLSTR 'NA')

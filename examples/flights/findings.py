@@ -18,7 +18,7 @@ ORDER BY parts.mean_delay DESC
 """
 
 HOURS = """
-SELECT strftime(window_start, '%a %d %b %Y, %H:00 UTC'), airlines.name, flights, mean_delay
+SELECT strftime(window_start::TIMESTAMP, '%a %d %b %Y, %H:00 UTC'), airlines.name, flights, mean_delay
 FROM read_csv('{here}/out/hourly/part-*.csv') JOIN read_csv('{here}/data/airlines.csv') AS airlines USING (carrier)
 WHERE flights >= 10 ORDER BY mean_delay DESC LIMIT 5
 """
@@ -27,7 +27,7 @@ WHERE flights >= 10 ORDER BY mean_delay DESC LIMIT 5
 def main() -> None:
     """Print the carriers by mean delay and the worst hours of the year."""
     console = Console()
-    with duckdb.connect(config={"TimeZone": "UTC"}) as database:
+    with duckdb.connect() as database:
         carriers = Table("carrier", title="Departures from New York, 2013", box=box.SIMPLE, title_justify="left")
         for title in ("flights", "planes known", "million miles", "mean delay"):
             carriers.add_column(title, justify="right")

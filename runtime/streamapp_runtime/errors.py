@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from streamapp_core.control.messages import UndecodableMessageError
 from streamapp_core.problems import Problem
-from streamapp_systems.protocols import SystemError
+from streamapp_systems.protocols import StreamSystemError
 
 
 class RuntimeFailure(Exception):  # noqa: N818 - a failure is what the driver reports, whatever raised it
@@ -15,7 +15,7 @@ class PlanRefused(RuntimeFailure):
     """The spec can't be right; nothing was started. Mend the problems and try again."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__(f"refused with {len(problems)} problem{'s' if len(problems) != 1 else ''}")
+        super().__init__("the spec is refused:\n" + "\n".join(f"  {problem}" for problem in problems))
         self.problems = tuple(problems)
 
 
@@ -27,5 +27,5 @@ class ProcessorFailed(RuntimeFailure):
     """A processor died; the message says which one and what it said last."""
 
 
-FAILURES = (RuntimeFailure, SystemError, UndecodableMessageError)
+FAILURES = (RuntimeFailure, StreamSystemError, UndecodableMessageError)
 """What a person is told by its message alone; anything else is a bug and comes with its trace."""

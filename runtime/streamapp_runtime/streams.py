@@ -7,6 +7,7 @@ from pathlib import Path
 from streamapp_core.plan.model import Plan, PlannedStream, StreamRole
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.streams import CsvOptions
+from streamapp_core.spec.systems import SystemKind
 from streamapp_systems.protocols import StreamDescriptor
 from streamapp_systems.registry import open_admin
 
@@ -34,15 +35,17 @@ def by_system(streams: Iterable[StreamDescriptor]) -> Mapping[str, list[StreamDe
 def count_partitions(app: StreamApp, folder: Path) -> dict[str, int]:
     """Ask the systems how many partitions the declared streams have; what does not exist is absent.
 
-    Streams of unknown systems are left out: the planner tells of them. Relative paths resolve from `folder`.
+    Streams of unknown systems are left out: the planner tells of them. So are file outputs: what earlier runs wrote
+    says nothing about this one. Relative paths resolve from `folder`.
 
     Raises:
-        SystemError: a system can't be asked.
+        StreamSystemError: a system can't be asked.
     """
+    written = {operator.send_to for operator in app.spec.operators}
     declared = [
         StreamDescriptor(name=name, system=spec.system, address=spec.name or name, format=spec.format, csv=spec.csv)
         for name, spec in app.spec.streams.items()
-        if spec.system in app.spec.systems
+        if spec.system in app.spec.systems and not (name in written and app.spec.systems[spec.system].file)
     ]
     counts: dict[str, int] = {}
     for system, streams in by_system(declared).items():
@@ -58,12 +61,12 @@ def bounded_ends(plan: Plan, folder: Path) -> dict[str, dict[int, int]]:
     """Ask where the bounded streams that are read end now, by stream and partition.
 
     Raises:
-        SystemError: a system can't be asked.
+        StreamSystemError: a system can't be asked.
     """
     bounded = [
         descriptor(stream)
         for stream in plan.streams.values()
-        if stream.role in (StreamRole.INPUT, StreamRole.SIDE_INPUT) and stream.bounded
+        if stream.role in (StreamRole.INPUT, StreamRole.SIDE_INPUT) and _bounded(stream)
     ]
     ends: dict[str, dict[int, int]] = {}
     for system, streams in by_system(bounded).items():
@@ -74,3 +77,8 @@ def bounded_ends(plan: Plan, folder: Path) -> dict[str, dict[int, int]]:
         finally:
             admin.close()
     return ends
+
+
+def _bounded(stream: PlannedStream) -> bool:
+    """Files end by themselves, other streams where the spec says so."""
+    return stream.system_kind is SystemKind.FILE or (stream.spec is not None and stream.spec.bounded)

@@ -54,11 +54,11 @@ class Fetched:
     ended: bool = False
 
 
-class SystemError(Exception):  # noqa: A001 - the glossary's word
+class StreamSystemError(Exception):
     """A system can't do what was asked; the message says which stream or partition, why, and what to do."""
 
 
-class BadRecord(SystemError):  # noqa: N818 - the error is the record's
+class BadRecord(StreamSystemError):  # noqa: N818 - the error is the record's
     """One record can't be read; `ssp` and `offset` say which. The consumer that raised this goes on after it."""
 
     def __init__(self, ssp: Ssp, offset: int, reason: str) -> None:
@@ -82,7 +82,7 @@ class Admin(Protocol):
         """Make these streams with these partition counts where they are missing.
 
         Raises:
-            SystemError: a stream exists with another count.
+            StreamSystemError: a stream exists with another count.
         """
         ...
 
@@ -114,7 +114,7 @@ class Consumer(Protocol):
         Raises:
             BadRecord: a record can't be read. All records before it have been given out; the next poll goes on
                 with the one after it.
-            SystemError: a partition can't be read; the message says which and why.
+            StreamSystemError: a partition can't be read; the message says which and why.
         """
         ...
 
@@ -137,7 +137,7 @@ class Producer(Protocol):
     def commit(self) -> Mapping[Ssp, int]:
         """Make all that was sent visible, durably; without an open transaction nothing happens.
 
-        Returns the next offset of each partition written. After a SystemError nothing is visible and the
+        Returns the next offset of each partition written. After a StreamSystemError nothing is visible and the
         transaction is still open: commit again, or abort.
         """
         ...

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streamapp_core.job_model.build import build_job_model
-
 from streamapp_core.job_model.model import JobModel
 from streamapp_core.plan.model import Plan, StreamRole
 from streamapp_core.plan.planner import plan as make_plan
@@ -47,7 +46,7 @@ def plan_run(parsed: ParsedApp, folder: Path, run_id: str, location: str) -> Pre
     Raises:
         PlanRefused: the spec has problems.
         NotSupported: the spec is right but needs more than this release has.
-        SystemError: a system can't be asked.
+        StreamSystemError: a system can't be asked.
     """
     counts = {} if parsed.app is None else count_partitions(parsed.app, folder)
     result = make_plan(parsed, counts, None, run_id=run_id)
@@ -63,7 +62,7 @@ def make_streams(plan: Plan, folder: Path) -> None:
     """Create the intermediate streams of a run and make its output folders ready, emptied of earlier results.
 
     Raises:
-        SystemError: a stream exists with another partition count, or an output folder is not this app's.
+        StreamSystemError: a stream exists with another partition count, or an output folder is not this app's.
     """
     for stream in plan.streams.values():
         if stream.role is StreamRole.OUTPUT and stream.system_kind is SystemKind.FILE:

@@ -60,7 +60,7 @@ def run_app(request: RunRequest, make_host: MakeHost, listener: Listener) -> Sum
 
     Raises:
         DocumentError: the text is no StreamApp.
-        RuntimeFailure, SystemError: the app was refused, or failed; what was committed stays.
+        RuntimeFailure, StreamSystemError: the app was refused, or failed; what was committed stays.
         KeyboardInterrupt: the run was interrupted; its processors have stopped.
     """
     with RunFolder(request.state) as folder:

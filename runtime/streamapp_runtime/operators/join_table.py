@@ -1,5 +1,7 @@
 """Stream-table joins: rows enriched by the row of a table as it is now."""
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 
 from streamapp_core.schema import EVENT_TIME_COLUMN
@@ -11,19 +13,19 @@ from streamapp_runtime.tables.table import Table
 class JoinTable(StatelessOperator):
     """Looks each row's key up; later changes of the table give nothing out."""
 
-    def __init__(self, table: Table, key: str, join_type: TableJoinType) -> None:
-        """Take the column of the stream that is compared with the table's key."""
+    def __init__(self, table: Table, key: str, columns: Sequence[str], join_type: TableJoinType) -> None:
+        """Take the stream's column that is compared with the table's key, and the table's columns to add."""
         self._table = table
         self._key = key
+        self._columns = list(columns)
         self._inner = join_type is TableJoinType.INNER
 
     def process(self, rows: pa.Table) -> pa.Table | None:
         """See `Operator.process`."""
         columns, found = self._table.lookup(rows.column(self._key))
         position = rows.schema.get_field_index(EVENT_TIME_COLUMN)
-        for field, column in zip(columns.schema, columns.columns, strict=True):
-            rows = rows.add_column(position, field, column)
-            position += 1
+        for offset, name in enumerate(self._columns):
+            rows = rows.add_column(position + offset, name, columns.column(name))
         if self._inner:
             rows = rows.filter(found)
         return rows if len(rows) else None

@@ -5,55 +5,44 @@ A batch is grouped once, vectorised; the merge then costs a few operations per d
 
 import math
 from collections.abc import Callable, Sequence
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 import pyarrow as pa
 
-from streamapp_core.expressions import Aggregation, Merge, Partial
-from streamapp_core.schema import EVENT_TIME_COLUMN, DataType, TypeKind
+from streamapp_core.expressions import Aggregation, Merge, Partial, partials_sql, table
+from streamapp_core.schema import DataType, TypeKind
 from streamapp_runtime.rows.codec import plain_rows
 from streamapp_runtime.sql.engine import SqlEngine
 
-ROWS = "__rows"
-_LARGEST_EVENT_TIME = f'max("{EVENT_TIME_COLUMN}")::BIGINT AS "{EVENT_TIME_COLUMN}"'
 _WRAP, _HALF = 1 << 64, 1 << 63
+_EXACT = Context(prec=80)
 
 
 class PartialResults:
-    """The partial results of one aggregation: how a batch makes them and how two of one key become one.
+    """The partial results of one aggregation: how a batch makes them, and how two of one key become one.
 
-    A row of state is the values of the group's columns, the partial results, and the latest event time.
+    A row of partial results is plain values: the columns of `by`, those of `also_by`, then the partial aggregates.
     """
 
-    def __init__(self, engine: SqlEngine, aggregation: Aggregation, group: Sequence[str]) -> None:
-        """Group by SQL expressions `group`: the columns of `by`, and what else makes the key (a window's start)."""
+    def __init__(self, engine: SqlEngine, aggregation: Aggregation, also_by: Sequence[str] = ()) -> None:
+        """Group by the aggregation's columns and by further columns of the batches."""
         self._engine = engine
-        self._group = len(group)
+        self._sql = partials_sql(aggregation, table("rows"), also_by)
+        self._first = len(aggregation.by_columns) + len(also_by)
         self._mergers = [_merger(partial) for partial in aggregation.partials]
-        partials = [f'{partial.sql} AS "{partial.name}"' for partial in aggregation.partials]
-        columns = ", ".join([*group, *partials, _LARGEST_EVENT_TIME, f'count(*)::BIGINT AS "{ROWS}"'])
-        positions = ", ".join(str(position + 1) for position in range(len(group)))
-        self._sql = f"SELECT {columns} FROM rows WHERE {{condition}}" + (f" GROUP BY {positions}" if group else "")
 
-    def of_batch(self, rows: pa.Table, condition: str = "true") -> tuple[list[tuple[Any, ...]], int]:
-        """Group the rows that meet a condition: the rows of partial state, and how many rows went into them."""
-        result = self._engine.query(self._sql.format(condition=condition), rows=rows)
-        grouped = plain_rows(result.columns[:-1])
-        counts = result.column(ROWS).to_pylist()
-        if not self._group and counts == [0]:
-            return [], 0
-        return grouped, sum(counts)
+    def of_batch(self, rows: pa.Table) -> list[tuple[Any, ...]]:
+        """Group a batch (never an empty one): a row of partial results per key."""
+        return plain_rows(self._engine.query(self._sql, rows=rows).columns)
 
     def merge(self, state: list[Any] | None, partial: Sequence[Any]) -> list[Any]:
-        """Add the partial results of a batch to the state of their key, in place."""
+        """Add the partial results of a batch to those of its key so far, in place."""
         if state is None:
             return list(partial)
-        for at, merge in enumerate(self._mergers, self._group):
+        for at, merge in enumerate(self._mergers, self._first):
             if partial[at] is not None:
                 state[at] = partial[at] if state[at] is None else merge(state[at], partial[at])
-        if partial[-1] is not None:
-            state[-1] = partial[-1] if state[-1] is None else max(state[-1], partial[-1])
         return state
 
 
@@ -70,10 +59,21 @@ def _merger(partial: Partial) -> Callable[[Any, Any], Any]:
 
 def _sum_of(kind: DataType) -> Callable[[Any, Any], Any]:
     if kind.kind is TypeKind.DECIMAL:
-        return lambda left, right: str(Decimal(left) + Decimal(right))
+        return _decimal_sum(kind)
     if kind.kind is TypeKind.BIGINT:
         return lambda left, right: (left + right + _HALF) % _WRAP - _HALF
     return lambda left, right: left + right
+
+
+def _decimal_sum(kind: DataType) -> Callable[[str, str], str | None]:
+    """Add decimals written as text; a sum that does not fit its type is null."""
+    limit = Decimal(10) ** (kind.precision - kind.scale)
+
+    def add(left: str, right: str) -> str | None:
+        total = _EXACT.add(Decimal(left), Decimal(right))
+        return str(total) if abs(total) < limit else None
+
+    return add
 
 
 def _nan_last(value: float) -> tuple[bool, float]:

@@ -25,26 +25,27 @@ class ChannelAddress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HttpChannel:
-    """A processor's end: the connection is kept, and made anew when it broke."""
+    """A processor's end: a connection per report, so that a driver that is gone is noticed at once."""
 
     def __init__(self, address: ChannelAddress, clock: Callable[[], float]) -> None:
         self._address = address
         self._clock = clock
-        self._connection = HTTPConnection(address.host, address.port, timeout=_ANSWER_SECONDS)
         self._answered = clock()
 
     def report(self, report: ProcessorReport) -> Command:
         """See `DriverChannel.report`; a report that fails is made up for by the next one."""
+        connection = HTTPConnection(self._address.host, self._address.port, timeout=_ANSWER_SECONDS)
+        headers = {"Authorization": f"Bearer {self._address.token}"}
         try:
-            headers = {"Authorization": f"Bearer {self._address.token}"}
-            self._connection.request("POST", "/report", msgspec.json.encode(report), headers)
-            response = self._connection.getresponse()
+            connection.request("POST", "/report", msgspec.json.encode(report), headers)
+            response = connection.getresponse()
             answer = response.read()
         except (OSError, HTTPException) as error:
-            self._connection.close()
             if self._clock() - self._answered > _ANSWER_SECONDS or isinstance(error, ConnectionRefusedError):
                 raise DriverLost(f"the driver does not answer: {error}") from None
             return Command.RUN
+        finally:
+            connection.close()
         if response.status != 200:  # noqa: PLR2004 - OK
             raise DriverLost(f"the driver refused the report: {response.status} {response.reason}")
         self._answered = self._clock()
@@ -78,8 +79,6 @@ class ChannelServer:
 
 def _handler(receive: Callable[[ProcessorReport], Command], token: str) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
         def do_POST(self) -> None:
             if not hmac.compare_digest(self.headers.get("Authorization", ""), f"Bearer {token}"):
                 self._answer(401, b"")

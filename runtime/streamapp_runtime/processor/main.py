@@ -28,7 +28,7 @@ def run_processor(config: ProcessorConfig, channel: DriverChannel) -> ProcessorR
     """Run a processor to its end and give its last report.
 
     Raises:
-        RuntimeFailure, SystemError: it can't go on.
+        RuntimeFailure, StreamSystemError: it can't go on.
         DriverLost: the driver is gone or said stop.
     """
     model = JobModel.model_validate_json(config.job_model)

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.processor.inputs import Decoded
 from streamapp_runtime.processor.reports import PartitionReport, ProcessorReport
@@ -30,7 +32,8 @@ class Progress:
         """Make a report; `skipped` are rows of side inputs without key, by table."""
         partitions: dict[str, dict[int, PartitionReport]] = {}
         for ssp, partition in self._partitions.items():
-            partitions.setdefault(ssp.stream, {})[ssp.partition] = partition
+            ended = partition.ended or self._has_ended(ssp.stream)
+            partitions.setdefault(ssp.stream, {})[ssp.partition] = msgspec.structs.replace(partition, ended=ended)
         return ProcessorReport(
             processor=self._processor,
             epoch=self._epoch,
@@ -41,6 +44,11 @@ class Progress:
             commits=commits,
             done=done,
         )
+
+    def _has_ended(self, stream: str) -> bool:
+        """Tell whether control messages have ended a stream for all tasks here that read it."""
+        readers = [task for task in self._tasks if task.reads(stream)]
+        return bool(readers) and all(task.has_ended(stream) for task in readers)
 
     def _watermark(self, stream: str) -> int | None:
         watermarks = [task.watermark(stream) for task in self._tasks if task.reads(stream)]

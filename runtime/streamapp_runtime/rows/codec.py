@@ -54,16 +54,17 @@ def arrow_columns(rows: Sequence[Sequence[object]], schema: pa.Schema) -> pa.Tab
 def _plain(column: pa.ChunkedArray) -> list[Any]:
     kind = column.type
     if pa.types.is_timestamp(kind):
-        return column.cast(pa.int64()).to_pylist()
-    if pa.types.is_date32(kind):
-        return column.cast(pa.int32()).to_pylist()
-    if pa.types.is_decimal(kind):
-        return column.cast(pa.string()).to_pylist()
-    if pa.types.is_floating(kind):
+        column = column.cast(pa.int64())
+    elif pa.types.is_date32(kind):
+        column = column.cast(pa.int32())
+    elif pa.types.is_decimal(kind):
+        column = column.cast(pa.string())
+    elif pa.types.is_floating(kind):
         # One bit pattern for each of zero and not-a-number: both are one key, as in Spark.
         zeroless = pc.if_else(pc.equal(column, 0.0), pa.scalar(0.0, kind), column)
-        return pc.if_else(pc.is_nan(zeroless), pa.scalar(np.nan, kind), zeroless).to_pylist()
-    return column.to_pylist()
+        column = pc.if_else(pc.is_nan(zeroless), pa.scalar(np.nan, kind), zeroless)
+    values: list[Any] = column.to_pylist()
+    return values
 
 
 def _typed(values: list[Any], kind: pa.DataType) -> pa.Array:

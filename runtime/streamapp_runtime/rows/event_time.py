@@ -1,6 +1,7 @@
 """The hidden event time of every row (design 3): set at the source, carried by every operator."""
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,7 +22,13 @@ def stamp(rows: pa.Table, column: str | None, timestamp: int | None = None) -> p
 
 def latest(rows: pa.Table) -> int | None:
     """Tell the highest event time of the rows, None if none has one."""
-    return pc.max(rows.column(EVENT_TIME_COLUMN)).as_py()
+    time: int | None = pc.max(rows.column(EVENT_TIME_COLUMN)).as_py()
+    return time
+
+
+def event_times(rows: pa.Table) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Give the event times of the rows, and which of them are missing (their time is 0)."""
+    return _numbers(rows.column(EVENT_TIME_COLUMN).combine_chunks())
 
 
 def without_event_time(rows: pa.Table) -> pa.Table:
@@ -31,7 +38,10 @@ def without_event_time(rows: pa.Table) -> pa.Table:
 
 def _milliseconds(timestamps: pa.ChunkedArray) -> pa.Array:
     """Round microseconds down to milliseconds, before 1970 too."""
-    array = timestamps.combine_chunks()
-    missing = array.is_null().to_numpy(zero_copy_only=False)
-    microseconds = pc.fill_null(array.cast(pa.int64()), 0).to_numpy()
+    microseconds, missing = _numbers(timestamps.combine_chunks().cast(pa.int64()))
     return pa.array(np.floor_divide(microseconds, _MICROSECONDS), mask=missing)
+
+
+def _numbers(array: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    missing = array.is_null().to_numpy(zero_copy_only=False)
+    return pc.fill_null(array, 0).to_numpy(), missing

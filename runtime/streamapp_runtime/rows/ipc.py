@@ -14,7 +14,8 @@ def encode_rows(rows: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as writer:
         writer.write_table(rows)
-    return sink.getvalue().to_pybytes()
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
 
 
 def decode_rows(data: bytes, schema: pa.Schema, ssp: Ssp, offset: int) -> pa.Table:

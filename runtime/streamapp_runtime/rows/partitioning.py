@@ -17,8 +17,8 @@ def partition_numbers(keys: pa.ChunkedArray, count: int) -> npt.NDArray[np.int64
     _, offsets_buffer, data_buffer = values.buffers()
     offsets = np.frombuffer(offsets_buffer, np.int64, len(values) + 1, values.offset * 8)
     data = np.frombuffer(data_buffer, np.uint8) if data_buffer is not None else np.empty(0, np.uint8)
-    by_key = np.append(partitions(murmur2(data, offsets), count), 0)
-    indices = pc.fill_null(distinct.indices, len(values)).to_numpy(zero_copy_only=False)
+    by_key = np.append(partitions(murmur2(data, offsets), count), np.int64(0))
+    indices: npt.NDArray[np.int64] = pc.fill_null(distinct.indices, len(values)).to_numpy(zero_copy_only=False)
     return by_key[indices]
 
 

@@ -53,7 +53,7 @@ class SparkHost:
             (answer,) = _job(self._spark, parcel)
         except Py4JError as error:
             raise ProcessorFailed(
-                f"processor {config.processor}: its worker died ({_first_line(error)}); see {self._log}"
+                f"processor {config.processor}: its worker died ({_cause(error)}); see {self._log}"
             ) from None
         outcome = msgspec.json.decode(answer, type=_Outcome)
         if outcome.report is None:
@@ -82,7 +82,9 @@ def _work(parcels: Iterable[tuple[bytes, bytes]]) -> Iterator[bytes]:
         yield msgspec.json.encode(outcome)
 
 
-def _first_line(error: Py4JError) -> str:
+def _cause(error: Py4JError) -> str:
+    """Pick the line that tells what happened: of a Python error its last one, else the first."""
     java = getattr(error, "java_exception", None)
     text = str(java.getMessage()) if java is not None else str(error)
-    return text.partition("\n")[0]
+    python = text.partition("Traceback (most recent call last):")[2].partition(" SQLSTATE")[0]
+    return (python or text.partition("\n")[0]).strip().splitlines()[-1]

@@ -35,7 +35,6 @@ def local_settings(processors: int, log4j: Path) -> dict[str, str]:
         "spark.task.maxFailures": "1",
         "spark.python.worker.reuse": "false",
         "spark.python.task.killTimeout": "500ms",
-        "spark.pyspark.python": sys.executable,
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j.as_uri()}",
     }
 
@@ -46,6 +45,7 @@ def start_local(name: str, processors: int, folder: Path) -> SparkContext:
     log4j = folder / "log4j2.properties"
     log4j.write_text(_LOG4J)
     settings = local_settings(processors, log4j.absolute())
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # the workers' interpreter; Spark asks nothing else
     with _stderr_to(folder / "spark.log"):
         return SparkContext(conf=SparkConf(loadDefaults=False).setAppName(name).setAll(list(settings.items())))
 

@@ -1,5 +1,7 @@
 """Runs the SQL of checked expressions on Arrow batches, in memory, in one thread."""
 
+from collections import OrderedDict
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
@@ -15,21 +17,23 @@ _CONFIG: dict[str, str | bool | int] = {
     "autoload_known_extensions": False,
     "allow_community_extensions": False,
     "python_enable_replacements": False,
-    "preserve_insertion_order": True,
 }
+_MAX_STATEMENTS = 256
+"""Queries kept ready; an app has a few per operator."""
 
 
 class SqlEngine:
-    """One DuckDB connection that sees nothing but the batches it is given: no files, no network, no variables.
+    """An in-memory DuckDB that sees nothing but the batches it is given: no files, no network, no variables.
 
-    Not for use by two threads at once; give each thread its own.
+    A query is kept ready for the next batch of the same schema. Not for use by two threads at once; give each thread
+    its own.
     """
 
     def __init__(self) -> None:
         self._connection = duckdb.connect(":memory:", config=_CONFIG)
-        for name, value in DUCKDB_SETTINGS.items():
-            self._connection.execute(f"SET {name} = '{value}'").complete()
-        self._connection.execute("SET lock_configuration = true").complete()
+        for name, value in {**DUCKDB_SETTINGS, "lock_configuration": "true"}.items():
+            self._connection.execute(f"SET GLOBAL {name} = '{value}'").complete()
+        self._statements: OrderedDict[tuple[object, ...], _Statement] = OrderedDict()
 
     def query(self, sql: str, **tables: pa.Table | pa.RecordBatch) -> pa.Table:
         """Run one query over tables by name; the order of rows is kept where the query has no grouping.
@@ -37,16 +41,22 @@ class SqlEngine:
         Raises:
             duckdb.Error: The query is wrong; checked expressions have no errors that depend on data.
         """
-        for name, table in tables.items():
-            self._connection.register(name, table if isinstance(table, pa.Table) else pa.Table.from_batches([table]))
-        try:
-            return self._connection.sql(sql).to_arrow_table()
-        finally:
-            for name in tables:
-                self._connection.unregister(name)
+        key = (sql, *((name, table.schema) for name, table in sorted(tables.items())))
+        statement = self._statements.get(key)
+        if statement is None:
+            schemas = {name: table.schema for name, table in tables.items()}
+            statement = self._statements[key] = _Statement(self._connection.cursor(), sql, schemas)
+            if len(self._statements) > _MAX_STATEMENTS:
+                self._statements.popitem(last=False)[1].close()
+        else:
+            self._statements.move_to_end(key)
+        return statement.run(tables)
 
     def close(self) -> None:
-        """Free the connection; the engine can't be used any more."""
+        """Free the memory; the engine can't be used any more."""
+        for statement in self._statements.values():
+            statement.close()
+        self._statements.clear()
         self._connection.close()
 
     def __enter__(self) -> Self:
@@ -56,3 +66,37 @@ class SqlEngine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+class _Statement:
+    """One query over named sources, on a connection of its own: other queries may use the names for other schemas."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, sql: str, schemas: Mapping[str, pa.Schema]) -> None:
+        self._connection = connection
+        self._sources = {name: _Source(schema) for name, schema in schemas.items()}
+        for name, source in self._sources.items():
+            connection.register(name, source)
+        self._relation = connection.sql(sql)
+
+    def run(self, tables: Mapping[str, pa.Table | pa.RecordBatch]) -> pa.Table:
+        for name, table in tables.items():
+            self._sources[name].table = table if isinstance(table, pa.Table) else pa.Table.from_batches([table])
+        try:
+            return self._relation.to_arrow_table()
+        finally:
+            for source in self._sources.values():
+                source.table = source.empty
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class _Source:
+    """What DuckDB reads a table from; it asks anew at each run of a query, and gets the table of that run."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.empty = schema.empty_table()
+        self.table = self.empty
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.table.__arrow_c_stream__(requested_schema)

@@ -17,7 +17,7 @@ _MAXIMUM_STORES = 1_024
 class LmdbStore:
     """A store in LMDB. Writes wait in a dictionary, newest last, until the environment commits."""
 
-    def __init__(self, environment: "LmdbEnvironment", database: object) -> None:
+    def __init__(self, environment: "LmdbEnvironment", database: "lmdb._Database") -> None:
         self._environment = environment
         self._database = database
         self._waiting: dict[bytes, bytes | None] = {}
@@ -26,7 +26,8 @@ class LmdbStore:
         """See `Store.get`."""
         if key in self._waiting:
             return self._waiting[key]
-        return self._environment.reader().get(key, db=self._database)
+        value = self._environment.reader().get(key, db=self._database)
+        return None if value is None else bytes(value)
 
     def put(self, key: bytes, value: bytes) -> None:
         """See `Store.put`."""
@@ -41,7 +42,7 @@ class LmdbStore:
         entries: dict[bytes, bytes | None] = {}
         with self._environment.reader().cursor(self._database) as cursor:
             if cursor.set_range(start):
-                for key, value in cursor:
+                for key, value in ((bytes(key), bytes(value)) for key, value in cursor):
                     if end is not None and key >= end:
                         break
                     entries[key] = value

@@ -1,6 +1,5 @@
 """A table in a store: rows under their encoded key, looked up a batch at a time."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -43,7 +42,7 @@ class Table:
         """Look up many keys: the table's columns, a row a key (nulls where there is none), and which were found."""
         distinct = keys.cast(self._key_type).combine_chunks().dictionary_encode()
         found = [self._get(encode_key(key)) for key in plain_rows([pa.chunked_array([distinct.dictionary])])]
-        missing: Sequence[None] = [None] * len(self._columns)
+        missing = [None] * len(self._columns)
         rows = arrow_columns([*(row if row is not None else missing for row in found), missing], self._columns)
         known = pa.array([*(row is not None for row in found), False])
         indices = pc.fill_null(distinct.indices, len(found))

@@ -76,7 +76,8 @@ def _broadcast(_: Plan, planned: PlannedOperator, around: Surroundings) -> Opera
 def _join_table(_: Plan, planned: PlannedOperator, around: Surroundings) -> Operator:
     join = planned.spec.join_table
     assert join is not None
-    return JoinTable(around.tables[join.table], join.on, join.type)
+    added = planned.schema.names[len(planned.input_schemas[0].names) :]
+    return JoinTable(around.tables[join.table], join.on, added, join.type)
 
 
 def _aggregate(_: Plan, planned: PlannedOperator, around: Surroundings) -> Operator:

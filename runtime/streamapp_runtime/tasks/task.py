@@ -24,8 +24,9 @@ class Task:
         sources: Collection[str],
         produces: Collection[str],
     ) -> None:
-        """Take the partitions of its inputs (side inputs aside), which of their streams come from outside, and the
-        intermediate streams it writes to.
+        """Take the partitions of its inputs, side inputs aside.
+
+        `sources` are those of their streams that come from outside, `produces` the intermediate ones it writes to.
         """
         self.name = name
         self.pipeline = pipeline
@@ -64,6 +65,10 @@ class Task:
     def watermark(self, stream: str) -> int | None:
         """Tell the watermark of a stream in this task; None without one."""
         return self._watermark((stream,))
+
+    def has_ended(self, stream: str) -> bool:
+        """Whether everything of a stream has been read that the task will ever get."""
+        return self._states.ended(stream)
 
     def unannounced(self, stream: str) -> int | None:
         """Tell the watermark that the consumers of an intermediate stream have not heard of yet; None if they have."""

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from streamapp_core.metadata.store import ABSENT, VersionConflict, Versioned
-from streamapp_systems.protocols import SystemError
+from streamapp_systems.protocols import StreamSystemError
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS entries (key TEXT PRIMARY KEY, value BLOB NOT NULL, version INTEGER NOT NULL) STRICT;
@@ -26,7 +26,7 @@ class SqliteMetadataStore:
         """Open the store, making it if it is new.
 
         Raises:
-            SystemError: the file can't be opened as a store.
+            StreamSystemError: the file can't be opened as a store.
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -35,7 +35,7 @@ class SqliteMetadataStore:
             self._connection.execute("PRAGMA synchronous=FULL")
             self._connection.executescript(_SCHEMA)
         except (OSError, sqlite3.Error) as error:
-            raise SystemError(f"the metadata in {path} can't be opened: {error}") from None
+            raise StreamSystemError(f"the metadata in {path} can't be opened: {error}") from None
 
     def get(self, key: str) -> Versioned | None:
         """See `MetadataStore.get`."""

@@ -1,0 +1,29 @@
+"""Spark's types as Arrow types: what the columns of every batch of rows are."""
+
+import pyarrow as pa
+
+from streamapp_core.schema import DataType, Schema, TypeKind
+
+_TYPES = {
+    TypeKind.STRING: pa.string(),
+    TypeKind.BOOLEAN: pa.bool_(),
+    TypeKind.INT: pa.int32(),
+    TypeKind.BIGINT: pa.int64(),
+    TypeKind.FLOAT: pa.float32(),
+    TypeKind.DOUBLE: pa.float64(),
+    TypeKind.DATE: pa.date32(),
+    TypeKind.TIMESTAMP: pa.timestamp("us", tz="UTC"),
+    TypeKind.BINARY: pa.binary(),
+}
+
+
+def arrow_type(data_type: DataType) -> pa.DataType:
+    """Give the Arrow type that holds values of this type."""
+    if data_type.kind is TypeKind.DECIMAL:
+        return pa.decimal128(data_type.precision, data_type.scale)
+    return _TYPES[data_type.kind]
+
+
+def arrow_schema(schema: Schema) -> pa.Schema:
+    """Give the Arrow schema of batches with these columns, in order."""
+    return pa.schema([(column.name, arrow_type(column.type)) for column in schema.columns])

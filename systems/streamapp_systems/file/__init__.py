@@ -1,0 +1,8 @@
+"""Files: bounded inputs, one partition per file, and outputs in parts."""
+
+from streamapp_systems.file.admin import FileAdmin
+from streamapp_systems.file.consumer import FileConsumer
+from streamapp_systems.file.folder import prepare_output, remove_leftovers
+from streamapp_systems.file.output import FolderOutput
+
+__all__ = ["FileAdmin", "FileConsumer", "FolderOutput", "prepare_output", "remove_leftovers"]

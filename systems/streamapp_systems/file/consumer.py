@@ -1,0 +1,106 @@
+"""Reads files as bounded partitions."""
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from streamapp_core.ssp import Ssp
+from streamapp_systems.arrow_types import arrow_schema
+from streamapp_systems.file.cursor import FileCursor, PartitionFile
+from streamapp_systems.file.partitions import file_format, partition_files
+from streamapp_systems.protocols import Fetched, StreamDescriptor, StreamSystemError
+from streamapp_systems.turns import Turns, share
+
+MAXIMUM_OPEN_FILES = 32
+"""Files of one consumer that are read side by side; each costs a few megabytes. Others wait for one to end."""
+
+
+class FileConsumer:
+    """Reads the files of streams as rows. Files are taken as they are: what is appended later is not waited for.
+
+    Nothing is lost by a bad record: it is raised by a poll that brings nothing else.
+    """
+
+    def __init__(self, root: Path, streams: Sequence[StreamDescriptor]) -> None:
+        self._root = root
+        self._streams = {stream.name: stream for stream in streams}
+        self._cursors: dict[Ssp, FileCursor] = {}
+        self._turns = Turns(())
+        self._failure: StreamSystemError | None = None
+
+    def assign(self, starts: Mapping[Ssp, int], ends: Mapping[Ssp, int]) -> None:
+        """Read these partitions, as `Consumer.assign` says.
+
+        Raises:
+            StreamSystemError: a stream has no schema, or not this partition (any more).
+        """
+        files = {name: partition_files(self._root, self._stream(name)) for name in {ssp.stream for ssp in starts}}
+        for ssp, start in starts.items():
+            stream = self._stream(ssp.stream)
+            if stream.schema is None:
+                raise StreamSystemError(
+                    f"stream {stream.name}: rows of files are read by a schema; the stream needs one"
+                )
+            if ssp.partition >= len(files[ssp.stream]):
+                raise StreamSystemError(
+                    f"{ssp}: there are {len(files[ssp.stream])} files at {self._root / stream.address}. "
+                    "Put the missing ones back, or begin a new run"
+                )
+            file = PartitionFile(
+                ssp=ssp,
+                path=files[ssp.stream][ssp.partition],
+                format=file_format(stream),
+                schema=arrow_schema(stream.schema),
+                end=ends.get(ssp),
+            )
+            self._cursors[ssp] = FileCursor(file, start)
+        self._turns = Turns(self._cursors)
+
+    def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Sequence[Fetched]:  # noqa: ARG002 - files keep nobody waiting
+        """Bring rows, as `Consumer.poll` says, at once."""
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+        fetched: list[Fetched] = []
+        waiting = self._waiting(ssps)
+        for ssp in waiting:
+            limit = min(share(max_rows, len(waiting)), max_rows - _rows(fetched))
+            if limit <= 0:
+                break
+            try:
+                brought = self._take(ssp, limit)
+            except StreamSystemError as failure:
+                if not fetched:
+                    raise
+                self._failure = failure
+                break
+            if brought.rows is not None or brought.ended:
+                fetched.append(brought)
+        return fetched
+
+    def close(self) -> None:
+        """Close all files."""
+        for cursor in self._cursors.values():
+            cursor.close()
+
+    def _waiting(self, ssps: Collection[Ssp]) -> list[Ssp]:
+        """Choose the partitions of this poll: the open ones, and others as far as they may be opened."""
+        order = self._turns.order(ssps)
+        chosen = frozenset(sorted(order, key=lambda ssp: not self._cursors[ssp].opened)[:MAXIMUM_OPEN_FILES])
+        return [ssp for ssp in order if ssp in chosen]
+
+    def _take(self, ssp: Ssp, limit: int) -> Fetched:
+        cursor = self._cursors[ssp]
+        self._turns.served(ssp)
+        brought = cursor.take(limit)
+        if cursor.finished:
+            self._turns.drop(ssp)
+        return brought
+
+    def _stream(self, name: str) -> StreamDescriptor:
+        if name not in self._streams:
+            raise StreamSystemError(f"stream {name} is none of this consumer's: {', '.join(sorted(self._streams))}")
+        return self._streams[name]
+
+
+def _rows(fetched: Sequence[Fetched]) -> int:
+    return sum(part.next_offset - part.offset for part in fetched)

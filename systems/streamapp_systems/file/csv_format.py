@@ -1,0 +1,164 @@
+"""CSV files, read and written.
+
+Text is UTF-8. The null value is null; in quotes it is text. Empty lines are skipped, but in a file of one column they
+are rows with an empty value.
+"""
+
+import csv
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from streamapp_core.spec.streams import CsvOptions
+from streamapp_systems.file.pieces import BLOCK_SIZE, Misfit, Piece, check_columns, convert_columns
+from streamapp_systems.file.text import format_text, parse_text, shorten
+from streamapp_systems.protocols import StreamSystemError
+
+_SMALL = 1 << 16
+
+
+class CsvFormat:
+    """Reads CSV files: by the names in their header, or by position when they have none."""
+
+    def __init__(self, options: CsvOptions) -> None:
+        self._options = options
+
+    def count(self, path: Path) -> int:
+        """Count records, as `FileFormat` says; line breaks in values and malformed records count right."""
+        first = _first_record(path, self._options)
+        pieces = _raw_pieces(path, self._options, len(first), self._names(first)[:1])
+        return sum(map(_length, pieces)) if first else 0
+
+    def read(self, path: Path, schema: pa.Schema, start: int) -> Iterator[Piece]:
+        """Read records, as `FileFormat` says."""
+        first = _first_record(path, self._options)
+        if not first:
+            return
+        found = first if self._options.header else schema.names[: len(first)]
+        check_columns(path, found, schema)
+        wanted = schema.names if self._options.header else self._names(schema.names)
+        offset = 0
+        for piece in _raw_pieces(path, self._options, len(first), wanted):
+            skipped, offset = max(0, start - offset), offset + _length(piece)
+            if offset <= start:
+                continue
+            if isinstance(piece, Misfit):
+                yield piece
+            else:
+                yield from convert_columns(piece.slice(skipped), schema, _convert)
+
+    def _names(self, columns: Sequence[str]) -> Sequence[str]:
+        """Give the names that the CSV library knows these first columns of a file by."""
+        return columns if self._options.header else [f"f{position}" for position in range(len(columns))]
+
+
+def csv_lines(rows: pa.Table, options: CsvOptions) -> Iterator[str]:
+    """Write rows as CSV lines without their line ends; the header is not among them.
+
+    Values are quoted where reading needs it: around delimiters, quotes and line breaks, and text that would be null.
+
+    Raises:
+        pa.ArrowException: a column's type has no text form.
+    """
+    for batch in rows.to_batches():
+        columns = [_quote(format_text(column), options) for column in batch.columns]
+        columns = [pc.fill_null(column, options.null_value) for column in columns]
+        yield from pc.binary_join_element_wise(*columns, options.delimiter).to_pylist()
+
+
+def csv_header(names: Sequence[str], options: CsvOptions) -> str:
+    """Write the header line."""
+    return options.delimiter.join(_quote(pa.array(names, pa.string()), options).to_pylist())
+
+
+def _quote(texts: pa.Array, options: CsvOptions) -> pa.Array:
+    special = pc.or_(
+        pc.match_substring_regex(texts, '["\r\n\ufeff]'),
+        pc.or_(pc.match_substring(texts, options.delimiter), pc.equal(texts, options.null_value)),
+    )
+    if not pc.any(special).as_py():
+        return texts
+    quoted = pc.binary_join_element_wise('"', pc.replace_substring(texts, '"', '""'), '"', "")
+    return pc.if_else(special, quoted, texts)
+
+
+def _first_record(path: Path, options: CsvOptions) -> Sequence[str]:
+    """Read the values of the first line that has any; none if the file has no columns."""
+    only_nulls = [""] if path.stat().st_size and not options.header else ()
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        try:
+            return next(filter(None, csv.reader(file, delimiter=options.delimiter)), only_nulls)
+        except csv.Error as error:
+            raise StreamSystemError(f"{path} is no CSV: its first record can't be read: {error}") from error
+
+
+def _raw_pieces(path: Path, options: CsvOptions, width: int, names: Sequence[str]) -> Iterator[Piece]:
+    """Read some columns of all records as bytes; records with too few or too many values are misfits."""
+    malformed: deque[pa.csv.InvalidRow] = deque()
+
+    def note(row: pa.csv.InvalidRow) -> str:
+        malformed.append(row)
+        return "skip"
+
+    with ExitStack() as stack:
+        reader = stack.enter_context(
+            pa.csv.open_csv(
+                stack.enter_context(_source(path)),
+                # Only a single thread knows the numbers of malformed records.
+                read_options=pa.csv.ReadOptions(
+                    use_threads=False, block_size=BLOCK_SIZE, autogenerate_column_names=not options.header
+                ),
+                parse_options=pa.csv.ParseOptions(
+                    delimiter=options.delimiter,
+                    newlines_in_values=True,
+                    ignore_empty_lines=width > 1,
+                    invalid_row_handler=note,
+                ),
+                convert_options=pa.csv.ConvertOptions(
+                    include_columns=names,
+                    column_types=dict.fromkeys(names, pa.binary()),
+                    null_values=[options.null_value],
+                    strings_can_be_null=True,
+                    quoted_strings_can_be_null=False,
+                ),
+            )
+        )
+        offset = 0
+        first_number = 2 if options.header else 1
+        for block in reader:
+            rest = block
+            while malformed and (before := malformed[0].number - first_number - offset) <= rest.num_rows:
+                if before:
+                    yield rest.slice(0, before)
+                yield _malformed(malformed.popleft())
+                rest = rest.slice(before)
+                offset += before + 1
+            if rest.num_rows:
+                yield rest
+            offset += rest.num_rows
+        yield from map(_malformed, malformed)
+
+
+def _source(path: Path) -> pa.NativeFile:
+    if path.stat().st_size > _SMALL:
+        return pa.OSFile(str(path))
+    data = path.read_bytes()
+    # The library takes a file of a single line for empty unless the line is ended.
+    return pa.BufferReader(data if data.endswith((b"\n", b"\r")) else data + b"\n")
+
+
+def _malformed(row: pa.csv.InvalidRow) -> Misfit:
+    return Misfit(reason=f"the record has {row.actual_columns} values, not {row.expected_columns}: {shorten(row.text)}")
+
+
+def _convert(column: pa.Array, to: pa.DataType) -> pa.Array:
+    return parse_text(pc.cast(column, pa.string()), to)
+
+
+def _length(piece: Piece) -> int:
+    return 1 if isinstance(piece, Misfit) else piece.num_rows

@@ -1,0 +1,96 @@
+"""Folders of outputs: whose they are, and what of an earlier run may be removed.
+
+Nothing is ever removed but parts in folders that carry the owner's marker.
+"""
+
+import json
+import os
+import re
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from streamapp_systems.protocols import StreamSystemError
+
+MARKER = "_streamapp.json"
+STAGING = ".staging"
+_PART = re.compile(r"part-.+-\d+\.[a-z]+")
+
+
+def part_name(writer: str, sequence: int, ending: str) -> str:
+    """Name a part of an output; no two parts of one writer have one sequence number."""
+    return f"part-{writer}-{sequence}{ending}"
+
+
+def prepare_output(folder: Path, owner: str, *, fresh: bool) -> None:
+    """Make a folder ready for a run's parts and mark it as the owner's; safe to repeat.
+
+    `fresh`: the run begins from nothing, so parts of earlier runs, published or staged, are removed. Other files stay.
+
+    Raises:
+        StreamSystemError: the folder holds files and is not marked, or is marked as another owner's, or can't be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _claim(folder, owner)
+        if fresh:
+            _remove(folder.iterdir())
+            remove_leftovers(folder, keep=())
+    except OSError as error:
+        raise StreamSystemError(f"output folder {folder} can't be prepared: {error}") from error
+
+
+def remove_leftovers(folder: Path, keep: Collection[str]) -> None:
+    """Remove staged parts of which no checkpoint knows, when no writer is at work: all but those named in `keep`.
+
+    Names are those of files, without folders.
+    """
+    staging = folder / STAGING
+    if staging.is_dir():
+        _remove(path for path in staging.iterdir() if path.name not in keep)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _claim(folder: Path, owner: str) -> None:
+    marker = folder / MARKER
+    draft = folder / f".{MARKER}"
+    if marker.exists():
+        found = _owner(marker)
+        if found != owner:
+            raise StreamSystemError(
+                f"output folder {folder} belongs to {found or 'someone unknown'}, not to {owner} ({MARKER} says so). "
+                "Choose another folder, or remove this one if its content is not needed"
+            )
+        return
+    if any(path != draft for path in folder.iterdir()):
+        raise StreamSystemError(
+            f"output folder {folder} holds files that are not StreamApp's. Choose another folder, or empty this one"
+        )
+    with draft.open("w", encoding="utf-8") as file:
+        json.dump({"owner": owner}, file)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.rename(marker)
+    sync_folder(folder)
+
+
+def _owner(marker: Path) -> str | None:
+    try:
+        content = json.loads(marker.read_text(encoding="utf-8"))
+    except ValueError:
+        return None
+    owner = content.get("owner") if isinstance(content, dict) else None
+    return owner if isinstance(owner, str) else None
+
+
+def _remove(paths: Iterator[Path]) -> None:
+    for path in list(paths):
+        if _PART.fullmatch(path.name):
+            path.unlink()

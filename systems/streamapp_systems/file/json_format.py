@@ -1,0 +1,130 @@
+"""NDJSON files, read and written: one JSON object a line, in UTF-8.
+
+A field that is absent or null is null; fields the schema lacks are ignored. Timestamps, dates and binary values are
+text, decimals numbers (or text). JSON has no NaN and no infinities: they are written as null.
+"""
+
+import io
+import json
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json
+
+from streamapp_systems.file.pieces import BLOCK_SIZE, Misfit, Piece, divide, misfit
+from streamapp_systems.file.text import format_text, parse_text, shorten
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_encode_text = json.JSONEncoder(ensure_ascii=False).encode
+
+
+class JsonFormat:
+    """Reads NDJSON files. Lines with nothing but white space are no records."""
+
+    def count(self, path: Path) -> int:
+        """Count records, as `FileFormat` says."""
+        with path.open("rb") as file:
+            return sum(1 for _ in _lines(file))
+
+    def read(self, path: Path, schema: pa.Schema, start: int) -> Iterator[Piece]:
+        """Read records, as `FileFormat` says."""
+        with path.open("rb") as file:
+            lines = islice(_lines(file), start, None)
+            while block := _block(lines):
+                yield from divide(block, partial(_parse_lines, schema=schema), partial(_explain, schema=schema))
+
+
+def json_lines(rows: pa.Table) -> Iterator[str]:
+    """Write rows as JSON objects, one a line, without the line ends.
+
+    Raises:
+        pa.ArrowException: a column's type has no text form.
+    """
+    for batch in rows.to_batches():
+        fields = [
+            pc.binary_join_element_wise(("{" if position == 0 else ",") + _encode_text(name) + ":", _values(column), "")
+            for position, (name, column) in enumerate(zip(batch.schema.names, batch.columns, strict=True))
+        ]
+        yield from pc.binary_join_element_wise(*fields, "}", "").to_pylist()
+
+
+def _values(column: pa.Array) -> pa.Array:
+    texts = format_text(column)
+    if pa.types.is_floating(column.type):
+        texts = pc.if_else(pc.is_finite(column), texts, None)
+    elif not (pa.types.is_integer(column.type) or pa.types.is_boolean(column.type) or pa.types.is_decimal(column.type)):
+        quoted = [None if text is None else _encode_text(text) for text in texts.to_pylist()]
+        texts = pa.array(quoted, pa.string())
+    return pc.fill_null(texts, "null")
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    first = file.readline().removeprefix(_BYTE_ORDER_MARK)
+    if first.strip():
+        yield first
+    for line in file:
+        if not line.isspace():
+            yield line
+
+
+def _block(lines: Iterator[bytes]) -> list[bytes]:
+    block: list[bytes] = []
+    size = 0
+    for line in lines:
+        block.append(line)
+        size += len(line)
+        if size >= BLOCK_SIZE:
+            break
+    return block
+
+
+def _parse_lines(lines: list[bytes], *, schema: pa.Schema) -> pa.RecordBatch:
+    """Parse one record a line.
+
+    Raises:
+        ValueError, pa.ArrowException: a line is no record of this schema.
+    """
+    data = b"".join(lines)
+    data.decode()  # The parser does not check that text is UTF-8.
+    parsed = pa.json.read_json(
+        io.BytesIO(data),
+        read_options=pa.json.ReadOptions(use_threads=False, block_size=len(data) + 1),
+        parse_options=pa.json.ParseOptions(
+            explicit_schema=pa.schema([(field.name, _parsed_type(field.type)) for field in schema]),
+            unexpected_field_behavior="ignore",
+        ),
+    )
+    if parsed.num_rows != len(lines):
+        raise ValueError(f"it holds {parsed.num_rows} JSON objects")
+    (rows,) = parsed.combine_chunks().to_batches()
+    columns = [
+        parse_text(column, field.type) if pa.types.is_string(column.type) else column
+        for column, field in zip(rows.columns, schema, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _parsed_type(to: pa.DataType) -> pa.DataType:
+    return pa.string() if pa.types.is_temporal(to) or pa.types.is_binary(to) else to
+
+
+def _explain(lines: list[bytes], error: str, *, schema: pa.Schema) -> Misfit:
+    """Say why this one line is no record."""
+    shown = shorten(lines[0].decode(errors="replace").strip())
+    try:
+        record = json.loads(lines[0])
+    except ValueError as reason:
+        return Misfit(reason=f"{shown} is no JSON: {reason}")
+    if not isinstance(record, dict):
+        return Misfit(reason=f"{shown} is no JSON object")
+    for field in schema:
+        try:
+            _parse_lines(lines, schema=pa.schema([field]))
+        except (ValueError, pa.ArrowException):
+            return misfit(field, record.get(field.name))
+    return Misfit(reason=f"{shown} is no record: {error}")

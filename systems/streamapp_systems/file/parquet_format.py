@@ -1,0 +1,64 @@
+"""Parquet files, read."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from streamapp_systems.file.pieces import Piece, check_columns, convert_columns, type_name
+from streamapp_systems.file.text import parse_text
+from streamapp_systems.protocols import StreamSystemError
+
+_BATCH_ROWS = 16_384
+
+
+class ParquetFormat:
+    """Reads Parquet files: columns by name, cast to the stream's types where nothing is lost."""
+
+    def count(self, path: Path) -> int:
+        """Count records, as `FileFormat` says; the file's own count is taken."""
+        return int(pq.read_metadata(path).num_rows)
+
+    def read(self, path: Path, schema: pa.Schema, start: int) -> Iterator[Piece]:
+        """Read records, as `FileFormat` says; row groups before the start are not read."""
+        with pq.ParquetFile(path) as file:
+            _check_types(path, file.schema_arrow, schema)
+            groups, skipped = _groups_from(file.metadata, start)
+            for rows in file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=schema.names, use_threads=False):
+                if skipped < rows.num_rows:
+                    yield from convert_columns(rows.select(schema.names).slice(skipped), schema, _convert)
+                skipped = max(0, skipped - rows.num_rows)
+
+
+def _check_types(path: Path, found: pa.Schema, schema: pa.Schema) -> None:
+    check_columns(path, found.names, schema)
+    for field in schema:
+        in_file = found.field(field.name).type
+        try:
+            _convert(pa.array([], in_file), field.type)
+        except (ValueError, pa.ArrowException) as error:
+            raise StreamSystemError(
+                f"{path}: column {field.name} is {in_file}, which can't be read as {type_name(field.type)}. "
+                "Mend the stream's schema or leave the column out"
+            ) from error
+
+
+def _groups_from(metadata: pq.FileMetaData, start: int) -> tuple[list[int], int]:
+    """Find the row groups that hold records from `start` on, and how many records of the first come before it."""
+    skipped = start
+    for group in range(metadata.num_row_groups):
+        rows = metadata.row_group(group).num_rows
+        if skipped < rows:
+            return list(range(group, metadata.num_row_groups)), skipped
+        skipped -= rows
+    return [], 0
+
+
+def _convert(column: pa.Array, to: pa.DataType) -> pa.Array:
+    if column.type == to:
+        return column
+    if pa.types.is_string(column.type):
+        return parse_text(column, to)
+    return pc.cast(column, options=pc.CastOptions(target_type=to, allow_time_truncate=True))

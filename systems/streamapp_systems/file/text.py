@@ -1,0 +1,86 @@
+"""Values as text, in both directions: what CSV and JSON files hold, as columns.
+
+What is written reads back as the same value. Timestamps are ISO 8601 in UTC, `2013-01-01T10:00:00Z`, with as many
+digits after the second as are needed; numbers have the shortest text that gives the same number; binary is base64.
+"""
+
+import base64
+from contextlib import suppress
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_ZONE = r":\d{2}.*(Z|[+-]\d{2}(:?\d{2})?)$"
+_UTC = pa.timestamp("us", tz="UTC")
+_NAIVE = pa.timestamp("us")
+_TIME_OF_DAY = " 10:00:00.000000"
+_SHOWN = 80
+
+
+def parse_text(texts: pa.Array, to: pa.DataType) -> pa.Array:
+    """Read a column of texts as values of a type; each row for itself.
+
+    Spaces around a value are ignored and empty text is null, except in strings. Timestamps: ISO 8601 with `T` or a
+    space, with or without fraction (what is finer than microseconds is dropped) and zone (none means UTC).
+
+    Raises:
+        ValueError: a text is no value of the type; `pa.ArrowInvalid` is one.
+    """
+    if pa.types.is_string(to):
+        return texts
+    try:
+        return _parse(texts, to)
+    except ValueError:
+        trimmed = pc.utf8_trim_whitespace(texts)
+        return _parse(pc.if_else(pc.equal(trimmed, ""), None, trimmed), to)
+
+
+def format_text(values: pa.Array) -> pa.Array:
+    """Write a column as text; nulls stay null.
+
+    Raises:
+        pa.ArrowException: the type has no text form, as lists and structs.
+    """
+    if pa.types.is_binary(values.type):
+        return pa.array(
+            [None if value is None else base64.b64encode(value) for value in values.to_pylist()], pa.string()
+        )
+    if not pa.types.is_timestamp(values.type):
+        return pc.cast(values, pa.string())
+    moments = pc.cast(values, options=pc.CastOptions(target_type=_NAIVE, allow_time_truncate=True))
+    texts = pc.cast(moments, pa.string())
+    texts = pc.binary_replace_slice(texts, -len(_TIME_OF_DAY), 1 - len(_TIME_OF_DAY), "T")
+    shortest = pc.ascii_rtrim(pc.ascii_rtrim(texts, "0"), ".")
+    return pc.binary_join_element_wise(shortest, "Z", "")
+
+
+def shorten(text: str) -> str:
+    """Quote a value for a message, cut when it is long."""
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
+
+
+def _parse(texts: pa.Array, to: pa.DataType) -> pa.Array:
+    if pa.types.is_binary(to):
+        decoded = [None if text is None else base64.b64decode(text, validate=True) for text in texts.to_pylist()]
+        return pa.array(decoded, to)
+    if not pa.types.is_timestamp(to):
+        return pc.cast(texts, to)
+    for parse in (_with_zones, _without_zones):
+        with suppress(pa.ArrowInvalid):
+            return parse(texts)
+    return _mixed(texts)
+
+
+def _with_zones(texts: pa.Array) -> pa.Array:
+    return pc.cast(texts, _UTC)
+
+
+def _without_zones(texts: pa.Array) -> pa.Array:
+    return pc.cast(pc.cast(texts, _NAIVE), _UTC)
+
+
+def _mixed(texts: pa.Array) -> pa.Array:
+    texts = pc.replace_substring_regex(texts, r"(\.\d{6})\d+", r"\1")
+    has_zone = pc.match_substring_regex(texts, _ZONE)
+    with_zones = _with_zones(pc.if_else(has_zone, texts, None))
+    return pc.coalesce(with_zones, _without_zones(pc.if_else(has_zone, None, texts)))

@@ -1,0 +1,119 @@
+"""Metadata of a log, and its upkeep: creation, growth, compaction and deletion of streams."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from streamapp_core.ssp import Ssp
+from streamapp_systems.log.database import connect, explained, first_row, transaction
+from streamapp_systems.log.shards import stream_shards
+from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
+
+_DELETIONS = 10_000
+"""Records that compaction deletes in one transaction: others may write in between."""
+
+_SUPERSEDED = """
+    SELECT id FROM (
+        SELECT id, timestamp, value IS NULL AS tombstone, lead(id) OVER (PARTITION BY key ORDER BY id) AS later
+        FROM records WHERE id >= :first AND id < :end AND key IS NOT NULL
+    )
+    WHERE later IS NOT NULL OR (tombstone AND timestamp < :tombstones_before)
+"""
+
+
+class LogAdmin:
+    """Tells and changes which streams a log has. Used by one thread."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._connection = connect(path)
+
+    def partitions(self, streams: Sequence[StreamDescriptor]) -> Mapping[str, int]:
+        """Count partitions, as `Admin.partitions` says."""
+        with explained(self._path):
+            counts = {stream.name: len(stream_shards(self._connection, stream.address)) for stream in streams}
+        return {name: count for name, count in counts.items() if count}
+
+    def create(self, counts: Mapping[StreamDescriptor, int]) -> None:
+        """Make missing streams, as `Admin.create` says: all or none."""
+        with transaction(self._connection, self._path, write=True):
+            for stream, count in counts.items():
+                found = len(stream_shards(self._connection, stream.address))
+                if found not in {0, count}:
+                    raise StreamSystemError(
+                        f"stream {stream.name}: {stream.address} has {found} partitions in log {self._path}, "
+                        f"not {count}. Correct the number, or delete the stream"
+                    )
+                if not found:
+                    self._connection.execute("INSERT INTO streams (address) VALUES (?)", (stream.address,))
+                    self._add_shards(stream, range(count))
+
+    def expand(self, stream: StreamDescriptor, count: int) -> None:
+        """Give a stream more partitions; what it holds stays where it is.
+
+        Raises:
+            StreamSystemError: it does not exist or has more partitions already.
+        """
+        with transaction(self._connection, self._path, write=True):
+            found = len(stream_shards(self._connection, stream.address))
+            if not 0 < found <= count:
+                raise StreamSystemError(
+                    f"stream {stream.name}: {stream.address} has {found} partitions in log {self._path} and can't be "
+                    f"expanded to {count}"
+                )
+            self._add_shards(stream, range(found, count))
+
+    def end_offsets(self, streams: Sequence[StreamDescriptor]) -> Mapping[Ssp, int]:
+        """Tell next offsets, as `Admin.end_offsets` says, at one moment for all partitions."""
+        with transaction(self._connection, self._path, write=False):
+            return {
+                Ssp(stream.system, stream.name, partition): shard.next_offset
+                for stream in streams
+                for partition, shard in enumerate(stream_shards(self._connection, stream.address))
+            }
+
+    def compact(self, stream: StreamDescriptor, *, tombstones_before: int = 0) -> int:
+        """Delete the records of a stream that a later one with the same key supersedes; offsets stay.
+
+        Records without a key stay. A tombstone that is the last of its key stays too, so that a reader that has the
+        key from earlier learns of its deletion, unless its timestamp (milliseconds) is below `tombstones_before`.
+        Safe to repeat and to interrupt. Returns the number of records deleted.
+        """
+        deleted = 0
+        for shard in self._shard_ids(stream):
+            rows = {"first": first_row(shard), "end": first_row(shard + 1), "tombstones_before": tombstones_before}
+            with explained(self._path):
+                superseded = self._connection.execute(_SUPERSEDED, rows).fetchall()
+            for slice_ in _slices(superseded):
+                with transaction(self._connection, self._path, write=True):
+                    deleted += self._connection.executemany("DELETE FROM records WHERE id = ?", slice_).rowcount
+        return deleted
+
+    def delete(self, streams: Sequence[StreamDescriptor]) -> None:
+        """Delete these streams with all they hold, those that exist; the file keeps the room for later records."""
+        with transaction(self._connection, self._path, write=True):
+            for stream in streams:
+                for shard in self._shard_ids(stream):
+                    self._connection.execute(
+                        "DELETE FROM records WHERE id >= ? AND id < ?", (first_row(shard), first_row(shard + 1))
+                    )
+                    self._connection.execute("DELETE FROM shards WHERE id = ?", (shard,))
+                self._connection.execute("DELETE FROM streams WHERE address = ?", (stream.address,))
+
+    def close(self) -> None:
+        """Release the file."""
+        self._connection.close()
+
+    def _shard_ids(self, stream: StreamDescriptor) -> list[int]:
+        with explained(self._path):
+            return [shard.id for shard in stream_shards(self._connection, stream.address)]
+
+    def _add_shards(self, stream: StreamDescriptor, partitions: range) -> None:
+        self._connection.executemany(
+            "INSERT INTO shards (stream, partition) SELECT id, ? FROM streams WHERE address = ?",
+            [(partition, stream.address) for partition in partitions],
+        )
+
+
+def _slices(rows: list[tuple[int]]) -> Iterator[list[tuple[int]]]:
+    for start in range(0, len(rows), _DELETIONS):
+        yield rows[start : start + _DELETIONS]

@@ -1,0 +1,62 @@
+"""Appends records to a log in transactions."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from streamapp_core.ssp import Ssp
+from streamapp_systems.log.database import BUSY_SECONDS, connect, first_row, transaction
+from streamapp_systems.log.shards import find_shard
+from streamapp_systems.protocols import StreamDescriptor
+
+_Record = tuple[int, bytes | None, bytes | None]
+
+
+class LogProducer:
+    """Keeps what is sent in memory and writes it in one transaction: a producer that dies has written nothing.
+
+    Offsets are given at the commit, without gaps. One producer writes at a time; others wait for their turn up to
+    `busy_seconds`.
+    """
+
+    def __init__(self, path: Path, streams: Sequence[StreamDescriptor], busy_seconds: float = BUSY_SECONDS) -> None:
+        self._path = path
+        self._streams = {stream.name: stream for stream in streams}
+        self._connection = connect(path, busy_seconds)
+        self._sent: dict[Ssp, list[_Record]] = {}
+
+    def send(self, ssp: Ssp, value: bytes | None, *, key: bytes | None = None, timestamp: int) -> None:
+        """Add one record, as `Producer.send` says."""
+        self._sent.setdefault(ssp, []).append((timestamp, key, value))
+
+    def commit(self) -> Mapping[Ssp, int]:
+        """Write all that was sent, as `Producer.commit` says.
+
+        Raises:
+            StreamSystemError: a partition does not exist, others keep the log busy, or the disk is full.
+        """
+        if not self._sent:
+            return {}
+        with transaction(self._connection, self._path, write=True):
+            next_offsets = {ssp: self._append(ssp, self._sent[ssp]) for ssp in sorted(self._sent)}
+        self._sent = {}
+        return next_offsets
+
+    def abort(self) -> None:
+        """Forget what was sent since the last commit."""
+        self._sent = {}
+
+    def close(self) -> None:
+        """Abort and release the file."""
+        self.abort()
+        self._connection.close()
+
+    def _append(self, ssp: Ssp, records: list[_Record]) -> int:
+        shard = find_shard(self._connection, self._streams, ssp)
+        first = first_row(shard.id) + shard.next_offset
+        next_offset = shard.next_offset + len(records)
+        self._connection.executemany(
+            "INSERT INTO records (id, timestamp, key, value) VALUES (?, ?, ?, ?)",
+            ((row, *record) for row, record in enumerate(records, first)),
+        )
+        self._connection.execute("UPDATE shards SET next_offset = ? WHERE id = ?", (next_offset, shard.id))
+        return next_offset

@@ -1,0 +1,65 @@
+"""Opens systems by their kind: the one place that knows which kinds there are.
+
+Relative paths of systems resolve from `base`, the folder of the app's YAML file. `name` is the system's name in the
+spec.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from streamapp_core.spec.systems import SystemSpec
+from streamapp_systems.file import FileAdmin, FileConsumer, FolderOutput
+from streamapp_systems.log import LogAdmin, LogConsumer, LogProducer
+from streamapp_systems.protocols import Admin, Consumer, FileOutput, Producer, StreamDescriptor, StreamSystemError
+
+
+def open_admin(name: str, system: SystemSpec, base: Path) -> Admin:
+    """Open a system's metadata; a log that does not exist is made.
+
+    Raises:
+        StreamSystemError: the system can't be opened.
+    """
+    if system.file is not None:
+        return FileAdmin(base / system.file.path)
+    return LogAdmin(_log_path(name, system, base))
+
+
+def open_consumer(name: str, system: SystemSpec, base: Path, streams: Sequence[StreamDescriptor]) -> Consumer:
+    """Open a reader of these streams of a system.
+
+    Raises:
+        StreamSystemError: the system can't be opened.
+    """
+    if system.file is not None:
+        return FileConsumer(base / system.file.path, streams)
+    return LogConsumer(_log_path(name, system, base), streams)
+
+
+def open_producer(name: str, system: SystemSpec, base: Path, streams: Sequence[StreamDescriptor]) -> Producer:
+    """Open a writer of these streams of a transactional system.
+
+    Raises:
+        StreamSystemError: the system can't be opened, or is not transactional (see `open_output`).
+    """
+    return LogProducer(_log_path(name, system, base), streams)
+
+
+def open_output(
+    name: str, system: SystemSpec, base: Path, streams: Sequence[StreamDescriptor], writer: str
+) -> FileOutput:
+    """Open a writer of file outputs; `writer` is as in `FolderOutput`.
+
+    Raises:
+        StreamSystemError: the system has no files.
+    """
+    if system.file is None:
+        raise StreamSystemError(f"system {name} is {system.kind}: it is written by a producer, not as files")
+    return FolderOutput(base / system.file.path, streams, writer)
+
+
+def _log_path(name: str, system: SystemSpec, base: Path) -> Path:
+    if system.log is not None:
+        return base / system.log.path
+    if system.kafka is not None:
+        raise StreamSystemError(f"system {name}: the Kafka system is not part of this release yet; use log or file")
+    raise StreamSystemError(f"system {name} holds files: they have no transactions, so they are written as outputs")

@@ -1,0 +1,34 @@
+"""Fairness between partitions: who was not served longest comes first."""
+
+from collections.abc import Collection, Iterable
+
+from streamapp_core.ssp import Ssp
+
+MINIMUM_SHARE = 1_000
+"""Rows: a poll of many partitions rather leaves some for the next poll than bring crumbs of each."""
+
+
+class Turns:
+    """The order in which partitions are served. Not thread-safe."""
+
+    def __init__(self, ssps: Iterable[Ssp]) -> None:
+        self._waiting = dict.fromkeys(sorted(ssps))
+
+    def order(self, ssps: Collection[Ssp]) -> list[Ssp]:
+        """Order these partitions, longest waiting first; unknown ones are left out."""
+        wanted = frozenset(ssps)
+        return [ssp for ssp in self._waiting if ssp in wanted]
+
+    def served(self, ssp: Ssp) -> None:
+        """Send this partition to the end of the queue."""
+        del self._waiting[ssp]
+        self._waiting[ssp] = None
+
+    def drop(self, ssp: Ssp) -> None:
+        """Take a partition that will bring nothing more out of the queue."""
+        del self._waiting[ssp]
+
+
+def share(limit: int, partitions: int) -> int:
+    """Say how much of `limit` rows each of these partitions (at least one) may bring in one poll."""
+    return max(-(-limit // partitions), min(limit, MINIMUM_SHARE))

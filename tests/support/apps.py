@@ -1,0 +1,65 @@
+"""Whole apps in tests: written to a folder, run there, and their results read back."""
+
+import csv
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+from streamapp_runtime.driver.run import MakeHost, RunRequest, run_app
+from streamapp_runtime.hosts.in_process import InProcessHost
+
+
+def in_process(channel, name, processors, log_folder):
+    """Make the host that needs no JVM."""
+    return InProcessHost(channel)
+
+
+def run(
+    text, folder: Path, make_host: MakeHost = in_process, *, fresh=True, run_id="r1", listener=lambda summary: None
+):
+    """Run an app given as YAML text or as a document; paths in it resolve from the folder."""
+    if not isinstance(text, str):
+        text = json.dumps(text)
+    state = folder / ".streamapp" / "app"
+    return run_app(RunRequest(text=text, folder=folder, state=state, fresh=fresh, run_id=run_id), make_host, listener)
+
+
+def parts(folder: Path) -> list[Path]:
+    """List the parts of an output, those of one writer in the order they were written."""
+    return sorted(folder.glob("part-*"), key=lambda path: [int(n) for n in re.findall(r"\d+", path.name)])
+
+
+def rows(folder: Path) -> list[tuple[str, ...]]:
+    """Read all rows of a CSV output."""
+    found = []
+    for part in parts(folder):
+        with part.open(newline="") as file:
+            found += [tuple(row) for row in csv.reader(file)][1:]
+    return found
+
+
+def row_counts(folder: Path) -> Counter:
+    """Read all rows of a CSV output, whatever their order."""
+    return Counter(rows(folder))
+
+
+def last_per_key(folder: Path, columns: int) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """Read the last row of each key, the key being the first columns."""
+    return {row[:columns]: row for row in rows(folder)}
+
+
+def stateless(system: str) -> dict:
+    """Give a small app: of the flights those that are late, from one stream of a system to another."""
+    kinds = {"kafka": {"kafka": {"bootstrapServers": "127.0.0.1:1"}}, "file": {"file": {"path": "."}}}
+    form = {"system": "files", "format": "csv" if system == "file" else "json"}
+    spec = {
+        "systems": {"files": kinds[system], "log": {"log": {"path": "log.db"}}},
+        "defaultSystem": "files" if system == "kafka" else "log",
+        "streams": {"flights": {**form, "schema": "carrier string, delay double"}, "out": form},
+        "operators": [
+            {"name": "late", "from": "flights", "filter": "delay > 15"},
+            {"name": "sent", "from": "late", "sendTo": "out"},
+        ],
+    }
+    return {"apiVersion": "streamapp.dev/v1alpha1", "kind": "StreamApp", "metadata": {"name": "app"}, "spec": spec}

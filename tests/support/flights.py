@@ -1,0 +1,61 @@
+"""The flights example: run with other settings, and its results compared with DuckDB's from the same CSV files."""
+
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+import yaml
+
+from support import apps
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "flights"
+
+INPUT = """
+CREATE VIEW flown AS
+SELECT flights.*, planes.seats
+FROM read_csv('{data}/flights/*.csv', nullstr = 'NA', types = {{'dep_delay': 'DOUBLE', 'scheduled': 'TIMESTAMP'}}) AS flights
+LEFT JOIN read_csv('{data}/planes.csv', nullstr = 'NA') AS planes USING (tailnum)
+WHERE dep_delay IS NOT NULL
+"""
+HOURLY = """
+SELECT carrier, date_trunc('hour', scheduled), date_trunc('hour', scheduled) + INTERVAL 1 HOUR,
+       count(*), count(*) FILTER (dep_delay > 15), avg(dep_delay), max(dep_delay), sum(seats)::BIGINT
+FROM flown GROUP BY ALL
+"""
+TOTALS = """
+SELECT carrier, count(*), count(seats), sum(distance)::BIGINT, avg(dep_delay), min(dep_delay), max(dep_delay)
+FROM flown GROUP BY ALL
+"""
+WRITTEN_HOURLY = """
+SELECT carrier, window_start::TIMESTAMP, window_end::TIMESTAMP, flights, late, mean_delay, worst_delay, seats
+FROM read_csv('{out}/part-*.csv')
+"""
+
+
+def run(folder: Path, processors: int, make_host=apps.in_process):
+    """Run the example in a folder of its own with so many processors."""
+    shutil.copytree(EXAMPLE / "data", folder / "data")
+    document = yaml.safe_load((EXAMPLE / "app.yaml").read_text())
+    document["spec"]["processors"]["count"] = processors
+    return apps.run(document, folder, make_host)
+
+
+def check(folder: Path, summary) -> None:
+    """Compare every window and the last totals of every carrier; nothing may be late or left out."""
+    with duckdb.connect() as database:
+        database.execute(INPUT.format(data=folder / "data"))
+        expected = sorted(database.execute(HOURLY).fetchall())
+        found = sorted(database.execute(WRITTEN_HOURLY.format(out=folder / "out" / "hourly")).fetchall())
+        totals = {row[0]: row for row in database.execute(TOTALS).fetchall()}
+    assert len(found) == len(expected) > 50_000
+    for row, other in zip(found, expected, strict=True):
+        assert row[:5] == other[:5]
+        assert row[6:] == other[6:]
+        assert row[5] == pytest.approx(other[5], rel=1e-9)
+    last = apps.last_per_key(folder / "out" / "totals", 1)
+    assert {key for (key,) in last} == totals.keys()
+    for (key,), row in last.items():
+        assert [float(value) for value in row[1:]] == pytest.approx(totals[key][1:], rel=1e-9)
+    assert summary.not_used == {}
+    assert summary.written["hourly"] == len(expected)

@@ -1,0 +1,129 @@
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from streamapp_cli.main import app
+from support.apps import stateless
+
+FIVE = """
+apiVersion: streamapp.dev/v1alpha1
+kind: StreamApp
+metadata: {name: delays}
+spec:
+  systems: {kafka: {kafka: {bootstrapServers: "kafka:9092"}}}
+  defaultSystem: kafka
+  streams:
+    flights: {system: kafka, schema: "carrier string, delay double", key: carrier}
+    out: {system: kafka}
+  operators:
+    - {name: late, from: flights, filter: "dely > 15"}
+    - {name: by-hour, from: late, window: {tumbling: 1 hour, by: [carrier], select: "count(*) as n"}}
+    - {name: sent, from: by-hour, sendTo: oot}
+    - {name: all, from: flights, sendTo: out}
+    - {name: Copy, from: flights, sendTo: out}
+  job: {commitInterval: 2s, gracePeriod: 5m}
+"""
+PROBLEMS = [
+    ("spec.job.gracePeriod", "InvalidSpec"),
+    ("spec.operators[0].filter", "UnknownColumn"),
+    ("spec.operators[1].window.tumbling", "InvalidSpec"),
+    ("spec.operators[2].sendTo", "UnknownStream"),
+    ("spec.operators[4].name", "InvalidName"),
+]
+
+
+@pytest.fixture
+def plan(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def run(text, *options, streams=None):
+        (tmp_path / "app.yaml").write_text(text)
+        (tmp_path / "streams.json").write_text(
+            json.dumps(streams or {"flights": {"partitions": 4}, "out": {"partitions": 2}})
+        )
+        return CliRunner().invoke(app, ["plan", "app.yaml", "--streams", "streams.json", *options])
+
+    return run
+
+
+def test_five_mistakes_are_five_problems(plan):
+    result = plan(FIVE, "--output", "json")
+    assert result.exit_code == 1
+    document = json.loads(result.stdout)
+    assert [(problem["path"], problem["code"]) for problem in document["problems"]] == PROBLEMS
+    assert (document["accepted"], document["jobModel"]) == (False, None)
+
+
+def test_five_mistakes_are_told_to_people(plan):
+    result = plan(FIVE)
+    assert result.exit_code == 1
+    assert "5 problems" in result.stdout
+    for path, code in PROBLEMS:
+        assert f"{path}  {code}" in result.stdout
+    assert "did you mean `delay`?" in result.stdout
+
+
+def test_an_accepted_plan_has_a_job_model_that_plans_again(plan, tmp_path):
+    text = json.dumps(stateless("kafka"))
+    first = json.loads(plan(text, "--output", "json").stdout)
+    assert first["accepted"]
+    (tmp_path / "model.json").write_text(json.dumps(first["jobModel"]))
+    again = json.loads(plan(text, "--output", "json", "--previous", "model.json").stdout)
+    assert again["jobModel"] == first["jobModel"]
+
+
+def test_live_processors_take_the_tasks(plan, tmp_path):
+    (tmp_path / "processors.json").write_text('{"a": {"location": "node-1"}, "b": {"location": "node-2"}}')
+    document = json.loads(
+        plan(json.dumps(stateless("kafka")), "--output", "json", "--processors", "processors.json").stdout
+    )
+    assert {task["processor"] for task in document["jobModel"]["tasks"].values()} == {"a", "b"}
+
+
+def test_a_picture_names_every_stream(plan):
+    picture = plan(json.dumps(stateless("kafka")), "--output", "mermaid").stdout
+    assert picture.startswith("flowchart LR")
+    assert "flights" in picture
+    assert "out" in picture
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("kind: Pod\napiVersion: v1\n", "no StreamApp but Pod"),
+        ("- 1\n", "no StreamApp"),
+        ("a: [", "no valid YAML"),
+        ("", "empty"),
+    ],
+)
+def test_what_is_no_streamapp_is_a_usage_error(plan, text, why):
+    result = plan(text)
+    assert result.exit_code == 2
+    assert why in result.stderr
+    assert "app.yaml" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("streams.json", '{"flights": 4}', "no partition counts: flights"),
+        ("streams.json", "{", "no valid JSON"),
+        ("missing.json", None, "No such file"),
+    ],
+)
+def test_a_file_that_can_not_be_used_is_named(tmp_path, name, content, why):
+    (tmp_path / "app.yaml").write_text(json.dumps(stateless("kafka")))
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    result = CliRunner().invoke(app, ["plan", str(tmp_path / "app.yaml"), "--streams", str(tmp_path / name)])
+    assert result.exit_code == 2
+    assert name in result.stderr
+    assert why in result.stderr
+
+
+def test_a_system_that_can_not_be_asked_says_how_to_plan_without(tmp_path):
+    (tmp_path / "app.yaml").write_text(json.dumps(stateless("kafka")))
+    result = CliRunner().invoke(app, ["plan", str(tmp_path / "app.yaml")])
+    assert result.exit_code == 2
+    assert "--streams" in result.stderr

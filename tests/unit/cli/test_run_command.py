@@ -1,0 +1,105 @@
+import json
+
+from typer.testing import CliRunner
+
+from streamapp_cli.main import app
+from support import apps
+
+
+def run(folder, document, *options):
+    (folder / "app.yaml").write_text(json.dumps(document))
+    return CliRunner().invoke(app, ["run", str(folder / "app.yaml"), "--host", "in-process", *options])
+
+
+def flights(folder, rows="AA,20\nUA,3\n"):
+    (folder / "flights").mkdir()
+    (folder / "flights" / "1.csv").write_text("carrier,delay\n" + rows)
+
+
+def test_a_bounded_app_ends_by_itself_with_a_summary(tmp_path):
+    flights(tmp_path)
+    result = run(tmp_path, apps.stateless("file"))
+    assert result.exit_code == 0, result.output
+    assert "2 of 2" in result.stdout
+    assert "completed" in result.stdout
+    assert apps.rows(tmp_path / "out") == [("AA", "20")]
+
+
+def test_a_completed_run_prints_its_summary_again_and_does_nothing(tmp_path):
+    flights(tmp_path)
+    run(tmp_path, apps.stateless("file"))
+    before = apps.parts(tmp_path / "out")
+    result = run(tmp_path, apps.stateless("file"))
+    assert result.exit_code == 0
+    assert "2 of 2" in result.stdout
+    assert apps.parts(tmp_path / "out") == before
+
+
+def test_fresh_starts_anew_and_replaces_the_results(tmp_path):
+    flights(tmp_path)
+    run(tmp_path, apps.stateless("file"))
+    (tmp_path / "flights" / "2.csv").write_text("carrier,delay\nDL,50\n")
+    result = run(tmp_path, apps.stateless("file"), "--fresh")
+    assert result.exit_code == 0
+    assert sorted(apps.rows(tmp_path / "out")) == [("AA", "20"), ("DL", "50")]
+
+
+def test_a_refused_app_starts_nothing(tmp_path):
+    flights(tmp_path)
+    document = apps.stateless("file")
+    document["spec"]["operators"][0]["filter"] = "dely > 15"
+    result = run(tmp_path, document)
+    assert result.exit_code == 1
+    assert "spec.operators[0].filter" in result.stdout
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_bad_row_is_named_with_its_place(tmp_path):
+    flights(tmp_path, "AA,20\nUA,many\n")
+    result = run(tmp_path, apps.stateless("file"))
+    assert result.exit_code == 1
+    assert "files.flights[0], offset 1" in result.stderr
+    assert "'many' is no double" in result.stderr
+
+
+def test_a_run_that_failed_is_not_taken_for_a_completed_one(tmp_path):
+    flights(tmp_path, "UA,many\n")
+    run(tmp_path, apps.stateless("file"))
+    result = run(tmp_path, apps.stateless("file"))
+    assert result.exit_code == 1
+    assert "--fresh" in result.stderr
+
+
+def test_what_this_release_lacks_is_listed_with_its_place(tmp_path):
+    flights(tmp_path)
+    document = apps.stateless("file")
+    document["spec"]["job"] = {"onError": "skip"}
+    document["spec"]["operators"][0] = {
+        "name": "late",
+        "from": "flights",
+        "process": {"function": "m:f", "schema": "n int"},
+    }
+    result = run(tmp_path, document)
+    assert result.exit_code == 1
+    assert "spec.job.onError" in result.stderr
+    assert "spec.operators[0]" in result.stderr
+
+
+def test_results_of_others_are_never_overwritten(tmp_path):
+    flights(tmp_path)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "precious.txt").write_text("mine")
+    result = run(tmp_path, apps.stateless("file"), "--fresh")
+    assert result.exit_code == 1
+    assert "not StreamApp's" in result.stderr
+    assert (tmp_path / "out" / "precious.txt").read_text() == "mine"
+
+
+def test_another_process_on_the_same_app_is_refused(tmp_path):
+    from streamapp_runtime.driver.run_folder import RunFolder
+
+    flights(tmp_path)
+    with RunFolder(tmp_path / ".streamapp" / "app"):
+        result = run(tmp_path, apps.stateless("file"))
+    assert result.exit_code == 1
+    assert "running already" in result.stderr

@@ -1,0 +1,139 @@
+import fcntl
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+
+from streamapp_runtime.errors import RuntimeFailure
+from streamapp_runtime.state.lmdb_environment import LmdbEnvironment
+from streamapp_runtime.state.memory import MemoryEnvironment
+
+KEYS = st.binary(min_size=1, max_size=3)
+VALUES = st.binary(max_size=3)
+STORES = st.sampled_from(["a", "b"])
+
+
+@pytest.fixture(params=["memory", "lmdb"])
+def environment(request, tmp_path):
+    environment = MemoryEnvironment() if request.param == "memory" else LmdbEnvironment(tmp_path / "task")
+    yield environment
+    environment.close()
+
+
+def test_what_is_written_is_read_at_once(environment):
+    store = environment.store("s")
+    store.put(b"k", b"1")
+    assert store.get(b"k") == b"1"
+    store.delete(b"k")
+    assert store.get(b"k") is None
+    store.delete(b"k")
+
+
+def test_a_scan_goes_by_keys_and_sees_what_is_not_committed(environment):
+    store = environment.store("s")
+    for key in (b"c", b"a"):
+        store.put(key, b"old")
+    environment.commit()
+    store.put(b"b", b"new")
+    store.delete(b"c")
+    assert list(store.scan()) == [(b"a", b"old"), (b"b", b"new")]
+    assert list(store.scan(b"a\x00", b"c")) == [(b"b", b"new")]
+
+
+def test_a_scan_is_not_disturbed_by_writes(environment):
+    store = environment.store("s")
+    store.put(b"a", b"1")
+    scan = store.scan()
+    store.put(b"b", b"2")
+    assert list(scan) == [(b"a", b"1")]
+
+
+def test_stores_of_one_environment_are_apart(environment):
+    environment.store("a").put(b"k", b"1")
+    assert environment.store("b").get(b"k") is None
+
+
+def test_only_what_was_committed_outlives_a_close(tmp_path):
+    environment = LmdbEnvironment(tmp_path / "task")
+    environment.store("s").put(b"a", b"1")
+    environment.commit()
+    environment.store("s").put(b"b", b"2")
+    environment.close()
+    again = LmdbEnvironment(tmp_path / "task")
+    assert list(again.store("s").scan()) == [(b"a", b"1")]
+    again.close()
+
+
+def test_state_that_another_worker_holds_is_refused(tmp_path):
+    environment = LmdbEnvironment(tmp_path / "task")
+    with pytest.raises(RuntimeFailure, match="in use by another worker"):
+        LmdbEnvironment(tmp_path / "task")
+    environment.close()
+    with (tmp_path / "task" / "lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_state_that_is_damaged_is_named(tmp_path):
+    (tmp_path / "task").mkdir()
+    (tmp_path / "task" / "data.mdb").write_bytes(b"no database" * 1_000)
+    with pytest.raises(RuntimeFailure, match="task can't be opened"):
+        LmdbEnvironment(tmp_path / "task")
+
+
+def test_state_in_a_place_that_is_no_folder_is_named(tmp_path):
+    (tmp_path / "task").write_text("")
+    with pytest.raises(RuntimeFailure, match="task can't be opened: File exists"):
+        LmdbEnvironment(tmp_path / "task")
+
+
+def test_stores_behave_like_dictionaries(tmp_path_factory):
+    class Stores(RuleBasedStateMachine):
+        @initialize()
+        def begin(self):
+            self.folder = tmp_path_factory.mktemp("state")
+            self.environment = LmdbEnvironment(self.folder)
+            self.present = {"a": {}, "b": {}}
+            self.committed = {"a": {}, "b": {}}
+
+        @rule(name=STORES, key=KEYS, value=VALUES)
+        def put(self, name, key, value):
+            self.environment.store(name).put(key, value)
+            self.present[name][key] = value
+
+        @rule(name=STORES, key=KEYS)
+        def delete(self, name, key):
+            self.environment.store(name).delete(key)
+            self.present[name].pop(key, None)
+
+        @rule()
+        def commit(self):
+            self.environment.commit()
+            self.committed = {name: dict(entries) for name, entries in self.present.items()}
+
+        @rule()
+        def die(self):
+            self.environment.close()
+            self.environment = LmdbEnvironment(self.folder)
+            self.present = {name: dict(entries) for name, entries in self.committed.items()}
+
+        @rule(name=STORES, key=KEYS)
+        def get(self, name, key):
+            assert self.environment.store(name).get(key) == self.present[name].get(key)
+
+        @rule(name=STORES, start=KEYS, end=st.none() | KEYS)
+        def scan(self, name, start, end):
+            expected = sorted(e for e in self.present[name].items() if e[0] >= start and (end is None or e[0] < end))
+            assert list(self.environment.store(name).scan(start, end)) == expected
+
+        @invariant()
+        def all_entries_are_there(self):
+            if hasattr(self, "environment"):
+                for name, entries in self.present.items():
+                    assert dict(self.environment.store(name).scan()) == entries
+
+        def teardown(self):
+            if hasattr(self, "environment"):
+                self.environment.close()
+
+    run_state_machine_as_test(Stores, settings=settings(max_examples=40, stateful_step_count=25, deadline=None))
