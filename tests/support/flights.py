@@ -14,7 +14,8 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "flights"
 INPUT = """
 CREATE VIEW flown AS
 SELECT flights.*, planes.seats
-FROM read_csv('{data}/flights/*.csv', nullstr = 'NA', types = {{'dep_delay': 'DOUBLE', 'scheduled': 'TIMESTAMP'}}) AS flights
+FROM read_csv('{data}/flights/*.csv', nullstr = 'NA',
+              types = {{'dep_delay': 'DOUBLE', 'scheduled': 'TIMESTAMP'}}) AS flights
 LEFT JOIN read_csv('{data}/planes.csv', nullstr = 'NA') AS planes USING (tailnum)
 WHERE dep_delay IS NOT NULL
 """

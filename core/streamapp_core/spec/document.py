@@ -32,7 +32,7 @@ _Loader.add_implicit_resolver(
 _Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"^[-+]?(0|[1-9][0-9]*)$"), list("-+0123456789"))
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
-    re.compile(r"^[-+]?((\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?)$"),
+    re.compile(r"^[-+]?((\.[0-9]+|[0-9]+\.[0-9]*)([eE][-+]?[0-9]+)?|[0-9]+[eE][-+]?[0-9]+)$"),
     list("-+.0123456789"),
 )
 
@@ -50,6 +50,7 @@ def read_document(text: str) -> tuple[object, tuple[Problem, ...]]:
         node = yaml.compose(text, Loader=_Loader)
         if node is None:
             raise DocumentError("the document is empty")
+        _check_expanded(node)
         problems = tuple(_duplicate_keys(node))
         return yaml.load(text, Loader=_Loader), problems  # noqa: S506 - a safe loader
     except yaml.YAMLError as error:
@@ -65,14 +66,35 @@ def _check_shape(text: str) -> None:
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
-        elif isinstance(event, yaml.AliasEvent):
-            raise DocumentError(
-                f"line {_line(event)}: an alias (*{event.anchor}); write the value out, aliases are not supported"
-            )
         if depth > _MAXIMUM_DEPTH:
             raise DocumentError(f"line {_line(event)}: nested deeper than {_MAXIMUM_DEPTH} levels")
         if values > _MAXIMUM_VALUES:
             raise DocumentError(f"line {_line(event)}: more than {_MAXIMUM_VALUES:,} values")
+
+
+def _check_expanded(root: yaml.Node) -> None:
+    """Refuse a document whose aliases stand for more than could be written out (a "billion laughs")."""
+    sizes: dict[int, tuple[int, int] | None] = {}
+
+    def measure(node: yaml.Node) -> tuple[int, int]:
+        """Count values and levels below a node as if aliases were written out."""
+        if id(node) not in sizes:
+            sizes[id(node)] = None
+            children = [child for pair in node.value for child in pair] if isinstance(node, yaml.MappingNode) else []
+            children = list(node.value) if isinstance(node, yaml.SequenceNode) else children
+            below = [measure(child) for child in children]
+            sizes[id(node)] = (1 + sum(size for size, _ in below), 1 + max((levels for _, levels in below), default=0))
+        known = sizes[id(node)]
+        if known is None:
+            raise DocumentError(f"line {_line(node)}: an anchor that contains itself")
+        return known
+
+    size, levels = measure(root)
+    if size > _MAXIMUM_VALUES or levels > _MAXIMUM_DEPTH:
+        raise DocumentError(
+            f"with its aliases written out the document has {size:,} values on {levels} levels; "
+            f"{_MAXIMUM_VALUES:,} on {_MAXIMUM_DEPTH} are the most"
+        )
 
 
 def _duplicate_keys(root: yaml.Node) -> Iterator[Problem]:

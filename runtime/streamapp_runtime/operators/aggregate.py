@@ -8,7 +8,7 @@ from streamapp_core.expressions import Aggregation, Merge, Partial
 from streamapp_core.schema import BIGINT, EVENT_TIME_COLUMN
 from streamapp_runtime.operators.group_states import GroupStates
 from streamapp_runtime.operators.partials import PartialResults
-from streamapp_runtime.operators.protocol import StatelessOperator
+from streamapp_runtime.operators.protocol import TimelessOperator
 from streamapp_runtime.operators.results import Results
 from streamapp_runtime.rows.codec import encode_key
 from streamapp_runtime.sql.engine import SqlEngine
@@ -17,7 +17,7 @@ from streamapp_runtime.state.protocol import Store
 _LATEST = Partial(name=EVENT_TIME_COLUMN, type=BIGINT, sql=f'max("{EVENT_TIME_COLUMN}")', merge=Merge.MAX)
 
 
-class Aggregate(StatelessOperator):
+class Aggregate(TimelessOperator):
     """Results per key since the beginning, with the key's latest event time. No row is late."""
 
     def __init__(self, engine: SqlEngine, store: Store, aggregation: Aggregation) -> None:

@@ -6,11 +6,11 @@ import pyarrow as pa
 
 from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_core.spec.operators import TableJoinType
-from streamapp_runtime.operators.protocol import StatelessOperator
+from streamapp_runtime.operators.protocol import TimelessOperator
 from streamapp_runtime.tables.table import Table
 
 
-class JoinTable(StatelessOperator):
+class JoinTable(TimelessOperator):
     """Looks each row's key up; later changes of the table give nothing out."""
 
     def __init__(self, table: Table, key: str, columns: Sequence[str], join_type: TableJoinType) -> None:

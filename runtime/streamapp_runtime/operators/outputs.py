@@ -5,14 +5,14 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 
-from streamapp_runtime.operators.protocol import StatelessOperator
+from streamapp_runtime.operators.protocol import TimelessOperator
 from streamapp_runtime.processor.intermediate import IntermediateWriter
 from streamapp_runtime.rows.event_time import without_event_time
 from streamapp_runtime.rows.partitioning import partition_numbers
 from streamapp_systems.protocols import FileOutput
 
 
-class PartitionBy(StatelessOperator):
+class PartitionBy(TimelessOperator):
     """Sends each row to the partition of its key in the operator's intermediate stream."""
 
     def __init__(self, writer: IntermediateWriter, stream: str, key: str, partitions: int) -> None:
@@ -27,7 +27,7 @@ class PartitionBy(StatelessOperator):
         return None
 
 
-class Broadcast(StatelessOperator):
+class Broadcast(TimelessOperator):
     """Sends every row to the one partition that all tasks read."""
 
     def __init__(self, writer: IntermediateWriter, stream: str) -> None:
@@ -40,7 +40,7 @@ class Broadcast(StatelessOperator):
         return None
 
 
-class SendToFile(StatelessOperator):
+class SendToFile(TimelessOperator):
     """Writes rows to a file output and counts them."""
 
     def __init__(self, output: FileOutput, stream: str, written: Counter[str]) -> None:

@@ -32,10 +32,10 @@ class Operator(Protocol):
         ...
 
 
-class StatelessOperator:
-    """An operator that keeps nothing between batches: what it shares with its like."""
+class TimelessOperator:
+    """What operators share to which time means nothing: watermarks settle nothing, no row is unused."""
 
-    def advance(self, watermark: int) -> pa.Table | None:  # noqa: ARG002 - time means nothing here
+    def advance(self, watermark: int) -> pa.Table | None:  # noqa: ARG002 - the protocol's
         """See `Operator.advance`."""
         return None
 

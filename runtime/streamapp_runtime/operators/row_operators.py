@@ -2,11 +2,11 @@
 
 import pyarrow as pa
 
-from streamapp_runtime.operators.protocol import StatelessOperator
+from streamapp_runtime.operators.protocol import TimelessOperator
 from streamapp_runtime.sql.engine import SqlEngine
 
 
-class SqlOperator(StatelessOperator):
+class SqlOperator(TimelessOperator):
     """Neighbouring row operators as one query: a query costs about a millisecond however few its rows are."""
 
     def __init__(self, engine: SqlEngine, sql: str) -> None:
@@ -20,7 +20,7 @@ class SqlOperator(StatelessOperator):
         return result if len(result) else None
 
 
-class Merge(StatelessOperator):
+class Merge(TimelessOperator):
     """All rows of several inputs, their columns in one order."""
 
     def __init__(self, columns: list[str]) -> None:

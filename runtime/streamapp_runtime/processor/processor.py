@@ -100,7 +100,9 @@ class Processor:
     def _step(self) -> None:
         """Read a little of everything: what other tasks sent before new rows from outside, which make more of it."""
         read = self._take(self._reading.intermediate, 0.0)
-        read |= self._take(self._reading.inputs, 0.0 if read else _WAIT_SECONDS)
+        read |= self._take(self._reading.inputs, 0.0)
+        if not read:
+            read = self._take({**self._reading.intermediate, **self._reading.inputs}, _WAIT_SECONDS)
         now = self._time_of_day()
         risen = [task.advance(now) for task in self._tasks]
         self._dirty |= read or any(risen)

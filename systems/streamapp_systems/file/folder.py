@@ -27,7 +27,7 @@ def prepare_output(folder: Path, owner: str, *, fresh: bool) -> None:
     `fresh`: the run begins from nothing, so parts of earlier runs, published or staged, are removed. Other files stay.
 
     Raises:
-        StreamSystemError: the folder holds files and is not marked, or is marked as another owner's, or can't be written.
+        StreamSystemError: the folder holds files and is not marked, is marked as another's, or can't be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -93,9 +93,8 @@ def app(steps, end, intermediate, processors):
 def text(row):
     """Write a row as the file has it: nulls bare, texts quoted."""
     values = [*row[:4], None if row[4] is None else (START + timedelta(seconds=row[4])).isoformat()]
-    return ",".join(
-        "NULL" if value is None else f'"{value}"' if i in (1, 2) else str(value) for i, value in enumerate(values)
-    )
+    forms = (f'"{value}"' if column in ("k", "g") else value for column, value in zip(COLUMNS, values, strict=True))
+    return ",".join("NULL" if value is None else str(form) for value, form in zip(values, forms, strict=True))
 
 
 def lay_out(folder, rows, names, files):

@@ -24,6 +24,7 @@ spec:
     - {name: Copy, from: flights, sendTo: out}
   job: {commitInterval: 2s, gracePeriod: 5m}
 """
+STREAMS = {"flights": {"partitions": 4}, "out": {"partitions": 2}}
 PROBLEMS = [
     ("spec.job.gracePeriod", "InvalidSpec"),
     ("spec.operators[0].filter", "UnknownColumn"),
@@ -37,11 +38,9 @@ PROBLEMS = [
 def plan(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
-    def run(text, *options, streams=None):
+    def run(text, *options):
         (tmp_path / "app.yaml").write_text(text)
-        (tmp_path / "streams.json").write_text(
-            json.dumps(streams or {"flights": {"partitions": 4}, "out": {"partitions": 2}})
-        )
+        (tmp_path / "streams.json").write_text(json.dumps(STREAMS))
         return CliRunner().invoke(app, ["plan", "app.yaml", "--streams", "streams.json", *options])
 
     return run

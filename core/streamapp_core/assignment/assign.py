@@ -1,0 +1,141 @@
+"""Which processor runs which task: balance first, then local state, then the previous processor (design, section 6).
+
+**The problem as a flow.** One unit of flow is one task; its path says which processor the task goes to:
+
+    source -> origin -> (pool ->) processor -> (extra ->) sink
+
+* An *origin* stands for all tasks whose state is at one location; the last one for those with no state at a live
+  location. Tasks of one origin and one previous processor are interchangeable, so they share an arc.
+* From its origin, a task may go to its previous processor, to any processor at the location, or through the *pool* to
+  any processor at all.
+* A processor passes floor(tasks / processors) tasks straight to the sink and one more through *extra*, which lets
+  through exactly the remainder. The capacities into the sink sum up to the number of tasks, so a flow of all tasks is
+  a balanced assignment, and every balanced assignment is such a flow.
+
+**Why it is the best.** A task that stays at its location earns `tasks + 1`, one that stays at its processor earns 1.
+All that tasks can earn with their processors is `tasks`, so the largest sum has the most kept locations and, among
+those, the most kept processors. The cheapest flow of all tasks (cost = -earnings) has the largest sum, and as
+capacities are whole numbers it consists of whole tasks. Which tasks of a class stay makes no difference to the sum.
+
+The network has about as many nodes as there are processors and locations, however many tasks there are.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from streamapp_core.assignment.flow import Network
+from streamapp_core.assignment.origins import Origin, origins
+from streamapp_core.tasks.natural import natural_key
+
+_SOURCE, _SINK, _EXTRA, _POOL, _FIRST_PROCESSOR = range(5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """The id of the processor of each task, in natural order of task names."""
+
+    processors: Mapping[str, str]
+
+
+def assign(
+    tasks: Iterable[str],
+    processors: Mapping[str, str],
+    task_locality: Mapping[str, str],
+    previous: Mapping[str, str],
+) -> Assignment:
+    """Assign each task to one processor.
+
+    In this order: loads differ by at most one; as many tasks as possible are at their last location; as many as
+    possible are on their previous processor. The same input in another order gives the same assignment.
+
+    Args:
+        tasks: names of the tasks.
+        processors: id -> location of the processors that live now.
+        task_locality: task -> the location where it last opened its state; a task may have none.
+        previous: task -> the id of its last processor, which may be gone.
+
+    Raises:
+        ValueError: there are tasks but no processor.
+    """
+    ordered = sorted(set(tasks), key=natural_key)
+    if not ordered:
+        return Assignment(processors={})
+    if not processors:
+        raise ValueError(f"{len(ordered)} tasks and no processor to run them: start at least one processor")
+    live = {id_: processors[id_] for id_ in sorted(processors, key=natural_key)}
+    sources = origins(ordered, live, task_locality, previous)
+    placed = _placed(sources, _Wiring(live, sources))
+    return Assignment(processors={task: placed[task] for task in ordered})
+
+
+class _Wiring:
+    """The network of an assignment, and the numbers of its arcs into processors."""
+
+    def __init__(self, live: Mapping[str, str], sources: Sequence[Origin]) -> None:
+        self._live = live
+        self._total = sum(origin.size for origin in sources)
+        self._nodes = {id_: node for node, id_ in enumerate(live, _FIRST_PROCESSOR)}
+        self._network = Network(_FIRST_PROCESSOR + len(live) + len(sources))
+        self._add_loads()
+        self.from_pool = {
+            id_: self._network.add(_POOL, node, capacity=self._total) for id_, node in self._nodes.items()
+        }
+        self.to_previous: list[dict[str, int]] = []
+        self.to_location: list[dict[str, int]] = []
+        at_location: dict[str | None, list[str]] = {}
+        for id_, location in live.items():
+            at_location.setdefault(location, []).append(id_)
+        for node, origin in enumerate(sources, _FIRST_PROCESSOR + len(live)):
+            self._add_origin(node, origin, at_location.get(origin.location, []))
+
+    def _add_loads(self) -> None:
+        base, remainder = divmod(self._total, len(self._nodes))
+        for node in self._nodes.values():
+            self._network.add(node, _SINK, capacity=base)
+            self._network.add(node, _EXTRA, capacity=1)
+        self._network.add(_EXTRA, _SINK, capacity=remainder)
+
+    def _add_origin(self, node: int, origin: Origin, neighbours: Sequence[str]) -> None:
+        add, nodes, kept_location = self._network.add, self._nodes, self._total + 1
+        add(_SOURCE, node, capacity=origin.size)
+        add(node, _POOL, capacity=origin.size)
+        self.to_location.append(
+            {id_: add(node, nodes[id_], capacity=origin.size, cost=-kept_location) for id_ in neighbours}
+        )
+        self.to_previous.append({})
+        for id_, tasks in origin.tasks.items():
+            if id_ is not None:
+                earned = 1 + (kept_location if self._live[id_] == origin.location else 0)
+                self.to_previous[-1][id_] = add(node, nodes[id_], capacity=len(tasks), cost=-earned)
+
+    def flows(self) -> list[int]:
+        return self._network.cheapest_flow(_SOURCE, _SINK)
+
+
+def _placed(sources: Sequence[Origin], wiring: _Wiring) -> dict[str, str]:
+    """Give each unit of the cheapest flow a task."""
+    flows = wiring.flows()
+    placed: dict[str, str] = {}
+    pool: list[str] = []
+    for origin, to_previous, to_location in zip(sources, wiring.to_previous, wiring.to_location, strict=True):
+        movable: list[str] = []
+        for before, tasks in origin.tasks.items():
+            staying = 0
+            if before is not None:
+                staying = flows[to_previous[before]]
+                placed.update(dict.fromkeys(tasks[:staying], before))
+            movable.extend(tasks[staying:])
+        pool.extend(_hand_out(movable, to_location, flows, placed))
+    _hand_out(pool, wiring.from_pool, flows, placed)
+    return placed
+
+
+def _hand_out(
+    tasks: Iterable[str], arcs: Mapping[str, int], flows: Sequence[int], placed: dict[str, str]
+) -> Iterator[str]:
+    """Place as many tasks on each processor as its arc carries; return the rest."""
+    rest = iter(tasks)
+    for id_, arc in arcs.items():
+        placed.update(dict.fromkeys(islice(rest, flows[arc]), id_))
+    return rest

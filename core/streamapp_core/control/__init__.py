@@ -1,0 +1,40 @@
+"""Control messages: watermarks and end-of-stream that flow within the streams (design, section 7)."""
+
+from streamapp_core.control.codec import decode, encode
+from streamapp_core.control.messages import (
+    END_OF_TIME,
+    ControlMessage,
+    EndOfStream,
+    MalformedMessage,
+    Message,
+    UndecodableMessageError,
+    UnknownMessageType,
+    UnsupportedVersion,
+    UserMessage,
+    Watermark,
+)
+from streamapp_core.control.producers import expected_producers
+from streamapp_core.control.snapshot import ControlSnapshot
+from streamapp_core.control.source import SourceTiming
+from streamapp_core.control.states import ControlStates
+from streamapp_core.control.stream import HeldBack
+
+__all__ = [
+    "END_OF_TIME",
+    "ControlMessage",
+    "ControlSnapshot",
+    "ControlStates",
+    "EndOfStream",
+    "HeldBack",
+    "MalformedMessage",
+    "Message",
+    "SourceTiming",
+    "UndecodableMessageError",
+    "UnknownMessageType",
+    "UnsupportedVersion",
+    "UserMessage",
+    "Watermark",
+    "decode",
+    "encode",
+    "expected_producers",
+]

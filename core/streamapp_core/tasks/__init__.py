@@ -1,0 +1,41 @@
+"""Tasks: which task owns which partitions, and what stays fixed when streams grow (design, section 5)."""
+
+from streamapp_core.tasks.expansion import (
+    DEFAULT_ALGORITHM,
+    MODULO,
+    CheckedAlgorithm,
+    ExpansionAlgorithm,
+    ExpansionRefusedError,
+    Modulo,
+    load_algorithm,
+)
+from streamapp_core.tasks.groupers import group
+from streamapp_core.tasks.grouping import (
+    NO_HISTORY,
+    ExpansionError,
+    GroupedStream,
+    Grouping,
+    PreviousGrouping,
+    StreamHistory,
+)
+from streamapp_core.tasks.natural import natural_key
+from streamapp_core.tasks.parents import parents
+
+__all__ = [
+    "DEFAULT_ALGORITHM",
+    "MODULO",
+    "NO_HISTORY",
+    "CheckedAlgorithm",
+    "ExpansionAlgorithm",
+    "ExpansionError",
+    "ExpansionRefusedError",
+    "GroupedStream",
+    "Grouping",
+    "Modulo",
+    "PreviousGrouping",
+    "StreamHistory",
+    "group",
+    "load_algorithm",
+    "natural_key",
+    "parents",
+]

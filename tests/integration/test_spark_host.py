@@ -1,0 +1,54 @@
+"""Spark as the host: what goes wrong in a worker reaches the person who runs the app."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from streamapp_runtime.errors import ProcessorFailed
+from streamapp_runtime.spark.host import SparkHost
+from support import apps
+
+pytestmark = pytest.mark.spark
+
+
+def write_flights(folder, rows):
+    (folder / "flights").mkdir()
+    (folder / "flights" / "1.csv").write_text("carrier,delay\n" + rows)
+
+
+def python_workers():
+    """Find the processes of Spark's Python workers that descend from this one."""
+    parents = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            pid, parent = status.parent.name, status.read_text().rpartition(")")[2].split()[1]
+            parents[int(pid)] = (int(parent), (status.parent / "cmdline").read_bytes())
+        except OSError:
+            continue
+
+    def ours(pid):
+        while pid in parents and pid != os.getpid():
+            pid = parents[pid][0]
+        return pid == os.getpid()
+
+    return [pid for pid, (_, command) in parents.items() if b"pyspark.daemon" in command and ours(pid)]
+
+
+def test_a_bad_row_is_told_as_in_process(tmp_path):
+    write_flights(tmp_path, "AA,20\nUA,many\n")
+    with pytest.raises(ProcessorFailed, match=r"processor 0: files\.flights\[0\], offset 1: .*'many' is no double"):
+        apps.run(apps.stateless("file"), tmp_path, SparkHost)
+
+
+def test_a_worker_that_is_killed_ends_the_run_with_its_name(tmp_path):
+    write_flights(tmp_path, "AA,20\n" * 2_000_000)
+
+    def kill(summary):
+        if any(stream.read for stream in summary.streams):
+            for pid in python_workers():
+                os.kill(pid, signal.SIGKILL)
+
+    with pytest.raises(ProcessorFailed, match=r"processor 0: its worker died .*spark\.log"):
+        apps.run(apps.stateless("file"), tmp_path, SparkHost, listener=kill)
+    assert "spark.log" in os.listdir(tmp_path / ".streamapp" / "app")

@@ -1,0 +1,39 @@
+"""The page for newcomers works as written."""
+
+import re
+import subprocess
+from pathlib import Path
+
+from streamapp_cli.main import app
+from support import apps
+from typer.testing import CliRunner
+
+PAGE = (Path(__file__).parents[3] / "docs" / "getting-started.md").read_text()
+
+
+def block(language):
+    return re.search(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)[1]
+
+
+def test_the_page_works_as_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    subprocess.run(["bash", "-euc", block("bash")], check=True)
+    Path("shop/app.yaml").write_text(block("yaml"))
+    plan = CliRunner().invoke(app, ["plan", "shop/app.yaml"])
+    assert plan.exit_code == 0, plan.output
+    run = CliRunner().invoke(app, ["run", "shop/app.yaml", "--host", "in-process"])
+    assert run.exit_code == 0, run.output
+    header, *results = block("text").splitlines()
+    assert apps.parts(Path("shop/sales"))[0].read_text().splitlines()[0] == header
+    assert sorted(",".join(row) for row in apps.rows(Path("shop/sales"))) == results
+
+
+def test_without_its_partition_by_the_plan_says_what_is_missing(tmp_path):
+    text = block("yaml").replace("    - {name: by-item, from: orders, partitionBy: {key: item}}\n", "")
+    (tmp_path / "app.yaml").write_text(text.replace("from: by-item", "from: orders"))
+    (tmp_path / "orders").mkdir()
+    (tmp_path / "orders" / "1.csv").write_text("id,customer,item,amount,at\n")
+    plan = CliRunner().invoke(app, ["plan", str(tmp_path / "app.yaml")])
+    assert plan.exit_code == 1
+    assert "GroupKeyMismatch" in plan.stdout
+    assert "partitionBy" in plan.stdout

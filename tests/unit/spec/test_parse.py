@@ -1,0 +1,132 @@
+import json
+from copy import deepcopy
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamapp_core.spec.document import DocumentError
+from streamapp_core.spec.parse import parse_document, parse_text
+
+VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "plan.json").read_text())
+GOOD = next(vector["app"] for vector in VECTORS if vector["name"] == "table-case-4")
+JUNK = st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.just([]) | st.just({"x": 1})
+
+
+def parsed(change):
+    document = deepcopy(GOOD)
+    change(document["spec"])
+    return parse_document(document)
+
+
+def found(result):
+    return [(problem.path, problem.code) for problem in result.problems]
+
+
+def paths(value, path=()):
+    yield path
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, child in children:
+        yield from paths(child, (*path, key))
+
+
+def test_a_sound_document_has_no_problems():
+    result = parse_document(GOOD)
+    assert (result.problems, result.broken) == ((), frozenset())
+    assert [operator.name for operator in result.app.spec.operators] == [o["name"] for o in GOOD["spec"]["operators"]]
+
+
+def test_defaults_are_filled_in():
+    app = parse_document(GOOD).app
+    assert app.spec.job.commit_interval == 1_000
+    assert app.spec.tables["t"].max_age == 86_400_000
+    assert app.spec.processors.state.empty_dir is not None
+
+
+def test_an_unknown_field_is_a_problem_with_a_suggestion():
+    result = parsed(lambda spec: spec["operators"][0]["partitionBy"].update(kee="k"))
+    assert found(result) == [("spec.operators[0].partitionBy.kee", "InvalidSpec")]
+    assert "did you mean `key`?" in result.problems[0].message
+
+
+def test_a_broken_operator_keeps_its_place_and_its_name():
+    result = parsed(lambda spec: spec["operators"][1].update(filter="k = 1"))
+    assert found(result) == [("spec.operators[1]", "InvalidSpec")]
+    assert "exactly one kind" in result.problems[0].message
+    assert result.broken == {GOOD["spec"]["operators"][1]["name"]}
+    assert len(result.app.spec.operators) == len(GOOD["spec"]["operators"])
+
+
+def test_a_broken_stream_is_cut_out_and_named():
+    result = parsed(lambda spec: spec["streams"]["s1"].pop("system"))
+    assert found(result) == [("spec.streams.s1.system", "InvalidSpec")]
+    assert result.broken == {"s1"}
+    assert "s1" not in result.app.spec.streams
+
+
+def test_the_deepest_branch_of_a_choice_is_what_was_meant():
+    result = parsed(lambda spec: spec["operators"][4]["join"].update(on={"left": "k"}))
+    assert found(result) == [("spec.operators[4].join.on.right", "InvalidSpec")]
+
+
+def test_bounds_name_what_was_written():
+    result = parsed(lambda spec: spec.update(job={"commitInterval": "10ms"}, processors={"count": 0}))
+    assert found(result) == [("spec.job.commitInterval", "InvalidSpec"), ("spec.processors.count", "InvalidSpec")]
+    assert "10ms is not between 50ms and 5m" in result.problems[0].message
+    assert "not 0" in result.problems[1].message
+
+
+def test_a_kind_of_system_that_is_none_is_told():
+    result = parsed(lambda spec: spec["systems"].update(x={"kafka": {"bootstrapServers": "b"}, "file": {"path": "p"}}))
+    assert found(result) == [("spec.systems.x", "InvalidSpec")]
+
+
+def test_names_must_be_dns_labels_and_differ():
+    result = parsed(lambda spec: [operator.update(name="Twice") for operator in spec["operators"][:2]])
+    codes = [("spec.operators[0].name", "InvalidName"), ("spec.operators[1].name", "DuplicateName")]
+    assert found(result) == [*codes, ("spec.operators[1].name", "InvalidName")]
+    assert "for example `twice`" in result.problems[0].message
+
+
+def test_a_huge_name_is_a_short_problem():
+    result = parsed(lambda spec: spec["operators"][0].update(name="x" * 1_000_000))
+    assert [problem.path for problem in result.problems] == ["spec.operators[0].name"]
+    assert len(result.problems[0].message) < 200
+
+
+@pytest.mark.parametrize("document", [None, [], "text", {}, {"kind": "Pod"}, {"kind": ["StreamApp"]}])
+def test_what_is_no_streamapp_is_refused_whole(document):
+    with pytest.raises(DocumentError, match="no StreamApp"):
+        parse_document(document)
+
+
+def test_a_streamapp_without_spec_has_problems_but_no_app():
+    result = parse_text("apiVersion: streamapp.dev/v1alpha1\nkind: StreamApp\nmetadata: {name: a}\n")
+    assert found(result) == [("spec", "InvalidSpec")]
+    assert result.app is None
+
+
+def test_keys_given_twice_come_with_the_other_problems():
+    result = parse_text(json.dumps(GOOD).replace('"job":', '"job":').replace('"count": 1', '"count": 0, "count": 0'))
+    assert found(result) == [("spec.processors.count", "InvalidSpec")] * 2
+
+
+@given(st.data())
+def test_junk_anywhere_is_survived_and_told_under_a_path_that_was_written(data):
+    document = deepcopy(GOOD)
+    everything = [path for path in paths(document) if path and path[0] != "kind"]
+    for path in data.draw(st.lists(st.sampled_from(everything), min_size=1, max_size=4)):
+        holder = document
+        for part in path[:-1]:
+            holder = holder[part] if isinstance(holder, dict | list) and _has(holder, part) else None
+        if isinstance(holder, dict | list) and _has(holder, path[-1]):
+            holder[path[-1]] = data.draw(JUNK)
+    result = parse_document(document)
+    assert result.app is not None or result.problems
+    assert len({str(problem) for problem in result.problems}) == len(result.problems)
+    assert all(problem.path.split(".")[0].split("[")[0] in {*document, ""} for problem in result.problems)
+
+
+def _has(holder, part):
+    return part in holder if isinstance(holder, dict) else isinstance(part, int) and part < len(holder)

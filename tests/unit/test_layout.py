@@ -1,0 +1,39 @@
+"""The shape of the repository itself."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("core", "systems", "runtime", "operator", "cli")
+
+
+def test_the_operator_folder_does_not_shadow_the_standard_library():
+    assert not (ROOT / "operator" / "__init__.py").exists()
+    command = [sys.executable, "-c", "import operator; print(operator.__file__)"]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert str(ROOT) not in found
+
+
+def test_each_folder_holds_one_package():
+    for folder in FOLDERS:
+        packages = [path.name for path in (ROOT / folder).iterdir() if path.name != "__pycache__"]
+        assert packages == [f"streamapp_{folder}"]
+
+
+def test_modules_are_read_at_one_sitting():
+    modules = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
+    long = {path.relative_to(ROOT): lines for path in modules if (lines := len(path.read_text().splitlines())) > 400}
+    assert not long
+
+
+def test_constraints_have_names_and_versions_only():
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    assert all(re.fullmatch(r"#.*|[\w.-]+==[\w.]+", line) for line in lines)
+
+
+def test_the_readme_names_only_make_targets_that_exist():
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = set(re.findall(r"`make ([a-z-]+)`", (ROOT / "README.md").read_text()))
+    assert {"run", "test"} <= named <= targets
