@@ -1,0 +1,48 @@
+"""Expressions: Spark SQL texts, checked against schemas and written as DuckDB SQL.
+
+Nothing is evaluated here. `docs/expressions.md` tells users what they may write.
+"""
+
+from streamapp_core.expressions.aggregate import Aggregation, Merge, Partial, check_aggregate
+from streamapp_core.expressions.issues import ExpressionError, ExpressionIssue
+from streamapp_core.expressions.queries import (
+    DUCKDB_SETTINGS,
+    filter_sql,
+    merge_sql,
+    nested,
+    partials_sql,
+    result_sql,
+    select_sql,
+    table,
+)
+from streamapp_core.expressions.select import (
+    Condition,
+    Select,
+    SelectColumn,
+    check_condition,
+    check_flat_map,
+    check_select,
+)
+
+__all__ = [
+    "DUCKDB_SETTINGS",
+    "Aggregation",
+    "Condition",
+    "ExpressionError",
+    "ExpressionIssue",
+    "Merge",
+    "Partial",
+    "Select",
+    "SelectColumn",
+    "check_aggregate",
+    "check_condition",
+    "check_flat_map",
+    "check_select",
+    "filter_sql",
+    "merge_sql",
+    "nested",
+    "partials_sql",
+    "result_sql",
+    "select_sql",
+    "table",
+]

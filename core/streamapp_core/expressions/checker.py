@@ -1,0 +1,144 @@
+"""Checks an expression bottom-up against the columns it may use, and writes it as DuckDB SQL.
+
+Each refused part becomes an issue, and the check goes on beside it, so that all issues of a text come at once.
+"""
+
+import difflib
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from sqlglot import exp
+
+from streamapp_core.expressions.forms import FORMS, unsupported
+from streamapp_core.expressions.functions import AGGREGATE_NAMES, BY_NAME, GENERATOR_NAMES
+from streamapp_core.expressions.issues import ExpressionIssue, Refusal, invalid
+from streamapp_core.expressions.value import Value, quoted
+from streamapp_core.problems import ProblemCode
+from streamapp_core.schema import Schema
+
+MAX_SQL_LENGTH = 60_000
+
+
+class AggregateWriter(Protocol):
+    """Takes the aggregates of an expression, and gives what stands for their results."""
+
+    def __call__(self, name: str, argument: Value | None) -> Value:
+        """Take one aggregate; `argument` is None for `count(*)`."""
+        ...
+
+
+class Checker:
+    """Checks the expressions of one text; collects their issues.
+
+    Args:
+        schema: The columns of a row.
+        aggregates: Takes aggregates; None where there can be none.
+        grouped: With aggregates: the columns (lower case) that may stand outside of them.
+    """
+
+    def __init__(
+        self, schema: Schema, aggregates: AggregateWriter | None = None, grouped: Mapping[str, Value] | None = None
+    ) -> None:
+        self.issues: list[ExpressionIssue] = []
+        self._schema = schema
+        self._aggregates = aggregates
+        self._grouped = grouped
+        self._inside_aggregate = False
+
+    def check(self, node: exp.Expr) -> Value | None:
+        """Check one expression; None if it has issues, which are then in `issues`."""
+        try:
+            return self.node(node)
+        except RecursionError:
+            self.refuse(invalid("it is nested too deeply; split it into several steps"))
+            return None
+
+    def refuse(self, refusal: Refusal) -> None:
+        """Keep an issue, once."""
+        if refusal.issue not in self.issues:
+            self.issues.append(refusal.issue)
+
+    def node(self, node: exp.Expr) -> Value | None:
+        """Check one node; None if it has issues."""
+        form = FORMS.get(type(node))
+        try:
+            if form is None or any(part for name, part in node.args.items() if name not in form.parts):
+                raise invalid(unsupported(node))
+            return form.check(self, node)
+        except Refusal as refusal:
+            self.refuse(refusal)
+            return None
+
+    def parts(self, write: Callable[..., Value], *nodes: exp.Expr) -> Value | None:
+        """Check all parts of a node, then write it over their values; None if one has issues."""
+        values = [self.node(node) for node in nodes]
+        sound = [value for value in values if value is not None]
+        if len(sound) < len(values):
+            return None
+        result = write(*sound)
+        if len(result.sql) > MAX_SQL_LENGTH:
+            raise invalid("it is too complex; split it into several steps")
+        return result
+
+    def column(self, node: exp.Expr) -> Value:
+        """Find a column; outside of aggregates it must be grouped by."""
+        identifier = node.this
+        if not isinstance(identifier, exp.Identifier):
+            raise invalid("`*` stands alone, or in count(*)")
+        name: str = identifier.this
+        column = self._schema.get(name)
+        if column is None:
+            raise Refusal(_unknown_column(name, self._schema), ProblemCode.UNKNOWN_COLUMN)
+        if self._grouped is not None and not self._inside_aggregate:
+            value = self._grouped.get(name.lower())
+            if value is None:
+                raise invalid(
+                    f"column `{column.name}` is neither in `by` nor inside an aggregate such as max({column.name})"
+                )
+            return value
+        return Value(column.type, quoted(column.name), simple=True)
+
+    def call(self, node: exp.Expr) -> Value | None:
+        """Check a call of a function of the table, or of an aggregate."""
+        name = str(node.this).lower()
+        if name in AGGREGATE_NAMES:
+            return self._aggregate(name, node)
+        function = BY_NAME.get(name)
+        if function is None:
+            raise invalid(_unknown_function(name))
+        return self.parts(lambda *arguments: function.call(arguments), *node.expressions)
+
+    def _aggregate(self, name: str, node: exp.Expr) -> Value | None:
+        if self._aggregates is None:
+            raise invalid(f"aggregate {name}(...) stands in `window` and `aggregate` only")
+        if self._inside_aggregate:
+            raise invalid(f"aggregate {name}(...) stands inside another aggregate")
+        arguments = node.expressions
+        if len(arguments) != 1 or isinstance(arguments[0], exp.Distinct):
+            raise invalid(f"{name} takes one argument, without distinct")
+        if isinstance(arguments[0], exp.Star):
+            if name != "count":
+                raise invalid(f"{name}(*) is not possible: name a column")
+            return self._aggregates(name, None)
+        self._inside_aggregate = True
+        try:
+            argument = self.node(arguments[0])
+        finally:
+            self._inside_aggregate = False
+        return self._aggregates(name, argument) if argument else None
+
+
+def _unknown_column(name: str, schema: Schema) -> str:
+    names = schema.names
+    close = difflib.get_close_matches(name.lower(), [known.lower() for known in names], n=1)
+    guess = next((f"; did you mean `{known}`?" for known in names if close and known.lower() == close[0]), ";")
+    listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")  # noqa: PLR2004
+    return f"unknown column `{name[:80]}`{guess} columns: {listed}"
+
+
+def _unknown_function(name: str) -> str:
+    if name in GENERATOR_NAMES:
+        return f"{name}(...) stands in `flatMap` only, as explode(split(text, pattern)) as name"
+    close = difflib.get_close_matches(name[:80], sorted({*BY_NAME, *AGGREGATE_NAMES}), n=1)
+    guess = f"; did you mean {close[0]}?" if close else ""
+    return f"there is no function {name[:80]}{guess} (docs/expressions.md lists them)"

@@ -1,0 +1,130 @@
+"""Comparisons, conditions and choices: = <> < <=> in between like, and or not, case, coalesce, greatest."""
+
+from collections.abc import Sequence
+from functools import partial, reduce
+
+from streamapp_core.expressions.conversions import converted, implied
+from streamapp_core.expressions.issues import Refusal, invalid
+from streamapp_core.expressions.type_rules import FRACTIONAL, common_type, comparison_type
+from streamapp_core.expressions.value import NULL, Value, bound, text
+from streamapp_core.schema import BOOLEAN, STRING, TypeKind
+
+_ESCAPE = "\\"
+
+
+def comparison(operator: str, left: Value, right: Value) -> Value:
+    """Compare two values by `= <> < <= > >=` or the null-safe `<=>`.
+
+    Raises:
+        Refusal: Their types can't be compared.
+    """
+    left, right = _comparable(left, right)
+    if operator == "<=>":
+        return Value(BOOLEAN, f"({left.sql} IS NOT DISTINCT FROM {right.sql})")
+    return Value(BOOLEAN, f"({left.sql} {operator} {right.sql})")
+
+
+def between(value: Value, low: Value, high: Value) -> Value:
+    """Check that a value lies between two others, both included; each side is compared by itself."""
+    return conjunction("AND", [comparison(">=", value, low), comparison("<=", value, high)])
+
+
+def membership(value: Value, choices: Sequence[Value]) -> Value:
+    """Check that a value is in a list; a null in the list makes "no" unknown."""
+    members = alike([value, *choices], texts=True)
+    listed = ", ".join(member.sql for member in members[1:])
+    return Value(BOOLEAN, f"({members[0].sql} IN ({listed}))")
+
+
+def like(value: Value, pattern: Value) -> Value:
+    """Match a whole text against a pattern literal of `%` and `_`; a backslash takes them as they are."""
+    if not isinstance(pattern.literal, str):
+        raise invalid("the pattern of `like` must be a text literal, as in name like 'a%'")
+    escaped = False
+    for character in pattern.literal:
+        if escaped and character not in f"{_ESCAPE}%_":
+            raise invalid(f"in a pattern of `like`, a backslash stands before %, _ or a backslash, not `{character}`")
+        escaped = character == _ESCAPE and not escaped
+    if escaped:
+        raise invalid("a pattern of `like` can't end with a backslash")
+    sql = f"({implied(value, STRING).sql} LIKE {text(pattern.literal)} ESCAPE {text(_ESCAPE)})"
+    return Value(BOOLEAN, sql)
+
+
+def condition(value: Value) -> Value:
+    """Take a value as a condition.
+
+    Raises:
+        Refusal: It is not boolean.
+    """
+    if value.kind not in (None, TypeKind.BOOLEAN):
+        raise Refusal(f"expected a condition (boolean), got {value.type}")
+    return converted(value, BOOLEAN)
+
+
+def conjunction(operator: str, conditions: Sequence[Value]) -> Value:
+    """Join conditions by AND or OR."""
+    joined = f" {operator} ".join(condition(value).sql for value in conditions)
+    return Value(BOOLEAN, f"({joined})")
+
+
+def negation(value: Value) -> Value:
+    """Turn a condition around."""
+    return Value(BOOLEAN, f"(NOT {condition(value).sql})")
+
+
+def is_null(value: Value) -> Value:
+    """Check for null; the answer is never null."""
+    return Value(BOOLEAN, f"({value.sql} IS NULL)")
+
+
+def alike(values: Sequence[Value], *, texts: bool) -> list[Value]:
+    """Bring values to their common type; bare nulls stay bare if all are.
+
+    Raises:
+        Refusal: They have none.
+    """
+    target = common_type([value.type for value in values], texts=texts)
+    return [converted(value, target) if target else value for value in values]
+
+
+def case(branches: Sequence[tuple[Value, Value]], default: Value | None) -> Value:
+    """Choose the value of the first condition that holds, else `default` (null without one)."""
+    values = alike([value for _, value in branches] + [default or NULL], texts=True)
+    whens = " ".join(
+        f"WHEN {condition(when).sql} THEN {value.sql}" for (when, _), value in zip(branches, values[:-1], strict=True)
+    )
+    return Value(values[-1].type, f"CASE {whens} ELSE {values[-1].sql} END")
+
+
+def coalesce(values: Sequence[Value]) -> Value:
+    """Take the first value that is not null."""
+    members = alike(values, texts=True)
+    return Value(members[0].type, f"coalesce({', '.join(member.sql for member in members)})")
+
+
+def extreme(function: str, values: Sequence[Value]) -> Value:
+    """Take the `greatest` or `least` value, leaving out nulls; NaN is the greatest number."""
+    members = alike(values, texts=False)
+    data_type = members[0].type
+    if data_type and data_type.kind in FRACTIONAL:
+        return reduce(_GREATER if function == "greatest" else _LESS, members)
+    return Value(data_type, f"{function}({', '.join(member.sql for member in members)})")
+
+
+def _first_extreme(operator: str, left: Value, right: Value) -> Value:
+    """Take one of two floating numbers, of equal ones the first: DuckDB's own functions turn -0.0 into 0.0."""
+    sql = bound([left, right], lambda a, b: f"CASE WHEN {a} IS NULL OR {b} {operator} {a} THEN {b} ELSE {a} END")
+    return Value(left.type, sql)
+
+
+_GREATER = partial(_first_extreme, ">")
+_LESS = partial(_first_extreme, "<")
+
+
+def _comparable(left: Value, right: Value) -> tuple[Value, Value]:
+    if left.type is None or right.type is None:
+        target = left.type or right.type or BOOLEAN
+        return converted(left, target), converted(right, target)
+    target = comparison_type(left.type, right.type)
+    return converted(left, target), converted(right, target)

@@ -1,0 +1,254 @@
+"""Casts: those that are written, those that Spark adds by itself, and their DuckDB SQL.
+
+A value that does not fit gives null, wraps around or saturates, as in Spark with ANSI mode off.
+"""
+
+from collections.abc import Callable
+
+from streamapp_core.expressions import text_formats
+from streamapp_core.expressions.issues import Refusal
+from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL, NUMERIC, as_decimal
+from streamapp_core.expressions.value import Value, bound, cast, duckdb_type, try_cast
+from streamapp_core.schema import DOUBLE, STRING, DataType, TypeKind
+
+_BITS = {TypeKind.INT: 32, TypeKind.BIGINT: 64}
+_WIDER = {TypeKind.INT: "BIGINT", TypeKind.BIGINT: "HUGEINT"}
+_MOMENTS = frozenset({TypeKind.DATE, TypeKind.TIMESTAMP})
+_MICROSECONDS = 1_000_000
+_LAST_SECOND = (2**63 - 1) // _MICROSECONDS - 1
+_EXACT_DOUBLE_DIGITS = 15
+
+
+def wrapped(sql: str, target: DataType) -> str:
+    """Wrap a whole number around into the range of int or bigint, as Java does.
+
+    `sql` yields a wider whole number: at most 62 bits for int, 126 bits for bigint.
+    """
+    half = 2 ** (_BITS[target.kind] - 1)
+    return cast(f"((({sql}) + {half}) & {2 * half - 1}) - {half}", target)
+
+
+def widened(value: Value, target: DataType) -> str:
+    """Give a whole number in the type that `wrapped` takes back to `target`."""
+    return cast(value.sql, _WIDER[target.kind])
+
+
+def naive(value: Value) -> str:
+    """Give a timestamp as DuckDB's timestamp without time zone, which is cheaper to compute with."""
+    return f"make_timestamp(epoch_us({value.sql}))"
+
+
+def aware(sql: str) -> str:
+    """Make a timestamp of a naive one or of a date."""
+    return f"make_timestamptz(epoch_us({sql}))"
+
+
+def converted(value: Value, target: DataType) -> Value:
+    """Cast a value, as `cast(value as target)` does.
+
+    Raises:
+        Refusal: There is no such cast here.
+    """
+    if value.type == target:
+        return value
+    if value.type is None:
+        return Value(target, cast("NULL", target), simple=True)
+    if target.kind is TypeKind.STRING:
+        return Value(STRING, _to_text(value, value.type))
+    caster = _CASTS.get((_family(value.type), target.kind))
+    if caster is None:
+        raise Refusal(f"{value.type} can't be cast to {target}{_hint(value.type, target)}")
+    return Value(target, caster(value, target), simple=value.simple and value.literal is not None)
+
+
+def implied(value: Value, target: DataType) -> Value:
+    """Cast a value where a function or operator needs another type, if Spark does so by itself.
+
+    Raises:
+        Refusal: It does not: the text must say what is meant.
+    """
+    source = value.kind
+    allowed = (
+        source is None
+        or value.type == target
+        or (source in NUMERIC and target.kind in NUMERIC)
+        or (source is TypeKind.STRING and target.kind is not TypeKind.BOOLEAN)
+        or (source in _MOMENTS and target.kind in _MOMENTS)
+        or target == STRING
+    )
+    if not allowed:
+        raise Refusal(f"expected {target}, got {value.type}")
+    return converted(value, target)
+
+
+def number(value: Value) -> Value:
+    """Take a value as a number: a string is cast to double, as Spark does.
+
+    Raises:
+        Refusal: It is no number.
+    """
+    if value.type is None or value.type == STRING:
+        return converted(value, DOUBLE)
+    if value.kind not in NUMERIC:
+        raise Refusal(f"expected a number, got {value.type}")
+    return value
+
+
+def _family(data_type: DataType) -> str:
+    if data_type.kind in INTEGRAL:
+        return "whole"
+    return "floating" if data_type.kind in FRACTIONAL else str(data_type.kind)
+
+
+def _hint(source: DataType, target: DataType) -> str:
+    if {source.kind, target.kind} == {TypeKind.DATE, TypeKind.BIGINT}:
+        return "; use datediff(date, '1970-01-01')"
+    return ""
+
+
+def _to_text(value: Value, source: DataType) -> str:
+    match source.kind:
+        case TypeKind.FLOAT | TypeKind.DOUBLE:
+            return text_formats.text_of_floating(value)
+        case TypeKind.DECIMAL:
+            return text_formats.text_of_decimal(value, source)
+        case TypeKind.DATE:
+            return text_formats.text_of_moment(value)
+        case TypeKind.TIMESTAMP:
+            return text_formats.text_of_moment(Value(source, naive(value)))
+        case TypeKind.BINARY:
+            return f"TRY(decode({value.sql}))"
+        case _:
+            return cast(value.sql, STRING)
+
+
+def _whole_to_whole(value: Value, target: DataType) -> str:
+    return cast(value.sql, target) if target.kind is TypeKind.BIGINT else wrapped(f"{value.sql} & {2**32 - 1}", target)
+
+
+def _floating_to_whole(value: Value, target: DataType) -> str:
+    half = 2 ** (_BITS[target.kind] - 1)
+
+    def saturate(v: str) -> str:
+        return (
+            f"CASE WHEN isnan({v}) THEN 0 WHEN {v} >= {half}.0::DOUBLE THEN {half - 1} "
+            f"WHEN {v} <= -{half}.0::DOUBLE THEN -{half} ELSE CAST(trunc({v}) AS {duckdb_type(target)}) END"
+        )
+
+    return cast(bound([value], saturate), target)
+
+
+def _floating_to_floating(value: Value, target: DataType) -> str:
+    if target.kind is TypeKind.DOUBLE:
+        return cast(value.sql, target)
+    # Out of range is infinity; DuckDB's own cast gives an error.
+    return bound(
+        [value],
+        lambda v: (
+            f"CASE WHEN {v} IS NULL THEN NULL ELSE coalesce({try_cast(v, target)}, "
+            f"CASE WHEN {v} > 0 THEN 'inf'::FLOAT ELSE '-inf'::FLOAT END) END"
+        ),
+    )
+
+
+def _floating_to_decimal(value: Value, target: DataType) -> str:
+    # By way of the digits that are printed, not of the binary value.
+    return text_formats.decimal_from_number(cast(cast(value.sql, "DOUBLE"), "VARCHAR"), target)
+
+
+def _decimal_to_floating(value: Value, target: DataType) -> str:
+    source = value.type or target
+    if target.kind is TypeKind.DOUBLE and source.precision <= _EXACT_DOUBLE_DIGITS:
+        return cast(value.sql, target)
+    return cast(cast(value.sql, "VARCHAR"), target)
+
+
+def _decimal_to_whole(value: Value, target: DataType) -> str:
+    whole = cast(f"trunc({value.sql})", "HUGEINT")
+    if target.kind is TypeKind.INT:
+        whole = f"({whole} & {2**64 - 1})"
+        return wrapped(whole, target)
+    return cast(f"((({whole} & {2**64 - 1}) + {2**63}) & {2**64 - 1}) - {2**63}", target)
+
+
+def _timestamp_to_date(value: Value, target: DataType) -> str:
+    return cast(naive(value), target)
+
+
+def _timestamp_to_whole(value: Value, target: DataType) -> str:
+    return try_cast(floor_division(f"epoch_us({value.sql})", _MICROSECONDS), target)
+
+
+def _timestamp_to_floating(value: Value, target: DataType) -> str:
+    return cast(f"CAST(epoch_us({value.sql}) AS DOUBLE) / 1e6", target)
+
+
+def _whole_to_timestamp(value: Value, _target: DataType) -> str:
+    def moment(v: str) -> str:
+        return (
+            f"CASE WHEN {v} BETWEEN -{_LAST_SECOND} AND {_LAST_SECOND} "
+            f"THEN TRY(make_timestamptz(CAST({v} AS BIGINT) * {_MICROSECONDS})) END"
+        )
+
+    return bound([value], moment)
+
+
+def _floating_to_timestamp(value: Value, _target: DataType) -> str:
+    microseconds = f"TRY_CAST(trunc(CAST({value.sql} AS DOUBLE) * 1e6) AS BIGINT)"
+    return f"TRY(make_timestamptz({microseconds}))"
+
+
+def floor_division(sql: str, divisor: int) -> str:
+    """Divide a bigint, rounding down, where DuckDB's own division rounds towards zero; yields a hugeint."""
+    shift = 2**63 // divisor + 1
+    return f"((CAST({sql} AS HUGEINT) + {shift * divisor}) // {divisor} - {shift})"
+
+
+def _to_decimal(value: Value, target: DataType) -> str:
+    source = value.type and as_decimal(value.type)
+    if source and source.scale <= target.scale and source.precision - source.scale <= target.precision - target.scale:
+        return cast(value.sql, target)
+    return try_cast(value.sql, target)
+
+
+_Caster = Callable[[Value, DataType], str]
+_CASTS: dict[tuple[str, TypeKind], _Caster] = {
+    ("string", TypeKind.INT): lambda v, t: text_formats.whole_from_text(v.sql, t),
+    ("string", TypeKind.BIGINT): lambda v, t: text_formats.whole_from_text(v.sql, t),
+    ("string", TypeKind.FLOAT): lambda v, t: text_formats.floating_from_text(v.sql, t),
+    ("string", TypeKind.DOUBLE): lambda v, t: text_formats.floating_from_text(v.sql, t),
+    ("string", TypeKind.DECIMAL): lambda v, t: text_formats.decimal_from_text(v.sql, t),
+    ("string", TypeKind.BOOLEAN): lambda v, _: text_formats.boolean_from_text(v),
+    ("string", TypeKind.DATE): lambda v, _: text_formats.date_from_text(v.sql),
+    ("string", TypeKind.TIMESTAMP): lambda v, _: text_formats.timestamp_from_text(v.sql),
+    ("string", TypeKind.BINARY): lambda v, _: f"encode({v.sql})",
+    ("whole", TypeKind.INT): _whole_to_whole,
+    ("whole", TypeKind.BIGINT): _whole_to_whole,
+    ("whole", TypeKind.FLOAT): lambda v, t: cast(v.sql, t),
+    ("whole", TypeKind.DOUBLE): lambda v, t: cast(v.sql, t),
+    ("whole", TypeKind.DECIMAL): _to_decimal,
+    ("whole", TypeKind.BOOLEAN): lambda v, _: f"({v.sql} <> 0)",
+    ("whole", TypeKind.TIMESTAMP): _whole_to_timestamp,
+    ("floating", TypeKind.INT): _floating_to_whole,
+    ("floating", TypeKind.BIGINT): _floating_to_whole,
+    ("floating", TypeKind.FLOAT): _floating_to_floating,
+    ("floating", TypeKind.DOUBLE): _floating_to_floating,
+    ("floating", TypeKind.DECIMAL): _floating_to_decimal,
+    ("floating", TypeKind.BOOLEAN): lambda v, _: f"({v.sql} <> 0)",
+    ("floating", TypeKind.TIMESTAMP): _floating_to_timestamp,
+    ("decimal", TypeKind.INT): _decimal_to_whole,
+    ("decimal", TypeKind.BIGINT): _decimal_to_whole,
+    ("decimal", TypeKind.FLOAT): _decimal_to_floating,
+    ("decimal", TypeKind.DOUBLE): _decimal_to_floating,
+    ("decimal", TypeKind.DECIMAL): _to_decimal,
+    ("decimal", TypeKind.BOOLEAN): lambda v, _: f"({v.sql} <> 0)",
+    ("boolean", TypeKind.INT): lambda v, t: cast(v.sql, t),
+    ("boolean", TypeKind.BIGINT): lambda v, t: cast(v.sql, t),
+    ("boolean", TypeKind.FLOAT): lambda v, t: cast(v.sql, t),
+    ("boolean", TypeKind.DOUBLE): lambda v, t: cast(v.sql, t),
+    ("date", TypeKind.TIMESTAMP): lambda v, _: aware(v.sql),
+    ("timestamp", TypeKind.DATE): _timestamp_to_date,
+    ("timestamp", TypeKind.INT): _timestamp_to_whole,
+    ("timestamp", TypeKind.BIGINT): _timestamp_to_whole,
+    ("timestamp", TypeKind.DOUBLE): _timestamp_to_floating,
+}

@@ -1,0 +1,265 @@
+"""Functions of texts. Positions and lengths count characters (Unicode code points), from 1."""
+
+from functools import partial
+
+from streamapp_core.expressions.conversions import implied
+from streamapp_core.expressions.functions.table import Accepts, Function, Parameter, fixed
+from streamapp_core.expressions.issues import invalid
+from streamapp_core.expressions.regex import translated
+from streamapp_core.expressions.value import Value, bound, cast, text
+from streamapp_core.schema import BINARY, BOOLEAN, INT, STRING
+
+MAX_TEXT_LENGTH = 10_000
+"""The longest text that `lpad`, `rpad` and the most repetitions that `repeat` make: a batch must fit in memory."""
+
+_LONG_CAPITALS = {letter: letter.upper() for letter in "ßŉﬀﬁﬂﬃﬄﬅﬆ"}
+_CASED_CLASSES = r"\p{Lu}\p{Ll}\p{Lt}"
+_IGNORED_CLASSES = r"\p{Mn}\p{Me}\p{Cf}\p{Lm}\p{Sk}''.:\x{b7}\x{2018}\x{2019}\x{2024}"
+_CASED = f"[{_CASED_CLASSES}]"
+_IGNORED = f"[{_IGNORED_CLASSES}]"
+_OTHER = f"[^{_CASED_CLASSES}{_IGNORED_CLASSES}]"
+
+_TEXT = Parameter("text", Accepts.TEXT)
+_PART = Parameter("part", Accepts.TEXT)
+
+
+def _upper(value: Value) -> Value:
+    """Write `upper`; DuckDB knows no capitals of several letters."""
+
+    def write(v: str) -> str:
+        replaced = v
+        for letter, capitals in _LONG_CAPITALS.items():
+            replaced = f"replace({replaced}, '{letter}', '{capitals}')"
+        return f"CASE WHEN strlen({v}) = length({v}) THEN upper({v}) ELSE upper({replaced}) END"
+
+    return Value(STRING, bound([value], write))
+
+
+def _lower(value: Value) -> Value:
+    """Write `lower`; DuckDB knows neither the sigma at the end of a word nor the Turkish I."""
+
+    def write(v: str) -> str:
+        sigma = rf"regexp_replace({v}, '({_CASED}{_IGNORED}*)Σ({_IGNORED}*)($|{_OTHER})', '\1ς\2\3', 'g')"
+        return f"CASE WHEN strlen({v}) = length({v}) THEN lower({v}) ELSE lower(replace({sigma}, 'İ', 'i\u0307')) END"
+
+    return Value(STRING, bound([value], write))
+
+
+def _length(value: Value) -> Value:
+    function = "octet_length" if value.type == BINARY else "length"
+    return Value(INT, cast(f"{function}({implied(value, value.type or STRING).sql})", INT))
+
+
+def _length_of(value: Value) -> Value:
+    return _length(value if value.type == BINARY else implied(value, STRING))
+
+
+def _substring(value: Value, position: Value, length: Value | None = None) -> Value:
+    """Cut a text as Spark does: position 0 is 1, below 0 it counts from the end, even from before the start."""
+
+    def write(v: str, p: str, n: str | None = None) -> str:
+        start = f"CAST(CASE WHEN {p} > 0 THEN {p} - 1 WHEN {p} < 0 THEN length({v}) + {p} ELSE 0 END AS BIGINT)"
+        if n is None:
+            return f"CASE WHEN {p} IS NOT NULL THEN substring({v}, greatest({start}, 0) + 1) END"
+        size = f"greatest({start} + {n} - greatest({start}, 0), 0)"
+        part = f"substring({v}, greatest({start}, 0) + 1, {size})"
+        return f"CASE WHEN {p} IS NOT NULL AND {n} IS NOT NULL THEN {part} END"
+
+    values = [value, position] + ([length] if length else [])
+    return Value(STRING, bound(values, write))
+
+
+def _cut(function: str, value: Value, count: Value) -> Value:
+    # greatest() leaves out nulls: a null count must give null.
+    sql = bound([value, count], lambda v, n: f"CASE WHEN {n} IS NOT NULL THEN {function}({v}, greatest({n}, 0)) END")
+    return Value(STRING, sql)
+
+
+def _padded(function: str, value: Value, length: Value, pad: Value | None = None) -> Value:
+    size = _bounded(function, length)
+    if pad is None:
+        return Value(STRING, f"{function}({value.sql}, {size}, ' ')")
+
+    def write(v: str, p: str) -> str:
+        return (
+            f"CASE WHEN {p} = '' THEN left({v}, {size}) "
+            f"ELSE {function}({v}, {size}, CASE WHEN {p} = '' THEN ' ' ELSE {p} END) END"
+        )
+
+    return Value(STRING, bound([value, pad], write))
+
+
+def _repeat(value: Value, count: Value) -> Value:
+    return Value(STRING, f"repeat({value.sql}, {_bounded('repeat', count)})")
+
+
+def _bounded(function: str, length: Value) -> int:
+    if not isinstance(length.literal, int) or length.literal > MAX_TEXT_LENGTH:
+        raise invalid(f"{function} makes texts of at most {MAX_TEXT_LENGTH} characters, not {length.literal}")
+    return max(length.literal, 0)
+
+
+def _concat(*values: Value) -> Value:
+    if all(value.type == BINARY for value in values):
+        return Value(BINARY, f"({' || '.join(value.sql for value in values)})")
+    return Value(STRING, f"({' || '.join(implied(value, STRING).sql for value in values)})")
+
+
+def concatenation(left: Value, right: Value) -> Value:
+    """Write `left || right`."""
+    return _concat(left, right)
+
+
+def matches(value: Value, pattern: Value) -> Value:
+    """Write `value rlike pattern`: whether the regular expression is found anywhere in the text."""
+    if not isinstance(pattern.literal, str):
+        raise invalid("the pattern of `rlike` must be a text literal")
+    regex = translated(pattern.literal)
+    return Value(BOOLEAN, f"regexp_matches({implied(value, STRING).sql}, {text(regex.text)})")
+
+
+def _regexp_extract(value: Value, pattern: Value, group: Value | None = None) -> Value:
+    regex = translated(str(pattern.literal))
+    number = group.literal if group else 1
+    if not isinstance(number, int) or not 0 <= number <= regex.groups:
+        raise invalid(f"regexp_extract: the pattern has {regex.groups} groups, there is no group {number}")
+    if regex.ends and number == 0:
+        raise invalid("regexp_extract of group 0 takes no `$`; put the rest in a group and extract that")
+    return Value(STRING, f"regexp_extract({value.sql}, {text(regex.text)}, {number})")
+
+
+def split(value: Value, pattern: Value) -> Value:
+    """Write the list that `explode(split(value, pattern))` unnests."""
+    if not isinstance(pattern.literal, str):
+        raise invalid("the pattern of split must be a text literal")
+    regex = translated(pattern.literal)
+    if regex.may_be_empty or regex.ends:
+        raise invalid("the pattern of split can't match an empty text, nor hold `$`")
+    return Value(STRING, f"string_split_regex({implied(value, STRING).sql}, {text(regex.text)})")
+
+
+def _replace(value: Value, search: Value, replacement: Value | None = None) -> Value:
+    return Value(STRING, f"replace({value.sql}, {search.sql}, {replacement.sql if replacement else text('')})")
+
+
+def _of_text(name: str, template: str, doc: str, *aliases: str) -> Function:
+    return Function(
+        name=name, aliases=aliases, parameters=(_TEXT,), result="string", doc=doc, write=fixed(STRING, template)
+    )
+
+
+def _search(name: str, template: str, doc: str) -> Function:
+    return Function(name=name, parameters=(_TEXT, _PART), result="boolean", doc=doc, write=fixed(BOOLEAN, template))
+
+
+STRINGS = (
+    Function(
+        name="upper", aliases=("ucase",), parameters=(_TEXT,), result="string", doc="In upper case.", write=_upper
+    ),
+    Function(
+        name="lower", aliases=("lcase",), parameters=(_TEXT,), result="string", doc="In lower case.", write=_lower
+    ),
+    _of_text("trim", "trim({0}, ' ')", "Without spaces at both ends."),
+    _of_text("ltrim", "ltrim({0}, ' ')", "Without spaces at the start."),
+    _of_text("rtrim", "rtrim({0}, ' ')", "Without spaces at the end."),
+    _of_text("reverse", "array_to_string(list_reverse(string_split({0}, '')), '')", "Its characters backwards."),
+    Function(
+        name="length",
+        aliases=("char_length", "character_length", "len"),
+        parameters=(Parameter("text", Accepts.ANY),),
+        result="int",
+        doc="The number of characters of a text, or of bytes of a binary.",
+        write=_length_of,
+    ),
+    Function(
+        name="substring",
+        aliases=("substr",),
+        parameters=(_TEXT, Parameter("position", Accepts.WHOLE), Parameter("length", Accepts.WHOLE)),
+        optional=1,
+        result="string",
+        doc="The part from a position (below 0: counted from the end) to the end, or of a length.",
+        write=_substring,
+    ),
+    Function(
+        name="left",
+        parameters=(_TEXT, Parameter("count", Accepts.WHOLE)),
+        result="string",
+        doc="The first characters.",
+        write=partial(_cut, "left"),
+    ),
+    Function(
+        name="right",
+        parameters=(_TEXT, Parameter("count", Accepts.WHOLE)),
+        result="string",
+        doc="The last characters.",
+        write=partial(_cut, "right"),
+    ),
+    Function(
+        name="concat",
+        parameters=(Parameter("value", Accepts.ANY),),
+        repeated=True,
+        result="string; binary if all are",
+        doc="The values one after the other; null if one is null.",
+        write=_concat,
+    ),
+    Function(
+        name="replace",
+        parameters=(_TEXT, Parameter("search", Accepts.TEXT), Parameter("replacement", Accepts.TEXT)),
+        optional=1,
+        result="string",
+        doc="With every `search` replaced (removed without a replacement).",
+        write=_replace,
+    ),
+    _search("startswith", "starts_with({0}, {1})", "Whether the text begins with the part."),
+    _search("endswith", "ends_with({0}, {1})", "Whether the text ends with the part."),
+    _search("contains", "contains({0}, {1})", "Whether the text holds the part."),
+    Function(
+        name="instr",
+        parameters=(_TEXT, _PART),
+        result="int",
+        doc="The position of the part in the text; 0 if it is not there.",
+        write=fixed(INT, "CAST(instr({0}, {1}) AS INTEGER)"),
+    ),
+    Function(
+        name="lpad",
+        parameters=(_TEXT, Parameter("length", Accepts.WHOLE_LITERAL), Parameter("pad", Accepts.TEXT)),
+        optional=1,
+        result="string",
+        doc="Filled up on the left with `pad` (a space), or cut, to a length.",
+        write=partial(_padded, "lpad"),
+    ),
+    Function(
+        name="rpad",
+        parameters=(_TEXT, Parameter("length", Accepts.WHOLE_LITERAL), Parameter("pad", Accepts.TEXT)),
+        optional=1,
+        result="string",
+        doc="Filled up on the right with `pad` (a space), or cut, to a length.",
+        write=partial(_padded, "rpad"),
+    ),
+    Function(
+        name="repeat",
+        parameters=(_TEXT, Parameter("count", Accepts.WHOLE_LITERAL)),
+        result="string",
+        doc="The text so many times.",
+        write=_repeat,
+    ),
+    Function(
+        name="regexp_extract",
+        parameters=(
+            _TEXT,
+            Parameter("pattern", Accepts.TEXT_LITERAL),
+            Parameter("group", Accepts.WHOLE_LITERAL),
+        ),
+        optional=1,
+        result="string",
+        doc="What a group (1; 0 is the whole) of a regular expression matches; empty if nothing does.",
+        write=_regexp_extract,
+    ),
+    Function(
+        name="md5",
+        parameters=(Parameter("value", Accepts.BINARY),),
+        result="string",
+        doc="The MD5 hash of the bytes, in hexadecimal digits.",
+        write=fixed(STRING, "md5({0})"),
+    ),
+)

@@ -1,0 +1,72 @@
+"""Whole queries of checked expressions, as DuckDB SQL.
+
+A source is the text after FROM: a quoted name, or a query in parentheses. Neighbouring steps are nested, so that a
+batch goes through all of them in one query.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from streamapp_core.expressions.aggregate import Aggregation, merged
+from streamapp_core.expressions.select import Condition, SelectColumn
+from streamapp_core.expressions.value import quoted
+
+DUCKDB_SETTINGS = {
+    "TimeZone": "UTC",
+    "error_on_division_by_zero": "false",
+    "ieee_floating_point_ops": "false",
+}
+"""What the SQL of this package takes for granted: without them, x / 0 would be an error or infinity."""
+
+
+def table(name: str) -> str:
+    """Give the source that is a table."""
+    return quoted(name)
+
+
+def nested(query: str) -> str:
+    """Give the source that is the result of a query."""
+    return f"({query})"
+
+
+def filter_sql(condition: Condition, source: str) -> str:
+    """Write the query that keeps the rows for which a condition is true, with all their columns."""
+    return f"SELECT * FROM {source} WHERE {condition.sql}"
+
+
+def select_sql(columns: Sequence[SelectColumn], source: str, passthrough: Iterable[str] = ()) -> str:
+    """Write the query of a select list; columns of the source named in `passthrough` go along unchanged."""
+    return f"SELECT {_items(columns, passthrough)} FROM {source}"
+
+
+def partials_sql(aggregation: Aggregation, source: str, also_by: Sequence[str] = ()) -> str:
+    """Write the query that reduces a batch to partial results: `by_columns`, `also_by`, `partials`.
+
+    `also_by` are further columns of the source to group by, such as the start of a window.
+    """
+    groups = [column.sql for column in aggregation.by_columns] + [quoted(name) for name in also_by]
+    items = [_items(aggregation.by_columns, also_by)] if groups else []
+    items += [f"{partial.sql} AS {quoted(partial.name)}" for partial in aggregation.partials]
+    return f"SELECT {', '.join(items)} FROM {source}{_group_by(groups)}"
+
+
+def merge_sql(aggregation: Aggregation, source: str, also_by: Sequence[str] = ()) -> str:
+    """Write the query that merges rows of partial results into one per group, with the same columns."""
+    groups = [quoted(column.name) for column in aggregation.by_columns] + [quoted(name) for name in also_by]
+    items = groups + [f"{merged(partial)} AS {quoted(partial.name)}" for partial in aggregation.partials]
+    return f"SELECT {', '.join(items)} FROM {source}{_group_by(groups)}"
+
+
+def result_sql(aggregation: Aggregation, source: str, also_by: Sequence[str] = ()) -> str:
+    """Write the query that computes results of merged rows: `by_columns`, `also_by`, then the select list."""
+    groups = [quoted(column.name) for column in aggregation.by_columns] + [quoted(name) for name in also_by]
+    items = [*groups, _items(aggregation.columns, ())]
+    return f"SELECT {', '.join(items)} FROM {source}"
+
+
+def _items(columns: Sequence[SelectColumn], passthrough: Iterable[str]) -> str:
+    items = [f"{column.sql} AS {quoted(column.name)}" for column in columns]
+    return ", ".join(items + [quoted(name) for name in passthrough])
+
+
+def _group_by(groups: Sequence[str]) -> str:
+    return f" GROUP BY {', '.join(groups)}" if groups else ""

@@ -1,0 +1,69 @@
+"""The tables of `docs/expressions.md`: what expressions may hold, from the same values that the checker uses."""
+
+from collections.abc import Iterable
+
+from streamapp_core.expressions.functions.choices import CHOICES
+from streamapp_core.expressions.functions.moments import MOMENTS
+from streamapp_core.expressions.functions.numbers import NUMBERS
+from streamapp_core.expressions.functions.special import AGGREGATES, GENERATORS, Special
+from streamapp_core.expressions.functions.strings import STRINGS
+from streamapp_core.expressions.functions.table import Function
+
+
+def _line(usage: str, result: str, doc: str) -> Special:
+    return Special((), usage, result, doc)
+
+
+OPERATORS = (
+    _line("a + b, a - b, a * b", "the common number type", "Whole numbers wrap around; a decimal gets more digits."),
+    _line("a / b", "double, or decimal", "Null if b is 0. Whole numbers are divided as doubles."),
+    _line("a % b", "the common number type", "The remainder, with the sign of a; null if b is 0."),
+    _line("-a", "the type of a", "Whole numbers wrap around."),
+    _line(
+        "a = b, <>, !=, <, <=, >, >=", "boolean", "Null if a side is null. NaN equals NaN and is the greatest number."
+    ),
+    _line("a <=> b", "boolean", "As =, but nulls are equal, and it is never null."),
+    _line("a and b, a or b, not a", "boolean", "Of conditions; null is unknown."),
+    _line("a is null, a is not null", "boolean", "Never null."),
+    _line("a in (b, c), a not in (b, c)", "boolean", "Compared in the common type of all."),
+    _line("a between b and c", "boolean", "As a >= b and a <= c."),
+    _line("a like 'pattern'", "boolean", "% is any text, _ one character; a backslash takes them as they are."),
+    _line("a rlike 'pattern'", "boolean", "Whether the regular expression is found in the text."),
+    _line("case when a then b else c end", "the common type", "Also case x when a then b ... end."),
+    _line("cast(a as type), a::type", "the type", "Null where the value has no meaning in the type."),
+    _line("a || b", "string", "One text after the other; null if one is null."),
+)
+
+
+def reference() -> str:
+    """Write the tables as Markdown, as `docs/expressions.md` holds them."""
+    tables = [
+        ("Operators", OPERATORS),
+        ("Choices", _lines(CHOICES)),
+        ("Numbers", _lines(NUMBERS)),
+        ("Texts", _lines(STRINGS)),
+        ("Dates and timestamps", _lines(MOMENTS)),
+        ("Aggregates (in `window` and `aggregate`)", AGGREGATES),
+        ("Many rows of one (in `flatMap`)", GENERATORS),
+    ]
+    return "\n".join(_table(title, lines) for title, lines in tables)
+
+
+def _lines(functions: Iterable[Function]) -> list[Special]:
+    return [
+        _line(function.usage, function.result, function.doc + _aliases(function))
+        for function in sorted(functions, key=lambda function: function.name)
+    ]
+
+
+def _aliases(function: Function) -> str:
+    return f" Also `{'`, `'.join(function.aliases)}`." if function.aliases else ""
+
+
+def _table(title: str, lines: Iterable[Special]) -> str:
+    rows = "".join(f"| `{_cell(line.usage)}` | {_cell(line.result)} | {_cell(line.doc)} |\n" for line in lines)
+    return f"### {title}\n\n| write | gives | |\n|---|---|---|\n{rows}"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

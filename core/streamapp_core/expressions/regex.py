@@ -1,0 +1,237 @@
+r"""Regular expressions: the part of Java's language that DuckDB's engine (RE2) reads with the same meaning.
+
+Everything else is refused: look-around, back-references, flags, possessive repetition, nested classes. Where both
+write the same thing with another meaning (`.`, `$`, `\s`), the text is translated.
+"""
+
+from dataclasses import dataclass
+
+from streamapp_core.expressions.issues import Refusal, invalid
+
+MAX_REPEAT = 255
+"""The most that {m,n} may ask for; RE2 writes repetitions out, so those inside of others multiply."""
+
+_LINE_ENDS = r"\n\r\x{85}\x{2028}\x{2029}"
+_END = r"(?:\r\n|[\n\r\x{85}\x{2028}\x{2029}])?\z"
+_CLASSES = {"d": "0-9", "w": "a-zA-Z0-9_", "s": r" \t\n\x0b\f\r"}
+_CONTROLS = {"t": r"\t", "n": r"\n", "r": r"\r", "f": r"\f"}
+_CONTROL_CODES = {r"\t": 9, r"\n": 10, r"\r": 13, r"\f": 12}
+_SPECIAL = frozenset("\\.[]{}()*+?^$|")
+
+
+@dataclass(frozen=True, slots=True)
+class Regex:
+    """A regular expression in RE2's language.
+
+    `groups` counts its capturing groups; `ends` says that it matches up to the end of the text (`$`), line end
+    included; `may_be_empty` that it can match an empty text.
+    """
+
+    text: str
+    groups: int
+    ends: bool
+    may_be_empty: bool
+
+
+def translated(pattern: str) -> Regex:
+    """Translate a regular expression of Java.
+
+    Raises:
+        Refusal: It is none, or uses what RE2 lacks or reads differently.
+    """
+    reader = _Reader(pattern)
+    text, empty = reader.alternatives(0)
+    if reader.position < len(pattern):
+        raise reader.refused("an unmatched )")
+    return Regex(text, reader.groups, reader.ends, empty)
+
+
+class _Reader:
+    """A recursive descent over one pattern; each method gives the text and whether it can match nothing."""
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+        self.position = 0
+        self.groups = 0
+        self.ends = False
+        self.repeats = 0
+
+    def refused(self, what: str) -> Refusal:
+        return invalid(
+            f"the pattern '{self.pattern}' has {what} at position {self.position + 1}; allowed are characters, "
+            ". \\d \\w \\s [..] (..) (?:..) | * + ? {m,n} ^ and a final $"
+        )
+
+    def peek(self) -> str:
+        return self.pattern[self.position : self.position + 1]
+
+    def take(self) -> str:
+        character = self.peek()
+        if not character:
+            raise self.refused("an early end")
+        self.position += 1
+        return character
+
+    def alternatives(self, depth: int) -> tuple[str, bool]:
+        if depth > 20:  # noqa: PLR2004 - nobody reads more
+            raise self.refused("too many nested groups")
+        branches = [self.sequence(depth)]
+        while self.peek() == "|":
+            self.position += 1
+            branches.append(self.sequence(depth))
+        return "|".join(text for text, _ in branches), any(empty for _, empty in branches)
+
+    def sequence(self, depth: int) -> tuple[str, bool]:
+        text, empty = "", True
+        while self.peek() not in ("", "|", ")"):
+            part, part_empty = self.repeated(depth)
+            text += part
+            empty = empty and part_empty
+        return text, empty
+
+    def repeated(self, depth: int) -> tuple[str, bool]:
+        start = self.peek()
+        if start == "^":
+            self.position += 1
+            self._no_repetition()
+            return r"\A", True
+        if start == "$":
+            self.position += 1
+            if self.position < len(self.pattern):
+                raise self.refused("something after $")
+            self.ends = True
+            return _END, True
+        repeats = self.repeats
+        text, empty = self._group(depth) if start == "(" else (self._atom(), False)
+        repetition, least = self._repetition()
+        if repetition.startswith("{"):
+            self.repeats += 1
+            if start == "(" and self.repeats > repeats + 1:
+                raise self.refused("a {m,n} inside of another")
+        if repetition and empty:
+            raise self.refused("a repetition of what can be empty")
+        return text + repetition, empty or least == 0
+
+    def _group(self, depth: int) -> tuple[str, bool]:
+        self.position += 1
+        opening = "("
+        if self.peek() == "?":
+            if self.pattern[self.position : self.position + 2] != "?:":
+                raise self.refused("an unsupported group")
+            self.position += 2
+            opening = "(?:"
+        else:
+            self.groups += 1
+        text, empty = self.alternatives(depth + 1)
+        if self.peek() != ")":
+            raise self.refused("an unclosed (")
+        if self.ends:
+            raise self.refused("a $ inside of a group")
+        self.position += 1
+        return f"{opening}{text})", empty
+
+    def _atom(self) -> str:
+        character = self.take()
+        if character == ".":
+            return f"[^{_LINE_ENDS}]"
+        if character == "[":
+            return self._class()
+        if character == "\\":
+            return self._escape()
+        if character in _SPECIAL:
+            self.position -= 1
+            raise self.refused(f"a misplaced {character}")
+        return _literal(character)
+
+    def _escape(self) -> str:
+        character = self.take()
+        if character.lower() in _CLASSES:
+            negation = "^" if character.isupper() else ""
+            return f"[{negation}{_CLASSES[character.lower()]}]"
+        if character in _CONTROLS:
+            return _CONTROLS[character]
+        if character.isascii() and not character.isalnum():
+            return _literal(character)
+        raise self.refused(f"the unsupported \\{character}")
+
+    def _class(self) -> str:
+        negation = "^" if self.peek() == "^" else ""
+        self.position += len(negation)
+        members = ""
+        while self.peek() != "]" or not members:
+            members += self._class_member()
+        self.position += 1
+        return f"[{negation}{members}]"
+
+    def _class_member(self) -> str:
+        low = self._class_character()
+        following = self.pattern[self.position + 1 : self.position + 2]
+        if self.peek() != "-" or following in ("]", ""):
+            return low
+        self.position += 1
+        high = self._class_character()
+        if {low, high} & set(_CLASSES.values()) or _code(low) > _code(high):
+            raise self.refused("a range out of order")
+        return f"{low}-{high}"
+
+    def _class_character(self) -> str:
+        character = self.take()
+        if character in "[]&^":
+            self.position -= 1
+            raise self.refused(f"a {character} in [..]; write \\{character}")
+        if character != "\\":
+            return _literal(character)
+        character = self.take()
+        if character in _CLASSES:
+            return _CLASSES[character]
+        if character in _CONTROLS:
+            return _CONTROLS[character]
+        if character.isascii() and not character.isalnum():
+            return _literal(character)
+        raise self.refused(f"the unsupported \\{character} in [..]")
+
+    def _repetition(self) -> tuple[str, int]:
+        character = self.peek()
+        if character == "{":
+            text, least = self._counted()
+        elif character and character in "*+?":
+            self.position += 1
+            text, least = character, int(character == "+")
+        else:
+            return "", 1
+        if self.peek() == "?":
+            self.position += 1
+            text += "?"
+        self._no_repetition()
+        return text, least
+
+    def _counted(self) -> tuple[str, int]:
+        end = self.pattern.find("}", self.position)
+        bounds = self.pattern[self.position + 1 : end].split(",") if end > 0 else []
+        digits = [bound for bound in bounds if bound]
+        shape = 1 <= len(bounds) <= 2 and bounds[0] != ""  # noqa: PLR2004 - {m}, {m,} or {m,n}
+        if not shape or not all(
+            bound.isascii() and bound.isdecimal() and len(bound) <= len(str(MAX_REPEAT)) for bound in digits
+        ):
+            raise self.refused("a malformed {m,n}")
+        numbers = [int(bound) for bound in digits]
+        if max(numbers) > MAX_REPEAT or numbers != sorted(numbers):
+            raise self.refused(f"a repetition out of range (at most {MAX_REPEAT})")
+        self.position = end + 1
+        return "{" + ",".join(bounds) + "}", numbers[0]
+
+    def _no_repetition(self) -> None:
+        if self.peek() and self.peek() in "*+?{":
+            raise self.refused(f"an unsupported {self.peek()} after a repetition or ^")
+
+
+def _literal(character: str) -> str:
+    if character.isascii() and character.isalnum():
+        return character
+    return rf"\x{{{ord(character):x}}}"
+
+
+def _code(member: str) -> int:
+    if member.startswith(r"\x{"):
+        return int(member[3:-1], 16)
+    return _CONTROL_CODES.get(member) or ord(member)

@@ -1,0 +1,190 @@
+"""Conditions, select lists and lists with one `explode`: what filter, map and flatMap hold."""
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from streamapp_core.expressions.checker import Checker
+from streamapp_core.expressions.comparisons import condition
+from streamapp_core.expressions.functions.strings import split
+from streamapp_core.expressions.issues import ExpressionError, Refusal, invalid
+from streamapp_core.expressions.parsing import parse_items
+from streamapp_core.expressions.value import Value, quoted
+from streamapp_core.schema import (
+    STRING,
+    Column,
+    DataType,
+    Schema,
+    SchemaError,
+    check_column_name,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """DuckDB SQL of a boolean; a row passes where it is true."""
+
+    sql: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectColumn:
+    """One column of a result: its DuckDB SQL over the input's columns.
+
+    `source_column` is the input column whose values these are, unchanged; None if they are computed.
+    """
+
+    name: str
+    type: DataType
+    sql: str
+    source_column: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """The columns of a result, in order; their names differ by more than case."""
+
+    columns: tuple[SelectColumn, ...]
+
+    @property
+    def schema(self) -> Schema:
+        """The names and types of the result."""
+        return Schema(tuple(Column(column.name, column.type) for column in self.columns))
+
+
+def check_condition(text: str, schema: Schema) -> Condition:
+    """Check a condition over the columns of `schema`.
+
+    Raises:
+        ExpressionError: It does not parse, or is no condition; all issues at once.
+    """
+    items = parse_items(text)
+    checker = Checker(schema)
+    if len(items) > 1 or isinstance(items[0], exp.Alias):
+        raise ExpressionError((invalid("expected one condition, without commas or names").issue,))
+    value = checker.check(items[0])
+    if value:
+        try:
+            value = condition(value)
+        except Refusal as refusal:
+            checker.issues.append(refusal.issue)
+    if value is None or checker.issues:
+        raise ExpressionError(tuple(checker.issues))
+    return Condition(guarded(value))
+
+
+def check_select(text: str, schema: Schema) -> Select:
+    """Check a select list, as in `k, v1 as n, upper(c) as u, *`.
+
+    Raises:
+        ExpressionError: An item is wrong, or a name is missing, taken or reserved; all issues at once.
+    """
+    return _check_list(text, schema, explode=False)
+
+
+def check_flat_map(text: str, schema: Schema) -> Select:
+    """Check a select list with exactly one `explode(split(text, pattern)) as name`, which makes many rows of one.
+
+    Raises:
+        ExpressionError: As `check_select`; or there is no explode, or more than one.
+    """
+    return _check_list(text, schema, explode=True)
+
+
+def guarded(value: Value) -> str:
+    """Give SQL that is null where computing it fails: no row may stop an app."""
+    return value.sql if value.simple else f"TRY({value.sql})"
+
+
+def output_name(item: exp.Expr) -> tuple[str | None, exp.Expr]:
+    """Split an item of a select list into its name, if it has one, and what is named."""
+    if isinstance(item, exp.Alias):
+        return item.alias, item.this
+    if isinstance(item, exp.Column) and isinstance(item.this, exp.Identifier):
+        return str(item.this.this), item
+    return None, item
+
+
+def check_name(name: str | None, position: int, taken: set[str]) -> str:
+    """Check the name of the output column at a position, from 1, and add it to those that are taken, in lower case.
+
+    Raises:
+        Refusal: It is missing, taken or reserved.
+    """
+    if name is None:
+        raise invalid(f"item {position} of the list is no plain column and needs a name: ... as name")
+    try:
+        check_column_name(name)
+    except SchemaError as error:
+        raise invalid(str(error)) from None
+    if name.lower() in taken:
+        raise invalid(f"two columns would be named `{name}`; give one another name with `as`")
+    taken.add(name.lower())
+    return name
+
+
+def _check_list(text: str, schema: Schema, *, explode: bool) -> Select:
+    builder = _ListBuilder(schema)
+    for item in parse_items(text):
+        builder.add(item, explode=explode)
+    if explode and builder.explodes != 1:
+        builder.refuse(invalid(f"expected one explode(split(text, pattern)) as name, got {builder.explodes}"))
+    if builder.checker.issues:
+        raise ExpressionError(tuple(builder.checker.issues))
+    return Select(tuple(builder.columns))
+
+
+class _ListBuilder:
+    def __init__(self, schema: Schema) -> None:
+        self.checker = Checker(schema)
+        self.columns: list[SelectColumn] = []
+        self.explodes = 0
+        self._schema = schema
+        self._position = 0
+        self._taken: set[str] = set()
+
+    def refuse(self, refusal: Refusal) -> None:
+        self.checker.issues.append(refusal.issue)
+
+    def add(self, item: exp.Expr, *, explode: bool) -> None:
+        self._position += 1
+        if isinstance(item, exp.Star) and not any(item.args.values()):
+            for column in self._schema.columns:
+                self._column(column.name, Value(column.type, quoted(column.name), simple=True), column.name)
+            return
+        name, node = output_name(item)
+        if explode and isinstance(node, exp.Anonymous) and str(node.this).lower() == "explode":
+            self.explodes += 1
+            value = self._explode(node)
+        else:
+            value = self.checker.check(node)
+        if value is not None and value.type is None:
+            self.refuse(invalid(f"`{name}` is null without a type: write cast(null as string)"))
+            return
+        bare = node.unnest() if isinstance(node, exp.Paren) else node
+        source = self._schema.get(bare.name) if isinstance(bare, exp.Column) and value else None
+        self._column(name, value, source.name if source else None)
+
+    def _column(self, name: str | None, value: Value | None, source: str | None) -> None:
+        try:
+            name = check_name(name, self._position, self._taken)
+        except Refusal as refusal:
+            self.refuse(refusal)
+            return
+        if value and value.type:
+            self.columns.append(SelectColumn(name=name, type=value.type, sql=guarded(value), source_column=source))
+
+    def _explode(self, node: exp.Anonymous) -> Value | None:
+        call = node.expressions[0] if len(node.expressions) == 1 else None
+        if not isinstance(call, exp.Anonymous) or str(call.this).lower() != "split" or len(call.expressions) != 2:  # noqa: PLR2004
+            self.refuse(invalid("explode takes split(text, pattern)"))
+            return None
+        value, pattern = (self.checker.check(argument) for argument in call.expressions)
+        if value is None or pattern is None:
+            return None
+        try:
+            # DuckDB allows no TRY around unnest: the value is given as guarded already.
+            return Value(STRING, f"unnest(TRY({split(value, pattern).sql}))", simple=True)
+        except Refusal as refusal:
+            self.refuse(refusal)
+            return None

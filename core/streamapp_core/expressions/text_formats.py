@@ -1,0 +1,165 @@
+"""Between texts and other values, in DuckDB SQL: what Spark reads and writes, character by character."""
+
+from streamapp_core.expressions.value import Value, bound, cast, text, try_cast
+from streamapp_core.schema import BOOLEAN, DOUBLE, MAX_PRECISION, DataType, TypeKind
+
+# Spark trims these around numbers, booleans, dates and timestamps; Java's own number parsers leave 0x7f.
+_SPACE = r"[\x00-\x20\x7f]*"
+_JAVA_SPACE = r"[\x00-\x20]*"
+_NUMBER = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_MICROSECONDS = {"h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000}
+
+_WHOLE_TEXT = rf"^{_SPACE}([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]*)){_SPACE}$"
+_DECIMAL_TEXT = rf"^{_JAVA_SPACE}([+-]?{_NUMBER}){_JAVA_SPACE}$"
+_INFINITY = "[+-]?[iI][nN][fF](?:[iI][nN][iI][tT][yY])?"
+_FLOATING_TEXT = rf"^{_JAVA_SPACE}(?:([+-]?{_NUMBER})[dDfF]?|({_INFINITY})|[+-]?(NaN)|([nN][aA][nN])){_JAVA_SPACE}$"
+_DATE_TEXT = rf"^{_SPACE}([+-]?[0-9]{{4,7}})(?:-([0-9]{{1,2}})(?:-([0-9]{{1,2}})(?:[ T](?s:.*))?)?)?{_SPACE}$"
+_TIMESTAMP_TEXT = (
+    rf"^{_SPACE}([+-]?[0-9]{{4,6}})(?:-([0-9]{{1,2}})(?:-([0-9]{{1,2}})"
+    r"(?:[ T]([0-9]{1,2})(?::([0-9]{1,2})(?::([0-9]{1,2})(?:\.([0-9]{0,6})[0-9]*)?"
+    r"(?: *(?:Z|UTC|GMT|UT|([+-][0-9]{1,2})(?::?([0-9]{1,2}))?))?)?)?)?)?)?"
+    rf"{_SPACE}$"
+)
+
+
+def whole_from_text(sql: str, target: DataType) -> str:
+    """Read an int or bigint; digits after a point are checked and dropped."""
+    number = f"regexp_extract({sql}, {text(_WHOLE_TEXT)}, 1)"
+    return try_cast(rf"regexp_replace({number}, '^([+-]?)([0-9]*)\.[0-9]*$', '\10\2')", target)
+
+
+def floating_from_text(sql: str, target: DataType) -> str:
+    """Read a float or double."""
+    names = "['n', 'i', 'x', 'y']"
+    value = Value(None, f"regexp_extract({sql}, {text(_FLOATING_TEXT)}, {names})")
+    return bound([value], lambda v: try_cast(f"concat({v}.n, {v}.i, {v}.x, {v}.y)", target))
+
+
+def decimal_from_text(sql: str, target: DataType) -> str:
+    """Read a decimal, rounded half up; null where it has too many digits before the point."""
+    return decimal_from_number(f"regexp_extract({sql}, {text(_DECIMAL_TEXT)}, 1)", target)
+
+
+def decimal_from_number(sql: str, target: DataType) -> str:
+    """Read a decimal from a text that is a number, perhaps with an exponent."""
+    # By way of more digits before the point: DuckDB reads 1e-2 as 1 first.
+    return try_cast(try_cast(sql, f"DECIMAL({MAX_PRECISION},{target.scale})"), target)
+
+
+def boolean_from_text(value: Value) -> str:
+    """Read a boolean: t, true, y, yes, 1 and their opposites."""
+
+    def read(v: str) -> str:
+        return (
+            f"CASE WHEN {v} IN ('t', 'true', 'y', 'yes', '1') THEN true "
+            f"WHEN {v} IN ('f', 'false', 'n', 'no', '0') THEN false END"
+        )
+
+    word = rf"regexp_extract(lower({value.sql}), '^{_SPACE}([a-z0-9]*){_SPACE}$', 1)"
+    return bound([Value(BOOLEAN, word)], read)
+
+
+def date_from_text(sql: str) -> str:
+    """Read a date: a year, perhaps a month, perhaps a day and then anything after a space or T."""
+    parts = Value(None, f"regexp_extract({sql}, {text(_DATE_TEXT)}, ['y', 'm', 'd'])")
+    return bound([parts], lambda v: f"TRY(make_date({_year_month_day(v)}))")
+
+
+def timestamp_from_text(sql: str) -> str:
+    """Read a timestamp with an offset from UTC; one without is UTC."""
+    names = "['y', 'm', 'd', 'hh', 'mm', 'ss', 'f', 'zh', 'zm']"
+    parts = Value(None, f"regexp_extract({sql}, {text(_TIMESTAMP_TEXT)}, {names})")
+
+    def number(name: str) -> str:
+        return f"coalesce(TRY_CAST(v.{name} AS BIGINT), 0)"
+
+    def read(v: str) -> str:
+        hour, minute, second, zone_hour, zone_minute = (
+            number(name).replace("v.", f"{v}.") for name in ("hh", "mm", "ss", "zh", "zm")
+        )
+        day = f"epoch_us(TRY(make_timestamp({_year_month_day(v)}, 0, 0, 0)))"
+        clock = (
+            f"{hour} * {_MICROSECONDS['h']} + {minute} * {_MICROSECONDS['m']} + {second} * {_MICROSECONDS['s']}"
+            f" + CAST(rpad({v}.f, 6, '0') AS BIGINT)"
+        )
+        sign = f"CASE WHEN starts_with({v}.zh, '-') THEN -1 ELSE 1 END"
+        offset = f"({zone_hour} * {_MICROSECONDS['h']} + {sign} * {zone_minute} * {_MICROSECONDS['m']})"
+        valid = (
+            f"{hour} < 24 AND {minute} < 60 AND {second} < 60 AND {zone_minute} < 60 "
+            f"AND abs({offset}) <= {18 * _MICROSECONDS['h']}"
+        )
+        return f"CASE WHEN {valid} THEN TRY(make_timestamptz({day} + {clock} - {offset})) END"
+
+    return bound([parts], read)
+
+
+def _year_month_day(parts: str) -> str:
+    month, day = (f"coalesce(TRY_CAST({parts}.{name} AS BIGINT), 1)" for name in "md")
+    return f"TRY_CAST({parts}.y AS BIGINT), {month}, {day}"
+
+
+def text_of_floating(value: Value) -> str:
+    """Write a float or double as Java does: the fewest digits, an exponent below 1e-3 and from 1e7."""
+    number = _double_of_float(value) if value.kind is TypeKind.FLOAT else value
+
+    def write(v: str, t: str) -> str:
+        digits = f"rtrim(ltrim(translate({t}, '-.', ''), '0'), '0')"
+        exponent = f"CASE WHEN abs({v}) < 1 THEN -4 ELSE length(split_part(ltrim({t}, '-'), '.', 1)) - 1 END"
+        mantissa = f"left({digits}, 1) || '.' || CASE WHEN length({digits}) > 1 THEN {digits}[2:] ELSE '0' END"
+        return (
+            f"CASE WHEN isnan({v}) THEN 'NaN' WHEN isinf({v}) THEN CASE WHEN {v} > 0 THEN '' ELSE '-' END "
+            f"|| 'Infinity' WHEN {v} = 0 OR (abs({v}) >= 1e-3 AND abs({v}) < 1e7) THEN {t} "
+            f"WHEN contains({t}, 'e') THEN split_part({t}, 'e', 1) "
+            f"|| CASE WHEN contains({t}, '.') THEN '' ELSE '.0' END "
+            f"|| 'E' || CAST(CAST(split_part({t}, 'e', 2) AS INTEGER) AS VARCHAR) "
+            f"ELSE CASE WHEN {v} < 0 THEN '-' ELSE '' END || {mantissa} || 'E' || {exponent} END"
+        )
+
+    return bound([number], lambda v: bound([Value(DOUBLE, v, simple=True), Value(None, cast(v, "VARCHAR"))], write))
+
+
+def _double_of_float(value: Value) -> Value:
+    """Give the double with the fewest digits that still give the float; DuckDB writes some floats with more."""
+
+    def write(v: str) -> str:
+        tries = ", ".join(f"format('{{:.{digits}e}}', CAST({v} AS DOUBLE))" for digits in range(9))
+        return f"CAST(list_filter([{tries}], lambda __s: CAST(__s AS FLOAT) = {v})[1] AS DOUBLE)"
+
+    return Value(DOUBLE, bound([value], write))
+
+
+def text_of_decimal(value: Value, data_type: DataType) -> str:
+    """Write a decimal as Java's BigDecimal does: with an exponent below 1e-6."""
+    plain = cast(value.sql, "VARCHAR")
+    if data_type.scale <= 6:  # noqa: PLR2004 - BigDecimal's own limit
+        return plain
+
+    def write(v: str, t: str) -> str:
+        digits = f"coalesce(nullif(ltrim(translate({t}, '-.', ''), '0'), ''), '0')"
+        scientific = (
+            f"CASE WHEN {v} < 0 THEN '-' ELSE '' END || left({digits}, 1) "
+            f"|| CASE WHEN length({digits}) > 1 THEN '.' || {digits}[2:] ELSE '' END "
+            f"|| 'E' || (length({digits}) - 1 - {data_type.scale})"
+        )
+        small = f"length({digits}) - 1 - {data_type.scale} < -6"
+        return f"CASE WHEN {v} IS NULL THEN NULL WHEN {small} THEN {scientific} ELSE {t} END"
+
+    return bound([value, Value(None, plain)], write)
+
+
+def text_of_moment(value: Value) -> str:
+    """Write a date, or a naive timestamp: years have four digits at least, a sign if they need it."""
+    time = "" if value.kind is TypeKind.DATE else " %H:%M:%S.%f"
+
+    def write(v: str) -> str:
+        sign = f"CASE WHEN year({v}) < 0 THEN '-' WHEN year({v}) > 9999 THEN '+' ELSE '' END"
+        digits = (
+            f"CASE WHEN abs(year({v})) > 9999 THEN abs(year({v})) || '' ELSE lpad(abs(year({v})) || '', 4, '0') END"
+        )
+        rest = f"strftime({v}, '-%m-%d{time}')"
+        if time:
+            rest = f"rtrim(rtrim({rest}, '0'), '.')"
+        plain = f"CAST({v} AS VARCHAR)"
+        return f"CASE WHEN year({v}) BETWEEN 1 AND 9999 THEN {plain} ELSE {sign} || {digits} || {rest} END"
+
+    return bound([value], write)

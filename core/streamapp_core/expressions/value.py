@@ -1,0 +1,86 @@
+"""Typed DuckDB SQL: what every part of an expression is turned into, and how such texts are put together."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from streamapp_core.schema import DataType, TypeKind
+
+Literal = str | int | float | Decimal | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """DuckDB SQL that yields `type` exactly; the type of a bare `null` is None until something gives it one.
+
+    `literal` is what was written, where the part is a literal. `simple` says that the text is cheap and may be
+    repeated: a column, a literal or a bound name.
+    """
+
+    type: DataType | None
+    sql: str
+    literal: Literal | None = None
+    simple: bool = False
+
+    @property
+    def kind(self) -> TypeKind | None:
+        """The family of the type; None for a bare `null`."""
+        return self.type.kind if self.type else None
+
+
+NULL = Value(None, "NULL", simple=True)
+
+DUCKDB_TYPES = {
+    TypeKind.STRING: "VARCHAR",
+    TypeKind.BOOLEAN: "BOOLEAN",
+    TypeKind.INT: "INTEGER",
+    TypeKind.BIGINT: "BIGINT",
+    TypeKind.FLOAT: "FLOAT",
+    TypeKind.DOUBLE: "DOUBLE",
+    TypeKind.DATE: "DATE",
+    TypeKind.TIMESTAMP: "TIMESTAMP WITH TIME ZONE",
+    TypeKind.BINARY: "BLOB",
+}
+
+
+def duckdb_type(data_type: DataType) -> str:
+    """Name a type as DuckDB does."""
+    if data_type.kind is TypeKind.DECIMAL:
+        return f"DECIMAL({data_type.precision},{data_type.scale})"
+    return DUCKDB_TYPES[data_type.kind]
+
+
+def quoted(name: str) -> str:
+    """Quote a name for DuckDB."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text(value: str) -> str:
+    """Write a text as a DuckDB literal."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def cast(sql: str, target: DataType | str) -> str:
+    """Wrap SQL in a cast that can't fail for the values it gets."""
+    return f"CAST({sql} AS {target if isinstance(target, str) else duckdb_type(target)})"
+
+
+def try_cast(sql: str, target: DataType | str) -> str:
+    """Wrap SQL in a cast that gives null where the value does not fit."""
+    return f"TRY_CAST({sql} AS {target if isinstance(target, str) else duckdb_type(target)})"
+
+
+def bound(values: Sequence[Value], body: Callable[..., str]) -> str:
+    """Write `body` over values that it uses several times, so that each is written and evaluated once.
+
+    Values that are no simple texts become the fields of a struct that a lambda takes: without that, nested
+    expressions would double in length with each level.
+    """
+    if all(value.simple for value in values):
+        return body(*(value.sql for value in values))
+    fields = ", ".join(f"'{_FIELDS[i]}': {value.sql}" for i, value in enumerate(values))
+    names = (f"__v.{_FIELDS[i]}" for i in range(len(values)))
+    return f"list_transform([{{{fields}}}], lambda __v: {body(*names)})[1]"
+
+
+_FIELDS = "abcdefgh"

@@ -1,0 +1,426 @@
+"""Every operator, cast and function of the table gives the values and types that real Spark SQL gives."""
+
+import datetime as dt
+import math
+import random
+import re
+import struct
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from streamapp_core.expressions import (
+    check_aggregate,
+    check_flat_map,
+    check_select,
+    merge_sql,
+    nested,
+    partials_sql,
+    result_sql,
+    select_sql,
+    table,
+)
+from streamapp_core.expressions.functions import BY_NAME
+from streamapp_core.schema import parse_schema
+from streamapp_runtime.sql.engine import SqlEngine
+from streamapp_systems.arrow_types import arrow_schema
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+
+SCHEMA = parse_schema(
+    "s string, s2 string, num string, day string, moment string, word string, "
+    "i int, i2 int, b bigint, b2 bigint, f float, f2 float, d double, d2 double, small double, "
+    "m decimal(10,2), m2 decimal(20,4), fine decimal(18,12), whole decimal(12,0), "
+    "dt date, dt2 date, ts timestamp, ts2 timestamp, t boolean, t2 boolean, x binary, g int"
+)
+ROWS = 250
+INT_MIN, INT_MAX, LONG_MIN, LONG_MAX = -(2**31), 2**31 - 1, -(2**63), 2**63 - 1
+
+TEXTS = [
+    "", " ", "a", "A", "abc", "Abc", "  ab  ", "a,b,,c", ",", ",a", "a%b_c", "a\\b", "aab", "xyzzy", "é", "日本語",
+    "🙂a🙂", "e\u0301x", "\u00a0a\u00a0", "a\nb", "b\n", "\ta\t", "k=12;j=3", "foo.bar", "12-34", "ZZZ", "0",
+    "ab\r\n", "_",
+]  # fmt: skip
+NUMBERS = [
+    "", " ", "0", "-0", "7", " 12 ", "+5", "-3", "1.5", "-2.5", ".5", "5.", ".", "+", "-.", "1e3", "1E-2",
+    "-1.5e+2", "abc", "12abc", "2147483647", "2147483648", "-2147483648", "-2147483649", "9223372036854775807",
+    "9223372036854775808", "1e40", "1e400", "-1e400", "1e-400", "NaN", "nan", "-NaN", "Infinity", "-infinity",
+    "inf", "+inf", "+INF", "1d", "2.5f", "3D", "1_000", "0x10", "00012", "99999999.995", "0.005", "-0.005",
+    "0.0049999999999999999", "1,5", "\t8\n", "8\x7f", "1 2", "--1", "1e", "e1", "123456789012345678901234567890",
+    "0.1", "16777217", "3.4028236e38", "t", "true", " YES ", "N", "False", "1.0",
+]  # fmt: skip
+DAYS = [
+    "", "2024-02-29", "2023-02-29", "2024-2-3", "2024", "2024-05", " 2024-05-06 ", "2024-05-06T10:00",
+    "2024-05-06 foo", "2024-05 foo", "0000-01-01", "-0044-03-15", "+12024-01-01", "12024-01-01", "24-01-01",
+    "2024-13-01", "2024-00-10", "2024/01/02", "2024-1-", "-2024", "1969-12-31", "0001-01-01", "9999-12-31",
+    "2024-01-01\n", "20240101", "abc", "now", "2024-01-32", "2024-01-01X",
+]  # fmt: skip
+MOMENTS = [
+    "", "2024-02-29 23:59:59", "2024-02-29T01:02:03", "2024-02-29 1:2:3", "2024-02-29 01:02", "2024-02-29 01",
+    "2024-02-29", "2024-02", "2024", "2024-02-29 01:02:03.5", "2024-02-29 01:02:03.123456",
+    "2024-02-29 01:02:03.1234567", "2024-02-29 01:02:03.", "2024-02-29 24:00:00", "2024-02-29 23:60:00",
+    "2024-02-29 23:59:60", "2024-02-29 01:02:03Z", "2024-02-29 01:02:03+03:00", "2024-02-29 01:02:03.5-03:30",
+    "2024-02-29 01:02:03 UTC", "2024-02-29 01:02:03+3", "2024-02-29 01:02:03+19:00", "2024-02-29 01:02:03+0330",
+    "2024-02-29 01:02:03 +01:00", "2024-02-29 01:02Z", "1969-12-31 23:59:59.999999", "0001-01-01 00:00:00",
+    "-0044-03-15 01:02:03", "12024-01-01 00:00:00", "2023-02-29 00:00:00", "  2024-02-29 01:02:03  ", "2024-02-29 ",
+    "2024-02-29T", "abc", "2024-02-29 01:02:03GMT", "2024-02-29 01:02:03-00:30", "2024-02-29 1 2 3",
+]  # fmt: skip
+INTS = [
+    0, 1, -1, 2, -2, 5, -5, 10, 49, 50, 51, -50, 95, 1234, -1235, INT_MIN, INT_MAX, INT_MIN + 1, 65536, 46341,
+    86400,
+]  # fmt: skip
+LONGS = [
+    *INTS, LONG_MIN, LONG_MAX, LONG_MIN + 1, 2**31, -(2**31) - 1, 3037000500, 10**12, 1700000000123,
+    -62135596800000, 2**53 + 1,
+]  # fmt: skip
+DOUBLES = [
+    0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 2.675, 1.005, 0.1, 0.3, 1e-3, 9.99e-4, 1.25e-5, 1e7, 9999999.5,
+    12345678.9, 1e15, 1e16, 1.5e16, 1e22, 1e300, -1e300, 2.2250738585072014e-308, 1e-10, 2147483647.5,
+    -2147483648.5, 9.3e18, -9.3e18, 3.5e38, math.nan, math.inf, -math.inf, 123456.789, 0.005, 1e18, 99.995, 2.0,
+    3.0, 1e-7, 4.35, 8.5,
+]  # fmt: skip
+FLOATS = [
+    0.0, -0.0, 1.0, -1.5, 0.1, 2.675, 1e-5, 1e7, 1e10, 3.4e38, -3.4e38, math.nan, math.inf, -math.inf, 16777216.0,
+    0.25, 99.5,
+]  # fmt: skip
+DATES = [
+    dt.date(1970, 1, 1), dt.date(1969, 12, 31), dt.date(2024, 2, 29), dt.date(1, 1, 1), dt.date(9999, 12, 31),
+    dt.date(2023, 12, 31), dt.date(2024, 1, 1), dt.date(1582, 10, 4), dt.date(1582, 10, 15), dt.date(2000, 7, 2),
+    dt.date(1900, 3, 1),
+]  # fmt: skip
+WORDS = ["abc", "Straße", "ÄÖÜ", "éa", "ΑΒΓ", "ΟΔΥΣΣΕΥΣ", "ΑΣ ΒΣ.", "Σ", "ΑΣ'Β", "İI", "ﬁn", "жук", "ÿ", "Word 1"]
+DAY_NUMBERS = [
+    -800_000, -719_529, 4_000_000, 2_932_897,
+]  # fmt: skip
+MICROS = [
+    0, -1, 1, 999, -999, 1_000_000, -1_000_000, 1709251199_999999, 1709251200_000000, 1700000000_123456,
+    -62135596800_000000, 253402300799_999999, 253402300800_000000, -62135596800_000001, -70_000_000_000_000_000,
+    951782400_100000, -12219292800_000000, 3_600_000_000, 86_399_999_999,
+]  # fmt: skip
+
+
+def expressions(text: str) -> list[str]:
+    """Expressions are parted by semicolons and line ends."""
+    return [part.strip() for line in text.splitlines() for part in line.split(";") if part.strip()]
+
+
+def rows() -> pa.Table:
+    draw = random.Random(20240229)
+
+    def pick(values: list[Any], extra: Any = None) -> Any:
+        if draw.random() < 0.06:
+            return None
+        return extra() if extra and draw.random() < 0.4 else draw.choice(values)
+
+    def decimal(digits: int, scale: int) -> Decimal:
+        size = draw.randint(1, digits)
+        return Decimal(draw.choice([-1, 1]) * draw.randrange(10**size)).scaleb(-scale)
+
+    def decimals(text: str) -> list[Decimal]:
+        return [Decimal(number) for number in text.split()]
+
+    def word() -> str:
+        return "".join(draw.choice("abcXYZ 0129-_.,%\\äß€Ω🙂") for _ in range(draw.randint(0, 12)))
+
+    numbers = [str(draw.randint(-(10**6), 10**6)) for _ in range(40)]
+    days = [(day - dt.date(1970, 1, 1)).days for day in DATES]
+    makers = {
+        "s": lambda: pick(TEXTS, word),
+        "s2": lambda: pick([*TEXTS[:12], "b", "ab", "日"]),
+        "num": lambda: pick([*NUMBERS, *numbers]),
+        "day": lambda: pick(DAYS),
+        "moment": lambda: pick(MOMENTS),
+        "word": lambda: pick(WORDS),
+        "i": lambda: pick(INTS, lambda: draw.randint(INT_MIN, INT_MAX)),
+        "i2": lambda: pick(INTS, lambda: draw.randint(-20, 20)),
+        "b": lambda: pick(LONGS, lambda: draw.randint(LONG_MIN, LONG_MAX)),
+        "b2": lambda: pick(LONGS, lambda: draw.randint(-20, 20)),
+        "f": lambda: pick(FLOATS, lambda: draw.randint(-10000, 10000) / 8),
+        "f2": lambda: pick(FLOATS, lambda: draw.randint(-100, 100) / 4),
+        "d": lambda: pick(DOUBLES, lambda: round(draw.uniform(-1e6, 1e6), draw.randint(0, 5))),
+        "d2": lambda: pick(DOUBLES, lambda: float(draw.randint(-10, 10))),
+        "small": lambda: pick([0.0, 1.0, 2.0, 0.5, -1.0, 10.0, 100.0, 3.0, math.nan, math.inf, -math.inf, -0.0]),
+        "m": lambda: pick(decimals("0.00 99999999.99 -99999999.99 1.25 0.05"), lambda: decimal(10, 2)),
+        "m2": lambda: pick(decimals("0.0000 1.0000 -3.0000 9999999999999999.9999"), lambda: decimal(20, 4)),
+        "fine": lambda: pick(decimals("0E-12 1E-12 -0.000000150000 0.000001000000"), lambda: decimal(18, 12)),
+        "whole": lambda: pick(decimals("0 3000000000 -150"), lambda: decimal(12, 0)),
+        "dt": lambda: pick(days + DAY_NUMBERS, lambda: draw.randint(-30000, 40000)),
+        "dt2": lambda: pick(days, lambda: draw.randint(-1000, 1000)),
+        "ts": lambda: pick(MICROS, lambda: draw.randint(-(10**16), 10**16)),
+        "ts2": lambda: pick(MICROS, lambda: draw.randint(-(10**9), 10**9)),
+        "t": lambda: pick([True, False]),
+        "t2": lambda: pick([True, False]),
+        "x": lambda: pick([b"", b"a", b"abc", "é日".encode(), b"\x00\x01"]),
+        "g": lambda: pick([1, 2, 3]),
+    }
+    schema = arrow_schema(SCHEMA)
+    columns = []
+    for field in schema:
+        values = [makers[field.name]() for _ in range(ROWS)]
+        stored = {"timestamp[us, tz=UTC]": pa.int64(), "date32[day]": pa.int32()}.get(str(field.type), field.type)
+        columns.append(pa.array(values, stored).cast(field.type))
+    return pa.table(columns, schema=schema)
+
+
+NUMERIC = ("i", "b", "f", "d", "m", "whole", "num")
+PAIRS = (
+    ("i", "i2"), ("b", "b2"), ("f", "f2"), ("d", "d2"), ("m", "m2"), ("i", "b2"), ("b", "f"), ("i", "m"),
+    ("b", "m"), ("d", "m"), ("num", "i"), ("f", "d2"), ("m", "num"), ("i", "2"), ("m", "3"), ("m", "0.5"),
+    ("i", "1.5"), ("d", "1e2"), ("b", "7L"), ("i", "null"),
+)  # fmt: skip
+
+COMPARED = [
+    *PAIRS, ("s", "s2"), ("dt", "dt2"), ("ts", "ts2"), ("dt", "ts"), ("day", "dt"), ("moment", "ts"), ("t", "t2"),
+    ("x", "x"), ("num", "m"), ("num", "d"), ("num", "b"), ("dt", "'2024-01-01'"), ("t", "'true'"), ("f", "d"),
+    ("fine", "m"),
+]  # fmt: skip
+OPERATORS = [
+    *(f"{a} {op} {b}" for a, b in PAIRS for op in "+-*/%"),
+    *(f"{b} {op} {a}" for a, b in PAIRS[:8] for op in "-/%"),
+    *(f"-{a}" for a in NUMERIC),
+    *(f"{a} {op} {b}" for a, b in COMPARED for op in ("=", "<>", "<", "<=", ">", ">=", "<=>")),
+    *expressions(
+        r"""
+-(-i); - 5; -2147483648; -9223372036854775808; 2147483648; 1.50; .5; 1.; 0.0; 0.010; 1e3; 3BD; 2.5D; 7L; i + -5
+fine * fine; fine + m; fine / 3; m2 / m; m2 % m; m - fine; whole / 7; m * -2; 100 - m; (i + i2) * (b - b2); i != 1
+i == 1; t and t2; t or t2; not t; !t; t and null; t or null; i is null; s is not null; null is null
+i in (1, 2, null); i not in (1, -1); num in (1, 2); i in ('1', '5'); d in (1, 2.5); s in ('a', 'abc')
+dt in ('2024-02-29'); i in (1.0, 2); i between -5 and i2; i not between 0 and 10; s between 'a' and 'b'
+dt between '2000-01-01' and dt2; num between 1 and 10; s like 'a%'; s like '%b_'; s like 'a\\%b\\_c'; s like '_'
+s not like '%a%'; s like ''; i like '1%'; s like '%\n%'; s rlike 'a'; s rlike '^a'; s rlike 'b$'; s rlike '^[a-c]+$'
+s rlike '\\d+'; s rlike '\\s'; s rlike 'a.b'; s not rlike '[^a-z]'; s rlike ''; s rlike '^(a|b){2,3}'; s rlike '\\W'
+s rlike 'x(y|z)*?z'; s rlike '\\.'; i rlike '5'; s rlike '[\\w-]+=[0-9]{1,2}'; s || s2; s || i || d; x || x; x || s
+s || null; m || ''; t || dt; case when i > 0 then 'p' when i < 0 then 'n' end; case when t then i else b end
+case when t then i else m end; case when t then s else i end; case i when 1 then 1 when 2 then 2.5 else 1e0 end
+case s when 'a' then dt else ts end; case when t then null else f end; 'a\nb'; 'it\'s'; "dq"; r'a\d'; 'a\\d'
+'\u0041'; date '2024-02-29'; timestamp '2024-02-29 01:02:03.5'; timestamp '2024-02-29'; true; null = 1
+"""
+    ),
+]
+
+CAST = [
+    ("num s i b f d m m2 fine whole t", "int bigint float double string"),
+    ("num i b f d m m2 fine whole", "decimal(10,2) decimal(5,0) decimal(38,18) decimal decimal(4,4)"),
+    ("num i b f d m t", "boolean"),
+    ("day moment dt ts", "date timestamp string"),
+]
+CASTS = [
+    *(f"cast({a} as {b})" for columns, types in CAST for a in columns.split() for b in types.split()),
+    *expressions(
+        r"""
+cast(i as timestamp); cast(b2 % 1000000 as timestamp); cast(small as timestamp); cast(ts as bigint); cast(ts as int)
+cast(ts as double); cast(s as binary); cast(x as string); cast(s as string); i::string; cast(null as int)
+"""
+    ),
+]
+
+FUNCTION_CALLS = expressions(
+    r"""
+coalesce(i, i2); coalesce(i, b, d); coalesce(s, i); coalesce(m, i, fine); coalesce(dt, ts); coalesce(null, f)
+coalesce(b, f); coalesce(m, b)
+nvl(i, 0); ifnull(s, 'x'); nvl(m, 1); nvl(num, d)
+nvl2(i, s, s2); nvl2(i, 1, 2.5)
+nullif(i, 1); nullif(s, 'a'); nullif(d, 0); nullif(num, 7); nullif(i + 1, i2)
+if(t, 1, 2.0); if(i > 0, s, s2); if(null, i, b)
+isnull(i); isnull(d / 0)
+isnotnull(s)
+greatest(i, i2); greatest(d, d2, i); greatest(s, s2); greatest(dt, dt2); greatest(m, m2); greatest(f, null)
+least(i, b); least(d, d2); least(s, s2); least(ts, ts2); least(i, m)
+abs(i); abs(b); abs(f); abs(d); abs(m); abs(whole); abs(num)
+ceil(i); ceil(b); ceil(f); ceil(d); ceil(m); ceil(whole); ceil(num); ceiling(m2); ceil(fine)
+floor(i); floor(b); floor(f); floor(d); floor(m); floor(whole); floor(num); floor(m2); floor(fine)
+round(i); round(b); round(f); round(d); round(m); round(whole); round(num); round(d, 1); round(d, 2); round(d, 5)
+round(f, 1); round(f, 2); round(f, 5); round(m, 1); round(m, 2); round(m, 5); round(fine, 1); round(fine, 2)
+round(fine, 5); round(i, 1); round(i, 2); round(i, 5); round(num, 1); round(num, 2); round(num, 5); round(i, -1)
+round(i, -2); round(i, -9); round(i, -12); round(b, -1); round(b, -2); round(b, -9); round(b, -12); round(m, -1)
+round(m, -2); round(m, -9); round(m, -12); round(whole, -1); round(whole, -2); round(whole, -9); round(whole, -12)
+sign(i); sign(d); signum(m); sign(num)
+pmod(i, i2); pmod(b, b2); pmod(d, d2); pmod(i, -7); pmod(f, f2); pmod(i, b)
+sqrt(d); sqrt(i)
+exp(small); exp(f2)
+ln(d); ln(i)
+log10(d); log10(m)
+power(small, d2); pow(i2, 2); power(d, small); power(f2, 0.5)
+upper(s); upper(word); ucase(i)
+lower(s); lower(word); lcase(t)
+trim(s); trim(num)
+ltrim(s)
+rtrim(s)
+reverse(s); reverse(word)
+length(s); length(x); char_length(i); len(word); length(d); character_length(s)
+substring(s, 2); substring(s, 2, 2); substring(s, 0, 2); substring(s, -2); substring(s, -3, 2); substring(s, -5, 3)
+substring(s, i2, i2); substr(s, 1, -1); substring(s, i, i); substring(s, 2, i); substring(i, 1, 2)
+substring(s, 1.9)
+left(s, 2); left(s, 0); left(s, -1); left(s, i2)
+right(s, 2); right(s, 0); right(s, -1); right(s, i2)
+concat(s, s2); concat(s, i, d); concat(x, x); concat(s); concat(x, s); concat(s, null)
+replace(s, 'a', 'bb'); replace(s, s2, '-'); replace(s, 'a'); replace(s, '', 'x')
+startswith(s, 'a'); startswith(s, s2); startswith(s, '')
+endswith(s, 'b'); endswith(s, s2)
+contains(s, 'b'); contains(s, s2); contains(s, '')
+instr(s, 'b'); instr(s, s2); instr(s, '')
+lpad(s, 5, 'xy'); lpad(s, 3); lpad(s, 0, 'x'); lpad(s, 4, s2); lpad(s, -1, 'x'); lpad(i, 12, '0'); lpad(s, 4, '')
+rpad(s, 5, 'xy'); rpad(s, 3); rpad(s, 4, s2); rpad(s, 6, '日本')
+repeat(s, 3); repeat(s, 0); repeat(s, -1)
+regexp_extract(s, '([a-z]+)'); regexp_extract(s, '([a-z]+)=([0-9]+)', 2); regexp_extract(s, 'a.', 0)
+regexp_extract(s, '(a)|(b)', 2); regexp_extract(s, '^(.*?)b', 1); regexp_extract(s, '([^,]*)$', 1)
+regexp_extract(s, '(\\S+)\\s*$', 1)
+md5(s); md5(x)
+year(dt); year(ts); year(day)
+month(dt); month(ts)
+day(dt); dayofmonth(ts)
+dayofweek(dt); dayofweek(ts)
+hour(ts); hour(moment); hour(dt)
+minute(ts)
+second(ts)
+date_trunc('year', ts); date_trunc('YYYY', ts); date_trunc('quarter', ts); date_trunc('month', ts)
+date_trunc('mon', ts); date_trunc('week', ts); date_trunc('day', ts); date_trunc('hour', ts)
+date_trunc('minute', ts); date_trunc('second', ts); date_trunc('millisecond', ts); date_trunc('microsecond', ts)
+date_trunc('month', dt); date_trunc('day', moment)
+to_date(day); to_date(ts); to_date(dt)
+to_timestamp(moment); to_timestamp(dt)
+date_add(dt, 1); date_add(dt2, i2 % 1000); date_add(ts, 30); date_add(day, 1); dateadd(dt, 7)
+date_sub(dt, 1); date_sub(dt2, i2 % 1000)
+datediff(dt, dt2); datediff(ts, dt); datediff(day, '2024-01-01'); date_diff(dt, dt2)
+unix_millis(ts)
+timestamp_millis(i); timestamp_millis(1700000000123)
+"""
+)
+
+AGGREGATES = expressions(
+    r"""
+count(*); count(i); count(1); sum(i); sum(b); sum(m); sum(whole); sum(i2 / 4); avg(i2); mean(m); avg(i2 + 0.5)
+min(i); max(d); min(d); min(s); max(s); max(dt); min(ts); max(t); min(m); max(f); round(avg(i2), 1)
+sum(i2) / count(*); coalesce(sum(i), 0) + g; max(length(s)) - min(length(s)); sum(if(t, 1, 0))
+case when count(*) > 80 then 'many' else 'few' end; sum(num) > 0; sum(m) / count(m); avg(m2); min(x); sum(i2 * 0.5)
+"""
+)
+
+LAST_BITS = ("exp(", "ln(", "log10(", "pow(", "power(")
+
+
+@pytest.fixture(scope="module")
+def data() -> pa.Table:
+    return rows()
+
+
+@pytest.fixture(scope="module")
+def spark(data: pa.Table) -> Iterator[SparkSession]:
+    session = (
+        SparkSession.builder.master("local[1]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.ansi.enabled", "false")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.shuffle.partitions", "1")
+        .config("spark.sql.codegen.wholeStage", "false")
+        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+        .config("spark.sql.execution.arrow.pyspark.enabled", "true")
+        .config("spark.log.level", "ERROR")
+        .getOrCreate()
+    )
+    session.createDataFrame(data).createOrReplaceTempView("t")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[SqlEngine]:
+    with SqlEngine() as engine:
+        yield engine
+
+
+def plain(column: pa.ChunkedArray) -> list[Any]:
+    """Values that compare by `==`: NaN as text, floats by their bits, timestamps and dates as numbers."""
+    if pa.types.is_timestamp(column.type):
+        return column.cast(pa.int64()).to_pylist()
+    if pa.types.is_date(column.type):
+        return column.cast(pa.int32()).to_pylist()
+    values = column.to_pylist()
+    if pa.types.is_floating(column.type):
+        return [value if value is None else "NaN" if math.isnan(value) else struct.pack("d", value) for value in values]
+    return values
+
+
+def differences(expression: str, ours: pa.ChunkedArray, spark: pa.ChunkedArray, data: pa.Table) -> list[str]:
+    if str(ours.type) != str(spark.type):
+        return [f"{expression}: type {ours.type}, Spark's is {spark.type}"]
+    ours_values, spark_values = plain(ours), plain(spark)
+    wrong = [row for row in range(len(ours)) if ours_values[row] != spark_values[row]]
+    if wrong and expression.startswith(LAST_BITS):
+        wrong = [row for row in wrong if not close(ours[row].as_py(), spark[row].as_py())]
+    used = [name for name in data.column_names if re.search(rf"\b{name}\b", expression)]
+    return [
+        f"{expression}: {shown(ours, row)!r}, Spark's is {shown(spark, row)!r}"
+        + (f" for { {name: shown(data[name], row) for name in used} }" if len(ours) == len(data) else "")
+        for row in wrong[:3]
+    ]
+
+
+def shown(values: pa.ChunkedArray, row: int) -> Any:
+    return plain(values)[row] if pa.types.is_temporal(values.type) else values[row].as_py()
+
+
+def close(ours: Any, spark: Any) -> bool:
+    return ours is not None and spark is not None and math.isclose(ours, spark, rel_tol=4e-16)
+
+
+def compare(expressions: list[str], data: pa.Table, spark: SparkSession, engine: SqlEngine) -> None:
+    found: list[str] = []
+    for start in range(0, len(expressions), 50):
+        chunk = expressions[start : start + 50]
+        theirs = spark.sql(
+            "select " + ", ".join(f"{text} as c{i}" for i, text in enumerate(chunk)) + " from t"
+        ).toArrow()
+        for i, text in enumerate(chunk):
+            select = check_select(f"{text} as c{i}", SCHEMA)
+            ours = engine.query(select_sql(select.columns, table("t")), t=data)
+            assert ours.schema == arrow_schema(select.schema), text
+            found += differences(text, ours.column(0), theirs.column(i), data)
+    assert not found, "\n".join(found)
+
+
+def test_operators_give_what_spark_gives(data, spark, engine):
+    compare(OPERATORS, data, spark, engine)
+
+
+def test_casts_give_what_spark_gives(data, spark, engine):
+    compare(CASTS, data, spark, engine)
+
+
+def test_every_function_of_the_table_is_called_by_all_its_names():
+    assert {text.partition("(")[0] for text in FUNCTION_CALLS} == set(BY_NAME)
+
+
+def test_functions_give_what_spark_gives(data, spark, engine):
+    compare(FUNCTION_CALLS, data, spark, engine)
+
+
+def test_explode_gives_the_rows_that_spark_gives(data, spark, engine):
+    for text in ("i, explode(split(s, ',')) as a", "explode(split(s, '[,=]')) as a, s", "explode(split(i, '1')) as a"):
+        theirs = spark.sql(f"select {text} from t").toArrow()
+        ours = engine.query(select_sql(check_flat_map(text, SCHEMA).columns, table("t")), t=data)
+        assert ours.column_names == theirs.column_names
+        assert list(map(plain, ours.columns)) == list(map(plain, theirs.columns)), text
+
+
+@pytest.mark.parametrize("by", [("g",), ("g", "t"), ("small",), ()], ids=str)
+def test_merged_partials_give_what_spark_gives(by, data, spark, engine):
+    texts = [text for text in AGGREGATES if "+ g" not in text or "g" in by]
+    columns = ", ".join(f"{text} as a{i}" for i, text in enumerate(texts))
+    group = f" group by {', '.join(by)} order by {', '.join(by)}" if by else ""
+    theirs = spark.sql(f"select {', '.join([*by, columns])} from t{group}").toArrow()
+    order = f" ORDER BY {', '.join(f'{name} NULLS FIRST' for name in by)}" if by else ""
+    parts = [data.slice(start, 60) for start in range(0, ROWS, 60)]
+    found: list[str] = []
+    for i, text in enumerate(texts):
+        aggregation = check_aggregate(f"{text} as a", by, SCHEMA)
+        partials = pa.concat_tables(engine.query(partials_sql(aggregation, table("t")), t=part) for part in parts)
+        result = result_sql(aggregation, nested(merge_sql(aggregation, table("p"))))
+        ours = engine.query(result + order, p=partials)
+        assert [plain(ours[name]) for name in by] == [plain(theirs[name]) for name in by]
+        found += differences(text, ours["a"], theirs[f"a{i}"], data)
+    assert not found, "\n".join(found)

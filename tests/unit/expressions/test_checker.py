@@ -1,0 +1,245 @@
+from contextlib import suppress
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streamapp_core.expressions import (
+    ExpressionError,
+    check_aggregate,
+    check_condition,
+    check_flat_map,
+    check_select,
+)
+from streamapp_core.problems import ProblemCode
+from streamapp_core.schema import parse_schema
+
+SCHEMA = parse_schema(
+    "carrier string, tail string, n int, b bigint, f float, d double, m decimal(10,2), big decimal(38,2), "
+    "day date, at timestamp, ok boolean, raw binary"
+)
+
+
+def issues(check, *arguments):
+    with pytest.raises(ExpressionError) as refused:
+        check(*arguments, SCHEMA)
+    return [(issue.code, issue.message) for issue in refused.value.issues]
+
+
+def kind(text):
+    return str(check_select(f"{text} as x", SCHEMA).columns[0].type)
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("n + n", "int"),
+        ("n + b", "bigint"),
+        ("b + f", "float"),
+        ("n / n", "double"),
+        ("n + '1'", "double"),
+        ("m + n", "decimal(13,2)"),
+        ("m + 1", "decimal(11,2)"),
+        ("m * m", "decimal(21,4)"),
+        ("m / 3", "decimal(14,6)"),
+        ("m + d", "double"),
+        ("-n", "int"),
+        ("1.50", "decimal(3,2)"),
+        ("3000000000", "bigint"),
+        ("-2147483648", "int"),
+        ("1e3", "double"),
+        ("n = '1'", "boolean"),
+        ("coalesce(n, carrier)", "string"),
+        ("coalesce(n, m)", "decimal(12,2)"),
+        ("case when ok then day else at end", "timestamp"),
+        ("if(ok, null, b)", "bigint"),
+        ("ceil(d)", "bigint"),
+        ("floor(m)", "decimal(9,0)"),
+        ("round(m, 1)", "decimal(10,1)"),
+        ("concat(n, at)", "string"),
+        ("raw || raw", "binary"),
+        ("length(raw)", "int"),
+        ("cast(null as date)", "date"),
+    ],
+)
+def test_the_type_of_an_expression_is_sparks(text, expected):
+    assert kind(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text, code, says",
+    [
+        ("zzz > 15", ProblemCode.UNKNOWN_COLUMN, "unknown column `zzz`; columns: carrier, tail, n"),
+        ("carier = 'x'", ProblemCode.UNKNOWN_COLUMN, "did you mean `carrier`?"),
+        ("n >", ProblemCode.INVALID_EXPRESSION, "syntax error"),
+        ("", ProblemCode.INVALID_EXPRESSION, "empty"),
+        ("n + 1", ProblemCode.TYPE_MISMATCH, "expected a condition (boolean), got int"),
+        ("carrier", ProblemCode.TYPE_MISMATCH, "got string"),
+        ("ok = 1", ProblemCode.TYPE_MISMATCH, "boolean and int can't be compared"),
+        ("at + 1 > at", ProblemCode.TYPE_MISMATCH, "`+` takes numbers, got timestamp"),
+        ("not n", ProblemCode.TYPE_MISMATCH, "got int"),
+        ("big + big > 1", ProblemCode.TYPE_MISMATCH, "39 digits"),
+        ("upper(carrier, tail) = 'x'", ProblemCode.INVALID_EXPRESSION, "upper(text)"),
+        ("uper(carrier) = 'x'", ProblemCode.INVALID_EXPRESSION, "did you mean upper?"),
+        ("year(n) > 1", ProblemCode.TYPE_MISMATCH, "date of year(date): expected date, got int"),
+        ("count(*) > 1", ProblemCode.INVALID_EXPRESSION, "`window` and `aggregate` only"),
+        ("explode(split(carrier, ',')) = 'x'", ProblemCode.INVALID_EXPRESSION, "`flatMap` only"),
+        ("read_csv('/etc/passwd') = 1", ProblemCode.INVALID_EXPRESSION, "no function read_csv"),
+        ("n > 1; drop table x", ProblemCode.INVALID_EXPRESSION, "semicolon"),
+        ("n > 1 from t", ProblemCode.INVALID_EXPRESSION, "no SELECT, FROM"),
+        ("n in (select 1)", ProblemCode.INVALID_EXPRESSION, "list of expressions"),
+        ("exists (select 1)", ProblemCode.INVALID_EXPRESSION, "subquery"),
+        ("(select ok)", ProblemCode.INVALID_EXPRESSION, "subquery"),
+        ("sum(n) over () > 1", ProblemCode.INVALID_EXPRESSION, "window functions"),
+        ("t.n > 1", ProblemCode.INVALID_EXPRESSION, "by its name alone"),
+        ("n > :x", ProblemCode.INVALID_EXPRESSION, "not supported"),
+        ("n > 1 as ok2", ProblemCode.INVALID_EXPRESSION, "one condition"),
+        ("ok, ok", ProblemCode.INVALID_EXPRESSION, "one condition"),
+        ("carrier like tail", ProblemCode.INVALID_EXPRESSION, "text literal"),
+        ("carrier like 'a\\\\b'", ProblemCode.INVALID_EXPRESSION, "backslash"),
+        ("carrier rlike '(?=a)'", ProblemCode.INVALID_EXPRESSION, "unsupported group"),
+        ("day = date 'now'", ProblemCode.INVALID_EXPRESSION, "date '2024-02-29'"),
+        ("carrier = 'it''s'", ProblemCode.INVALID_EXPRESSION, "side by side"),
+        ("cast(n as array<int>) = 1", ProblemCode.INVALID_EXPRESSION, "no type array"),
+        ("cast(day as int) = 1", ProblemCode.TYPE_MISMATCH, "date can't be cast to int"),
+        ("repeat(carrier, 1000000) = ''", ProblemCode.INVALID_EXPRESSION, "at most 10000"),
+        ("round(d, n) > 1", ProblemCode.INVALID_EXPRESSION, "must be a literal"),
+        ("date_trunc('fortnight', at) = at", ProblemCode.INVALID_EXPRESSION, "no unit 'fortnight'"),
+    ],
+)
+def test_a_wrong_condition_is_refused_with_its_reason(text, code, says):
+    found = issues(check_condition, text)
+    assert [given_code for given_code, _ in found] == [code]
+    assert says in found[0][1]
+
+
+def test_all_issues_of_a_text_come_at_once_and_once_each():
+    found = issues(check_select, "nope + zzz(n) as a, upper(nope) as b, not n as c, d * 2, n as A")
+    assert [code for code, _ in found] == [
+        ProblemCode.UNKNOWN_COLUMN,
+        ProblemCode.INVALID_EXPRESSION,
+        ProblemCode.TYPE_MISMATCH,
+        ProblemCode.INVALID_EXPRESSION,
+        ProblemCode.INVALID_EXPRESSION,
+    ]
+    assert "item 4 of the list" in found[3][1]
+    assert "two columns would be named `A`" in found[4][1]
+
+
+def test_a_select_list_names_and_types_its_columns():
+    select = check_select("CARRIER, n as late, upper(tail) as t, (n) as same, `day`", SCHEMA)
+    assert str(select.schema) == "CARRIER string, late int, t string, same int, day date"
+    assert [column.source_column for column in select.columns] == ["carrier", "n", None, "n", "day"]
+
+
+def test_a_star_stands_for_all_columns():
+    select = check_select("*, n + 1 as next", SCHEMA)
+    assert select.schema.names == (*SCHEMA.names, "next")
+    assert select.columns[0].source_column == "carrier"
+
+
+@pytest.mark.parametrize("text", ["n as __x", "n, *", "null as x", "count(*) as x", "n as `a\nb`"])
+def test_a_select_list_that_can_not_be_is_refused(text):
+    assert issues(check_select, text)
+
+
+def test_a_flat_map_has_one_explode():
+    select = check_flat_map("n, explode(split(carrier, ',')) as part", SCHEMA)
+    assert str(select.schema) == "n int, part string"
+    assert issues(check_flat_map, "n")
+    assert issues(check_flat_map, "explode(split(carrier, ',')) as a, explode(split(tail, ',')) as b")
+    assert issues(check_flat_map, "explode(carrier) as a")
+    assert issues(check_flat_map, "upper(explode(split(carrier, ','))) as a")
+    assert issues(check_flat_map, "explode(split(carrier, 'x*')) as a")
+
+
+def test_an_aggregation_shares_equal_partial_results():
+    aggregation = check_aggregate("sum(d) as s, avg(d) as a, count(d) as c, count(*) as n", ["carrier"], SCHEMA)
+    assert [str(partial.merge) for partial in aggregation.partials] == ["sum", "sum", "sum"]
+    assert [str(column.type) for column in aggregation.columns] == ["double", "double", "bigint", "bigint"]
+    assert [column.name for column in aggregation.by_columns] == ["carrier"]
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("sum(n)", "bigint"),
+        ("sum(m)", "decimal(20,2)"),
+        ("sum(f)", "double"),
+        ("avg(n)", "double"),
+        ("avg(m)", "decimal(14,6)"),
+        ("min(day)", "date"),
+        ("max(f)", "float"),
+        ("round(avg(d), 1)", "double"),
+        ("upper(carrier)", "string"),
+        ("sum(n) / count(*)", "double"),
+    ],
+)
+def test_the_type_of_an_aggregate_is_sparks(text, expected):
+    aggregation = check_aggregate(f"{text} as x", ["carrier"], SCHEMA)
+    assert str(aggregation.columns[0].type) == expected
+
+
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ("tail as x", "neither in `by` nor inside an aggregate"),
+        ("sum(n) + n as x", "column `n` is neither"),
+        ("sum(max(n)) as x", "inside another aggregate"),
+        ("sum(*) as x", "name a column"),
+        ("count(distinct n) as x", "without distinct"),
+        ("sum(n)", "as name"),
+        ("carrier", "two columns would be named `carrier`"),
+        ("sum(big) as x", "more than 38 digits"),
+        ("sum(ok) as x", "expected a number"),
+        ("sum(nope) as x", "unknown column `nope`"),
+    ],
+)
+def test_a_wrong_aggregate_is_refused_with_its_reason(text, says):
+    found = issues(lambda text, schema: check_aggregate(text, ["carrier"], schema), text)
+    assert says in found[0][1]
+
+
+def test_an_unknown_column_of_by_is_an_issue():
+    found = issues(lambda text, schema: check_aggregate(text, ["nope"], schema), "count(*) as n")
+    assert found[0][0] is ProblemCode.UNKNOWN_COLUMN
+
+
+HUGE = {
+    "parentheses": "(" * 4000 + "n" + ")" * 4000,
+    "open parentheses": "(" * 4000,
+    "calls": "upper(" * 1500 + "carrier" + ")" * 1500,
+    "nots": "not " * 2000 + "ok",
+    "signs": "- " * 4000 + "n",
+    "cases": "case when ok then " * 500 + "1" + " end" * 500,
+    "sums": "+".join(["n"] * 4000),
+    "fields": "n." * 4000 + "n",
+    "betweens": "n between " * 900 + "1",
+    "lambdas": "x -> " * 1900 + "x",
+    "digits": "9" * 9000,
+    "length": "n" * 10_001,
+    "casts": "cast(cast(" * 400 + "d" + " as string) as double)" * 400,
+    "groups in a pattern": "carrier rlike '" + "(" * 4000 + "'",
+}
+
+
+@pytest.mark.parametrize("text", HUGE.values(), ids=HUGE)
+def test_huge_and_deep_texts_are_refused(text):
+    assert issues(check_select, f"{text} as x")
+
+
+def test_many_alternatives_are_one_level():
+    check_condition(" or ".join(f"n = {i}" for i in range(900)), SCHEMA)
+
+
+WORDS = """n d carrier ok at ( ( ) ) , . * + - / % = < > <=> || and or not is null in between like rlike case when then
+else end cast( as int string decimal(3,1) upper( coalesce( sum( count( explode( split( date '' " ` 'a' '1' 1 2.5 1e3 ::
+-> [ ] { } ; : ? @ # -- /* */ select from where over distinct interval exists any all"""
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(WORDS.split()), max_size=25).map(" ".join) | st.text(max_size=60))
+def test_any_text_is_checked_or_refused(text):
+    for check in (check_condition, check_select, check_flat_map, lambda t, s: check_aggregate(t, ["n"], s)):
+        with suppress(ExpressionError):
+            check(text, SCHEMA)

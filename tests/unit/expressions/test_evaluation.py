@@ -1,0 +1,169 @@
+"""Checked expressions, evaluated by DuckDB on small tables."""
+
+import math
+
+import duckdb
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streamapp_core.expressions import (
+    check_aggregate,
+    check_condition,
+    check_flat_map,
+    check_select,
+    filter_sql,
+    merge_sql,
+    nested,
+    partials_sql,
+    result_sql,
+    select_sql,
+    table,
+)
+from streamapp_core.schema import EVENT_TIME_COLUMN, parse_schema
+from streamapp_runtime.sql.engine import SqlEngine
+from streamapp_systems.arrow_types import arrow_schema
+
+SCHEMA = parse_schema("k string, n int, b bigint, d double, m decimal(10,2), at timestamp")
+INTS = st.none() | st.integers(-(2**31), 2**31 - 1)
+LONGS = st.none() | st.integers(-(2**63), 2**63 - 1)
+DOUBLES = st.none() | st.floats()
+TEXTS = st.none() | st.text(max_size=12)
+
+
+@pytest.fixture(scope="module")
+def engine():
+    with SqlEngine() as engine:
+        yield engine
+
+
+def rows(**columns):
+    size = len(next(iter(columns.values())))
+    values = {name: columns.get(name, [None] * size) for name in SCHEMA.names}
+    return pa.table(values, schema=arrow_schema(SCHEMA))
+
+
+def evaluate(engine, text, **columns):
+    select = check_select(f"{text} as x", SCHEMA)
+    result = engine.query(select_sql(select.columns, table("t")), t=rows(**columns))
+    assert result.schema == arrow_schema(select.schema)
+    return result["x"].to_pylist()
+
+
+def wrapped(value, bits):
+    return (value + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
+
+
+@settings(deadline=None)
+@given(st.lists(INTS, min_size=1, max_size=20))
+def test_int_arithmetic_wraps_around(engine, values):
+    expected = [None if value is None else wrapped(value * 3 - 7, 32) for value in values]
+    assert evaluate(engine, "n * 3 - 7", n=values) == expected
+
+
+@settings(deadline=None)
+@given(st.lists(LONGS, min_size=1, max_size=20))
+def test_bigint_arithmetic_wraps_around(engine, values):
+    expected = [None if value is None else wrapped(-(value * value), 64) for value in values]
+    assert evaluate(engine, "-(b * b)", b=values) == expected
+
+
+EVERYTHING = """
+cast(k as int); cast(k as double); cast(k as decimal(5,2)); cast(k as date); cast(k as timestamp);
+cast(k as boolean); cast(d as int); cast(d as string); cast(d as decimal(10,2)); cast(b as timestamp); n / b;
+b % n; pmod(b, n); power(d, n); ln(d); sqrt(d); round(d, 3); round(b, -3); substring(k, n, b); left(k, n);
+upper(k); lower(k); reverse(k); lpad(k, 5, k); k rlike '[a-z]+$'; date_add(k, n); timestamp_millis(b); md5(k);
+greatest(d, n); m * n / b; m / n; date_trunc('month', timestamp_millis(b)); year(timestamp_millis(b));
+coalesce(cast(k as int), n, d)
+"""
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.tuples(TEXTS, INTS, LONGS, DOUBLES), min_size=1, max_size=10))
+def test_no_row_is_an_error(engine, values):
+    k, n, b, d = (list(column) for column in zip(*values, strict=True))
+    texts = [text for line in EVERYTHING.splitlines() for text in line.split(";") if text.strip()]
+    select = check_select(", ".join(f"{text} as x{i}" for i, text in enumerate(texts)), SCHEMA)
+    result = engine.query(select_sql(select.columns, table("t")), t=rows(k=k, n=n, b=b, d=d))
+    assert result.schema == arrow_schema(select.schema)
+    assert result.num_rows == len(values)
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
+def test_a_double_is_the_double_of_its_text(engine, values):
+    assert evaluate(engine, "cast(cast(d as string) as double)", d=values) == values
+
+
+def test_fused_steps_are_one_query(engine):
+    first = check_condition("n > 1", SCHEMA)
+    swap = check_select("b as n, n as b, d", SCHEMA)
+    second = check_condition("b < 4", swap.schema)
+    data = rows(n=[1, 2, 3, 4], b=[10, 20, 30, 40]).append_column(EVENT_TIME_COLUMN, pa.array([7, 8, 9, 10]))
+    mapped = select_sql(swap.columns, nested(filter_sql(first, table("t"))), [EVENT_TIME_COLUMN])
+    result = engine.query(filter_sql(second, nested(mapped)), t=data)
+    assert result.to_pydict() == {"n": [20, 30], "b": [2, 3], "d": [None, None], EVENT_TIME_COLUMN: [8, 9]}
+
+
+def test_a_condition_that_is_null_drops_the_row(engine):
+    result = engine.query(filter_sql(check_condition("1 / n > 0", SCHEMA), table("t")), t=rows(n=[0, 1, None]))
+    assert result["n"].to_pylist() == [1]
+
+
+def test_explode_repeats_the_other_columns(engine):
+    select = check_flat_map("n, explode(split(k, ', *')) as part", SCHEMA)
+    data = rows(k=["a, b", None, ""], n=[1, 2, 3]).append_column(EVENT_TIME_COLUMN, pa.array([7, 8, 9]))
+    result = engine.query(select_sql(select.columns, table("t"), [EVENT_TIME_COLUMN]), t=data)
+    assert result.to_pydict() == {"n": [1, 1, 3], "part": ["a", "b", ""], EVENT_TIME_COLUMN: [7, 7, 9]}
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.tuples(st.sampled_from(["a", "b", None]), LONGS), min_size=1, max_size=30),
+    st.integers(1, 7),
+)
+def test_partial_results_merge_in_any_split(engine, values, size):
+    aggregation = check_aggregate("count(*) as c, sum(b) as s, min(b) as lo, max(b) as hi, avg(b) as a", ["k"], SCHEMA)
+    keys, numbers = (list(column) for column in zip(*values, strict=True))
+    data = rows(k=keys, b=numbers)
+    reduce = partials_sql(aggregation, table("t"))
+    parts = [engine.query(reduce, t=data.slice(at, size)) for at in range(0, len(data), size)]
+    merged = nested(merge_sql(aggregation, table("p")))
+    result = engine.query(result_sql(aggregation, merged), p=pa.concat_tables(parts)).to_pylist()
+    assert {row["k"] for row in result} == set(keys)
+    assert len(result) == len(set(keys))
+    for row in result:
+        mine = [number for key, number in values if key == row["k"]]
+        known = [number for number in mine if number is not None]
+        assert row["c"] == len(mine)
+        assert row["s"] == (wrapped(sum(known), 64) if known else None)
+        assert (row["lo"], row["hi"]) == (min(known, default=None), max(known, default=None))
+        assert (row["a"] is None) == (not known)
+
+
+def test_all_nan_are_one_group_and_both_zeros_another(engine):
+    aggregation = check_aggregate("count(*) as c", ["d"], SCHEMA)
+    data = rows(d=[math.nan, -math.nan, 0.0, -0.0, None])
+    result = engine.query(partials_sql(aggregation, table("t")), t=data).to_pylist()
+    assert sorted((str(row["d"]), row["__p0"]) for row in result) == [("0.0", 2), ("None", 1), ("nan", 2)]
+
+
+def test_an_engine_serves_one_name_with_several_schemas(engine):
+    assert engine.query("SELECT * FROM t", t=pa.table({"a": [1]})).to_pydict() == {"a": [1]}
+    assert engine.query("SELECT * FROM t", t=pa.table({"a": ["x"]})).to_pydict() == {"a": ["x"]}
+    assert engine.query("SELECT * FROM t", t=pa.record_batch({"a": [2, 3]})).to_pydict() == {"a": [2, 3]}
+
+
+def test_an_engine_goes_on_after_an_error(engine):
+    with pytest.raises(duckdb.Error):
+        engine.query("SELECT error('x') FROM t", t=pa.table({"a": [1]}))
+    assert engine.query("SELECT a FROM t", t=pa.table({"a": [1]})).num_rows == 1
+
+
+@pytest.mark.parametrize(
+    "sql", ["SELECT * FROM read_csv('/etc/hostname')", "SELECT * FROM engine", "SET threads = 4", "ATTACH '/tmp/x.db'"]
+)
+def test_an_engine_reaches_nothing_but_its_tables(engine, sql):
+    with pytest.raises(duckdb.Error):
+        engine.query(sql)

@@ -1,0 +1,64 @@
+import re
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamapp_core.expressions.issues import Refusal
+from streamapp_core.expressions.regex import translated
+
+ATOMS = st.sampled_from(["a", "b", r"\d", r"\w", ".", "[a-c]", "[^x]", r"\.", "-", "é"])
+PATTERNS = st.recursive(
+    ATOMS,
+    lambda inner: st.one_of(
+        st.tuples(inner, inner).map("".join),
+        st.tuples(inner, inner).map("|".join),
+        inner.map(lambda pattern: f"({pattern})"),
+        ATOMS.map(lambda pattern: f"(?:{pattern})?"),
+        ATOMS.map(lambda atom: atom + "*?"),
+        ATOMS.map(lambda atom: atom + "{1,3}"),
+    ),
+    max_leaves=8,
+)
+
+
+def as_python(text):
+    """RE2's `\\x{..}` and `\\z`, written as Python does."""
+    text = re.sub(r"\\x\{([0-9a-f]+)\}", lambda match: re.escape(chr(int(match[1], 16))), text)
+    return text.replace(r"\z", r"\Z")
+
+
+@given(PATTERNS, st.text("ab12.-xé", max_size=8))
+def test_a_translated_pattern_matches_the_same_parts(pattern, text):
+    regex = translated(pattern)
+    expected, found = re.search(pattern, text, re.ASCII), re.search(as_python(regex.text), text)
+    assert (found and found.span()) == (expected and expected.span())
+    assert regex.groups == re.compile(pattern).groups
+    assert regex.may_be_empty == bool(re.fullmatch(pattern, ""))
+
+
+def test_a_dollar_matches_before_a_last_line_end():
+    regex = translated("b$")
+    assert regex.ends
+    assert re.search(as_python(regex.text), "ab\r\n")
+    assert not re.search(as_python(regex.text), "ab\n\n")
+
+
+UNSUPPORTED = r"""( ) a) [ [] [a *a a** a*+ a{ a{2,1} a{1000} (a{9}){9} (a*)* (a|)+ (?i)a (?=a) (?<n>a)
+(a)\1 \b \p{L} \ a$b (a$) ^* [a&&b] [[a]] [z-a] [\d-z]"""
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [*UNSUPPORTED.split(), "(" * 30 + ")" * 30],
+)
+def test_what_re2_lacks_or_reads_differently_is_refused(pattern):
+    with pytest.raises(Refusal, match="pattern"):
+        translated(pattern)
+
+
+@given(st.text("ab()[]{}|*+?^$\\-.,12dw", max_size=15))
+def test_any_text_is_translated_or_refused(pattern):
+    with suppress(Refusal):
+        re.compile(as_python(translated(pattern).text))

@@ -1,0 +1,100 @@
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamapp_core.schema import (
+    MAX_COLUMNS,
+    MAX_SCHEMA_LENGTH,
+    Column,
+    DataType,
+    Schema,
+    SchemaError,
+    TypeKind,
+    parse_schema,
+    parse_type,
+)
+
+NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=20).filter(
+    lambda name: not name.startswith("__")
+)
+TYPES = st.one_of(
+    st.sampled_from([DataType(kind) for kind in TypeKind if kind is not TypeKind.DECIMAL]),
+    st.integers(1, 38).flatmap(
+        lambda precision: st.integers(0, precision).map(lambda scale: DataType(TypeKind.DECIMAL, precision, scale))
+    ),
+)
+
+
+def test_a_column_list_is_parsed_in_order():
+    schema = parse_schema("carrier string, dep_delay double, at timestamp, `a b` decimal(10, 2), n:long")
+    assert schema.names == ("carrier", "dep_delay", "at", "a b", "n")
+    assert [str(column.type) for column in schema.columns] == [
+        "string",
+        "double",
+        "timestamp",
+        "decimal(10,2)",
+        "bigint",
+    ]
+
+
+@given(st.lists(st.builds(Column, NAMES, TYPES), min_size=1, max_size=8, unique_by=lambda column: column.name.lower()))
+def test_a_schema_is_the_schema_of_its_text(columns):
+    schema = Schema(tuple(columns))
+    assert parse_schema(str(schema)) == schema
+
+
+def test_columns_are_found_whatever_the_case():
+    schema = parse_schema("Carrier string")
+    assert schema.get("cARRIER") == Column("Carrier", DataType(TypeKind.STRING))
+    assert schema.get("other") is None
+
+
+@pytest.mark.parametrize(
+    "text, kind",
+    [
+        ("INTEGER", "int"),
+        ("Long", "bigint"),
+        ("real", "float"),
+        ("decimal", "decimal(10,0)"),
+        ("numeric(5)", "decimal(5,0)"),
+    ],
+)
+def test_sparks_other_names_of_types_are_known(text, kind):
+    assert str(parse_type(text)) == kind
+
+
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ("", "empty"),
+        ("k", 'at "k"'),
+        ("k string,", "expected a column"),
+        ("k string v int", "expected a column"),
+        ("k varchar", "`varchar` is no type. The types are string, boolean, int"),
+        ("k string, K int", "named `K`"),
+        ("__event_time bigint", "reserved"),
+        ("k int(3)", "takes no parameters"),
+        ("k decimal(39)", "1 to 38"),
+        ("k decimal(4,5)", "0 to the precision"),
+        ("k decimal(x)", "decimal(precision,scale)"),
+        ("k array<int>", "expected a column"),
+        ("1k int", "expected a column"),
+        ("`` int", "expected a column"),
+        (f"`{'k' * 256}` int", "1 to 255"),
+        ("`a\nb` int", "printable"),
+        (" " * (MAX_SCHEMA_LENGTH + 1), "longer"),
+        (", ".join(f"c{i} int" for i in range(MAX_COLUMNS + 1)), "more than"),
+    ],
+)
+def test_a_text_that_is_no_schema_is_refused_with_the_reason(text, says):
+    with pytest.raises(SchemaError) as refused:
+        parse_schema(text)
+    assert says in str(refused.value)
+
+
+@given(st.text(max_size=200))
+def test_any_text_gives_a_schema_or_a_schema_error(text):
+    with suppress(SchemaError):
+        assert parse_schema(text).columns
