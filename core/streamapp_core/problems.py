@@ -4,7 +4,7 @@ A problem is for the person who wrote the YAML. All problems of a spec are repor
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -70,7 +70,7 @@ class Problem:
     path: str
     code: ProblemCode
     message: str
-    repair: Repair | None = None
+    repair: Repair | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         return f"{self.path}: {self.code}: {self.message}"

@@ -37,13 +37,17 @@ class Metadata(BaseModel):
 class StreamAppSpec(SpecModel):
     """What the user wants: streams, tables, a graph of operators, and how to run them."""
 
-    image: Text | None = None
+    image: Annotated[Text | None, Field(description="The image of driver and processors; not read locally.")] = None
     image_pull_policy: ImagePullPolicy | None = None
     image_pull_secrets: Annotated[tuple[LocalSecret, ...], Field(max_length=100)] = ()
     service_account_name: Name | None = None
-    py_files: Annotated[tuple[Text, ...], Field(max_length=100)] = ()
+    py_files: Annotated[
+        tuple[Text, ...], Field(max_length=100, description="Python code: paths in the image, or ConfigMaps by name.")
+    ] = ()
     systems: Annotated[dict[Name, SystemSpec], Field(min_length=1, max_length=100)]
-    default_system: Name | None = None
+    default_system: Annotated[
+        Name | None, Field(description="The system of intermediate streams and the changelog: kafka or log.")
+    ] = None
     streams: Annotated[dict[Name, StreamSpec], Field(max_length=1_000)]
     tables: Annotated[dict[Name, TableSpec], Field(max_length=1_000)] = {}
     operators: Annotated[tuple[OperatorSpec, ...], Field(min_length=1, max_length=1_000)]
@@ -52,8 +56,10 @@ class StreamAppSpec(SpecModel):
     driver: DriverSpec = DriverSpec()
     restart_policy: RestartPolicy = RestartPolicy()
     deletion_policy: DeletionPolicy = DeletionPolicy.RETAIN
-    run_id: Name | None = None
-    suspend: bool = False
+    run_id: Annotated[
+        Name | None, Field(description="The continuity of state; made once if absent. A new value starts from nothing.")
+    ] = None
+    suspend: Annotated[bool, Field(description="Whether the app is stopped, its state kept.")] = False
 
 
 class StreamApp(SpecModel):

@@ -49,7 +49,14 @@ def _parse_written_duration(value: object) -> int:
 _duration = (
     BeforeValidator(_parse_written_duration),
     PlainSerializer(format_duration, return_type=str),
-    WithJsonSchema({"type": "string", "pattern": "^[0-9]{1,12}(ms|s|m|h|d)$", "maxLength": 14}),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": "^[0-9]{1,12}(ms|s|m|h|d)$",
+            "maxLength": 14,
+            "description": "A length of time, such as `50ms`, `10s`, `5m`, `1h` or `1d`.",
+        }
+    ),
 )
 Duration = Annotated[int, *_duration]
 """A length of time: text in YAML, whole milliseconds here."""
@@ -63,16 +70,37 @@ Name = Annotated[
 
 ColumnName = Annotated[str, Field(min_length=1, max_length=255)]
 Text = Annotated[str, Field(min_length=1, max_length=1_024)]
-Expression = Annotated[str, Field(min_length=1, max_length=16_384)]
-"""A condition or a select list in Spark SQL."""
-SchemaText = Annotated[str, Field(min_length=1, max_length=65_536)]
-"""Columns as in Spark's DDL: `carrier string, dep_delay double`."""
-FunctionName = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$", max_length=512)]
-"""A Python function as `module:callable`."""
-Quantity = Annotated[str, Field(pattern=QUANTITY, max_length=32)]
-"""An amount of memory or disk as Kubernetes writes it: `512Mi`, `2Gi`."""
+Expression = Annotated[
+    str, Field(min_length=1, max_length=16_384, description="A condition, an expression or a select list in Spark SQL.")
+]
+SchemaText = Annotated[
+    str,
+    Field(
+        min_length=1, max_length=65_536, description="Columns as in Spark's DDL: `carrier string, dep_delay double`."
+    ),
+]
+FunctionName = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$", max_length=512, description="A Python function: `module:callable`."
+    ),
+]
+Quantity = Annotated[
+    str,
+    Field(
+        pattern=QUANTITY,
+        max_length=32,
+        description="An amount of memory or disk as Kubernetes writes it: `512Mi`, `2Gi`.",
+    ),
+]
 PartitionCount = Annotated[int, Field(ge=1, le=10_000)]
 PodTemplate = Annotated[
-    dict[str, Any], WithJsonSchema({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
+    dict[str, Any],
+    WithJsonSchema(
+        {
+            "type": "object",
+            "x-kubernetes-preserve-unknown-fields": True,
+            "description": "A pod template, or a part of one, that is merged into ours; Kubernetes checks it.",
+        }
+    ),
 ]
-"""A Kubernetes pod template (or a part of one) that is merged into ours; Kubernetes checks it."""

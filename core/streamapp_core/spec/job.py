@@ -56,12 +56,18 @@ class PartitionMonitor(SpecModel):
 
 
 class JobSpec(SpecModel):
-    """Settings of the job; durations are milliseconds."""
+    """Settings of the job: partitions, tasks, commits and delivery."""
 
-    intermediate_stream_partitions: PartitionCount | None = None
+    intermediate_stream_partitions: Annotated[
+        PartitionCount | None, Field(description="Partitions of intermediate streams that no join decides.")
+    ] = None
     grouper: Grouper = Grouper.PARTITION
-    expansion_algorithm: Text = "modulo"
-    expansion_grace_period: Duration = "10m"  # type: ignore[assignment]
+    expansion_algorithm: Annotated[
+        Text, Field(description="Which partition the keys of a new one came from: `modulo`, or an entry point's name.")
+    ] = "modulo"
+    expansion_grace_period: Annotated[
+        Duration, Field(description="How long a new partition waits for the ones its keys came from.")
+    ] = "10m"  # type: ignore[assignment]
     commit_interval: Annotated[Duration, _between("50ms", "5m")] = "1s"  # type: ignore[assignment]
     watermark_interval: Annotated[Duration, _between("1ms", "5m")] = "200ms"  # type: ignore[assignment]
     delivery: Delivery = Delivery.EXACTLY_ONCE

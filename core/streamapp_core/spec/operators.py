@@ -73,7 +73,7 @@ class PartitionBy(SpecModel):
     """Rows regrouped by another key, through an intermediate stream; `stream` gives it a stable name."""
 
     key: ColumnName
-    stream: Text | None = None
+    stream: Annotated[Text | None, Field(description="A stable topic, for other apps to read.")] = None
 
 
 class JoinColumns(SpecModel):
@@ -84,7 +84,7 @@ class JoinColumns(SpecModel):
 
 
 class Join(SpecModel):
-    """Pairs of rows of two streams with equal keys and at most `within` (milliseconds) between their event times."""
+    """Pairs of rows of two streams with equal keys and at most `within` between their event times."""
 
     with_: Annotated[Name, Field(alias="with")]
     on: ColumnName | JoinColumns
@@ -113,7 +113,7 @@ class Aggregate(SpecModel):
 
 
 class Window(SpecModel):
-    """Results per key and event-time window (lengths in milliseconds), given out once when the watermark passes."""
+    """Results per key and event-time window, given out once when the watermark passes."""
 
     tumbling: Duration | None = None
     sliding: Duration | None = None

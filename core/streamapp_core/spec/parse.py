@@ -116,6 +116,8 @@ class _Reader:
             return False
         if path[:2] == ("spec", "operators") and len(path) > 2:  # noqa: PLR2004
             return self._break_operator(path)
+        if any(len(done) < len(path) and path[: len(done)] == done for done in self.cut):
+            return True
         parent: Any = self.document
         for part in path[:-1]:
             parent = parent[part]

@@ -22,7 +22,7 @@ class Location(SpecModel):
     """How location ids are found; `label` names the pod label for `by: label`."""
 
     by: LocationBy
-    label: Text | None = None
+    label: Annotated[Text | None, Field(description="The name of the pod label.")] = None
 
     @model_validator(mode="after")
     def _label_where_needed(self) -> Self:
@@ -48,7 +48,7 @@ class StateStorage(SpecModel):
     """What holds the state: exactly one of a pod's own disk, a folder of the node, a volume."""
 
     empty_dir: EmptyDir | None = None
-    host_path: Text | None = None
+    host_path: Annotated[Text | None, Field(description="A folder of the node; state outlives the pod.")] = None
     volume_claim: VolumeClaim | None = None
 
     @model_validator(mode="after")
@@ -78,13 +78,15 @@ class DriverSpec(SpecModel):
 
 
 class RestartPolicy(SpecModel):
-    """How a driver that died comes back; `max_restarts` None: always."""
+    """How a driver that died comes back: after `backoff`, `factor` times longer each time, up to `max`."""
 
     backoff: Duration = "5s"  # type: ignore[assignment]
     factor: Annotated[int, Field(ge=1, le=10)] = 2
     max: Duration = "5m"  # type: ignore[assignment]
-    reset_after: Duration = "10m"  # type: ignore[assignment]
-    max_restarts: Annotated[int, Field(ge=0)] | None = None
+    reset_after: Annotated[Duration, Field(description="The healthy time after which waits are short again.")] = "10m"  # type: ignore[assignment]
+    max_restarts: Annotated[
+        Annotated[int, Field(ge=0)] | None, Field(description="Restarts before it is given up; null: never.")
+    ] = None
 
 
 class DeletionPolicy(StrEnum):

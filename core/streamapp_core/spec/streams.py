@@ -55,10 +55,12 @@ class EventTime(SpecModel):
 
 
 class StreamSpec(SpecModel):
-    """A declared stream. `name` is its topic or path in the system (default: the name it is declared by)."""
+    """A declared stream."""
 
     system: Name
-    name: Text | None = None
+    name: Annotated[
+        Text | None, Field(description="Its topic or path in the system; default: the name it is declared by.")
+    ] = None
     stream_schema: Annotated[SchemaText | None, Field(alias="schema")] = None
     format: StreamFormat = StreamFormat.JSON
     key: ColumnName | None = None
@@ -66,8 +68,12 @@ class StreamSpec(SpecModel):
     partitioner: Partitioner = Partitioner.MURMUR2
     event_time: EventTime | None = None
     start_from: StartFrom = StartFrom.EARLIEST
-    bounded: bool = False
-    broadcast: bool = False
-    control_messages: bool = False
-    partitions: PartitionCount | None = None
+    bounded: Annotated[bool, Field(description="Whether the stream has an end.")] = False
+    broadcast: Annotated[bool, Field(description="Whether every task reads all of it.")] = False
+    control_messages: Annotated[
+        bool, Field(description="Whether it is an intermediate stream of another app, with watermarks in it.")
+    ] = False
+    partitions: Annotated[
+        PartitionCount | None, Field(description="With how many partitions the app makes it where it is missing.")
+    ] = None
     csv: CsvOptions = CsvOptions()

@@ -25,14 +25,19 @@ class KafkaAuth(SpecModel):
     """How to log in to the brokers: a secret by name, never its content."""
 
     secret_name: Name
-    mechanism: Annotated[str, Field(pattern=r"^[A-Z0-9-]{1,32}$")]
+    mechanism: Annotated[
+        str, Field(pattern=r"^[A-Z0-9-]{1,32}$", max_length=32, description="A SASL mechanism: `SCRAM-SHA-512`.")
+    ]
 
 
 class KafkaSystem(SpecModel):
     """A Kafka cluster."""
 
-    bootstrap_servers: Text
-    config: Annotated[dict[str, str], Field(max_length=100)] = {}
+    bootstrap_servers: Annotated[Text, Field(description="Brokers to begin with: `kafka-0:9092,kafka-1:9092`.")]
+    config: Annotated[
+        dict[str, Annotated[str, Field(max_length=16_384)]],
+        Field(max_length=100, description="Settings of the Kafka client, by their names in librdkafka."),
+    ] = {}
     auth: KafkaAuth | None = None
 
 

@@ -14,21 +14,22 @@ class Extractor(SpecModel):
 
 
 class TableSpec(SpecModel):
-    """A declared table.
+    """A declared table: `key` and `value` are made of the rows that fill it, by expressions or by an `extractor`."""
 
-    `key` is an expression over the rows that fill it, `value` a select list (default: all columns); an `extractor`
-    makes both instead. With `bootstrap` the side inputs are read to their present end before anything else. `max_age`
-    (milliseconds, None: any age) bounds how old a store may be and still be used after a restart.
-    """
-
-    key: Expression | None = None
-    value: Expression | None = None
+    key: Annotated[Expression | None, Field(description="An expression over the rows that fill the table.")] = None
+    value: Annotated[
+        Expression | None, Field(description="A select list over the rows that fill the table; default: all columns.")
+    ] = None
     extractor: Extractor | None = None
     table_schema: Annotated[SchemaText | None, Field(alias="schema")] = None
     side_inputs: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
-    bootstrap: bool = True
-    persistent: bool = True
-    max_age: Duration | None = "24h"  # type: ignore[assignment]
+    bootstrap: Annotated[
+        bool, Field(description="Whether the side inputs are read to their present end before anything else.")
+    ] = True
+    persistent: Annotated[bool, Field(description="Whether the store is kept on disk.")] = True
+    max_age: Annotated[
+        Duration | None, Field(description="How old a store may be and still be used; null: any age.")
+    ] = "24h"  # type: ignore[assignment]
 
     @model_validator(mode="after")
     def _key_or_extractor(self) -> Self:

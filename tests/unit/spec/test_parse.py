@@ -65,6 +65,12 @@ def test_a_broken_stream_is_cut_out_and_named():
     assert "s1" not in result.app.spec.streams
 
 
+def test_a_part_with_a_missing_and_a_misspelled_field_is_cut_once():
+    result = parsed(lambda spec: spec["streams"].update(s1={"sistem": "kafka"}))
+    assert found(result) == [("spec.streams.s1.sistem", "InvalidSpec"), ("spec.streams.s1.system", "InvalidSpec")]
+    assert result.broken == {"s1"}
+
+
 def test_the_deepest_branch_of_a_choice_is_what_was_meant():
     result = parsed(lambda spec: spec["operators"][4]["join"].update(on={"left": "k"}))
     assert found(result) == [("spec.operators[4].join.on.right", "InvalidSpec")]

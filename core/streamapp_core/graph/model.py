@@ -1,0 +1,62 @@
+"""The graph as values: operators that know what they read, and who uses which name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from streamapp_core.problems import PathPart, path_text
+from streamapp_core.spec.app import StreamAppSpec
+from streamapp_core.spec.operators import OperatorKind, OperatorSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operator:
+    """A declared operator: `index` is its place in the list, `inputs` what it reads, the right side of a join last."""
+
+    index: int
+    name: str
+    kind: OperatorKind
+    spec: OperatorSpec
+    inputs: tuple[str, ...]
+
+    @property
+    def table(self) -> str | None:
+        """The table it joins or fills."""
+        if self.spec.join_table is not None:
+            return self.spec.join_table.table
+        return self.spec.send_to_table
+
+    def path(self, *parts: PathPart) -> str:
+        """Write the path of one of its fields: `spec.operators[3].joinTable.on`."""
+        return path_text(("spec", "operators", self.index, *parts))
+
+    def input_path(self, position: int) -> str:
+        """Write the path of the name it reads at a position of `inputs`."""
+        if position >= len(self.spec.inputs):
+            return self.path("join", "with")
+        return self.path("from", position) if isinstance(self.spec.from_, tuple) else self.path("from")
+
+    def input_pointer(self, position: int) -> str:
+        """Write the same place as a JSON pointer (RFC 6901), for repairs."""
+        return "/" + self.input_path(position).replace("[", "/").replace("]", "").replace(".", "/")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graph:
+    """The operators of an app, what they read before what reads them, and who uses which name.
+
+    Names in `opaque` mean something that is not known: their declaration is broken, or there are two. Anything may
+    read them, and nothing is concluded from them. `guesswork` is true if a broken declaration may have used any name.
+    `readers`, `senders`, `fillers` and `joiners` tell which operators read a stream or an operator, send to a stream,
+    fill a table, join a table; `side_inputs` tells which tables a stream fills. A name nobody uses is absent.
+    """
+
+    spec: StreamAppSpec
+    operators: Mapping[str, Operator]
+    opaque: frozenset[str]
+    guesswork: bool
+    cycles: tuple[tuple[str, ...], ...]
+    readers: Mapping[str, tuple[Operator, ...]]
+    senders: Mapping[str, tuple[Operator, ...]]
+    fillers: Mapping[str, tuple[Operator, ...]]
+    joiners: Mapping[str, tuple[Operator, ...]]
+    side_inputs: Mapping[str, tuple[str, ...]]

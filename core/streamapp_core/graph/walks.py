@@ -1,0 +1,66 @@
+"""Walks along the messages: which streams reach what (design 7, expected producers and watermarks).
+
+A walk follows messages: it does not go through tables, does not begin at side inputs, and ends at partitionBy and
+broadcast, whose intermediate stream begins a new one.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from streamapp_core.graph.model import Graph
+
+
+class StreamSets:
+    """Sets of streams as whole numbers, one bit per stream, so that unions stay cheap in graphs of any shape."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = tuple(names)
+        self._bits = {name: 1 << position for position, name in enumerate(self._names)}
+        self._members: dict[int, frozenset[str]] = {0: frozenset()}
+
+    def only(self, name: str) -> int:
+        """Give the set of one stream."""
+        return self._bits[name]
+
+    def members(self, streams: int) -> frozenset[str]:
+        """Give the names in a set; equal sets share one result."""
+        if streams not in self._members:
+            rest, names = streams, []
+            while rest:
+                lowest = rest & -rest
+                names.append(self._names[lowest.bit_length() - 1])
+                rest ^= lowest
+            self._members[streams] = frozenset(names)
+        return self._members[streams]
+
+
+def feeding_streams(graph: Graph) -> Mapping[str, frozenset[str]]:
+    """Tell, per intermediate stream, the input and intermediate streams whose walk reaches it.
+
+    The tasks that own a partition of one of these are its expected producers.
+    """
+    sets, reaching = _walk(graph)
+    return {name: sets.members(reaching[name]) for name in _intermediate_streams(graph)}
+
+
+def reaching_streams(graph: Graph) -> Mapping[str, frozenset[str]]:
+    """Tell, per operator, the streams whose walk reaches it: its watermark is the minimum over these."""
+    sets, reaching = _walk(graph)
+    return {name: sets.members(streams) for name, streams in reaching.items()}
+
+
+def _walk(graph: Graph) -> tuple[StreamSets, Mapping[str, int]]:
+    begins = [*graph.spec.streams, *_intermediate_streams(graph)]
+    sets = StreamSets(begins)
+    flows = {name: sets.only(name) for name in begins}
+    reaching: dict[str, int] = {}
+    for operator in graph.operators.values():
+        streams = 0
+        for name in operator.inputs:
+            streams |= flows.get(name, 0)
+        flows.setdefault(operator.name, streams)
+        reaching[operator.name] = streams
+    return sets, reaching
+
+
+def _intermediate_streams(graph: Graph) -> list[str]:
+    return [operator.name for operator in graph.operators.values() if operator.kind.makes_intermediate_stream]

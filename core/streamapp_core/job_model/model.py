@@ -1,0 +1,83 @@
+"""The job model as a document: task -> SSPs and processor, processor -> location, and what later plans need."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from streamapp_core.spec.job import Grouper
+from streamapp_core.ssp import Ssp
+
+SCHEMA_VERSION = 1
+_Count = Annotated[int, Field(ge=0)]
+
+
+class _Document(BaseModel):
+    """A part of the job model. Fields that a later version may add are ignored."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True)
+
+
+class StreamPartitions(_Document):
+    """How many partitions a stream had when the run id first saw it, and has now."""
+
+    initial_partitions: _Count
+    partitions: _Count
+
+
+class TaskModel(_Document):
+    """What a task owns and who runs it; `location` is where it last opened its state (None: never)."""
+
+    ssps: tuple[Ssp, ...]
+    changelog_partition: _Count
+    processor: str
+    location: str | None = None
+
+
+class ProcessorModel(_Document):
+    """Where a processor lives; `any` if that is not known."""
+
+    location: str = "any"
+
+
+class JobModel(_Document):
+    """The assignment of an app's partitions to tasks and of tasks to processors; each change has a higher `version`.
+
+    `streams` has inputs, side inputs and intermediate streams. For later plans it keeps the `grouper`, the
+    `partition_keys` of intermediate streams (None: broadcast), the hash of the shape of each of the `stores`, the
+    changelog partition of every task the run ever had, and every transactional id it ever used.
+    """
+
+    schema_version: Annotated[int, Field(ge=1, le=SCHEMA_VERSION)] = SCHEMA_VERSION
+    version: Annotated[int, Field(ge=1)]
+    run_id: str
+    streams: Mapping[str, StreamPartitions]
+    tasks: Mapping[str, TaskModel]
+    processors: Mapping[str, ProcessorModel]
+    grouper: Grouper | None = None
+    partition_keys: Mapping[str, str | None] = {}
+    stores: Mapping[str, str] = {}
+    changelog: Mapping[str, _Count] = {}
+    transactional_ids: tuple[str, ...] = ()
+
+    @property
+    def known_grouper(self) -> Grouper | None:
+        """The grouper that made the tasks: as written, else as their names tell."""
+        if self.grouper is not None:
+            return self.grouper
+        return next(
+            (grouper for task in self.tasks for prefix, grouper in _TASK_NAMES if task.startswith(prefix)), None
+        )
+
+    def to_document(self) -> dict[str, object]:
+        """Give the document as plain values, without what is not known."""
+        unknown = {"tasks": {name: {"location"} for name, task in self.tasks.items() if task.location is None}}
+        return self.model_dump(mode="json", by_alias=True, exclude=unknown)
+
+
+_TASK_NAMES = (
+    ("Partition ", Grouper.PARTITION),
+    ("SystemStreamPartition ", Grouper.STREAM_PARTITION),
+    ("Task-", Grouper.ALL),
+)

@@ -1,0 +1,27 @@
+"""The planner: from a spec to a plan, or to every reason why there can be none (design 4)."""
+
+from streamapp_core.plan.model import (
+    CountRule,
+    JoinGroup,
+    Mode,
+    Plan,
+    PlannedOperator,
+    PlannedStream,
+    PlannedTable,
+    PlanResult,
+    StreamRole,
+)
+from streamapp_core.plan.planner import plan
+
+__all__ = [
+    "CountRule",
+    "JoinGroup",
+    "Mode",
+    "Plan",
+    "PlanResult",
+    "PlannedOperator",
+    "PlannedStream",
+    "PlannedTable",
+    "StreamRole",
+    "plan",
+]

@@ -1,0 +1,62 @@
+"""Columns of rows that meet: do they fit, and what comes out."""
+
+from collections.abc import Iterable, Sequence
+
+from streamapp_core.schema import Column, DataType, Schema, TypeKind
+
+_SHOWN = 10
+_WHOLE_NUMBERS = (TypeKind.INT, TypeKind.BIGINT)
+
+
+def missing_column(name: str, schema: Schema, where: str) -> str | None:
+    """Say that a schema does not have a column; None if it has."""
+    if schema.get(name) is not None:
+        return None
+    names = [f"`{column}`" for column in schema.names[:_SHOWN]]
+    more = f" and {len(schema.columns) - _SHOWN} more" if len(schema.columns) > _SHOWN else ""
+    return f"`{where}` has no column `{name}`; it has {', '.join(names)}{more}"
+
+
+def keys_match(left: DataType, right: DataType) -> bool:
+    """Tell if equal values of two types are one key: as text, in the same partition."""
+    return left == right or (left.kind in _WHOLE_NUMBERS and right.kind in _WHOLE_NUMBERS)
+
+
+def difference(schema: Schema, expected: Schema) -> str | None:
+    """Say how two schemas differ in their columns, their types or their order; None if they don't."""
+    if schema is expected:
+        return None
+    for column, other in zip(schema.columns, expected.columns, strict=False):
+        if column.name.lower() != other.name.lower():
+            return f"column `{column}` where `{other}` is expected"
+        if column.type != other.type:
+            return f"column `{column.name}` is {column.type} where {other.type} is expected"
+    if len(schema.columns) == len(expected.columns):
+        return None
+    return f"{len(schema.columns)} columns where {len(expected.columns)} are expected"
+
+
+def lacking(schema: Schema, needed: Schema) -> str | None:
+    """Say which column of `needed` a schema lacks or has with another type; None if it has all. More may be there."""
+    for column in needed.columns:
+        found = schema.get(column.name)
+        if found is None:
+            return f"there is no column `{column.name}`"
+        if found.type != column.type:
+            return f"column `{column.name}` is {found.type}, not {column.type}"
+    return None
+
+
+def without(schema: Schema, name: str | None) -> Sequence[Column]:
+    """Give the columns of a schema except one."""
+    return [column for column in schema.columns if name is None or column.name.lower() != name.lower()]
+
+
+def repeated(columns: Iterable[Column]) -> Column | None:
+    """Find a column whose name stands twice, whatever its case."""
+    names: set[str] = set()
+    for column in columns:
+        if column.name.lower() in names:
+            return column
+        names.add(column.name.lower())
+    return None

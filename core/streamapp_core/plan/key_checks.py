@@ -1,0 +1,111 @@
+"""Do rows that must meet lie together: joins by the key of both sides, groups by the key of their stream (design 4)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from streamapp_core.graph.model import Graph, Operator
+from streamapp_core.plan.keys import Keyed, Partitioning, Spread
+from streamapp_core.plan.rows import RowFlow
+from streamapp_core.plan.sides import Side, mend, sides_of
+from streamapp_core.problems import Problem, ProblemCode
+from streamapp_core.spec.streams import KeyFormat
+
+
+def check_keys(
+    graph: Graph, rows: RowFlow, keys: Mapping[str, Partitioning], broadcast: frozenset[str]
+) -> Iterator[Problem]:
+    """Find joins with a side, and groups with a stream, that are partitioned by something else."""
+    for operator in graph.operators.values():
+        if operator.spec.join is not None:
+            yield from _check_join(graph, operator, sides_of(graph, operator, rows.tables), rows, keys)
+        elif operator.spec.join_table is not None:
+            table = operator.spec.join_table.table
+            sides = sides_of(graph, operator, rows.tables)
+            if table in broadcast or len(sides) == 1 or table not in rows.tables:
+                continue
+            if rows.tables[table].key is None:
+                sides = sides[:1]
+            yield from _check_join(graph, operator, sides, rows, keys)
+        elif operator.spec.window is not None:
+            yield from _check_group(graph, operator, operator.spec.window.by, rows, keys)
+        elif operator.spec.aggregate is not None:
+            yield from _check_group(graph, operator, operator.spec.aggregate.by, rows, keys)
+
+
+def _check_join(
+    graph: Graph,
+    join: Operator,
+    sides: Sequence[Side],
+    rows: RowFlow,
+    keys: Mapping[str, Partitioning],
+) -> Iterator[Problem]:
+    apart: Sequence[Side] = [side for side in sides if _lies_apart(side, rows, keys)]
+    reasons = [_reason(side, keys[side.name]) for side in apart]
+    if not apart:
+        apart = _encoded_apart(sides, keys)
+        reasons = [f"the keys of `{side.name}` are encoded as {_encoding(keys[side.name])}" for side in apart]
+    if not apart:
+        return
+    repair = mend(graph, apart)
+    advice = "partition them by it" if repair is None else repair.text
+    yield Problem(
+        path=join.path(join.kind, "on"),
+        code=ProblemCode.JOIN_KEY_MISMATCH,
+        message=f"`{join.name}` needs rows of one key in one task, but {' and '.join(reasons)}: {advice}",
+        repair=repair,
+    )
+
+
+def _lies_apart(side: Side, rows: RowFlow, keys: Mapping[str, Partitioning]) -> bool:
+    key = keys.get(side.name, Spread.UNKNOWN)
+    schema = rows.schemas.get(side.name)
+    if key in (Spread.UNKNOWN, Spread.BROADCAST) or (schema is not None and not _has(schema.names, side.column)):
+        return False
+    return not (isinstance(key, Keyed) and side.column is not None and key.holds(side.column))
+
+
+def _has(names: Sequence[str], column: str | None) -> bool:
+    return column is None or column.lower() in {name.lower() for name in names}
+
+
+def _reason(side: Side, key: Partitioning) -> str:
+    wanted = "an expression" if side.column is None else f"`{side.column}`"
+    of = "" if side.fills is None else f", which fills table `{side.fills}`,"
+    if isinstance(key, Keyed):
+        return f"`{side.name}`{of} is partitioned by {key}, not by {wanted}"
+    return f"`{side.name}`{of} has no key, so it is not partitioned by {wanted}"
+
+
+def _encoded_apart(sides: Sequence[Side], keys: Mapping[str, Partitioning]) -> Sequence[Side]:
+    """Give the sides whose keys are not text, if others are encoded differently."""
+    keyed = [(side, key) for side in sides if isinstance(key := keys.get(side.name), Keyed)]
+    if len({(key.key_format, key.partitioner) for _, key in keyed}) < 2:  # noqa: PLR2004 - two different ones
+        return []
+    return [side for side, key in keyed if key.key_format is not KeyFormat.STRING]
+
+
+def _encoding(key: Partitioning) -> str:
+    return str(key.key_format) if isinstance(key, Keyed) else "nothing"
+
+
+def _check_group(
+    graph: Graph, operator: Operator, by: Sequence[str], rows: RowFlow, keys: Mapping[str, Partitioning]
+) -> Iterator[Problem]:
+    source = operator.inputs[0]
+    key, schema = keys.get(source, Spread.UNKNOWN), rows.schemas.get(source)
+    if isinstance(key, Spread) and key is not Spread.NONE:
+        return
+    if isinstance(key, Keyed) and any(key.holds(column) for column in by):
+        return
+    if schema is not None and not all(schema.get(column) for column in by):
+        return
+    repair = mend(graph, [Side(name=source, column=by[0], reader=operator)]) if by else None
+    lies = f"partitioned by {key}" if isinstance(key, Keyed) else "not partitioned by a key"
+    groups = ", ".join(f"`{column}`" for column in by) or "nothing"
+    advice = "add the stream's key to `by`" if repair is None else repair.text
+    yield Problem(
+        path=operator.path(operator.kind, "by"),
+        code=ProblemCode.GROUP_KEY_MISMATCH,
+        message=f"`{operator.name}` groups by {groups}, but `{source}` is {lies}: rows of one group lie in several "
+        f"tasks, and each would give its own result: {advice}",
+        repair=repair,
+    )

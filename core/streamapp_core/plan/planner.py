@@ -1,0 +1,104 @@
+"""The planner: a spec, the partition counts of its streams and the job model before become a plan, or all problems.
+
+The Kubernetes operator, the local runner and the CLI call this one function (design 2 and 4).
+"""
+
+from collections.abc import Mapping
+
+from streamapp_core.graph.build import build_graph
+from streamapp_core.graph.checks import check_graph
+from streamapp_core.graph.model import Graph
+from streamapp_core.job_model.model import JobModel
+from streamapp_core.plan.assemble import Draft, assemble
+from streamapp_core.plan.continuity import Expansions, check_run, kept_counts
+from streamapp_core.plan.delivery import check_delivery
+from streamapp_core.plan.event_time import check_event_time
+from streamapp_core.plan.findings import Findings
+from streamapp_core.plan.key_checks import check_keys
+from streamapp_core.plan.keys import broadcast_names, flow_keys
+from streamapp_core.plan.mismatch import check_partitions
+from streamapp_core.plan.model import PlanResult
+from streamapp_core.plan.partitions import PartitionCounts, check_total, count_external, count_partitions
+from streamapp_core.plan.rows import flow_rows
+from streamapp_core.plan.sources import check_outputs, read_schemas
+from streamapp_core.plan.stores import keeps_state, partition_keys, store_shapes
+from streamapp_core.problems import Problem, ProblemCode, sorted_problems
+from streamapp_core.spec.parse import ParsedApp
+from streamapp_core.tasks.expansion import CheckedAlgorithm, load_algorithm
+
+DEFAULT_RUN_ID = "r1"
+
+
+def plan(
+    parsed: ParsedApp, streams: Mapping[str, int], previous: JobModel | None = None, *, run_id: str = DEFAULT_RUN_ID
+) -> PlanResult:
+    """Plan an app, or find everything that is wrong with it.
+
+    Args:
+        parsed: the spec, with the problems of its shape.
+        streams: the number of partitions of every external stream that exists.
+        previous: the newest job model of the app; it counts only for the same run id.
+        run_id: for an app that has none yet, neither in its spec nor from `previous`.
+
+    Returns:
+        All problems, sorted by path, those of `parsed` included; the plan if there are none. The order of operators,
+        streams and tables makes no difference.
+    """
+    if parsed.app is None:
+        return PlanResult(problems=parsed.problems, plan=None)
+    app = parsed.app
+    run_id = app.spec.run_id or (previous.run_id if previous is not None else run_id)
+    if previous is not None and previous.run_id != run_id:
+        previous = None
+    graph = build_graph(app.spec, parsed.broken)
+    draft, problems = _decide(graph, streams, previous)
+    problems = [*parsed.problems, *problems]
+    if problems:
+        return PlanResult(problems=sorted_problems(problems), plan=None)
+    return PlanResult(problems=(), plan=assemble(app, run_id, draft))
+
+
+def _decide(graph: Graph, streams: Mapping[str, int], previous: JobModel | None) -> tuple[Draft, list[Problem]]:
+    """Make all decisions, as far as they can be made, and find all problems."""
+    stateful = keeps_state(graph)
+    counts, problems = _count(graph, streams, previous, stateful=stateful)
+    findings = Findings()
+    schemas = read_schemas(graph, findings)
+    rows = flow_rows(graph, schemas, findings)
+    check_outputs(graph, rows.schemas, findings)
+    broadcast = broadcast_names(graph)
+    keys = flow_keys(graph, rows, broadcast)
+    draft = Draft(
+        graph=graph,
+        counts=counts,
+        rows=rows,
+        keys=keys,
+        broadcast=broadcast,
+        partition_keys=partition_keys(graph),
+        stores=store_shapes(graph, rows, keys),
+        stateful=stateful,
+    )
+    problems += findings.problems
+    problems += check_graph(graph)
+    problems += check_delivery(graph, stateful=stateful)
+    problems += check_event_time(graph)
+    problems += check_keys(graph, rows, keys, broadcast)
+    problems += check_partitions(graph, counts, rows.tables)
+    if previous is not None:
+        problems += check_run(graph, previous, draft.partition_keys, draft.stores)
+    return draft, problems
+
+
+def _count(
+    graph: Graph, streams: Mapping[str, int], previous: JobModel | None, *, stateful: bool
+) -> tuple[PartitionCounts, list[Problem]]:
+    problems: list[Problem] = []
+    algorithm: CheckedAlgorithm | None = None
+    try:
+        algorithm = load_algorithm(graph.spec.job.expansion_algorithm)
+    except (LookupError, TypeError) as error:
+        text = str(error.args[0])
+        problems.append(Problem(path="spec.job.expansionAlgorithm", code=ProblemCode.INVALID_SPEC, message=text))
+    external, found = count_external(graph, streams, Expansions(previous, algorithm, stateful=stateful))
+    counts = count_partitions(graph, external, kept_counts(graph, previous))
+    return counts, [*problems, *found, *check_total(counts.counts)]

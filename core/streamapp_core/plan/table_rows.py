@@ -1,0 +1,103 @@
+"""The rows of tables: what may fill them, under which key, and what a join finds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from streamapp_core.expressions import Select, check_select
+from streamapp_core.graph.model import Graph
+from streamapp_core.plan.columns import difference, lacking
+from streamapp_core.plan.findings import Findings
+from streamapp_core.problems import ProblemCode
+from streamapp_core.schema import DataType, Schema
+from streamapp_core.spec.tables import TableSpec
+
+_KEY = "table_key"  # a select list needs names; nobody sees this one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableRows:
+    """Rows with `filling` fill a table, rows with `stored` are looked up (None: not known).
+
+    `key_column` is set if the key is a plain column of the rows that fill the table. If they are `extracted` by a
+    function, any rows may fill it.
+    """
+
+    filling: Schema | None = None
+    stored: Schema | None = None
+    key: Select | None = None
+    value: Select | None = None
+    key_type: DataType | None = None
+    key_column: str | None = None
+    extracted: bool = False
+
+
+def read_tables(graph: Graph, streams: Mapping[str, Schema | None], findings: Findings) -> Mapping[str, TableRows]:
+    """Find the rows of every table, given the schemas of all streams; problems go to `findings`."""
+    return {name: _read(graph, name, table, streams, findings) for name, table in graph.spec.tables.items()}
+
+
+def _read(
+    graph: Graph, name: str, table: TableSpec, streams: Mapping[str, Schema | None], findings: Findings
+) -> TableRows:
+    path = f"spec.tables.{name}"
+    filling = _filling(graph, name, table, streams, findings)
+    if table.extractor is not None or filling is None:
+        return TableRows(filling=filling, stored=filling, extracted=table.extractor is not None)
+    key = value = key_type = key_column = None
+    if table.key is not None:
+        key = findings.compile(check_select, f"{path}.key", f"{table.key}\nas {_KEY}", filling)
+    if key is not None and len(key.columns) != 1:
+        findings.add(f"{path}.key", ProblemCode.INVALID_EXPRESSION, "the key of a table is one column or expression")
+    elif key is not None:
+        key_type, key_column = key.columns[0].type, key.columns[0].source_column
+    stored: Schema | None = filling
+    if table.value is not None:
+        value = findings.compile(check_select, f"{path}.value", table.value, filling)
+        stored = None if value is None else value.schema
+    return TableRows(filling=filling, stored=stored, key=key, value=value, key_type=key_type, key_column=key_column)
+
+
+def _filling(
+    graph: Graph, name: str, table: TableSpec, streams: Mapping[str, Schema | None], findings: Findings
+) -> Schema | None:
+    path = f"spec.tables.{name}"
+    if table.table_schema is not None:
+        declared = findings.parse(f"{path}.schema", table.table_schema)
+        if declared is not None and table.extractor is None:
+            _check_side_inputs(f"{path}.sideInputs", table, declared, streams, findings)
+        return declared
+    if table.extractor is not None or (name in graph.fillers and not table.side_inputs):
+        findings.add(
+            path,
+            ProblemCode.INVALID_SPEC,
+            f"`{name}` needs a `schema`: the columns of its rows can't be told from "
+            + ("its extractor" if table.extractor is not None else "what `sendToTable` sends"),
+        )
+        return None
+    if not table.side_inputs:
+        return None
+    first = streams.get(table.side_inputs[0])
+    for position, stream in enumerate(table.side_inputs):
+        schema = streams.get(stream)
+        differs = None if schema is None or first is None else difference(schema, first)
+        if differs is not None:
+            findings.add(
+                f"{path}.sideInputs[{position}]",
+                ProblemCode.TYPE_MISMATCH,
+                f"`{stream}` does not fit to `{table.side_inputs[0]}`, which fills `{name}` too: {differs}",
+            )
+    return first
+
+
+def _check_side_inputs(
+    path: str, table: TableSpec, declared: Schema, streams: Mapping[str, Schema | None], findings: Findings
+) -> None:
+    for position, stream in enumerate(table.side_inputs):
+        schema = streams.get(stream)
+        lacks = None if schema is None else lacking(schema, declared)
+        if lacks is not None:
+            findings.add(
+                f"{path}[{position}]",
+                ProblemCode.TYPE_MISMATCH,
+                f"`{stream}` does not fit to the schema of the table: {lacks}",
+            )

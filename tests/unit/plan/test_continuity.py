@@ -1,0 +1,125 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamapp_core.job_model.build import build_job_model
+from streamapp_core.job_model.model import JobModel
+from support.plan_documents import accepted, document, found
+
+COUNT = {"by": ["k"], "select": "count(*) as n"}
+
+
+def counting(key="k", *, stateful=True, **fields):
+    step = {"aggregate": COUNT} if stateful else {"filter": "true"}
+    return document(
+        [
+            {"name": "p", "from": "in", "partitionBy": {"key": key}},
+            {"name": "c", "from": "p", **step},
+            {"name": "o", "from": "c", "sendTo": "out"},
+        ],
+        streams={"in": "k string, g string", "out": {}},
+        **fields,
+    )
+
+
+def model(app, counts, previous=None):
+    return build_job_model(accepted(app, counts, previous), previous)
+
+
+@pytest.mark.parametrize(
+    ("fields", "path"),
+    [
+        ({"job": {"grouper": "stream-partition"}}, "spec.job.grouper"),
+        ({"key": "g", "stateful": False}, "spec.operators[0].partitionBy.key"),
+    ],
+)
+def test_edits_that_lose_state_need_a_new_run_id(fields, path):
+    before = model(counting(stateful="key" not in fields), {"in": 2})
+    assert found(counting(**fields), {"in": 2}, before) == {("RunIdRequired", path)}
+    accepted(counting(**fields, runId="new"), {"in": 2}, before)
+
+
+def test_the_grouper_of_an_old_model_is_known_by_its_task_names():
+    document_ = model(counting(), {"in": 2}).to_document()
+    del document_["grouper"]
+    old = JobModel.model_validate(document_)
+    assert found(counting(job={"grouper": "stream-partition"}), {"in": 2}, old) == {
+        ("RunIdRequired", "spec.job.grouper")
+    }
+
+
+def test_an_intermediate_stream_that_is_gone_needs_a_new_run_id():
+    before = model(counting(), {"in": 2})
+    app = document(
+        [{"name": "c", "from": "in", "aggregate": COUNT}, {"name": "o", "from": "c", "sendTo": "out"}],
+        streams={"in": "k string, g string", "out": {}},
+    )
+    assert ("RunIdRequired", "spec.operators") in found(app, {"in": 2}, before)
+
+
+@pytest.mark.parametrize(
+    ("select", "same"), [("count( * )  AS n", True), ("count(*) as m", True), ("sum(length(g)) as n", False)]
+)
+def test_a_store_keeps_its_shape_within_a_run(select, same):
+    before = model(counting(), {"in": 2})
+    app = counting()
+    app["spec"]["operators"][1]["aggregate"] = {"by": ["k"], "select": select}
+    assert found(app, {"in": 2}, before) == (set() if same else {("RunIdRequired", "spec.operators[1]")})
+
+
+def test_a_table_keeps_its_shape_within_a_run():
+    def app(**table):
+        return document(
+            [
+                {"name": "look", "from": "in", "joinTable": {"table": "t", "on": "k"}},
+                {"name": "o", "from": "look", "sendTo": "out"},
+            ],
+            streams={"in": "k string", "side": "k string, v int, w int", "out": {}},
+            tables={"t": {"key": "k", "sideInputs": ["side"], **table}},
+        )
+
+    before = model(app(), {})
+    accepted(app(maxAge="1h", bootstrap=False), {}, before)
+    assert found(app(value="k, v"), {}, before) == {("RunIdRequired", "spec.tables.t")}
+
+
+@given(st.integers(1, 6), st.integers(1, 30), st.booleans())
+def test_growth_is_judged_where_there_is_state_and_shrinking_always(initial, now, stateful):
+    app = counting(stateful=stateful)
+    before = model(app, {"in": initial})
+    problems = found(app, {"in": now}, before)
+    if now < initial:
+        assert problems == {("PartitionCountShrunk", "spec.streams.in")}
+    elif stateful and now % initial:
+        assert problems == {("UnsupportedExpansion", "spec.streams.in")}
+    else:
+        stream = accepted(app, {"in": now}, before).streams["in"]
+        assert (stream.partitions, stream.initial_partitions) == (now, initial if stateful else now)
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=4))
+def test_an_intermediate_stream_keeps_its_count_and_growth_in_steps_its_start(factors):
+    app, previous, count = counting(), None, 2
+    for factor in factors:
+        count *= factor
+        plan = accepted(app, {"in": count}, previous)
+        previous = build_job_model(plan, previous)
+        assert plan.streams["in"].initial_partitions == 2 * factors[0]
+        assert plan.streams["p"].partitions == 2 * factors[0]
+    assert plan.streams["p"].rule == ("initial" if len(factors) > 1 else "maximum")
+
+
+def test_a_broadcast_intermediate_stream_that_is_kept_stays_broadcast():
+    app = document(
+        [{"name": "b", "from": "in", "broadcast": {}}, {"name": "o", "from": "b", "sendTo": "out"}],
+        streams={"in": "k string", "out": {}},
+    )
+    stream = accepted(app, {"in": 2}, model(app, {"in": 2})).streams["b"]
+    assert (stream.rule, stream.partitions) == ("broadcast", 1)
+
+
+def test_the_run_id_is_that_of_the_spec_then_the_previous_one():
+    before = model(counting(runId="first"), {"in": 2})
+    assert accepted(counting(), {"in": 2}, before, run_id="other").run_id == "first"
+    assert accepted(counting(runId="mine"), {"in": 2}, before, run_id="other").run_id == "mine"
+    assert accepted(counting(), {"in": 2}, run_id="other").run_id == "other"
