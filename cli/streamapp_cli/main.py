@@ -1,4 +1,4 @@
-"""The command line: `streamapp plan`, `streamapp run`.
+"""The command line: `streamapp plan`, `streamapp diff`, `streamapp run`.
 
 Commands import what they need when they are called, so that planning starts no data libraries.
 """
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from streamapp_cli.options import Host, Output
+from streamapp_cli.options import DiffOutput, Host, Output
 
 app = typer.Typer(
     name="streamapp",
@@ -44,6 +44,27 @@ def plan(
     from streamapp_cli.plan_command import plan_app
 
     raise typer.Exit(plan_app(file, streams=streams, previous=previous, processors=processors, output=output))
+
+
+@app.command()
+def diff(
+    old: Annotated[Path, typer.Argument(metavar="OLD.yaml", help="The StreamApp resource that runs.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW.yaml", help="The StreamApp resource that is to run.")],
+    previous: Annotated[
+        Path | None, typer.Option(help="The job model in force (JSON), instead of one planned from OLD.yaml.")
+    ] = None,
+    streams: Annotated[
+        Path | None, typer.Option(help="Partition counts of the streams (JSON), instead of asking.")
+    ] = None,
+    output: Annotated[DiffOutput, typer.Option(help="How to print the comparison.")] = DiffOutput.TABLE,
+) -> None:
+    """Tell what a new spec would do to a running app: the class of each edit, tasks that move, streams that are made.
+
+    Exit codes: 0 accepted, 1 refused, 2 a file can't be read.
+    """
+    from streamapp_cli.diff_command import diff_apps
+
+    raise typer.Exit(diff_apps(old, new, streams=streams, previous=previous, output=output))
 
 
 @app.command()

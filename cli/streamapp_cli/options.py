@@ -11,6 +11,13 @@ class Output(StrEnum):
     MERMAID = "mermaid"
 
 
+class DiffOutput(StrEnum):
+    """Forms of a comparison: for people, for programs."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
 class Host(StrEnum):
     """Where processors run."""
 

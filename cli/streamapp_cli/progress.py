@@ -78,6 +78,8 @@ def print_summary(console: Console, name: str, summary: Summary) -> None:
         for reason, rows in sorted(reasons.items()):
             if rows:
                 console.print(f"{operator}: {rows:,} rows not used ({reason})")
+    for row in summary.bad_rows:
+        console.print(f"  {row}")
     console.print(f"{name} completed in {summary.seconds:.1f} s")
 
 

@@ -11,7 +11,8 @@ from streamapp_cli.progress import follow, print_summary
 from streamapp_core.spec.document import DocumentError
 from streamapp_core.spec.parse import parse_text
 from streamapp_runtime.driver.prepare import new_run_id
-from streamapp_runtime.driver.run import MakeHost, RunRequest, run_app
+from streamapp_runtime.driver.run import MakeHost, run_app
+from streamapp_runtime.driver.start import RunRequest
 from streamapp_runtime.errors import FAILURES, PlanRefused
 from streamapp_runtime.hosts.in_process import InProcessHost
 
@@ -44,7 +45,7 @@ def run_here(file: Path, *, state_dir: Path | None, fresh: bool, host: Host) -> 
     except FAILURES as failure:
         give_up(f"{name}: {failure}", FAILED)
     except KeyboardInterrupt:
-        console.print(f"{name}: interrupted; what was committed stays")
+        console.print(f"{name}: interrupted; start it again to go on")
         return INTERRUPTED
     print_summary(console, name, summary)
     return 0

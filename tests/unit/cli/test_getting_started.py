@@ -4,9 +4,10 @@ import re
 import subprocess
 from pathlib import Path
 
+from typer.testing import CliRunner
+
 from streamapp_cli.main import app
 from support import apps
-from typer.testing import CliRunner
 
 PAGE = (Path(__file__).parents[3] / "docs" / "getting-started.md").read_text()
 

@@ -62,18 +62,43 @@ def test_a_bad_row_is_named_with_its_place(tmp_path):
     assert "'many' is no double" in result.stderr
 
 
-def test_a_run_that_failed_is_not_taken_for_a_completed_one(tmp_path):
+def test_a_run_that_failed_goes_on_when_its_cause_is_mended(tmp_path):
+    flights(tmp_path, "UA,many\n")
+    assert run(tmp_path, apps.stateless("file")).exit_code == 1
+    assert run(tmp_path, apps.stateless("file")).exit_code == 1
+    (tmp_path / "flights" / "1.csv").write_text("carrier,delay\nUA,99\n")
+    result = run(tmp_path, apps.stateless("file"))
+    assert result.exit_code == 0
+    assert apps.rows(tmp_path / "out") == [("UA", "99")]
+
+
+def test_another_app_under_an_unfinished_run_is_refused(tmp_path):
     flights(tmp_path, "UA,many\n")
     run(tmp_path, apps.stateless("file"))
-    result = run(tmp_path, apps.stateless("file"))
+    document = apps.stateless("file")
+    document["spec"]["operators"][0]["filter"] = "delay > 30"
+    result = run(tmp_path, document)
     assert result.exit_code == 1
+    assert "not the one that run" in result.stderr
     assert "--fresh" in result.stderr
+
+
+def test_bad_rows_are_skipped_and_told_where_the_app_says_so(tmp_path):
+    flights(tmp_path, "AA,20\nUA,many\nDL,30\nWN,x\n")
+    document = apps.stateless("file")
+    document["spec"]["job"] = {"onError": "skip"}
+    result = run(tmp_path, document)
+    assert result.exit_code == 0, result.output
+    assert "flights: 2 rows not used (unreadable)" in result.stdout
+    assert "files.flights[0], offset 1" in result.stdout
+    assert "files.flights[0], offset 3" in result.stdout
+    assert sorted(apps.rows(tmp_path / "out")) == [("AA", "20"), ("DL", "30")]
 
 
 def test_what_this_release_lacks_is_listed_with_its_place(tmp_path):
     flights(tmp_path)
     document = apps.stateless("file")
-    document["spec"]["job"] = {"onError": "skip"}
+    document["spec"]["pyFiles"] = ["m.py"]
     document["spec"]["operators"][0] = {
         "name": "late",
         "from": "flights",
@@ -81,7 +106,7 @@ def test_what_this_release_lacks_is_listed_with_its_place(tmp_path):
     }
     result = run(tmp_path, document)
     assert result.exit_code == 1
-    assert "spec.job.onError" in result.stderr
+    assert "spec.pyFiles" in result.stderr
     assert "spec.operators[0]" in result.stderr
 
 
@@ -102,4 +127,4 @@ def test_another_process_on_the_same_app_is_refused(tmp_path):
     with RunFolder(tmp_path / ".streamapp" / "app"):
         result = run(tmp_path, apps.stateless("file"))
     assert result.exit_code == 1
-    assert "running already" in result.stderr
+    assert "running twice" in result.stderr

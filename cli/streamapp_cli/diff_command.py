@@ -1,0 +1,121 @@
+"""`streamapp diff`: what a new spec would do to a running app, before it is applied."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import JsonValue
+from rich.console import Console
+from rich.markup import escape
+
+from streamapp_cli.files import give_up
+from streamapp_cli.inputs import ask_counts, read_app, read_counts, read_job_model
+from streamapp_cli.options import DiffOutput
+from streamapp_cli.problems import print_problems
+from streamapp_cli.tables import new_table
+from streamapp_core.edits.compare import Comparison, compare
+from streamapp_core.job_model.build import build_job_model
+from streamapp_core.job_model.model import JobModel
+from streamapp_core.plan.planner import plan
+from streamapp_core.spec.app import StreamApp
+from streamapp_core.spec.parse import ParsedApp
+
+ACCEPTED, REFUSED = 0, 1
+_SHOWN_VALUE, _SHOWN_MOVES = 32, 20
+
+
+def diff_apps(
+    old_file: Path, new_file: Path, *, streams: Path | None, previous: Path | None, output: DiffOutput
+) -> int:
+    """Compare the apps of two files, print what the second would do to the first, and return the exit code."""
+    old, new = _sound(old_file), read_app(new_file)
+    if new.app is not None and new.app.metadata.name != old.metadata.name:
+        give_up(f"{old_file} is {old.metadata.name} and {new_file} is {new.app.metadata.name}: they are two apps")
+    if streams is None:
+        counts = {**ask_counts(old, old_file), **ask_counts(new.app, new_file)}
+    else:
+        counts = dict(read_counts(streams))
+    in_force = _plan_old(old, old_file, counts) if previous is None else read_job_model(previous)
+    try:
+        comparison = compare(old, new, counts, in_force)
+    except ValueError as error:
+        give_up(f"{previous or old_file}: {error}")
+    if output is DiffOutput.JSON:
+        print(json.dumps(_document(comparison), indent=2))
+    else:
+        _print(Console(highlight=False, soft_wrap=True), old.metadata.name, comparison)
+    return REFUSED if comparison.problems else ACCEPTED
+
+
+def _sound(path: Path) -> StreamApp:
+    parsed = read_app(path)
+    if parsed.app is None or parsed.problems:
+        give_up(f"{path} has problems, so it can't be what runs: {parsed.problems[0]}")
+    return parsed.app
+
+
+def _plan_old(old: StreamApp, path: Path, counts: Mapping[str, int]) -> JobModel:
+    """Make the job model that the old app would run by."""
+    result = plan(ParsedApp(app=old, problems=(), broken=frozenset()), counts)
+    if result.plan is None:
+        give_up(
+            f"{path} is refused, so it can't be what runs: {result.problems[0]}\n"
+            "If it does run, give its job model: --previous MODEL.json"
+        )
+    return build_job_model(result.plan)
+
+
+def _document(comparison: Comparison) -> dict[str, JsonValue]:
+    return {
+        "accepted": not comparison.problems,
+        "problems": [
+            {"path": problem.path, "code": str(problem.code), "message": problem.message}
+            for problem in comparison.problems
+        ],
+        "class": comparison.edit_class.value,
+        "edits": [
+            {"path": edit.path, "before": edit.before, "after": edit.after, "class": edit.edit_class.value}
+            for edit in comparison.edits
+        ],
+        "movedTasks": [
+            {"task": move.task, "from": move.source, "to": move.target, "reason": move.reason}
+            for move in comparison.moves
+        ],
+        "newStreams": [
+            {"stream": stream.name, "system": stream.system, "name": stream.address, "partitions": stream.partitions}
+            for stream in comparison.new_streams
+        ],
+    }
+
+
+def _print(console: Console, name: str, comparison: Comparison) -> None:
+    if comparison.problems:
+        print_problems(console, name, comparison.problems)
+        return
+    edit_class = comparison.edit_class
+    console.print(f"[bold green]{name}[/]: [bold]{edit_class}[/]: {edit_class.effect}\n")
+    if comparison.edits:
+        edits = new_table(console, "edit", "does", "before", "after")
+        for edit in comparison.edits:
+            edits.add_row(escape(edit.path), edit.edit_class, _shown(edit.before), _shown(edit.after))
+        console.print(edits)
+    if comparison.moves:
+        moved = new_table(console, "task", "from", "to", "why it moves")
+        for move in comparison.moves[:_SHOWN_MOVES]:
+            moved.add_row(*map(escape, (move.task, move.source, move.target, move.reason)))
+        console.print(moved)
+        more = len(comparison.moves) - _SHOWN_MOVES
+        if more > 0:
+            console.print(f"and {more} more tasks move (--output json lists them all)\n")
+    if comparison.new_streams:
+        made = new_table(console, "new stream", "system", "partitions", "name")
+        for stream in comparison.new_streams:
+            made.add_row(stream.name, stream.system, str(stream.partitions), escape(stream.address))
+        console.print(made)
+
+
+def _shown(value: JsonValue) -> str:
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return escape(text if len(text) <= _SHOWN_VALUE else f"{text[:_SHOWN_VALUE]}…")
