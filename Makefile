@@ -8,7 +8,7 @@ MAKEFLAGS += --no-builtin-rules
 PYTHON ?= python3.11
 CACHE ?= $(or $(STREAMAPP_CACHE),$(HOME)/.cache/streamapp)
 # Third-party packages are installed once per set of pins, outside the checkout; .venv only points there.
-PINS := $(shell cat constraints.txt pyproject.toml | sha256sum | cut -c1-16)
+PINS := $(shell (cat constraints.txt; sed -n '/^dependencies/,/^.project.scripts/p' pyproject.toml) | sha256sum | cut -c1-16)
 DEPS := $(CACHE)/python-$(PINS)
 RUN := .venv/bin/python
 CODE := core systems runtime operator cli tests benchmarks examples tools
@@ -43,7 +43,8 @@ lint: .venv/ready ## Check style and the layers
 	@echo "== ruff and import-linter"
 	@$(DEPS)/bin/ruff check $(wildcard $(CODE))
 	@$(DEPS)/bin/ruff format --check --diff $(wildcard $(CODE))
-	@$(RUN) -m importlinter.cli lint-imports --no-logo 2>/dev/null || $(RUN) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'
+	@$(RUN) -c 'from importlinter.cli import lint_imports_command; lint_imports_command(["--no-logo"])'
+	@$(RUN) tools/crds.py --check
 
 .PHONY: type
 type: .venv/ready ## Check the types (mypy, strict)
@@ -54,6 +55,10 @@ type: .venv/ready ## Check the types (mypy, strict)
 fmt: .venv/ready ## Format the code and fix what can be fixed
 	@$(DEPS)/bin/ruff check --fix-only --quiet $(wildcard $(CODE))
 	@$(DEPS)/bin/ruff format --quiet $(wildcard $(CODE))
+
+.PHONY: crds
+crds: .venv/ready ## Write the CustomResourceDefinition from the spec models
+	@$(RUN) tools/crds.py
 
 .PHONY: bench
 bench: .venv/ready java $(DATA)/ready ## Measure what must be fast (minutes)
