@@ -6,10 +6,13 @@ from pathlib import Path
 
 from streamapp_core.plan.model import Plan, PlannedStream, StreamRole
 from streamapp_core.spec.app import StreamApp
-from streamapp_core.spec.streams import CsvOptions
+from streamapp_core.spec.streams import CsvOptions, StreamFormat
 from streamapp_core.spec.systems import SystemKind
-from streamapp_systems.protocols import StreamDescriptor
+from streamapp_systems.protocols import StreamDescriptor, Transactional
 from streamapp_systems.registry import open_admin
+
+CHANGELOG = "_changelog"
+"""The changelog's name among the streams of an app; no operator can have it."""
 
 
 def descriptor(stream: PlannedStream) -> StreamDescriptor:
@@ -22,6 +25,18 @@ def descriptor(stream: PlannedStream) -> StreamDescriptor:
         schema=stream.schema,
         csv=CsvOptions() if stream.spec is None else stream.spec.csv,
     )
+
+
+def changelog_stream(plan: Plan) -> StreamDescriptor:
+    """Describe the changelog of a run: a partition per task, in the default system, beside the intermediate streams."""
+    metadata = plan.app.metadata
+    address = f"{metadata.namespace or 'default'}.{metadata.name}.{plan.run_id}.{CHANGELOG}"
+    return StreamDescriptor(name=CHANGELOG, system=plan.default_system, address=address, format=StreamFormat.JSON)
+
+
+def transactional(plan: Plan, processor: str, epoch: int) -> Transactional:
+    """Name the writer that a processor is: one id per run and processor, fenced by later epochs."""
+    return Transactional(id=f"{plan.app.metadata.uid or plan.app.metadata.name}-{plan.run_id}-{processor}", epoch=epoch)
 
 
 def by_system(streams: Iterable[StreamDescriptor]) -> Mapping[str, list[StreamDescriptor]]:

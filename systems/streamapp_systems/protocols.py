@@ -71,6 +71,18 @@ class BadRecord(StreamSystemError):  # noqa: N818 - the error is the record's
         return f"{self.ssp}, offset {self.offset}: {self.reason}"
 
 
+class Fenced(StreamSystemError):  # noqa: N818 - what happened to the producer
+    """A newer owner of the transactional id has taken over: nothing of ours is written any more. Stop."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transactional:
+    """Who writes: of the producers with one id, only the one with the highest epoch may commit."""
+
+    id: str
+    epoch: int
+
+
 class Admin(Protocol):
     """Metadata of a system: which streams there are, how many partitions and how much they hold."""
 
@@ -92,6 +104,22 @@ class Admin(Protocol):
 
     def close(self) -> None:
         """Release every handle; the admin is not used again."""
+        ...
+
+
+class TransactionalAdmin(Admin, Protocol):
+    """What systems with transactions can do besides."""
+
+    def fence(self, owners: Sequence[Transactional]) -> None:
+        """Let no producer of an earlier epoch commit under these ids from now on.
+
+        Raises:
+            Fenced: an id has a later epoch already.
+        """
+        ...
+
+    def delete(self, streams: Sequence[StreamDescriptor]) -> None:
+        """Delete these streams with all they hold, those that exist."""
         ...
 
 

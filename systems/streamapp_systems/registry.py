@@ -10,7 +10,16 @@ from pathlib import Path
 from streamapp_core.spec.systems import SystemSpec
 from streamapp_systems.file import FileAdmin, FileConsumer, FolderOutput
 from streamapp_systems.log import LogAdmin, LogConsumer, LogProducer
-from streamapp_systems.protocols import Admin, Consumer, FileOutput, Producer, StreamDescriptor, StreamSystemError
+from streamapp_systems.protocols import (
+    Admin,
+    Consumer,
+    FileOutput,
+    Producer,
+    StreamDescriptor,
+    StreamSystemError,
+    Transactional,
+    TransactionalAdmin,
+)
 
 
 def open_admin(name: str, system: SystemSpec, base: Path) -> Admin:
@@ -21,6 +30,15 @@ def open_admin(name: str, system: SystemSpec, base: Path) -> Admin:
     """
     if system.file is not None:
         return FileAdmin(base / system.file.path)
+    return open_transactional_admin(name, system, base)
+
+
+def open_transactional_admin(name: str, system: SystemSpec, base: Path) -> TransactionalAdmin:
+    """Open the metadata of a system that holds intermediate streams and changelogs.
+
+    Raises:
+        StreamSystemError: the system can't be opened, or is not transactional.
+    """
     return LogAdmin(_log_path(name, system, base))
 
 
@@ -35,13 +53,16 @@ def open_consumer(name: str, system: SystemSpec, base: Path, streams: Sequence[S
     return LogConsumer(_log_path(name, system, base), streams)
 
 
-def open_producer(name: str, system: SystemSpec, base: Path, streams: Sequence[StreamDescriptor]) -> Producer:
-    """Open a writer of these streams of a transactional system.
+def open_producer(
+    name: str, system: SystemSpec, base: Path, streams: Sequence[StreamDescriptor], owner: Transactional
+) -> Producer:
+    """Open a writer of these streams of a transactional system; it takes over the owner's id.
 
     Raises:
+        Fenced: a later epoch has the id.
         StreamSystemError: the system can't be opened, or is not transactional (see `open_output`).
     """
-    return LogProducer(_log_path(name, system, base), streams)
+    return LogProducer(_log_path(name, system, base), streams, owner)
 
 
 def open_output(

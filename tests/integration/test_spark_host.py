@@ -5,6 +5,7 @@ import signal
 from pathlib import Path
 
 import pytest
+
 from streamapp_runtime.errors import ProcessorFailed
 from streamapp_runtime.spark.host import SparkHost
 from support import apps
@@ -51,4 +52,4 @@ def test_a_worker_that_is_killed_ends_the_run_with_its_name(tmp_path):
 
     with pytest.raises(ProcessorFailed, match=r"processor 0: its worker died .*spark\.log"):
         apps.run(apps.stateless("file"), tmp_path, SparkHost, listener=kill)
-    assert "spark.log" in os.listdir(tmp_path / ".streamapp" / "app")
+    assert (tmp_path / ".streamapp" / "app" / "spark.log").exists()

@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from streamapp_runtime.driver.run import MakeHost, RunRequest, run_app
+from streamapp_runtime.driver.run import MakeHost, run_app
+from streamapp_runtime.driver.start import RunRequest
 from streamapp_runtime.hosts.in_process import InProcessHost
 
 

@@ -49,14 +49,19 @@ def check(folder: Path, summary) -> None:
         expected = sorted(database.execute(HOURLY).fetchall())
         found = sorted(database.execute(WRITTEN_HOURLY.format(out=folder / "out" / "hourly")).fetchall())
         totals = {row[0]: row for row in database.execute(TOTALS).fetchall()}
-    assert len(found) == len(expected) > 50_000
+    assert len(expected) > 50_000
+    compare(found, expected, totals, apps.last_per_key(folder / "out" / "totals", 1))
+    assert summary.not_used == {}
+    assert summary.written["hourly"] == len(expected)
+
+
+def compare(found, expected, totals, last) -> None:
+    """Compare windows row for row, and the last totals of every carrier; floats to 1e-9."""
+    assert len(found) == len(expected)
     for row, other in zip(found, expected, strict=True):
         assert row[:5] == other[:5]
         assert row[6:] == other[6:]
         assert row[5] == pytest.approx(other[5], rel=1e-9)
-    last = apps.last_per_key(folder / "out" / "totals", 1)
     assert {key for (key,) in last} == totals.keys()
     for (key,), row in last.items():
         assert [float(value) for value in row[1:]] == pytest.approx(totals[key][1:], rel=1e-9)
-    assert summary.not_used == {}
-    assert summary.written["hourly"] == len(expected)

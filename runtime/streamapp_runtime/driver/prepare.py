@@ -3,12 +3,13 @@
 import secrets
 import string
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from streamapp_core.job_model.build import build_job_model
 from streamapp_core.job_model.model import JobModel
-from streamapp_core.plan.model import Plan, StreamRole
+from streamapp_core.plan.model import Plan, PlannedStream, StreamRole
 from streamapp_core.plan.planner import plan as make_plan
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.parse import ParsedApp
@@ -16,23 +17,21 @@ from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import SystemKind
 from streamapp_runtime.driver.supported import check_supported
 from streamapp_runtime.errors import PlanRefused
-from streamapp_runtime.streams import bounded_ends, by_system, count_partitions, descriptor
-from streamapp_systems.file.folder import prepare_output
-from streamapp_systems.log import LogAdmin
+from streamapp_runtime.streams import changelog_stream, count_partitions, descriptor, transactional
+from streamapp_systems.file.folder import prepare_output, remove_leftovers
 from streamapp_systems.protocols import StreamDescriptor
-from streamapp_systems.registry import open_admin
+from streamapp_systems.registry import open_transactional_admin
 
 _LETTERS = string.ascii_lowercase
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedRun:
-    """A run that can start: `counts` are the partitions of external streams, `ends` where bounded ones end."""
+    """A run that can start; `counts` are the partitions of external streams."""
 
     plan: Plan
     model: JobModel
     counts: Mapping[str, int]
-    ends: dict[str, dict[int, int]]
 
 
 def new_run_id() -> str:
@@ -40,8 +39,8 @@ def new_run_id() -> str:
     return secrets.choice(_LETTERS) + "".join(secrets.choice(_LETTERS + string.digits) for _ in range(7))
 
 
-def plan_run(parsed: ParsedApp, folder: Path, run_id: str, location: str) -> PreparedRun:
-    """Plan a new run on this machine; nothing is made yet. `location` is where its state will lie.
+def plan_run(parsed: ParsedApp, folder: Path, run_id: str, location: str, previous: JobModel | None) -> PreparedRun:
+    """Plan a run on this machine; nothing is made yet. `location` is where its state lies.
 
     Raises:
         PlanRefused: the spec has problems.
@@ -49,49 +48,82 @@ def plan_run(parsed: ParsedApp, folder: Path, run_id: str, location: str) -> Pre
         StreamSystemError: a system can't be asked.
     """
     counts = {} if parsed.app is None else count_partitions(parsed.app, folder)
-    result = make_plan(parsed, counts, None, run_id=run_id)
+    result = make_plan(parsed, counts, previous, run_id=run_id)
     if result.plan is None:
         raise PlanRefused(result.problems)
     check_supported(result.plan)
     processors = {str(number): location for number in range(result.plan.app.spec.processors.count)}
-    model = build_job_model(result.plan, None, processors)
-    return PreparedRun(plan=result.plan, model=model, counts=counts, ends=bounded_ends(result.plan, folder))
+    model = build_job_model(result.plan, previous, processors)
+    return PreparedRun(plan=result.plan, model=model, counts=counts)
 
 
-def make_streams(plan: Plan, folder: Path) -> None:
-    """Create the intermediate streams of a run and make its output folders ready, emptied of earlier results.
+def made_streams(prepared: PreparedRun) -> dict[StreamDescriptor, int]:
+    """Give the streams that are made for a run: the intermediate ones and the changelog, with partition counts."""
+    plan = prepared.plan
+    intermediate = (s for s in plan.streams.values() if s.role is StreamRole.INTERMEDIATE)
+    counts = {descriptor(stream): stream.partitions for stream in intermediate}
+    return counts | {changelog_stream(plan): len(prepared.model.tasks)}
+
+
+def make_streams(prepared: PreparedRun, folder: Path) -> None:
+    """Create the streams of a run where they are missing.
 
     Raises:
-        StreamSystemError: a stream exists with another partition count, or an output folder is not this app's.
+        StreamSystemError: a stream exists with another partition count.
     """
-    for stream in plan.streams.values():
-        if stream.role is StreamRole.OUTPUT and stream.system_kind is SystemKind.FILE:
-            root = plan.app.spec.systems[stream.system].file
-            assert root is not None
-            prepare_output(folder / root.path / stream.address, plan.app.metadata.name, fresh=True)
-    for system, streams in intermediate_streams(plan).items():
-        admin = open_admin(system, plan.app.spec.systems[system], folder)
-        try:
-            admin.create({stream: plan.streams[stream.name].partitions for stream in streams})
-        finally:
-            admin.close()
+    system = prepared.plan.default_system
+    with closing(open_transactional_admin(system, prepared.plan.app.spec.systems[system], folder)) as admin:
+        admin.create(made_streams(prepared))
 
 
-def intermediate_streams(plan: Plan) -> dict[str, list[StreamDescriptor]]:
-    """Give the intermediate streams of a run, by system."""
-    made = (descriptor(s) for s in plan.streams.values() if s.role is StreamRole.INTERMEDIATE)
-    return dict(by_system(made))
+def fence(prepared: PreparedRun, epoch: int, folder: Path) -> None:
+    """Shut out the processors of earlier epochs of a run, dead or alive.
+
+    Raises:
+        Fenced: there is a later epoch; this driver is not the newest.
+    """
+    system = prepared.plan.default_system
+    owners = [transactional(prepared.plan, processor, epoch) for processor in prepared.model.processors]
+    with closing(open_transactional_admin(system, prepared.plan.app.spec.systems[system], folder)) as admin:
+        admin.fence(owners)
+
+
+def make_outputs(plan: Plan, folder: Path) -> None:
+    """Make the output folders ready for a new run, emptied of earlier results.
+
+    Raises:
+        StreamSystemError: an output folder is not this app's.
+    """
+    for output in _output_folders(plan, folder):
+        prepare_output(output, plan.app.metadata.name, fresh=True)
+
+
+def tidy_outputs(plan: Plan, folder: Path) -> None:
+    """Remove the parts that workers staged and died before they committed; no worker is alive."""
+    for output in _output_folders(plan, folder):
+        remove_leftovers(output, keep=())
 
 
 def drop_streams(addresses: Mapping[str, Sequence[str]], app: StreamApp, folder: Path) -> None:
-    """Delete the intermediate streams of an earlier run, by system, where the app still has the system."""
+    """Delete streams that were made for earlier runs, by system, where the app still has the system."""
     for name, streams in addresses.items():
         system = app.spec.systems.get(name)
-        if system is not None and system.log is not None:
-            admin = LogAdmin(folder / system.log.path)
-            try:
-                admin.delete(
-                    [StreamDescriptor(name=a, system=name, address=a, format=StreamFormat.ARROW) for a in streams]
-                )
-            finally:
-                admin.close()
+        if system is None or system.log is None:
+            continue
+        gone = [StreamDescriptor(name=a, system=name, address=a, format=StreamFormat.ARROW) for a in streams]
+        with closing(open_transactional_admin(name, system, folder)) as admin:
+            admin.delete(gone)
+
+
+def _output_folders(plan: Plan, folder: Path) -> list[Path]:
+    return [_folder(plan, stream, folder) for stream in plan.streams.values() if _is_file_output(stream)]
+
+
+def _is_file_output(stream: PlannedStream) -> bool:
+    return stream.role is StreamRole.OUTPUT and stream.system_kind is SystemKind.FILE
+
+
+def _folder(plan: Plan, stream: PlannedStream, folder: Path) -> Path:
+    system = plan.app.spec.systems[stream.system].file
+    assert system is not None
+    return folder / system.path / stream.address

@@ -21,26 +21,34 @@ class StreamSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """What an app has done: per stream what was read, per output what was written, per operator what was not used."""
+    """What an app has done: per stream what was read, per output what was written, per operator what was not used.
+
+    `bad_rows` tell of the first rows that could not be read. `seconds` is how long this start of the run has taken.
+    """
 
     streams: tuple[StreamSummary, ...]
     written: dict[str, int]
     not_used: dict[str, dict[str, int]]
+    bad_rows: tuple[str, ...]
     seconds: float
 
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One run: its id, its last epoch, its job model, and its summary once it has completed.
+    """One run: its id, its newest epoch, its spec (as JSON) and job model, and its summary once it has completed.
 
-    `ends` are the offsets where bounded partitions end, taken at the run's first start; `intermediate` the addresses
-    of its intermediate streams, by system.
+    `ends` are the offsets where bounded partitions end, taken at the run's first start. `made` are the addresses of
+    the streams that were made for it, by system, `outdated` those of earlier runs, which go. Until it is `prepared`,
+    nothing has been processed.
     """
 
     run_id: str
     epoch: int
+    spec: str
     job_model: str
     ends: dict[str, dict[int, int]]
-    intermediate: dict[str, list[str]]
+    made: dict[str, list[str]]
+    outdated: dict[str, list[str]]
+    prepared: bool = False
     summary: Summary | None = None
 
 
@@ -56,7 +64,9 @@ def load_record(store: MetadataStore) -> RunRecord | None:
     try:
         return msgspec.json.decode(entry.value, type=RunRecord)
     except msgspec.DecodeError as error:
-        raise RuntimeFailure(f"the record of the last run can't be read ({error}); --fresh starts anew") from None
+        raise RuntimeFailure(
+            f"the record of the last run can't be read ({error}); remove the app's state folder"
+        ) from None
 
 
 def save_record(store: MetadataStore, record: RunRecord) -> None:

@@ -3,26 +3,20 @@
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_EXCEPTION, Future, wait
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
 from streamapp_core.metadata.store import MetadataStore
-from streamapp_core.spec.parse import parse_text
 from streamapp_runtime.driver.board import Board
-from streamapp_runtime.driver.prepare import (
-    PreparedRun,
-    drop_streams,
-    intermediate_streams,
-    make_streams,
-    plan_run,
-)
+from streamapp_runtime.driver.prepare import PreparedRun, tidy_outputs
 from streamapp_runtime.driver.records import RunRecord, Summary, load_record, save_record
 from streamapp_runtime.driver.run_folder import RunFolder
+from streamapp_runtime.driver.start import RunRequest, start_run
 from streamapp_runtime.driver.summary import summarize
-from streamapp_runtime.errors import FAILURES, NotSupported, ProcessorFailed, RuntimeFailure
+from streamapp_runtime.errors import FAILURES, ProcessorFailed
+from streamapp_runtime.fail_points import Step, Taking
 from streamapp_runtime.hosts.protocol import ProcessorHost
 from streamapp_runtime.processor.channel import Command, DriverChannel
 from streamapp_runtime.processor.reports import ProcessorConfig, ProcessorReport
@@ -30,6 +24,9 @@ from streamapp_systems.metadata.sqlite import SqliteMetadataStore
 
 _LOOK_SECONDS = 0.25
 _STOP_SECONDS = 15.0
+
+Listener = Callable[[Summary], object]
+"""Is told how far the run is, a few times a second."""
 
 
 class MakeHost(Protocol):
@@ -40,23 +37,8 @@ class MakeHost(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRequest:
-    """What to run and where: `text` is the YAML, `folder` what its paths resolve from, `state` the app's folder."""
-
-    text: str
-    folder: Path
-    state: Path
-    fresh: bool
-    run_id: str
-
-
-Listener = Callable[[Summary], None]
-"""Is told how far the run is, a few times a second."""
-
-
 def run_app(request: RunRequest, make_host: MakeHost, listener: Listener) -> Summary:
-    """Run an app to its end; of a run that has completed, give the summary again.
+    """Run an app to its end, going on where the last start left off; of a completed run, give the summary again.
 
     Raises:
         DocumentError: the text is no StreamApp.
@@ -66,62 +48,32 @@ def run_app(request: RunRequest, make_host: MakeHost, listener: Listener) -> Sum
     with RunFolder(request.state) as folder:
         store = SqliteMetadataStore(folder.metadata)
         try:
-            record = load_record(store)
-            if record is not None and not request.fresh:
-                return _finished(record)
-            prepared = _begin(request, folder, store, record)
-            return _Run(request, prepared, folder, store).to_the_end(make_host, listener)
+            last = load_record(store)
+            if last is not None and last.summary is not None and not request.fresh:
+                return last.summary
+            prepared, record = start_run(request, folder, store, last)
+            summary = _Run(request, prepared, record, folder).to_the_end(make_host, listener)
+            _finish(request, prepared, store, msgspec.structs.replace(record, summary=summary))
         finally:
             store.close()
+    listener(summary)
+    return summary
 
 
-def _finished(record: RunRecord) -> Summary:
-    if record.summary is None:
-        raise NotSupported(
-            f"run {record.run_id} did not end, and this release can't continue it; --fresh starts a new one"
-        )
-    return record.summary
-
-
-def _begin(request: RunRequest, folder: RunFolder, store: MetadataStore, previous: RunRecord | None) -> PreparedRun:
-    parsed = parse_text(request.text)
-    run_id = request.run_id
-    if parsed.app is not None and parsed.app.spec.run_id is not None:
-        run_id = parsed.app.spec.run_id
-    prepared = plan_run(parsed, request.folder, run_id, str(folder.path))
-    if previous is not None and previous.run_id == run_id:
-        raise RuntimeFailure(f"spec.runId: run {run_id} has state already; give a new run id, or none, to start anew")
-    assert parsed.app is not None
-    if previous is not None:
-        drop_streams(previous.intermediate, parsed.app, request.folder)
-        folder.forget(previous.run_id)
-    make_streams(prepared.plan, request.folder)
-    save_record(store, _record(prepared, epoch=1 if previous is None else previous.epoch + 1))
-    return prepared
-
-
-def _record(prepared: PreparedRun, epoch: int) -> RunRecord:
-    made = intermediate_streams(prepared.plan)
-    return RunRecord(
-        run_id=prepared.plan.run_id,
-        epoch=epoch,
-        job_model=prepared.model.model_dump_json(by_alias=True),
-        ends=prepared.ends,
-        intermediate={system: [stream.address for stream in streams] for system, streams in made.items()},
-    )
+def _finish(request: RunRequest, prepared: PreparedRun, store: MetadataStore, record: RunRecord) -> None:
+    with Taking(Step.RUN_FINISH):
+        tidy_outputs(prepared.plan, request.folder)
+        save_record(store, record)
 
 
 class _Run:
-    """A run under way."""
+    """The processors of a run, from their start to their end."""
 
-    def __init__(self, request: RunRequest, prepared: PreparedRun, folder: RunFolder, store: MetadataStore) -> None:
+    def __init__(self, request: RunRequest, prepared: PreparedRun, record: RunRecord, folder: RunFolder) -> None:
         self._request = request
         self._prepared = prepared
-        self._folder = folder
-        self._store = store
-        record = load_record(store)
-        assert record is not None
         self._record = record
+        self._folder = folder
         self._board = Board(record.epoch)
         self._started = time.monotonic()
 
@@ -138,10 +90,7 @@ class _Run:
                 raise
         finally:
             host.close()
-        summary = self._summary([future.result() for future in futures])
-        self._save(summary)
-        listener(summary)
-        return summary
+        return self._summary([future.result() for future in futures])
 
     def _watch(self, futures: dict[Future[ProcessorReport], str], listener: Listener) -> None:
         waiting = set(futures)
@@ -165,7 +114,6 @@ class _Run:
         wait(futures, _STOP_SECONDS)
 
     def _config(self, processor: str) -> ProcessorConfig:
-        run_id = self._record.run_id
         return ProcessorConfig(
             processor=processor,
             epoch=self._record.epoch,
@@ -174,11 +122,8 @@ class _Run:
             job_model=self._record.job_model,
             ends=self._record.ends,
             folder=str(self._request.folder),
-            state_folder=str(self._folder.state(run_id)),
+            state_folder=str(self._folder.state(self._record.run_id)),
         )
 
     def _summary(self, reports: Iterable[ProcessorReport]) -> Summary:
         return summarize(self._prepared.plan, self._record.ends, reports, time.monotonic() - self._started)
-
-    def _save(self, summary: Summary) -> None:
-        save_record(self._store, msgspec.structs.replace(self._record, summary=summary))

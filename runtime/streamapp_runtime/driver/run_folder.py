@@ -1,12 +1,11 @@
 """Where a run on this machine keeps what it needs: `.streamapp/<app>/` beside the YAML (design 12)."""
 
-import fcntl
-import os
 import shutil
+import time
 from pathlib import Path
 from typing import Self
 
-from streamapp_runtime.errors import RuntimeFailure
+from streamapp_runtime.state.folder_lock import FolderLock
 
 
 class RunFolder:
@@ -20,27 +19,21 @@ class RunFolder:
         """
         self.path = path
         self.metadata = path / "metadata.db"
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-        except OSError as error:
-            raise RuntimeFailure(f"{path} can't be used for the app's state: {error.strerror}") from None
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(self._lock)
-            raise RuntimeFailure(f"the app is running already: another process holds {path / 'lock'}") from None
+        self._lock = FolderLock(path, wait_seconds=0, clock=time.monotonic, sleep=time.sleep)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.close(self._lock)
+        self._lock.close()
 
     def state(self, run_id: str) -> Path:
         """Tell where the tasks of a run keep their state."""
         return self.path / "state" / run_id
 
-    def forget(self, run_id: str) -> None:
-        """Remove the state of a run."""
-        shutil.rmtree(self.state(run_id), ignore_errors=True)
+    def forget_all_but(self, run_id: str) -> None:
+        """Remove the state of other runs."""
+        state = self.path / "state"
+        for folder in state.iterdir() if state.is_dir() else ():
+            if folder.name != run_id:
+                shutil.rmtree(folder, ignore_errors=True)

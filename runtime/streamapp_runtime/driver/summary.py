@@ -1,10 +1,12 @@
 """The reports of all processors become one picture of the app."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from streamapp_core.plan.model import Plan
 from streamapp_runtime.driver.records import StreamSummary, Summary
 from streamapp_runtime.processor.reports import PartitionReport, ProcessorReport
+from streamapp_runtime.state.checkpoint import counts_added
 
 
 def summarize(
@@ -13,19 +15,16 @@ def summarize(
     """Merge reports: a partition that several processors read (a broadcast one) counts once."""
     reports = list(reports)
     read = [stream for stream in plan.streams.values() if stream.role != "output"]
-    written: dict[str, int] = {}
+    written: Counter[str] = Counter()
     not_used: dict[str, dict[str, int]] = {}
     for report in reports:
-        for name, rows in report.written.items():
-            written[name] = written.get(name, 0) + rows
-        for name, reasons in report.not_used.items():
-            total = not_used.setdefault(name, {})
-            for reason, rows in reasons.items():
-                total[reason] = total.get(reason, 0) + rows
+        written.update(report.written)
+        not_used = counts_added(not_used, report.not_used)
     return Summary(
         streams=tuple(_stream(stream.name, stream.role, stream.partitions, ends, reports) for stream in read),
-        written=written,
+        written=dict(written),
         not_used=not_used,
+        bad_rows=tuple(row for report in reports for row in report.bad_rows),
         seconds=seconds,
     )
 

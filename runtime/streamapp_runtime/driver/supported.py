@@ -3,14 +3,12 @@
 from collections.abc import Iterator
 
 from streamapp_core.plan.model import Plan, StreamRole
-from streamapp_core.spec.job import OnError
 from streamapp_core.spec.operators import OperatorKind
 from streamapp_core.spec.systems import SystemKind
 from streamapp_runtime.errors import NotSupported
 
 _OPERATORS = {
     OperatorKind.JOIN: "joins of two streams",
-    OperatorKind.SEND_TO_TABLE: "tables filled by sendToTable",
     OperatorKind.PROCESS: "Python functions",
 }
 
@@ -58,7 +56,7 @@ def _operators(plan: Plan) -> Iterator[str]:
 
 
 def _job(plan: Plan) -> Iterator[str]:
-    if plan.app.spec.job.on_error is OnError.SKIP:
-        yield "spec.job.onError: skipping bad rows (fail only)"
+    if plan.app.spec.default_system is None:
+        yield "spec.defaultSystem: runs without a log system, which keeps the checkpoints; declare one and name it here"
     if plan.app.spec.py_files:
         yield "spec.pyFiles: Python functions"

@@ -10,8 +10,8 @@ from streamapp_core.expressions import Aggregation, Partial, SelectColumn, resul
 from streamapp_core.schema import BIGINT, EVENT_TIME_COLUMN
 from streamapp_runtime.rows.codec import arrow_columns
 from streamapp_runtime.rows.event_time import EVENT_TIME_FIELD
-from streamapp_runtime.sql.arrow_types import arrow_type
 from streamapp_runtime.sql.engine import SqlEngine
+from streamapp_systems.arrow_types import arrow_type
 
 _EVENT_TIME = SelectColumn(name=EVENT_TIME_COLUMN, type=BIGINT, sql=f'"{EVENT_TIME_COLUMN}"', source_column=None)
 

@@ -1,10 +1,8 @@
-"""The parts of a processor, put together from plan and job model."""
+"""The tasks of a processor and their tables, put together from the plan, and where each partition's rows go."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from streamapp_core.control.source import SourceTiming
 from streamapp_core.control.states import ControlStates
@@ -12,31 +10,29 @@ from streamapp_core.plan.model import Plan, PlannedTable, StreamRole
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.processor.intermediate import IntermediateWriter
 from streamapp_runtime.processor.processor import Reading
-from streamapp_runtime.sql.arrow_types import arrow_schema, arrow_type
 from streamapp_runtime.sql.engine import SqlEngine
-from streamapp_runtime.state.lmdb_environment import LmdbEnvironment
 from streamapp_runtime.state.memory import MemoryEnvironment
-from streamapp_runtime.state.protocol import Environment
+from streamapp_runtime.state.protocol import Environment, Store
+from streamapp_runtime.state.task_state import TaskState
 from streamapp_runtime.tables.fill_sql import fill_sql
 from streamapp_runtime.tables.table import Table
 from streamapp_runtime.tasks.build import Surroundings, build_pipeline
 from streamapp_runtime.tasks.task import Task
+from streamapp_systems.arrow_types import arrow_schema, arrow_type
 from streamapp_systems.protocols import FileOutput
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assembled:
-    """Tasks and tables, and which partition is read for which of them; `shared` holds the broadcast tables."""
+    """Tasks and tables, and which partition is read for which of them."""
 
     tasks: tuple[Task, ...]
     tables: Mapping[str, Sequence[Table]]
     reading: Reading
-    shared: Environment
-    written: Counter[str]
 
 
 class Assembly:
-    """Makes the tasks of one processor and their tables; `handles` closes their state."""
+    """Makes the tasks of one processor and their tables."""
 
     def __init__(
         self,
@@ -44,50 +40,46 @@ class Assembly:
         *,
         owned: Mapping[str, Sequence[Ssp]],
         producers: Mapping[str, Sequence[str]],
-        state_folder: Path,
         engine: SqlEngine,
-        handles: ExitStack,
+        writer: IntermediateWriter,
+        outputs: Mapping[str, FileOutput],
+        written: Counter[str],
         now: int,
     ) -> None:
-        """Take the partitions of each task here, and the expected producers of every intermediate stream."""
+        """Take the partitions of each task here, and the expected producers of every intermediate stream.
+
+        The tasks write to intermediate streams and to outputs (by stream), whose rows `written` counts.
+        """
         self._plan = plan
         self._owned = owned
         self._producers = producers
-        self._state_folder = state_folder
         self._engine = engine
-        self._handles = handles
+        self._writer = writer
+        self._outputs = outputs
+        self._written = written
         self._now = now
         self._tables: dict[str, list[Table]] = {}
         self._fills: dict[Ssp, list[Table]] = {}
-        self._written: Counter[str] = Counter()
 
-    def assemble(self, processor: str, writer: IntermediateWriter, outputs: Mapping[str, FileOutput]) -> Assembled:
-        """Open the state and make everything."""
-        shared = self._environment(f"processor {processor}")
+    def assemble(self, states: Mapping[str, TaskState], shared: Environment) -> Assembled:
+        """Make everything on the opened state of the tasks, and on that which they share (broadcast tables)."""
         everything = {ssp for ssps in self._owned.values() for ssp in ssps}
-        broadcast = self._open_tables(shared, everything, broadcast=True)
-        tasks = {}
-        for name, ssps in sorted(self._owned.items()):
-            environment = self._environment(name)
-            around = Surroundings(
-                engine=self._engine,
-                writer=writer,
-                tables={**broadcast, **self._open_tables(environment, ssps, broadcast=False)},
-                outputs=outputs,
-                written=self._written,
-                environment=environment,
-            )
-            tasks[name] = self._task(name, around)
-        return Assembled(
-            tasks=tuple(tasks.values()),
-            tables=self._tables,
-            reading=self._reading(tasks),
-            shared=shared,
-            written=self._written,
-        )
+        broadcast = self._open_tables(everything, _is_shared, lambda table: shared.store(table.name))
+        tasks = {name: self._task(name, states[name], broadcast) for name in sorted(self._owned)}
+        return Assembled(tasks=tuple(tasks.values()), tables=self._tables, reading=self._reading(tasks))
 
-    def _task(self, name: str, around: Surroundings) -> Task:
-        read = [ssp for ssp in self._owned[name] if self._role(ssp) is not StreamRole.SIDE_INPUT]
+    def _task(self, name: str, state: TaskState, broadcast: Mapping[str, Table]) -> Task:
+        ssps = self._owned[name]
+        own = self._open_tables(ssps, lambda table: not _is_shared(table), lambda table: _own_store(table, state))
+        around = Surroundings(
+            engine=self._engine,
+            writer=self._writer,
+            tables={**broadcast, **own},
+            outputs=self._outputs,
+            written=self._written,
+            state=state,
+        )
+        read = [ssp for ssp in ssps if self._role(ssp) is not StreamRole.SIDE_INPUT]
         inputs = {ssp.stream for ssp in read}
         sources = inputs - self._producers.keys()
         states = ControlStates(
@@ -101,46 +93,38 @@ class Assembly:
             ssps=read,
             pipeline=build_pipeline(self._plan, around),
             states=states,
-            environment=around.environment,
+            state=state,
             sources=sources,
             produces=[stream for stream, tasks in self._producers.items() if name in tasks],
         )
 
-    def _open_tables(self, environment: Environment, ssps: Iterable[Ssp], *, broadcast: bool) -> dict[str, Table]:
-        opened = {
-            table.name: self._table(table, environment)
-            for table in self._plan.tables.values()
-            if table.broadcast is broadcast
-        }
-        for name, table in opened.items():
-            self._tables.setdefault(name, []).append(table)
+    def _open_tables(
+        self,
+        ssps: Iterable[Ssp],
+        wanted: Callable[[PlannedTable], bool],
+        store_of: Callable[[PlannedTable], Store],
+    ) -> dict[str, Table]:
+        """Open the wanted tables, and note which of these partitions fill them."""
+        opened = {}
+        for planned in filter(wanted, self._plan.tables.values()):
+            assert planned.key_type is not None
+            store = store_of(planned) if planned.spec.persistent else MemoryEnvironment().store(planned.name)
+            columns, key = arrow_schema(planned.schema), arrow_type(planned.key_type)
+            table = opened[planned.name] = Table(self._engine, store, fill_sql(planned), key, columns)
+            self._tables.setdefault(planned.name, []).append(table)
             for ssp in ssps:
-                if ssp.stream in self._plan.tables[name].fillers:
+                if ssp.stream in planned.spec.side_inputs:
                     self._fills.setdefault(ssp, []).append(table)
         return opened
-
-    def _table(self, planned: PlannedTable, environment: Environment) -> Table:
-        assert planned.key_type is not None
-        where = environment if planned.spec.persistent else MemoryEnvironment()
-        store = where.store(planned.name)
-        columns = arrow_schema(planned.schema)
-        return Table(self._engine, store, fill_sql(planned), arrow_type(planned.key_type), columns)
 
     def _reading(self, tasks: Mapping[str, Task]) -> Reading:
         intermediate: dict[Ssp, list[Task]] = {}
         inputs: dict[Ssp, list[Task]] = {}
-        for name, task in tasks.items():
-            for ssp in self._owned[name]:
-                role = self._role(ssp)
-                if role is not StreamRole.SIDE_INPUT:
-                    owners = intermediate if role is StreamRole.INTERMEDIATE else inputs
-                    owners.setdefault(ssp, []).append(task)
+        for task in tasks.values():
+            for ssp in task.positions:
+                owners = intermediate if self._role(ssp) is StreamRole.INTERMEDIATE else inputs
+                owners.setdefault(ssp, []).append(task)
         return Reading(tables=self._fills, intermediate=intermediate, inputs=inputs)
-
-    def _environment(self, name: str) -> Environment:
-        environment = LmdbEnvironment(self._state_folder / name.replace(" ", "-"))
-        self._handles.callback(environment.close)
-        return environment
 
     def _role(self, ssp: Ssp) -> StreamRole:
         return self._plan.streams[ssp.stream].role
@@ -151,3 +135,13 @@ class Assembly:
             return SourceTiming()
         time = spec.event_time
         return SourceTiming(max_out_of_orderness=time.max_out_of_orderness, idle_timeout=time.idle_timeout)
+
+
+def _is_shared(table: PlannedTable) -> bool:
+    """Tell whether all tasks of a processor share the table: what fills it is read once for all of them."""
+    return table.broadcast and bool(table.spec.side_inputs)
+
+
+def _own_store(table: PlannedTable, state: TaskState) -> Store:
+    """Open a task's store of a table: filled anew by side inputs at each start, or by the graph and changelogged."""
+    return state.emptied_store(table.name) if table.spec.side_inputs else state.logged_store(table.name)

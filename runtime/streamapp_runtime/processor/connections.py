@@ -1,7 +1,7 @@
 """The open ends of a processor: what reads, what writes, and what is closed with it."""
 
-from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,10 +10,12 @@ from streamapp_core.plan.model import Plan, StreamRole
 from streamapp_core.spec.systems import SystemKind
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.processor.inputs import Inputs
-from streamapp_runtime.sql.arrow_types import arrow_schema
-from streamapp_runtime.streams import by_system, descriptor
-from streamapp_systems.protocols import Consumer, FileOutput, Producer
-from streamapp_systems.registry import open_consumer, open_output, open_producer
+from streamapp_runtime.rows.event_time import EVENT_TIME_FIELD
+from streamapp_runtime.state.changelog import PartitionReader
+from streamapp_runtime.streams import by_system, changelog_stream, descriptor
+from streamapp_systems.arrow_types import arrow_schema
+from streamapp_systems.protocols import Consumer, FileOutput, Producer, Transactional
+from streamapp_systems.registry import open_admin, open_consumer, open_output, open_producer
 
 
 class Connections:
@@ -25,44 +27,53 @@ class Connections:
         self._folder = folder
         self._handles = handles
 
-    def inputs(self, ssps: Iterable[Ssp], ends: Mapping[str, Mapping[int, int]]) -> Inputs:
-        """Open readers of these partitions, from their beginnings to their ends where they have one."""
-        read = set(ssps)
-        streams = [self._plan.streams[name] for name in sorted({ssp.stream for ssp in read})]
+    def inputs(self, starts: Mapping[Ssp, int], ends: Mapping[str, Mapping[int, int]]) -> Inputs:
+        """Open readers of these partitions, from these offsets on, to their ends where they have one."""
+        streams = [self._plan.streams[name] for name in sorted({ssp.stream for ssp in starts})]
         consumers: dict[str, Consumer] = {}
         for system, descriptors in by_system(map(descriptor, streams)).items():
             consumer = open_consumer(system, self._plan.app.spec.systems[system], self._folder, descriptors)
             self._handles.callback(consumer.close)
-            starts = {ssp: 0 for ssp in sorted(read) if ssp.system == system}
-            consumer.assign(starts, {ssp: ends[ssp.stream][ssp.partition] for ssp in starts if ssp.stream in ends})
+            here = {ssp: start for ssp, start in sorted(starts.items()) if ssp.system == system}
+            consumer.assign(here, {ssp: ends[ssp.stream][ssp.partition] for ssp in here if ssp.stream in ends})
             consumers[system] = consumer
-        return Inputs(consumers, self._intermediate_schemas(), self._event_time_columns())
+        on_error = self._plan.app.spec.job.on_error
+        return Inputs(consumers, self._intermediate_schemas(), self._event_time_columns(), on_error)
 
-    def producer(self) -> Producer | None:
-        """Open the writer of intermediate streams; None if the app has none."""
-        intermediate = [s for s in self._plan.streams.values() if s.role is StreamRole.INTERMEDIATE]
-        if not intermediate:
-            return None
+    def producer(self, owner: Transactional) -> Producer:
+        """Open the writer of intermediate streams and changelog; it shuts out earlier epochs of its owner."""
+        intermediate = [descriptor(s) for s in self._plan.streams.values() if s.role is StreamRole.INTERMEDIATE]
         system = self._plan.default_system
-        spec = self._plan.app.spec.systems[system]
-        producer = open_producer(system, spec, self._folder, [descriptor(stream) for stream in intermediate])
+        streams = [*intermediate, changelog_stream(self._plan)]
+        producer = open_producer(system, self._plan.app.spec.systems[system], self._folder, streams, owner)
         self._handles.callback(producer.close)
         return producer
 
+    @contextmanager
+    def changelog(self, partition: int) -> Iterator[PartitionReader]:
+        """Open a reader of one partition of the changelog for a while."""
+        system, stream = self._plan.default_system, changelog_stream(self._plan)
+        spec = self._plan.app.spec.systems[system]
+        with (
+            closing(open_admin(system, spec, self._folder)) as admin,
+            closing(open_consumer(system, spec, self._folder, [stream])) as consumer,
+        ):
+            yield PartitionReader(admin, consumer, stream, partition)
+
     def outputs(self, writer: str) -> dict[str, FileOutput]:
-        """Open the file outputs, by stream; `writer` is in the names of their parts."""
+        """Open the file outputs, by system; `writer` is in the names of their parts."""
         planned = [s for s in self._plan.streams.values() if s.role is StreamRole.OUTPUT]
         files = [stream for stream in planned if stream.system_kind is SystemKind.FILE]
         outputs: dict[str, FileOutput] = {}
         for system, descriptors in by_system(map(descriptor, files)).items():
             output = open_output(system, self._plan.app.spec.systems[system], self._folder, descriptors, writer)
             self._handles.callback(output.close)
-            outputs |= dict.fromkeys((stream.name for stream in descriptors), output)
+            outputs[system] = output
         return outputs
 
     def _intermediate_schemas(self) -> dict[str, pa.Schema]:
         return {
-            stream.name: arrow_schema(stream.schema, event_time=True)
+            stream.name: arrow_schema(stream.schema).append(EVENT_TIME_FIELD)
             for stream in self._plan.streams.values()
             if stream.role is StreamRole.INTERMEDIATE and stream.schema is not None
         }

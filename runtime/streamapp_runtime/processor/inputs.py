@@ -7,10 +7,11 @@ import pyarrow as pa
 
 from streamapp_core.control.codec import decode
 from streamapp_core.control.messages import ControlMessage, UserMessage
+from streamapp_core.spec.job import OnError
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.event_time import stamp
 from streamapp_runtime.rows.ipc import decode_rows
-from streamapp_systems.protocols import Consumer, Fetched
+from streamapp_systems.protocols import BadRecord, Consumer, Fetched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +24,10 @@ class Decoded:
     ssp: Ssp
     next_offset: int
     rows: pa.Table | None
-    controls: tuple[ControlMessage, ...]
-    ended: bool
+    controls: tuple[ControlMessage, ...] = ()
+    ended: bool = False
+    bad_row: str | None = None
+    """What is wrong with a row that could not be read and is left out (`onError: skip`)."""
 
 
 class Inputs:
@@ -35,19 +38,27 @@ class Inputs:
         consumers: Mapping[str, Consumer],
         intermediate: Mapping[str, pa.Schema],
         event_times: Mapping[str, str | None],
+        on_error: OnError,
     ) -> None:
         """Take consumers by system, the schemas of intermediate streams, and the event time columns of the others."""
         self._consumers = consumers
         self._intermediate = intermediate
         self._event_times = event_times
+        self._skip = on_error is OnError.SKIP
 
     def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Iterator[Decoded]:
         """Bring what there is of these partitions; see `Consumer.poll`."""
         for system, consumer in self._consumers.items():
             wanted = [ssp for ssp in ssps if ssp.system == system]
-            if wanted:
+            if not wanted:
+                continue
+            try:
                 for fetched in consumer.poll(wanted, max_rows, timeout):
                     yield self._decode(fetched)
+            except BadRecord as bad:
+                if not self._skip:
+                    raise
+                yield Decoded(ssp=bad.ssp, next_offset=bad.offset + 1, rows=None, bad_row=str(bad))
 
     def close(self) -> None:
         """Release every consumer."""

@@ -33,8 +33,8 @@ class IntermediateWriter:
     never overtakes data (design 7).
     """
 
-    def __init__(self, producer: Producer | None, streams: Mapping[str, tuple[str, int]]) -> None:
-        """Write to these intermediate streams: name -> system and partition count (none: no producer is needed)."""
+    def __init__(self, producer: Producer, streams: Mapping[str, tuple[str, int]]) -> None:
+        """Write to these intermediate streams: name -> system and partition count."""
         self._producer = producer
         self._streams = streams
         self._gathered = {stream: _Gathered() for stream in streams}
@@ -59,7 +59,7 @@ class IntermediateWriter:
         system, count = self._streams[stream]
         value = encode(message)
         for partition in range(count):
-            self._send(Ssp(system, stream, partition), value, now)
+            self._producer.send(Ssp(system, stream, partition), value, timestamp=now)
 
     def _send_rows(self, stream: str) -> None:
         gathered = self._gathered[stream]
@@ -77,8 +77,4 @@ class IntermediateWriter:
     def _send_partition(self, ssp: Ssp, rows: pa.Table) -> None:
         for start in range(0, len(rows), _MESSAGE_ROWS):
             batch = rows.slice(start, _MESSAGE_ROWS).combine_chunks()
-            self._send(ssp, encode(UserMessage(data=encode_rows(batch))), latest(batch) or 0)
-
-    def _send(self, ssp: Ssp, value: bytes, timestamp: int) -> None:
-        assert self._producer is not None, f"{ssp} is none of this writer's streams"
-        self._producer.send(ssp, value, timestamp=timestamp)
+            self._producer.send(ssp, encode(UserMessage(data=encode_rows(batch))), timestamp=latest(batch) or 0)

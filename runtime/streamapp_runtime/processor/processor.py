@@ -37,30 +37,23 @@ class Processor:
         self,
         *,
         tasks: Sequence[Task],
-        tables: Mapping[str, Sequence[Table]],
         reading: Reading,
         inputs: Inputs,
         markers: MarkerRounds,
         committer: Committer,
         progress: Progress,
-        written: Mapping[str, int],
         channel: DriverChannel,
         commit_seconds: float,
         clock: Callable[[], float],
         time_of_day: Callable[[], int],
     ) -> None:
-        """Take the parts; `written` counts the rows of each output.
-
-        `clock` tells monotonic seconds, `time_of_day` milliseconds since 1970.
-        """
+        """Take the parts; `clock` tells monotonic seconds, `time_of_day` milliseconds since 1970."""
         self._tasks = tasks
-        self._tables = tables
         self._reading = reading
         self._inputs = inputs
         self._markers = markers
         self._committer = committer
         self._progress = progress
-        self._written = written
         self._channel = channel
         self._commit_seconds = commit_seconds
         self._clock = clock
@@ -76,6 +69,8 @@ class Processor:
             DriverLost: the driver said stop, or is gone; what was not committed is dropped.
         """
         self._bootstrap()
+        for task in self._tasks:
+            task.advance(self._time_of_day())
         while self._command is Command.RUN and not all(task.ended for task in self._tasks):
             self._step()
             self._commit_if_due()
@@ -88,7 +83,7 @@ class Processor:
         reading = set(self._reading.tables)
         while reading:
             for decoded in self._inputs.poll(reading, _POLL_ROWS, _WAIT_SECONDS):
-                self._progress.read(decoded)
+                self._progress.read_side_input(decoded)
                 if decoded.rows is not None:
                     for table in self._reading.tables[decoded.ssp]:
                         table.fill(decoded.rows)
@@ -111,7 +106,6 @@ class Processor:
         read = False
         for decoded in self._inputs.poll(owners, _POLL_ROWS, timeout):
             read = True
-            self._progress.read(decoded)
             for task in owners[decoded.ssp]:
                 task.take(decoded)
         return read
@@ -136,9 +130,4 @@ class Processor:
             raise DriverLost("the driver said stop")
 
     def _report(self, *, done: bool) -> ProcessorReport:
-        return self._progress.report(
-            written=dict(self._written),
-            skipped={name: sum(table.skipped for table in tables) for name, tables in self._tables.items()},
-            commits=self._committer.commits,
-            done=done,
-        )
+        return self._progress.report(commits=self._committer.commits, done=done)

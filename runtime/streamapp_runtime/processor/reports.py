@@ -31,7 +31,8 @@ class PartitionReport(msgspec.Struct, frozen=True, kw_only=True):
 class ProcessorReport(msgspec.Struct, frozen=True, kw_only=True):
     """What a processor has done so far, by stream, operator or table; event times are milliseconds.
 
-    A stream's watermark is the lowest of the tasks here (None: some task has none yet).
+    A stream's watermark is the lowest of the tasks here (None: some task has none yet). `bad_rows` tell of the first
+    rows that could not be read.
     """
 
     processor: str
@@ -40,5 +41,6 @@ class ProcessorReport(msgspec.Struct, frozen=True, kw_only=True):
     watermarks: dict[str, int | None]
     written: dict[str, int]
     not_used: dict[str, dict[str, int]]
+    bad_rows: tuple[str, ...]
     commits: int
     done: bool = False

@@ -12,7 +12,7 @@ _MICROSECONDS = 1_000
 
 
 def stamp(rows: pa.Table, column: str | None, timestamp: int | None = None) -> pa.Table:
-    """Add the hidden event time: a timestamp column of the rows, else one time (milliseconds) for all, else none."""
+    """Add the hidden event time: a column of the rows (timestamps or milliseconds), else one for all, else none."""
     if column is None:
         times = pa.array(np.full(len(rows), timestamp or 0, np.int64), mask=np.full(len(rows), timestamp is None))
     else:
@@ -37,9 +37,11 @@ def without_event_time(rows: pa.Table) -> pa.Table:
 
 
 def _milliseconds(timestamps: pa.ChunkedArray) -> pa.Array:
-    """Round microseconds down to milliseconds, before 1970 too."""
-    microseconds, missing = _numbers(timestamps.combine_chunks().cast(pa.int64()))
-    return pa.array(np.floor_divide(microseconds, _MICROSECONDS), mask=missing)
+    """Round microseconds down to milliseconds, before 1970 too; whole numbers are milliseconds already."""
+    numbers, missing = _numbers(timestamps.combine_chunks().cast(pa.int64()))
+    if pa.types.is_timestamp(timestamps.type):
+        numbers = np.floor_divide(numbers, _MICROSECONDS)
+    return pa.array(numbers, mask=missing)
 
 
 def _numbers(array: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:

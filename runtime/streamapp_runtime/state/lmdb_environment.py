@@ -1,7 +1,5 @@
 """State on disk: one LMDB environment per task, with a write-back cache in front (design 9, State)."""
 
-import fcntl
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +9,12 @@ from streamapp_runtime.errors import RuntimeFailure
 
 MAP_SIZE = 1 << 36
 """Address space for the state of one task (64 GiB, and 1,000 tasks fit one process); disk is used as it grows."""
+DATA_FILE = "data.mdb"
 _MAXIMUM_STORES = 1_024
+
+
+class DamagedState(RuntimeFailure):
+    """The files in a state folder are no state, or not all of it: rebuild them."""
 
 
 class LmdbStore:
@@ -19,79 +22,70 @@ class LmdbStore:
 
     def __init__(self, environment: "LmdbEnvironment", database: "lmdb._Database") -> None:
         self._environment = environment
-        self._database = database
-        self._waiting: dict[bytes, bytes | None] = {}
+        self.database = database
+        self.waiting: dict[bytes, bytes | None] = {}
+        """What was written since the last commit; None: deleted."""
 
     def get(self, key: bytes) -> bytes | None:
         """See `Store.get`."""
-        if key in self._waiting:
-            return self._waiting[key]
-        value = self._environment.reader().get(key, db=self._database)
+        if key in self.waiting:
+            return self.waiting[key]
+        value = self._environment.reader().get(key, db=self.database)
         return None if value is None else bytes(value)
 
     def put(self, key: bytes, value: bytes) -> None:
         """See `Store.put`."""
-        self._waiting[key] = value
+        self.waiting[key] = value
 
     def delete(self, key: bytes) -> None:
         """See `Store.delete`."""
-        self._waiting[key] = None
+        self.waiting[key] = None
 
     def scan(self, start: bytes = b"", end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
         """See `Store.scan`."""
         entries: dict[bytes, bytes | None] = {}
-        with self._environment.reader().cursor(self._database) as cursor:
+        with self._environment.reader().cursor(self.database) as cursor:
             if cursor.set_range(start):
                 for key, value in ((bytes(key), bytes(value)) for key, value in cursor):
                     if end is not None and key >= end:
                         break
                     entries[key] = value
-        entries.update((k, v) for k, v in self._waiting.items() if k >= start and (end is None or k < end))
+        entries.update((k, v) for k, v in self.waiting.items() if k >= start and (end is None or k < end))
         return iter(sorted((key, value) for key, value in entries.items() if value is not None))
 
     def write(self, transaction: lmdb.Transaction) -> None:
-        """Move what waits into a transaction, in the order of keys, which LMDB writes fastest."""
-        with transaction.cursor(self._database) as cursor:
-            for key, value in sorted(self._waiting.items()):
+        """Put what waits into a transaction, in the order of keys, which LMDB writes fastest."""
+        with transaction.cursor(self.database) as cursor:
+            for key, value in sorted(self.waiting.items()):
                 if value is not None:
                     cursor.put(key, value)
                 elif cursor.set_key(key):
                     cursor.delete()
-        self._waiting.clear()
 
 
 class LmdbEnvironment:
-    """The state of a task in a folder of its own, which no two workers of a machine open at once.
-
-    A lock on the folder is held as long as the environment is open; the kernel frees it when its holder dies.
-    """
+    """The stores in one folder. The caller sees to it that nobody else opens the folder (`FolderLock`)."""
 
     def __init__(self, folder: Path) -> None:
         """Open the state in a folder, making it if it is new.
 
         Raises:
-            RuntimeFailure: another worker holds it, or it can't be opened.
+            DamagedState: there are files, but they are no state.
+            RuntimeFailure: the folder can't be used.
         """
+        self._folder = folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-        except OSError as error:
-            raise RuntimeFailure(f"the state in {folder} can't be opened: {error.strerror}") from None
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._environment = lmdb.open(
                 str(folder), map_size=MAP_SIZE, max_dbs=_MAXIMUM_STORES, sync=False, readahead=False, lock=False
             )
-        except BlockingIOError:
-            os.close(self._lock)
-            raise RuntimeFailure(
-                f"the state in {folder} is in use by another worker; is the app running twice?"
-            ) from None
-        except lmdb.Error as error:
-            os.close(self._lock)
+        except (lmdb.InvalidError, lmdb.CorruptedError, lmdb.VersionMismatchError) as error:
+            raise DamagedState(f"the state in {folder} is damaged: {error}") from None
+        except (OSError, lmdb.Error) as error:
             raise RuntimeFailure(f"the state in {folder} can't be opened: {error}") from None
         self._stores: dict[str, LmdbStore] = {}
         self._reader: lmdb.Transaction | None = None
+        self._refuse_cut_file()
 
     def reader(self) -> lmdb.Transaction:
         """Give the read transaction that all stores share until the next commit."""
@@ -106,20 +100,56 @@ class LmdbEnvironment:
             self._stores[name] = LmdbStore(self, self._environment.open_db(name.encode()))
         return self._stores[name]
 
+    def changes(self, name: str) -> Iterator[tuple[bytes, bytes | None]]:
+        """See `Environment.changes`."""
+        return iter(sorted(self.store(name).waiting.items()))
+
     def commit(self) -> None:
-        """See `Environment.commit`."""
+        """See `Environment.commit`.
+
+        Raises:
+            RuntimeFailure: the state can't be written; nothing of this commit was.
+        """
+        self._end_reading()
+        try:
+            with self._environment.begin(write=True) as transaction:
+                for store in self._stores.values():
+                    store.write(transaction)
+        except lmdb.Error as error:
+            raise RuntimeFailure(f"the state in {self._folder} can't be written: {error}; is the disk full?") from None
+        for store in self._stores.values():
+            store.waiting.clear()
+
+    def clear(self, name: str) -> None:
+        """Empty a store at once."""
+        store = self.store(name)
+        store.waiting.clear()
         self._end_reading()
         with self._environment.begin(write=True) as transaction:
-            for store in self._stores.values():
-                store.write(transaction)
+            transaction.drop(store.database, delete=False)
+
+    def discard(self) -> None:
+        """Forget what was written since the last commit."""
+        for store in self._stores.values():
+            store.waiting.clear()
+
+    def sync(self) -> None:
+        """Bring everything committed to the disk, so that it survives a crash of the machine."""
+        self._environment.sync(True)
 
     def close(self) -> None:
         """See `Environment.close`."""
         self._end_reading()
         self._environment.close()
-        os.close(self._lock)
 
     def _end_reading(self) -> None:
         if self._reader is not None:
             self._reader.abort()
             self._reader = None
+
+    def _refuse_cut_file(self) -> None:
+        """Find out that the file is shorter than its content; reading beyond its end would kill the process."""
+        pages = self._environment.info()["last_pgno"] + 1
+        if (self._folder / DATA_FILE).stat().st_size < pages * self._environment.stat()["psize"]:
+            self._environment.close()
+            raise DamagedState(f"the state in {self._folder} is damaged: its file is cut off")

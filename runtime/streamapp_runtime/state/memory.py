@@ -1,15 +1,15 @@
-"""State in memory: for tables that need not persist, and for runs that keep nothing."""
+"""State in memory: for tables that need not persist, and for stores under test."""
 
 from collections.abc import Iterator
 
-from streamapp_runtime.state.protocol import Store
-
 
 class MemoryStore:
-    """A store in a dictionary; sorted only when scanned."""
+    """A store in a dictionary, sorted only when scanned."""
 
     def __init__(self) -> None:
         self._entries: dict[bytes, bytes] = {}
+        self.changed: set[bytes] = set()
+        """The keys written since the last commit."""
 
     def get(self, key: bytes) -> bytes | None:
         """See `Store.get`."""
@@ -18,10 +18,12 @@ class MemoryStore:
     def put(self, key: bytes, value: bytes) -> None:
         """See `Store.put`."""
         self._entries[key] = value
+        self.changed.add(key)
 
     def delete(self, key: bytes) -> None:
         """See `Store.delete`."""
         self._entries.pop(key, None)
+        self.changed.add(key)
 
     def scan(self, start: bytes = b"", end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
         """See `Store.scan`."""
@@ -30,17 +32,24 @@ class MemoryStore:
 
 
 class MemoryEnvironment:
-    """Stores in memory; a commit has nothing to do."""
+    """Stores in memory; they last as long as their process."""
 
     def __init__(self) -> None:
-        self._stores: dict[str, Store] = {}
+        self._stores: dict[str, MemoryStore] = {}
 
-    def store(self, name: str) -> Store:
+    def store(self, name: str) -> MemoryStore:
         """See `Environment.store`."""
         return self._stores.setdefault(name, MemoryStore())
 
+    def changes(self, name: str) -> Iterator[tuple[bytes, bytes | None]]:
+        """See `Environment.changes`."""
+        store = self.store(name)
+        return iter([(key, store.get(key)) for key in sorted(store.changed)])
+
     def commit(self) -> None:
         """See `Environment.commit`."""
+        for store in self._stores.values():
+            store.changed.clear()
 
     def close(self) -> None:
         """See `Environment.close`."""

@@ -31,10 +31,14 @@ class Store(Protocol):
 
 
 class Environment(Protocol):
-    """The stores of one task (or, for broadcast tables, of one processor). Used by one thread."""
+    """Stores that commit together, all or nothing. Used by one thread."""
 
     def store(self, name: str) -> Store:
         """Open a store, making it if it is new."""
+        ...
+
+    def changes(self, name: str) -> Iterator[tuple[bytes, bytes | None]]:
+        """Give what was written to a store since the last commit, the newest value of each key; None: deleted."""
         ...
 
     def commit(self) -> None:

@@ -13,10 +13,11 @@ from streamapp_runtime.operators.join_table import JoinTable
 from streamapp_runtime.operators.outputs import Broadcast, PartitionBy, SendToFile
 from streamapp_runtime.operators.protocol import Operator
 from streamapp_runtime.operators.row_operators import Merge, SqlOperator
+from streamapp_runtime.operators.send_to_table import SendToTable
 from streamapp_runtime.operators.window import TumblingWindow
 from streamapp_runtime.processor.intermediate import IntermediateWriter
 from streamapp_runtime.sql.engine import SqlEngine
-from streamapp_runtime.state.protocol import Environment
+from streamapp_runtime.state.task_state import TaskState
 from streamapp_runtime.tables.table import Table
 from streamapp_runtime.tasks.chains import ROW_KINDS, chains
 from streamapp_runtime.tasks.pipeline import Node, Pipeline
@@ -33,7 +34,7 @@ class Surroundings:
     tables: Mapping[str, Table]
     outputs: Mapping[str, FileOutput]
     written: Counter[str]
-    environment: Environment
+    state: TaskState
 
 
 def build_pipeline(plan: Plan, surroundings: Surroundings) -> Pipeline:
@@ -81,15 +82,21 @@ def _join_table(_: Plan, planned: PlannedOperator, around: Surroundings) -> Oper
 
 
 def _aggregate(_: Plan, planned: PlannedOperator, around: Surroundings) -> Operator:
-    return Aggregate(around.engine, around.environment.store(planned.name), _aggregation(planned))
+    return Aggregate(around.engine, around.state.logged_store(planned.name), _aggregation(planned))
 
 
 def _window(_: Plan, planned: PlannedOperator, around: Surroundings) -> Operator:
     window = planned.spec.window
     assert window is not None
     assert window.tumbling is not None
-    store = around.environment.store(planned.name)
+    store = around.state.logged_store(planned.name)
     return TumblingWindow(around.engine, store, _aggregation(planned), window.tumbling)
+
+
+def _send_to_table(_: Plan, planned: PlannedOperator, around: Surroundings) -> Operator:
+    table = planned.spec.send_to_table
+    assert table is not None
+    return SendToTable(around.tables[table])
 
 
 def _send_to(_: Plan, planned: PlannedOperator, around: Surroundings) -> Operator:
@@ -110,5 +117,6 @@ _BUILDERS: Mapping[OperatorKind, Callable[[Plan, PlannedOperator, Surroundings],
     OperatorKind.JOIN_TABLE: _join_table,
     OperatorKind.AGGREGATE: _aggregate,
     OperatorKind.WINDOW: _window,
+    OperatorKind.SEND_TO_TABLE: _send_to_table,
     OperatorKind.SEND_TO: _send_to,
 }

@@ -1,13 +1,23 @@
-"""A task: its pipeline, its stores, and the bookkeeping of what it has read."""
+"""A task: its pipeline, its state, and the bookkeeping of what it has read."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from streamapp_core.control.states import ControlStates
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.processor.inputs import Decoded
 from streamapp_runtime.rows.event_time import latest
-from streamapp_runtime.state.protocol import Environment
+from streamapp_runtime.state.checkpoint import (
+    Checkpoint,
+    Position,
+    ProcessorPart,
+    counts_added,
+    encode_checkpoint,
+)
+from streamapp_runtime.state.task_state import TaskState
 from streamapp_runtime.tasks.pipeline import Pipeline
+
+_START = Position(offset=0, rows=0)
+_REMEMBERED = 10
 
 
 class Task:
@@ -20,22 +30,31 @@ class Task:
         ssps: Collection[Ssp],
         pipeline: Pipeline,
         states: ControlStates,
-        environment: Environment,
+        state: TaskState,
         sources: Collection[str],
         produces: Collection[str],
     ) -> None:
-        """Take the partitions of its inputs, side inputs aside.
+        """Take the partitions of its inputs, side inputs aside, and go on from the checkpoint in its state.
 
         `sources` are those of their streams that come from outside, `produces` the intermediate ones it writes to.
         """
         self.name = name
         self.pipeline = pipeline
         self._states = states
-        self._environment = environment
+        self._state = state
         self._sources = sources
         self._streams = frozenset(ssp.stream for ssp in ssps)
         self._producing = {node.name: node for node in pipeline.nodes if node.name in produces}
         self._announced: dict[str, int] = {}
+        self.positions = dict.fromkeys(ssps, _START)
+        """How far each partition has been read."""
+        self._not_used: Mapping[str, Mapping[str, int]] = {}
+        self.bad_rows: tuple[str, ...] = ()
+        """The first rows that could not be read, each with its place and what was wrong."""
+        self.touched = False
+        """Whether anything has happened since the last commit."""
+        if state.checkpoint is not None:
+            self._go_on_from(state.checkpoint)
 
     @property
     def ended(self) -> bool:
@@ -45,6 +64,7 @@ class Task:
     def take(self, decoded: Decoded) -> None:
         """Process what was read of one partition."""
         _, stream, partition = decoded.ssp
+        self.touched = True
         if decoded.rows is not None:
             self.pipeline.push(stream, decoded.rows)
             self._observe(decoded)
@@ -52,11 +72,19 @@ class Task:
             self._states.apply(stream, partition, control)
         if decoded.ended:
             self._states.end(stream, partition)
+        if decoded.bad_row is not None:
+            self._not_used = counts_added(self._not_used, {stream: {"unreadable": 1}})
+            self.bad_rows = (*self.bad_rows, decoded.bad_row)[:_REMEMBERED]
+        rows = 0 if decoded.rows is None else len(decoded.rows)
+        before = self.positions[decoded.ssp]
+        self.positions[decoded.ssp] = Position(offset=decoded.next_offset, rows=before.rows + rows)
 
     def advance(self, now: int) -> bool:
         """Let the time of day (milliseconds) and what was read move the watermarks; True if one rose."""
         self._states.advance_clock(now)
-        return self.pipeline.advance(self._watermark)
+        risen = self.pipeline.advance(self._watermark)
+        self.touched |= risen
+        return risen
 
     def reads(self, stream: str) -> bool:
         """Whether the task owns a partition of a stream."""
@@ -81,21 +109,47 @@ class Task:
         """Note that a watermark is on its way to the consumers of an intermediate stream."""
         self._announced[stream] = watermark
 
-    def commit(self) -> None:
-        """Make the state last."""
-        self._environment.commit()
-
     def flush(self) -> None:
         """Bring what operators keep in memory into the stores."""
         self.pipeline.flush()
 
-    def close(self) -> None:
-        """Release the state."""
-        self._environment.close()
+    def changes(self) -> Iterator[tuple[bytes, bytes | None]]:
+        """Give the changelog entries of what changed in the stores since the last commit."""
+        return self._state.changes()
 
-    def counters(self) -> dict[str, Mapping[str, int]]:
-        """Tell each operator's counts of rows not used."""
-        return self.pipeline.counters()
+    def checkpoint(self, part: ProcessorPart | None) -> bytes:
+        """Write down where the task is now."""
+        positions: dict[str, dict[int, Position]] = {}
+        for ssp, position in self.positions.items():
+            positions.setdefault(ssp.stream, {})[ssp.partition] = position
+        checkpoint = Checkpoint(
+            positions=positions,
+            control=self._states.snapshot().model_dump_json(),
+            not_used=self.counters(),
+            bad_rows=self.bad_rows,
+            processor=part,
+        )
+        return encode_checkpoint(checkpoint)
+
+    def commit(self, position: int, checkpoint: bytes) -> None:
+        """Make the state last, at its position in the changelog."""
+        self._state.commit(position, checkpoint)
+        self.touched = False
+
+    def counters(self) -> dict[str, dict[str, int]]:
+        """Tell, by operator or stream, how many rows were not used and why, since the run began."""
+        return counts_added(self._not_used, self.pipeline.counters())
+
+    def _go_on_from(self, checkpoint: Checkpoint) -> None:
+        self._states.restore(checkpoint.snapshot())
+        self._not_used = checkpoint.not_used
+        self.bad_rows = checkpoint.bad_rows
+        for ssp in self.positions:
+            position = checkpoint.positions.get(ssp.stream, {}).get(ssp.partition)
+            if position is not None:
+                self.positions[ssp] = position
+            if ssp.stream in self._sources and not self._states.ended(ssp.stream):
+                self._states.wake(ssp.stream, ssp.partition)
 
     def _observe(self, decoded: Decoded) -> None:
         """Let the rows of a source move its watermark; intermediate streams have theirs from control messages."""

@@ -5,8 +5,9 @@ from pathlib import Path
 
 from streamapp_core.ssp import Ssp
 from streamapp_systems.log.database import connect, explained, first_row, transaction
+from streamapp_systems.log.fences import take_over
 from streamapp_systems.log.shards import stream_shards
-from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
+from streamapp_systems.protocols import StreamDescriptor, StreamSystemError, Transactional
 
 _DELETIONS = 10_000
 """Records that compaction deletes in one transaction: others may write in between."""
@@ -98,6 +99,12 @@ class LogAdmin:
                     )
                     self._connection.execute("DELETE FROM shards WHERE id = ?", (shard,))
                 self._connection.execute("DELETE FROM streams WHERE address = ?", (stream.address,))
+
+    def fence(self, owners: Sequence[Transactional]) -> None:
+        """Shut earlier epochs out, as `TransactionalAdmin.fence` says: all ids or none."""
+        with transaction(self._connection, self._path, write=True):
+            for owner in owners:
+                take_over(self._connection, owner)
 
     def close(self) -> None:
         """Release the file."""

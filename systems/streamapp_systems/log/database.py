@@ -33,6 +33,7 @@ _TABLES = (
         next_offset INTEGER NOT NULL DEFAULT 0,
         UNIQUE (stream, partition)
     )""",
+    "CREATE TABLE fences (id TEXT PRIMARY KEY, epoch INTEGER NOT NULL)",
     "CREATE TABLE records (id INTEGER PRIMARY KEY, timestamp INTEGER NOT NULL, key BLOB, value BLOB)",
     f"PRAGMA application_id = {_APPLICATION_ID}",
     f"PRAGMA user_version = {_VERSION}",

@@ -5,8 +5,9 @@ from pathlib import Path
 
 from streamapp_core.ssp import Ssp
 from streamapp_systems.log.database import BUSY_SECONDS, connect, first_row, transaction
+from streamapp_systems.log.fences import check, take_over
 from streamapp_systems.log.shards import find_shard
-from streamapp_systems.protocols import StreamDescriptor
+from streamapp_systems.protocols import StreamDescriptor, Transactional
 
 _Record = tuple[int, bytes | None, bytes | None]
 
@@ -18,11 +19,29 @@ class LogProducer:
     `busy_seconds`.
     """
 
-    def __init__(self, path: Path, streams: Sequence[StreamDescriptor], busy_seconds: float = BUSY_SECONDS) -> None:
+    def __init__(
+        self,
+        path: Path,
+        streams: Sequence[StreamDescriptor],
+        owner: Transactional,
+        busy_seconds: float = BUSY_SECONDS,
+    ) -> None:
+        """Open the log and take over the owner's transactional id.
+
+        Raises:
+            Fenced: a later epoch has it.
+        """
         self._path = path
+        self._owner = owner
         self._streams = {stream.name: stream for stream in streams}
         self._connection = connect(path, busy_seconds)
         self._sent: dict[Ssp, list[_Record]] = {}
+        try:
+            with transaction(self._connection, path, write=True):
+                take_over(self._connection, owner)
+        except BaseException:
+            self._connection.close()
+            raise
 
     def send(self, ssp: Ssp, value: bytes | None, *, key: bytes | None = None, timestamp: int) -> None:
         """Add one record, as `Producer.send` says."""
@@ -32,11 +51,13 @@ class LogProducer:
         """Write all that was sent, as `Producer.commit` says.
 
         Raises:
+            Fenced: a later epoch has taken over.
             StreamSystemError: a partition does not exist, others keep the log busy, or the disk is full.
         """
         if not self._sent:
             return {}
         with transaction(self._connection, self._path, write=True):
+            check(self._connection, self._owner)
             next_offsets = {ssp: self._append(ssp, self._sent[ssp]) for ssp in sorted(self._sent)}
         self._sent = {}
         return next_offsets

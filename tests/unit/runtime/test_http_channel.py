@@ -15,6 +15,7 @@ REPORT = ProcessorReport(
     watermarks={"flights": -1, "by": None},
     written={"out": 2},
     not_used={"hourly": {"late": 1}},
+    bad_rows=("files.flights[0], offset 1: no double",),
     commits=4,
 )
 

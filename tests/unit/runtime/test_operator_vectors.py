@@ -17,10 +17,10 @@ from streamapp_runtime.operators.aggregate import Aggregate
 from streamapp_runtime.operators.join_table import JoinTable
 from streamapp_runtime.operators.window import TumblingWindow
 from streamapp_runtime.rows.event_time import stamp, without_event_time
-from streamapp_runtime.sql.arrow_types import arrow_schema
 from streamapp_runtime.sql.engine import SqlEngine
 from streamapp_runtime.state.lmdb_environment import LmdbEnvironment
 from streamapp_runtime.tables.table import Table
+from streamapp_systems.arrow_types import arrow_schema
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 KINDS = {"window": "tumbling", "aggregate": "by", "joinTable": "on"}

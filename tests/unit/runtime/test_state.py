@@ -1,12 +1,11 @@
-import fcntl
-
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from streamapp_runtime.errors import RuntimeFailure
-from streamapp_runtime.state.lmdb_environment import LmdbEnvironment
+from streamapp_runtime.state.folder_lock import FolderLock
+from streamapp_runtime.state.lmdb_environment import DamagedState, LmdbEnvironment
 from streamapp_runtime.state.memory import MemoryEnvironment
 
 KEYS = st.binary(min_size=1, max_size=3)
@@ -65,26 +64,49 @@ def test_only_what_was_committed_outlives_a_close(tmp_path):
     again.close()
 
 
-def test_state_that_another_worker_holds_is_refused(tmp_path):
-    environment = LmdbEnvironment(tmp_path / "task")
-    with pytest.raises(RuntimeFailure, match="in use by another worker"):
-        LmdbEnvironment(tmp_path / "task")
-    environment.close()
-    with (tmp_path / "task" / "lock").open() as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+def test_a_folder_has_one_holder(tmp_path):
+    clock = iter(range(100))
+    holder = FolderLock(tmp_path / "task", wait_seconds=0, clock=lambda: 0, sleep=lambda _: None)
+    with pytest.raises(RuntimeFailure, match="another process holds its lock"):
+        FolderLock(tmp_path / "task", wait_seconds=5, clock=lambda: next(clock), sleep=lambda _: None)
+    FolderLock(tmp_path / "task", wait_seconds=5, clock=lambda: 0, sleep=lambda _: holder.close()).close()
 
 
-def test_state_that_is_damaged_is_named(tmp_path):
-    (tmp_path / "task").mkdir()
-    (tmp_path / "task" / "data.mdb").write_bytes(b"no database" * 1_000)
+def test_a_place_that_is_no_folder_is_named(tmp_path):
+    (tmp_path / "task").write_text("")
+    with pytest.raises(RuntimeFailure, match="task can't be used for state: File exists"):
+        FolderLock(tmp_path / "task", wait_seconds=0, clock=lambda: 0, sleep=lambda _: None)
     with pytest.raises(RuntimeFailure, match="task can't be opened"):
         LmdbEnvironment(tmp_path / "task")
 
 
-def test_state_in_a_place_that_is_no_folder_is_named(tmp_path):
-    (tmp_path / "task").write_text("")
-    with pytest.raises(RuntimeFailure, match="task can't be opened: File exists"):
+def test_files_that_are_no_state_are_found_out(tmp_path):
+    (tmp_path / "task").mkdir()
+    (tmp_path / "task" / "data.mdb").write_bytes(b"no database" * 1_000)
+    with pytest.raises(DamagedState, match="is damaged"):
         LmdbEnvironment(tmp_path / "task")
+
+
+def test_state_that_was_cut_off_is_found_out(tmp_path):
+    environment = LmdbEnvironment(tmp_path / "task")
+    for number in range(1_000):
+        environment.store("s").put(b"%d" % number, bytes(500))
+    environment.commit()
+    environment.close()
+    with (tmp_path / "task" / "data.mdb").open("r+b") as file:
+        file.truncate(20_000)
+    with pytest.raises(DamagedState, match="cut off"):
+        LmdbEnvironment(tmp_path / "task")
+
+
+def test_a_cleared_store_is_empty_at_once(tmp_path):
+    environment = LmdbEnvironment(tmp_path / "task")
+    environment.store("s").put(b"a", b"1")
+    environment.commit()
+    environment.store("s").put(b"b", b"2")
+    environment.clear("s")
+    assert list(environment.store("s").scan()) == []
+    environment.close()
 
 
 def test_stores_behave_like_dictionaries(tmp_path_factory):

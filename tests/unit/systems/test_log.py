@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_systems.log import LogAdmin, LogConsumer, LogProducer
-from streamapp_systems.protocols import Fetched, Message, StreamDescriptor, StreamSystemError
+from streamapp_systems.protocols import Fenced, Fetched, Message, StreamDescriptor, StreamSystemError, Transactional
 
 STREAM = StreamDescriptor(name="s", system="log", address="app.s", format=StreamFormat.JSON)
 OTHER = StreamDescriptor(name="o", system="log", address="app.o", format=StreamFormat.JSON)
+OWNER = Transactional(id="run-0", epoch=1)
 SSPS = [Ssp("log", "s", 0), Ssp("log", "s", 1), Ssp("log", "o", 0)]
 FIRST, SECOND, THIRD = SSPS
 
@@ -49,7 +50,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def producer(path: Path) -> Iterator[LogProducer]:
-    producer = LogProducer(path, [STREAM, OTHER])
+    producer = LogProducer(path, [STREAM, OTHER], OWNER)
     yield producer
     producer.close()
 
@@ -121,7 +122,7 @@ def test_any_interleaving_keeps_order_and_leaves_no_gaps(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.db"
         create(path)
-        producers = [LogProducer(path, [STREAM, OTHER]) for _ in range(3)]
+        producers = [LogProducer(path, [STREAM, OTHER], Transactional(id=str(n), epoch=1)) for n in range(3)]
         consumers = [reading(path, dict.fromkeys(SSPS, 0)) for _ in range(2)]
         sent: list[list[tuple[Ssp, bytes]]] = [[], [], []]
         log: dict[Ssp, list[bytes]] = {ssp: [] for ssp in SSPS}
@@ -154,7 +155,7 @@ def test_any_interleaving_keeps_order_and_leaves_no_gaps(
 
 def test_producers_of_many_threads_take_turns(path: Path) -> None:
     def produce(name: int) -> None:
-        producer = LogProducer(path, [STREAM, OTHER])
+        producer = LogProducer(path, [STREAM, OTHER], Transactional(id=str(name), epoch=1))
         for number in range(0, 60, 2):
             for ssp in SSPS:
                 producer.send(ssp, b"%d" % name, timestamp=number)
@@ -179,11 +180,11 @@ from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_systems.log import LogProducer
 from streamapp_systems.log.database import connect, transaction
-from streamapp_systems.protocols import StreamDescriptor
+from streamapp_systems.protocols import StreamDescriptor, Transactional
 
 path = Path(sys.argv[1])
 stream = StreamDescriptor(name="s", system="log", address="app.s", format=StreamFormat.JSON)
-producer = LogProducer(path, [stream])
+producer = LogProducer(path, [stream], Transactional(id="killed", epoch=1))
 producer.send(Ssp("log", "s", 0), b"committed", timestamp=0)
 producer.commit()
 connection = connect(path)
@@ -231,9 +232,9 @@ def test_a_full_disk_loses_nothing_that_was_sent(path: Path, producer: LogProduc
 
 
 def test_a_writer_that_never_ends_is_reported(path: Path) -> None:
+    producer = LogProducer(path, [STREAM], OWNER, busy_seconds=0.01)
     blocker = sqlite3.connect(path, isolation_level=None)
     blocker.execute("BEGIN IMMEDIATE")
-    producer = LogProducer(path, [STREAM], busy_seconds=0.01)
     producer.send(FIRST, b"1", timestamp=0)
     with pytest.raises(StreamSystemError, match="Another process holds its write lock"):
         producer.commit()
@@ -312,7 +313,7 @@ def test_compaction_keeps_the_last_record_of_each_key(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.db"
         create(path)
-        producer = LogProducer(path, [STREAM, OTHER])
+        producer = LogProducer(path, [STREAM, OTHER], OWNER)
         for offset, (key, value) in enumerate(records):
             producer.send(FIRST, value, key=key, timestamp=offset)
         producer.send(SECOND, b"", key=b"a", timestamp=0)
@@ -412,3 +413,30 @@ def test_a_log_may_be_made_by_many_at_once(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(make, range(16)))
     assert values(tmp_path / "log.db", FIRST) == []
+
+
+def test_a_later_epoch_shuts_an_earlier_one_out(path: Path, producer: LogProducer) -> None:
+    producer.send(FIRST, b"too late", timestamp=0)
+    successor = LogProducer(path, [STREAM, OTHER], Transactional(id=OWNER.id, epoch=2))
+    with pytest.raises(Fenced, match="run-0: epoch 2 has taken over from epoch 1"):
+        producer.commit()
+    successor.send(FIRST, b"mine", timestamp=0)
+    successor.commit()
+    with pytest.raises(Fenced):
+        LogProducer(path, [STREAM], OWNER)
+    successor.close()
+    assert values(path, FIRST) == [b"mine"]
+
+
+def test_a_fence_is_for_its_ids_only(path: Path, producer: LogProducer) -> None:
+    admin = LogAdmin(path)
+    admin.fence([Transactional(id="run-1", epoch=7)])
+    producer.send(FIRST, b"undisturbed", timestamp=0)
+    producer.commit()
+    admin.fence([Transactional(id=OWNER.id, epoch=2), Transactional(id="run-1", epoch=7)])
+    with pytest.raises(Fenced):
+        admin.fence([Transactional(id="new", epoch=1), Transactional(id="run-1", epoch=6)])
+    producer.send(FIRST, b"fenced", timestamp=0)
+    with pytest.raises(Fenced):
+        producer.commit()
+    admin.close()

@@ -7,9 +7,10 @@ import pytest
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import FileSystem, KafkaSystem, LogSystem, SystemSpec
 from streamapp_core.ssp import Ssp
-from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
+from streamapp_systems.protocols import StreamDescriptor, StreamSystemError, Transactional
 from streamapp_systems.registry import open_admin, open_consumer, open_output, open_producer
 
+OWNER = Transactional(id="run-0", epoch=1)
 KAFKA = SystemSpec(kafka=KafkaSystem(bootstrapServers="kafka:9092"))
 LOG = SystemSpec(log=LogSystem(path="state/log.db"))
 FILES = SystemSpec(file=FileSystem(path="data"))
@@ -19,7 +20,7 @@ STREAM = StreamDescriptor(name="s", system="x", address="s", format=StreamFormat
 def test_a_log_lies_below_the_base_folder(tmp_path: Path) -> None:
     admin = open_admin("x", LOG, tmp_path)
     admin.create({STREAM: 1})
-    producer = open_producer("x", LOG, tmp_path, [STREAM])
+    producer = open_producer("x", LOG, tmp_path, [STREAM], OWNER)
     producer.send(Ssp("x", "s", 0), b"1", timestamp=0)
     producer.commit()
     consumer = open_consumer("x", LOG, tmp_path, [STREAM])
@@ -39,7 +40,7 @@ def test_files_lie_below_the_base_folder(tmp_path: Path) -> None:
 def test_files_are_written_as_outputs(tmp_path: Path) -> None:
     open_output("x", FILES, tmp_path, [STREAM], "w").close()
     with pytest.raises(StreamSystemError, match="system x holds files"):
-        open_producer("x", FILES, tmp_path, [STREAM])
+        open_producer("x", FILES, tmp_path, [STREAM], OWNER)
     with pytest.raises(StreamSystemError, match="system x is log"):
         open_output("x", LOG, tmp_path, [STREAM], "w")
 
@@ -50,4 +51,4 @@ def test_kafka_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(StreamSystemError, match="not part of this release yet"):
         open_consumer("x", KAFKA, tmp_path, [STREAM])
     with pytest.raises(StreamSystemError, match="not part of this release yet"):
-        open_producer("x", KAFKA, tmp_path, [STREAM])
+        open_producer("x", KAFKA, tmp_path, [STREAM], OWNER)

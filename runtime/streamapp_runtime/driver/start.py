@@ -1,0 +1,115 @@
+"""The start of a run (`docs/protocols.md`, Start of a run): a new one, or one that goes on after any death."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from streamapp_core.job_model.model import JobModel
+from streamapp_core.metadata.store import MetadataStore
+from streamapp_core.spec.parse import ParsedApp, parse_text
+from streamapp_runtime.driver.prepare import (
+    PreparedRun,
+    drop_streams,
+    fence,
+    made_streams,
+    make_outputs,
+    make_streams,
+    plan_run,
+)
+from streamapp_runtime.driver.records import RunRecord, save_record
+from streamapp_runtime.driver.run_folder import RunFolder
+from streamapp_runtime.errors import RuntimeFailure
+from streamapp_runtime.fail_points import Step, Taking
+from streamapp_runtime.streams import bounded_ends
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """What to run and where: `text` is the YAML, `folder` what its paths resolve from, `state` the app's folder.
+
+    `run_id` is for a new run whose spec names none.
+    """
+
+    text: str
+    folder: Path
+    state: Path
+    fresh: bool
+    run_id: str
+
+
+def start_run(
+    request: RunRequest, folder: RunFolder, store: MetadataStore, last: RunRecord | None
+) -> tuple[PreparedRun, RunRecord]:
+    """Begin a new run, or go on with the last one, which has not completed.
+
+    Raises:
+        PlanRefused, NotSupported: nothing was changed.
+        RuntimeFailure: the spec is not the one the run began with.
+        StreamSystemError: a system does not do what it should.
+    """
+    parsed = parse_text(request.text)
+    if last is None or request.fresh:
+        prepared, record = _new(request, parsed, folder, last)
+    else:
+        prepared, record = _continued(request, parsed, folder, last)
+    with Taking(Step.RUN_RECORD):
+        save_record(store, record)
+    with Taking(Step.RUN_FENCE):
+        fence(prepared, record.epoch, request.folder)
+    if not record.prepared:
+        with Taking(Step.RUN_STREAMS):
+            drop_streams(record.outdated, prepared.plan.app, request.folder)
+            folder.forget_all_but(record.run_id)
+            make_outputs(prepared.plan, request.folder)
+            make_streams(prepared, request.folder)
+            record = msgspec.structs.replace(record, prepared=True, outdated={})
+            save_record(store, record)
+    return prepared, record
+
+
+def _new(
+    request: RunRequest, parsed: ParsedApp, folder: RunFolder, last: RunRecord | None
+) -> tuple[PreparedRun, RunRecord]:
+    run_id = request.run_id
+    if parsed.app is not None and parsed.app.spec.run_id is not None:
+        run_id = parsed.app.spec.run_id
+    prepared = plan_run(parsed, request.folder, run_id, str(folder.path), None)
+    if last is not None and last.run_id == run_id:
+        raise RuntimeFailure(f"spec.runId: run {run_id} has state already; give a new run id, or none, to start anew")
+    made: dict[str, list[str]] = defaultdict(list)
+    for stream in made_streams(prepared):
+        made[stream.system].append(stream.address)
+    record = RunRecord(
+        run_id=run_id,
+        epoch=1 if last is None else last.epoch + 1,
+        spec=_spec(prepared),
+        job_model=prepared.model.model_dump_json(by_alias=True),
+        ends=bounded_ends(prepared.plan, request.folder),
+        made=made,
+        outdated={} if last is None else _merged(last.outdated, last.made),
+    )
+    return prepared, record
+
+
+def _continued(
+    request: RunRequest, parsed: ParsedApp, folder: RunFolder, last: RunRecord
+) -> tuple[PreparedRun, RunRecord]:
+    model = JobModel.model_validate_json(last.job_model)
+    prepared = plan_run(parsed, request.folder, last.run_id, str(folder.path), model)
+    if _spec(prepared) != last.spec:
+        raise RuntimeFailure(
+            f"the app is not the one that run {last.run_id} began with, and the run has not ended: "
+            "put the file back as it was to go on, or start anew with --fresh"
+        )
+    prepared = PreparedRun(plan=prepared.plan, model=model, counts=prepared.counts)
+    return prepared, msgspec.structs.replace(last, epoch=last.epoch + 1)
+
+
+def _spec(prepared: PreparedRun) -> str:
+    return prepared.plan.app.spec.model_dump_json(by_alias=True)
+
+
+def _merged(left: dict[str, list[str]], right: dict[str, list[str]]) -> dict[str, list[str]]:
+    return {system: [*left.get(system, ()), *right.get(system, ())] for system in {**left, **right}}

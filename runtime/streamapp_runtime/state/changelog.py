@@ -1,0 +1,37 @@
+"""The changelog of a run: a keyed stream with one partition per task."""
+
+from collections.abc import Iterator
+
+from streamapp_core.ssp import Ssp
+from streamapp_runtime.state.task_state import ChangelogRecord
+from streamapp_systems.protocols import Admin, Consumer, StreamDescriptor
+
+_RECORDS = 10_000
+_WAIT_SECONDS = 1.0
+
+
+class PartitionReader:
+    """Reads one partition of a changelog; see `ChangelogReader`."""
+
+    def __init__(self, admin: Admin, consumer: Consumer, stream: StreamDescriptor, partition: int) -> None:
+        """Take a consumer of the stream that is used for nothing else."""
+        self._admin = admin
+        self._consumer = consumer
+        self._stream = stream
+        self._ssp = Ssp(stream.system, stream.name, partition)
+
+    def end(self) -> int:
+        """See `ChangelogReader.end`."""
+        return self._admin.end_offsets([self._stream])[self._ssp]
+
+    def read(self, start: int, end: int) -> Iterator[ChangelogRecord]:
+        """See `ChangelogReader.read`."""
+        if start >= end:
+            return
+        self._consumer.assign({self._ssp: start}, {self._ssp: end})
+        ended = False
+        while not ended:
+            for fetched in self._consumer.poll([self._ssp], _RECORDS, _WAIT_SECONDS):
+                for message in fetched.messages:
+                    yield ChangelogRecord(offset=message.offset, key=message.key or b"", value=message.value)
+                ended = fetched.ended

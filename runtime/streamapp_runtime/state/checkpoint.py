@@ -1,0 +1,85 @@
+"""What a task must know to go on: where it has read to, and what it has heard; and its form in the changelog."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+import msgspec
+
+from streamapp_core.control.snapshot import ControlSnapshot
+
+CHECKPOINT_KEY = b"\0"
+"""The key of a checkpoint in a changelog; keys of stores begin with the store's name."""
+
+
+class Position(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a partition has been read: the next offset, and how many rows that were."""
+
+    offset: int
+    rows: int
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """A staged part of a file output: paths relative to the system's folder."""
+
+    system: str
+    stream: str
+    staged: str
+    final: str
+
+
+class ProcessorPart(msgspec.Struct, frozen=True, kw_only=True):
+    """What a commit has to say of its processor: the parts it staged, and the rows written since the run began.
+
+    It lies with the checkpoint of the processor's first task.
+    """
+
+    processor: str
+    parts: tuple[Part, ...]
+    written: dict[str, int]
+
+
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """The bookkeeping of a task at a commit: positions by stream and partition, counts of rows not used by operator.
+
+    `control` is the task's `ControlSnapshot` as JSON; `bad_rows` tell of the first rows that could not be read.
+    """
+
+    positions: dict[str, dict[int, Position]]
+    control: str
+    not_used: dict[str, dict[str, int]]
+    bad_rows: tuple[str, ...] = ()
+    processor: ProcessorPart | None = None
+
+    def snapshot(self) -> ControlSnapshot:
+        """Read the bookkeeping of control messages."""
+        return ControlSnapshot.model_validate_json(self.control)
+
+
+def encode_checkpoint(checkpoint: Checkpoint) -> bytes:
+    """Write a checkpoint as the value of its record."""
+    return msgspec.json.encode(checkpoint)
+
+
+def decode_checkpoint(data: bytes) -> Checkpoint:
+    """Read what `encode_checkpoint` wrote."""
+    return msgspec.json.decode(data, type=Checkpoint)
+
+
+def changelog_key(store: str, key: bytes) -> bytes:
+    """Name an entry of a store in the changelog of its task."""
+    return store.encode() + b"\0" + key
+
+
+def store_and_key(changelog_key: bytes) -> tuple[str, bytes]:
+    """Tell which store and which of its keys a changelog record is about."""
+    store, _, key = changelog_key.partition(b"\0")
+    return store.decode(), key
+
+
+Counts = Mapping[str, Mapping[str, int]]
+"""Numbers of rows by name and reason."""
+
+
+def counts_added(left: Counts, right: Counts) -> dict[str, dict[str, int]]:
+    """Add counts by name and reason."""
+    return {name: dict(Counter(left.get(name, {})) + Counter(right.get(name, {}))) for name in sorted({*left, *right})}

@@ -1,0 +1,65 @@
+"""Runs of an app in a process of its own, which is made to die, and what must be true when it has come to its end."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import yaml
+
+from support import apps, flights
+
+RUN = [sys.executable, "-c", "from streamapp_cli.main import main; main()", "run"]
+
+
+def lay_out(folder: Path, rows: int, processors: int = 2) -> None:
+    """Write the flights example with the first rows of each airport and short commits."""
+    (folder / "data" / "flights").mkdir(parents=True)
+    (folder / "data" / "planes.csv").write_bytes((flights.EXAMPLE / "data" / "planes.csv").read_bytes())
+    for source in (flights.EXAMPLE / "data" / "flights").iterdir():
+        with source.open() as lines:
+            kept = [next(lines) for _ in range(rows + 1)]
+        (folder / "data" / "flights" / source.name).write_text("".join(kept))
+    document = yaml.safe_load((flights.EXAMPLE / "app.yaml").read_text())
+    document["spec"]["processors"]["count"] = processors
+    document["spec"]["job"] |= {"commitInterval": "50ms", "watermarkInterval": "1ms"}
+    (folder / "app.yaml").write_text(yaml.safe_dump(document))
+
+
+def start(folder: Path, *options: str, **environment: str) -> subprocess.Popen:
+    """Start the app in a process group of its own."""
+    return subprocess.Popen(
+        [*RUN, str(folder / "app.yaml"), *options],
+        env=os.environ | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def end(process: subprocess.Popen) -> tuple[int, str]:
+    """Wait for the end of a run; its exit code and what it printed."""
+    output, _ = process.communicate(timeout=120)
+    return process.returncode, output
+
+
+def kill_group(process: subprocess.Popen) -> None:
+    """Kill a run with all its children, if it is still there."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def check(folder: Path) -> None:
+    """Compare the windows row for row and the last totals of each carrier with DuckDB's; nothing may be left over."""
+    with duckdb.connect() as database:
+        database.execute(flights.INPUT.format(data=folder / "data"))
+        expected = sorted(database.execute(flights.HOURLY).fetchall())
+        found = sorted(database.execute(flights.WRITTEN_HOURLY.format(out=folder / "out" / "hourly")).fetchall())
+        totals = {row[0]: row for row in database.execute(flights.TOTALS).fetchall()}
+    flights.compare(found, expected, totals, apps.last_per_key(folder / "out" / "totals", 1))
+    leftovers = [path for path in (folder / "out").rglob("*") if ".staging" in path.parts and path.is_file()]
+    assert not leftovers
