@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from streamapp_core.metadata.store import ABSENT, InMemoryMetadataStore, VersionConflict
 from streamapp_systems.metadata.sqlite import SqliteMetadataStore
-from streamapp_systems.protocols import SystemError as StreamSystemError
+from streamapp_systems.protocols import StreamSystemError
 
 KEYS = st.sampled_from(["a", "ab", "b", "model/1"])
 STEPS = st.lists(st.tuples(st.sampled_from(["put", "delete", "set-if"]), KEYS, st.binary(max_size=4)), max_size=30)

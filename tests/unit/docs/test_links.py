@@ -1,0 +1,31 @@
+"""Links of the documentation lead somewhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from unit.docs import pages
+
+PAGES = [pages.ROOT / "README.md", *sorted(pages.DOCS.glob("*.md"))]
+LINK = re.compile(r"\](?:\(([^)\s]+)\)|: (\S+)$)", re.MULTILINE)
+
+
+def anchors(page: Path) -> set[str]:
+    """Give the anchors that headings have on GitHub."""
+    headings = re.findall(r"^#+ (.+)$", pages.prose(page.read_text(encoding="utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_relative_links_lead_to_a_file_and_a_heading(page):
+    broken = []
+    for found in LINK.finditer(pages.prose(page.read_text(encoding="utf-8"))):
+        link = found[1] or found[2]
+        if link.startswith(("https://", "http://")):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            broken.append(link)
+    assert not broken
