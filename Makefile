@@ -56,6 +56,10 @@ fmt: .venv/ready ## Format the code and fix what can be fixed
 	@$(DEPS)/bin/ruff check --fix-only --quiet $(wildcard $(CODE))
 	@$(DEPS)/bin/ruff format --quiet $(wildcard $(CODE))
 
+.PHONY: soak
+soak: .venv/ready java $(DATA)/ready ## Run the long versions of the sampled tests (about 10 minutes)
+	@STREAMAPP_KILL_RUNS=50 $(RUN) -m pytest tests/integration/test_kills.py $(PYTEST_ARGS)
+
 .PHONY: crds
 crds: .venv/ready ## Write the CustomResourceDefinition from the spec models
 	@$(RUN) tools/crds.py

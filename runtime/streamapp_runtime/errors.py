@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from streamapp_core.control.messages import UndecodableMessageError
+from streamapp_core.job_model.errors import JobModelOutdatedError, JobModelUnreadableError
 from streamapp_core.problems import Problem
 from streamapp_systems.protocols import StreamSystemError
 
@@ -27,5 +28,5 @@ class ProcessorFailed(RuntimeFailure):
     """A processor died; the message says which one and what it said last."""
 
 
-FAILURES = (RuntimeFailure, StreamSystemError, UndecodableMessageError)
+FAILURES = (RuntimeFailure, StreamSystemError, UndecodableMessageError, JobModelUnreadableError, JobModelOutdatedError)
 """What a person is told by its message alone; anything else is a bug and comes with its trace."""

@@ -23,7 +23,7 @@ from streamapp_systems.protocols import (
 
 
 def open_admin(name: str, system: SystemSpec, base: Path) -> Admin:
-    """Open a system's metadata; a log that does not exist is made.
+    """Open a system's metadata; a log that does not exist holds nothing until it is written to.
 
     Raises:
         StreamSystemError: the system can't be opened.

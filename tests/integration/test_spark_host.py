@@ -2,13 +2,13 @@
 
 import os
 import signal
-from pathlib import Path
 
 import pytest
 
 from streamapp_runtime.errors import ProcessorFailed
 from streamapp_runtime.spark.host import SparkHost
 from support import apps
+from support.processes import python_workers
 
 pytestmark = pytest.mark.spark
 
@@ -16,24 +16,6 @@ pytestmark = pytest.mark.spark
 def write_flights(folder, rows):
     (folder / "flights").mkdir()
     (folder / "flights" / "1.csv").write_text("carrier,delay\n" + rows)
-
-
-def python_workers():
-    """Find the processes of Spark's Python workers that descend from this one."""
-    parents = {}
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            pid, parent = status.parent.name, status.read_text().rpartition(")")[2].split()[1]
-            parents[int(pid)] = (int(parent), (status.parent / "cmdline").read_bytes())
-        except OSError:
-            continue
-
-    def ours(pid):
-        while pid in parents and pid != os.getpid():
-            pid = parents[pid][0]
-        return pid == os.getpid()
-
-    return [pid for pid, (_, command) in parents.items() if b"pyspark.daemon" in command and ours(pid)]
 
 
 def test_a_bad_row_is_told_as_in_process(tmp_path):
@@ -47,7 +29,7 @@ def test_a_worker_that_is_killed_ends_the_run_with_its_name(tmp_path):
 
     def kill(summary):
         if any(stream.read for stream in summary.streams):
-            for pid in python_workers():
+            for pid in python_workers(os.getpid()):
                 os.kill(pid, signal.SIGKILL)
 
     with pytest.raises(ProcessorFailed, match=r"processor 0: its worker died .*spark\.log"):

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from streamapp_core.job_model.model import JobModel
 from streamapp_core.plan.model import Plan, PlannedStream, PlanResult, StreamRole
+from streamapp_core.problems import Problem
 
 
 class StreamRow(NamedTuple):
@@ -24,9 +25,7 @@ def to_document(result: PlanResult, job_model: JobModel | None) -> dict[str, Any
     plan = result.plan
     document: dict[str, Any] = {
         "accepted": plan is not None,
-        "problems": [
-            {"path": problem.path, "code": str(problem.code), "message": problem.message} for problem in result.problems
-        ],
+        "problems": [_problem(problem) for problem in result.problems],
         "mode": None,
         "streams": {},
         "joinGroups": [],
@@ -102,6 +101,14 @@ def _id(kind: str, name: str) -> str:
 
 def _partitions(stream: PlannedStream) -> str:
     return f"{stream.partitions} partition{'' if stream.partitions == 1 else 's'}"
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    document: dict[str, Any] = {"path": problem.path, "code": str(problem.code), "message": problem.message}
+    if problem.repair is not None:
+        edits = [{"op": e.op, "path": e.pointer, "value": e.value} for e in problem.repair.edits]
+        document["repair"] = {"text": problem.repair.text, "edits": edits}
+    return document
 
 
 def _stream(stream: PlannedStream) -> dict[str, Any]:

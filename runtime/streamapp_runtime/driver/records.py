@@ -34,7 +34,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One run: its id, its newest epoch, its spec (as JSON) and job model, and its summary once it has completed.
+    """One run: its id, its newest epoch, its spec (as JSON), and its summary once it has completed.
 
     `ends` are the offsets where bounded partitions end, taken at the run's first start. `made` are the addresses of
     the streams that were made for it, by system, `outdated` those of earlier runs, which go. Until it is `prepared`,
@@ -44,7 +44,6 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str
     epoch: int
     spec: str
-    job_model: str
     ends: dict[str, dict[int, int]]
     made: dict[str, list[str]]
     outdated: dict[str, list[str]]

@@ -119,7 +119,7 @@ class _Run:
             epoch=self._record.epoch,
             app=self._request.text,
             counts=dict(self._prepared.counts),
-            job_model=self._record.job_model,
+            job_model=self._prepared.model.model_dump_json(by_alias=True),
             ends=self._record.ends,
             folder=str(self._request.folder),
             state_folder=str(self._folder.state(self._record.run_id)),

@@ -1,13 +1,15 @@
 """The start of a run (`docs/protocols.md`, Start of a run): a new one, or one that goes on after any death."""
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 
-from streamapp_core.job_model.model import JobModel
-from streamapp_core.metadata.store import MetadataStore
+from streamapp_core.job_model.documents import POINTER
+from streamapp_core.job_model.errors import JobModelDamagedError
+from streamapp_core.job_model.stored import read_job_model, write_job_model
+from streamapp_core.metadata.store import ABSENT, MetadataStore
 from streamapp_core.spec.parse import ParsedApp, parse_text
 from streamapp_runtime.driver.prepare import (
     PreparedRun,
@@ -44,18 +46,25 @@ def start_run(
 ) -> tuple[PreparedRun, RunRecord]:
     """Begin a new run, or go on with the last one, which has not completed.
 
+    The record comes first: until it says that the run is prepared, nothing has been processed, and all of it may be
+    done again.
+
     Raises:
         PlanRefused, NotSupported: nothing was changed.
         RuntimeFailure: the spec is not the one the run began with.
+        JobModelUnreadableError: the run's job model is lost.
         StreamSystemError: a system does not do what it should.
     """
     parsed = parse_text(request.text)
-    if last is None or request.fresh:
+    if last is None or request.fresh or not last.prepared:
         prepared, record = _new(request, parsed, folder, last)
     else:
-        prepared, record = _continued(request, parsed, folder, last)
+        prepared, record = _continued(request, parsed, folder, store, last)
     with Taking(Step.RUN_RECORD):
         save_record(store, record)
+        in_force = store.get(POINTER)
+        expected = ABSENT if in_force is None else in_force.version
+        write_job_model(store, prepared.model, epoch=record.epoch, expected=expected)
     with Taking(Step.RUN_FENCE):
         fence(prepared, record.epoch, request.folder)
     if not record.prepared:
@@ -76,7 +85,7 @@ def _new(
     if parsed.app is not None and parsed.app.spec.run_id is not None:
         run_id = parsed.app.spec.run_id
     prepared = plan_run(parsed, request.folder, run_id, str(folder.path), None)
-    if last is not None and last.run_id == run_id:
+    if last is not None and last.prepared and last.run_id == run_id:
         raise RuntimeFailure(f"spec.runId: run {run_id} has state already; give a new run id, or none, to start anew")
     made: dict[str, list[str]] = defaultdict(list)
     for stream in made_streams(prepared):
@@ -85,7 +94,6 @@ def _new(
         run_id=run_id,
         epoch=1 if last is None else last.epoch + 1,
         spec=_spec(prepared),
-        job_model=prepared.model.model_dump_json(by_alias=True),
         ends=bounded_ends(prepared.plan, request.folder),
         made=made,
         outdated={} if last is None else _merged(last.outdated, last.made),
@@ -94,17 +102,18 @@ def _new(
 
 
 def _continued(
-    request: RunRequest, parsed: ParsedApp, folder: RunFolder, last: RunRecord
+    request: RunRequest, parsed: ParsedApp, folder: RunFolder, store: MetadataStore, last: RunRecord
 ) -> tuple[PreparedRun, RunRecord]:
-    model = JobModel.model_validate_json(last.job_model)
-    prepared = plan_run(parsed, request.folder, last.run_id, str(folder.path), model)
+    stored = read_job_model(store)
+    if stored is None or stored.model.run_id != last.run_id:
+        raise JobModelDamagedError(f"the job model of run {last.run_id} is gone")
+    prepared = plan_run(parsed, request.folder, last.run_id, str(folder.path), stored.model)
     if _spec(prepared) != last.spec:
         raise RuntimeFailure(
             f"the app is not the one that run {last.run_id} began with, and the run has not ended: "
             "put the file back as it was to go on, or start anew with --fresh"
         )
-    prepared = PreparedRun(plan=prepared.plan, model=model, counts=prepared.counts)
-    return prepared, msgspec.structs.replace(last, epoch=last.epoch + 1)
+    return replace(prepared, model=stored.model), msgspec.structs.replace(last, epoch=last.epoch + 1)
 
 
 def _spec(prepared: PreparedRun) -> str:

@@ -56,7 +56,7 @@ def _operators(plan: Plan) -> Iterator[str]:
 
 
 def _job(plan: Plan) -> Iterator[str]:
-    if plan.app.spec.default_system is None:
-        yield "spec.defaultSystem: runs without a log system, which keeps the checkpoints; declare one and name it here"
+    if plan.app.spec.systems[plan.default_system].kind is not SystemKind.LOG:
+        yield "spec.defaultSystem: checkpoints outside the embedded log; declare a log system and name it here"
     if plan.app.spec.py_files:
         yield "spec.pyFiles: Python functions"

@@ -1,5 +1,6 @@
 """Metadata of a log, and its upkeep: creation, growth, compaction and deletion of streams."""
 
+import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -25,11 +26,20 @@ class LogAdmin:
     """Tells and changes which streams a log has. Used by one thread."""
 
     def __init__(self, path: Path) -> None:
+        """Open the log; one that does not exist is made when something is to be written to it."""
         self._path = path
-        self._connection = connect(path)
+        self._opened = connect(path) if path.exists() else None
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        if self._opened is None:
+            self._opened = connect(self._path)
+        return self._opened
 
     def partitions(self, streams: Sequence[StreamDescriptor]) -> Mapping[str, int]:
         """Count partitions, as `Admin.partitions` says."""
+        if self._opened is None:
+            return {}
         with explained(self._path):
             counts = {stream.name: len(stream_shards(self._connection, stream.address)) for stream in streams}
         return {name: count for name, count in counts.items() if count}
@@ -108,7 +118,8 @@ class LogAdmin:
 
     def close(self) -> None:
         """Release the file."""
-        self._connection.close()
+        if self._opened is not None:
+            self._opened.close()
 
     def _shard_ids(self, stream: StreamDescriptor) -> list[int]:
         with explained(self._path):

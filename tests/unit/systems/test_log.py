@@ -403,7 +403,7 @@ def test_a_folder_in_place_of_the_file_is_refused(tmp_path: Path) -> None:
 def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "state").touch()
     with pytest.raises(StreamSystemError, match="its folder can't be made"):
-        LogAdmin(tmp_path / "state" / "log.db")
+        create(tmp_path / "state" / "log.db")
 
 
 def test_a_log_may_be_made_by_many_at_once(tmp_path: Path) -> None:
@@ -440,3 +440,10 @@ def test_a_fence_is_for_its_ids_only(path: Path, producer: LogProducer) -> None:
     with pytest.raises(Fenced):
         producer.commit()
     admin.close()
+
+
+def test_to_ask_a_log_does_not_make_it(tmp_path: Path) -> None:
+    admin = LogAdmin(tmp_path / "log.db")
+    assert admin.partitions([STREAM]) == {}
+    admin.close()
+    assert not (tmp_path / "log.db").exists()

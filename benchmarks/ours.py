@@ -1,0 +1,107 @@
+"""One run of a case on StreamApp: `python -m benchmarks.ours flights|count FOLDER`, with two processors on local Spark.
+
+The folder has the input; exactly-once, state on disk with a changelog, outputs as files.
+"""
+
+import json
+import time
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from benchmarks.measured import Measured, arguments
+from streamapp_runtime.driver.records import Summary
+from streamapp_runtime.driver.run import MakeHost, run_app
+from streamapp_runtime.driver.start import RunRequest
+from streamapp_runtime.hosts.protocol import ProcessorHost
+
+PROCESSORS = 2
+EXAMPLE = Path(__file__).parents[1] / "examples" / "flights" / "app.yaml"
+INPUTS = {"flights": "flights", "count": "readings"}
+
+COUNT = {
+    "apiVersion": "streamapp.dev/v1alpha1",
+    "kind": "StreamApp",
+    "metadata": {"name": "count"},
+    "spec": {
+        "systems": {"files": {"file": {"path": "."}}, "log": {"log": {"path": "state/log.db"}}},
+        "defaultSystem": "log",
+        "streams": {
+            "readings": {
+                "system": "files",
+                "format": "json",
+                "schema": "sensor string, value int, at timestamp, site string",
+            },
+            "counts": {"system": "files", "name": "out/counts", "format": "parquet"},
+        },
+        "operators": [
+            {"name": "needed", "from": "readings", "map": "sensor, value"},
+            {"name": "by-sensor", "from": "needed", "partitionBy": {"key": "sensor"}},
+            {
+                "name": "running",
+                "from": "by-sensor",
+                "aggregate": {"by": ["sensor"], "select": "count(*) as readings, sum(value) as total"},
+            },
+            {"name": "sent", "from": "running", "sendTo": "counts"},
+        ],
+        "job": {"intermediateStreamPartitions": 2, "commitInterval": "1s"},
+    },
+}
+
+
+def document(case: str, processors: int = PROCESSORS) -> str:
+    """Give the app of a case as text."""
+    app: dict[str, Any] = yaml.safe_load(EXAMPLE.read_text(encoding="utf-8")) if case == "flights" else COUNT
+    return json.dumps(app | {"spec": app["spec"] | {"processors": {"count": processors}}})
+
+
+def run(case: str, folder: Path, make_host: MakeHost, *, processors: int = PROCESSORS) -> Measured:
+    """Run a case to its end."""
+    watch = _Watch(INPUTS[case])
+    text = document(case, processors)
+    request = RunRequest(text=text, folder=folder, state=folder / "state", fresh=True, run_id="r1")
+    summary = run_app(request, partial(watch.started, make_host), watch.look)
+    return watch.measured(summary)
+
+
+@dataclass(slots=True)
+class _Watch:
+    """Notes when the host was ready, and how far the input had been read when."""
+
+    stream: str
+    began: float = 0.0
+    seen: list[tuple[float, int]] = field(default_factory=list)
+
+    def started(self, make_host: MakeHost, *arguments: Any) -> ProcessorHost:
+        host = make_host(*arguments)
+        self.began = time.monotonic()
+        return host
+
+    def look(self, summary: Summary) -> None:
+        self.seen.append((time.monotonic(), _read(summary, self.stream)))
+
+    def measured(self, summary: Summary) -> Measured:
+        """Steady is from the first third of the rows on; the last look but one is when all had ended."""
+        rows = _read(summary, self.stream)
+        end = self.seen[-2][0]
+        start, before = next((when, read) for when, read in self.seen if read >= rows / 3)
+        steady = (rows - before) / (end - start) if before < rows else None
+        return Measured(rows=rows, seconds=end - self.began, steady=steady)
+
+
+def _read(summary: Summary, stream: str) -> int:
+    return sum(each.read for each in summary.streams if each.name == stream)
+
+
+def main() -> None:
+    from streamapp_runtime.spark.host import SparkHost
+
+    case, folder = arguments()
+    run(case, Path(folder), SparkHost).tell()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""Kill a run at random moments, start it again until it ends, and find what an undisturbed run finds.
+
+`make test` takes a sample with fixed seeds; `make soak` sets STREAMAPP_KILL_RUNS for more.
+"""
+
+import os
+import signal
+import subprocess
+from random import Random
+
+import pytest
+
+from support import crashes
+from support.processes import python_workers
+
+RUNS = int(os.environ.get("STREAMAPP_KILL_RUNS", "15"))
+ON_SPARK = max(3, RUNS // 6)
+KILLS = 3
+
+
+def die(process: subprocess.Popen, victim: str) -> None:
+    """Kill a part of a run: its driver's process alone, a worker of Spark's, or everything."""
+    if victim == "group":
+        os.killpg(process.pid, signal.SIGKILL)
+    elif victim == "driver":
+        process.kill()
+    else:
+        for pid in python_workers(process.pid)[-1:]:
+            os.kill(pid, signal.SIGKILL)
+
+
+def disturb(folder, random, options, victims, latest):
+    """Start a run a few times and kill it each time, if it does not end before."""
+    for _ in range(KILLS):
+        process = crashes.start(folder, *options)
+        try:
+            process.wait(timeout=random.uniform(0.5, latest))
+        except subprocess.TimeoutExpired:
+            die(process, random.choice(victims))
+        crashes.end(process)
+    code, output = crashes.end(crashes.start(folder, *options))
+    assert code == 0, output
+    crashes.check(folder)
+
+
+@pytest.mark.parametrize("seed", range(RUNS))
+def test_a_run_killed_in_process_ends_with_the_same_results(tmp_path, seed):
+    crashes.lay_out(tmp_path, 10_000)
+    disturb(tmp_path, Random(seed), ("--host", "in-process"), ["group"], latest=3.0)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("seed", range(ON_SPARK))
+def test_a_run_killed_on_spark_ends_with_the_same_results(tmp_path, seed):
+    crashes.lay_out(tmp_path, 10_000)
+    disturb(tmp_path, Random(1_000 + seed), (), ["worker", "driver", "group"], latest=12.0)

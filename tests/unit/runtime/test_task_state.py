@@ -1,0 +1,198 @@
+"""Store, changelog and checkpoint through commits, deaths and restores, against dictionaries."""
+
+import shutil
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+
+from streamapp_core.control.snapshot import ControlSnapshot
+from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, Checkpoint, Position, encode_checkpoint
+from streamapp_runtime.state.task_state import ChangelogRecord, Identity, TaskState
+
+IDENTITY = Identity(run_id="r1", task="Partition 0", boot_id="this boot")
+NOTHING = ControlSnapshot(watermarks={}, intermediate=(), sources=()).model_dump_json()
+KEYS = st.binary(min_size=1, max_size=2)
+STORES = ("a", "b")
+
+
+def checkpoint(number):
+    position = Position(offset=number, rows=number)
+    return encode_checkpoint(Checkpoint(positions={"s": {0: position}}, control=NOTHING, not_used={}))
+
+
+class Changelog:
+    """A changelog in a list, which compaction thins out."""
+
+    def __init__(self):
+        self.records = []
+        self.next = 0
+
+    def append(self, entries):
+        for key, value in entries:
+            self.records.append(ChangelogRecord(offset=self.next, key=key, value=value))
+            self.next += 1
+
+    def compact(self):
+        newest = {record.key: record.offset for record in self.records}
+        self.records = [record for record in self.records if newest[record.key] == record.offset]
+
+    def end(self):
+        return self.next
+
+    def read(self, start, end):
+        return iter([record for record in self.records if start <= record.offset < end])
+
+
+def open_state(folder, changelog, identity=IDENTITY):
+    state = TaskState(folder, identity, changelog)
+    return state, {name: state.logged_store(name) for name in STORES}
+
+
+def contents(stores):
+    return {name: dict(store.scan()) for name, store in stores.items()}
+
+
+def test_any_history_of_commits_and_deaths_keeps_what_the_changelog_has(tmp_path_factory):
+    class History(RuleBasedStateMachine):
+        @initialize()
+        def begin(self):
+            self.folder = tmp_path_factory.mktemp("state")
+            self.copy = None
+            self.changelog = Changelog()
+            self.number = 0
+            self.committed = {name: {} for name in STORES}
+            self.open()
+
+        def open(self, identity=IDENTITY):
+            self.state, self.stores = open_state(self.folder, self.changelog, identity)
+            self.present = {name: dict(entries) for name, entries in self.committed.items()}
+            assert contents(self.stores) == self.committed
+            found = self.state.checkpoint
+            assert (found.positions["s"][0].offset if found else 0) == self.number
+            assert self.state.position == self.changelog.end()
+
+        def log(self):
+            self.number += 1
+            self.changelog.append([*self.state.changes(), (CHECKPOINT_KEY, checkpoint(self.number))])
+            self.committed = {name: dict(entries) for name, entries in self.present.items()}
+
+        @rule(name=st.sampled_from(STORES), key=KEYS, value=st.binary(max_size=2))
+        def put(self, name, key, value):
+            self.stores[name].put(key, value)
+            self.present[name][key] = value
+
+        @rule(name=st.sampled_from(STORES), key=KEYS)
+        def delete(self, name, key):
+            self.stores[name].delete(key)
+            self.present[name].pop(key, None)
+
+        @rule()
+        def commit(self):
+            self.log()
+            self.state.commit(self.changelog.end(), checkpoint(self.number))
+
+        @rule()
+        def die_between_the_commits(self):
+            self.log()
+            self.abandon()
+
+        @rule()
+        def die(self):
+            self.abandon()
+
+        def abandon(self):
+            """Leave the files as a dead process does: nothing is closed in order."""
+            self.state._environment.close()
+            self.open()
+
+        @rule()
+        def stop_in_order(self):
+            self.state.close()
+            self.open(Identity(run_id="r1", task="Partition 0", boot_id="next boot"))
+            self.state.close()
+            self.open()
+
+        @rule()
+        def crash_of_the_machine(self):
+            self.state._environment.close()
+            self.open(Identity(run_id="r1", task="Partition 0", boot_id=f"boot {self.number}"))
+            self.state.close()
+            self.open()
+
+        @rule()
+        def loss_of_the_disk(self):
+            self.state._environment.close()
+            shutil.rmtree(self.folder)
+            self.open()
+
+        @rule(cut=st.integers(0, 20_000))
+        def damage(self, cut):
+            self.state._environment.close()
+            with (self.folder / "data.mdb").open("r+b") as file:
+                file.truncate(cut)
+            self.open()
+
+        @rule()
+        def go_back_to_an_old_copy(self):
+            self.state._environment.close()
+            data = self.folder / "data.mdb"
+            if self.copy is not None:
+                data.write_bytes(self.copy)
+            self.copy = data.read_bytes()
+            self.open()
+
+        @rule()
+        def compact(self):
+            self.changelog.compact()
+
+        @precondition(lambda self: hasattr(self, "state"))
+        @rule()
+        def look(self):
+            assert contents(self.stores) == self.present
+
+        def teardown(self):
+            if hasattr(self, "state"):
+                self.state.close()
+
+    run_state_machine_as_test(History, settings=settings(max_examples=60, stateful_step_count=25, deadline=None))
+
+
+def test_a_store_that_is_behind_reads_the_difference_only(tmp_path):
+    changelog = Changelog()
+    state, stores = open_state(tmp_path, changelog)
+    for number in range(100):
+        stores["a"].put(b"%d" % number, b"x")
+    changelog.append(state.changes())
+    state.commit(changelog.end(), checkpoint(1))
+    stores["a"].put(b"new", b"y")
+    changelog.append(state.changes())
+    state.close()
+    again, stores = open_state(tmp_path, changelog)
+    assert again.replayed == 1
+    assert stores["a"].get(b"new") == b"y"
+    again.close()
+
+
+def test_the_state_of_another_run_or_task_is_not_taken_over(tmp_path):
+    for identity in (
+        Identity(run_id="r2", task="Partition 0", boot_id="this boot"),
+        Identity(run_id="r2", task="Partition 1", boot_id="this boot"),
+    ):
+        state, stores = open_state(tmp_path, Changelog(), identity)
+        assert contents(stores) == {"a": {}, "b": {}}
+        stores["a"].put(b"k", b"v")
+        state.commit(0, checkpoint(1))
+        state.close()
+
+
+def test_state_ahead_of_its_changelog_is_not_believed(tmp_path):
+    changelog = Changelog()
+    state, stores = open_state(tmp_path, changelog)
+    stores["a"].put(b"k", b"v")
+    changelog.append(state.changes())
+    state.commit(changelog.end(), checkpoint(1))
+    state.close()
+    state, stores = open_state(tmp_path, Changelog())
+    assert contents(stores) == {"a": {}, "b": {}}
+    state.close()
