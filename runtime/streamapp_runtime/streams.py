@@ -8,6 +8,7 @@ from streamapp_core.plan.model import Plan, PlannedStream, StreamRole
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.streams import CsvOptions, StreamFormat
 from streamapp_core.spec.systems import SystemKind
+from streamapp_systems.file import FileAdmin
 from streamapp_systems.protocols import StreamDescriptor, Transactional
 from streamapp_systems.registry import open_admin
 
@@ -92,6 +93,16 @@ def bounded_ends(plan: Plan, folder: Path) -> dict[str, dict[int, int]]:
         finally:
             admin.close()
     return ends
+
+
+def file_names(plan: Plan, folder: Path) -> dict[str, list[str]]:
+    """Name the files that are read, by stream and in the order of its partitions: their numbers mean nothing alone."""
+    return {
+        stream.name: FileAdmin(folder / system.path).names(descriptor(stream))
+        for stream in plan.streams.values()
+        if stream.role in (StreamRole.INPUT, StreamRole.SIDE_INPUT)
+        and (system := plan.app.spec.systems[stream.system].file) is not None
+    }
 
 
 def _bounded(stream: PlannedStream) -> bool:

@@ -36,7 +36,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One run: its id, its newest epoch, its spec (as JSON), and its summary once it has completed.
 
-    `ends` are the offsets where bounded partitions end, taken at the run's first start. `made` are the addresses of
+    `ends` are the offsets where bounded partitions end, `files` the names of the files that are read, both taken at the
+    run's first start. `made` are the addresses of
     the streams that were made for it, by system, `outdated` those of earlier runs, which go. Until it is `prepared`,
     nothing has been processed.
     """
@@ -45,6 +46,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     epoch: int
     spec: str
     ends: dict[str, dict[int, int]]
+    files: dict[str, list[str]]
     made: dict[str, list[str]]
     outdated: dict[str, list[str]]
     prepared: bool = False

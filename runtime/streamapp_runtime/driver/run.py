@@ -13,7 +13,7 @@ from streamapp_runtime.driver.board import Board
 from streamapp_runtime.driver.prepare import PreparedRun, tidy_outputs
 from streamapp_runtime.driver.records import RunRecord, Summary, load_record, save_record
 from streamapp_runtime.driver.run_folder import RunFolder
-from streamapp_runtime.driver.start import RunRequest, start_run
+from streamapp_runtime.driver.start import RunRequest, check_unchanged, start_run
 from streamapp_runtime.driver.summary import summarize
 from streamapp_runtime.errors import FAILURES, ProcessorFailed
 from streamapp_runtime.fail_points import Step, Taking
@@ -50,6 +50,7 @@ def run_app(request: RunRequest, make_host: MakeHost, listener: Listener) -> Sum
         try:
             last = load_record(store)
             if last is not None and last.summary is not None and not request.fresh:
+                check_unchanged(request, last)
                 return last.summary
             prepared, record = start_run(request, folder, store, last)
             summary = _Run(request, prepared, record, folder).to_the_end(make_host, listener)

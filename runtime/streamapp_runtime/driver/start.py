@@ -10,6 +10,7 @@ from streamapp_core.job_model.documents import POINTER
 from streamapp_core.job_model.errors import JobModelDamagedError
 from streamapp_core.job_model.stored import read_job_model, write_job_model
 from streamapp_core.metadata.store import ABSENT, MetadataStore
+from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.parse import ParsedApp, parse_text
 from streamapp_runtime.driver.prepare import (
     PreparedRun,
@@ -24,7 +25,7 @@ from streamapp_runtime.driver.records import RunRecord, save_record
 from streamapp_runtime.driver.run_folder import RunFolder
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.fail_points import Step, Taking
-from streamapp_runtime.streams import bounded_ends
+from streamapp_runtime.streams import bounded_ends, file_names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,8 +94,9 @@ def _new(
     record = RunRecord(
         run_id=run_id,
         epoch=1 if last is None else last.epoch + 1,
-        spec=_spec(prepared),
+        spec=_spec(prepared.plan.app),
         ends=bounded_ends(prepared.plan, request.folder),
+        files=file_names(prepared.plan, request.folder),
         made=made,
         outdated={} if last is None else _merged(last.outdated, last.made),
     )
@@ -107,17 +109,42 @@ def _continued(
     stored = read_job_model(store)
     if stored is None or stored.model.run_id != last.run_id:
         raise JobModelDamagedError(f"the job model of run {last.run_id} is gone")
-    prepared = plan_run(parsed, request.folder, last.run_id, str(folder.path), stored.model)
-    if _spec(prepared) != last.spec:
+    if parsed.app is not None and _spec(parsed.app) != last.spec:
         raise RuntimeFailure(
             f"the app is not the one that run {last.run_id} began with, and the run has not ended: "
-            "put the file back as it was to go on, or start anew with --fresh"
+            "put the YAML back as it was to go on, or start anew with --fresh"
         )
+    prepared = plan_run(parsed, request.folder, last.run_id, str(folder.path), stored.model)
+    _check_files(last, file_names(prepared.plan, request.folder))
     return replace(prepared, model=stored.model), msgspec.structs.replace(last, epoch=last.epoch + 1)
 
 
-def _spec(prepared: PreparedRun) -> str:
-    return prepared.plan.app.spec.model_dump_json(by_alias=True)
+def check_unchanged(request: RunRequest, completed: RunRecord) -> None:
+    """Refuse to give the summary of a completed run for an app that is another one now.
+
+    Raises:
+        RuntimeFailure: it is.
+    """
+    parsed = parse_text(request.text)
+    if parsed.app is None or parsed.problems or _spec(parsed.app) != completed.spec:
+        raise RuntimeFailure(
+            f"run {completed.run_id} has completed, and the app has changed since: --fresh runs it as it is now"
+        )
+
+
+def _check_files(last: RunRecord, found: dict[str, list[str]]) -> None:
+    """Refuse files that came or went under a run: a partition's number would mean another file."""
+    for stream, names in last.files.items():
+        changed = sorted(set(names) ^ set(found.get(stream, ())))
+        if changed:
+            raise RuntimeFailure(
+                f"stream {stream}: the files are not those that run {last.run_id} began with ({', '.join(changed)}): "
+                "put them back as they were to go on, or start anew with --fresh"
+            )
+
+
+def _spec(app: StreamApp) -> str:
+    return app.spec.model_dump_json(by_alias=True)
 
 
 def _merged(left: dict[str, list[str]], right: dict[str, list[str]]) -> dict[str, list[str]]:

@@ -21,6 +21,11 @@ class FileAdmin:
         counts = {stream.name: len(partition_files(self._root, stream)) for stream in streams}
         return {name: count for name, count in counts.items() if count}
 
+    def names(self, stream: StreamDescriptor) -> list[str]:
+        """Name the files of a stream in the order of its partitions, relative to the system's folder if below it."""
+        paths = partition_files(self._root, stream)
+        return [str(path.relative_to(self._root) if path.is_relative_to(self._root) else path) for path in paths]
+
     def create(self, counts: Mapping[StreamDescriptor, int]) -> None:
         """Check that these streams have these many files: files are made by whoever has the data.
 

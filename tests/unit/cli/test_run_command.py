@@ -83,6 +83,26 @@ def test_another_app_under_an_unfinished_run_is_refused(tmp_path):
     assert "--fresh" in result.stderr
 
 
+def test_files_that_came_or_went_under_an_unfinished_run_are_refused(tmp_path):
+    flights(tmp_path, "UA,many\n")
+    run(tmp_path, apps.stateless("file"))
+    (tmp_path / "flights" / "0.csv").write_text("carrier,delay\nUA,99\n")
+    result = run(tmp_path, apps.stateless("file"))
+    assert result.exit_code == 1
+    assert "stream flights: the files are not those" in result.stderr
+    assert "flights/0.csv" in result.stderr
+
+
+def test_a_completed_run_is_not_the_answer_for_another_app(tmp_path):
+    flights(tmp_path)
+    run(tmp_path, apps.stateless("file"))
+    document = apps.stateless("file")
+    document["spec"]["operators"][0]["filter"] = "delay > 1"
+    result = run(tmp_path, document)
+    assert result.exit_code == 1
+    assert "has completed, and the app has changed since" in result.stderr
+
+
 def test_bad_rows_are_skipped_and_told_where_the_app_says_so(tmp_path):
     flights(tmp_path, "AA,20\nUA,many\nDL,30\nWN,x\n")
     document = apps.stateless("file")
