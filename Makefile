@@ -23,6 +23,7 @@ help: ## Show this list
 .PHONY: run
 run: .venv/ready java $(DATA)/ready ## Run the flights example on local Spark, from nothing
 	@.venv/bin/streamapp run $(FLIGHTS)/app.yaml --fresh
+	@.venv/bin/streamapp plan $(FLIGHTS)/app.yaml --output mermaid > $(FLIGHTS)/out/plan.mmd
 	@$(RUN) $(FLIGHTS)/findings.py
 
 .PHONY: test

@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 from rich import box
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 HERE = Path(__file__).parent
 
@@ -28,7 +28,7 @@ def main() -> None:
     """Print the carriers by mean delay and the worst hours of the year."""
     console = Console()
     with duckdb.connect() as database:
-        carriers = Table("carrier", title="Departures from New York, 2013", box=box.SIMPLE, title_justify="left")
+        carriers = Table(Column("carrier", no_wrap=True), title="Departures from New York, 2013", box=box.SIMPLE, title_justify="left")
         for title in ("flights", "planes known", "million miles", "mean delay"):
             carriers.add_column(title, justify="right")
         for name, flights, known, miles, delay in database.execute(CARRIERS.format(here=HERE)).fetchall():
@@ -43,7 +43,8 @@ def main() -> None:
         for hour, name, flights, delay in database.execute(HOURS.format(here=HERE)).fetchall():
             hours.add_row(hour, name, f"{flights:,}", f"{delay:.0f} min")
         console.print(hours)
-    console.print(f"Results: {HERE}/out/hourly and {HERE}/out/totals")
+    console.print(f"Results: {HERE}/out/hourly and {HERE}/out/totals", soft_wrap=True)
+    console.print(f"The plan's picture (Mermaid): {HERE}/out/plan.mmd", soft_wrap=True)
 
 
 if __name__ == "__main__":
