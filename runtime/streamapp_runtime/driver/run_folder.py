@@ -7,6 +7,9 @@ from typing import Self
 
 from streamapp_runtime.state.folder_lock import FolderLock
 
+_WORKER_SECONDS = 20.0
+"""How long a worker whose driver is gone may take to end: twice as long as it waits for an answer."""
+
 
 class RunFolder:
     """The folder of one app, held by one driver at a time; the kernel frees it when its holder dies."""
@@ -32,8 +35,17 @@ class RunFolder:
         return self.path / "state" / run_id
 
     def forget_all_but(self, run_id: str) -> None:
-        """Remove the state of other runs."""
-        state = self.path / "state"
-        for folder in state.iterdir() if state.is_dir() else ():
-            if folder.name != run_id:
-                shutil.rmtree(folder, ignore_errors=True)
+        """Remove the state of other runs, once no worker of theirs is alive: one might still publish results.
+
+        Raises:
+            RuntimeFailure: a worker of an earlier run does not end.
+        """
+        for run in _folders(self.path / "state"):
+            if run.name != run_id:
+                for task in _folders(run):
+                    FolderLock(task, wait_seconds=_WORKER_SECONDS, clock=time.monotonic, sleep=time.sleep).close()
+                shutil.rmtree(run, ignore_errors=True)
+
+
+def _folders(path: Path) -> list[Path]:
+    return sorted(folder for folder in path.iterdir() if folder.is_dir()) if path.is_dir() else []

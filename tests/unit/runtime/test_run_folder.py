@@ -1,0 +1,40 @@
+import threading
+
+import pytest
+from streamapp_runtime.driver.run_folder import RunFolder
+from streamapp_runtime.errors import RuntimeFailure
+from streamapp_runtime.state.folder_lock import FolderLock
+
+
+def lock(folder):
+    return FolderLock(folder, wait_seconds=0, clock=lambda: 0.0, sleep=lambda _: None)
+
+
+def test_a_folder_has_one_driver(tmp_path):
+    with RunFolder(tmp_path / "app"), pytest.raises(RuntimeFailure, match="is in use"):
+        RunFolder(tmp_path / "app")
+    with RunFolder(tmp_path / "app") as folder:
+        assert folder.path.is_dir()
+
+
+def test_state_of_other_runs_goes_and_that_of_this_one_stays(tmp_path):
+    with RunFolder(tmp_path) as folder:
+        for run in ("old", "new"):
+            (folder.state(run) / "Partition-0").mkdir(parents=True)
+        folder.forget_all_but("new")
+        assert [path.name for path in (tmp_path / "state").iterdir()] == ["new"]
+
+
+def test_state_is_removed_only_when_its_worker_has_ended(tmp_path):
+    with RunFolder(tmp_path) as folder:
+        worker = lock(folder.state("old") / "Partition-0")
+        seen = []
+
+        def end():
+            seen.append(folder.state("old").exists())
+            worker.close()
+
+        threading.Timer(0.2, end).start()
+        folder.forget_all_but("new")
+        assert seen == [True]
+        assert not folder.state("old").exists()
