@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from support import crashes
+from support import crashes, shop
 from support.processes import python_workers
 
 RUNS = int(os.environ.get("STREAMAPP_KILL_RUNS", "15"))
@@ -29,7 +29,7 @@ def die(process: subprocess.Popen, victim: str) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def disturb(folder, random, options, victims, latest):
+def disturb(folder, random, options, victims, latest, check=crashes.check):
     """Start a run a few times and kill it each time, if it does not end before."""
     for _ in range(KILLS):
         process = crashes.start(folder, *options)
@@ -40,13 +40,19 @@ def disturb(folder, random, options, victims, latest):
         crashes.end(process)
     code, output = crashes.end(crashes.start(folder, *options))
     assert code == 0, output
-    crashes.check(folder)
+    check(folder)
 
 
 @pytest.mark.parametrize("seed", range(RUNS))
 def test_a_run_killed_in_process_ends_with_the_same_results(tmp_path, seed):
     crashes.lay_out(tmp_path, 10_000)
     disturb(tmp_path, Random(seed), ("--host", "in-process"), ["group"], latest=3.0)
+
+
+@pytest.mark.parametrize("seed", range(max(4, RUNS // 4)))
+def test_a_killed_run_fills_its_table_and_calls_its_function_as_an_undisturbed_one(tmp_path, seed):
+    shop.lay_out(tmp_path, 60_000)
+    disturb(tmp_path, Random(2_000 + seed), ("--host", "in-process"), ["group"], latest=3.0, check=shop.check)
 
 
 @pytest.mark.spark

@@ -50,6 +50,37 @@ def last_per_key(folder: Path, columns: int) -> dict[tuple[str, ...], tuple[str,
     return {row[:columns]: row for row in rows(folder)}
 
 
+def document(operators, *, tables=None, processors=1, job=None, **streams) -> dict:
+    """Give an app from CSV files to files: streams with a schema are inputs, those without are outputs below `out/`.
+
+    A column `at` is the event time.
+    """
+    declared = {}
+    for name, stream in streams.items():
+        form = {"system": "files", "format": "csv", "name": f"out/{name}"} | stream
+        if "schema" in stream:
+            form |= {"name": name, "csv": {"nullValue": "NULL"}} | stream
+            form |= {"eventTime": {"column": "at"}} if "at timestamp" in stream["schema"] else {}
+        declared[name] = form
+    spec = {
+        "systems": {"files": {"file": {"path": "."}}, "log": {"log": {"path": "log.db"}}},
+        "defaultSystem": "log",
+        "streams": declared,
+        "tables": tables or {},
+        "operators": operators,
+        "job": {"commitInterval": "50ms", "watermarkInterval": "1ms"} | (job or {}),
+        "processors": {"count": processors},
+    }
+    return {"apiVersion": "streamapp.dev/v1alpha1", "kind": "StreamApp", "metadata": {"name": "app"}, "spec": spec}
+
+
+def write_stream(folder: Path, name: str, header: str, *files: list[str]) -> None:
+    """Write an input stream: a CSV file of lines for each partition."""
+    (folder / name).mkdir()
+    for number, lines in enumerate(files):
+        (folder / name / f"{number}.csv").write_text("".join(f"{line}\n" for line in [header, *lines]))
+
+
 def stateless(system: str) -> dict:
     """Give a small app: of the flights those that are late, from one stream of a system to another."""
     kinds = {"kafka": {"kafka": {"bootstrapServers": "127.0.0.1:1"}}, "file": {"file": {"path": "."}}}

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
@@ -28,10 +29,10 @@ def lay_out(folder: Path, rows: int, processors: int = 2) -> None:
     (folder / "app.yaml").write_text(yaml.safe_dump(document))
 
 
-def start(folder: Path, *options: str, **environment: str) -> subprocess.Popen:
-    """Start the app in a process group of its own."""
+def start(folder: Path, *options: str, through: Sequence[str] = (), **environment: str) -> subprocess.Popen:
+    """Start the app in a process group of its own, perhaps through another command."""
     return subprocess.Popen(
-        [*RUN, str(folder / "app.yaml"), *options],
+        [*through, *RUN, str(folder / "app.yaml"), *options],
         env=os.environ | environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

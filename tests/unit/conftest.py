@@ -1,5 +1,8 @@
 """What all unit tests share: the settings of property tests, and a word about vectors that can't run yet."""
 
+import sys
+
+import pytest
 from hypothesis import settings
 
 from conformance import files
@@ -12,3 +15,18 @@ settings.load_profile("unit")
 def pytest_terminal_summary(terminalreporter):
     for name, count in files.later():
         terminalreporter.write_line(f"comes later: {name} ({count} vectors)")
+
+
+@pytest.fixture
+def forget_modules(tmp_path):
+    """Forget the modules that a test wrote and imported, at its end and whenever it asks: as a new process would."""
+    path = list(sys.path)
+
+    def forget():
+        sys.path[:] = path
+        for name, module in list(sys.modules.items()):
+            if str(tmp_path) in (getattr(module, "__file__", None) or ""):
+                del sys.modules[name]
+
+    yield forget
+    forget()

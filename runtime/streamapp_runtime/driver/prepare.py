@@ -17,6 +17,7 @@ from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import SystemKind
 from streamapp_runtime.driver.supported import check_supported
 from streamapp_runtime.errors import PlanRefused
+from streamapp_runtime.functions.load import python_path
 from streamapp_runtime.streams import changelog_stream, count_partitions, descriptor, transactional
 from streamapp_systems.file.folder import prepare_output, remove_leftovers
 from streamapp_systems.protocols import StreamDescriptor
@@ -45,6 +46,7 @@ def plan_run(parsed: ParsedApp, folder: Path, run_id: str, location: str, previo
     Raises:
         PlanRefused: the spec has problems.
         NotSupported: the spec is right but needs more than this release has.
+        RuntimeFailure: a file of `pyFiles` is missing.
         StreamSystemError: a system can't be asked.
     """
     counts = {} if parsed.app is None else count_partitions(parsed.app, folder)
@@ -52,6 +54,7 @@ def plan_run(parsed: ParsedApp, folder: Path, run_id: str, location: str, previo
     if result.plan is None:
         raise PlanRefused(result.problems)
     check_supported(result.plan)
+    python_path(result.plan.app.spec.py_files, folder)
     processors = {str(number): location for number in range(result.plan.app.spec.processors.count)}
     model = build_job_model(result.plan, previous, processors)
     return PreparedRun(plan=result.plan, model=model, counts=counts)

@@ -23,7 +23,7 @@ class StreamSummary(msgspec.Struct, frozen=True, kw_only=True):
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """What an app has done: per stream what was read, per output what was written, per operator what was not used.
 
-    `bad_rows` tell of the first rows that could not be read. `seconds` is how long this start of the run has taken.
+    `bad_rows` tell of the first rows that could not be used. `seconds` is how long this start of the run has taken.
     """
 
     streams: tuple[StreamSummary, ...]

@@ -9,7 +9,6 @@ from streamapp_runtime.errors import NotSupported
 
 _OPERATORS = {
     OperatorKind.JOIN: "joins of two streams",
-    OperatorKind.PROCESS: "Python functions",
 }
 
 
@@ -49,6 +48,8 @@ def _operators(plan: Plan) -> Iterator[str]:
         path = f"spec.operators[{index}]"
         if declared.kind in _OPERATORS:
             yield f"{path}: {_OPERATORS[declared.kind]}"
+        if declared.process is not None and declared.process.state is not None:
+            yield f"{path}.process.state: Python functions that keep state"
         if declared.window is not None and declared.window.tumbling is None:
             yield f"{path}.window: sliding and session windows (tumbling only)"
         if declared.partition_by is not None and declared.partition_by.stream is not None:
@@ -58,5 +59,3 @@ def _operators(plan: Plan) -> Iterator[str]:
 def _job(plan: Plan) -> Iterator[str]:
     if plan.app.spec.systems[plan.default_system].kind is not SystemKind.LOG:
         yield "spec.defaultSystem: checkpoints outside the embedded log; declare a log system and name it here"
-    if plan.app.spec.py_files:
-        yield "spec.pyFiles: Python functions"

@@ -29,13 +29,9 @@ class Aggregate(TimelessOperator):
 
     def process(self, rows: pa.Table) -> pa.Table | None:
         """See `Operator.process`."""
-        changed = []
-        for partial in self._partials.of_batch(rows):
-            key = encode_key(partial[: self._by])
-            state = self._partials.merge(self._states.get(key), partial)
-            self._states.put(key, state)
-            changed.append(state)
-        return self._results.of_states(changed)
+        partials = self._partials.of_batch(rows)
+        keys = [encode_key(partial[: self._by]) for partial in partials]
+        return self._results.of_states(self._states.merge(keys, partials, self._partials.merge))
 
     def flush(self) -> None:
         """See `Operator.flush`."""

@@ -1,5 +1,6 @@
 """Per-key state of aggregates and windows: partial results, cached decoded in front of a store."""
 
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from streamapp_runtime.rows.codec import decode_row, encode_row
@@ -18,19 +19,19 @@ class GroupStates:
         self._rows: dict[bytes, list[Any]] = {}
         self._changed: set[bytes] = set()
 
-    def get(self, key: bytes) -> list[Any] | None:
-        """Look a key up; the caller may change the row in place and `put` it back."""
-        row = self._rows.get(key)
-        if row is None:
-            data = self._store.get(key)
-            if data is not None:
-                row = self._rows[key] = decode_row(data)
-        return row
-
-    def put(self, key: bytes, row: list[Any]) -> None:
-        """Set the row of a key."""
-        self._rows[key] = row
-        self._changed.add(key)
+    def merge(
+        self,
+        keys: Sequence[bytes],
+        rows: Iterable[Sequence[Any]],
+        merged: Callable[[list[Any] | None, Sequence[Any]], list[Any]],
+    ) -> list[list[Any]]:
+        """Merge a row into that of each key, None where a key is new; give the merged rows."""
+        states = []
+        for key, row in zip(keys, rows, strict=True):
+            state = self._rows[key] = merged(self._get(key), row)
+            states.append(state)
+        self._changed.update(keys)
+        return states
 
     def take_below(self, end: bytes) -> list[list[Any]]:
         """Remove all keys below `end` and give their rows in the order of their keys."""
@@ -47,7 +48,16 @@ class GroupStates:
         if len(self._rows) > self._limit:
             self._rows.clear()
 
+    def _get(self, key: bytes) -> list[Any] | None:
+        row = self._rows.get(key)
+        if row is None:
+            data = self._store.get(key)
+            if data is not None:
+                row = self._rows[key] = decode_row(data)
+        return row
+
     def _write(self) -> None:
-        for key in self._changed:
-            self._store.put(key, encode_row(self._rows[key]))
+        put, rows = self._store.put, self._rows
+        for key in sorted(self._changed):
+            put(key, encode_row(rows[key]))
         self._changed.clear()

@@ -29,8 +29,8 @@ class PartialResults:
         """Group by the aggregation's columns and by further columns of the batches."""
         self._engine = engine
         self._sql = partials_sql(aggregation, table("rows"), also_by)
-        self._first = len(aggregation.by_columns) + len(also_by)
-        self._mergers = [_merger(partial) for partial in aggregation.partials]
+        first = len(aggregation.by_columns) + len(also_by)
+        self._mergers = list(enumerate(map(_merger, aggregation.partials), first))
 
     def of_batch(self, rows: pa.Table) -> list[tuple[Any, ...]]:
         """Group a batch (never an empty one): a row of partial results per key."""
@@ -40,9 +40,11 @@ class PartialResults:
         """Add the partial results of a batch to those of its key so far, in place."""
         if state is None:
             return list(partial)
-        for at, merge in enumerate(self._mergers, self._first):
-            if partial[at] is not None:
-                state[at] = partial[at] if state[at] is None else merge(state[at], partial[at])
+        for at, merge in self._mergers:
+            value = partial[at]
+            if value is not None:
+                before = state[at]
+                state[at] = value if before is None else merge(before, value)
         return state
 
 

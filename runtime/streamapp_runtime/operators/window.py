@@ -50,9 +50,9 @@ class TumblingWindow:
         usable = ~missing & (ends > self._watermark)
         self._count(missing, usable)
         rows = rows.append_column(_END, pa.array(ends)).filter(pa.array(usable))
-        for partial in self._partials.of_batch(rows) if len(rows) else ():
-            key = _end_key(partial[self._by]) + encode_key(partial[: self._by])
-            self._states.put(key, self._partials.merge(self._states.get(key), partial))
+        partials = self._partials.of_batch(rows) if len(rows) else []
+        keys = [_end_key(partial[self._by]) + encode_key(partial[: self._by]) for partial in partials]
+        self._states.merge(keys, partials, self._partials.merge)
         return None
 
     def advance(self, watermark: int) -> pa.Table | None:

@@ -8,6 +8,7 @@ from streamapp_core.control.source import SourceTiming
 from streamapp_core.control.states import ControlStates
 from streamapp_core.plan.model import Plan, PlannedTable, StreamRole
 from streamapp_core.ssp import Ssp
+from streamapp_runtime.functions.function import Function
 from streamapp_runtime.processor.intermediate import IntermediateWriter
 from streamapp_runtime.processor.processor import Reading
 from streamapp_runtime.sql.engine import SqlEngine
@@ -16,6 +17,7 @@ from streamapp_runtime.state.protocol import Environment, Store
 from streamapp_runtime.state.task_state import TaskState
 from streamapp_runtime.tables.fill_sql import fill_sql
 from streamapp_runtime.tables.table import Table
+from streamapp_runtime.tasks.bad_rows import BadRows
 from streamapp_runtime.tasks.build import Surroundings, build_pipeline
 from streamapp_runtime.tasks.task import Task
 from streamapp_systems.arrow_types import arrow_schema, arrow_type
@@ -44,11 +46,13 @@ class Assembly:
         writer: IntermediateWriter,
         outputs: Mapping[str, FileOutput],
         written: Counter[str],
+        functions: Mapping[str, Function],
         now: int,
     ) -> None:
         """Take the partitions of each task here, and the expected producers of every intermediate stream.
 
-        The tasks write to intermediate streams and to outputs (by stream), whose rows `written` counts.
+        The tasks write to intermediate streams and to outputs (by stream), whose rows `written` counts; `functions`
+        are by operator.
         """
         self._plan = plan
         self._owned = owned
@@ -57,6 +61,7 @@ class Assembly:
         self._writer = writer
         self._outputs = outputs
         self._written = written
+        self._functions = functions
         self._now = now
         self._tables: dict[str, list[Table]] = {}
         self._fills: dict[Ssp, list[Table]] = {}
@@ -71,6 +76,7 @@ class Assembly:
     def _task(self, name: str, state: TaskState, broadcast: Mapping[str, Table]) -> Task:
         ssps = self._owned[name]
         own = self._open_tables(ssps, lambda table: not _is_shared(table), lambda table: _own_store(table, state))
+        bad_rows = BadRows()
         around = Surroundings(
             engine=self._engine,
             writer=self._writer,
@@ -78,6 +84,8 @@ class Assembly:
             outputs=self._outputs,
             written=self._written,
             state=state,
+            functions=self._functions,
+            bad_rows=bad_rows,
         )
         read = [ssp for ssp in ssps if self._role(ssp) is not StreamRole.SIDE_INPUT]
         inputs = {ssp.stream for ssp in read}
@@ -94,6 +102,7 @@ class Assembly:
             pipeline=build_pipeline(self._plan, around),
             states=states,
             state=state,
+            bad_rows=bad_rows,
             sources=sources,
             produces=[stream for stream, tasks in self._producers.items() if name in tasks],
         )

@@ -11,6 +11,7 @@ from streamapp_core.plan.planner import plan as make_plan
 from streamapp_core.spec.parse import parse_text
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.errors import PlanRefused
+from streamapp_runtime.functions.load import load_functions
 from streamapp_runtime.processor.assembly import Assembly
 from streamapp_runtime.processor.channel import DriverChannel
 from streamapp_runtime.processor.committer import Committer
@@ -46,6 +47,7 @@ def run_processor(config: ProcessorConfig, channel: DriverChannel) -> ProcessorR
 def _open(
     config: ProcessorConfig, plan: Plan, model: JobModel, channel: DriverChannel, handles: ExitStack
 ) -> Processor:
+    functions = load_functions(plan, Path(config.folder))
     here = {name: task for name, task in model.tasks.items() if task.processor == config.processor}
     connections = Connections(plan, Path(config.folder), handles)
     producer = connections.producer(transactional(plan, config.processor, config.epoch))
@@ -67,6 +69,7 @@ def _open(
         writer=writer,
         outputs={s.name: outputs[s.system] for s in plan.streams.values() if s.system in outputs},
         written=written,
+        functions=functions,
         now=_time_of_day(),
     ).assemble(states, shared)
     counts = {stream: len(tasks) for stream, tasks in producers.items()}

@@ -13,7 +13,7 @@ from streamapp_runtime.processor.reports import ProcessorReport
 from streamapp_runtime.tables.table import Table
 from streamapp_runtime.tasks.task import Task
 
-_POLL_ROWS = 20_000
+_POLL_ROWS = 100_000
 _WAIT_SECONDS = 0.02
 _REPORT_SECONDS = 0.5
 

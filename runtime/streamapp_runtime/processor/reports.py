@@ -32,7 +32,7 @@ class ProcessorReport(msgspec.Struct, frozen=True, kw_only=True):
     """What a processor has done so far, by stream, operator or table; event times are milliseconds.
 
     A stream's watermark is the lowest of the tasks here (None: some task has none yet). `bad_rows` tell of the first
-    rows that could not be read.
+    rows that could not be used.
     """
 
     processor: str

@@ -4,6 +4,7 @@ The jobs share nothing, so one that dies leaves the others running. A plain RDD 
 processor's configuration; rows never pass through Spark.
 """
 
+import gc
 import secrets
 import time
 from collections.abc import Iterable, Iterator
@@ -61,6 +62,12 @@ class SparkHost:
         return outcome.report
 
 
+def collect_rarely() -> None:
+    """Let Python look for cyclic garbage rarely: rows are many objects and no cycles, and to walk them takes time."""
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 20)
+
+
 def _job(spark: SparkContext, parcel: tuple[bytes, bytes]) -> list[bytes]:
     spark.setLocalProperty("spark.job.description", "processor")
     answers: list[bytes] = spark.parallelize([parcel], 1).mapPartitions(_work).collect()
@@ -72,6 +79,7 @@ def _work(parcels: Iterable[tuple[bytes, bytes]]) -> Iterator[bytes]:
     from streamapp_runtime.errors import FAILURES
     from streamapp_runtime.processor.main import run_processor
 
+    collect_rarely()
     for config, address in parcels:
         channel = HttpChannel(msgspec.json.decode(address, type=ChannelAddress), time.monotonic)
         try:

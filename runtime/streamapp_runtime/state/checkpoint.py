@@ -41,7 +41,7 @@ class ProcessorPart(msgspec.Struct, frozen=True, kw_only=True):
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     """The bookkeeping of a task at a commit: positions by stream and partition, counts of rows not used by operator.
 
-    `control` is the task's `ControlSnapshot` as JSON; `bad_rows` tell of the first rows that could not be read.
+    `control` is the task's `ControlSnapshot` as JSON; `bad_rows` tell of the first rows that could not be used.
     """
 
     positions: dict[str, dict[int, Position]]

@@ -1,6 +1,7 @@
 """State on disk: one LMDB environment per task, with a write-back cache in front (design 9, State)."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import lmdb
@@ -94,10 +95,14 @@ class LmdbEnvironment:
         return self._reader
 
     def store(self, name: str) -> LmdbStore:
-        """See `Environment.store`."""
+        """See `Environment.store`.
+
+        Raises:
+            RuntimeFailure: a new store can't be made.
+        """
         if name not in self._stores:
-            self._end_reading()
-            self._stores[name] = LmdbStore(self, self._environment.open_db(name.encode()))
+            with self._writing() as transaction:
+                self._stores[name] = LmdbStore(self, self._environment.open_db(name.encode(), transaction))
         return self._stores[name]
 
     def changes(self, name: str) -> Iterator[tuple[bytes, bytes | None]]:
@@ -110,13 +115,9 @@ class LmdbEnvironment:
         Raises:
             RuntimeFailure: the state can't be written; nothing of this commit was.
         """
-        self._end_reading()
-        try:
-            with self._environment.begin(write=True) as transaction:
-                for store in self._stores.values():
-                    store.write(transaction)
-        except lmdb.Error as error:
-            raise RuntimeFailure(f"the state in {self._folder} can't be written: {error}; is the disk full?") from None
+        with self._writing() as transaction:
+            for store in self._stores.values():
+                store.write(transaction)
         for store in self._stores.values():
             store.waiting.clear()
 
@@ -124,8 +125,7 @@ class LmdbEnvironment:
         """Empty a store at once."""
         store = self.store(name)
         store.waiting.clear()
-        self._end_reading()
-        with self._environment.begin(write=True) as transaction:
+        with self._writing() as transaction:
             transaction.drop(store.database, delete=False)
 
     def discard(self) -> None:
@@ -135,12 +135,31 @@ class LmdbEnvironment:
 
     def sync(self) -> None:
         """Bring everything committed to the disk, so that it survives a crash of the machine."""
-        self._environment.sync(True)
+        with self._explained():
+            self._environment.sync(True)
 
     def close(self) -> None:
         """See `Environment.close`."""
         self._end_reading()
         self._environment.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[lmdb.Transaction]:
+        """Open a transaction for writing; it commits at the end, or nothing of it does.
+
+        Raises:
+            RuntimeFailure: the state can't be written.
+        """
+        self._end_reading()
+        with self._explained(), self._environment.begin(write=True) as transaction:
+            yield transaction
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except lmdb.Error as error:
+            raise RuntimeFailure(f"the state in {self._folder} can't be written: {error}; is the disk full?") from None
 
     def _end_reading(self) -> None:
         if self._reader is not None:

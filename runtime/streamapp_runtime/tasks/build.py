@@ -8,9 +8,11 @@ from streamapp_core.expressions import Aggregation
 from streamapp_core.plan.model import Plan, PlannedOperator
 from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_core.spec.operators import OperatorKind
+from streamapp_runtime.functions.function import Function
 from streamapp_runtime.operators.aggregate import Aggregate
 from streamapp_runtime.operators.join_table import JoinTable
 from streamapp_runtime.operators.outputs import Broadcast, PartitionBy, SendToFile
+from streamapp_runtime.operators.process import Process
 from streamapp_runtime.operators.protocol import Operator
 from streamapp_runtime.operators.row_operators import Merge, SqlOperator
 from streamapp_runtime.operators.send_to_table import SendToTable
@@ -19,6 +21,7 @@ from streamapp_runtime.processor.intermediate import IntermediateWriter
 from streamapp_runtime.sql.engine import SqlEngine
 from streamapp_runtime.state.task_state import TaskState
 from streamapp_runtime.tables.table import Table
+from streamapp_runtime.tasks.bad_rows import BadRows
 from streamapp_runtime.tasks.chains import ROW_KINDS, chains
 from streamapp_runtime.tasks.pipeline import Node, Pipeline
 from streamapp_runtime.tasks.row_sql import row_sql
@@ -27,7 +30,10 @@ from streamapp_systems.protocols import FileOutput
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What the operators of a task work with: tables and outputs by name; `written` counts the rows of each output."""
+    """What the operators of a task work with: tables and outputs by name, functions by operator.
+
+    `written` counts the rows of each output.
+    """
 
     engine: SqlEngine
     writer: IntermediateWriter
@@ -35,6 +41,8 @@ class Surroundings:
     outputs: Mapping[str, FileOutput]
     written: Counter[str]
     state: TaskState
+    functions: Mapping[str, Function]
+    bad_rows: BadRows
 
 
 def build_pipeline(plan: Plan, surroundings: Surroundings) -> Pipeline:
@@ -93,6 +101,10 @@ def _window(_: Plan, planned: PlannedOperator, around: Surroundings) -> Operator
     return TumblingWindow(around.engine, store, _aggregation(planned), window.tumbling)
 
 
+def _process(plan: Plan, planned: PlannedOperator, around: Surroundings) -> Operator:
+    return Process(planned.name, around.functions[planned.name], plan.app.spec.job.on_error, around.bad_rows)
+
+
 def _send_to_table(_: Plan, planned: PlannedOperator, around: Surroundings) -> Operator:
     table = planned.spec.send_to_table
     assert table is not None
@@ -117,6 +129,7 @@ _BUILDERS: Mapping[OperatorKind, Callable[[Plan, PlannedOperator, Surroundings],
     OperatorKind.JOIN_TABLE: _join_table,
     OperatorKind.AGGREGATE: _aggregate,
     OperatorKind.WINDOW: _window,
+    OperatorKind.PROCESS: _process,
     OperatorKind.SEND_TO_TABLE: _send_to_table,
     OperatorKind.SEND_TO: _send_to,
 }

@@ -14,10 +14,10 @@ from streamapp_runtime.state.checkpoint import (
     encode_checkpoint,
 )
 from streamapp_runtime.state.task_state import TaskState
+from streamapp_runtime.tasks.bad_rows import BadRows
 from streamapp_runtime.tasks.pipeline import Pipeline
 
 _START = Position(offset=0, rows=0)
-_REMEMBERED = 10
 
 
 class Task:
@@ -31,12 +31,14 @@ class Task:
         pipeline: Pipeline,
         states: ControlStates,
         state: TaskState,
+        bad_rows: BadRows,
         sources: Collection[str],
         produces: Collection[str],
     ) -> None:
         """Take the partitions of its inputs, side inputs aside, and go on from the checkpoint in its state.
 
         `sources` are those of their streams that come from outside, `produces` the intermediate ones it writes to.
+        `bad_rows` are shared with the operators.
         """
         self.name = name
         self.pipeline = pipeline
@@ -49,8 +51,7 @@ class Task:
         self.positions = dict.fromkeys(ssps, _START)
         """How far each partition has been read."""
         self._not_used: Mapping[str, Mapping[str, int]] = {}
-        self.bad_rows: tuple[str, ...] = ()
-        """The first rows that could not be read, each with its place and what was wrong."""
+        self._bad_rows = bad_rows
         self.touched = False
         """Whether anything has happened since the last commit."""
         if state.checkpoint is not None:
@@ -61,11 +62,18 @@ class Task:
         """Whether all inputs have ended and all that follows from them has been given out."""
         return self._states.all_ended
 
+    @property
+    def bad_rows(self) -> tuple[str, ...]:
+        """The first rows that could not be read or processed, each with its place and what was wrong."""
+        return self._bad_rows.told
+
     def take(self, decoded: Decoded) -> None:
         """Process what was read of one partition."""
         _, stream, partition = decoded.ssp
         self.touched = True
+        before = self.positions[decoded.ssp]
         if decoded.rows is not None:
+            self._bad_rows.place = f"{decoded.ssp}, offsets {before.offset} to {decoded.next_offset - 1}"
             self.pipeline.push(stream, decoded.rows)
             self._observe(decoded)
         for control in decoded.controls:
@@ -74,14 +82,14 @@ class Task:
             self._states.end(stream, partition)
         if decoded.bad_row is not None:
             self._not_used = counts_added(self._not_used, {stream: {"unreadable": 1}})
-            self.bad_rows = (*self.bad_rows, decoded.bad_row)[:_REMEMBERED]
+            self._bad_rows.remember(decoded.bad_row)
         rows = 0 if decoded.rows is None else len(decoded.rows)
-        before = self.positions[decoded.ssp]
         self.positions[decoded.ssp] = Position(offset=decoded.next_offset, rows=before.rows + rows)
 
     def advance(self, now: int) -> bool:
         """Let the time of day (milliseconds) and what was read move the watermarks; True if one rose."""
         self._states.advance_clock(now)
+        self._bad_rows.place = "rows that a watermark released"
         risen = self.pipeline.advance(self._watermark)
         self.touched |= risen
         return risen
@@ -143,7 +151,7 @@ class Task:
     def _go_on_from(self, checkpoint: Checkpoint) -> None:
         self._states.restore(checkpoint.snapshot())
         self._not_used = checkpoint.not_used
-        self.bad_rows = checkpoint.bad_rows
+        self._bad_rows.remember(*checkpoint.bad_rows)
         for ssp in self.positions:
             position = checkpoint.positions.get(ssp.stream, {}).get(ssp.partition)
             if position is not None:

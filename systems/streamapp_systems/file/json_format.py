@@ -4,11 +4,9 @@ A field that is absent or null is null; fields the schema lacks are ignored. Tim
 text, decimals numbers (or text). JSON has no NaN and no infinities: they are written as null.
 """
 
-import io
 import json
 from collections.abc import Iterator
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -29,14 +27,16 @@ class JsonFormat:
     def count(self, path: Path) -> int:
         """Count records, as `FileFormat` says."""
         with path.open("rb") as file:
-            return sum(1 for _ in _lines(file))
+            return sum(map(len, _blocks(file)))
 
     def read(self, path: Path, schema: pa.Schema, start: int) -> Iterator[Piece]:
         """Read records, as `FileFormat` says."""
         with path.open("rb") as file:
-            lines = islice(_lines(file), start, None)
-            while block := _block(lines):
-                yield from divide(block, partial(_parse_lines, schema=schema), partial(_explain, schema=schema))
+            for block in _blocks(file):
+                lines = block[start:]
+                start -= len(block) - len(lines)
+                if lines:
+                    yield from divide(lines, partial(_parse_lines, schema=schema), partial(_explain, schema=schema))
 
 
 def json_lines(rows: pa.Table) -> Iterator[str]:
@@ -63,24 +63,12 @@ def _values(column: pa.Array) -> pa.Array:
     return pc.fill_null(texts, "null")
 
 
-def _lines(file: BinaryIO) -> Iterator[bytes]:
-    first = file.readline().removeprefix(_BYTE_ORDER_MARK)
-    if first.strip():
-        yield first
-    for line in file:
-        if not line.isspace():
-            yield line
-
-
-def _block(lines: Iterator[bytes]) -> list[bytes]:
-    block: list[bytes] = []
-    size = 0
-    for line in lines:
-        block.append(line)
-        size += len(line)
-        if size >= BLOCK_SIZE:
-            break
-    return block
+def _blocks(file: BinaryIO) -> Iterator[list[bytes]]:
+    """Read the lines that are records, about a block at a time."""
+    lines = [file.readline().removeprefix(_BYTE_ORDER_MARK)]
+    while lines:
+        yield [line for line in lines if line and not line.isspace()]
+        lines = file.readlines(BLOCK_SIZE)
 
 
 def _parse_lines(lines: list[bytes], *, schema: pa.Schema) -> pa.RecordBatch:
@@ -90,9 +78,10 @@ def _parse_lines(lines: list[bytes], *, schema: pa.Schema) -> pa.RecordBatch:
         ValueError, pa.ArrowException: a line is no record of this schema.
     """
     data = b"".join(lines)
-    data.decode()  # The parser does not check that text is UTF-8.
+    if not data.isascii():
+        data.decode()  # The parser does not check that text is UTF-8.
     parsed = pa.json.read_json(
-        io.BytesIO(data),
+        pa.BufferReader(data),
         read_options=pa.json.ReadOptions(use_threads=False, block_size=len(data) + 1),
         parse_options=pa.json.ParseOptions(
             explicit_schema=pa.schema([(field.name, _parsed_type(field.type)) for field in schema]),

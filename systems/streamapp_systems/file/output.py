@@ -42,7 +42,7 @@ class FolderOutput:
             part = self._part(stream, rows.schema)
             part.append(rows)
         except (OSError, pa.ArrowException) as error:
-            raise StreamSystemError(f"output {stream} can't be written below {self._root}: {error}") from error
+            raise self._unwritable(stream, error) from error
 
     def stage(self) -> tuple[StagedPart, ...]:
         """Finish the open parts, as `FileOutput.stage` says.
@@ -57,7 +57,7 @@ class FolderOutput:
                 part.finish()
                 sync_folder((self._root / names.staged).parent)
             except (OSError, pa.ArrowException) as error:
-                raise StreamSystemError(f"output {stream} can't be written below {self._root}: {error}") from error
+                raise self._unwritable(stream, error) from error
             del self._open[stream]
             staged.append(names)
         return tuple(staged)
@@ -91,6 +91,10 @@ class FolderOutput:
         for _, part in self._open.values():
             part.drop()
         self._open.clear()
+
+    def _unwritable(self, stream: str, error: Exception) -> StreamSystemError:
+        folder = self._root / self._streams[stream].address
+        return StreamSystemError(f"output {stream} can't be written in {folder}: {error}")
 
     def _part(self, stream: str, schema: pa.Schema) -> Part:
         if stream not in self._open:

@@ -19,7 +19,8 @@ _BUSY_SECONDS = 30.0
 class SqliteMetadataStore:
     """A store that outlives its process and takes several writers. A write is durable when it returns.
 
-    Versions come from one counter, so a key that was deleted and made again never has an old version again.
+    Versions come from one counter, so a key that was deleted and made again never has an old version again. Every
+    method raises StreamSystemError where the disk fails or is full; a write that does has written nothing.
     """
 
     def __init__(self, path: Path) -> None:
@@ -28,18 +29,18 @@ class SqliteMetadataStore:
         Raises:
             StreamSystemError: the file can't be opened as a store.
         """
-        try:
+        self._path = path
+        with self._explained("opened"):
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
             self._connection.executescript(_SCHEMA)
-        except (OSError, sqlite3.Error) as error:
-            raise StreamSystemError(f"the metadata in {path} can't be opened: {error}") from None
 
     def get(self, key: str) -> Versioned | None:
         """See `MetadataStore.get`."""
-        row = self._connection.execute("SELECT value, version FROM entries WHERE key = ?", (key,)).fetchone()
+        with self._explained("read"):
+            row = self._connection.execute("SELECT value, version FROM entries WHERE key = ?", (key,)).fetchone()
         return None if row is None else Versioned(value=row[0], version=row[1])
 
     def put(self, key: str, value: bytes, expected: int | None = None) -> int:
@@ -63,7 +64,8 @@ class SqliteMetadataStore:
     def all(self, prefix: str = "") -> Mapping[str, Versioned]:
         """See `MetadataStore.all`."""
         query = "SELECT key, value, version FROM entries WHERE substr(key, 1, ?) = ? ORDER BY key"
-        rows = self._connection.execute(query, (len(prefix), prefix))
+        with self._explained("read"):
+            rows = self._connection.execute(query, (len(prefix), prefix)).fetchall()
         return {key: Versioned(value=value, version=version) for key, value, version in rows}
 
     def flush(self) -> None:
@@ -75,13 +77,21 @@ class SqliteMetadataStore:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        self._connection.execute("BEGIN IMMEDIATE")
+        with self._explained("written"):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            finally:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+
+    @contextmanager
+    def _explained(self, done: str) -> Iterator[None]:
         try:
             yield
-        except BaseException:
-            self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT")
+        except (OSError, sqlite3.Error) as error:
+            raise StreamSystemError(f"the metadata in {self._path} can't be {done}: {error}") from error
 
     def _expect(self, key: str, expected: int | None) -> None:
         entry = self.get(key)

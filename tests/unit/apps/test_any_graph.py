@@ -26,6 +26,8 @@ STEPS = st.lists(
             ("filter", {"filter": "v > 0 or v is null"}),
             ("map", {"map": "id, g as k, k as g, v * 2 as v, at"}),
             ("by", {"partitionBy": {"key": "k"}}),
+            ("explode", {"flatMap": "id, k, explode(split(g, ' ')) as g, v, at"}),
+            ("diamond", {"merge": {}}),
             ("join", {"joinTable": {"table": "sizes", "on": "k", "type": "left"}}),
             ("inner", {"joinTable": {"table": "sizes", "on": "g", "type": "inner"}}),
         ]
@@ -48,8 +50,14 @@ def app(steps, end, intermediate, processors):
             if joined:
                 continue
             joined = True
-        if kind == "map":
+        if kind in ("map", "explode"):
             joined = False
+        if kind == "diamond":
+            top = source
+            add(f"left-{number}", {"filter": "v > 10"})
+            source = top
+            add(f"right-{number}", {"filter": "id < 500 or v is null"})
+            source = [f"left-{number}", f"right-{number}", top]
         add(f"{kind}-{number}", config)
     if end != "plain":
         add("keyed", {"partitionBy": {"key": "k"}})

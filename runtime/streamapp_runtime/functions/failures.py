@@ -1,0 +1,23 @@
+"""What users' code raises, told in one line."""
+
+import traceback
+from pathlib import Path
+
+RAISED = (Exception, SystemExit)
+"""Whatever users' code raises is its failure, not ours; a module may even want to end the program."""
+
+
+class FunctionFailed(Exception):  # noqa: N818 - what happened
+    """A function raised something, or gave something back that it must not; the message says what."""
+
+
+def described(error: BaseException, called_from: int) -> str:
+    """Tell an exception's type and message, and the line of users' code; `called_from` frames up to it are not theirs.
+
+    That is the last line in the file that was called, not what it called in libraries.
+    """
+    frames = list(traceback.walk_tb(error.__traceback__))[called_from:]
+    places = [(frame.f_code.co_filename, line) for frame, line in frames if frame.f_code.co_filename.endswith(".py")]
+    lines = [line for file, line in places if file == places[0][0]]
+    where = f" ({Path(places[0][0]).name}, line {lines[-1]})" if lines else ""
+    return f"{type(error).__name__}: {error}{where}"

@@ -1,0 +1,77 @@
+"""Where the functions of an app are, and their import."""
+
+import importlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from zipfile import is_zipfile
+
+import pyarrow as pa
+
+from streamapp_core.plan.model import Plan
+from streamapp_runtime.errors import RuntimeFailure
+from streamapp_runtime.functions.failures import RAISED, described
+from streamapp_runtime.functions.function import Function
+from streamapp_systems.arrow_types import arrow_schema
+
+_FRAMES = 2
+"""Between us and a module: this one and importlib's."""
+
+
+def python_path(py_files: Sequence[str], folder: Path) -> list[str]:
+    """Tell where modules of an app are looked for: in its file's folder, then in `pyFiles`, relative to that folder.
+
+    Raises:
+        RuntimeFailure: one of them is not there, or is no Python code.
+    """
+    path = [folder]
+    for index, name in enumerate(py_files):
+        found = folder / name
+        if found.suffix == ".py" and found.is_file():
+            path.append(found.parent)
+        elif found.is_dir() or is_zipfile(found):
+            path.append(found)
+        else:
+            raise RuntimeFailure(f"spec.pyFiles[{index}]: there is no folder, zip or .py file {found}")
+    return list(dict.fromkeys(map(str, path)))
+
+
+def load_functions(plan: Plan, folder: Path) -> dict[str, Function]:
+    """Import the functions of all `process` operators into this interpreter: a function per operator.
+
+    What Python finds without the app's path comes first, so no module of an app takes the place of another.
+
+    Raises:
+        RuntimeFailure: a function can't be had; the message names it and its operator.
+    """
+    functions: dict[str, Function] = {}
+    for index, declared in enumerate(plan.app.spec.operators):
+        if declared.process is None:
+            continue
+        if not functions:
+            _extend_path(python_path(plan.app.spec.py_files, folder))
+        where = f"spec.operators[{index}].process.function: operator `{declared.name}`: "
+        columns = arrow_schema(plan.operators[declared.name].schema)
+        functions[declared.name] = _load(declared.process.function, columns, where)
+    return functions
+
+
+def _extend_path(entries: Sequence[str]) -> None:
+    sys.path.extend(entry for entry in entries if entry not in sys.path)
+    importlib.invalidate_caches()
+
+
+def _load(name: str, columns: pa.Schema, where: str) -> Function:
+    module_name, _, attribute = name.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except RAISED as error:
+        raise RuntimeFailure(
+            f"{where}module `{module_name}` can't be imported: {described(error, _FRAMES)}; put it beside the app's "
+            "file, or name it in spec.pyFiles"
+        ) from error
+    function = getattr(module, attribute, None)
+    if not callable(function):
+        file = getattr(module, "__file__", None)
+        raise RuntimeFailure(f"{where}module `{module_name}` ({file or 'built in'}) has no function `{attribute}`")
+    return Function(name, function, columns)

@@ -1,0 +1,74 @@
+"""The page about Python functions works as written, its errors too."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from streamapp_cli.main import app
+from support import apps
+from unit.docs import pages
+
+PAGE = pages.read("functions.md")
+BLOCKS = {(fence.language, fence.name): fence.text for fence in pages.fences(PAGE)}
+FUNCTIONS = BLOCKS["python", "shop/baskets.py"]
+SPEC = BLOCKS["yaml", "shop/app.yaml"]
+MARK = '    return orders.append_column("large", pc.greater(orders["amount"], 5.5))\n'
+
+
+@pytest.fixture(autouse=True)
+def shop(tmp_path, monkeypatch, forget_modules):
+    monkeypatch.chdir(tmp_path)
+    subprocess.run(["bash", "-euc", BLOCKS["bash", None]], check=True)
+
+
+def run(functions=FUNCTIONS, spec=SPEC):
+    Path("shop/baskets.py").write_text(functions)
+    Path("shop/app.yaml").write_text(spec)
+    return CliRunner().invoke(app, ["run", "shop/app.yaml", "--host", "in-process"])
+
+
+def changed(old, new, text=FUNCTIONS):
+    assert text.count(old) == 1
+    return text.replace(old, new)
+
+
+def test_the_example_finds_what_the_page_says():
+    result = run()
+    assert result.exit_code == 0, result.output
+    header, *results = BLOCKS["text", None].splitlines()
+    assert apps.parts(Path("shop/sold"))[0].read_text().splitlines()[0] == header
+    assert sorted(",".join(row) for row in apps.rows(Path("shop/sold"))) == results
+    assert [row[-1] for row in apps.rows(Path("shop/marked"))] == ["true", "false", "false", "false"]
+
+
+@pytest.mark.parametrize(
+    "name, functions, spec",
+    [
+        ("import", FUNCTIONS, changed("baskets:large", "basket:large", SPEC)),
+        ("raises", changed('orders["amount"]', 'orders["amounts"]'), SPEC),
+        ("columns", changed(MARK, "    return orders\n"), SPEC),
+        ("times", changed('["id", "__event_time"]', '["id"]'), SPEC),
+    ],
+)
+def test_an_error_is_told_as_the_page_tells_it(name, functions, spec):
+    result = run(functions, spec)
+    assert result.exit_code == 1
+    assert BLOCKS["text", name] in result.stderr
+
+
+def test_rows_are_skipped_as_the_page_tells_it():
+    odd = '    if 3 in orders["id"].to_pylist():\n        raise ValueError("order 3 is odd")\n'
+    result = run(changed(MARK, odd + MARK), SPEC + "  job: {onError: skip}\n")
+    assert result.exit_code == 0, result.output
+    assert BLOCKS["text", "skip"] in result.stdout
+    assert [row[0] for row in apps.rows(Path("shop/marked"))] == ["1", "2", "4"]
+
+
+def test_an_app_goes_on_with_a_mended_function(forget_modules):
+    assert run(changed(MARK, "    raise OSError\n")).exit_code == 1
+    forget_modules()
+    result = run()
+    assert result.exit_code == 0, result.output
+    assert [row[0] for row in apps.rows(Path("shop/marked"))] == ["1", "2", "3", "4"]
