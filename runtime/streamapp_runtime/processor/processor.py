@@ -14,6 +14,8 @@ from streamapp_runtime.tables.table import Table
 from streamapp_runtime.tasks.task import Task
 
 _POLL_ROWS = 100_000
+_COMMIT_ROWS = 2_000_000
+"""Rows after which a commit does not wait for its interval: what they led to is held in memory until then."""
 _WAIT_SECONDS = 0.02
 _REPORT_SECONDS = 0.5
 
@@ -61,6 +63,7 @@ class Processor:
         self._command = Command.RUN
         self._committed = self._reported = clock()
         self._dirty = False
+        self._uncommitted = 0
 
     def run(self) -> ProcessorReport:
         """Run to the end and give the last report.
@@ -106,13 +109,14 @@ class Processor:
         read = False
         for decoded in self._inputs.poll(owners, _POLL_ROWS, timeout):
             read = True
+            self._uncommitted += 0 if decoded.rows is None else len(decoded.rows)
             for task in owners[decoded.ssp]:
                 task.take(decoded)
         return read
 
     def _commit_if_due(self) -> None:
-        """Commit at the interval, and at once when others wait for the end of a stream."""
-        due = self._clock() - self._committed >= self._commit_seconds
+        """Commit at the interval, and earlier when others wait for the end of a stream or much is held in memory."""
+        due = self._clock() - self._committed >= self._commit_seconds or self._uncommitted >= _COMMIT_ROWS
         if self._dirty and (due or self._markers.ends_wait()):
             self._commit()
 
@@ -120,6 +124,7 @@ class Processor:
         self._committer.commit(self._time_of_day())
         self._committed = self._clock()
         self._dirty = False
+        self._uncommitted = 0
 
     def _report_if_due(self) -> None:
         if self._clock() - self._reported < _REPORT_SECONDS:
