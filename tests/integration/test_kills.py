@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from support import crashes, shop
+from support import crashes, numbered, shop
 from support.processes import python_workers
 
 RUNS = int(os.environ.get("STREAMAPP_KILL_RUNS", "15"))
@@ -60,3 +60,9 @@ def test_a_killed_run_fills_its_table_and_calls_its_function_as_an_undisturbed_o
 def test_a_run_killed_on_spark_ends_with_the_same_results(tmp_path, seed):
     crashes.lay_out(tmp_path, 10_000)
     disturb(tmp_path, Random(1_000 + seed), (), ["worker", "driver", "group"], latest=12.0)
+
+
+@pytest.mark.parametrize("seed", range(max(3, RUNS // 5)))
+def test_messages_through_a_log_are_neither_lost_nor_doubled_nor_out_of_order(tmp_path, seed):
+    numbered.lay_out(tmp_path)
+    disturb(tmp_path, Random(3_000 + seed), ("--host", "in-process"), ["group"], latest=3.0, check=numbered.check)

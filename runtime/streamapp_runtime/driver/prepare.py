@@ -18,7 +18,7 @@ from streamapp_core.spec.systems import SystemKind
 from streamapp_runtime.driver.supported import check_supported
 from streamapp_runtime.errors import PlanRefused
 from streamapp_runtime.functions.load import python_path
-from streamapp_runtime.streams import changelog_stream, count_partitions, descriptor, transactional
+from streamapp_runtime.streams import by_system, changelog_stream, count_partitions, descriptor, transactional
 from streamapp_systems.file.folder import prepare_output, remove_leftovers
 from streamapp_systems.protocols import StreamDescriptor
 from streamapp_systems.registry import open_transactional_admin
@@ -69,14 +69,17 @@ def made_streams(prepared: PreparedRun) -> dict[StreamDescriptor, int]:
 
 
 def make_streams(prepared: PreparedRun, folder: Path) -> None:
-    """Create the streams of a run where they are missing.
+    """Create the streams of a run where they are missing, its inputs and outputs in logs too.
 
     Raises:
         StreamSystemError: a stream exists with another partition count.
     """
-    system = prepared.plan.default_system
-    with closing(open_transactional_admin(system, prepared.plan.app.spec.systems[system], folder)) as admin:
-        admin.create(made_streams(prepared))
+    plan = prepared.plan
+    external = (s for s in plan.streams.values() if s.spec is not None and s.system_kind is not SystemKind.FILE)
+    counts = made_streams(prepared) | {descriptor(stream): stream.partitions for stream in external}
+    for system, streams in by_system(counts).items():
+        with closing(open_transactional_admin(system, plan.app.spec.systems[system], folder)) as admin:
+            admin.create({stream: counts[stream] for stream in streams})
 
 
 def fence(prepared: PreparedRun, epoch: int, folder: Path) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from streamapp_core.plan.model import Plan, StreamRole
 from streamapp_core.spec.operators import OperatorKind
+from streamapp_core.spec.streams import KeyFormat, StartFrom, StreamFormat, StreamSpec
 from streamapp_core.spec.systems import SystemKind
 from streamapp_runtime.errors import NotSupported
 
@@ -28,10 +29,21 @@ def _streams(plan: Plan) -> Iterator[str]:
         path = f"spec.streams.{stream.name}"
         if stream.system_kind is SystemKind.KAFKA:
             yield f"{path}.system: Kafka"
-        elif stream.role is not StreamRole.INTERMEDIATE and stream.system_kind is SystemKind.LOG:
-            yield f"{path}.system: streams of the embedded log as inputs or outputs (intermediate streams only)"
-        if stream.spec is not None and stream.spec.control_messages:
-            yield f"{path}.controlMessages: intermediate streams of other apps"
+        if stream.spec is not None and stream.system_kind is SystemKind.LOG:
+            yield from _log_stream(path, stream.role, stream.spec)
+
+
+def _log_stream(path: str, role: StreamRole, spec: StreamSpec) -> Iterator[str]:
+    if role is StreamRole.SIDE_INPUT:
+        yield f"{path}.system: side inputs from the embedded log (files only)"
+    if spec.format is not StreamFormat.JSON:
+        yield f"{path}.format: messages that are not json"
+    if spec.key_format is not KeyFormat.STRING:
+        yield f"{path}.keyFormat: binary keys (string only)"
+    if spec.start_from is not StartFrom.EARLIEST:
+        yield f"{path}.startFrom: reading from the end (earliest only)"
+    if spec.control_messages:
+        yield f"{path}.controlMessages: intermediate streams of other apps"
 
 
 def _tables(plan: Plan) -> Iterator[str]:

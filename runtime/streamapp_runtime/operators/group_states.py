@@ -58,6 +58,6 @@ class GroupStates:
 
     def _write(self) -> None:
         put, rows = self._store.put, self._rows
-        for key in sorted(self._changed):
+        for key in sorted(self._changed):  # changelog and LMDB take them in this order: their own sorting is then free
             put(key, encode_row(rows[key]))
         self._changed.clear()

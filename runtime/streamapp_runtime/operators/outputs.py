@@ -1,15 +1,20 @@
 """Operators that give rows away: to an intermediate stream, or to an output."""
 
 from collections import Counter
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
 
+from streamapp_core.plan.model import PlannedStream
+from streamapp_core.schema import EVENT_TIME_COLUMN
+from streamapp_core.ssp import Ssp
 from streamapp_runtime.operators.protocol import TimelessOperator
 from streamapp_runtime.processor.intermediate import IntermediateWriter
 from streamapp_runtime.rows.event_time import without_event_time
-from streamapp_runtime.rows.partitioning import partition_numbers
-from streamapp_systems.protocols import FileOutput
+from streamapp_runtime.rows.json_messages import encode_json
+from streamapp_runtime.rows.partitioning import key_texts, partition_numbers
+from streamapp_systems.protocols import FileOutput, Producer
 
 
 class PartitionBy(TimelessOperator):
@@ -52,4 +57,44 @@ class SendToFile(TimelessOperator):
         """See `Operator.process`."""
         self._output.write(self._stream, without_event_time(rows))
         self._written[self._stream] += len(rows)
+        return None
+
+
+class SendToStream(TimelessOperator):
+    """Writes rows as JSON messages to the partitions of their keys and counts them.
+
+    A message's timestamp is the event time of its row; rows without one have the time of day.
+    """
+
+    def __init__(
+        self,
+        producer: Producer,
+        stream: PlannedStream,
+        *,
+        spread: int,
+        written: Counter[str],
+        time_of_day: Callable[[], int],
+    ) -> None:
+        """Take the output; without a key all rows of a task go to partition `spread`, modulo their number."""
+        self._producer = producer
+        self._stream = stream
+        self._spread = spread % stream.partitions
+        self._written = written
+        self._time_of_day = time_of_day
+
+    def process(self, rows: pa.Table) -> pa.Table | None:
+        """See `Operator.process`."""
+        stream, key = self._stream, self._stream.key
+        keys: list[bytes | None] = [None] * len(rows)
+        partitions = [self._spread] * len(rows)
+        if key is not None:
+            column = rows.column(key)
+            keys = key_texts(column.combine_chunks()).to_pylist()
+            partitions = partition_numbers(column, stream.partitions).tolist()
+        now = self._time_of_day()
+        times = [now if time is None else time for time in rows.column(EVENT_TIME_COLUMN).to_pylist()]
+        values = encode_json(without_event_time(rows))
+        for partition, key_bytes, value, time in zip(partitions, keys, values, times, strict=True):
+            self._producer.send(Ssp(stream.system, stream.name, partition), value, key=key_bytes, timestamp=time)
+        self._written[stream.name] += len(rows)
         return None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from streamapp_core.control.source import SourceTiming
 from streamapp_core.control.states import ControlStates
+from streamapp_core.job_model.model import TaskModel
 from streamapp_core.plan.model import Plan, PlannedTable, StreamRole
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.functions.function import Function
@@ -21,7 +22,7 @@ from streamapp_runtime.tasks.bad_rows import BadRows
 from streamapp_runtime.tasks.build import Surroundings, build_pipeline
 from streamapp_runtime.tasks.task import Task
 from streamapp_systems.arrow_types import arrow_schema, arrow_type
-from streamapp_systems.protocols import FileOutput
+from streamapp_systems.protocols import FileOutput, Producer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,14 +41,15 @@ class Assembly:
         self,
         plan: Plan,
         *,
-        owned: Mapping[str, Sequence[Ssp]],
+        owned: Mapping[str, TaskModel],
         producers: Mapping[str, Sequence[str]],
         engine: SqlEngine,
         writer: IntermediateWriter,
         outputs: Mapping[str, FileOutput],
         written: Counter[str],
         functions: Mapping[str, Function],
-        now: int,
+        producer: Producer,
+        time_of_day: Callable[[], int],
     ) -> None:
         """Take the partitions of each task here, and the expected producers of every intermediate stream.
 
@@ -55,14 +57,16 @@ class Assembly:
         are by operator.
         """
         self._plan = plan
-        self._owned = owned
+        self._tasks = owned
+        self._owned = {name: task.ssps for name, task in owned.items()}
         self._producers = producers
         self._engine = engine
         self._writer = writer
         self._outputs = outputs
         self._written = written
         self._functions = functions
-        self._now = now
+        self._producer = producer
+        self._time_of_day = time_of_day
         self._tables: dict[str, list[Table]] = {}
         self._fills: dict[Ssp, list[Table]] = {}
 
@@ -78,8 +82,11 @@ class Assembly:
         own = self._open_tables(ssps, lambda table: not _is_shared(table), lambda table: _own_store(table, state))
         bad_rows = BadRows()
         around = Surroundings(
+            number=self._tasks[name].changelog_partition,
             engine=self._engine,
             writer=self._writer,
+            producer=self._producer,
+            time_of_day=self._time_of_day,
             tables={**broadcast, **own},
             outputs=self._outputs,
             written=self._written,
@@ -94,7 +101,7 @@ class Assembly:
             [(ssp.stream, ssp.partition) for ssp in read],
             producers={stream: tasks for stream, tasks in self._producers.items() if stream in inputs},
             sources={stream: self._timing(stream) for stream in sources},
-            now=self._now,
+            now=self._time_of_day(),
         )
         return Task(
             name,

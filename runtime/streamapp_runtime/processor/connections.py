@@ -37,14 +37,20 @@ class Connections:
             here = {ssp: start for ssp, start in sorted(starts.items()) if ssp.system == system}
             consumer.assign(here, {ssp: ends[ssp.stream][ssp.partition] for ssp in here if ssp.stream in ends})
             consumers[system] = consumer
-        on_error = self._plan.app.spec.job.on_error
-        return Inputs(consumers, self._intermediate_schemas(), self._event_time_columns(), on_error)
+        return Inputs(
+            consumers,
+            intermediate=self._intermediate_schemas(),
+            external={s.name: arrow_schema(s.schema) for s in streams if s.spec is not None and s.schema is not None},
+            event_times=self._event_time_columns(),
+            on_error=self._plan.app.spec.job.on_error,
+        )
 
     def producer(self, owner: Transactional) -> Producer:
-        """Open the writer of intermediate streams and changelog; it shuts out earlier epochs of its owner."""
-        intermediate = [descriptor(s) for s in self._plan.streams.values() if s.role is StreamRole.INTERMEDIATE]
+        """Open the writer of all streams in the default system; it shuts out earlier epochs of its owner."""
         system = self._plan.default_system
-        streams = [*intermediate, changelog_stream(self._plan)]
+        written = (StreamRole.INTERMEDIATE, StreamRole.OUTPUT)
+        planned = [s for s in self._plan.streams.values() if s.role in written and s.system == system]
+        streams = [*map(descriptor, planned), changelog_stream(self._plan)]
         producer = open_producer(system, self._plan.app.spec.systems[system], self._folder, streams, owner)
         self._handles.callback(producer.close)
         return producer

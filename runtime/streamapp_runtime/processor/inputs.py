@@ -1,7 +1,7 @@
 """What a processor reads: one consumer per system, and bytes or rows made into rows with an event time."""
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
@@ -11,6 +11,7 @@ from streamapp_core.spec.job import OnError
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.event_time import stamp
 from streamapp_runtime.rows.ipc import decode_rows
+from streamapp_runtime.rows.json_messages import decode_json
 from streamapp_systems.protocols import BadRecord, Consumer, Fetched
 
 
@@ -26,8 +27,10 @@ class Decoded:
     rows: pa.Table | None
     controls: tuple[ControlMessage, ...] = ()
     ended: bool = False
-    bad_row: str | None = None
-    """What is wrong with a row that could not be read and is left out (`onError: skip`)."""
+    not_used: Mapping[str, int] = field(default_factory=dict)
+    """How many records were left out, by reason: `unreadable` (`onError: skip`), `without value` (deletions)."""
+    bad_rows: tuple[str, ...] = ()
+    """What is wrong with the unreadable ones."""
 
 
 class Inputs:
@@ -36,13 +39,16 @@ class Inputs:
     def __init__(
         self,
         consumers: Mapping[str, Consumer],
+        *,
         intermediate: Mapping[str, pa.Schema],
+        external: Mapping[str, pa.Schema],
         event_times: Mapping[str, str | None],
         on_error: OnError,
     ) -> None:
-        """Take consumers by system, the schemas of intermediate streams, and the event time columns of the others."""
+        """Take consumers by system, the schemas of all streams, and the event time columns of external ones."""
         self._consumers = consumers
         self._intermediate = intermediate
+        self._external = external
         self._event_times = event_times
         self._skip = on_error is OnError.SKIP
 
@@ -56,9 +62,11 @@ class Inputs:
                 for fetched in consumer.poll(wanted, max_rows, timeout):
                     yield self._decode(fetched)
             except BadRecord as bad:
-                if not self._skip:
-                    raise
-                yield Decoded(ssp=bad.ssp, next_offset=bad.offset + 1, rows=None, bad_row=str(bad))
+                self._refuse([bad])
+                skipped = {"unreadable": 1}
+                yield Decoded(
+                    ssp=bad.ssp, next_offset=bad.offset + 1, rows=None, not_used=skipped, bad_rows=(str(bad),)
+                )
 
     def close(self) -> None:
         """Release every consumer."""
@@ -66,10 +74,37 @@ class Inputs:
             consumer.close()
 
     def _decode(self, fetched: Fetched) -> Decoded:
-        tables, controls = [], []
+        if fetched.ssp.stream in self._intermediate:
+            return self._decode_intermediate(fetched)
+        if fetched.messages:
+            return self._decode_json(fetched)
+        rows = None
         if fetched.rows is not None and len(fetched.rows):
-            rows = pa.Table.from_batches([fetched.rows])
-            tables.append(stamp(rows, self._event_times[fetched.ssp.stream]))
+            rows = stamp(pa.Table.from_batches([fetched.rows]), self._event_times[fetched.ssp.stream])
+        return Decoded(ssp=fetched.ssp, next_offset=fetched.next_offset, rows=rows, ended=fetched.ended)
+
+    def _decode_json(self, fetched: Fetched) -> Decoded:
+        stream = fetched.ssp.stream
+        messages = [message for message in fetched.messages if message.value is not None]
+        read = decode_json(messages, self._external[stream], fetched.ssp)
+        self._refuse(read.bad)
+        not_used = {"unreadable": len(read.bad), "without value": len(fetched.messages) - len(messages)}
+        return Decoded(
+            ssp=fetched.ssp,
+            next_offset=fetched.next_offset,
+            rows=stamp(read.rows, self._event_times[stream], read.timestamps) if len(read.rows) else None,
+            ended=fetched.ended,
+            not_used={reason: count for reason, count in not_used.items() if count},
+            bad_rows=tuple(map(str, read.bad)),
+        )
+
+    def _refuse(self, bad: Sequence[BadRecord]) -> None:
+        """End the app at the first record that can't be read, unless it skips them."""
+        if bad and not self._skip:
+            raise bad[0]
+
+    def _decode_intermediate(self, fetched: Fetched) -> Decoded:
+        tables, controls = [], []
         for message in fetched.messages:
             content = decode(message.value or b"", ssp=fetched.ssp, offset=message.offset)
             if isinstance(content, UserMessage):

@@ -63,14 +63,15 @@ def _open(
     producers = expected_producers(plan.feeding_streams, {name: task.ssps for name, task in model.tasks.items()})
     parts = Assembly(
         plan,
-        owned={name: task.ssps for name, task in here.items()},
+        owned=here,
         producers=producers,
         engine=engine,
         writer=writer,
         outputs={s.name: outputs[s.system] for s in plan.streams.values() if s.system in outputs},
         written=written,
         functions=functions,
-        now=_time_of_day(),
+        producer=producer,
+        time_of_day=_time_of_day,
     ).assemble(states, shared)
     counts = {stream: len(tasks) for stream, tasks in producers.items()}
     markers = MarkerRounds(writer, parts.tasks, counts, plan.app.spec.job.watermark_interval)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from streamapp_core.control.messages import END_OF_TIME, EndOfStream, Watermark
 from streamapp_runtime.processor.intermediate import IntermediateWriter
-from streamapp_runtime.tasks.task import Task
+from streamapp_runtime.tasks.task import Announcement, Task
 
 
 class MarkerRounds:
@@ -25,7 +25,11 @@ class MarkerRounds:
 
     def ends_wait(self) -> bool:
         """Whether a task has ended a stream and its consumers have not heard of it."""
-        return any(task.unannounced(stream) == END_OF_TIME for task in self._tasks for stream in self._producers)
+        return any(_is_end(task.unannounced(stream)) for task in self._tasks for stream in self._producers)
+
+    def news_waits(self) -> bool:
+        """Whether a task has anything to tell."""
+        return any(task.unannounced(stream) is not None for task in self._tasks for stream in self._producers)
 
     def send(self, now: int) -> None:
         """Send a round: the new watermarks, then the ends, behind all rows sent so far."""
@@ -33,16 +37,20 @@ class MarkerRounds:
         if not early:
             self._last_round = now
         for stream, count in self._producers.items():
-            news = [(task, task.unannounced(stream)) for task in self._tasks]
-            risen = [(task, time) for task, time in news if time == END_OF_TIME or (time is not None and not early)]
-            self._send(stream, count, risen, now)
+            news = [(task, said) for task in self._tasks if (said := task.unannounced(stream)) is not None]
+            self._send(stream, count, [(task, said) for task, said in news if _is_end(said) or not early], now)
 
-    def _send(self, stream: str, count: int, risen: Sequence[tuple[Task, int]], now: int) -> None:
-        watermarks = tuple((task.name, time) for task, time in risen if time != END_OF_TIME)
-        ends = tuple(task.name for task, time in risen if time == END_OF_TIME)
-        if watermarks:
-            self._writer.send_control(stream, Watermark(timestamps=watermarks, task_count=count), now)
+    def _send(self, stream: str, count: int, news: Sequence[tuple[Task, Announcement]], now: int) -> None:
+        for idle in (False, True):
+            risen = [(task.name, said.watermark) for task, said in news if said.idle is idle and not _is_end(said)]
+            if risen:
+                self._writer.send_control(stream, Watermark(timestamps=tuple(risen), task_count=count, idle=idle), now)
+        ends = tuple(task.name for task, said in news if _is_end(said))
         if ends:
             self._writer.send_control(stream, EndOfStream(tasks=ends, task_count=count), now)
-        for task, time in risen:
-            task.announce(stream, time)
+        for task, said in news:
+            task.announce(stream, said)
+
+
+def _is_end(said: Announcement | None) -> bool:
+    return said is not None and said.watermark == END_OF_TIME

@@ -117,7 +117,7 @@ class Processor:
     def _commit_if_due(self) -> None:
         """Commit at the interval, and earlier when others wait for the end of a stream or much is held in memory."""
         due = self._clock() - self._committed >= self._commit_seconds or self._uncommitted >= _COMMIT_ROWS
-        if self._dirty and (due or self._markers.ends_wait()):
+        if (due and (self._dirty or self._markers.news_waits())) or (self._dirty and self._markers.ends_wait()):
             self._commit()
 
     def _commit(self) -> None:

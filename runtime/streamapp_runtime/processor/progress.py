@@ -35,8 +35,8 @@ class Progress:
         """Count what was read of one partition of a side input."""
         rows = self._side_inputs[decoded.ssp].rows + (0 if decoded.rows is None else len(decoded.rows))
         self._side_inputs[decoded.ssp] = PartitionReport(rows=rows, offset=decoded.next_offset, ended=decoded.ended)
-        if decoded.bad_row is not None:
-            self._bad_rows[decoded.ssp.stream] = [*self._bad_rows.get(decoded.ssp.stream, ()), decoded.bad_row]
+        if decoded.bad_rows:
+            self._bad_rows[decoded.ssp.stream] = [*self._bad_rows.get(decoded.ssp.stream, ()), *decoded.bad_rows]
 
     def report(self, *, commits: int, done: bool) -> ProcessorReport:
         """Make a report."""

@@ -1,5 +1,7 @@
 """The hidden event time of every row (design 3): set at the source, carried by every operator."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -11,10 +13,13 @@ EVENT_TIME_FIELD = pa.field(EVENT_TIME_COLUMN, pa.int64())
 _MICROSECONDS = 1_000
 
 
-def stamp(rows: pa.Table, column: str | None, timestamp: int | None = None) -> pa.Table:
-    """Add the hidden event time: a column of the rows (timestamps or milliseconds), else one for all, else none."""
+def stamp(rows: pa.Table, column: str | None, timestamps: Sequence[int] = ()) -> pa.Table:
+    """Add the hidden event time: a column of the rows (timestamps or milliseconds), else the records' own times.
+
+    Without either the rows have none.
+    """
     if column is None:
-        times = pa.array(np.full(len(rows), timestamp or 0, np.int64), mask=np.full(len(rows), timestamp is None))
+        times = pa.array(timestamps, pa.int64()) if timestamps else pa.nulls(len(rows), pa.int64())
     else:
         times = _milliseconds(rows.column(column))
     return rows.append_column(EVENT_TIME_FIELD, times)

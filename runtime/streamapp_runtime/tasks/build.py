@@ -11,7 +11,7 @@ from streamapp_core.spec.operators import OperatorKind
 from streamapp_runtime.functions.function import Function
 from streamapp_runtime.operators.aggregate import Aggregate
 from streamapp_runtime.operators.join_table import JoinTable
-from streamapp_runtime.operators.outputs import Broadcast, PartitionBy, SendToFile
+from streamapp_runtime.operators.outputs import Broadcast, PartitionBy, SendToFile, SendToStream
 from streamapp_runtime.operators.process import Process
 from streamapp_runtime.operators.protocol import Operator
 from streamapp_runtime.operators.row_operators import Merge, SqlOperator
@@ -25,18 +25,21 @@ from streamapp_runtime.tasks.bad_rows import BadRows
 from streamapp_runtime.tasks.chains import ROW_KINDS, chains
 from streamapp_runtime.tasks.pipeline import Node, Pipeline
 from streamapp_runtime.tasks.row_sql import row_sql
-from streamapp_systems.protocols import FileOutput
+from streamapp_systems.protocols import FileOutput, Producer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What the operators of a task work with: tables and outputs by name, functions by operator.
+    """What the operators of a task work with: tables and file outputs by name, functions by operator.
 
-    `written` counts the rows of each output.
+    `written` counts the rows of each output; `number` is the task's number in the run.
     """
 
+    number: int
     engine: SqlEngine
     writer: IntermediateWriter
+    producer: Producer
+    time_of_day: Callable[[], int]
     tables: Mapping[str, Table]
     outputs: Mapping[str, FileOutput]
     written: Counter[str]
@@ -111,10 +114,18 @@ def _send_to_table(_: Plan, planned: PlannedOperator, around: Surroundings) -> O
     return SendToTable(around.tables[table])
 
 
-def _send_to(_: Plan, planned: PlannedOperator, around: Surroundings) -> Operator:
-    stream = planned.spec.send_to
-    assert stream is not None
-    return SendToFile(around.outputs[stream], stream, around.written)
+def _send_to(plan: Plan, planned: PlannedOperator, around: Surroundings) -> Operator:
+    name = planned.spec.send_to
+    assert name is not None
+    if name in around.outputs:
+        return SendToFile(around.outputs[name], name, around.written)
+    return SendToStream(
+        around.producer,
+        plan.streams[name],
+        spread=around.number,
+        written=around.written,
+        time_of_day=around.time_of_day,
+    )
 
 
 def _aggregation(planned: PlannedOperator) -> Aggregation:

@@ -1,6 +1,7 @@
 """A task: its pipeline, its state, and the bookkeeping of what it has read."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from streamapp_core.control.states import ControlStates
 from streamapp_core.ssp import Ssp
@@ -18,6 +19,18 @@ from streamapp_runtime.tasks.bad_rows import BadRows
 from streamapp_runtime.tasks.pipeline import Pipeline
 
 _START = Position(offset=0, rows=0)
+_BEGINNING = -(1 << 63)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Announcement:
+    """What a task tells the consumers of an intermediate stream: its watermark, and whether all its inputs are idle.
+
+    An idle task that has no watermark yet gives the lowest there is: it counts as reported and holds nobody back.
+    """
+
+    watermark: int
+    idle: bool
 
 
 class Task:
@@ -47,7 +60,7 @@ class Task:
         self._sources = sources
         self._streams = frozenset(ssp.stream for ssp in ssps)
         self._producing = {node.name: node for node in pipeline.nodes if node.name in produces}
-        self._announced: dict[str, int] = {}
+        self._announced: dict[str, Announcement] = {}
         self.positions = dict.fromkeys(ssps, _START)
         """How far each partition has been read."""
         self._not_used: Mapping[str, Mapping[str, int]] = {}
@@ -80,9 +93,9 @@ class Task:
             self._states.apply(stream, partition, control)
         if decoded.ended:
             self._states.end(stream, partition)
-        if decoded.bad_row is not None:
-            self._not_used = counts_added(self._not_used, {stream: {"unreadable": 1}})
-            self._bad_rows.remember(decoded.bad_row)
+        if decoded.not_used:
+            self._not_used = counts_added(self._not_used, {stream: decoded.not_used})
+            self._bad_rows.remember(*decoded.bad_rows)
         rows = 0 if decoded.rows is None else len(decoded.rows)
         self.positions[decoded.ssp] = Position(offset=decoded.next_offset, rows=before.rows + rows)
 
@@ -106,16 +119,20 @@ class Task:
         """Whether everything of a stream has been read that the task will ever get."""
         return self._states.ended(stream)
 
-    def unannounced(self, stream: str) -> int | None:
-        """Tell the watermark that the consumers of an intermediate stream have not heard of yet; None if they have."""
+    def unannounced(self, stream: str) -> Announcement | None:
+        """Tell what the consumers of an intermediate stream have not heard of yet; None if there is nothing."""
         node = self._producing.get(stream)
-        if node is None or node.watermark is None or node.watermark == self._announced.get(stream):
+        if node is None:
             return None
-        return node.watermark
+        idle = self._states.idle(*self._streams.intersection(node.streams))
+        if node.watermark is None and not idle:
+            return None
+        news = Announcement(watermark=_BEGINNING if node.watermark is None else node.watermark, idle=idle)
+        return None if news == self._announced.get(stream) else news
 
-    def announce(self, stream: str, watermark: int) -> None:
-        """Note that a watermark is on its way to the consumers of an intermediate stream."""
-        self._announced[stream] = watermark
+    def announce(self, stream: str, news: Announcement) -> None:
+        """Note that news is on its way to the consumers of an intermediate stream."""
+        self._announced[stream] = news
 
     def flush(self) -> None:
         """Bring what operators keep in memory into the stores."""

@@ -36,7 +36,12 @@ class JsonFormat:
                 lines = block[start:]
                 start -= len(block) - len(lines)
                 if lines:
-                    yield from divide(lines, partial(_parse_lines, schema=schema), partial(_explain, schema=schema))
+                    yield from parse_lines(lines, schema)
+
+
+def parse_lines(lines: list[bytes], schema: pa.Schema) -> Iterator[Piece]:
+    """Read lines of one JSON object each, with their line ends, as rows with exactly these columns."""
+    return divide(lines, partial(_parse_lines, schema=schema), partial(_explain, schema=schema))
 
 
 def json_lines(rows: pa.Table) -> Iterator[str]:

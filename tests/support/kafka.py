@@ -1,0 +1,99 @@
+"""Topics, producers and consumers for tests with a real broker."""
+
+import re
+import time
+import uuid
+from contextlib import closing, contextmanager
+
+from streamapp_core.spec.streams import StreamFormat
+from streamapp_core.ssp import Ssp
+from streamapp_systems.kafka import Cluster, KafkaAdmin, KafkaConsumer, KafkaProducer
+from streamapp_systems.protocols import StreamDescriptor, Transactional
+
+SYSTEM = "kafka"
+DEADLINE = 20.0
+"""Seconds until a test that waits for something gives up."""
+
+
+def cluster_at(address, **settings):
+    return Cluster(name=SYSTEM, bootstrap_servers=address, settings=settings)
+
+
+class Topics:
+    """The topics of one test: names that no other test has, in this run or another."""
+
+    def __init__(self, cluster, test):
+        self.cluster = cluster
+        self.prefix = f"{re.sub('[^a-z0-9]+', '-', test.lower())[:100]}-{uuid.uuid4().hex[:8]}"
+
+    def stream(self, name="s", *, keyed=False):
+        return StreamDescriptor(
+            name=name, system=SYSTEM, address=f"{self.prefix}.{name}", format=StreamFormat.JSON, keyed=keyed
+        )
+
+    def create(self, name="s", count=1, *, keyed=False):
+        stream = self.stream(name, keyed=keyed)
+        with closing(KafkaAdmin(self.cluster)) as admin:
+            admin.create({stream: count})
+        return stream
+
+    def owner(self, name="writer", epoch=1):
+        return Transactional(id=f"{self.prefix}.{name}", epoch=epoch)
+
+    @contextmanager
+    def producer(self, *streams, name="writer", epoch=1, patience=30.0):
+        """Open a producer; once it is closed, all it committed is visible (its id is initialised for that)."""
+        owner = self.owner(name, epoch)
+        with closing(KafkaProducer(self.cluster, streams, owner, patience=patience)) as producer:
+            yield producer
+        with closing(KafkaAdmin(self.cluster, patience=patience)) as admin:
+            admin.fence([owner])
+
+    @contextmanager
+    def consumer(self, starts, ends, *streams, patience=30.0):
+        with closing(KafkaConsumer(self.cluster, streams, patience=patience)) as consumer:
+            consumer.assign(starts, ends)
+            yield consumer
+
+    def ends(self, *streams):
+        with closing(KafkaAdmin(self.cluster)) as admin:
+            return admin.end_offsets(streams)
+
+    def read(self, *streams, starts=None, ends=None, max_rows=10_000):
+        """Read what is committed up to the ends there are now; returns the parts of each partition."""
+        ends = ends or self.ends(*streams)
+        parts = {ssp: [] for ssp in ends}
+        with self.consumer(starts or dict.fromkeys(ends, 0), ends, *streams) as consumer:
+            until_ended(consumer, parts, max_rows)
+        return parts
+
+    def values(self, *streams, **options):
+        return {ssp: values_of(parts) for ssp, parts in self.read(*streams, **options).items()}
+
+
+def ssp_of(stream, partition=0):
+    return Ssp(SYSTEM, stream.name, partition)
+
+
+def values_of(parts):
+    return [message.value for part in parts for message in part.messages]
+
+
+def eventually(read, expected):
+    """Ask again until the answer is as expected."""
+    deadline = time.monotonic() + DEADLINE
+    while (found := read()) != expected and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert found == expected
+
+
+def until_ended(consumer, parts, max_rows=10_000):
+    """Poll until all of these partitions have ended, adding what comes to their parts."""
+    waiting = set(parts)
+    deadline = time.monotonic() + DEADLINE
+    while waiting:
+        assert time.monotonic() < deadline, f"not ended: {sorted(waiting)}"
+        for part in consumer.poll(list(parts), max_rows, 0.2):
+            parts[part.ssp].append(part)
+            if part.ended:
+                waiting.remove(part.ssp)

@@ -1,0 +1,155 @@
+"""Streams of the embedded log as inputs and outputs: JSON messages, bounded and endless."""
+
+import json
+import time
+from contextlib import closing
+
+import pytest
+
+from streamapp_core.spec.streams import StreamFormat
+from streamapp_core.ssp import Ssp
+from streamapp_systems.log import LogAdmin, LogConsumer, LogProducer
+from streamapp_systems.protocols import BadRecord, StreamDescriptor, Transactional
+from support import apps
+
+ORDERS = StreamDescriptor(name="orders", system="log", address="orders", format=StreamFormat.JSON)
+SALES = StreamDescriptor(name="sales", system="log", address="sales", format=StreamFormat.JSON)
+PARTITIONS = 2
+DEADLINE = 60
+
+
+def app(**orders):
+    """Sum the orders of each item by the hour, from one stream of a log to another."""
+    schema = "item string, amount int, at timestamp"
+    time = {"column": "at", **orders.pop("eventTime", {})}
+    spec = {
+        "systems": {"log": {"log": {"path": "log.db"}}},
+        "streams": {
+            "orders": {"system": "log", "schema": schema, "key": "item", "eventTime": time, "partitions": 2, **orders},
+            "sales": {"system": "log", "key": "item", "partitions": 3},
+        },
+        "operators": [
+            {"name": "by-item", "from": "orders", "partitionBy": {"key": "item"}},
+            {
+                "name": "hourly",
+                "from": "by-item",
+                "window": {"tumbling": "1h", "by": ["item"], "select": "count(*) as n, sum(amount) as amount"},
+            },
+            {"name": "sent", "from": "hourly", "sendTo": "sales"},
+        ],
+        "job": {"commitInterval": "50ms", "watermarkInterval": "1ms"},
+        "processors": {"count": 2},
+    }
+    return {"apiVersion": "streamapp.dev/v1alpha1", "kind": "StreamApp", "metadata": {"name": "app"}, "spec": spec}
+
+
+def order(item, amount, minute):
+    return json.dumps({"item": item, "amount": amount, "at": f"2024-05-01T{minute // 60:02}:{minute % 60:02}:00Z"})
+
+
+def produce(folder, *records, partition=0, epoch=1):
+    path = folder / "log.db"
+    with closing(LogAdmin(path)) as admin:
+        admin.create({ORDERS: PARTITIONS})
+    with closing(LogProducer(path, [ORDERS], Transactional(id="shop", epoch=epoch))) as producer:
+        for record in records:
+            value = None if record is None else record.encode()
+            producer.send(Ssp("log", "orders", partition), value, key=b"k", timestamp=0)
+        producer.commit()
+
+
+def sales(folder):
+    """Read the output: the messages of each partition, and all of them as plain rows."""
+    ssps = [Ssp("log", "sales", partition) for partition in range(3)]
+    with closing(LogConsumer(folder / "log.db", [SALES])) as consumer:
+        consumer.assign(dict.fromkeys(ssps, 0), {})
+        messages = [message for fetched in consumer.poll(ssps, 10_000, 0) for message in fetched.messages]
+    rows = [json.loads(message.value) for message in messages]
+    return sorted((row["item"], row["window_start"][11:13], row["n"], row["amount"]) for row in rows), messages
+
+
+class Stop(KeyboardInterrupt):
+    """Ends an endless run from its listener."""
+
+
+def run_until(folder, document, reached):
+    """Run an endless app until a condition holds."""
+    deadline = time.monotonic() + DEADLINE
+
+    def listener(summary):
+        if reached():
+            raise Stop
+        assert time.monotonic() < deadline, summary
+
+    with pytest.raises(Stop):
+        apps.run(document, folder, fresh=False, listener=listener)
+
+
+def test_a_bounded_stream_of_a_log_is_read_to_its_end(tmp_path):
+    produce(tmp_path, order("tea", 2, 15), order("cake", 4, 20), order("tea", 3, 70))
+    produce(tmp_path, order("tea", 5, 45), partition=1, epoch=2)
+    summary = apps.run(app(bounded=True), tmp_path)
+    found, messages = sales(tmp_path)
+    assert found == [("cake", "00", 1, 4), ("tea", "00", 2, 7), ("tea", "01", 1, 3)]
+    assert {message.key for message in messages} == {b"cake", b"tea"}
+    assert summary.written == {"sales": 3}
+
+
+def test_an_endless_app_goes_on_where_it_was(tmp_path):
+    produce(tmp_path, order("tea", 1, 0), order("tea", 2, 61))
+    produce(tmp_path, order("cake", 1, 1), order("cake", 1, 62), partition=1, epoch=2)
+    first = [("cake", "00", 1, 1), ("tea", "00", 1, 1)]
+    run_until(tmp_path, app(), lambda: sales(tmp_path)[0] == first)
+    produce(tmp_path, order("tea", 4, 63), order("tea", 8, 121), epoch=3)
+    produce(tmp_path, order("cake", 16, 122), partition=1, epoch=4)
+    second = [*first, ("cake", "01", 1, 1), ("tea", "01", 2, 6)]
+    run_until(tmp_path, app(), lambda: sales(tmp_path)[0] == sorted(second))
+
+
+def test_a_silent_partition_holds_nobody_back_once_it_is_idle(tmp_path):
+    produce(tmp_path, order("tea", 1, 0), order("tea", 2, 61))
+    document = app(eventTime={"idleTimeout": "100ms"})
+    run_until(tmp_path, document, lambda: sales(tmp_path)[0] == [("tea", "00", 1, 1)])
+
+
+def test_messages_that_are_no_rows_end_the_app_or_are_skipped_and_told(tmp_path):
+    produce(tmp_path, order("tea", 2, 15), '{"item": 7', None, '{"item": "tea", "amount": "many"}', order("tea", 3, 16))
+    with pytest.raises(BadRecord, match=r"log\.orders\[0\], offset 1: .*is no JSON"):
+        apps.run(app(bounded=True), tmp_path)
+    document = app(bounded=True)
+    document["spec"]["job"]["onError"] = "skip"
+    summary = apps.run(document, tmp_path, run_id="r2")
+    assert sales(tmp_path)[0] == [("tea", "00", 2, 5)]
+    assert summary.not_used == {"orders": {"unreadable": 2, "without value": 1}}
+    assert any("offset 3" in row and "'many' is no int" in row for row in summary.bad_rows)
+
+
+def test_an_object_over_several_lines_is_one_row(tmp_path):
+    produce(tmp_path, json.dumps(json.loads(order("tea", 2, 15)), indent=2))
+    apps.run(app(bounded=True), tmp_path)
+    assert sales(tmp_path)[0] == [("tea", "00", 1, 2)]
+
+
+def test_without_an_event_time_column_a_row_has_the_time_of_its_record(tmp_path):
+    produce(tmp_path, order("tea", 2, 15))
+    document = app(bounded=True)
+    del document["spec"]["streams"]["orders"]["eventTime"]
+    apps.run(document, tmp_path)
+    (row,) = [json.loads(message.value) for message in sales(tmp_path)[1]]
+    assert row["window_start"] == "1970-01-01T00:00:00Z"
+
+
+def test_one_app_reads_what_another_wrote(tmp_path):
+    produce(tmp_path, order("tea", 2, 15), order("tea", 3, 16), order("cake", 9, 16))
+    apps.run(app(bounded=True), tmp_path)
+    second = app()
+    second["spec"]["streams"] = {
+        "sales": {"system": "log", "schema": "item string, amount bigint", "key": "item", "bounded": True},
+        "large": {"system": "log", "key": "item", "name": "large-sales"},
+    }
+    second["spec"]["operators"] = [
+        {"name": "big", "from": "sales", "filter": "amount > 6"},
+        {"name": "sent", "from": "big", "sendTo": "large"},
+    ]
+    summary = apps.run(second, tmp_path, run_id="r2")
+    assert summary.written == {"large": 1}
