@@ -3,7 +3,7 @@
 import sys
 from importlib import import_module
 
-NAMES = ("planner", "grouping", "assignment")
+NAMES = ("planner", "grouping", "assignment", "streaming", "streaming_profile")
 
 
 def main(names: list[str]) -> None:

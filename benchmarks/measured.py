@@ -7,20 +7,19 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """Rows of the input, seconds without start-up, and the rows a second once the run is warm (None: too short)."""
+    """Seconds without start-up, and the rows a second once the run is warm (None: it was over too soon)."""
 
-    rows: int
     seconds: float
     steady: float | None
 
     def tell(self) -> None:
-        """Print this as the last line of the process."""
+        """Print this."""
         print(json.dumps(asdict(self)), flush=True)
 
     @classmethod
     def told(cls, output: str) -> "Measured":
         """Read what a process printed."""
-        return cls(**json.loads(output.splitlines()[-1]))
+        return cls(**json.loads(next(line for line in output.splitlines() if line.startswith('{"seconds"'))))
 
 
 def arguments() -> tuple[str, str]:

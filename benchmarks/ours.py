@@ -47,7 +47,7 @@ COUNT = {
             },
             {"name": "sent", "from": "running", "sendTo": "counts"},
         ],
-        "job": {"intermediateStreamPartitions": 2, "commitInterval": "1s"},
+        "job": {"intermediateStreamPartitions": 4, "commitInterval": "1s"},
     },
 }
 
@@ -89,7 +89,7 @@ class _Watch:
         end = self.seen[-2][0]
         start, before = next((when, read) for when, read in self.seen if read >= rows / 3)
         steady = (rows - before) / (end - start) if before < rows else None
-        return Measured(rows=rows, seconds=end - self.began, steady=steady)
+        return Measured(seconds=end - self.began, steady=steady)
 
 
 def _read(summary: Summary, stream: str) -> int:

@@ -28,7 +28,12 @@ def main() -> None:
     """Print the carriers by mean delay and the worst hours of the year."""
     console = Console()
     with duckdb.connect() as database:
-        carriers = Table(Column("carrier", no_wrap=True), title="Departures from New York, 2013", box=box.SIMPLE, title_justify="left")
+        carriers = Table(
+            Column("carrier", no_wrap=True),
+            title="Departures from New York, 2013",
+            box=box.SIMPLE,
+            title_justify="left",
+        )
         for title in ("flights", "planes known", "million miles", "mean delay"):
             carriers.add_column(title, justify="right")
         for name, flights, known, miles, delay in database.execute(CARRIERS.format(here=HERE)).fetchall():

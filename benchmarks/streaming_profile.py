@@ -1,0 +1,133 @@
+"""Where the time of the keyed count goes: one processor in this process, seconds by stage and by module."""
+
+import cProfile
+import pstats
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+from benchmarks.ours import run
+from benchmarks.streaming_data import make_readings
+from streamapp_runtime.hosts.threads import in_thread
+from streamapp_runtime.operators.aggregate import Aggregate
+from streamapp_runtime.operators.outputs import PartitionBy
+from streamapp_runtime.operators.row_operators import SqlOperator
+from streamapp_runtime.processor.channel import DriverChannel
+from streamapp_runtime.processor.committer import Committer
+from streamapp_runtime.processor.inputs import Inputs
+from streamapp_runtime.processor.intermediate import IntermediateWriter
+from streamapp_runtime.processor.main import run_processor
+from streamapp_runtime.processor.processor import Processor
+from streamapp_runtime.processor.reports import ProcessorConfig, ProcessorReport
+from streamapp_runtime.spark.host import collect_rarely
+from streamapp_runtime.tasks.task import Task
+from streamapp_systems.file.consumer import FileConsumer
+from streamapp_systems.file.output import FolderOutput
+from streamapp_systems.log.consumer import LogConsumer
+from streamapp_systems.log.producer import LogProducer
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
+
+TOP = 12
+STAGES: dict[str, list[tuple[type, str]]] = {
+    "read and decode files": [(FileConsumer, "poll")],
+    "row SQL": [(SqlOperator, "process")],
+    "hash keys": [(PartitionBy, "process")],
+    "shuffle: encode": [(IntermediateWriter, "_send_rows")],
+    "shuffle: read": [(LogConsumer, "poll")],
+    "event time, shuffle: decode": [(Inputs, "_decode")],
+    "aggregate": [(Aggregate, "process")],
+    "state: encode": [(Task, "flush")],
+    "changelog entries": [(Committer, "_send_changes")],
+    "log commit (SQLite)": [(LogProducer, "commit")],
+    "state commit (LMDB)": [(Task, "commit")],
+    "output files": [(FolderOutput, "write"), (FolderOutput, "stage"), (FolderOutput, "publish")],
+    "the rest": [(Processor, "run")],
+}
+
+
+class StageTimer:
+    """Times the stages from outside, each without the stages it calls."""
+
+    def __init__(self) -> None:
+        self.seconds: Counter[str] = Counter()
+        self._inner = [0.0]
+
+    def install(self) -> None:
+        """Put the timer around the methods of all stages, for the rest of this process."""
+        for stage, methods in STAGES.items():
+            for owner, name in methods:
+                setattr(owner, name, self._timed(stage, getattr(owner, name)))
+
+    def _timed(self, stage: str, method: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+        def timed(*arguments: _Parameters.args, **options: _Parameters.kwargs) -> _Result:
+            began = time.perf_counter()
+            self._inner.append(0.0)
+            try:
+                return method(*arguments, **options)
+            finally:
+                taken = time.perf_counter() - began
+                self.seconds[stage] += taken - self._inner.pop()
+                self._inner[-1] += taken
+
+        return timed
+
+
+class ProfiledHost:
+    """Runs the one processor in a thread, under a profiler if there is one."""
+
+    def __init__(self, profile: cProfile.Profile | None, channel: DriverChannel) -> None:
+        self._profile = profile
+        self._channel = channel
+
+    def start(self, config: ProcessorConfig) -> Future[ProcessorReport]:
+        if self._profile is None:
+            return in_thread("processor", lambda: run_processor(config, self._channel))
+        profile = self._profile
+        return in_thread("processor", lambda: profile.runcall(run_processor, config, self._channel))
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def by_module(profile: cProfile.Profile) -> Counter[str]:
+    """Add up the time in functions themselves, by module; what is not Python has the name of the function."""
+    seconds: Counter[str] = Counter()
+    for (file, _, name), (_, _, own, _, _) in pstats.Stats(profile).stats.items():  # type: ignore[attr-defined]
+        seconds["/".join(Path(file).parts[-2:]) if file != "~" else name] += own
+    return seconds
+
+
+def _run(readings: Path, profile: cProfile.Profile | None) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "readings").symlink_to(readings)
+        run("count", Path(folder), lambda channel, *_: ProfiledHost(profile, channel), processors=1)
+
+
+def _print(title: str, seconds: Counter[str], shown: int) -> None:
+    print(f"{title}, seconds (share)")
+    for name, taken in seconds.most_common(shown):
+        print(f"  {name:<72}{taken:>7.2f}{taken / seconds.total():>7.0%}")
+
+
+def main() -> None:
+    collect_rarely()
+    with tempfile.TemporaryDirectory() as folder:
+        readings = Path(folder) / "readings"
+        make_readings(readings)
+        profile = cProfile.Profile()
+        _run(readings, profile)
+        timer = StageTimer()
+        timer.install()
+        _run(readings, None)
+    _print("keyed count, one processor, by stage", timer.seconds, len(STAGES))
+    _print("by module, under the profiler (which overstates Python code)", by_module(profile), TOP)
+
+
+if __name__ == "__main__":
+    main()
