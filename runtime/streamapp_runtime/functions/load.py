@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from zipfile import is_zipfile
@@ -16,6 +17,9 @@ from streamapp_systems.arrow_types import arrow_schema
 
 _FRAMES = 2
 """Between us and a module: this one and importlib's."""
+
+_IMPORTING = threading.Lock()
+"""Processors in one process import the same modules; one that fails in one thread is half gone in another."""
 
 
 def python_path(py_files: Sequence[str], folder: Path) -> list[str]:
@@ -52,7 +56,8 @@ def load_functions(plan: Plan, folder: Path) -> dict[str, Function]:
             _extend_path(python_path(plan.app.spec.py_files, folder))
         where = f"spec.operators[{index}].process.function: operator `{declared.name}`: "
         columns = arrow_schema(plan.operators[declared.name].schema)
-        functions[declared.name] = _load(declared.process.function, columns, where)
+        with _IMPORTING:
+            functions[declared.name] = _load(declared.process.function, columns, where)
     return functions
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
+from streamapp_runtime.errors import NotSupported
 from streamapp_systems.log import LogAdmin, LogConsumer, LogProducer
 from streamapp_systems.protocols import BadRecord, StreamDescriptor, Transactional
 from support import apps
@@ -153,3 +154,13 @@ def test_one_app_reads_what_another_wrote(tmp_path):
     ]
     summary = apps.run(second, tmp_path, run_id="r2")
     assert summary.written == {"large": 1}
+
+
+def test_a_stream_that_grew_under_an_unfinished_run_is_refused(tmp_path):
+    produce(tmp_path, order("tea", 1, 0), '{"item": 7')
+    with pytest.raises(BadRecord):
+        apps.run(app(), tmp_path)
+    with closing(LogAdmin(tmp_path / "log.db")) as admin:
+        admin.expand(ORDERS, 2 * PARTITIONS)
+    with pytest.raises(NotSupported, match="orders had 2 partitions when run r1 began and has 4 now"):
+        apps.run(app(), tmp_path, fresh=False)

@@ -1,6 +1,7 @@
 import threading
 
 import pytest
+
 from streamapp_runtime.driver.run_folder import RunFolder
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.state.folder_lock import FolderLock

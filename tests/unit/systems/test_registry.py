@@ -11,7 +11,7 @@ from streamapp_systems.protocols import StreamDescriptor, StreamSystemError, Tra
 from streamapp_systems.registry import open_admin, open_consumer, open_output, open_producer
 
 OWNER = Transactional(id="run-0", epoch=1)
-KAFKA = SystemSpec(kafka=KafkaSystem(bootstrapServers="kafka:9092"))
+KAFKA = SystemSpec(kafka=KafkaSystem(bootstrapServers="127.0.0.1:1"))
 LOG = SystemSpec(log=LogSystem(path="state/log.db"))
 FILES = SystemSpec(file=FileSystem(path="data"))
 STREAM = StreamDescriptor(name="s", system="x", address="s", format=StreamFormat.JSON)
@@ -45,10 +45,17 @@ def test_files_are_written_as_outputs(tmp_path: Path) -> None:
         open_output("x", LOG, tmp_path, [STREAM], "w")
 
 
-def test_kafka_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(StreamSystemError, match="system x: the Kafka system is not part of this release yet"):
-        open_admin("x", KAFKA, tmp_path)
-    with pytest.raises(StreamSystemError, match="not part of this release yet"):
-        open_consumer("x", KAFKA, tmp_path, [STREAM])
-    with pytest.raises(StreamSystemError, match="not part of this release yet"):
-        open_producer("x", KAFKA, tmp_path, [STREAM], OWNER)
+def test_kafka_is_opened_with_the_settings_of_its_system(tmp_path: Path) -> None:
+    wrong = SystemSpec(
+        kafka=KafkaSystem(bootstrapServers="127.0.0.1:1", config={"isolation.level": "read_uncommitted"})
+    )
+    open_admin("x", KAFKA, tmp_path).close()
+    for refused in (
+        lambda: open_admin("x", wrong, tmp_path),
+        lambda: open_consumer("x", wrong, tmp_path, [STREAM]),
+        lambda: open_producer("x", wrong, tmp_path, [STREAM], OWNER),
+    ):
+        with pytest.raises(StreamSystemError, match=r"spec\.systems\.x\.kafka\.config"):
+            refused()
+    with pytest.raises(StreamSystemError, match="system x is kafka"):
+        open_output("x", KAFKA, tmp_path, [STREAM], "w")

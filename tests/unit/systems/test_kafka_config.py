@@ -1,0 +1,96 @@
+"""Settings of Kafka clients: what users may set, what they may not, and how passwords come in without being shown."""
+
+from pathlib import Path
+
+import pytest
+
+from streamapp_core.spec.systems import KafkaAuth, KafkaSystem
+from streamapp_systems.kafka.config import ClientKind, Cluster, cluster_of
+from streamapp_systems.protocols import StreamSystemError, Transactional
+
+AUTH = KafkaAuth(secretName="kafka-login", mechanism="SCRAM-SHA-512")
+OWNER = Transactional(id="run-0", epoch=1)
+
+
+def cluster(config: dict[str, str] | None = None, auth: KafkaAuth | None = None, **environment: str) -> Cluster:
+    return cluster_of("k", KafkaSystem(bootstrapServers="b:9092", config=config or {}, auth=auth), environment)
+
+
+GUARANTEES = (
+    "acks auto.offset.reset enable.auto.commit enable.idempotence enable.partition.eof isolation.level partitioner "
+    "queue.buffering.max.kbytes transaction.timeout.ms transactional.id"
+)
+
+
+@pytest.mark.parametrize("key", GUARANTEES.split())
+def test_settings_that_carry_the_guarantees_are_refused(key: str) -> None:
+    with pytest.raises(StreamSystemError, match=rf"spec\.systems\.k\.kafka\.config:\n  {key}: the guarantees rest"):
+        cluster({key: "1"})
+
+
+@pytest.mark.parametrize("key", ["sasl.password", "sasl.username", "ssl.key.password", "ssl.key.pem"])
+def test_secrets_do_not_belong_into_the_spec(key: str) -> None:
+    with pytest.raises(StreamSystemError, match="name one as") as caught:
+        cluster({key: "hidden"})
+    assert "hidden" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["plugin.library.paths", "sasl.kerberos.kinit.cmd", "ssl.engine.location", "no.such"])
+def test_all_else_that_is_not_known_to_be_harmless_is_refused(key: str) -> None:
+    with pytest.raises(StreamSystemError, match=rf"{key}: not among the settings that are passed on"):
+        cluster({key: "1"})
+
+
+def test_all_refused_settings_are_told_at_once() -> None:
+    with pytest.raises(StreamSystemError) as caught:
+        cluster({"acks": "1", "bootstrap.servers": "x", "client.id": "fine", "no.such": "1"})
+    assert [line.split(":")[0].strip() for line in str(caught.value).splitlines()[1:]] == [
+        "acks",
+        "bootstrap.servers",
+        "no.such",
+    ]
+
+
+def test_each_client_gets_the_settings_it_knows() -> None:
+    found = cluster({"fetch.wait.max.ms": "99", "linger.ms": "7", "client.id": "me"})
+    consumer, producer = found.client(ClientKind.CONSUMER), found.client(ClientKind.PRODUCER, OWNER)
+    assert (consumer["fetch.wait.max.ms"], consumer["client.id"], "linger.ms" in consumer) == ("99", "me", False)
+    assert (producer["linger.ms"], producer["client.id"], "fetch.wait.max.ms" in producer) == ("7", "me", False)
+    assert found.client(ClientKind.ADMIN)["bootstrap.servers"] == "b:9092"
+
+
+def test_what_carries_the_guarantees_is_always_set() -> None:
+    consumer = cluster().client(ClientKind.CONSUMER)
+    assert (consumer["isolation.level"], consumer["enable.auto.commit"]) == ("read_committed", "false")
+    assert (consumer["auto.offset.reset"], consumer["enable.partition.eof"]) == ("error", "true")
+    producer = cluster().client(ClientKind.PRODUCER, OWNER)
+    assert (producer["transactional.id"], producer["transaction.timeout.ms"]) == ("run-0", "15000")
+
+
+def test_a_login_is_read_from_the_files_of_its_secret(tmp_path: Path) -> None:
+    secret = tmp_path / "kafka-login"
+    secret.mkdir()
+    (secret / "username").write_text("ann\n")
+    (secret / "password").write_text(" with spaces \n")
+    found = cluster(auth=AUTH, STREAMAPP_SECRETS=str(tmp_path)).client(ClientKind.ADMIN)
+    assert (found["sasl.username"], found["sasl.password"]) == ("ann", " with spaces ")
+    assert (found["sasl.mechanism"], found["security.protocol"]) == ("SCRAM-SHA-512", "SASL_SSL")
+
+
+def test_environment_variables_win_over_files_and_the_protocol_can_be_set() -> None:
+    found = cluster(
+        {"security.protocol": "SASL_PLAINTEXT"},
+        AUTH,
+        STREAMAPP_SECRET_KAFKA_LOGIN_USERNAME="ann",
+        STREAMAPP_SECRET_KAFKA_LOGIN_PASSWORD="s3cret",
+    )
+    assert found.client(ClientKind.ADMIN)["sasl.password"] == "s3cret"
+    assert found.client(ClientKind.ADMIN)["security.protocol"] == "SASL_PLAINTEXT"
+    assert "s3cret" not in f"{found} {found!r}"
+
+
+def test_a_missing_secret_is_told_with_both_places(tmp_path: Path) -> None:
+    with pytest.raises(
+        StreamSystemError, match=r"set STREAMAPP_SECRET_KAFKA_LOGIN_USERNAME, or mount .*login/username"
+    ):
+        cluster(auth=AUTH, STREAMAPP_SECRETS=str(tmp_path))
