@@ -35,7 +35,7 @@ unit: .venv/ready $(DATA)/ready ## Run the fast tests (no JVM)
 	@$(RUN) -m pytest tests/unit $(PYTEST_ARGS)
 
 .PHONY: integration
-integration: .venv/ready java $(DATA)/ready ## Run the tests with real Spark
+integration: .venv/ready java $(DATA)/ready ## Run the tests with real Spark and Kafka
 	@echo "== integration tests"
 	@$(RUN) -m pytest tests/integration $(PYTEST_ARGS)
 
@@ -60,6 +60,10 @@ fmt: .venv/ready ## Format the code and fix what can be fixed
 .PHONY: soak
 soak: .venv/ready java $(DATA)/ready ## Run the long versions of the sampled tests (about 10 minutes)
 	@STREAMAPP_KILL_RUNS=50 $(RUN) -m pytest tests/integration/test_kills.py $(PYTEST_ARGS)
+
+.PHONY: kafka
+kafka: .venv/ready java ## Run a Kafka broker on the loopback interface until Ctrl-C (PORT=9092 for a fixed port)
+	@$(RUN) -m tools.kafka --port $(or $(PORT),0)
 
 .PHONY: crds
 crds: .venv/ready ## Write the CustomResourceDefinition from the spec models

@@ -32,7 +32,9 @@ def changelog_stream(plan: Plan) -> StreamDescriptor:
     """Describe the changelog of a run: a partition per task, in the default system, beside the intermediate streams."""
     metadata = plan.app.metadata
     address = f"{metadata.namespace or 'default'}.{metadata.name}.{plan.run_id}.{CHANGELOG}"
-    return StreamDescriptor(name=CHANGELOG, system=plan.default_system, address=address, format=StreamFormat.JSON)
+    return StreamDescriptor(
+        name=CHANGELOG, system=plan.default_system, address=address, format=StreamFormat.JSON, keyed=True
+    )
 
 
 def transactional(plan: Plan, processor: str, epoch: int) -> Transactional:

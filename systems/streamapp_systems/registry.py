@@ -4,11 +4,13 @@ Relative paths of systems resolve from `base`, the folder of the app's YAML file
 spec.
 """
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from streamapp_core.spec.systems import SystemSpec
 from streamapp_systems.file import FileAdmin, FileConsumer, FolderOutput
+from streamapp_systems.kafka import Cluster, KafkaAdmin, KafkaConsumer, KafkaProducer, cluster_of
 from streamapp_systems.log import LogAdmin, LogConsumer, LogProducer
 from streamapp_systems.protocols import (
     Admin,
@@ -39,6 +41,8 @@ def open_transactional_admin(name: str, system: SystemSpec, base: Path) -> Trans
     Raises:
         StreamSystemError: the system can't be opened, or is not transactional.
     """
+    if (cluster := _cluster(name, system)) is not None:
+        return KafkaAdmin(cluster)
     return LogAdmin(_log_path(name, system, base))
 
 
@@ -50,6 +54,8 @@ def open_consumer(name: str, system: SystemSpec, base: Path, streams: Sequence[S
     """
     if system.file is not None:
         return FileConsumer(base / system.file.path, streams)
+    if (cluster := _cluster(name, system)) is not None:
+        return KafkaConsumer(cluster, streams)
     return LogConsumer(_log_path(name, system, base), streams)
 
 
@@ -58,10 +64,14 @@ def open_producer(
 ) -> Producer:
     """Open a writer of these streams of a transactional system; it takes over the owner's id.
 
+    Kafka lets the last one have it, whatever its epoch: make sure afterwards that yours is the current one.
+
     Raises:
-        Fenced: a later epoch has the id.
+        Fenced: a later epoch has the id (log).
         StreamSystemError: the system can't be opened, or is not transactional (see `open_output`).
     """
+    if (cluster := _cluster(name, system)) is not None:
+        return KafkaProducer(cluster, streams, owner)
     return LogProducer(_log_path(name, system, base), streams, owner)
 
 
@@ -78,9 +88,11 @@ def open_output(
     return FolderOutput(base / system.file.path, streams, writer)
 
 
+def _cluster(name: str, system: SystemSpec) -> Cluster | None:
+    return None if system.kafka is None else cluster_of(name, system.kafka, os.environ)
+
+
 def _log_path(name: str, system: SystemSpec, base: Path) -> Path:
     if system.log is not None:
         return base / system.log.path
-    if system.kafka is not None:
-        raise StreamSystemError(f"system {name}: the Kafka system is not part of this release yet; use log or file")
     raise StreamSystemError(f"system {name} holds files: they have no transactions, so they are written as outputs")

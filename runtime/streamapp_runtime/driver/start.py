@@ -1,6 +1,7 @@
 """The start of a run (`docs/protocols.md`, Start of a run): a new one, or one that goes on after any death."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import msgspec
 
 from streamapp_core.job_model.documents import POINTER
 from streamapp_core.job_model.errors import JobModelDamagedError
+from streamapp_core.job_model.model import JobModel
 from streamapp_core.job_model.stored import read_job_model, write_job_model
 from streamapp_core.metadata.store import ABSENT, MetadataStore
 from streamapp_core.spec.app import StreamApp
@@ -23,7 +25,7 @@ from streamapp_runtime.driver.prepare import (
 )
 from streamapp_runtime.driver.records import RunRecord, save_record
 from streamapp_runtime.driver.run_folder import RunFolder
-from streamapp_runtime.errors import RuntimeFailure
+from streamapp_runtime.errors import NotSupported, RuntimeFailure
 from streamapp_runtime.fail_points import Step, Taking
 from streamapp_runtime.streams import bounded_ends, file_names
 
@@ -116,6 +118,7 @@ def _continued(
         )
     prepared = plan_run(parsed, request.folder, last.run_id, str(folder.path), stored.model)
     _check_files(last, file_names(prepared.plan, request.folder))
+    _check_partitions(stored.model, prepared.counts)
     return replace(prepared, model=stored.model), msgspec.structs.replace(last, epoch=last.epoch + 1)
 
 
@@ -140,6 +143,21 @@ def _check_files(last: RunRecord, found: dict[str, list[str]]) -> None:
             raise RuntimeFailure(
                 f"stream {stream}: the files are not those that run {last.run_id} began with ({', '.join(changed)}): "
                 "put them back as they were to go on, or start anew with --fresh"
+            )
+
+
+def _check_partitions(model: JobModel, found: Mapping[str, int]) -> None:
+    """Refuse streams that grew under a run: it would not read their new partitions.
+
+    Raises:
+        NotSupported: one has grown.
+    """
+    for stream, known in model.streams.items():
+        count = found.get(stream, known.partitions)
+        if count != known.partitions:
+            raise NotSupported(
+                f"stream {stream} had {known.partitions} partitions when run {model.run_id} began and has {count} now; "
+                "this release can't take the new ones into a run that goes on: start anew with --fresh"
             )
 
 

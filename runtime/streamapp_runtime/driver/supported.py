@@ -11,6 +11,7 @@ from streamapp_runtime.errors import NotSupported
 _OPERATORS = {
     OperatorKind.JOIN: "joins of two streams",
 }
+_LONGEST_TRANSACTION = 10_000
 
 
 def check_supported(plan: Plan) -> None:
@@ -27,15 +28,13 @@ def check_supported(plan: Plan) -> None:
 def _streams(plan: Plan) -> Iterator[str]:
     for stream in plan.streams.values():
         path = f"spec.streams.{stream.name}"
-        if stream.system_kind is SystemKind.KAFKA:
-            yield f"{path}.system: Kafka"
-        if stream.spec is not None and stream.system_kind is SystemKind.LOG:
-            yield from _log_stream(path, stream.role, stream.spec)
+        if stream.spec is not None and stream.system_kind is not SystemKind.FILE:
+            yield from _messages(path, stream.role, stream.spec)
 
 
-def _log_stream(path: str, role: StreamRole, spec: StreamSpec) -> Iterator[str]:
+def _messages(path: str, role: StreamRole, spec: StreamSpec) -> Iterator[str]:
     if role is StreamRole.SIDE_INPUT:
-        yield f"{path}.system: side inputs from the embedded log (files only)"
+        yield f"{path}.system: side inputs from logs and topics (files only)"
     if spec.format is not StreamFormat.JSON:
         yield f"{path}.format: messages that are not json"
     if spec.key_format is not KeyFormat.STRING:
@@ -69,5 +68,6 @@ def _operators(plan: Plan) -> Iterator[str]:
 
 
 def _job(plan: Plan) -> Iterator[str]:
-    if plan.app.spec.systems[plan.default_system].kind is not SystemKind.LOG:
-        yield "spec.defaultSystem: checkpoints outside the embedded log; declare a log system and name it here"
+    on_kafka = plan.app.spec.systems[plan.default_system].kind is SystemKind.KAFKA
+    if on_kafka and plan.app.spec.job.commit_interval > _LONGEST_TRANSACTION:
+        yield "spec.job.commitInterval: transactions of Kafka longer than 10s (brokers abort them after 15s)"

@@ -1,0 +1,203 @@
+"""Appends records to topics in Kafka's transactions."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from functools import partial
+from typing import NamedTuple, NoReturn
+
+from confluent_kafka import KafkaError, KafkaException, Message
+
+from streamapp_core.ssp import Ssp
+from streamapp_systems.kafka.admin import KafkaAdmin
+from streamapp_systems.kafka.client import PATIENCE
+from streamapp_systems.kafka.config import Cluster
+from streamapp_systems.kafka.transactions import TransactionClient
+from streamapp_systems.protocols import CommitUnknown, StreamDescriptor, StreamSystemError, Transactional
+
+MAXIMUM_BYTES = 32 << 20
+"""Bytes that may wait for the brokers; more makes `send` wait."""
+
+_OVERHEAD = 100
+"""Bytes that a record takes beside its key and value, about."""
+
+
+class _Record(NamedTuple):
+    """The last record sent to a partition: it is kept back, since only the last of a transaction reports its offset."""
+
+    topic: str
+    value: bytes | None
+    key: bytes | None
+    timestamp: int
+
+
+class KafkaProducer:
+    """Writes transactions under one transactional id. Used by one thread.
+
+    Opening it shuts out all earlier producers of the id, whatever their epoch: Kafka lets the last one win. So who
+    opens one must make sure, *afterwards*, that its epoch is still the current one. An open transaction that brings no
+    news for 15 s is aborted by the brokers. Records go out while the transaction is open; `send` waits when the brokers
+    are slower. After an error other than `CommitUnknown` the producer is of no more use than to be aborted and closed.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        streams: Sequence[StreamDescriptor],
+        owner: Transactional,
+        *,
+        patience: float = PATIENCE,
+    ) -> None:
+        """Take over the owner's transactional id.
+
+        Raises:
+            StreamSystemError: the brokers can't be reached or refuse.
+        """
+        self._streams = {stream.name: stream for stream in streams}
+        self._cluster = cluster
+        self._patience = patience
+        self._counts: dict[str, int] = {}
+        self._last: dict[Ssp, _Record] = {}
+        self._next_offsets: dict[Ssp, int] = {}
+        self._waiting_bytes = 0
+        self._failure: StreamSystemError | None = None
+        self._committing = False
+        self._client = TransactionClient(cluster, owner, patience)
+        try:
+            self._client.initialise()
+        except BaseException:
+            self._client.drop()
+            raise
+
+    def send(self, ssp: Ssp, value: bytes | None, *, key: bytes | None = None, timestamp: int) -> None:
+        """Add one record, as `Producer.send` says; waits when too much is on its way already.
+
+        Kafka knows no times before 1970: such timestamps are written as 1.
+
+        Raises:
+            Fenced: a later producer has the id.
+            StreamSystemError: the partition does not exist, the record is too large, or the brokers don't take it.
+        """
+        self._check_open()
+        last = self._last.get(ssp)
+        topic = self._begin(ssp) if last is None else last.topic
+        if last is not None:
+            self._produce(ssp, last)
+        self._last[ssp] = _Record(topic, value, key, max(timestamp, 1))
+        self._waiting_bytes += len(value or b"") + len(key or b"") + _OVERHEAD
+        if self._waiting_bytes > MAXIMUM_BYTES:
+            self._flush()
+
+    def commit(self) -> Mapping[Ssp, int]:
+        """Commit, as `Producer.commit` says.
+
+        The next offset of a partition is the one after its last record; the transaction's marker takes it.
+
+        Raises:
+            Fenced: a later producer has the id, or the transaction took too long.
+            CommitUnknown: nobody answered; commit again or exit.
+            StreamSystemError: nothing was written; abort.
+        """
+        if not self._last:
+            return {}
+        if not self._committing:
+            self._check_open()
+            for ssp, last in self._last.items():
+                self._produce(ssp, last, partial(self._delivered, ssp))
+            self._flush()
+            self._committing = True
+        try:
+            self._client.commit()
+        except CommitUnknown:
+            raise
+        except StreamSystemError as error:
+            self._committing, self._failure = False, error
+            raise
+        next_offsets = {ssp: self._next_offsets[ssp] for ssp in sorted(self._last)}
+        self._forget()
+        return next_offsets
+
+    def abort(self) -> None:
+        """Abort the open transaction; a producer that failed has to be closed then, and another one opened.
+
+        Raises:
+            CommitUnknown: it is perhaps committed already.
+            Fenced: a later producer has the id.
+            StreamSystemError: the brokers don't answer; the next producer of this id aborts it.
+        """
+        if self._committing:
+            raise CommitUnknown(f"producer {self._client.owner.id}: a commit without an answer can't be aborted: exit")
+        if self._last:
+            self._client.abort()
+        self._forget()
+
+    def close(self) -> None:
+        """Abort what is open, unless it is perhaps committed, and release the connections.
+
+        What can't be aborted is left to the brokers, which abort it after 15 s.
+        """
+        try:
+            self.abort()
+        except StreamSystemError:
+            self._forget()
+        self._client.drop()
+
+    def _check_open(self) -> None:
+        if self._committing:
+            raise CommitUnknown(f"producer {self._client.owner.id}: commit again before anything else, or exit")
+        if self._failure is not None:
+            raise self._failure
+
+    def _begin(self, ssp: Ssp) -> str:
+        """Check a partition that is to be written to, and open a transaction if there is none; returns the topic."""
+        stream = self._streams.get(ssp.stream)
+        if stream is None:
+            known = ", ".join(sorted(self._streams)) or "none"
+            raise StreamSystemError(
+                f"{ssp}: this stream was not given when the producer was opened; there were {known}"
+            )
+        if ssp.partition >= self._counts.get(stream.name, 0):
+            with closing(KafkaAdmin(self._cluster, patience=self._patience)) as admin:
+                self._counts.update(admin.partitions(list(self._streams.values())))
+        if ssp.partition >= self._counts.get(stream.name, 0):
+            raise StreamSystemError(
+                f"{ssp}: {self._cluster} has no partition {ssp.partition} of topic {stream.address}. Create the topic "
+                "first; if it was there before, it was deleted"
+            )
+        if not self._last:
+            self._client.begin()
+        return stream.address
+
+    def _produce(
+        self, ssp: Ssp, record: _Record, told: Callable[[KafkaError | None, Message], None] | None = None
+    ) -> None:
+        topic, value, key, timestamp = record
+        try:
+            self._client.producer.produce(topic, value, key, ssp.partition, told, timestamp=timestamp)
+        except (KafkaException, SystemError) as error:
+            self._refused(ssp, topic, error)
+
+    def _refused(self, ssp: Ssp, topic: str, error: Exception) -> NoReturn:
+        """Fail the transaction: a record of it could not even be handed to the client."""
+        try:
+            with self._client.explained(f"{ssp} (topic {topic})"):
+                raise error
+        except StreamSystemError as told:
+            self._failure = told
+            raise
+
+    def _flush(self) -> None:
+        try:
+            self._client.flush()
+        except StreamSystemError as error:
+            self._failure = error
+            raise
+        self._waiting_bytes = 0
+
+    def _delivered(self, ssp: Ssp, error: KafkaError | None, message: Message) -> None:
+        """Note where a partition's last record went; a failed one makes the commit fail."""
+        if error is None:
+            self._next_offsets[ssp] = (message.offset() or 0) + 1
+
+    def _forget(self) -> None:
+        self._last, self._next_offsets = {}, {}
+        self._waiting_bytes, self._committing = 0, False

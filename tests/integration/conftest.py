@@ -1,0 +1,12 @@
+"""What integration tests share: a real Kafka broker, started when the first test asks for it."""
+
+import pytest
+from tools.kafka.broker import Broker
+from tools.kafka.jars import default_cache, kafka_jars
+
+
+@pytest.fixture(scope="session")
+def kafka():
+    """A broker on the loopback interface for the whole run: tests share it, so each names its topics uniquely."""
+    with Broker(kafka_jars(default_cache())) as broker:
+        yield broker

@@ -1,0 +1,187 @@
+"""One Kafka node, broker and controller at once, on the loopback interface, with its data in a temporary folder."""
+
+import base64
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tools.kafka.jars import BrokerError
+
+__all__ = ["Broker", "BrokerError"]
+
+HOST = "127.0.0.1"
+_START_SECONDS = 60
+_ATTEMPTS = 3
+_CLUSTER_ID = base64.urlsafe_b64encode(b"streamapp-broker").decode().rstrip("=")
+
+_PROPERTIES = """
+process.roles=broker,controller
+node.id=1
+controller.quorum.bootstrap.servers={host}:{controller}
+controller.listener.names=CONTROLLER
+listeners=PLAINTEXT://{host}:{port},CONTROLLER://{host}:{controller}
+advertised.listeners=PLAINTEXT://{host}:{port},CONTROLLER://{host}:{controller}
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+inter.broker.listener.name=PLAINTEXT
+log.dirs={folder}/data
+num.network.threads=2
+num.io.threads=2
+offsets.topic.num.partitions=1
+offsets.topic.replication.factor=1
+transaction.state.log.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.initial.rebalance.delay.ms=0
+broker.heartbeat.interval.ms=500
+broker.session.timeout.ms=3000
+auto.create.topics.enable=false
+"""
+
+_LOGGING = """
+rootLogger.level=WARN
+rootLogger.appenderRef.stdout.ref=stdout
+appender.stdout.type=Console
+appender.stdout.name=stdout
+appender.stdout.layout.type=PatternLayout
+appender.stdout.layout.pattern=%d{ISO8601} %p %m (%c)%n%throwable
+"""
+
+_UNTIL_PARENT_ENDS = """
+exec 3<&0
+"$@" </dev/null 3<&- &
+java=$!
+{ read -r _ <&3; kill -KILL $java; } 2>/dev/null &
+wait $java
+"""
+"""Runs a command that dies with us, even when we are killed: our end of its standard input closes then."""
+
+
+class Broker:
+    """A broker process. `with Broker(jars) as broker:` starts it and removes it with all it holds.
+
+    `kill` and `start` in between are a crash and a restart at the same address with the same data.
+    """
+
+    def __init__(self, jars: Path, *, port: int = 0) -> None:
+        self._jars = jars
+        self._given_port = port
+        self._folder = Path(tempfile.mkdtemp(prefix="streamapp-kafka-"))
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = port
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """The address for clients."""
+        return f"{HOST}:{self.port}"
+
+    def __enter__(self) -> Self:
+        try:
+            self._format_and_start()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def start(self) -> None:
+        """Start the process and wait until it accepts connections.
+
+        Raises:
+            BrokerError: it ended or did not come up; the message has the end of its log.
+        """
+        java = ["java", "-Xms256m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+        command = [*java, *self._class_path(), "kafka.Kafka", str(self._folder / "server.properties")]
+        with (self._folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(  # noqa: S603 - a fixed command
+                ["/bin/sh", "-c", _UNTIL_PARENT_ENDS, "sh", *command],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        deadline = time.monotonic() + _START_SECONDS
+        while not self._accepts():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise BrokerError(f"Kafka did not start:\n{self.log()[-4000:]}")
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        """End the process at once, as a crash would; what it holds stays for `start`."""
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()
+            self._process.wait(timeout=30)
+
+    def wait(self) -> int:
+        """Wait until the process ends by itself, and give its exit code."""
+        return 0 if self._process is None else self._process.wait()
+
+    def close(self) -> None:
+        """End the process and remove what it holds."""
+        self.kill()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def log(self) -> str:
+        """Read what the broker has logged."""
+        log = self._folder / "log"
+        return log.read_text(errors="replace") if log.exists() else ""
+
+    def _format_and_start(self) -> None:
+        """Start on free ports; another process may take one before Kafka does, so try again then."""
+        for attempt in range(_ATTEMPTS):
+            self._format()
+            try:
+                self.start()
+            except BrokerError:
+                if self._given_port or attempt == _ATTEMPTS - 1:
+                    raise
+                self.kill()
+            else:
+                return
+
+    def _format(self) -> None:
+        self.port = self._given_port or _free_port()
+        properties = _PROPERTIES.format(host=HOST, port=self.port, controller=_free_port(), folder=self._folder)
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.mkdir()
+        (self._folder / "server.properties").write_text(properties)
+        (self._folder / "log4j2.properties").write_text(_LOGGING)
+        storage = ["kafka.tools.StorageTool", "format", "--standalone", "-t", _CLUSTER_ID]
+        command = ["java", "-XX:TieredStopAtLevel=1", *self._class_path(), *storage]
+        done = subprocess.run(  # noqa: S603 - a fixed command
+            [*command, "-c", str(self._folder / "server.properties")],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_START_SECONDS,
+        )
+        if done.returncode:
+            raise BrokerError(f"Kafka's storage could not be prepared:\n{done.stdout}{done.stderr}")
+
+    def _class_path(self) -> list[str]:
+        logging = self._folder / "log4j2.properties"
+        return ["-cp", f"{self._jars}/*", f"-Dlog4j2.configurationFile={logging}"]
+
+    def _accepts(self) -> bool:
+        try:
+            with socket.create_connection((HOST, self.port), timeout=1):
+                return True
+        except OSError:
+            return False
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind((HOST, 0))
+        port: int = listener.getsockname()[1]
+        return port

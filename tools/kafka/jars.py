@@ -1,0 +1,83 @@
+"""Kafka's jars from Maven Central: fetched once per version of pom.xml, shared by all checkouts."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+POM = Path(__file__).with_name("pom.xml")
+_INSTALL = {
+    "mvn": ("maven", "Maven fetches Kafka's jars"),
+    "java": ("openjdk-17-jre-headless", "Kafka runs on Java 17 or newer"),
+}
+_FETCH_SECONDS = 600
+
+
+class BrokerError(Exception):
+    """The broker can't run here; the message says what to do."""
+
+
+def default_cache() -> Path:
+    """Say where downloads are kept: `$STREAMAPP_CACHE`, else the user's cache folder."""
+    return Path(os.environ.get("STREAMAPP_CACHE") or Path.home() / ".cache" / "streamapp")
+
+
+def kafka_jars(cache: Path) -> Path:
+    """Give the folder of jars that `pom.xml` names, fetching them if they are not in the cache.
+
+    Several processes may do so at once: each fetches into a folder of its own, the first one's stays.
+
+    Raises:
+        BrokerError: Java or Maven is missing, or the download failed.
+    """
+    _require("java")
+    jars = cache / f"kafka-{hashlib.sha256(POM.read_bytes()).hexdigest()[:16]}"
+    if jars.is_dir():
+        return jars
+    _require("mvn")
+    cache.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix="kafka-", dir=cache))
+    try:
+        _fetch(work)
+        if not jars.is_dir():
+            (work / "jars").rename(jars)
+    except OSError:
+        if not jars.is_dir():
+            raise
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return jars
+
+
+def _fetch(work: Path) -> None:
+    """Copy the jars to `work/jars`; Maven runs on a copy of the pom, so that it leaves nothing in the checkout."""
+    shutil.copy(POM, work)
+    command = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory=jars"]
+    try:
+        done = subprocess.run(  # noqa: S603 - a fixed command
+            command, cwd=work, capture_output=True, text=True, check=False, timeout=_FETCH_SECONDS
+        )
+    except subprocess.TimeoutExpired as error:
+        raise BrokerError(f"Maven did not fetch Kafka's jars in {_FETCH_SECONDS} s: check the network") from error
+    if done.returncode:
+        raise BrokerError(f"Maven could not fetch Kafka's jars:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+
+
+def _require(program: str) -> None:
+    """Find a program; where that needs no questions (root, apt-get), install it.
+
+    Raises:
+        BrokerError: it is missing.
+    """
+    if shutil.which(program):
+        return
+    package, reason = _INSTALL[program]
+    if os.geteuid() == 0 and shutil.which("apt-get"):
+        install = "apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "
+        subprocess.run(  # noqa: S603 - a fixed command
+            ["/bin/sh", "-c", install + package], stdout=subprocess.DEVNULL, check=False, timeout=_FETCH_SECONDS
+        )
+    if not shutil.which(program):
+        raise BrokerError(f"{reason}, and there is no `{program}`. Install it, e.g. apt-get install {package}")
