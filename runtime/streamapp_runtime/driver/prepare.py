@@ -114,7 +114,7 @@ def drop_streams(addresses: Mapping[str, Sequence[str]], app: StreamApp, folder:
     """Delete streams that were made for earlier runs, by system, where the app still has the system."""
     for name, streams in addresses.items():
         system = app.spec.systems.get(name)
-        if system is None or system.log is None:
+        if system is None or not system.kind.transactional:
             continue
         gone = [StreamDescriptor(name=a, system=name, address=a, format=StreamFormat.ARROW) for a in streams]
         with closing(open_transactional_admin(name, system, folder)) as admin:

@@ -1,15 +1,21 @@
 """Whole apps on a real broker: exact results, undisturbed and killed."""
 
+import json
 import os
 import signal
 import subprocess
 import uuid
+from contextlib import closing
 from random import Random
 
 import pytest
 
+from streamapp_core.spec.streams import StreamFormat
 from streamapp_runtime.errors import PlanRefused
+from streamapp_systems.kafka import KafkaAdmin
+from streamapp_systems.protocols import StreamDescriptor
 from support import apps, crashes, numbered
+from support.kafka import cluster_at, eventually
 
 RUNS = max(4, int(os.environ.get("STREAMAPP_KILL_RUNS", "15")) // 4)
 KILLS = 3
@@ -28,6 +34,21 @@ def test_records_go_through_two_shuffles_and_a_table_join_once_and_in_order(fold
     numbered.check(folder)
     assert summary.written == {"out": numbered.RECORDS}
     assert all(stream.ended == stream.partitions for stream in summary.streams)
+
+
+def test_a_new_run_deletes_the_topics_of_the_one_before(folder, kafka):
+    text = (folder / "app.yaml").read_text()
+    name = json.loads(text)["metadata"]["name"]
+    apps.run(text, folder, run_id="r1")
+    apps.run(text, folder, run_id="r2")
+    with closing(KafkaAdmin(cluster_at(kafka.bootstrap_servers))) as admin:
+        streams = [
+            StreamDescriptor(
+                name=run, system="kafka", address=f"default.{name}.{run}.by-name", format=StreamFormat.ARROW
+            )
+            for run in ("r1", "r2")
+        ]
+        eventually(lambda: set(admin.partitions(streams)), {"r2"})
 
 
 @pytest.mark.parametrize("seed", range(RUNS))
