@@ -364,3 +364,18 @@ def test_the_topology_hash_tells_apps_apart():
     one, other = accepted(passing()), accepted(passing(streams={"in": "k string, v int", "out": {}}))
     assert one.topology_hash != other.topology_hash
     assert one.topology_hash == accepted(passing(processors={"count": 7})).topology_hash
+
+
+def test_a_table_that_is_filled_and_joined_but_not_declared_is_told_at_both():
+    operators = [
+        {"name": "by", "from": "a", "partitionBy": {"key": "k"}},
+        {"name": "fill", "from": "by", "sendToTable": "t"},
+        {"name": "joined", "from": "b", "joinTable": {"table": "t", "on": "k"}},
+        {"name": "sent", "from": "joined", "sendTo": "out"},
+    ]
+    app = document(operators, streams={"a": "k string, v int", "b": "k string, w int", "out": {}})
+    problems = [(problem.path, str(problem.code)) for problem in planned(app).problems]
+    assert problems == [
+        ("spec.operators[1].sendToTable", "UnknownTable"),
+        ("spec.operators[2].joinTable.table", "UnknownTable"),
+    ]
