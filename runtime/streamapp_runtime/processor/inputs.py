@@ -68,11 +68,6 @@ class Inputs:
                     ssp=bad.ssp, next_offset=bad.offset + 1, rows=None, not_used=skipped, bad_rows=(str(bad),)
                 )
 
-    def close(self) -> None:
-        """Release every consumer."""
-        for consumer in self._consumers.values():
-            consumer.close()
-
     def _decode(self, fetched: Fetched) -> Decoded:
         if fetched.ssp.stream in self._intermediate:
             return self._decode_intermediate(fetched)

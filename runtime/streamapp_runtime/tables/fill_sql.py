@@ -1,14 +1,15 @@
 """How rows that fill a table become its keys and columns."""
 
+from dataclasses import replace
+
+from streamapp_core.expressions import select_sql, table
 from streamapp_core.plan.model import PlannedTable
 
 
-def fill_sql(table: PlannedTable) -> str:
+def fill_sql(planned: PlannedTable) -> str:
     """Write the query over `rows` that gives the table's key, then its columns in the order of its schema."""
-    assert table.key is not None
-    key = f'{table.key.columns[0].sql} AS "__key"'
-    if table.value is None:
-        columns = [f'"{name}"' for name in table.schema.names]
-    else:
-        columns = [f'{column.sql} AS "{column.name}"' for column in table.value.columns]
-    return f"SELECT {', '.join([key, *columns])} FROM rows"
+    assert planned.key is not None
+    key = replace(planned.key.columns[0], name="__key")
+    if planned.value is None:
+        return select_sql([key], table("rows"), planned.schema.names)
+    return select_sql([key, *planned.value.columns], table("rows"))
