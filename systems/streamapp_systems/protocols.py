@@ -4,9 +4,9 @@ The runtime knows systems by these protocols only. Offsets are always the next o
 exclusive. Event times and timestamps are integer milliseconds since 1970 UTC.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 import pyarrow as pa
 
@@ -43,6 +43,45 @@ class Message(NamedTuple):
     value: bytes | None
 
 
+class Messages(Protocol):
+    """The messages of a part, in order; also by column, since an object per message costs more than reading it."""
+
+    @property
+    def values(self) -> list[bytes | None]:
+        """The values alone."""
+        ...
+
+    @property
+    def timestamps(self) -> list[int]:
+        """The timestamps alone."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Message]: ...
+
+    def __getitem__(self, at: int, /) -> Message: ...
+
+
+class MessageTuple(tuple[Message, ...]):
+    """Messages that lie there as such."""
+
+    __slots__ = ()
+
+    @property
+    def values(self) -> list[bytes | None]:
+        """See `Messages.values`."""
+        return [message.value for message in self]
+
+    @property
+    def timestamps(self) -> list[int]:
+        """See `Messages.timestamps`."""
+        return [message.timestamp for message in self]
+
+
+_NONE = MessageTuple()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
     """What one poll brought of one partition, in order.
@@ -56,7 +95,7 @@ class Fetched:
     offset: int
     next_offset: int
     rows: pa.RecordBatch | None = None
-    messages: tuple[Message, ...] = ()
+    messages: Messages = _NONE
     ended: bool = False
 
 
@@ -81,13 +120,20 @@ class Fenced(StreamSystemError):  # noqa: N818 - what happened to the producer
     """A newer owner of the transactional id has taken over: nothing of ours is written any more. Stop."""
 
 
+class Unavailable(StreamSystemError):  # noqa: N818 - the state of the system
+    """The system does not answer at the moment, or lost what was under way: try again, or look after it."""
+
+
 class CommitUnknown(StreamSystemError):  # noqa: N818 - what is known of the commit
     """Nobody answered whether the transaction was committed. Commit again, or exit; it can't be aborted any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transactional:
-    """Who writes: of the producers with one id, only the one with the highest epoch may commit."""
+    """Who writes: of the producers with one id, only the last one that was opened may commit.
+
+    A system that knows epochs (the log) refuses to open one of an earlier epoch. Kafka does not.
+    """
 
     id: str
     epoch: int
@@ -108,6 +154,10 @@ class Admin(Protocol):
         """
         ...
 
+    def start_offsets(self, streams: Sequence[StreamDescriptor]) -> Mapping[Ssp, int]:
+        """Tell, per partition of these streams, the offset below which nothing can be read any more."""
+        ...
+
     def end_offsets(self, streams: Sequence[StreamDescriptor]) -> Mapping[Ssp, int]:
         """Tell, per partition of these streams, the offset after the last record there is now."""
         ...
@@ -121,15 +171,53 @@ class TransactionalAdmin(Admin, Protocol):
     """What systems with transactions can do besides."""
 
     def fence(self, owners: Sequence[Transactional]) -> None:
-        """Let no producer of an earlier epoch commit under these ids from now on.
+        """Let no producer that was opened before commit under these ids, and wait until all they did is visible.
 
         Raises:
-            Fenced: an id has a later epoch already.
+            Fenced: an id has a later epoch already (log).
         """
+        ...
+
+    def expand(self, stream: StreamDescriptor, count: int) -> None:
+        """Give a stream so many partitions, unless it has them already; what it holds stays where it is.
+
+        Raises:
+            StreamSystemError: it does not exist, or has more partitions.
+        """
+        ...
+
+    def written_offsets(self, streams: Sequence[StreamDescriptor]) -> Mapping[Ssp, int]:
+        """Tell ends as `end_offsets` does, but count records that are not committed and that nobody can read yet."""
         ...
 
     def delete(self, streams: Sequence[StreamDescriptor]) -> None:
         """Delete these streams with all they hold, those that exist."""
+        ...
+
+    def identity(self, stream: StreamDescriptor) -> str:
+        """Tell this stream from others that were, or will be, at its address; empty if there is none."""
+        ...
+
+    def purge(self, streams: Sequence[StreamDescriptor], below: Mapping[Ssp, int]) -> None:
+        """Delete the records of these streams' partitions below these offsets; offsets stay. Safe to repeat."""
+        ...
+
+    def compact(self, stream: StreamDescriptor, *, tombstones_before: int) -> int:
+        """Delete what later records of a keyed stream supersede, and deletions older than a time (milliseconds).
+
+        Returns how many records are left; a system that compacts by itself does nothing and returns 0.
+        """
+        ...
+
+    def mirror(self, group: str, streams: Sequence[StreamDescriptor], positions: Mapping[Ssp, int]) -> None:
+        """Show how far these streams have been read where people's tools look: under the name of a consumer group.
+
+        Nothing reads it back. A system without consumer groups does nothing.
+        """
+        ...
+
+    def forget(self, group: str) -> None:
+        """Remove what `mirror` showed under this name, if anything."""
         ...
 
 
@@ -161,6 +249,10 @@ class Consumer(Protocol):
         ...
 
 
+SentRecord: TypeAlias = tuple[int | None, bytes | None, bytes | None]
+"""Timestamp (None: the time of day), key and value of a record to write."""
+
+
 class Producer(Protocol):
     """Appends records to partitions in transactions. Used by one thread.
 
@@ -170,6 +262,10 @@ class Producer(Protocol):
 
     def send(self, ssp: Ssp, value: bytes | None, *, key: bytes | None = None, timestamp: int) -> None:
         """Add one record to the open transaction (opening one if there is none)."""
+        ...
+
+    def send_all(self, ssp: Ssp, records: Sequence[SentRecord]) -> None:
+        """Add many records to one partition: as `send` does, in less time for each."""
         ...
 
     def commit(self) -> Mapping[Ssp, int]:

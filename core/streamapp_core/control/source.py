@@ -23,16 +23,16 @@ class SourcePartition:
     """Watermark and end of one partition, from the event times of its rows.
 
     It is idle, and holds nothing back, from `idle_timeout` after its last row (or the start) to its next row.
-    A gated partition waits for its parents after an expansion: it has their watermark, which they bring in themselves,
-    and is not idle.
+    One that came with an expansion follows its parents as long as it is empty: it has their watermark, which they bring
+    in themselves, and is idle when they are.
     """
 
-    __slots__ = ("_active_at", "_latest", "_timing", "ended", "gated", "idle")
+    __slots__ = ("_active_at", "_latest", "_timing", "ended", "follows", "idle")
 
     def __init__(self, timing: SourceTiming, now: int) -> None:
         self.ended = False
         self.idle = False
-        self.gated = False
+        self.follows = False
         self._timing = timing
         self._latest: int | None = None
         self._active_at = now
@@ -47,7 +47,7 @@ class SourcePartition:
     @property
     def counts(self) -> bool:
         """Takes part in the watermark of the stream."""
-        return not (self.ended or self.idle or self.gated)
+        return not (self.ended or self.idle or self.follows)
 
     @property
     def idle_at(self) -> int | None:
@@ -65,7 +65,7 @@ class SourcePartition:
     def wake(self, now: int) -> None:
         """Begin the time of silence anew."""
         self._active_at = now
-        self.idle = False
+        self.idle = self.follows = False
 
     def rest(self, now: int) -> bool:
         """Become idle if it is time to; tell whether that is new."""

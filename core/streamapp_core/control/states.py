@@ -73,21 +73,19 @@ class ControlStates:
         """Say that a partition of a source is not at its end, though no rows came: its silence begins anew.
 
         After a restart, call it for each partition with something left to read: the time that the task did not run is
-        no silence.
+        no silence. Nor is the time that rows of the partition wait for its parents after an expansion.
         """
         state = self._sources[stream, partition]
         state.wake(self._now)
         self._awake(stream, partition, state)
 
-    def gate(self, stream: str, partition: int, *, gated: bool) -> None:
-        """Close or open the gate of a partition that waits for its parents after an expansion.
+    def follow(self, stream: str, partition: int) -> None:
+        """Say that a partition of a source came with an expansion and is empty.
 
-        Gates are not part of snapshots.
+        Until it wakes, it has the watermark of its parents, which belong to the same task. Not part of snapshots.
         """
-        state = self._sources[stream, partition]
-        state.gated = gated
-        state.wake(self._now)
-        self._awake(stream, partition, state)
+        self._sources[stream, partition].follows = True
+        self._streams[stream].refresh(partition)
 
     def end(self, stream: str, partition: int) -> None:
         """Say that a partition of a bounded source has been read to its end."""

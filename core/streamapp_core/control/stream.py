@@ -46,8 +46,9 @@ class StreamState:
 
     @property
     def idle(self) -> bool:
-        """All partitions that have not ended are idle, and there is one."""
-        return not self.ended and all(self.partitions[partition].idle for partition in self._open)
+        """All partitions that have not ended are idle, or follow such, and there is one."""
+        live = [self.partitions[partition] for partition in self._open]
+        return any(state.idle for state in live) and all(state.idle or not state.counts for state in live)
 
     def refresh(self, *partitions: int) -> None:
         """Follow changes of partitions that happened at one time."""

@@ -67,7 +67,7 @@ class _Writer:
             schema["additionalProperties"] = self.structural(entries, repeated=True)
         if "items" in node:
             schema["items"] = self.structural(node["items"], repeated=True)
-        if "properties" in node:
+        if node.get("properties"):  # Kubernetes drops an empty one, and every comparison would show that
             schema["properties"] = {
                 name: self._field(field, repeated=repeated) for name, field in node["properties"].items()
             }

@@ -13,6 +13,7 @@ from streamapp_core.expressions.queries import (
     partials_sql,
     result_sql,
     select_sql,
+    sessions_sql,
     table,
 )
 from streamapp_core.expressions.select import (
@@ -44,5 +45,6 @@ __all__ = [
     "partials_sql",
     "result_sql",
     "select_sql",
+    "sessions_sql",
     "table",
 ]

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from streamapp_core.assignment import ANY_LOCATION, assign
 from streamapp_core.job_model.model import JobModel, ProcessorModel, StreamPartitions, TaskModel
-from streamapp_core.plan.model import Plan, StreamRole
+from streamapp_core.plan.model import Plan, PlannedStream, StreamRole
 from streamapp_core.tasks import (
     GroupedStream,
     Grouping,
@@ -17,7 +17,11 @@ from streamapp_core.tasks import (
 
 
 def build_job_model(
-    plan: Plan, previous: JobModel | None = None, processors: Mapping[str, str] | None = None
+    plan: Plan,
+    previous: JobModel | None = None,
+    processors: Mapping[str, str] | None = None,
+    *,
+    now: int | None = None,
 ) -> JobModel:
     """Give every partition that is read a task, and every task a processor.
 
@@ -25,6 +29,7 @@ def build_job_model(
         plan: an accepted plan; it was made with the same `previous`.
         previous: the newest job model of the app. That of another run only gives the version to go on from.
         processors: id -> location of the processors that live now. None: as many as the spec says, at `any`.
+        now: the time of day in ms since 1970, noted where a stream has grown.
 
     Returns:
         The job model, with the next version, or the version of `previous` if nothing changed.
@@ -44,7 +49,7 @@ def build_job_model(
         version=1 if previous is None else previous.version,
         run_id=plan.run_id,
         streams={
-            name: StreamPartitions(initial_partitions=stream.initial_partitions, partitions=stream.partitions)
+            name: _stream_partitions(stream, None if same_run is None else same_run.streams.get(name), now)
             for name, stream in plan.streams.items()
             if stream.role is not StreamRole.OUTPUT
         },
@@ -72,6 +77,15 @@ def build_job_model(
 def transactional_id(app: str, run_id: str, processor: str) -> str:
     """Name the transactions of a processor; `app` is the app's uid, or its name where it has none (design 9)."""
     return f"{app}-{run_id}-{processor}"
+
+
+def _stream_partitions(stream: PlannedStream, before: StreamPartitions | None, now: int | None) -> StreamPartitions:
+    grown_at = None if before is None else before.grown_at
+    if before is not None and stream.initial_partitions < stream.partitions != before.partitions:
+        grown_at = now
+    return StreamPartitions(
+        initial_partitions=stream.initial_partitions, partitions=stream.partitions, grown_at=grown_at
+    )
 
 
 def _group(plan: Plan, previous: JobModel | None, processors: Iterable[str]) -> Grouping:

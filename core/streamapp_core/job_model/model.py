@@ -20,10 +20,14 @@ class _Document(BaseModel):
 
 
 class StreamPartitions(_Document):
-    """How many partitions a stream had when the run id first saw it, and has now."""
+    """How many partitions a stream had when the run id first saw it, and has now.
+
+    `grown_at` is when the last growth was taken (ms since 1970; None: never, or nobody knows).
+    """
 
     initial_partitions: _Count
     partitions: _Count
+    grown_at: int | None = None
 
 
 class TaskModel(_Document):
@@ -36,9 +40,13 @@ class TaskModel(_Document):
 
 
 class ProcessorModel(_Document):
-    """Where a processor lives; `any` if that is not known."""
+    """Where a processor lives; `any` if that is not known. `executor` is the Spark executor that it is, if it has one.
+
+    On Kubernetes a processor starts once it has an executor, and again when it gets another one.
+    """
 
     location: str = "any"
+    executor: str | None = None
 
 
 class JobModel(_Document):
@@ -72,7 +80,11 @@ class JobModel(_Document):
 
     def to_document(self) -> dict[str, object]:
         """Give the document as plain values, without what is not known."""
-        unknown = {"tasks": {name: {"location"} for name, task in self.tasks.items() if task.location is None}}
+        unknown = {
+            "tasks": {name: {"location"} for name, task in self.tasks.items() if task.location is None},
+            "processors": {id_: {"executor"} for id_, live in self.processors.items() if live.executor is None},
+            "streams": {name: {"grown_at"} for name, stream in self.streams.items() if stream.grown_at is None},
+        }
         return self.model_dump(mode="json", by_alias=True, exclude=unknown)
 
 

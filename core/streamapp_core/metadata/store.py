@@ -41,7 +41,7 @@ class MetadataStore(Protocol):
         ...
 
     def put_all(self, values: Mapping[str, bytes]) -> None:
-        """Set several values, all or nothing."""
+        """Set several values: all or nothing, but for ConfigMaps, which are written one after another."""
         ...
 
     def delete(self, key: str, expected: int | None = None) -> None:

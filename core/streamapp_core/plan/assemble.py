@@ -20,7 +20,7 @@ from streamapp_core.plan.model import (
 )
 from streamapp_core.plan.partitions import PartitionCounts
 from streamapp_core.plan.rows import RowFlow
-from streamapp_core.schema import Schema
+from streamapp_core.schema import DataType, Schema
 from streamapp_core.spec.app import StreamApp, StreamAppSpec
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import SystemKind
@@ -171,11 +171,21 @@ def _table(name: str, draft: Draft) -> PlannedTable:
         fillers=tuple(sorted(fillers)),
         row_schema=rows.filling,
         schema=rows.stored,
-        key_type=rows.key_type,
+        key_type=rows.key_type or _compared_type(name, draft),
         key=rows.key,
         value=rows.value,
         broadcast=name in draft.broadcast,
     )
+
+
+def _compared_type(table: str, draft: Draft) -> DataType | None:
+    """Tell the type of what joins compare with the keys of a table."""
+    for operator in draft.graph.operators.values():
+        join = operator.spec.join_table
+        column = _known(draft, operator.inputs[0]).get(join.on) if join is not None and join.table == table else None
+        if column is not None:
+            return column.type
+    return None
 
 
 def _known(draft: Draft, name: str) -> Schema:

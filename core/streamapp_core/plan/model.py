@@ -98,8 +98,8 @@ class PlannedTable:
     """A table: rows with `row_schema` fill it, rows with `schema` are stored under a key of type `key_type`.
 
     `fillers` are the operators or the side inputs that fill it. `key` and `value` are select lists over the rows
-    (`key` of one column); `value` None stores all columns; both are None if an extractor makes them (`key_type` is
-    None then). A `broadcast` table is filled by broadcast streams only: one store per processor.
+    (`key` of one column); `value` None stores all columns; both are None if an extractor makes them, and `key_type` is
+    that of what joins compare with it. A `broadcast` table is filled by broadcast streams only: one store a processor.
     """
 
     name: str

@@ -22,7 +22,7 @@ from streamapp_core.plan.columns import difference, keys_match, lacking, missing
 from streamapp_core.plan.findings import Findings
 from streamapp_core.plan.table_rows import TableRows, read_tables
 from streamapp_core.problems import ProblemCode
-from streamapp_core.schema import TIMESTAMP, Column, Schema
+from streamapp_core.schema import TIMESTAMP, Column, DataType, Schema
 from streamapp_core.spec.operators import Aggregate, Join, JoinTable, OperatorKind, PartitionBy, Process, Window
 
 Compiled = Condition | Select | Aggregation
@@ -62,6 +62,7 @@ class _Flow:
         self.schemas: dict[str, Schema | None] = {**streams, **dict.fromkeys(graph.opaque)}
         self.tables = read_tables(graph, self.schemas, findings)
         self.compiled: dict[str, Compiled] = {}
+        self.compared: dict[str, DataType] = {}
 
     def follow(self, operator: Operator) -> Schema | None:
         """Check one operator and tell its columns."""
@@ -155,14 +156,20 @@ class _Flow:
         if table is None or table.stored is None or not known:
             return None
         column = schema.get(join.on)
-        if column is not None and table.key_type is not None and not keys_match(column.type, table.key_type):
+        if column is not None:
+            self._check_table_key(operator, join, column, table)
+        return self._both(operator, schema, without(table.stored, table.key_column), join.table, "joinTable")
+
+    def _check_table_key(self, operator: Operator, join: JoinTable, column: Column, table: TableRows) -> None:
+        """Compare types; the keys that an extractor makes are of the type that the first join compares them with."""
+        key_type = table.key_type or self.compared.setdefault(join.table, column.type)
+        if not keys_match(column.type, key_type):
             self.findings.add(
                 operator.path("joinTable", "on"),
                 ProblemCode.TYPE_MISMATCH,
                 f"`{join.on}` of `{operator.inputs[0]}` is {column.type} and the key of table `{join.table}` is "
-                f"{table.key_type}: they are never equal; cast one in a map",
+                f"{key_type}{'' if table.key_type else ' in another join'}: they are never equal; cast one in a map",
             )
-        return self._both(operator, schema, without(table.stored, table.key_column), join.table, "joinTable")
 
     def _both(self, operator: Operator, left: Schema, right: Sequence[Column], other: str, kind: str) -> Schema | None:
         columns = (*left.columns, *right)

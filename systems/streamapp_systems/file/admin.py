@@ -40,6 +40,15 @@ class FileAdmin:
                     "put them there, or correct the stream's name or partitions"
                 )
 
+    def start_offsets(self, streams: Sequence[StreamDescriptor]) -> Mapping[Ssp, int]:
+        """Tell 0: files are read from their beginning."""
+        counts = self.partitions(streams)
+        return {
+            Ssp(stream.system, stream.name, partition): 0
+            for stream in streams
+            for partition in range(counts.get(stream.name, 0))
+        }
+
     def end_offsets(self, streams: Sequence[StreamDescriptor]) -> Mapping[Ssp, int]:
         """Count the records of each file, exactly; every file is read through once.
 

@@ -5,8 +5,9 @@ text, decimals numbers (or text). JSON has no NaN and no infinities: they are wr
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,7 +18,10 @@ import pyarrow.json
 from streamapp_systems.file.pieces import BLOCK_SIZE, Misfit, Piece, divide, misfit
 from streamapp_systems.file.text import format_text, parse_text, shorten
 
+_BRACE = ord("{")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_ESCAPED = r'["\\\x00-\x1f]'
+"""What strings have with a backslash."""
 _encode_text = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -51,11 +55,15 @@ def json_lines(rows: pa.Table) -> Iterator[str]:
         pa.ArrowException: a column's type has no text form.
     """
     for batch in rows.to_batches():
-        fields = [
-            pc.binary_join_element_wise(("{" if position == 0 else ",") + _encode_text(name) + ":", _values(column), "")
-            for position, (name, column) in enumerate(zip(batch.schema.names, batch.columns, strict=True))
-        ]
-        yield from pc.binary_join_element_wise(*fields, "}", "").to_pylist()
+        yield from json_texts(batch).to_pylist()
+
+
+def json_texts(rows: pa.RecordBatch) -> pa.Array:
+    """Write rows as a column of JSON objects; see `json_lines`."""
+    fields: list[str | pa.Array] = []
+    for name, column in zip(rows.schema.names, rows.columns, strict=True):
+        fields += [("," if fields else "{") + _encode_text(name) + ":", _values(column)]
+    return pc.binary_join_element_wise(*fields, "}", "")
 
 
 def _values(column: pa.Array) -> pa.Array:
@@ -63,9 +71,14 @@ def _values(column: pa.Array) -> pa.Array:
     if pa.types.is_floating(column.type):
         texts = pc.if_else(pc.is_finite(column), texts, None)
     elif not (pa.types.is_integer(column.type) or pa.types.is_boolean(column.type) or pa.types.is_decimal(column.type)):
-        quoted = [None if text is None else _encode_text(text) for text in texts.to_pylist()]
-        texts = pa.array(quoted, pa.string())
+        texts = _quoted(texts)
     return pc.fill_null(texts, "null")
+
+
+def _quoted(texts: pa.Array) -> pa.Array:
+    if not pc.any(pc.match_substring_regex(texts, _ESCAPED)).as_py():
+        return pc.binary_join_element_wise('"', texts, '"', "")
+    return pa.array([None if text is None else _encode_text(text) for text in texts.to_pylist()], pa.string())
 
 
 def _blocks(file: BinaryIO) -> Iterator[list[bytes]]:
@@ -82,6 +95,8 @@ def _parse_lines(lines: list[bytes], *, schema: pa.Schema) -> pa.RecordBatch:
     Raises:
         ValueError, pa.ArrowException: a line is no record of this schema.
     """
+    if any(first != _BRACE for first in map(itemgetter(0), lines)):
+        _refuse_others(lines)
     data = b"".join(lines)
     if not data.isascii():
         data.decode()  # The parser does not check that text is UTF-8.
@@ -101,6 +116,12 @@ def _parse_lines(lines: list[bytes], *, schema: pa.Schema) -> pa.RecordBatch:
         for column, field in zip(rows.columns, schema, strict=True)
     ]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _refuse_others(lines: Sequence[bytes]) -> None:
+    """Refuse what does not begin as an object: the parser takes `null` for one, or crashes."""
+    if not all(line.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(b"{") for line in lines):
+        raise ValueError("it is no JSON object")
 
 
 def _parsed_type(to: pa.DataType) -> pa.DataType:

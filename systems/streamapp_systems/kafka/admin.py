@@ -1,13 +1,20 @@
-"""Metadata of a Kafka cluster; creation and deletion of topics; fencing of producers."""
+"""Metadata of a Kafka cluster; creation, deletion and upkeep of topics; fencing of producers."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, NoReturn
 
-from confluent_kafka import IsolationLevel, KafkaError, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec, TopicDescription
+from confluent_kafka import (
+    ConsumerGroupTopicPartitions,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic, OffsetSpec, TopicDescription
 
 from streamapp_core.ssp import Ssp
 from streamapp_systems.kafka.client import PATIENCE, PAUSE, opening, settle
@@ -22,13 +29,13 @@ _ANY_EVENT_TIME = {
     "message.timestamp.type": "CreateTime",
     "message.timestamp.after.max.ms": _NEVER,
     "segment.ms": _NEVER,
+    "segment.bytes": str(100 << 20),
 }
 _APPEND_ONLY = {**_ANY_EVENT_TIME, "cleanup.policy": "delete", "retention.ms": "-1"}
 _KEYED = {
     **_ANY_EVENT_TIME,
     "cleanup.policy": "compact",
     "delete.retention.ms": str(_DAY),
-    "segment.bytes": str(100 << 20),
 }
 """Timestamps are event times, perhaps of another year, so nothing may follow from a record's age: neither its deletion
 nor a new segment at each jump."""
@@ -89,8 +96,28 @@ class KafkaAdmin:
         for topic, error in errors.items():
             if error.code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 self._fail(f"topic {topic} can't be created", error)
-        self._await(list(missing.values()), deadline, exist=True)
+        self._await(list(missing.values()), deadline, "created", lambda found: found > 0)
         self._check_counts(counts, self._counts(list(counts), deadline))
+
+    def expand(self, stream: StreamDescriptor, count: int) -> None:
+        """Give a topic more partitions, as `TransactionalAdmin.expand` says, and wait until the brokers know them.
+
+        Raises:
+            StreamSystemError: the topic is missing or has more partitions, or the brokers can't be reached or refuse.
+        """
+        deadline = self._deadline()
+        _, errors = settle(
+            lambda topics: self._client.create_partitions(
+                [NewPartitions(topic, count) for topic in topics], request_timeout=_left(deadline)
+            ),
+            [stream.address],
+            deadline,
+        )
+        found = self._counts([stream], deadline)
+        for topic, error in errors.items():
+            if found.get(topic) != count:
+                self._fail(f"topic {topic} can't be expanded to {count} partitions", error)
+        self._await([stream], deadline, "expanded", lambda found: found >= count)
 
     def end_offsets(self, streams: Sequence[StreamDescriptor]) -> Mapping[Ssp, int]:
         """Tell ends, as `Admin.end_offsets` says: of what is committed, before the first open transaction.
@@ -101,6 +128,14 @@ class KafkaAdmin:
             StreamSystemError: a broker can't be reached or does not tell.
         """
         return self._offsets(streams, OffsetSpec.latest(), "end")
+
+    def written_offsets(self, streams: Sequence[StreamDescriptor]) -> Mapping[Ssp, int]:
+        """Tell ends, as `TransactionalAdmin.written_offsets` says: the high watermarks.
+
+        Raises:
+            StreamSystemError: a broker can't be reached or does not tell.
+        """
+        return self._offsets(streams, OffsetSpec.latest(), "end", IsolationLevel.READ_UNCOMMITTED)
 
     def start_offsets(self, streams: Sequence[StreamDescriptor]) -> Mapping[Ssp, int]:
         """Tell, per partition, below which offset all records have been deleted.
@@ -124,7 +159,83 @@ class KafkaAdmin:
         for topic, error in errors.items():
             if error.code() not in MISSING:
                 self._fail(f"topic {topic} can't be deleted", error)
-        self._await(streams, deadline, exist=False)
+        self._await(streams, deadline, "deleted", lambda found: found == 0)
+
+    def identity(self, stream: StreamDescriptor) -> str:
+        """Tell a topic's id, as `TransactionalAdmin.identity` says.
+
+        Raises:
+            StreamSystemError: the brokers can't be reached or don't tell.
+        """
+        described = self._described([stream], self._deadline())
+        return str(described[stream.address].topic_id) if described else ""
+
+    def beginning_with(self, prefix: str) -> Sequence[str]:
+        """Name the topics whose names begin with a prefix.
+
+        Raises:
+            StreamSystemError: the brokers can't be reached.
+        """
+        try:
+            topics = self._client.list_topics(timeout=self._patience).topics
+        except KafkaException as error:
+            self._fail("its topics can't be listed", error.args[0])
+        return sorted(topic for topic in topics if topic.startswith(prefix))
+
+    def purge(self, streams: Sequence[StreamDescriptor], below: Mapping[Ssp, int]) -> None:
+        """Delete records, as `TransactionalAdmin.purge` says; topics that are gone have none.
+
+        Raises:
+            StreamSystemError: the brokers can't be reached or refuse.
+        """
+        deadline = self._deadline()
+        _, errors = settle(
+            lambda keys: self._client.delete_records(list(keys), request_timeout=_left(deadline)),
+            [at for at in _places(streams, below) if at.offset > 0],
+            deadline,
+        )
+        for at, error in errors.items():
+            if error.code() not in MISSING:
+                self._fail(f"topic {at.topic}: its consumed records can't be deleted", error)
+
+    def compact(self, stream: StreamDescriptor, *, tombstones_before: int) -> int:  # noqa: ARG002 - brokers do it
+        """Do nothing: brokers compact topics by themselves."""
+        return 0
+
+    def mirror(self, group: str, streams: Sequence[StreamDescriptor], positions: Mapping[Ssp, int]) -> None:
+        """Commit positions for a consumer group, as `TransactionalAdmin.mirror` says; the group has no members.
+
+        Raises:
+            StreamSystemError: the brokers can't be reached or refuse.
+        """
+        deadline, places = self._deadline(), _places(streams, positions)
+        group = self._cluster.settings.get("group.id", group)
+        _, errors = settle(
+            lambda keys: self._client.alter_consumer_group_offsets(
+                [ConsumerGroupTopicPartitions(key, places) for key in keys], request_timeout=_left(deadline)
+            ),
+            [group] if places else [],
+            deadline,
+        )
+        for error in errors.values():
+            self._fail(f"consumer group {group}: its offsets can't be written", error)
+
+    def forget(self, group: str) -> None:
+        """Delete a consumer group with its offsets, as `TransactionalAdmin.forget` says.
+
+        Raises:
+            StreamSystemError: the brokers can't be reached or refuse.
+        """
+        deadline = self._deadline()
+        group = self._cluster.settings.get("group.id", group)
+        _, errors = settle(
+            lambda keys: self._client.delete_consumer_groups(list(keys), request_timeout=_left(deadline)),
+            [group],
+            deadline,
+        )
+        for error in errors.values():
+            if error.code() != KafkaError.GROUP_ID_NOT_FOUND:
+                self._fail(f"consumer group {group} can't be deleted", error)
 
     def fence(self, owners: Sequence[Transactional]) -> None:
         """Initialise these transactional ids: what their producers have not committed is aborted, and stays so.
@@ -149,15 +260,25 @@ class KafkaAdmin:
 
     def _counts(self, streams: Sequence[StreamDescriptor], deadline: float) -> Mapping[str, int]:
         """Count the partitions of these streams' topics, those that exist, by topic."""
+        described = self._described(streams, deadline)
+        return {topic: len(description.partitions) for topic, description in described.items()}
+
+    def _described(self, streams: Sequence[StreamDescriptor], deadline: float) -> Mapping[str, TopicDescription]:
         described, errors = settle(
             lambda topics: self._describe(topics, deadline), sorted({stream.address for stream in streams}), deadline
         )
         for topic, error in errors.items():
             if error.code() not in MISSING:
                 self._fail(f"topic {topic} can't be described", error)
-        return {topic: len(description.partitions) for topic, description in described.items()}
+        return described
 
-    def _offsets(self, streams: Sequence[StreamDescriptor], wanted: OffsetSpec, name: str) -> Mapping[Ssp, int]:
+    def _offsets(
+        self,
+        streams: Sequence[StreamDescriptor],
+        wanted: OffsetSpec,
+        name: str,
+        isolation: IsolationLevel = IsolationLevel.READ_COMMITTED,
+    ) -> Mapping[Ssp, int]:
         deadline = self._deadline()
         counts = self._counts(streams, deadline)
         ssps = {
@@ -168,7 +289,7 @@ class KafkaAdmin:
         offsets, errors = settle(
             lambda keys: self._client.list_offsets(
                 dict.fromkeys(keys, wanted),
-                isolation_level=IsolationLevel.READ_COMMITTED,
+                isolation_level=isolation,
                 request_timeout=_left(deadline),
             ),
             list(ssps),
@@ -190,19 +311,20 @@ class KafkaAdmin:
                     f"{self._cluster}, not {count}. Correct the number, or delete the topic"
                 )
 
-    def _await(self, streams: Sequence[StreamDescriptor], deadline: float, *, exist: bool) -> None:
-        """Wait until the brokers tell of all these topics, or of none: they learn it one after the other."""
+    def _await(
+        self, streams: Sequence[StreamDescriptor], deadline: float, done: str, seen: Callable[[int], bool]
+    ) -> None:
+        """Wait until the brokers tell the right counts of all these topics: they learn them one after the other."""
         topics = {stream.address for stream in streams}
         while True:
-            known = self._counts(streams, deadline).keys()
-            odd = topics - known if exist else topics & known
+            counts = self._counts(streams, deadline)
+            odd = sorted(topic for topic in topics if not seen(counts.get(topic, 0)))
             if not odd:
                 return
             if time.monotonic() > deadline:
-                wanted = (
-                    "created, but the brokers don't show them" if exist else "deleted, but the brokers still show them"
+                raise StreamSystemError(
+                    f"{self._cluster}: {', '.join(odd)}: {done}, but the brokers don't show it. Try again"
                 )
-                raise StreamSystemError(f"{self._cluster}: {', '.join(sorted(odd))}: {wanted}. Try again")
             time.sleep(PAUSE)
 
     def _fail(self, what: str, error: KafkaError) -> NoReturn:
@@ -213,3 +335,8 @@ class KafkaAdmin:
 def _left(deadline: float) -> float:
     """Seconds until the deadline, as much as a request needs at the least."""
     return max(deadline - time.monotonic(), 0.1)
+
+
+def _places(streams: Sequence[StreamDescriptor], offsets: Mapping[Ssp, int]) -> list[TopicPartition]:
+    topics = {stream.name: stream.address for stream in streams}
+    return [TopicPartition(topics[s.stream], s.partition, at) for s, at in offsets.items() if s.stream in topics]

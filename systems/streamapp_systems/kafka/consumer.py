@@ -15,18 +15,18 @@ from streamapp_systems.kafka.client import PATIENCE, opening
 from streamapp_systems.kafka.config import ClientKind, Cluster
 from streamapp_systems.kafka.errors import Trouble
 from streamapp_systems.kafka.readings import Reading
-from streamapp_systems.protocols import Fetched, Message, StreamDescriptor, StreamSystemError
+from streamapp_systems.protocols import Fetched, StreamDescriptor, StreamSystemError
 from streamapp_systems.turns import Turns, share
 
-MAXIMUM_BYTES = 16 << 20
+MAXIMUM_BYTES = 8 << 20
 """Bytes of records that one poll takes from the client, about."""
 
-HELD_ROWS = 20_000
-HELD_BYTES = 8 << 20
+HELD_ROWS = 100_000
+HELD_BYTES = 32 << 20
 """What is not asked for is paused when this much of it is held back. What the client has fetched of it beyond that is
 dropped, and fetched again later."""
 
-_SLICE = 1_000
+_SLICE = 10_000
 _LARGE = 1 << 20
 """Bytes of a record, as long as none has been seen: the client is asked for as many records as there is space for."""
 
@@ -78,7 +78,7 @@ class KafkaConsumer:
         self._last_news = time.monotonic()
 
     def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Sequence[Fetched]:
-        """Bring records, as `Consumer.poll` says, about 16 MB at most.
+        """Bring records, as `Consumer.poll` says, about 8 MB at most.
 
         Raises:
             StreamSystemError: a partition can't be read, or no broker can be reached.
@@ -147,14 +147,17 @@ class KafkaConsumer:
     def _sort(self, records: Sequence[Record]) -> int:
         """Give records to the readings of their partitions; returns how many bytes are held more."""
         told: list[Record] = []
-        more = 0
-        for place, group in groupby(records, key=_place):
+        more = start = 0
+        for place, run in groupby(zip(map(Record.topic, records), map(Record.partition, records), strict=True)):
+            here = records[start : start + sum(1 for _ in run)]
+            start += len(here)
+            if any(map(Record.error, here)):
+                told += [record for record in here if record.error() is not None]
+                here = [record for record in here if record.error() is None]
             reading = self._readings.get(place)
-            here = list(group)
-            told += [record for record in here if record.error() is not None]
             if reading is not None:
                 more -= reading.held_bytes
-                reading.take([_message(record) for record in here if record.error() is None])
+                reading.take(here)
                 more += reading.held_bytes
         self._last_news = time.monotonic()
         self._trouble.over()
@@ -234,7 +237,3 @@ class KafkaConsumer:
 
 def _place(record: Record) -> tuple[str | None, int | None]:
     return record.topic(), record.partition()
-
-
-def _message(record: Record) -> Message:
-    return Message._make((record.offset(), record.timestamp()[1], record.key(), record.value()))

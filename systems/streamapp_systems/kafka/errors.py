@@ -5,7 +5,7 @@ import logging
 from confluent_kafka import KafkaError
 
 from streamapp_systems.kafka.config import Cluster
-from streamapp_systems.protocols import StreamSystemError
+from streamapp_systems.protocols import StreamSystemError, Unavailable
 
 _LOGGER = logging.getLogger("streamapp.kafka")
 
@@ -26,15 +26,26 @@ PASSING = frozenset(
         KafkaError._ALL_BROKERS_DOWN,
         KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
         KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.FENCED_LEADER_EPOCH,
+        KafkaError.KAFKA_STORAGE_ERROR,
         KafkaError.LEADER_NOT_AVAILABLE,
         KafkaError.NETWORK_EXCEPTION,
         KafkaError.NOT_CONTROLLER,
         KafkaError.NOT_COORDINATOR,
         KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.OFFSET_NOT_AVAILABLE,
         KafkaError.REQUEST_TIMED_OUT,
+        KafkaError.UNKNOWN_LEADER_EPOCH,
     }
 )
 """Errors after which the same request may succeed a moment later."""
+
+_AWAY = PASSING | {
+    KafkaError._MSG_TIMED_OUT,
+    KafkaError.NOT_ENOUGH_REPLICAS,
+    KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+}
+"""Errors that say of the brokers that they are away: a new client may find them again."""
 
 _UNREACHABLE = (
     "Check that its brokers run, that bootstrapServers is right (and the addresses the brokers advertise), and "
@@ -99,4 +110,5 @@ class Trouble:
         causes = [text for known, text in self._causes.items() if known != KafkaError._ALL_BROKERS_DOWN]
         reason = "; ".join(dict.fromkeys([error.str(), *causes]))
         advice = _ADVICE.get(code, "See the message above")
-        return StreamSystemError(f"{self._cluster}: {what}: {reason} ({error.name()}). {advice}")
+        kind = Unavailable if code in _AWAY else StreamSystemError
+        return kind(f"{self._cluster}: {what}: {reason} ({error.name()}). {advice}")

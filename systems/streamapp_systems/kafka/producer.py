@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from functools import partial
-from typing import NamedTuple, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
@@ -12,7 +12,7 @@ from streamapp_systems.kafka.admin import KafkaAdmin
 from streamapp_systems.kafka.client import PATIENCE
 from streamapp_systems.kafka.config import Cluster
 from streamapp_systems.kafka.transactions import TransactionClient
-from streamapp_systems.protocols import CommitUnknown, StreamDescriptor, StreamSystemError, Transactional
+from streamapp_systems.protocols import CommitUnknown, SentRecord, StreamDescriptor, StreamSystemError, Transactional
 
 MAXIMUM_BYTES = 32 << 20
 """Bytes that may wait for the brokers; more makes `send` wait."""
@@ -20,14 +20,11 @@ MAXIMUM_BYTES = 32 << 20
 _OVERHEAD = 100
 """Bytes that a record takes beside its key and value, about."""
 
+_BATCH = 5_000
+"""Records that are handed to the client at once; a twentieth of what it holds, if they are of a usual size."""
 
-class _Record(NamedTuple):
-    """The last record sent to a partition: it is kept back, since only the last of a transaction reports its offset."""
 
-    topic: str
-    value: bytes | None
-    key: bytes | None
-    timestamp: int
+_Told: TypeAlias = Callable[[KafkaError | None, Message], None]
 
 
 class KafkaProducer:
@@ -56,7 +53,8 @@ class KafkaProducer:
         self._cluster = cluster
         self._patience = patience
         self._counts: dict[str, int] = {}
-        self._last: dict[Ssp, _Record] = {}
+        self._last: dict[Ssp, SentRecord] = {}
+        """Of each partition, the record that is kept back: only the last of a transaction reports its offset."""
         self._next_offsets: dict[Ssp, int] = {}
         self._waiting_bytes = 0
         self._failure: StreamSystemError | None = None
@@ -77,15 +75,22 @@ class KafkaProducer:
             Fenced: a later producer has the id.
             StreamSystemError: the partition does not exist, the record is too large, or the brokers don't take it.
         """
+        self.send_all(ssp, [(timestamp, key, value)])
+
+    def send_all(self, ssp: Ssp, records: Sequence[SentRecord]) -> None:
+        """Add records, as `Producer.send_all` says; see `send`."""
         self._check_open()
-        last = self._last.get(ssp)
-        topic = self._begin(ssp) if last is None else last.topic
-        if last is not None:
-            self._produce(ssp, last)
-        self._last[ssp] = _Record(topic, value, key, max(timestamp, 1))
-        self._waiting_bytes += len(value or b"") + len(key or b"") + _OVERHEAD
-        if self._waiting_bytes > MAXIMUM_BYTES:
-            self._flush()
+        for start in range(0, len(records), _BATCH):
+            *batch, last = records[start : start + _BATCH]
+            if ssp in self._last:
+                batch.insert(0, self._last[ssp])
+            else:
+                self._begin(ssp)
+            self._produce(ssp, batch)
+            self._last[ssp] = last
+            self._waiting_bytes += _size(batch)
+            if self._waiting_bytes > MAXIMUM_BYTES:
+                self._flush()
 
     def commit(self) -> Mapping[Ssp, int]:
         """Commit, as `Producer.commit` says.
@@ -102,7 +107,7 @@ class KafkaProducer:
         if not self._committing:
             self._check_open()
             for ssp, last in self._last.items():
-                self._produce(ssp, last, partial(self._delivered, ssp))
+                self._produce(ssp, [last], partial(self._delivered, ssp))
             self._flush()
             self._committing = True
         try:
@@ -147,8 +152,8 @@ class KafkaProducer:
         if self._failure is not None:
             raise self._failure
 
-    def _begin(self, ssp: Ssp) -> str:
-        """Check a partition that is to be written to, and open a transaction if there is none; returns the topic."""
+    def _begin(self, ssp: Ssp) -> None:
+        """Check a partition that is to be written to, and open a transaction if there is none."""
         stream = self._streams.get(ssp.stream)
         if stream is None:
             known = ", ".join(sorted(self._streams)) or "none"
@@ -165,16 +170,23 @@ class KafkaProducer:
             )
         if not self._last:
             self._client.begin()
-        return stream.address
 
-    def _produce(
-        self, ssp: Ssp, record: _Record, told: Callable[[KafkaError | None, Message], None] | None = None
-    ) -> None:
-        topic, value, key, timestamp = record
+    def _produce(self, ssp: Ssp, records: Sequence[SentRecord], told: _Told | None = None) -> None:
+        topic, produce = self._streams[ssp.stream].address, self._client.producer.produce
         try:
-            self._client.producer.produce(topic, value, key, ssp.partition, told, timestamp=timestamp)
+            if not [timestamp for timestamp, _, _ in records if timestamp is not None]:
+                return self._produce_untimed(ssp, topic, records)
+            for timestamp, key, value in records:
+                time = max(timestamp, 1) if timestamp is not None else 0
+                produce(topic, value, key, ssp.partition, told, timestamp=time)
         except (KafkaException, SystemError) as error:
             self._refused(ssp, topic, error)
+
+    def _produce_untimed(self, ssp: Ssp, topic: str, records: Sequence[SentRecord]) -> None:
+        """Hand over records in one call, which takes half the time of one each, but does not take timestamps."""
+        messages: list[dict[str, Any]] = [{"value": value, "key": key} for _, key, value in records]
+        if self._client.producer.produce_batch(topic, messages, ssp.partition) < len(messages):
+            raise KafkaException(next(message["_error"] for message in messages if "_error" in message))
 
     def _refused(self, ssp: Ssp, topic: str, error: Exception) -> NoReturn:
         """Fail the transaction: a record of it could not even be handed to the client."""
@@ -201,3 +213,7 @@ class KafkaProducer:
     def _forget(self) -> None:
         self._last, self._next_offsets = {}, {}
         self._waiting_bytes, self._committing = 0, False
+
+
+def _size(records: Sequence[SentRecord]) -> int:
+    return sum([len(key or b"") + len(value or b"") + _OVERHEAD for _, key, value in records])

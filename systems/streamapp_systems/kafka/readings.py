@@ -4,11 +4,43 @@ Offsets have gaps (markers and aborted records of transactions, compaction), so 
 *position*, told by its records or by the broker's end-of-partition, has reached the end; no record may say so.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+
+from confluent_kafka import Message as Record
 
 from streamapp_core.ssp import Ssp
 from streamapp_systems.protocols import Fetched, Message
+
+
+class Records:
+    """The client's records as messages: nothing is taken out of them before it is asked for."""
+
+    def __init__(self, records: Sequence[Record] = ()) -> None:
+        self._records = records
+
+    @property
+    def values(self) -> list[bytes | None]:
+        """See `Messages.values`."""
+        return list(map(Record.value, self._records))
+
+    @property
+    def timestamps(self) -> list[int]:
+        """See `Messages.timestamps`."""
+        return [time for _, time in map(Record.timestamp, self._records)]
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __iter__(self) -> Iterator[Message]:
+        return map(_message, self._records)
+
+    def __getitem__(self, at: int) -> Message:
+        return _message(self._records[at])
+
+
+def _message(record: Record) -> Message:
+    return Message(_offset(record), record.timestamp()[1], record.key(), record.value())
 
 
 @dataclass(slots=True, kw_only=True)
@@ -20,7 +52,7 @@ class Reading:
     end: int | None
     position: int = -1
     paused: bool = False
-    held: list[Message] = field(default_factory=list)
+    held: list[Record] = field(default_factory=list)
     held_bytes: int = 0
 
     def __post_init__(self) -> None:
@@ -31,15 +63,15 @@ class Reading:
         """Whether all that was asked for has been received."""
         return self.end is not None and self.position >= self.end
 
-    def take(self, messages: Sequence[Message]) -> None:
+    def take(self, records: Sequence[Record]) -> None:
         """Keep records that came, in order; those that came before, or lie beyond the end, are dropped."""
-        if not messages:
+        if not records:
             return
-        first, last = messages[0].offset, messages[-1].offset
+        first, last = _offset(records[0]), _offset(records[-1])
         if first < self.position or (self.end is not None and last >= self.end):
-            messages = [message for message in messages if self._wanted(message.offset)]
-        self.held += messages
-        self.held_bytes += sum(map(size, messages))
+            records = [record for record in records if self._wanted(_offset(record))]
+        self.held += records
+        self.held_bytes += size(records)
         self.reached(last + 1)
 
     def _wanted(self, offset: int) -> bool:
@@ -52,18 +84,25 @@ class Reading:
 
     def give(self, limit: int) -> Fetched | None:
         """Give out up to `limit` records and how far that goes; None if there is no news."""
-        messages = tuple(self.held[:limit])
-        del self.held[: len(messages)]
-        self.held_bytes = self.held_bytes - sum(map(size, messages)) if self.held else 0
-        next_offset = self.held[0].offset if self.held else self.position
+        records = self.held[:limit]
+        self.held = self.held[limit:]
+        self.held_bytes = self.held_bytes - size(records) if self.held else 0
+        next_offset = _offset(self.held[0]) if self.held else self.position
         ended = self.complete and not self.held
-        if not messages and not ended and next_offset == self.offset:
+        if not records and not ended and next_offset == self.offset:
             return None
+        messages = Records(records)
         fetched = Fetched(ssp=self.ssp, offset=self.offset, next_offset=next_offset, messages=messages, ended=ended)
         self.offset = next_offset
         return fetched
 
 
-def size(message: Message) -> int:
-    """Count the bytes of a record's key and value."""
-    return len(message.key or b"") + len(message.value or b"")
+def _offset(record: Record) -> int:
+    offset = record.offset()
+    assert offset is not None, "the record came from a broker"
+    return offset
+
+
+def size(records: Sequence[Record]) -> int:
+    """Count the bytes of the records' values, which is what their length is; keys are small beside them."""
+    return sum(map(len, records))

@@ -13,6 +13,9 @@ from streamapp_systems.protocols import StreamDescriptor, StreamSystemError, Tra
 _DELETIONS = 10_000
 """Records that compaction deletes in one transaction: others may write in between."""
 
+_PURGED = 1_000
+"""Records that are purged in one transaction; those of intermediate streams are batches of rows."""
+
 _SUPERSEDED = """
     SELECT id FROM (
         SELECT id, timestamp, value IS NULL AS tombstone, lead(id) OVER (PARTITION BY key ORDER BY id) AS later
@@ -20,6 +23,10 @@ _SUPERSEDED = """
     )
     WHERE later IS NOT NULL OR (tombstone AND timestamp < :tombstones_before)
 """
+
+
+_COUNT = "SELECT count(*) FROM records WHERE id >= :first AND id < :end"
+_PURGE = "DELETE FROM records WHERE id IN (SELECT id FROM records WHERE id >= ? AND id < ? ORDER BY id LIMIT ?)"
 
 
 class LogAdmin:
@@ -59,11 +66,7 @@ class LogAdmin:
                     self._add_shards(stream, range(count))
 
     def expand(self, stream: StreamDescriptor, count: int) -> None:
-        """Give a stream more partitions; what it holds stays where it is.
-
-        Raises:
-            StreamSystemError: it does not exist or has more partitions already.
-        """
+        """Give a stream more partitions, as `TransactionalAdmin.expand` says."""
         with transaction(self._connection, self._path, write=True):
             found = len(stream_shards(self._connection, stream.address))
             if not 0 < found <= count:
@@ -72,6 +75,10 @@ class LogAdmin:
                     f"expanded to {count}"
                 )
             self._add_shards(stream, range(found, count))
+
+    def start_offsets(self, streams: Sequence[StreamDescriptor]) -> Mapping[Ssp, int]:
+        """Tell 0: reading goes over what was deleted."""
+        return dict.fromkeys(self.end_offsets(streams), 0)
 
     def end_offsets(self, streams: Sequence[StreamDescriptor]) -> Mapping[Ssp, int]:
         """Tell next offsets, as `Admin.end_offsets` says, at one moment for all partitions."""
@@ -82,22 +89,50 @@ class LogAdmin:
                 for partition, shard in enumerate(stream_shards(self._connection, stream.address))
             }
 
+    def written_offsets(self, streams: Sequence[StreamDescriptor]) -> Mapping[Ssp, int]:
+        """Tell ends: a transaction that is not committed has written nothing."""
+        return self.end_offsets(streams)
+
     def compact(self, stream: StreamDescriptor, *, tombstones_before: int = 0) -> int:
-        """Delete the records of a stream that a later one with the same key supersedes; offsets stay.
+        """Delete superseded records, as `TransactionalAdmin.compact` says; offsets stay.
 
         Records without a key stay. A tombstone that is the last of its key stays too, so that a reader that has the
         key from earlier learns of its deletion, unless its timestamp (milliseconds) is below `tombstones_before`.
-        Safe to repeat and to interrupt. Returns the number of records deleted.
+        Safe to repeat and to interrupt.
         """
-        deleted = 0
+        left = 0
         for shard in self._shard_ids(stream):
             rows = {"first": first_row(shard), "end": first_row(shard + 1), "tombstones_before": tombstones_before}
             with explained(self._path):
+                ((count,),) = self._connection.execute(_COUNT, rows)
                 superseded = self._connection.execute(_SUPERSEDED, rows).fetchall()
+            left += count - len(superseded)
             for slice_ in _slices(superseded):
                 with transaction(self._connection, self._path, write=True):
-                    deleted += self._connection.executemany("DELETE FROM records WHERE id = ?", slice_).rowcount
-        return deleted
+                    self._connection.executemany("DELETE FROM records WHERE id = ?", slice_)
+        return left
+
+    def identity(self, stream: StreamDescriptor) -> str:
+        """Tell a stream's number, which no other ever gets, as `TransactionalAdmin.identity` says."""
+        with explained(self._path):
+            rows = self._connection.execute("SELECT id FROM streams WHERE address = ?", (stream.address,)).fetchall()
+        return str(rows[0][0]) if rows else ""
+
+    def purge(self, streams: Sequence[StreamDescriptor], below: Mapping[Ssp, int]) -> None:
+        """Delete consumed records, as `TransactionalAdmin.purge` says; the file keeps the room for later ones."""
+        for stream in streams:
+            for partition, shard in enumerate(self._shard_ids(stream)):
+                end = first_row(shard) + below.get(Ssp(stream.system, stream.name, partition), 0)
+                deleted = _PURGED
+                while deleted == _PURGED:
+                    with transaction(self._connection, self._path, write=True):
+                        deleted = self._connection.execute(_PURGE, (first_row(shard), end, _PURGED)).rowcount
+
+    def mirror(self, group: str, streams: Sequence[StreamDescriptor], positions: Mapping[Ssp, int]) -> None:
+        """Do nothing: a log has no consumer groups."""
+
+    def forget(self, group: str) -> None:
+        """Do nothing: a log has no consumer groups."""
 
     def delete(self, streams: Sequence[StreamDescriptor]) -> None:
         """Delete these streams with all they hold, those that exist; the file keeps the room for later records."""
@@ -111,7 +146,7 @@ class LogAdmin:
                 self._connection.execute("DELETE FROM streams WHERE address = ?", (stream.address,))
 
     def fence(self, owners: Sequence[Transactional]) -> None:
-        """Shut earlier epochs out, as `TransactionalAdmin.fence` says: all ids or none."""
+        """Shut earlier producers out, as `TransactionalAdmin.fence` says: all ids or none."""
         with transaction(self._connection, self._path, write=True):
             for owner in owners:
                 take_over(self._connection, owner)

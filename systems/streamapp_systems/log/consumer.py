@@ -8,7 +8,7 @@ from pathlib import Path
 from streamapp_core.ssp import Ssp
 from streamapp_systems.log.database import connect, explained, first_row, transaction
 from streamapp_systems.log.shards import find_shard, next_offset_of
-from streamapp_systems.protocols import Fetched, Message, StreamDescriptor, StreamSystemError
+from streamapp_systems.protocols import Fetched, Message, MessageTuple, StreamDescriptor, StreamSystemError
 from streamapp_systems.turns import Turns, share
 
 MAXIMUM_BYTES = 16 << 20
@@ -136,7 +136,7 @@ class LogConsumer:
             ssp=ssp,
             offset=reading.offset,
             next_offset=next_offset,
-            messages=tuple(messages),
+            messages=MessageTuple(messages),
             ended=reading.end is not None and next_offset >= reading.end,
         )
 

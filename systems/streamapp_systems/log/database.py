@@ -20,7 +20,7 @@ BUSY_SECONDS = 30.0
 """How long a writer waits for others. A transaction takes milliseconds, so this much means that one hangs."""
 
 _APPLICATION_ID = 0x53_41_4C_47
-_VERSION = 1
+_VERSION = 2
 _PAGE_SIZE = 16_384
 _OFFSET_BITS = 40
 _TABLES = (
@@ -32,11 +32,13 @@ _TABLES = (
         next_offset INTEGER NOT NULL DEFAULT 0,
         UNIQUE (stream, partition)
     )""",
-    "CREATE TABLE fences (id TEXT PRIMARY KEY, epoch INTEGER NOT NULL)",
+    "CREATE TABLE fences (id TEXT PRIMARY KEY, epoch INTEGER NOT NULL, turn INTEGER NOT NULL)",
     "CREATE TABLE records (id INTEGER PRIMARY KEY, timestamp INTEGER NOT NULL, key BLOB, value BLOB)",
     f"PRAGMA application_id = {_APPLICATION_ID}",
     f"PRAGMA user_version = {_VERSION}",
 )
+_UPGRADES = {1: ("ALTER TABLE fences ADD COLUMN turn INTEGER NOT NULL DEFAULT 0", "PRAGMA user_version = 2")}
+"""What makes a log of an earlier version one of the next."""
 
 
 def first_row(shard: int) -> int:
@@ -97,7 +99,9 @@ def explained(path: Path) -> Iterator[None]:
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA synchronous = FULL")
     with transaction(connection, path, write=False):
-        made = _is_log(connection, path)
+        made, upgrade = _is_log(connection, path), _upgrade_of(connection)
+    if upgrade:
+        _upgrade(connection, path)
     if made:
         return
     connection.execute(f"PRAGMA page_size = {_PAGE_SIZE}")
@@ -122,6 +126,18 @@ def _is_log(connection: sqlite3.Connection, path: Path) -> bool:
             f"log {path} was written by a newer release (version {version}, not {_VERSION}): use that one"
         )
     return True
+
+
+def _upgrade(connection: sqlite3.Connection, path: Path) -> None:
+    with transaction(connection, path, write=True):
+        while upgrade := _upgrade_of(connection):
+            for statement in upgrade:
+                connection.execute(statement)
+
+
+def _upgrade_of(connection: sqlite3.Connection) -> tuple[str, ...]:
+    ((version,),) = connection.execute("PRAGMA user_version")
+    return _UPGRADES.get(version, ())
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:

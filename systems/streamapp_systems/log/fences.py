@@ -1,26 +1,45 @@
-"""Fences: which epoch of a transactional id may commit."""
+"""Fences: which producer of a transactional id may commit.
+
+A later epoch shuts out earlier ones; within an epoch the last one that took the id over shuts out those before it.
+"""
 
 import sqlite3
 
 from streamapp_systems.protocols import Fenced, Transactional
 
 
-def take_over(connection: sqlite3.Connection, owner: Transactional) -> None:
-    """Make this epoch the one that may commit; call it in a write transaction.
+def take_over(connection: sqlite3.Connection, owner: Transactional) -> int:
+    """Make the owner the only one that may commit, and return its turn; call it in a write transaction.
 
     Raises:
         Fenced: a later epoch has taken over already.
     """
-    check(connection, owner)
-    connection.execute("INSERT OR REPLACE INTO fences (id, epoch) VALUES (?, ?)", (owner.id, owner.epoch))
+    epoch, turn = _newest(connection, owner)
+    if epoch > owner.epoch:
+        raise _overtaken(owner, epoch)
+    connection.execute(
+        "INSERT OR REPLACE INTO fences (id, epoch, turn) VALUES (?, ?, ?)", (owner.id, owner.epoch, turn + 1)
+    )
+    return turn + 1
 
 
-def check(connection: sqlite3.Connection, owner: Transactional) -> None:
-    """Go on only if no later epoch has taken over.
+def check(connection: sqlite3.Connection, owner: Transactional, turn: int) -> None:
+    """Go on only if nobody has taken over since the owner's turn began.
 
     Raises:
-        Fenced: one has.
+        Fenced: somebody has.
     """
-    row = connection.execute("SELECT epoch FROM fences WHERE id = ?", (owner.id,)).fetchone()
-    if row is not None and row[0] > owner.epoch:
-        raise Fenced(f"{owner.id}: epoch {row[0]} has taken over from epoch {owner.epoch}, whose work ends here")
+    epoch, newest = _newest(connection, owner)
+    if epoch > owner.epoch:
+        raise _overtaken(owner, epoch)
+    if newest != turn:
+        raise Fenced(f"{owner.id}: a later producer of epoch {epoch} has taken over; the work of this one ends here")
+
+
+def _newest(connection: sqlite3.Connection, owner: Transactional) -> tuple[int, int]:
+    row = connection.execute("SELECT epoch, turn FROM fences WHERE id = ?", (owner.id,)).fetchone()
+    return (0, 0) if row is None else (row[0], row[1])
+
+
+def _overtaken(owner: Transactional, epoch: int) -> Fenced:
+    return Fenced(f"{owner.id}: epoch {epoch} has taken over from epoch {owner.epoch}, whose work ends here")

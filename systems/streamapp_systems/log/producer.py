@@ -1,5 +1,6 @@
 """Appends records to a log in transactions."""
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -7,9 +8,7 @@ from streamapp_core.ssp import Ssp
 from streamapp_systems.log.database import BUSY_SECONDS, connect, first_row, transaction
 from streamapp_systems.log.fences import check, take_over
 from streamapp_systems.log.shards import find_shard
-from streamapp_systems.protocols import StreamDescriptor, Transactional
-
-_Record = tuple[int, bytes | None, bytes | None]
+from streamapp_systems.protocols import SentRecord, StreamDescriptor, Transactional
 
 
 class LogProducer:
@@ -35,29 +34,35 @@ class LogProducer:
         self._owner = owner
         self._streams = {stream.name: stream for stream in streams}
         self._connection = connect(path, busy_seconds)
-        self._sent: dict[Ssp, list[_Record]] = {}
+        self._sent: dict[Ssp, list[SentRecord]] = {}
         try:
             with transaction(self._connection, path, write=True):
-                take_over(self._connection, owner)
+                self._turn = take_over(self._connection, owner)
         except BaseException:
             self._connection.close()
             raise
 
     def send(self, ssp: Ssp, value: bytes | None, *, key: bytes | None = None, timestamp: int) -> None:
         """Add one record, as `Producer.send` says."""
-        self._sent.setdefault(ssp, []).append((timestamp, key, value))
+        self.send_all(ssp, [(timestamp, key, value)])
+
+    def send_all(self, ssp: Ssp, records: Sequence[SentRecord]) -> None:
+        """Add records, as `Producer.send_all` says."""
+        now = time.time_ns() // 1_000_000
+        timed = ((now if timestamp is None else timestamp, key, value) for timestamp, key, value in records)
+        self._sent.setdefault(ssp, []).extend(timed)
 
     def commit(self) -> Mapping[Ssp, int]:
         """Write all that was sent, as `Producer.commit` says.
 
         Raises:
-            Fenced: a later epoch has taken over.
+            Fenced: a later producer has taken over.
             StreamSystemError: a partition does not exist, others keep the log busy, or the disk is full.
         """
         if not self._sent:
             return {}
         with transaction(self._connection, self._path, write=True):
-            check(self._connection, self._owner)
+            check(self._connection, self._owner, self._turn)
             next_offsets = {ssp: self._append(ssp, self._sent[ssp]) for ssp in sorted(self._sent)}
         self._sent = {}
         return next_offsets
@@ -71,7 +76,7 @@ class LogProducer:
         self.abort()
         self._connection.close()
 
-    def _append(self, ssp: Ssp, records: list[_Record]) -> int:
+    def _append(self, ssp: Ssp, records: list[SentRecord]) -> int:
         shard = find_shard(self._connection, self._streams, ssp)
         first = first_row(shard.id) + shard.next_offset
         next_offset = shard.next_offset + len(records)

@@ -1,0 +1,98 @@
+"""What becomes of the store of a table when its owner starts, and where its side inputs are read from (design 8)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+
+from streamapp_core.ssp import Ssp
+
+
+class Action(StrEnum):
+    """What is done with the store: make it, throw the old one away and make it anew, or go on with it."""
+
+    CREATE = "create"
+    RECREATE = "recreate"
+    REUSE = "reuse"
+
+
+class Found(Enum):
+    """What was found in place of a store that tells of itself."""
+
+    NOTHING = "nothing"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreRecord:
+    """What a store tells of itself: whose it is, when it was written last (milliseconds), and what it holds.
+
+    `next` has, per partition, the first offset whose record it does not hold.
+    """
+
+    run_id: str
+    written_at: int
+    next: Mapping[Ssp, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extent:
+    """The records of a partition: the first offset that is still there, and the one after the last."""
+
+    oldest: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovery:
+    """What to do with the store, where to read each partition from, and how far before any other input.
+
+    `wait_for` lacks the partitions of which nothing must be read first.
+    """
+
+    action: Action
+    start: Mapping[Ssp, int]
+    wait_for: Mapping[Ssp, int]
+
+
+def recovery(
+    *,
+    bootstrap: bool,
+    persistent: bool,
+    max_age: int | None,
+    run_id: str,
+    now: int,
+    found: StoreRecord | Found,
+    partitions: Mapping[Ssp, Extent],
+    checkpoint: Mapping[Ssp, int],
+) -> Recovery:
+    """Decide how the store of a table comes up to its side inputs.
+
+    A store is used again if it is of this run, was written at most `max_age` milliseconds before `now` (None: at any
+    time), and holds nothing of partitions that its owner does not have any more. It goes on from its own offsets: a
+    checkpoint may be ahead of it. A partition it does not know, say after an expansion, is read from its beginning.
+
+    Args:
+        bootstrap: whether other input waits for what the side inputs hold now.
+        persistent: whether the store outlives its process.
+        max_age: see above.
+        run_id: of the run that starts.
+        now: milliseconds since 1970.
+        found: the store that is there.
+        partitions: the partitions of side inputs that the owner of the store has.
+        checkpoint: the offset the owner's last checkpoint has of each.
+    """
+    known = {} if bootstrap else checkpoint
+    if not persistent or found is Found.NOTHING:
+        action = Action.CREATE
+    elif isinstance(found, StoreRecord) and _valid(found, max_age, run_id, now, partitions):
+        action, known = Action.REUSE, found.next
+    else:
+        action = Action.RECREATE
+    start = {ssp: max(known.get(ssp, extent.oldest), extent.oldest) for ssp, extent in partitions.items()}
+    behind = {ssp: extent.end for ssp, extent in partitions.items() if start[ssp] < extent.end}
+    return Recovery(action=action, start=start, wait_for=behind if bootstrap else {})
+
+
+def _valid(store: StoreRecord, max_age: int | None, run_id: str, now: int, partitions: Mapping[Ssp, Extent]) -> bool:
+    young = max_age is None or now - store.written_at <= max_age
+    return store.run_id == run_id and young and store.next.keys() <= partitions.keys()
