@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from streamapp_core.control.messages import UndecodableMessageError
 from streamapp_core.job_model.errors import JobModelOutdatedError, JobModelUnreadableError
 from streamapp_core.problems import Problem
-from streamapp_systems.protocols import StreamSystemError
+from streamapp_runtime.processor.channel import DriverLost
+from streamapp_systems.protocols import CommitUnknown, Fenced, StreamSystemError, Unavailable
 
 
 class RuntimeFailure(Exception):  # noqa: N818 - a failure is what the driver reports, whatever raised it
@@ -25,8 +26,27 @@ class NotSupported(RuntimeFailure):
 
 
 class ProcessorFailed(RuntimeFailure):
-    """A processor died; the message says which one and what it said last."""
+    """A processor can't go on, or died time and again; the message says which one and what it said last."""
+
+
+class Superseded(RuntimeFailure):
+    """A later driver of the app has taken over: this one must end, and leave everything as it is."""
+
+
+class JobModelLost(RuntimeFailure):
+    """What the driver knew of a run is gone while its streams are there; the message says how to go on."""
+
+
+class Drained(Exception):  # noqa: N818 - what happened
+    """A run was stopped before its end, after a last commit of all its processors: it goes on when started again."""
+
+
+class ProcessorLost(Exception):  # noqa: N818 - what happened
+    """A processor ended before its work was done, and may do better when it is started again."""
 
 
 FAILURES = (RuntimeFailure, StreamSystemError, UndecodableMessageError, JobModelUnreadableError, JobModelOutdatedError)
 """What a person is told by its message alone; anything else is a bug and comes with its trace."""
+
+PASSING = (ProcessorLost, DriverLost, Fenced, CommitUnknown, Unavailable)
+"""What ends an incarnation of a processor and not the run: the next one finds what was committed, and goes on."""

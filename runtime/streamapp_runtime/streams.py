@@ -5,15 +5,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from streamapp_core.plan.model import Plan, PlannedStream, StreamRole
-from streamapp_core.spec.app import StreamApp
+from streamapp_core.spec.app import Metadata, StreamApp
 from streamapp_core.spec.streams import CsvOptions, StreamFormat
 from streamapp_core.spec.systems import SystemKind
 from streamapp_systems.file import FileAdmin
 from streamapp_systems.protocols import StreamDescriptor, Transactional
 from streamapp_systems.registry import open_admin
 
-CHANGELOG = "_changelog"
-"""The changelog's name among the streams of an app; no operator can have it."""
+CHANGELOG, COORDINATOR = "_changelog", "_coordinator"
+"""Names among the streams of an app that no operator can have."""
 
 
 def descriptor(stream: PlannedStream) -> StreamDescriptor:
@@ -30,11 +30,24 @@ def descriptor(stream: PlannedStream) -> StreamDescriptor:
 
 def changelog_stream(plan: Plan) -> StreamDescriptor:
     """Describe the changelog of a run: a partition per task, in the default system, beside the intermediate streams."""
-    metadata = plan.app.metadata
-    address = f"{metadata.namespace or 'default'}.{metadata.name}.{plan.run_id}.{CHANGELOG}"
-    return StreamDescriptor(
-        name=CHANGELOG, system=plan.default_system, address=address, format=StreamFormat.JSON, keyed=True
-    )
+    return changelog_of(plan.app.metadata, plan.run_id, plan.default_system)
+
+
+def changelog_of(metadata: Metadata, run_id: str, system: str) -> StreamDescriptor:
+    """Describe the changelog of a run whose plan is not at hand."""
+    address = f"{consumer_group(metadata)}.{run_id}.{CHANGELOG}"
+    return StreamDescriptor(name=CHANGELOG, system=system, address=address, format=StreamFormat.JSON, keyed=True)
+
+
+def coordinator_stream(metadata: Metadata, system: str) -> StreamDescriptor:
+    """Describe the coordinator stream of an app, which outlives its runs (`Coordinator`)."""
+    address = f"{consumer_group(metadata)}.{COORDINATOR}"
+    return StreamDescriptor(name=COORDINATOR, system=system, address=address, format=StreamFormat.JSON, keyed=True)
+
+
+def consumer_group(metadata: Metadata) -> str:
+    """Name the consumer group that shows how far an app has read; topics that are made for it begin likewise."""
+    return f"{metadata.namespace or 'default'}.{metadata.name}"
 
 
 def transactional(plan: Plan, processor: str, epoch: int) -> Transactional:

@@ -2,7 +2,7 @@
 
 import secrets
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,16 +11,17 @@ from streamapp_core.job_model.build import build_job_model
 from streamapp_core.job_model.model import JobModel
 from streamapp_core.plan.model import Plan, PlannedStream, StreamRole
 from streamapp_core.plan.planner import plan as make_plan
+from streamapp_core.problems import Problem
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.parse import ParsedApp
-from streamapp_core.spec.streams import StreamFormat
+from streamapp_core.spec.streams import StreamFormat, StreamSpec
 from streamapp_core.spec.systems import SystemKind
 from streamapp_runtime.driver.supported import check_supported
 from streamapp_runtime.errors import PlanRefused
 from streamapp_runtime.functions.load import python_path
-from streamapp_runtime.streams import by_system, changelog_stream, count_partitions, descriptor, transactional
+from streamapp_runtime.streams import by_system, changelog_stream, count_partitions, descriptor
 from streamapp_systems.file.folder import prepare_output, remove_leftovers
-from streamapp_systems.protocols import StreamDescriptor
+from streamapp_systems.protocols import StreamDescriptor, Transactional
 from streamapp_systems.registry import open_transactional_admin
 
 _LETTERS = string.ascii_lowercase
@@ -28,11 +29,15 @@ _LETTERS = string.ascii_lowercase
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedRun:
-    """A run that can start; `counts` are the partitions of external streams."""
+    """A run that can start; `counts` are the partitions of external streams.
+
+    `refused` says why a run that goes on does not follow a change of its streams: it reads what it read before.
+    """
 
     plan: Plan
     model: JobModel
     counts: Mapping[str, int]
+    refused: tuple[Problem, ...] = ()
 
 
 def new_run_id() -> str:
@@ -40,8 +45,8 @@ def new_run_id() -> str:
     return secrets.choice(_LETTERS) + "".join(secrets.choice(_LETTERS + string.digits) for _ in range(7))
 
 
-def plan_run(parsed: ParsedApp, folder: Path, run_id: str, location: str, previous: JobModel | None) -> PreparedRun:
-    """Plan a run on this machine; nothing is made yet. `location` is where its state lies.
+def plan_run(parsed: ParsedApp, folder: Path, run_id: str, location: str) -> PreparedRun:
+    """Plan a new run on this machine; nothing is made yet. `location` is where its state lies.
 
     Raises:
         PlanRefused: the spec has problems.
@@ -50,14 +55,53 @@ def plan_run(parsed: ParsedApp, folder: Path, run_id: str, location: str, previo
         StreamSystemError: a system can't be asked.
     """
     counts = {} if parsed.app is None else count_partitions(parsed.app, folder)
+    plan = _plan(parsed, folder, counts, run_id, None)
+    processors = {str(number): location for number in range(plan.app.spec.processors.count)}
+    return PreparedRun(plan=plan, model=build_job_model(plan, None, processors), counts=counts)
+
+
+def plan_again(parsed: ParsedApp, folder: Path, before: JobModel, now: int) -> PreparedRun:
+    """Plan a run that goes on, with the partitions that its streams have now; nothing is made or put in force yet.
+
+    What it can't follow is `refused`, and the plan is the one before. `now` is the time of day (ms since 1970).
+
+    Raises:
+        PlanRefused, NotSupported, RuntimeFailure, StreamSystemError: as `plan_run`, whatever the streams have become.
+    """
+    found = {} if parsed.app is None else _without_late(parsed.app, count_partitions(parsed.app, folder), before)
+    refused: tuple[Problem, ...] = ()
+    counts = found
+    try:
+        plan = _plan(parsed, folder, found, before.run_id, before)
+    except PlanRefused as refusal:
+        counts = {name: before.streams[name].partitions if name in before.streams else found[name] for name in found}
+        if counts == found:
+            raise
+        plan, refused = _plan(parsed, folder, counts, before.run_id, before), refusal.problems
+    processors = {id_: processor.location for id_, processor in before.processors.items()}
+    model = build_job_model(plan, before, processors, now=now)
+    return PreparedRun(plan=plan, model=model, counts=counts, refused=refused)
+
+
+def _without_late(app: StreamApp, found: Mapping[str, int], before: JobModel) -> dict[str, int]:
+    """Leave out partitions that a bounded stream got after its end was taken: they hold nothing of it."""
+    bounded = {name for name, stream in app.spec.streams.items() if _is_bounded(app, stream)} & before.streams.keys()
+    return {
+        name: min(count, before.streams[name].partitions) if name in bounded else count for name, count in found.items()
+    }
+
+
+def _is_bounded(app: StreamApp, stream: StreamSpec) -> bool:
+    return stream.bounded or app.spec.systems[stream.system].kind is SystemKind.FILE
+
+
+def _plan(parsed: ParsedApp, folder: Path, counts: Mapping[str, int], run_id: str, previous: JobModel | None) -> Plan:
     result = make_plan(parsed, counts, previous, run_id=run_id)
     if result.plan is None:
         raise PlanRefused(result.problems)
     check_supported(result.plan)
     python_path(result.plan.app.spec.py_files, folder)
-    processors = {str(number): location for number in range(result.plan.app.spec.processors.count)}
-    model = build_job_model(result.plan, previous, processors)
-    return PreparedRun(plan=result.plan, model=model, counts=counts)
+    return result.plan
 
 
 def made_streams(prepared: PreparedRun) -> dict[StreamDescriptor, int]:
@@ -82,16 +126,31 @@ def make_streams(prepared: PreparedRun, folder: Path) -> None:
             admin.create({stream: counts[stream] for stream in streams})
 
 
-def fence(prepared: PreparedRun, epoch: int, folder: Path) -> None:
-    """Shut out the processors of earlier epochs of a run, dead or alive.
+def expand_changelog(prepared: PreparedRun, folder: Path) -> None:
+    """Give the changelog of a run that goes on a partition for every task; done before new tasks are put in force.
 
     Raises:
-        Fenced: there is a later epoch; this driver is not the newest.
+        StreamSystemError: it can't be expanded.
     """
-    system = prepared.plan.default_system
-    owners = [transactional(prepared.plan, processor, epoch) for processor in prepared.model.processors]
-    with closing(open_transactional_admin(system, prepared.plan.app.spec.systems[system], folder)) as admin:
-        admin.fence(owners)
+    plan, stream = prepared.plan, changelog_stream(prepared.plan)
+    needed = max(prepared.model.changelog.values()) + 1
+    with closing(open_transactional_admin(stream.system, plan.app.spec.systems[stream.system], folder)) as admin:
+        if admin.partitions([stream]).get(stream.name, needed) < needed:
+            admin.expand(stream, needed)
+
+
+def fence(app: StreamApp, systems: Iterable[str], owners: Collection[Transactional], folder: Path) -> None:
+    """Shut out all earlier producers of these ids, dead or alive, in those of the systems that the app still has.
+
+    Raises:
+        Fenced: there is a later epoch; this driver is not the newest (log).
+        StreamSystemError: a system does not answer.
+    """
+    for name in sorted(set(systems)):
+        system = app.spec.systems.get(name)
+        if owners and system is not None and system.kind.transactional:
+            with closing(open_transactional_admin(name, system, folder)) as admin:
+                admin.fence(list(owners))
 
 
 def make_outputs(plan: Plan, folder: Path) -> None:

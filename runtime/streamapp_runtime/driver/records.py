@@ -3,13 +3,17 @@
 import msgspec
 
 from streamapp_core.metadata.store import MetadataStore
+from streamapp_runtime.coordinator import DriverRecord
 from streamapp_runtime.errors import RuntimeFailure
 
 _KEY = "run"
 
 
 class StreamSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """What was read of one stream, and of how many rows (None: nobody knows the total)."""
+    """What was read of one stream, and of how many rows (None: nobody knows the total).
+
+    Other inputs wait for `awaited` more offsets of a side input.
+    """
 
     name: str
     role: str
@@ -18,12 +22,28 @@ class StreamSummary(msgspec.Struct, frozen=True, kw_only=True):
     read: int
     total: int | None
     watermark: int | None
+    awaited: int = 0
+
+
+class StateSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """How the tasks came to their state at this start: how many `kept` the stores they found, and had others `rebuilt`.
+
+    Together they have read so many `records` of the changelog; about as many as `left` are still to be read. Tasks
+    that begin with nothing are neither.
+    """
+
+    kept: int = 0
+    rebuilt: int = 0
+    records: int = 0
+    left: int = 0
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """What an app has done: per stream what was read, per output what was written, per operator what was not used.
 
-    `bad_rows` tell of the first rows that could not be used. `seconds` is how long this start of the run has taken.
+    `bad_rows` tell of the first rows that could not be used. `seconds` is how long this start of the run has taken,
+    `troubles` what went wrong in it with processors, without an end of the run, `refused` why the run does not follow a
+    change of its streams, if there is one.
     """
 
     streams: tuple[StreamSummary, ...]
@@ -31,15 +51,18 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     not_used: dict[str, dict[str, int]]
     bad_rows: tuple[str, ...]
     seconds: float
+    troubles: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    state: StateSummary = StateSummary()
 
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One run: its id, its newest epoch, its spec (as JSON), and its summary once it has completed.
 
     `ends` are the offsets where bounded partitions end, `files` the names of the files that are read, both taken at the
-    run's first start. `made` are the addresses of
-    the streams that were made for it, by system, `outdated` those of earlier runs, which go. Until it is `prepared`,
-    nothing has been processed.
+    run's first start. `made` are the addresses of the streams that were made for it, by system, `outdated` those of
+    earlier runs, which go, and `outdated_ids` the transactional ids that they used. Until it is `prepared`, nothing has
+    been processed.
     """
 
     run_id: str
@@ -49,6 +72,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     files: dict[str, list[str]]
     made: dict[str, list[str]]
     outdated: dict[str, list[str]]
+    outdated_ids: tuple[str, ...] = ()
     prepared: bool = False
     summary: Summary | None = None
 
@@ -74,3 +98,10 @@ def save_record(store: MetadataStore, record: RunRecord) -> None:
     """Write the record of a run."""
     store.put(_KEY, msgspec.json.encode(record))
     store.flush()
+
+
+def driver_record(record: RunRecord) -> DriverRecord:
+    """Say of a run what the coordinator stream has."""
+    return DriverRecord(
+        epoch=record.epoch, run_id=record.run_id, made=record.made, completed=record.summary is not None
+    )

@@ -2,28 +2,35 @@
 
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
 from streamapp_core.metadata.store import MetadataStore
+from streamapp_runtime.coordinator import Coordinator
+from streamapp_runtime.driver.authority import RunAuthority
 from streamapp_runtime.driver.board import Board
+from streamapp_runtime.driver.decisions import Patience
+from streamapp_runtime.driver.fleet import Fleet
+from streamapp_runtime.driver.monitor import Growth, PartitionMonitor
 from streamapp_runtime.driver.prepare import PreparedRun, tidy_outputs
-from streamapp_runtime.driver.records import RunRecord, Summary, load_record, save_record
+from streamapp_runtime.driver.records import RunRecord, Summary, driver_record, load_record, save_record
 from streamapp_runtime.driver.run_folder import RunFolder
 from streamapp_runtime.driver.start import RunRequest, check_unchanged, start_run
 from streamapp_runtime.driver.summary import summarize
-from streamapp_runtime.errors import FAILURES, ProcessorFailed
+from streamapp_runtime.driver.supervisor import Supervisor
+from streamapp_runtime.driver.upkeep import Upkeep
+from streamapp_runtime.errors import Drained
 from streamapp_runtime.fail_points import Step, Taking
 from streamapp_runtime.hosts.protocol import ProcessorHost
-from streamapp_runtime.processor.channel import Command, DriverChannel
-from streamapp_runtime.processor.reports import ProcessorConfig, ProcessorReport
+from streamapp_runtime.hosts.threads import in_thread
+from streamapp_runtime.processor.channel import DriverChannel
+from streamapp_runtime.processor.reports import Incarnation, ProcessorConfig, ProcessorReport
 from streamapp_systems.metadata.sqlite import SqliteMetadataStore
 
 _LOOK_SECONDS = 0.25
-_STOP_SECONDS = 15.0
+_STOP_SECONDS = 5.0
 
 Listener = Callable[[Summary], object]
 """Is told how far the run is, a few times a second."""
@@ -32,17 +39,41 @@ Listener = Callable[[Summary], object]
 class MakeHost(Protocol):
     """Makes the host of a run, once it is known that the run can start."""
 
-    def __call__(self, channel: DriverChannel, name: str, processors: int, log_folder: Path) -> ProcessorHost:
-        """Make a host for so many processors that report to a channel; its logs go to a folder."""
+    def __call__(self, channel: DriverChannel, name: str, log_folder: Path) -> ProcessorHost:
+        """Make a host for the processors of an app, which report to a channel; its logs go to a folder."""
         ...
 
 
-def run_app(request: RunRequest, make_host: MakeHost, listener: Listener) -> Summary:
+Wanted = Callable[[PreparedRun], PreparedRun | None]
+"""Asked for what a run is to go on with instead, if anything: another job model, made from the one there is."""
+
+
+def _never() -> bool:
+    return False
+
+
+def _nothing_else(_: PreparedRun) -> None:
+    return None
+
+
+def run_app(
+    request: RunRequest,
+    make_host: MakeHost,
+    listener: Listener,
+    *,
+    drain: Callable[[], bool] = _never,
+    wanted: Wanted = _nothing_else,
+    patience: Patience | None = None,
+) -> Summary:
     """Run an app to its end, going on where the last start left off; of a completed run, give the summary again.
+
+    A few times a second, `drain` is asked whether the run is to be stopped after a last commit, and `wanted` whether it
+    is to go on with another job model.
 
     Raises:
         DocumentError: the text is no StreamApp.
         RuntimeFailure, StreamSystemError: the app was refused, or failed; what was committed stays.
+        Drained: it was, before it came to its end.
         KeyboardInterrupt: the run was interrupted; its processors have stopped.
     """
     with RunFolder(request.state) as folder:
@@ -53,7 +84,8 @@ def run_app(request: RunRequest, make_host: MakeHost, listener: Listener) -> Sum
                 check_unchanged(request, last)
                 return last.summary
             prepared, record = start_run(request, folder, store, last)
-            summary = _Run(request, prepared, record, folder).to_the_end(make_host, listener)
+            run = _Run(request, prepared, record, folder=folder, store=store, patience=patience or Patience())
+            summary = run.to_the_end(make_host, listener, drain, wanted)
             _finish(request, prepared, store, msgspec.structs.replace(record, summary=summary))
         finally:
             store.close()
@@ -64,67 +96,102 @@ def run_app(request: RunRequest, make_host: MakeHost, listener: Listener) -> Sum
 def _finish(request: RunRequest, prepared: PreparedRun, store: MetadataStore, record: RunRecord) -> None:
     with Taking(Step.RUN_FINISH):
         tidy_outputs(prepared.plan, request.folder)
+        coordinator = Coordinator(prepared.plan.app, prepared.plan.default_system, request.folder)
+        coordinator.announce(driver_record(record), prepared.model, _time_of_day())
         save_record(store, record)
 
 
 class _Run:
     """The processors of a run, from their start to their end."""
 
-    def __init__(self, request: RunRequest, prepared: PreparedRun, record: RunRecord, folder: RunFolder) -> None:
+    def __init__(
+        self,
+        request: RunRequest,
+        prepared: PreparedRun,
+        record: RunRecord,
+        *,
+        folder: RunFolder,
+        store: MetadataStore,
+        patience: Patience,
+    ) -> None:
         self._request = request
+        self._store = store
         self._prepared = prepared
         self._record = record
         self._folder = folder
-        self._board = Board(record.epoch)
+        self._patience = patience
+        self._board = Board(time.monotonic)
         self._started = time.monotonic()
+        self._monitor = PartitionMonitor(request.text, request.folder, prepared, self._started)
 
-    def to_the_end(self, make_host: MakeHost, listener: Listener) -> Summary:
-        processors = sorted(self._prepared.model.processors)
-        name = self._prepared.plan.app.metadata.name
-        host = make_host(self._board, name, len(processors), self._folder.path)
+    def to_the_end(self, make_host: MakeHost, listener: Listener, drain: Callable[[], bool], wanted: Wanted) -> Summary:
+        host = make_host(self._board, self._prepared.plan.app.metadata.name, self._folder.path)
         try:
-            futures = {host.start(self._config(processor)): processor for processor in processors}
+            fleet = Fleet(
+                host,
+                self._board,
+                self._config,
+                epoch=self._record.epoch,
+                clock=time.monotonic,
+                patience=self._patience,
+            )
             try:
-                self._watch(futures, listener)
+                return self._watch(self._supervisor(fleet), listener, drain, wanted)
             except BaseException:
-                self._stop(futures)
+                fleet.stop(_STOP_SECONDS)
                 raise
         finally:
             host.close()
-        return self._summary([future.result() for future in futures])
 
-    def _watch(self, futures: dict[Future[ProcessorReport], str], listener: Listener) -> None:
-        waiting = set(futures)
-        while waiting:
-            done, waiting = wait(waiting, _LOOK_SECONDS, FIRST_EXCEPTION)
-            for future in done:
-                self._check(future, futures[future])
-            listener(self._summary(self._board.reports().values()))
+    def _supervisor(self, fleet: Fleet) -> Supervisor:
+        return Supervisor(
+            self._prepared,
+            fleet,
+            RunAuthority(self._record, self._prepared.plan, self._store, self._request.folder, _time_of_day),
+            clock=time.monotonic,
+            patience=self._patience,
+            background=in_thread,
+        )
 
-    def _check(self, future: Future[ProcessorReport], processor: str) -> None:
-        error = future.exception()
-        if error is None:
-            self._board.report(future.result())
-        elif isinstance(error, FAILURES):
-            raise error
-        else:
-            raise ProcessorFailed(f"processor {processor}: {type(error).__name__}: {error}") from error
+    def _watch(self, supervisor: Supervisor, listener: Listener, drain: Callable[[], bool], wanted: Wanted) -> Summary:
+        def working() -> set[str]:
+            return {task.processor for task in supervisor.prepared.model.tasks.values()}
 
-    def _stop(self, futures: dict[Future[ProcessorReport], str]) -> None:
-        self._board.tell(Command.STOP)
-        wait(futures, _STOP_SECONDS)
+        with Upkeep(self._prepared.plan, self._request.folder, self._board.reports, working):
+            supervisor.start()
+            while not supervisor.finished:
+                supervisor.step()
+                if not supervisor.changing and (change := self._grown(supervisor) or wanted(supervisor.prepared)):
+                    supervisor.change(change)
+                if drain():
+                    supervisor.drain()
+                listener(self._summary(supervisor, self._board.reports().values()))
+                supervisor.wait(_LOOK_SECONDS)
+        if not supervisor.completed:
+            raise Drained(f"run {self._record.run_id} was stopped after a last commit; start it again to go on")
+        return self._summary(supervisor, supervisor.reports.values())
 
-    def _config(self, processor: str) -> ProcessorConfig:
+    def _grown(self, supervisor: Supervisor) -> PreparedRun | None:
+        news = self._monitor.look(time.monotonic(), supervisor.prepared)
+        return news.prepared if isinstance(news, Growth) else None
+
+    def _config(self, prepared: PreparedRun, incarnation: Incarnation) -> ProcessorConfig:
         return ProcessorConfig(
-            processor=processor,
-            epoch=self._record.epoch,
+            incarnation=incarnation,
             app=self._request.text,
-            counts=dict(self._prepared.counts),
-            job_model=self._prepared.model.model_dump_json(by_alias=True),
+            counts=dict(prepared.counts),
+            job_model=prepared.model.model_dump_json(by_alias=True),
             ends=self._record.ends,
             folder=str(self._request.folder),
             state_folder=str(self._folder.state(self._record.run_id)),
         )
 
-    def _summary(self, reports: Iterable[ProcessorReport]) -> Summary:
-        return summarize(self._prepared.plan, self._record.ends, reports, time.monotonic() - self._started)
+    def _summary(self, supervisor: Supervisor, reports: Iterable[ProcessorReport]) -> Summary:
+        seconds = time.monotonic() - self._started
+        summary = summarize(supervisor.prepared.plan, self._record.ends, reports, seconds)
+        refused = tuple(map(str, self._monitor.problems))
+        return msgspec.structs.replace(summary, troubles=supervisor.troubles, refused=refused)
+
+
+def _time_of_day() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,33 +1,40 @@
 """The start of a run (`docs/protocols.md`, Start of a run): a new one, or one that goes on after any death."""
 
+import time
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
 from streamapp_core.job_model.documents import POINTER
-from streamapp_core.job_model.errors import JobModelDamagedError
+from streamapp_core.job_model.errors import JobModelDamagedError, JobModelUnreadableError
 from streamapp_core.job_model.model import JobModel
 from streamapp_core.job_model.stored import read_job_model, write_job_model
 from streamapp_core.metadata.store import ABSENT, MetadataStore
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.parse import ParsedApp, parse_text
+from streamapp_runtime.coordinator import Coordinator
+from streamapp_runtime.driver.lost import after_newest, instead_of_lost, merged
 from streamapp_runtime.driver.prepare import (
     PreparedRun,
     drop_streams,
+    expand_changelog,
     fence,
     made_streams,
     make_outputs,
     make_streams,
+    plan_again,
     plan_run,
 )
-from streamapp_runtime.driver.records import RunRecord, save_record
+from streamapp_runtime.driver.records import RunRecord, driver_record, save_record
 from streamapp_runtime.driver.run_folder import RunFolder
-from streamapp_runtime.errors import NotSupported, RuntimeFailure
+from streamapp_runtime.driver.upkeep import forget_positions
+from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.fail_points import Step, Taking
 from streamapp_runtime.streams import bounded_ends, file_names
+from streamapp_systems.protocols import Transactional
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,41 +60,51 @@ def start_run(
     done again.
 
     Raises:
-        PlanRefused, NotSupported: nothing was changed.
+        PlanRefused, NotSupported: nothing was changed. A growth of streams that is refused is no reason: see
+            `PreparedRun.refused`.
         RuntimeFailure: the spec is not the one the run began with.
-        JobModelUnreadableError: the run's job model is lost.
+        JobModelLost, JobModelUnreadableError: the run's job model is lost.
         StreamSystemError: a system does not do what it should.
     """
     parsed = parse_text(request.text)
     if last is None or request.fresh or not last.prepared:
-        prepared, record = _new(request, parsed, folder, last)
+        prepared, record = _new(request, parsed, folder, store, last)
     else:
-        prepared, record = _continued(request, parsed, folder, store, last)
+        prepared, record = _continued(request, parsed, store, last)
+    plan = prepared.plan
+    coordinator = Coordinator(plan.app, plan.default_system, request.folder)
+    record = after_newest(record, coordinator)
+    if last is None:
+        record = instead_of_lost(record, coordinator, plan, request.folder, fresh=request.fresh)
     with Taking(Step.RUN_RECORD):
         save_record(store, record)
-        in_force = store.get(POINTER)
-        expected = ABSENT if in_force is None else in_force.version
-        write_job_model(store, prepared.model, epoch=record.epoch, expected=expected)
+        if record.prepared:
+            expand_changelog(prepared, request.folder)
+        put_in_force(store, prepared.model, record.epoch)
+        coordinator.announce(driver_record(record), prepared.model, time.time_ns() // 1_000_000)
     with Taking(Step.RUN_FENCE):
-        fence(prepared, record.epoch, request.folder)
+        ids = sorted({*prepared.model.transactional_ids, *record.outdated_ids})
+        owners = [Transactional(id=id_, epoch=record.epoch) for id_ in ids]
+        fence(plan.app, [plan.default_system, *record.outdated], owners, request.folder)
     if not record.prepared:
         with Taking(Step.RUN_STREAMS):
             drop_streams(record.outdated, prepared.plan.app, request.folder)
             folder.forget_all_but(record.run_id)
             make_outputs(prepared.plan, request.folder)
             make_streams(prepared, request.folder)
-            record = msgspec.structs.replace(record, prepared=True, outdated={})
+            forget_positions(prepared.plan, request.folder)
+            record = msgspec.structs.replace(record, prepared=True, outdated={}, outdated_ids=())
             save_record(store, record)
     return prepared, record
 
 
 def _new(
-    request: RunRequest, parsed: ParsedApp, folder: RunFolder, last: RunRecord | None
+    request: RunRequest, parsed: ParsedApp, folder: RunFolder, store: MetadataStore, last: RunRecord | None
 ) -> tuple[PreparedRun, RunRecord]:
     run_id = request.run_id
     if parsed.app is not None and parsed.app.spec.run_id is not None:
         run_id = parsed.app.spec.run_id
-    prepared = plan_run(parsed, request.folder, run_id, str(folder.path), None)
+    prepared = plan_run(parsed, request.folder, run_id, str(folder.path))
     if last is not None and last.prepared and last.run_id == run_id:
         raise RuntimeFailure(f"spec.runId: run {run_id} has state already; give a new run id, or none, to start anew")
     made: dict[str, list[str]] = defaultdict(list)
@@ -100,13 +117,22 @@ def _new(
         ends=bounded_ends(prepared.plan, request.folder),
         files=file_names(prepared.plan, request.folder),
         made=made,
-        outdated={} if last is None else _merged(last.outdated, last.made),
+        outdated={} if last is None else merged(last.outdated, last.made),
+        outdated_ids=() if last is None else (*last.outdated_ids, *_ids_in_force(store)),
     )
     return prepared, record
 
 
+def _ids_in_force(store: MetadataStore) -> tuple[str, ...]:
+    """Give the transactional ids of the last run, as far as its job model can be read: a new run must be possible."""
+    with suppress(JobModelUnreadableError):
+        stored = read_job_model(store)
+        return () if stored is None else stored.model.transactional_ids
+    return ()
+
+
 def _continued(
-    request: RunRequest, parsed: ParsedApp, folder: RunFolder, store: MetadataStore, last: RunRecord
+    request: RunRequest, parsed: ParsedApp, store: MetadataStore, last: RunRecord
 ) -> tuple[PreparedRun, RunRecord]:
     stored = read_job_model(store)
     if stored is None or stored.model.run_id != last.run_id:
@@ -116,10 +142,19 @@ def _continued(
             f"the app is not the one that run {last.run_id} began with, and the run has not ended: "
             "put the YAML back as it was to go on, or start anew with --fresh"
         )
-    prepared = plan_run(parsed, request.folder, last.run_id, str(folder.path), stored.model)
+    prepared = plan_again(parsed, request.folder, stored.model, time.time_ns() // 1_000_000)
     _check_files(last, file_names(prepared.plan, request.folder))
-    _check_partitions(stored.model, prepared.counts)
-    return replace(prepared, model=stored.model), msgspec.structs.replace(last, epoch=last.epoch + 1)
+    return prepared, msgspec.structs.replace(last, epoch=last.epoch + 1)
+
+
+def put_in_force(store: MetadataStore, model: JobModel, epoch: int) -> None:
+    """Make a job model the one that the app goes by; only the driver that holds the run's folder may.
+
+    Raises:
+        JobModelOutdatedError: a newer one is in force.
+    """
+    in_force = store.get(POINTER)
+    write_job_model(store, model, epoch=epoch, expected=ABSENT if in_force is None else in_force.version)
 
 
 def check_unchanged(request: RunRequest, completed: RunRecord) -> None:
@@ -146,24 +181,5 @@ def _check_files(last: RunRecord, found: dict[str, list[str]]) -> None:
             )
 
 
-def _check_partitions(model: JobModel, found: Mapping[str, int]) -> None:
-    """Refuse streams that grew under a run: it would not read their new partitions.
-
-    Raises:
-        NotSupported: one has grown.
-    """
-    for stream, known in model.streams.items():
-        count = found.get(stream, known.partitions)
-        if count != known.partitions:
-            raise NotSupported(
-                f"stream {stream} had {known.partitions} partitions when run {model.run_id} began and has {count} now; "
-                "this release can't take the new ones into a run that goes on: start anew with --fresh"
-            )
-
-
 def _spec(app: StreamApp) -> str:
     return app.spec.model_dump_json(by_alias=True)
-
-
-def _merged(left: dict[str, list[str]], right: dict[str, list[str]]) -> dict[str, list[str]]:
-    return {system: [*left.get(system, ()), *right.get(system, ())] for system in {**left, **right}}

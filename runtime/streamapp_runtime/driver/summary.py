@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from streamapp_core.plan.model import Plan
-from streamapp_runtime.driver.records import StreamSummary, Summary
+from streamapp_runtime.driver.records import StateSummary, StreamSummary, Summary
 from streamapp_runtime.processor.reports import PartitionReport, ProcessorReport
 from streamapp_runtime.state.checkpoint import counts_added
 
@@ -16,17 +16,46 @@ def summarize(
     reports = list(reports)
     read = [stream for stream in plan.streams.values() if stream.role != "output"]
     written: Counter[str] = Counter()
-    not_used: dict[str, dict[str, int]] = {}
     for report in reports:
         written.update(report.written)
-        not_used = counts_added(not_used, report.not_used)
     return Summary(
         streams=tuple(_stream(stream.name, stream.role, stream.partitions, ends, reports) for stream in read),
         written=dict(written),
-        not_used=not_used,
-        bad_rows=tuple(row for report in reports for row in report.bad_rows),
+        not_used=_not_used(plan, reports),
+        bad_rows=_bad_rows(reports),
         seconds=seconds,
+        state=_state(reports),
     )
+
+
+def _state(reports: list[ProcessorReport]) -> StateSummary:
+    tasks = {task: state for report in reports for task, state in report.states.items()}.values()
+    return StateSummary(
+        kept=sum(state.kept for state in tasks),
+        rebuilt=sum(not state.kept and state.records + state.left > 0 for state in tasks),
+        records=sum(state.records for state in tasks),
+        left=sum(state.left for state in tasks),
+    )
+
+
+def _not_used(plan: Plan, reports: list[ProcessorReport]) -> dict[str, dict[str, int]]:
+    """Add counts; every processor leaves the same rows out of a broadcast table."""
+    own: dict[str, dict[str, int]] = {}
+    shared: dict[str, Counter[str]] = {name: Counter() for name, table in plan.tables.items() if table.broadcast}
+    for report in reports:
+        own = counts_added(own, {name: counts for name, counts in report.not_used.items() if name not in shared})
+        for name in shared:
+            shared[name] |= Counter(report.not_used.get(name, {}))
+    return own | {name: dict(counts) for name, counts in shared.items() if counts}
+
+
+def _bad_rows(reports: list[ProcessorReport]) -> tuple[str, ...]:
+    """Gather what the reports tell; what several tell is of a row that all of these processors read."""
+    told: list[str] = []
+    for report in reports:
+        known = frozenset(told)
+        told += [row for row in report.bad_rows if row not in known]
+    return tuple(told)
 
 
 def _stream(
@@ -41,6 +70,9 @@ def _stream(
         for number, partition in report.partitions.get(name, {}).items():
             if number not in partitions or partition.rows >= partitions[number].rows:
                 partitions[number] = partition
+    awaited: Counter[int] = Counter()
+    for report in reports:
+        awaited |= Counter({number: partition.awaited for number, partition in report.partitions.get(name, {}).items()})
     watermarks = [report.watermarks[name] for report in reports if name in report.watermarks]
     known = [watermark for watermark in watermarks if watermark is not None]
     return StreamSummary(
@@ -51,4 +83,5 @@ def _stream(
         read=sum(partition.rows for partition in partitions.values()),
         total=sum(ends[name].values()) if name in ends else None,
         watermark=min(known) if known and len(known) == len(watermarks) else None,
+        awaited=awaited.total(),
     )

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from zipfile import is_zipfile
 
-import pyarrow as pa
-
 from streamapp_core.plan.model import Plan
 from streamapp_runtime.errors import RuntimeFailure
+from streamapp_runtime.functions.extractor import Extractor
 from streamapp_runtime.functions.failures import RAISED, described
-from streamapp_runtime.functions.function import Function
-from streamapp_systems.arrow_types import arrow_schema
+from streamapp_runtime.functions.function import UserFunction
+from streamapp_systems.arrow_types import arrow_schema, arrow_type
 
 _FRAMES = 2
 """Between us and a module: this one and importlib's."""
@@ -40,25 +39,36 @@ def python_path(py_files: Sequence[str], folder: Path) -> list[str]:
     return list(dict.fromkeys(map(str, path)))
 
 
-def load_functions(plan: Plan, folder: Path) -> dict[str, Function]:
-    """Import the functions of all `process` operators into this interpreter: a function per operator.
+def load_functions(plan: Plan, folder: Path) -> dict[str, UserFunction]:
+    """Import what users wrote for all `process` operators into this interpreter, by operator.
 
     What Python finds without the app's path comes first, so no module of an app takes the place of another.
 
     Raises:
         RuntimeFailure: a function can't be had; the message names it and its operator.
     """
-    functions: dict[str, Function] = {}
+    functions: dict[str, UserFunction] = {}
     for index, declared in enumerate(plan.app.spec.operators):
-        if declared.process is None:
-            continue
-        if not functions:
-            _extend_path(python_path(plan.app.spec.py_files, folder))
-        where = f"spec.operators[{index}].process.function: operator `{declared.name}`: "
-        columns = arrow_schema(plan.operators[declared.name].schema)
-        with _IMPORTING:
-            functions[declared.name] = _load(declared.process.function, columns, where)
+        if declared.process is not None:
+            where = f"spec.operators[{index}].process.function: operator `{declared.name}`"
+            functions[declared.name] = _load(declared.process.function, plan, folder, where)
     return functions
+
+
+def load_extractors(plan: Plan, folder: Path) -> dict[str, Extractor]:
+    """Import the extractors of all tables, as `load_functions` does: one by the name of each table that has one.
+
+    Raises:
+        RuntimeFailure: an extractor can't be had; the message names it and its table.
+    """
+    extractors: dict[str, Extractor] = {}
+    for table in plan.tables.values():
+        if table.spec.extractor is not None:
+            where = f"spec.tables.{table.name}.extractor.function: table `{table.name}`"
+            assert table.key_type is not None
+            key, columns, name = arrow_type(table.key_type), arrow_schema(table.schema), table.spec.extractor.function
+            extractors[table.name] = Extractor(name, _load(name, plan, folder, where), key, columns)
+    return extractors
 
 
 def _extend_path(entries: Sequence[str]) -> None:
@@ -66,17 +76,19 @@ def _extend_path(entries: Sequence[str]) -> None:
     importlib.invalidate_caches()
 
 
-def _load(name: str, columns: pa.Schema, where: str) -> Function:
+def _load(name: str, plan: Plan, folder: Path, where: str) -> UserFunction:
     module_name, _, attribute = name.partition(":")
-    try:
-        module = importlib.import_module(module_name)
-    except RAISED as error:
-        raise RuntimeFailure(
-            f"{where}module `{module_name}` can't be imported: {described(error, _FRAMES)}; put it beside the app's "
-            "file, or name it in spec.pyFiles"
-        ) from error
-    function = getattr(module, attribute, None)
+    with _IMPORTING:
+        _extend_path(python_path(plan.app.spec.py_files, folder))
+        try:
+            module = importlib.import_module(module_name)
+        except RAISED as error:
+            raise RuntimeFailure(
+                f"{where}: module `{module_name}` can't be imported: {described(error, _FRAMES)}; put it beside the "
+                "app's file, or name it in spec.pyFiles"
+            ) from error
+    function: UserFunction | None = getattr(module, attribute, None)
     if not callable(function):
         file = getattr(module, "__file__", None)
-        raise RuntimeFailure(f"{where}module `{module_name}` ({file or 'built in'}) has no function `{attribute}`")
-    return Function(name, function, columns)
+        raise RuntimeFailure(f"{where}: module `{module_name}` ({file or 'built in'}) has no function `{attribute}`")
+    return function

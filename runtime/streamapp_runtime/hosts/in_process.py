@@ -5,7 +5,7 @@ from concurrent.futures import Future
 from streamapp_runtime.hosts.threads import in_thread
 from streamapp_runtime.processor.channel import DriverChannel
 from streamapp_runtime.processor.main import run_processor
-from streamapp_runtime.processor.reports import ProcessorConfig, ProcessorReport
+from streamapp_runtime.processor.reports import Incarnation, ProcessorConfig, ProcessorReport
 
 
 class InProcessHost:
@@ -16,7 +16,10 @@ class InProcessHost:
 
     def start(self, config: ProcessorConfig) -> Future[ProcessorReport]:
         """See `ProcessorHost.start`."""
-        return in_thread(f"processor-{config.processor}", lambda: run_processor(config, self._channel))
+        return in_thread(f"processor-{config.incarnation.processor}", lambda: run_processor(config, self._channel))
+
+    def cancel(self, incarnation: Incarnation) -> None:
+        """See `ProcessorHost.cancel`: a thread can't be ended from outside, it ends when it asks the driver."""
 
     def close(self) -> None:
-        """See `ProcessorHost.close`."""
+        """See `ProcessorHost.close`; threads have ended by themselves."""

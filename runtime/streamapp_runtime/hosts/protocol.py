@@ -3,16 +3,24 @@
 from concurrent.futures import Future
 from typing import Protocol
 
-from streamapp_runtime.processor.reports import ProcessorConfig, ProcessorReport
+from streamapp_runtime.processor.reports import Incarnation, ProcessorConfig, ProcessorReport
 
 
 class ProcessorHost(Protocol):
     """Starts processors somewhere. One processor that fails leaves the others alone."""
 
     def start(self, config: ProcessorConfig) -> Future[ProcessorReport]:
-        """Start a processor. The future ends with its last report, or with the exception it died of."""
+        """Start an incarnation of a processor.
+
+        The future ends with its last report, or with the exception it died of: one of `FAILURES` where a person must
+        look after it, else one of `PASSING`, or any other for a defect.
+        """
+        ...
+
+    def cancel(self, incarnation: Incarnation) -> None:
+        """Make an end of an incarnation that the driver has given up, as far as that can be done; returns at once."""
         ...
 
     def close(self) -> None:
-        """Release what the host holds; no processor is running any more."""
+        """End what still runs and release what the host holds."""
         ...

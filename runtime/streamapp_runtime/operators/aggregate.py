@@ -31,7 +31,7 @@ class Aggregate(TimelessOperator):
         """See `Operator.process`."""
         partials = self._partials.of_batch(rows)
         keys = [encode_key(partial[: self._by]) for partial in partials]
-        return self._results.of_states(self._states.merge(keys, partials, self._partials.merge))
+        return self._results.of_states(self._states.merge(keys, partials, self._partials.merge_all))
 
     def flush(self) -> None:
         """See `Operator.flush`."""

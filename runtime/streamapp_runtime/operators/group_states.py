@@ -1,8 +1,8 @@
 """Per-key state of aggregates and windows: partial results, cached decoded in front of a store."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
+from streamapp_runtime.operators.partials import Row
 from streamapp_runtime.rows.codec import decode_row, encode_row
 from streamapp_runtime.state.protocol import Store
 
@@ -16,24 +16,22 @@ class GroupStates:
         """Keep about `cached` decoded rows in memory between commits."""
         self._store = store
         self._limit = cached
-        self._rows: dict[bytes, list[Any]] = {}
+        self._rows: dict[bytes, Row] = {}
         self._changed: set[bytes] = set()
 
     def merge(
         self,
         keys: Sequence[bytes],
-        rows: Iterable[Sequence[Any]],
-        merged: Callable[[list[Any] | None, Sequence[Any]], list[Any]],
-    ) -> list[list[Any]]:
-        """Merge a row into that of each key, None where a key is new; give the merged rows."""
-        states = []
-        for key, row in zip(keys, rows, strict=True):
-            state = self._rows[key] = merged(self._get(key), row)
-            states.append(state)
+        rows: Sequence[Row],
+        merged: Callable[[Sequence[Row | None], Sequence[Row]], list[Row]],
+    ) -> list[Row]:
+        """Merge a row into that of each key (no key comes twice), None where a key is new; give the merged rows."""
+        states = merged([self._get(key) for key in keys], rows)
+        self._rows.update(zip(keys, states, strict=True))
         self._changed.update(keys)
         return states
 
-    def take_below(self, end: bytes) -> list[list[Any]]:
+    def take_below(self, end: bytes) -> list[Row]:
         """Remove all keys below `end` and give their rows in the order of their keys."""
         self._write()
         taken = list(self._store.scan(end=end))
@@ -48,16 +46,15 @@ class GroupStates:
         if len(self._rows) > self._limit:
             self._rows.clear()
 
-    def _get(self, key: bytes) -> list[Any] | None:
+    def _get(self, key: bytes) -> Row | None:
         row = self._rows.get(key)
         if row is None:
             data = self._store.get(key)
             if data is not None:
-                row = self._rows[key] = decode_row(data)
+                return decode_row(data)
         return row
 
     def _write(self) -> None:
-        put, rows = self._store.put, self._rows
-        for key in sorted(self._changed):  # changelog and LMDB take them in this order: their own sorting is then free
-            put(key, encode_row(rows[key]))
+        keys = sorted(self._changed)  # changelog and LMDB take them in this order: their own sorting is then free
+        self._store.put_all((key, encode_row(self._rows[key])) for key in keys)
         self._changed.clear()

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from streamapp_core.plan.model import PlannedStream
 from streamapp_core.schema import EVENT_TIME_COLUMN
@@ -86,15 +87,15 @@ class SendToStream(TimelessOperator):
         """See `Operator.process`."""
         stream, key = self._stream, self._stream.key
         keys: list[bytes | None] = [None] * len(rows)
-        partitions = [self._spread] * len(rows)
+        partitions = np.full(len(rows), self._spread)
         if key is not None:
             column = rows.column(key)
             keys = key_texts(column.combine_chunks()).to_pylist()
-            partitions = partition_numbers(column, stream.partitions).tolist()
-        now = self._time_of_day()
-        times = [now if time is None else time for time in rows.column(EVENT_TIME_COLUMN).to_pylist()]
-        values = encode_json(without_event_time(rows))
-        for partition, key_bytes, value, time in zip(partitions, keys, values, times, strict=True):
-            self._producer.send(Ssp(stream.system, stream.name, partition), value, key=key_bytes, timestamp=time)
+            partitions = partition_numbers(column, stream.partitions)
+        times = pc.fill_null(rows.column(EVENT_TIME_COLUMN), self._time_of_day()).to_numpy().tolist()
+        records = list(zip(times, keys, encode_json(without_event_time(rows)), strict=True))
+        for partition in np.unique(partitions).tolist():
+            here = np.flatnonzero(partitions == partition).tolist()
+            self._producer.send_all(Ssp(stream.system, stream.name, partition), [records[row] for row in here])
         self._written[stream.name] += len(rows)
         return None

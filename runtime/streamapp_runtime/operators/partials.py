@@ -6,7 +6,7 @@ A batch is grouped once, vectorised; the merge then costs a few operations per d
 import math
 from collections.abc import Callable, Sequence
 from decimal import Context, Decimal
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -17,6 +17,10 @@ from streamapp_runtime.sql.engine import SqlEngine
 
 _WRAP, _HALF = 1 << 64, 1 << 63
 _EXACT = Context(prec=80)
+
+Row: TypeAlias = Sequence[Any]
+Column: TypeAlias = tuple[Any, ...]
+ColumnMerger: TypeAlias = Callable[[Column, Column], Column]
 
 
 class PartialResults:
@@ -36,35 +40,82 @@ class PartialResults:
         """Group a batch (never an empty one): a row of partial results per key."""
         return plain_rows(self._engine.query(self._sql, rows=rows).columns)
 
-    def merge(self, state: list[Any] | None, partial: Sequence[Any]) -> list[Any]:
-        """Add the partial results of a batch to those of its key so far, in place."""
-        if state is None:
-            return list(partial)
+    def merge_all(self, states: Sequence[Row | None], partials: Sequence[Row]) -> list[Row]:
+        """Add the partial results of a batch to those of their keys so far, None where a key is new.
+
+        Column by column: a loop in one expression takes a third of the time of a call per key.
+        """
+        if not partials:
+            return []
+        nothing = (None,) * len(partials[0])
+        before = list(zip(*(nothing if state is None else state for state in states), strict=True))
+        columns = list(zip(*partials, strict=True))
         for at, merge in self._mergers:
-            value = partial[at]
-            if value is not None:
-                before = state[at]
-                state[at] = value if before is None else merge(before, value)
-        return state
+            columns[at] = merge(before[at], columns[at])
+        return list(zip(*columns, strict=True))
+
+    def merge(self, state: Row | None, partial: Row) -> list[Any]:
+        """Add the partial results of a batch to those of one key so far."""
+        (merged,) = self.merge_all([state], [partial])
+        return list(merged)
 
 
-def _merger(partial: Partial) -> Callable[[Any, Any], Any]:
+def _merger(partial: Partial) -> ColumnMerger:
     if partial.merge is Merge.SUM:
-        return _sum_of(partial.type)
+        return _sums(partial.type)
     choose = min if partial.merge is Merge.MIN else max
     if partial.type.kind is TypeKind.DECIMAL:
-        return lambda left, right: choose(left, right, key=Decimal)
+        return _each(lambda left, right: choose(left, right, key=Decimal))
     if partial.type.kind in (TypeKind.FLOAT, TypeKind.DOUBLE):
-        return lambda left, right: choose(left, right, key=_nan_last)
-    return choose
+        return _each(lambda left, right: choose(left, right, key=_nan_last))
+    return _least if partial.merge is Merge.MIN else _greatest
 
 
-def _sum_of(kind: DataType) -> Callable[[Any, Any], Any]:
+def _sums(kind: DataType) -> ColumnMerger:
     if kind.kind is TypeKind.DECIMAL:
-        return _decimal_sum(kind)
+        return _each(_decimal_sum(kind))
     if kind.kind is TypeKind.BIGINT:
-        return lambda left, right: (left + right + _HALF) % _WRAP - _HALF
-    return lambda left, right: left + right
+        return _wrapped_sums
+    return _each(lambda left, right: left + right)
+
+
+def _each(merge: Callable[[Any, Any], Any]) -> ColumnMerger:
+    """Merge two values at a time; null counts for nothing."""
+
+    def merged(before: Column, added: Column) -> Column:
+        return tuple(
+            right if left is None else left if right is None else merge(left, right)
+            for left, right in zip(before, added, strict=True)
+        )
+
+    return merged
+
+
+def _wrapped_sums(before: Column, added: Column) -> Column:
+    return tuple(
+        right
+        if left is None
+        else left
+        if right is None
+        else total
+        if -_HALF <= (total := left + right) < _HALF
+        else (total + _HALF) % _WRAP - _HALF
+        for left, right in zip(before, added, strict=True)
+    )
+
+
+def _least(before: Column, added: Column) -> Column:
+    return tuple(
+        right if left is None else left if right is None or left <= right else right
+        for left, right in zip(before, added, strict=True)
+    )
+
+
+def _greatest(before: Column, added: Column) -> Column:
+    return tuple(
+        right if left is None else left if right is None or left >= right else right
+        for left, right in zip(before, added, strict=True)
+    )
 
 
 def _decimal_sum(kind: DataType) -> Callable[[str, str], str | None]:

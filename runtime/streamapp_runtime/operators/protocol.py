@@ -1,20 +1,20 @@
 """What a task asks of its operators."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import pyarrow as pa
 
+Port = Callable[[pa.Table], pa.Table | None]
+"""Takes a batch (never an empty one) of one input and gives out what follows from it at once."""
 
-class Operator(Protocol):
-    """One step of the graph in one task. Used by one thread, in this order: `process` and `advance`, then `flush`.
 
-    Batches carry the hidden event time as their last column, in and out. None stands for no rows.
+class Step(Protocol):
+    """One step of the graph in one task, but for its inputs. Used by one thread.
+
+    Batches carry the hidden event time as their last column, in and out. None stands for no rows. First come batches
+    and `advance`, then `flush`.
     """
-
-    def process(self, rows: pa.Table) -> pa.Table | None:
-        """Take a batch (never an empty one) and give out what follows from it at once."""
-        ...
 
     def advance(self, watermark: int) -> pa.Table | None:
         """Learn that no row before this event time (milliseconds) is expected any more; give out what that settles.
@@ -29,6 +29,14 @@ class Operator(Protocol):
 
     def counters(self) -> Mapping[str, int]:
         """Tell how many rows were not used, by reason (`late`, `undated`), since the start."""
+        ...
+
+
+class Operator(Step, Protocol):
+    """A step whose inputs are all alike."""
+
+    def process(self, rows: pa.Table) -> pa.Table | None:
+        """See `Port`."""
         ...
 
 

@@ -1,5 +1,8 @@
 """Fills a table of the task with rows from the graph."""
 
+from collections import Counter
+from collections.abc import Mapping
+
 import pyarrow as pa
 
 from streamapp_runtime.operators.protocol import TimelessOperator
@@ -11,8 +14,13 @@ class SendToTable(TimelessOperator):
 
     def __init__(self, table: Table) -> None:
         self._table = table
+        self._not_used: Counter[str] = Counter()
 
     def process(self, rows: pa.Table) -> pa.Table | None:
         """See `Operator.process`."""
-        self._table.fill(rows)
+        self._not_used += Counter(self._table.fill(rows))
         return None
+
+    def counters(self) -> Mapping[str, int]:
+        """See `Operator.counters`."""
+        return self._not_used

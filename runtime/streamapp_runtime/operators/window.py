@@ -1,64 +1,68 @@
-"""Tumbling event-time windows: results per key and window, given out once when the watermark passes its end."""
+"""Tumbling and sliding event-time windows: results per key and window, given out once when the watermark is there."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from streamapp_core.control.messages import END_OF_TIME
 from streamapp_core.expressions import Aggregation
 from streamapp_runtime.operators.group_states import GroupStates
 from streamapp_runtime.operators.partials import PartialResults
 from streamapp_runtime.operators.results import Results
+from streamapp_runtime.operators.window_bounds import BEGINNING, BOUNDS, due_below, end_key, result_row
 from streamapp_runtime.rows.codec import encode_key
 from streamapp_runtime.rows.event_time import event_times
 from streamapp_runtime.sql.engine import SqlEngine
 from streamapp_runtime.state.protocol import Store
 
-_BEGINNING = -(1 << 63)
 _END = pa.field("__window_end", pa.int64())
-_BOUNDS = tuple(pa.field(name, pa.timestamp("us", tz="UTC")) for name in ("window_start", "window_end"))
-_MICROSECONDS = 1_000
 
 
-class TumblingWindow:
-    """Windows of one length, aligned to 1970 in UTC.
+class AlignedWindow:
+    """Windows of one length that start at the multiples of a step, counted from 1970 in UTC.
 
-    State is ordered by the windows' ends, so those that are due lie first.
+    A row counts in every window that holds its event time: in one if the step is the length (tumbling windows). State
+    is ordered by the windows' ends, so those that are due lie first.
     """
 
-    def __init__(self, engine: SqlEngine, store: Store, aggregation: Aggregation, length: int) -> None:
-        """Take the windows' length in milliseconds."""
+    def __init__(self, engine: SqlEngine, store: Store, aggregation: Aggregation, *, length: int, step: int) -> None:
+        """Take the windows' length and the step between two of them in milliseconds."""
         self._length = length
+        self._step = step
         self._by = len(aggregation.by_columns)
         self._partials = PartialResults(engine, aggregation, [_END.name])
-        self._results = Results(engine, aggregation, _BOUNDS)
+        self._results = Results(engine, aggregation, BOUNDS)
         self._states = GroupStates(store)
-        self._watermark = _BEGINNING
+        self._watermark = BEGINNING
         self._late = self._undated = 0
 
     def process(self, rows: pa.Table) -> pa.Table | None:
         """Add rows to their windows.
 
-        A row whose window has been given out is late, one without event time is in no window: both are dropped and
-        counted.
+        A row whose windows have all been given out, or were never opened, is late; one without event time is in no
+        window. Both are dropped and counted.
         """
         times, missing = event_times(rows)
-        ends = times - times % self._length + self._length
-        usable = ~missing & (ends > self._watermark)
-        self._count(missing, usable)
-        rows = rows.append_column(_END, pa.array(ends)).filter(pa.array(usable))
-        partials = self._partials.of_batch(rows) if len(rows) else []
-        keys = [_end_key(partial[self._by]) + encode_key(partial[: self._by]) for partial in partials]
-        self._states.merge(keys, partials, self._partials.merge)
+        last = times - times % self._step + self._length
+        used = np.zeros(len(rows), np.bool_)
+        pieces = []
+        for ends in (last - back for back in range(0, self._length, self._step)):
+            counts = ~missing & (times < ends) & (ends > self._watermark)
+            used |= counts
+            if counts.any():
+                pieces.append(rows.append_column(_END, pa.array(ends)).filter(pa.array(counts)))
+        self._undated += int(missing.sum())
+        self._late += int((~missing & ~used).sum())
+        partials = self._partials.of_batch(pa.concat_tables(pieces)) if pieces else []
+        keys = [end_key(partial[self._by]) + encode_key(partial[: self._by]) for partial in partials]
+        self._states.merge(keys, partials, self._partials.merge_all)
         return None
 
     def advance(self, watermark: int) -> pa.Table | None:
         """Give out the windows that end at or before the watermark, and forget them."""
         self._watermark = watermark
-        due = self._states.take_below(_end_key(min(watermark, END_OF_TIME - 1) + 1))
+        due = self._states.take_below(due_below(watermark))
         return self._results.of_states([self._with_bounds(state) for state in due])
 
     def flush(self) -> None:
@@ -69,18 +73,7 @@ class TumblingWindow:
         """See `Operator.counters`."""
         return {"late": self._late, "undated": self._undated}
 
-    def _count(self, missing: npt.NDArray[np.bool_], usable: npt.NDArray[np.bool_]) -> None:
-        undated = int(missing.sum())
-        self._undated += undated
-        self._late += len(usable) - undated - int(usable.sum())
-
-    def _with_bounds(self, state: list[Any]) -> list[Any]:
-        """Put both bounds in place of the end; the event time of a result is the last moment of its window."""
+    def _with_bounds(self, state: Sequence[Any]) -> list[Any]:
+        """Put both bounds in place of the end."""
         end = state[self._by]
-        bounds = [(end - self._length) * _MICROSECONDS, end * _MICROSECONDS]
-        return [*state[: self._by], *bounds, *state[self._by + 1 :], end - 1]
-
-
-def _end_key(end: int) -> bytes:
-    """Write a window's end so that bytes order as numbers do."""
-    return (end - _BEGINNING).to_bytes(8, "big")
+        return result_row(state[: self._by], end - self._length, end, state[self._by + 1 :])

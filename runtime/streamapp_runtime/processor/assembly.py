@@ -1,37 +1,51 @@
 """The tasks of a processor and their tables, put together from the plan, and where each partition's rows go."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from streamapp_core.control.source import SourceTiming
 from streamapp_core.control.states import ControlStates
 from streamapp_core.job_model.model import TaskModel
 from streamapp_core.plan.model import Plan, PlannedTable, StreamRole
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.functions.function import Function
+from streamapp_runtime.functions.function import UserFunction
 from streamapp_runtime.processor.intermediate import IntermediateWriter
 from streamapp_runtime.processor.processor import Reading
 from streamapp_runtime.sql.engine import SqlEngine
-from streamapp_runtime.state.memory import MemoryEnvironment
-from streamapp_runtime.state.protocol import Environment, Store
+from streamapp_runtime.state.checkpoint import Position
 from streamapp_runtime.state.task_state import TaskState
-from streamapp_runtime.tables.fill_sql import fill_sql
-from streamapp_runtime.tables.table import Table
+from streamapp_runtime.state.unlogged_state import UnloggedState
+from streamapp_runtime.tables.opening import TableOpener
+from streamapp_runtime.tables.side_inputs import SideInputs
 from streamapp_runtime.tasks.bad_rows import BadRows
 from streamapp_runtime.tasks.build import Surroundings, build_pipeline
 from streamapp_runtime.tasks.task import Task
-from streamapp_systems.arrow_types import arrow_schema, arrow_type
 from streamapp_systems.protocols import FileOutput, Producer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assembled:
-    """Tasks and tables, and which partition is read for which of them."""
+    """Tasks, the side inputs of the tables they share, and who reads which partition."""
 
     tasks: tuple[Task, ...]
-    tables: Mapping[str, Sequence[Table]]
+    shared: SideInputs
     reading: Reading
+
+    @property
+    def side_inputs(self) -> tuple[SideInputs, ...]:
+        """All side inputs: the shared ones and those of the tasks."""
+        return (self.shared, *(task.side_inputs for task in self.tasks))
+
+    @property
+    def positions(self) -> dict[Ssp, Position]:
+        """How far each partition has been read: of side inputs, by the one of their readers that is behind."""
+        positions: dict[Ssp, Position] = {}
+        for side_inputs in self.side_inputs:
+            for ssp, position in side_inputs.positions.items():
+                positions[ssp] = min(position, positions.get(ssp, position), key=lambda known: known.offset)
+        return positions | {ssp: position for task in self.tasks for ssp, position in task.positions.items()}
 
 
 class Assembly:
@@ -44,52 +58,70 @@ class Assembly:
         owned: Mapping[str, TaskModel],
         producers: Mapping[str, Sequence[str]],
         engine: SqlEngine,
+        tables: TableOpener,
         writer: IntermediateWriter,
         outputs: Mapping[str, FileOutput],
-        written: Counter[str],
-        functions: Mapping[str, Function],
+        functions: Mapping[str, UserFunction],
         producer: Producer,
         time_of_day: Callable[[], int],
     ) -> None:
         """Take the partitions of each task here, and the expected producers of every intermediate stream.
 
-        The tasks write to intermediate streams and to outputs (by stream), whose rows `written` counts; `functions`
-        are by operator.
+        The tasks write to intermediate streams and to outputs (by stream); `functions` are by operator, and `tables`
+        opens their tables.
         """
         self._plan = plan
         self._tasks = owned
         self._owned = {name: task.ssps for name, task in owned.items()}
         self._producers = producers
         self._engine = engine
+        self._tables = tables
         self._writer = writer
         self._outputs = outputs
-        self._written = written
         self._functions = functions
         self._producer = producer
         self._time_of_day = time_of_day
-        self._tables: dict[str, list[Table]] = {}
-        self._fills: dict[Ssp, list[Table]] = {}
 
-    def assemble(self, states: Mapping[str, TaskState], shared: Environment) -> Assembled:
-        """Make everything on the opened state of the tasks, and on that which they share (broadcast tables)."""
+    def assemble(
+        self,
+        states: Mapping[str, TaskState],
+        *,
+        open_unlogged: Callable[[str], UnloggedState],
+        open_shared: Callable[[], UnloggedState],
+    ) -> Assembled:
+        """Make everything on the opened state of the tasks.
+
+        The rest is opened where tables need it: the stores without changelog of a task, and those that tasks share.
+        """
         everything = {ssp for ssps in self._owned.values() for ssp in ssps}
-        broadcast = self._open_tables(everything, _is_shared, lambda table: shared.store(table.name))
-        tasks = {name: self._task(name, states[name], broadcast) for name in sorted(self._owned)}
-        return Assembled(tasks=tuple(tasks.values()), tables=self._tables, reading=self._reading(tasks))
+        shared = self._tables.side_inputs(
+            [table for table in self._filled_by_side_inputs() if table.broadcast], everything, {}, open_shared
+        )
+        tasks = {
+            name: self._task(name, states[name], shared, partial(open_unlogged, name)) for name in sorted(self._owned)
+        }
+        return Assembled(tasks=tuple(tasks.values()), shared=shared, reading=self._reading(tasks, shared))
 
-    def _task(self, name: str, state: TaskState, broadcast: Mapping[str, Table]) -> Task:
+    def _task(
+        self, name: str, state: TaskState, shared: SideInputs, open_unlogged: Callable[[], UnloggedState]
+    ) -> Task:
         ssps = self._owned[name]
-        own = self._open_tables(ssps, lambda table: not _is_shared(table), lambda table: _own_store(table, state))
-        bad_rows = BadRows()
+        bad_rows, written = BadRows(), Counter[str]()
+        side_inputs = self._side_inputs(name, state, open_unlogged)
+        logged = {
+            planned.name: self._tables.table(planned, state.logged_store(planned.name), bad_rows)
+            for planned in self._plan.tables.values()
+            if not planned.spec.side_inputs
+        }
         around = Surroundings(
             number=self._tasks[name].changelog_partition,
             engine=self._engine,
             writer=self._writer,
             producer=self._producer,
             time_of_day=self._time_of_day,
-            tables={**broadcast, **own},
+            tables={**shared.tables, **side_inputs.tables, **logged},
             outputs=self._outputs,
-            written=self._written,
+            written=written,
             state=state,
             functions=self._functions,
             bad_rows=bad_rows,
@@ -109,38 +141,39 @@ class Assembly:
             pipeline=build_pipeline(self._plan, around),
             states=states,
             state=state,
+            side_inputs=side_inputs,
             bad_rows=bad_rows,
+            written=written,
             sources=sources,
             produces=[stream for stream, tasks in self._producers.items() if name in tasks],
         )
 
-    def _open_tables(
-        self,
-        ssps: Iterable[Ssp],
-        wanted: Callable[[PlannedTable], bool],
-        store_of: Callable[[PlannedTable], Store],
-    ) -> dict[str, Table]:
-        """Open the wanted tables, and note which of these partitions fill them."""
-        opened = {}
-        for planned in filter(wanted, self._plan.tables.values()):
-            assert planned.key_type is not None
-            store = store_of(planned) if planned.spec.persistent else MemoryEnvironment().store(planned.name)
-            columns, key = arrow_schema(planned.schema), arrow_type(planned.key_type)
-            table = opened[planned.name] = Table(self._engine, store, fill_sql(planned), key, columns)
-            self._tables.setdefault(planned.name, []).append(table)
-            for ssp in ssps:
-                if ssp.stream in planned.spec.side_inputs:
-                    self._fills.setdefault(ssp, []).append(table)
-        return opened
+    def _side_inputs(self, name: str, state: TaskState, open_unlogged: Callable[[], UnloggedState]) -> SideInputs:
+        """Open the tables of a task that side inputs fill."""
+        ssps, checkpoint = self._owned[name], state.checkpoint
+        known = {} if checkpoint is None else checkpoint.positions
+        offsets = {
+            ssp: position.offset
+            for ssp in ssps
+            if (position := known.get(ssp.stream, {}).get(ssp.partition)) is not None
+        }
+        own = [table for table in self._filled_by_side_inputs() if not table.broadcast]
+        return self._tables.side_inputs(own, ssps, offsets, open_unlogged)
 
-    def _reading(self, tasks: Mapping[str, Task]) -> Reading:
+    def _filled_by_side_inputs(self) -> list[PlannedTable]:
+        return [table for table in self._plan.tables.values() if table.spec.side_inputs]
+
+    def _reading(self, tasks: Mapping[str, Task], shared: SideInputs) -> Reading:
+        side_inputs: dict[Ssp, list[SideInputs | Task]] = {ssp: [shared] for ssp in shared.positions}
         intermediate: dict[Ssp, list[Task]] = {}
         inputs: dict[Ssp, list[Task]] = {}
         for task in tasks.values():
+            for ssp in task.side_inputs.positions:
+                side_inputs.setdefault(ssp, []).append(task)
             for ssp in task.positions:
                 owners = intermediate if self._role(ssp) is StreamRole.INTERMEDIATE else inputs
                 owners.setdefault(ssp, []).append(task)
-        return Reading(tables=self._fills, intermediate=intermediate, inputs=inputs)
+        return Reading(side_inputs=side_inputs, intermediate=intermediate, inputs=inputs)
 
     def _role(self, ssp: Ssp) -> StreamRole:
         return self._plan.streams[ssp.stream].role
@@ -151,13 +184,3 @@ class Assembly:
             return SourceTiming()
         time = spec.event_time
         return SourceTiming(max_out_of_orderness=time.max_out_of_orderness, idle_timeout=time.idle_timeout)
-
-
-def _is_shared(table: PlannedTable) -> bool:
-    """Tell whether all tasks of a processor share the table: what fills it is read once for all of them."""
-    return table.broadcast and bool(table.spec.side_inputs)
-
-
-def _own_store(table: PlannedTable, state: TaskState) -> Store:
-    """Open a task's store of a table: filled anew by side inputs at each start, or by the graph and changelogged."""
-    return state.emptied_store(table.name) if table.spec.side_inputs else state.logged_store(table.name)

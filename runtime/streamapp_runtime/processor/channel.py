@@ -7,7 +7,7 @@ from streamapp_runtime.processor.reports import ProcessorReport
 
 
 class Command(StrEnum):
-    """What the driver wants of a processor: go on, commit and stop, or stop at once."""
+    """What the driver wants of a processor: go on, commit and end, or end at once."""
 
     RUN = "run"
     DRAIN = "drain"
@@ -15,16 +15,21 @@ class Command(StrEnum):
 
 
 class DriverChannel(Protocol):
-    """The processor's end of the channel."""
+    """The processor's end of the channel. Used by several threads."""
 
     def report(self, report: ProcessorReport) -> Command:
         """Tell the driver how far the processor is, and hear what to do.
 
         Raises:
-            DriverLost: the driver did not answer for so long that the processor must stop.
+            NoAnswer: the driver did not answer in time; ask again.
+            DriverLost: the driver is gone, or does not know this processor.
         """
         ...
 
 
+class NoAnswer(Exception):  # noqa: N818 - what happened
+    """The driver did not answer this time."""
+
+
 class DriverLost(Exception):  # noqa: N818 - what happened
-    """The driver is gone or has forgotten this processor: stop without another commit."""
+    """The driver is gone or has given this incarnation up: end without another commit."""

@@ -6,8 +6,8 @@ from streamapp_core.ssp import Ssp
 from streamapp_runtime.fail_points import Step, Taking
 from streamapp_runtime.processor.intermediate import IntermediateWriter
 from streamapp_runtime.processor.markers import MarkerRounds
-from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, Part, ProcessorPart
-from streamapp_runtime.state.protocol import Environment
+from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, Part
+from streamapp_runtime.tables.side_inputs import SideInputs
 from streamapp_runtime.tasks.task import Task
 from streamapp_systems.protocols import FileOutput, Producer, StagedPart
 
@@ -17,23 +17,19 @@ class Committer:
 
     def __init__(
         self,
-        processor: str,
         *,
         tasks: Sequence[Task],
         changelogs: Mapping[str, Ssp],
-        shared: Environment,
+        shared: SideInputs,
         writer: IntermediateWriter,
         markers: MarkerRounds,
         producer: Producer,
         outputs: Mapping[str, FileOutput],
-        written: Mapping[str, int],
     ) -> None:
         """Take what takes part: the changelog partition of each task, the file outputs by system.
 
-        `shared` is the state that all tasks of the processor use (broadcast tables), `written` counts the rows of
-        outputs.
+        `shared` fill the tables that all tasks of the processor use.
         """
-        self._processor = processor
         self._tasks = tasks
         self._changelogs = changelogs
         self._shared = shared
@@ -41,8 +37,9 @@ class Committer:
         self._markers = markers
         self._producer = producer
         self._outputs = outputs
-        self._written = written
         self.commits = 0
+        self.committed = _lowest_positions(tasks)
+        """The lowest offset at which a task would go on after a death, by partition."""
 
     def commit(self, now: int) -> None:
         """Commit everything done so far; `now` is the time of day in milliseconds."""
@@ -64,6 +61,7 @@ class Committer:
                 task.commit(positions[self._changelogs[task.name]], checkpoint)
             self._shared.commit()
         self.commits += 1
+        self.committed = _lowest_positions(self._tasks)
 
     def _send_changes(self, staged: Mapping[str, Sequence[StagedPart]], now: int) -> dict[Task, bytes]:
         """Send the changelog entries and checkpoints of the tasks that did something, and of the first one always."""
@@ -72,17 +70,25 @@ class Committer:
             if not task.touched and number > 0:
                 continue
             changelog = self._changelogs[task.name]
-            for key, value in task.changes():
-                self._producer.send(changelog, value, key=key, timestamp=now)
-            checkpoint = task.checkpoint(self._processor_part(staged) if number == 0 else None)
+            self._producer.send_all(changelog, [(None, key, value) for key, value in task.changes()])
+            checkpoint = task.checkpoint(_parts(staged) if number == 0 else ())
             self._producer.send(changelog, checkpoint, key=CHECKPOINT_KEY, timestamp=now)
             checkpoints[task] = checkpoint
         return checkpoints
 
-    def _processor_part(self, staged: Mapping[str, Sequence[StagedPart]]) -> ProcessorPart:
-        parts = [
-            Part(system=system, stream=part.stream, staged=part.staged, final=part.final)
-            for system, of_system in staged.items()
-            for part in of_system
-        ]
-        return ProcessorPart(processor=self._processor, parts=tuple(parts), written=dict(self._written))
+
+def _parts(staged: Mapping[str, Sequence[StagedPart]]) -> list[Part]:
+    return [
+        Part(system=system, stream=part.stream, staged=part.staged, final=part.final)
+        for system, of_system in staged.items()
+        for part in of_system
+    ]
+
+
+def _lowest_positions(tasks: Sequence[Task]) -> Mapping[Ssp, int]:
+    """Tell how far each partition has been read by all tasks here that read it."""
+    lowest: dict[Ssp, int] = {}
+    for task in tasks:
+        for ssp, position in task.positions.items():
+            lowest[ssp] = min(position.offset, lowest.get(ssp, position.offset))
+    return lowest

@@ -1,11 +1,12 @@
 """The open ends of a processor: what reads, what writes, and what is closed with it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pyarrow as pa
 
+from streamapp_core.adjunct.recovery import Extent
 from streamapp_core.plan.model import Plan, StreamRole
 from streamapp_core.spec.systems import SystemKind
 from streamapp_core.ssp import Ssp
@@ -13,9 +14,9 @@ from streamapp_runtime.processor.inputs import Inputs
 from streamapp_runtime.rows.event_time import EVENT_TIME_FIELD
 from streamapp_runtime.state.changelog import PartitionReader
 from streamapp_runtime.streams import by_system, changelog_stream, descriptor
-from streamapp_systems.arrow_types import arrow_schema
-from streamapp_systems.protocols import Consumer, FileOutput, Producer, Transactional
-from streamapp_systems.registry import open_admin, open_consumer, open_output, open_producer
+from streamapp_systems.arrow_types import arrow_schema, arrow_type
+from streamapp_systems.protocols import Consumer, FileOutput, Producer, Transactional, TransactionalAdmin
+from streamapp_systems.registry import open_admin, open_consumer, open_output, open_producer, open_transactional_admin
 
 
 class Connections:
@@ -26,6 +27,7 @@ class Connections:
         self._plan = plan
         self._folder = folder
         self._handles = handles
+        self._admins: dict[str, TransactionalAdmin] = {}
 
     def inputs(self, starts: Mapping[Ssp, int], ends: Mapping[str, Mapping[int, int]]) -> Inputs:
         """Open readers of these partitions, from these offsets on, to their ends where they have one."""
@@ -42,8 +44,25 @@ class Connections:
             intermediate=self._intermediate_schemas(),
             external={s.name: arrow_schema(s.schema) for s in streams if s.spec is not None and s.schema is not None},
             event_times=self._event_time_columns(),
+            deletion_keys=self._deletion_keys(),
             on_error=self._plan.app.spec.job.on_error,
         )
+
+    def extents(self, ssps: Collection[Ssp], ends: Mapping[str, Mapping[int, int]]) -> dict[Ssp, Extent]:
+        """Ask what these partitions hold now, those with `ends` up to these.
+
+        Raises:
+            StreamSystemError: a system can't be asked.
+        """
+        starts: dict[Ssp, int] = {}
+        present: dict[Ssp, int] = {}
+        streams = sorted({ssp.stream for ssp in ssps})
+        for system, descriptors in by_system(descriptor(self._plan.streams[name]) for name in streams).items():
+            with closing(open_admin(system, self._plan.app.spec.systems[system], self._folder)) as admin:
+                starts |= admin.start_offsets(descriptors)
+                present |= admin.end_offsets([stream for stream in descriptors if stream.name not in ends])
+        bounds = {ssp: ends[ssp.stream][ssp.partition] for ssp in ssps if ssp.stream in ends}
+        return {ssp: Extent(oldest=starts.get(ssp, 0), end=bounds.get(ssp, present.get(ssp, 0))) for ssp in ssps}
 
     def producer(self, owner: Transactional) -> Producer:
         """Open the writer of all streams in the default system; it shuts out earlier epochs of its owner."""
@@ -55,13 +74,25 @@ class Connections:
         self._handles.callback(producer.close)
         return producer
 
+    def written_offsets(self, streams: Collection[str]) -> Mapping[Ssp, int]:
+        """Ask where streams that are read end now; see `TransactionalAdmin.written_offsets`."""
+        offsets: dict[Ssp, int] = {}
+        for system, descriptors in by_system(descriptor(self._plan.streams[name]) for name in sorted(streams)).items():
+            if system not in self._admins:
+                self._admins[system] = open_transactional_admin(
+                    system, self._plan.app.spec.systems[system], self._folder
+                )
+                self._handles.callback(self._admins[system].close)
+            offsets |= self._admins[system].written_offsets(descriptors)
+        return offsets
+
     @contextmanager
     def changelog(self, partition: int) -> Iterator[PartitionReader]:
         """Open a reader of one partition of the changelog for a while."""
         system, stream = self._plan.default_system, changelog_stream(self._plan)
         spec = self._plan.app.spec.systems[system]
         with (
-            closing(open_admin(system, spec, self._folder)) as admin,
+            closing(open_transactional_admin(system, spec, self._folder)) as admin,
             closing(open_consumer(system, spec, self._folder, [stream])) as consumer,
         ):
             yield PartitionReader(admin, consumer, stream, partition)
@@ -83,6 +114,18 @@ class Connections:
             for stream in self._plan.streams.values()
             if stream.role is StreamRole.INTERMEDIATE and stream.schema is not None
         }
+
+    def _deletion_keys(self) -> dict[str, pa.Field | None]:
+        """Tell what the keys of messages stand for: the stream's key, else the key of the table it fills."""
+        keys: dict[str, pa.Field | None] = {}
+        for table in self._plan.tables.values():
+            filled_by = table.key.columns[0].source_column if table.key is not None else None
+            for name in table.spec.side_inputs:
+                stream = self._plan.streams[name]
+                key = stream.key or filled_by
+                column = None if key is None or stream.schema is None else stream.schema.get(key)
+                keys.setdefault(name, None if column is None else pa.field(column.name, arrow_type(column.type)))
+        return keys
 
     def _event_time_columns(self) -> dict[str, str | None]:
         specs = {stream.name: stream.spec for stream in self._plan.streams.values()}

@@ -9,10 +9,10 @@ from typing import Self
 
 import msgspec
 
-from streamapp_runtime.processor.channel import Command, DriverLost
+from streamapp_runtime.processor.channel import Command, DriverLost, NoAnswer
 from streamapp_runtime.processor.reports import ProcessorReport
 
-_ANSWER_SECONDS = 10.0
+_ANSWER_SECONDS = 3.0
 _LARGEST_REPORT = 64 << 20
 
 
@@ -27,42 +27,48 @@ class ChannelAddress(msgspec.Struct, frozen=True, kw_only=True):
 class HttpChannel:
     """A processor's end: a connection per report, so that a driver that is gone is noticed at once."""
 
-    def __init__(self, address: ChannelAddress, clock: Callable[[], float]) -> None:
+    def __init__(self, address: ChannelAddress) -> None:
         self._address = address
-        self._clock = clock
-        self._answered = clock()
 
     def report(self, report: ProcessorReport) -> Command:
-        """See `DriverChannel.report`; a report that fails is made up for by the next one."""
+        """See `DriverChannel.report`."""
         connection = HTTPConnection(self._address.host, self._address.port, timeout=_ANSWER_SECONDS)
         headers = {"Authorization": f"Bearer {self._address.token}"}
         try:
             connection.request("POST", "/report", msgspec.json.encode(report), headers)
             response = connection.getresponse()
             answer = response.read()
+        except ConnectionRefusedError as error:
+            raise DriverLost(f"the driver is gone: {error}") from None
         except (OSError, HTTPException) as error:
-            if self._clock() - self._answered > _ANSWER_SECONDS or isinstance(error, ConnectionRefusedError):
-                raise DriverLost(f"the driver does not answer: {error}") from None
-            return Command.RUN
+            raise NoAnswer(str(error) or type(error).__name__) from None
         finally:
             connection.close()
         if response.status != 200:  # noqa: PLR2004 - OK
             raise DriverLost(f"the driver refused the report: {response.status} {response.reason}")
-        self._answered = self._clock()
         return Command(answer.decode())
 
 
 class ChannelServer:
     """The driver's end: hands every report to `receive` and answers with the command it returns."""
 
-    def __init__(self, receive: Callable[[ProcessorReport], Command], token: str) -> None:
-        """Listen on a free port of the loopback interface until closed."""
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(receive, token))
+    def __init__(
+        self,
+        receive: Callable[[ProcessorReport], Command],
+        token: str,
+        listen: tuple[str, int] = ("127.0.0.1", 0),
+        host: str | None = None,
+    ) -> None:
+        """Listen until closed: on a free port of the loopback interface, or where `listen` says.
+
+        `host` is the name under which processors find it.
+        """
+        self._server = ThreadingHTTPServer(listen, _handler(receive, token))
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, name="channel", daemon=True)
         self._thread.start()
-        host, port = self._server.server_address[:2]
-        self.address = ChannelAddress(host=str(host), port=port, token=token)
+        address, port = self._server.server_address[:2]
+        self.address = ChannelAddress(host=host or str(address), port=port, token=token)
 
     def __enter__(self) -> Self:
         return self

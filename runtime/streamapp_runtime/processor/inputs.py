@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -9,9 +10,10 @@ from streamapp_core.control.codec import decode
 from streamapp_core.control.messages import ControlMessage, UserMessage
 from streamapp_core.spec.job import OnError
 from streamapp_core.ssp import Ssp
+from streamapp_runtime.rows.deletions import marked, with_values
 from streamapp_runtime.rows.event_time import stamp
 from streamapp_runtime.rows.ipc import decode_rows
-from streamapp_runtime.rows.json_messages import decode_json
+from streamapp_runtime.rows.json_messages import JsonDecoder, JsonRows
 from streamapp_systems.protocols import BadRecord, Consumer, Fetched
 
 
@@ -31,6 +33,16 @@ class Decoded:
     """How many records were left out, by reason: `unreadable` (`onError: skip`), `without value` (deletions)."""
     bad_rows: tuple[str, ...] = ()
     """What is wrong with the unreadable ones."""
+    ungated: bool = False
+    """Whether the partition waits for no other from here on (see `Gate`)."""
+
+
+class Readings(Protocol):
+    """What a processor polls."""
+
+    def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Iterator[Decoded]:
+        """Bring what there is of these partitions; see `Consumer.poll`."""
+        ...
 
 
 class Inputs:
@@ -43,17 +55,23 @@ class Inputs:
         intermediate: Mapping[str, pa.Schema],
         external: Mapping[str, pa.Schema],
         event_times: Mapping[str, str | None],
+        deletion_keys: Mapping[str, pa.Field | None],
         on_error: OnError,
     ) -> None:
-        """Take consumers by system, the schemas of all streams, and the event time columns of external ones."""
+        """Take consumers by system, the schemas of all streams, and the event time columns of external ones.
+
+        In side inputs, messages without a value delete: `deletion_keys` has the column that the key of their messages
+        stands for, if one is known.
+        """
         self._consumers = consumers
         self._intermediate = intermediate
-        self._external = external
+        self._json = {stream: JsonDecoder(schema) for stream, schema in external.items()}
         self._event_times = event_times
+        self._deletion_keys = deletion_keys
         self._skip = on_error is OnError.SKIP
 
     def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Iterator[Decoded]:
-        """Bring what there is of these partitions; see `Consumer.poll`."""
+        """See `Readings.poll`."""
         for system, consumer in self._consumers.items():
             wanted = [ssp for ssp in ssps if ssp.system == system]
             if not wanted:
@@ -80,18 +98,42 @@ class Inputs:
 
     def _decode_json(self, fetched: Fetched) -> Decoded:
         stream = fetched.ssp.stream
-        messages = [message for message in fetched.messages if message.value is not None]
-        read = decode_json(messages, self._external[stream], fetched.ssp)
+        if stream in self._deletion_keys:
+            return self._decode_side_input(fetched)
+        read = self._json[stream].decode(fetched.messages, fetched.ssp)
         self._refuse(read.bad)
-        not_used = {"unreadable": len(read.bad), "without value": len(fetched.messages) - len(messages)}
+        without_value = len(fetched.messages) - len(read.messages) - len(read.bad)
+        not_used = {"unreadable": len(read.bad), "without value": without_value}
         return Decoded(
             ssp=fetched.ssp,
             next_offset=fetched.next_offset,
-            rows=stamp(read.rows, self._event_times[stream], read.timestamps) if len(read.rows) else None,
+            rows=self._stamped(stream, read),
             ended=fetched.ended,
             not_used={reason: count for reason, count in not_used.items() if count},
             bad_rows=tuple(map(str, read.bad)),
         )
+
+    def _decode_side_input(self, fetched: Fetched) -> Decoded:
+        stream = fetched.ssp.stream
+        read = self._json[stream].decode(with_values(fetched.messages, self._deletion_keys[stream]), fetched.ssp)
+        self._refuse(read.bad)
+        rows = self._stamped(stream, read)
+        if rows is not None and None in fetched.messages.values:
+            bad = {record.offset for record in read.bad}
+            rows = marked(rows, [m.value is None for m in fetched.messages if m.offset not in bad])
+        return Decoded(
+            ssp=fetched.ssp,
+            next_offset=fetched.next_offset,
+            rows=rows,
+            ended=fetched.ended,
+            not_used={"unreadable": len(read.bad)} if read.bad else {},
+            bad_rows=tuple(map(str, read.bad)),
+        )
+
+    def _stamped(self, stream: str, read: JsonRows) -> pa.Table | None:
+        column = self._event_times[stream]
+        timestamps = read.messages.timestamps if column is None else ()
+        return stamp(read.rows, column, timestamps) if len(read.rows) else None
 
     def _refuse(self, bad: Sequence[BadRecord]) -> None:
         """End the app at the first record that can't be read, unless it skips them."""

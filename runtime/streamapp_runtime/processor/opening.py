@@ -1,20 +1,28 @@
-"""The start of a processor's tasks (`docs/protocols.md`, Start of a task): locks, states, parts left to publish."""
+"""How a processor's tasks are opened (`docs/protocols.md`, Start of a processor): locks, states, parts to publish."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from streamapp_core.job_model.model import TaskModel
 from streamapp_runtime.fail_points import Step, Taking
 from streamapp_runtime.processor.connections import Connections
+from streamapp_runtime.processor.restoring import Restoring
 from streamapp_runtime.state.checkpoint import Checkpoint
 from streamapp_runtime.state.folder_lock import FolderLock
-from streamapp_runtime.state.lmdb_environment import DATA_FILE, LmdbEnvironment
-from streamapp_runtime.state.task_state import Identity, TaskState
+from streamapp_runtime.state.signature import Identity
+from streamapp_runtime.state.task_state import TaskState
+from streamapp_runtime.state.unlogged_state import UnloggedState
 from streamapp_systems.protocols import FileOutput, StagedPart
 
 _LOCK_SECONDS = 20.0
+_SIDE_INPUTS = "side-inputs"
+
+
+def task_folder(state: Path, task: str) -> Path:
+    """Tell where below the state folder of a run a task keeps its own."""
+    return state / task.replace(" ", "-")
 
 
 class StateOpener:
@@ -29,19 +37,23 @@ class StateOpener:
         *,
         clock: Callable[[], float],
         sleep: Callable[[float], None],
+        time_of_day: Callable[[], int],
+        restoring: Restoring,
     ) -> None:
-        """Take the folder of the run, and what tells this start of the machine from others."""
+        """Take the folder of the run, what tells this start of the machine from others, and who hears of restores."""
         self._folder = folder
         self._run_id = run_id
         self._boot_id = boot_id
         self._handles = handles
         self._clock = clock
         self._sleep = sleep
+        self._time_of_day = time_of_day
+        self._restoring = restoring
 
     def open(self, tasks: Mapping[str, TaskModel], connections: Connections) -> dict[str, TaskState]:
         """Lock the state of all tasks, then bring each up to its changelog.
 
-        With all locks held no earlier worker of these tasks is alive, so the changelogs stand still.
+        The changelogs stand still: their former owners are fenced. With all locks held, none of them has the stores.
         """
         with Taking(Step.TASK_LOCK):
             folders = {name: self._locked(name) for name in sorted(tasks)}
@@ -50,44 +62,41 @@ class StateOpener:
             for name, folder in folders.items():
                 identity = Identity(run_id=self._run_id, task=name, boot_id=self._boot_id)
                 with connections.changelog(tasks[name].changelog_partition) as changelog:
-                    states[name] = TaskState(folder, identity, changelog)
+                    told = partial(self._restoring.told, name)
+                    states[name] = TaskState(folder, identity, changelog, self._time_of_day, told)
                 self._handles.callback(states[name].close)
         return states
 
-    def open_shared(self, processor: str) -> LmdbEnvironment:
-        """Open what all tasks of a processor share, empty: side inputs fill it anew at each start."""
-        folder = self._locked(f"processor {processor}")
-        (folder / DATA_FILE).unlink(missing_ok=True)
-        environment = LmdbEnvironment(folder)
-        self._handles.callback(environment.close)
-        return environment
+    def open_unlogged(self, task: str) -> UnloggedState:
+        """Open the stores of a task that have no changelog; the task's own state is open."""
+        return self._unlogged(task, task_folder(self._folder, task) / _SIDE_INPUTS)
+
+    def open_shared(self, processor: str) -> UnloggedState:
+        """Open the stores that all tasks of a processor share."""
+        owner = f"processor {processor}"
+        return self._unlogged(owner, self._locked(owner) / _SIDE_INPUTS)
+
+    def _unlogged(self, owner: str, folder: Path) -> UnloggedState:
+        state = UnloggedState(folder, Identity(run_id=self._run_id, task=owner, boot_id=self._boot_id))
+        self._handles.callback(state.close)
+        return state
 
     def _locked(self, name: str) -> Path:
-        folder = self._folder / name.replace(" ", "-")
+        folder = task_folder(self._folder, name)
         lock = FolderLock(folder, wait_seconds=_LOCK_SECONDS, clock=self._clock, sleep=self._sleep)
         self._handles.callback(lock.close)
         return folder
 
 
-def publish_left(states: Mapping[str, TaskState], outputs: Mapping[str, FileOutput], processor: str) -> Counter[str]:
-    """Publish the parts of commits that died before they could; tell how many rows this processor had written.
-
-    `outputs` are by system.
-    """
-    written: Counter[str] = Counter()
+def publish_left(states: Mapping[str, TaskState], outputs: Mapping[str, FileOutput]) -> None:
+    """Publish the parts of commits that died before they could, whoever made them; `outputs` are by system."""
     with Taking(Step.TASK_PUBLISH):
         for checkpoint in filter(None, (state.checkpoint for state in states.values())):
             for system, part in _parts(checkpoint):
                 outputs[system].publish([part])
-            if checkpoint.processor is not None and checkpoint.processor.processor == processor:
-                written.update(checkpoint.processor.written)
-    return written
 
 
 def _parts(checkpoint: Checkpoint) -> list[tuple[str, StagedPart]]:
-    if checkpoint.processor is None:
-        return []
     return [
-        (part.system, StagedPart(stream=part.stream, staged=part.staged, final=part.final))
-        for part in checkpoint.processor.parts
+        (part.system, StagedPart(stream=part.stream, staged=part.staged, final=part.final)) for part in checkpoint.parts
     ]

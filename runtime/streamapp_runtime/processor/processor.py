@@ -4,30 +4,31 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.processor.channel import Command, DriverChannel, DriverLost
+from streamapp_runtime.processor.bootstrap import Bootstrap, Reader
+from streamapp_runtime.processor.channel import Command
 from streamapp_runtime.processor.committer import Committer
-from streamapp_runtime.processor.inputs import Inputs
+from streamapp_runtime.processor.inputs import Readings
+from streamapp_runtime.processor.link import REPORT_SECONDS, DriverLink
 from streamapp_runtime.processor.markers import MarkerRounds
 from streamapp_runtime.processor.progress import Progress
 from streamapp_runtime.processor.reports import ProcessorReport
-from streamapp_runtime.tables.table import Table
 from streamapp_runtime.tasks.task import Task
 
-_POLL_ROWS = 100_000
+_POLL_ROWS = 1_000_000
 _COMMIT_ROWS = 2_000_000
 """Rows after which a commit does not wait for its interval: what they led to is held in memory until then."""
 _WAIT_SECONDS = 0.02
-_REPORT_SECONDS = 0.5
+_FEW_ROWS = 10_000
+_PAUSE = 0.1
+"""After a step with few rows, this share of the commit interval is waited for more: what a step costs whatever its rows
+is then paid less often, and results are not seen before the commit anyway."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What a processor reads, in the order of reading: side inputs first, then intermediate streams, then inputs.
+    """What a processor reads, and who takes what is read of each partition: several take a broadcast stream."""
 
-    Tasks by the partitions they own (several for a broadcast stream), tables by the side inputs that fill them.
-    """
-
-    tables: Mapping[Ssp, Sequence[Table]]
+    side_inputs: Mapping[Ssp, Sequence[Reader]]
     intermediate: Mapping[Ssp, Sequence[Task]]
     inputs: Mapping[Ssp, Sequence[Task]]
 
@@ -39,29 +40,34 @@ class Processor:
         self,
         *,
         tasks: Sequence[Task],
+        bootstrap: Bootstrap,
         reading: Reading,
-        inputs: Inputs,
+        inputs: Readings,
         markers: MarkerRounds,
         committer: Committer,
         progress: Progress,
-        channel: DriverChannel,
+        link: DriverLink,
         commit_seconds: float,
         clock: Callable[[], float],
+        sleep: Callable[[float], None],
         time_of_day: Callable[[], int],
     ) -> None:
         """Take the parts; `clock` tells monotonic seconds, `time_of_day` milliseconds since 1970."""
         self._tasks = tasks
-        self._reading = reading
+        self._bootstrap = bootstrap
+        self._early = {**reading.side_inputs, **reading.intermediate}
+        self._late = reading.inputs
+        self._all = {**self._early, **self._late}
         self._inputs = inputs
         self._markers = markers
         self._committer = committer
         self._progress = progress
-        self._channel = channel
+        self._link = link
         self._commit_seconds = commit_seconds
         self._clock = clock
+        self._sleep = sleep
         self._time_of_day = time_of_day
-        self._command = Command.RUN
-        self._committed = self._reported = clock()
+        self._committed = self._told = clock()
         self._dirty = False
         self._uncommitted = 0
 
@@ -71,47 +77,47 @@ class Processor:
         Raises:
             DriverLost: the driver said stop, or is gone; what was not committed is dropped.
         """
-        self._bootstrap()
+        while not self._bootstrap.done:
+            if not self._goes_on():
+                return self._report(done=False)
+            self._bootstrap.step()
+            self._tell_if_due()
+        self._dirty = True
         for task in self._tasks:
             task.advance(self._time_of_day())
-        while self._command is Command.RUN and not all(task.ended for task in self._tasks):
+        while self._goes_on() and not self._ended():
             self._step()
             self._commit_if_due()
-            self._report_if_due()
+            self._tell_if_due()
         self._commit()
-        return self._report(done=self._command is Command.RUN)
+        return self._report(done=self._ended())
 
-    def _bootstrap(self) -> None:
-        """Read the side inputs to their ends before anything else, so that every row finds the whole table."""
-        reading = set(self._reading.tables)
-        while reading:
-            for decoded in self._inputs.poll(reading, _POLL_ROWS, _WAIT_SECONDS):
-                self._progress.read_side_input(decoded)
-                if decoded.rows is not None:
-                    for table in self._reading.tables[decoded.ssp]:
-                        table.fill(decoded.rows)
-                if decoded.ended:
-                    reading.discard(decoded.ssp)
-            self._report_if_due()
-        self._dirty = True
+    def _goes_on(self) -> bool:
+        return self._link.command() is Command.RUN
+
+    def _ended(self) -> bool:
+        return all(task.ended for task in self._tasks)
 
     def _step(self) -> None:
-        """Read a little of everything: what other tasks sent before new rows from outside, which make more of it."""
-        read = self._take(self._reading.intermediate, 0.0)
-        read |= self._take(self._reading.inputs, 0.0)
+        """Read a little of everything: tables and what other tasks sent before new rows, which make more of it."""
+        before = self._uncommitted
+        read = self._take(self._early, 0.0)
+        read |= self._take(self._late, 0.0)
         if not read:
-            read = self._take({**self._reading.intermediate, **self._reading.inputs}, _WAIT_SECONDS)
+            read = self._take(self._all, _WAIT_SECONDS)
         now = self._time_of_day()
         risen = [task.advance(now) for task in self._tasks]
         self._dirty |= read or any(risen)
+        if read and self._uncommitted - before < _FEW_ROWS:
+            self._sleep(min(self._commit_seconds * _PAUSE, _WAIT_SECONDS))
 
-    def _take(self, owners: Mapping[Ssp, Sequence[Task]], timeout: float) -> bool:
+    def _take(self, readers: Mapping[Ssp, Sequence[Reader]], timeout: float) -> bool:
         read = False
-        for decoded in self._inputs.poll(owners, _POLL_ROWS, timeout):
+        for decoded in self._inputs.poll(readers, _POLL_ROWS, timeout):
             read = True
             self._uncommitted += 0 if decoded.rows is None else len(decoded.rows)
-            for task in owners[decoded.ssp]:
-                task.take(decoded)
+            for reader in readers[decoded.ssp]:
+                reader.take(decoded)
         return read
 
     def _commit_if_due(self) -> None:
@@ -126,13 +132,10 @@ class Processor:
         self._dirty = False
         self._uncommitted = 0
 
-    def _report_if_due(self) -> None:
-        if self._clock() - self._reported < _REPORT_SECONDS:
-            return
-        self._reported = self._clock()
-        self._command = self._channel.report(self._report(done=False))
-        if self._command is Command.STOP:
-            raise DriverLost("the driver said stop")
+    def _tell_if_due(self) -> None:
+        if self._clock() - self._told >= REPORT_SECONDS:
+            self._told = self._clock()
+            self._link.tell(self._report(done=False))
 
     def _report(self, *, done: bool) -> ProcessorReport:
-        return self._progress.report(commits=self._committer.commits, done=done)
+        return self._progress.report(commits=self._committer.commits, committed=self._committer.committed, done=done)

@@ -1,66 +1,67 @@
 """What a processor has read and written, gathered for its reports."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.processor.inputs import Decoded
-from streamapp_runtime.processor.reports import PartitionReport, ProcessorReport
+from streamapp_runtime.processor.reports import Incarnation, PartitionReport, ProcessorReport, StateReport
 from streamapp_runtime.state.checkpoint import counts_added
-from streamapp_runtime.tables.table import Table
+from streamapp_runtime.tables.adjunct_store import AdjunctStore
+from streamapp_runtime.tables.side_inputs import SideInputs
 from streamapp_runtime.tasks.task import Task
 
 
 class Progress:
-    """Counts the rows of side inputs, and asks the tasks for the rest when a report is due."""
+    """Asks the tasks, and the side inputs that they share, when a report is due."""
 
     def __init__(
         self,
-        processor: str,
-        epoch: int,
+        incarnation: Incarnation,
+        states: Mapping[str, StateReport],
         *,
-        side_inputs: Iterable[Ssp],
         tasks: Sequence[Task],
-        tables: Mapping[str, Sequence[Table]],
-        written: Mapping[str, int],
+        shared: SideInputs,
     ) -> None:
-        self._processor = processor
-        self._epoch = epoch
-        self._side_inputs = dict.fromkeys(side_inputs, PartitionReport(rows=0, offset=0, ended=False))
+        self._incarnation = incarnation
+        self._states = dict(states)
         self._tasks = tasks
-        self._tables = tables
-        self._bad_rows: dict[str, list[str]] = {}
-        self._written = written
+        self._side_inputs = [shared, *(task.side_inputs for task in tasks)]
 
-    def read_side_input(self, decoded: Decoded) -> None:
-        """Count what was read of one partition of a side input."""
-        rows = self._side_inputs[decoded.ssp].rows + (0 if decoded.rows is None else len(decoded.rows))
-        self._side_inputs[decoded.ssp] = PartitionReport(rows=rows, offset=decoded.next_offset, ended=decoded.ended)
-        if decoded.bad_rows:
-            self._bad_rows[decoded.ssp.stream] = [*self._bad_rows.get(decoded.ssp.stream, ()), *decoded.bad_rows]
-
-    def report(self, *, commits: int, done: bool) -> ProcessorReport:
-        """Make a report."""
+    def report(self, *, commits: int, committed: Mapping[Ssp, int], done: bool) -> ProcessorReport:
+        """Make a report; `committed` is where each partition has been read to at the last commit."""
         partitions: dict[str, dict[int, PartitionReport]] = {}
-        for ssp, side_input in self._side_inputs.items():
-            partitions.setdefault(ssp.stream, {})[ssp.partition] = side_input
+        for side_inputs in self._side_inputs:
+            for ssp, side_input in _reports(side_inputs):
+                partitions.setdefault(ssp.stream, {})[ssp.partition] = side_input
         for task in self._tasks:
             for ssp, position in task.positions.items():
                 report = PartitionReport(rows=position.rows, offset=position.offset, ended=task.has_ended(ssp.stream))
                 partitions.setdefault(ssp.stream, {})[ssp.partition] = report
         return ProcessorReport(
-            processor=self._processor,
-            epoch=self._epoch,
+            incarnation=self._incarnation,
+            states=self._states,
+            opened=True,
             partitions=partitions,
             watermarks={stream: self._watermark(stream) for stream in partitions},
-            written=dict(self._written),
+            written=self._written(),
             not_used=self._not_used(),
             bad_rows=(
-                *(row for rows in self._bad_rows.values() for row in rows),
+                *(row for store in self._adjunct_stores() for row in store.bad_rows),
                 *(row for task in self._tasks for row in task.bad_rows),
             ),
             commits=commits,
+            committed=_by_stream(committed),
             done=done,
         )
+
+    def _written(self) -> dict[str, int]:
+        written: Counter[str] = Counter()
+        for task in self._tasks:
+            written.update(task.written)
+        return dict(written)
+
+    def _adjunct_stores(self) -> Iterator[AdjunctStore]:
+        return (store for side_inputs in self._side_inputs for store in side_inputs.stores)
 
     def _watermark(self, stream: str) -> int | None:
         watermarks = [task.watermark(stream) for task in self._tasks if task.reads(stream)]
@@ -68,9 +69,30 @@ class Progress:
         return min(known) if known and len(known) == len(watermarks) else None
 
     def _not_used(self) -> dict[str, dict[str, int]]:
-        skipped = {name: sum(table.skipped for table in tables) for name, tables in self._tables.items()}
-        counted = {name: {"without key": rows} for name, rows in skipped.items() if rows}
-        counted |= {name: {"unreadable": len(rows)} for name, rows in self._bad_rows.items()}
+        counted: dict[str, dict[str, int]] = {}
+        for store in self._adjunct_stores():
+            counted = counts_added(counted, {store.name: store.not_used} if store.not_used else {})
         for task in self._tasks:
             counted = counts_added(counted, task.counters())
         return counted
+
+
+def _reports(side_inputs: SideInputs) -> Iterator[tuple[Ssp, PartitionReport]]:
+    behind = side_inputs.behind()
+    for ssp, position in side_inputs.positions.items():
+        yield (
+            ssp,
+            PartitionReport(
+                rows=position.rows,
+                offset=position.offset,
+                ended=side_inputs.has_ended(ssp),
+                awaited=behind.get(ssp, 0),
+            ),
+        )
+
+
+def _by_stream(offsets: Mapping[Ssp, int]) -> dict[str, dict[int, int]]:
+    streams: dict[str, dict[int, int]] = {}
+    for ssp, offset in offsets.items():
+        streams.setdefault(ssp.stream, {})[ssp.partition] = offset
+    return streams

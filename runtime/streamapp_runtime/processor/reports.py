@@ -3,6 +3,21 @@
 import msgspec
 
 
+class Incarnation(msgspec.Struct, frozen=True, kw_only=True):
+    """One life of a processor: it runs the tasks that one version of the job model gives it, and no others.
+
+    `number` is unique in its epoch; a later life has a higher one.
+    """
+
+    processor: str
+    epoch: int
+    version: int
+    number: int
+
+    def __str__(self) -> str:
+        return f"processor {self.processor} (epoch {self.epoch}, job model {self.version}, incarnation {self.number})"
+
+
 class ProcessorConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a processor needs to run: it plans again from the same inputs, and gets the same plan.
 
@@ -10,8 +25,7 @@ class ProcessorConfig(msgspec.Struct, frozen=True, kw_only=True):
     stream and partition. Paths are absolute; `folder` is what relative paths of the spec resolve from.
     """
 
-    processor: str
-    epoch: int
+    incarnation: Incarnation
     app: str
     counts: dict[str, int]
     job_model: str
@@ -21,26 +35,44 @@ class ProcessorConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PartitionReport(msgspec.Struct, frozen=True, kw_only=True):
-    """How far one partition has been read: `rows` since the start, `offset` the next one."""
+    """How far one partition has been read: `rows` since the start, `offset` the next one.
+
+    Of a side input, `awaited` offsets are still to be read before any other input.
+    """
 
     rows: int
     offset: int
     ended: bool
+    awaited: int = 0
+
+
+class StateReport(msgspec.Struct, frozen=True, kw_only=True):
+    """How a task came to its state: from the store that was there (`kept`), else from the changelog alone.
+
+    So many `records` of the changelog have been read; about as many as `left` are still to be.
+    """
+
+    kept: bool
+    records: int
+    left: int
 
 
 class ProcessorReport(msgspec.Struct, frozen=True, kw_only=True):
     """What a processor has done so far, by stream, operator or table; event times are milliseconds.
 
-    A stream's watermark is the lowest of the tasks here (None: some task has none yet). `bad_rows` tell of the first
-    rows that could not be used.
+    `states` tells by task how it came to its state; until all are `opened`, the rest is empty. A stream's watermark is
+    the lowest of the tasks here (None: some task has none yet). `bad_rows` tell of the first rows that could not be
+    used. `committed` are the offsets at which tasks would go on after a death.
     """
 
-    processor: str
-    epoch: int
-    partitions: dict[str, dict[int, PartitionReport]]
-    watermarks: dict[str, int | None]
-    written: dict[str, int]
-    not_used: dict[str, dict[str, int]]
-    bad_rows: tuple[str, ...]
-    commits: int
+    incarnation: Incarnation
+    states: dict[str, StateReport] = {}
+    opened: bool = False
+    partitions: dict[str, dict[int, PartitionReport]] = {}
+    watermarks: dict[str, int | None] = {}
+    written: dict[str, int] = {}
+    not_used: dict[str, dict[str, int]] = {}
+    bad_rows: tuple[str, ...] = ()
+    commits: int = 0
+    committed: dict[str, dict[int, int]] = {}
     done: bool = False

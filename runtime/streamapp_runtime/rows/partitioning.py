@@ -7,19 +7,30 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamapp_core.keys.murmur2 import murmur2, partitions
+from streamapp_core.keys.murmur2 import Hashes, murmur2, partitions
 
 
 def partition_numbers(keys: pa.ChunkedArray, count: int) -> npt.NDArray[np.int64]:
     """Tell the partition of each key: murmur2 of its text, as a Java producer would; null goes to partition 0."""
+    hashes, indices = _hashed(keys)
+    return np.append(partitions(hashes, count), np.int64(0))[indices]
+
+
+def key_hashes(keys: pa.ChunkedArray) -> Hashes:
+    """Hash keys so that equal ones, whatever their stream, have equal hashes; the hash of null is 0."""
+    hashes, indices = _hashed(keys)
+    return np.append(hashes, np.uint32(0))[indices]
+
+
+def _hashed(keys: pa.ChunkedArray) -> tuple[Hashes, npt.NDArray[np.int64]]:
+    """Hash every distinct key once; the indices say which is whose, and are one beyond the last for null."""
     distinct = keys.combine_chunks().dictionary_encode()
     values = key_texts(distinct.dictionary)
     _, offsets_buffer, data_buffer = values.buffers()
     offsets = np.frombuffer(offsets_buffer, np.int64, len(values) + 1, values.offset * 8)
     data = np.frombuffer(data_buffer, np.uint8) if data_buffer is not None else np.empty(0, np.uint8)
-    by_key = np.append(partitions(murmur2(data, offsets), count), np.int64(0))
     indices: npt.NDArray[np.int64] = pc.fill_null(distinct.indices, len(values)).to_numpy(zero_copy_only=False)
-    return by_key[indices]
+    return murmur2(data, offsets), indices
 
 
 def key_texts(keys: pa.Array) -> pa.Array:

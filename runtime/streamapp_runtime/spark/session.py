@@ -1,12 +1,17 @@
-"""A local Spark for processors: one slot each, quiet, its own log apart from the terminal."""
+"""A local Spark for processors: a slot for each, quiet, its own log apart from the terminal."""
 
 import os
+import signal
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark import SparkConf, SparkContext
+
+_SLOTS = 1_024
+"""More than there are processors, with their followers: a slot that is not used costs nothing."""
 
 _LOG4J = """
 rootLogger.level = warn
@@ -19,13 +24,13 @@ appender.console.layout.pattern = %d{yyyy-MM-dd'T'HH:mm:ss.SSSXXX} %p %c{1}: %m%
 """
 
 
-def local_settings(processors: int, log4j: Path) -> dict[str, str]:
-    """Give the settings of a local Spark with one slot per processor.
+def local_settings(log4j: Path) -> dict[str, str]:
+    """Give the settings of a local Spark.
 
     A worker is one processor's and ends with it (no reuse, no retry): the driver decides what is started again.
     """
     return {
-        "spark.master": f"local[{processors}]",
+        "spark.master": f"local[{_SLOTS}]",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
@@ -44,15 +49,26 @@ def _log4j_option(file: Path) -> str:
     return f"-Dlog4j2.configurationFile={file.as_uri()}"
 
 
-def start_local(name: str, processors: int, folder: Path) -> SparkContext:
-    """Start Spark in this process for so many processors; what it logs goes to `spark.log` in a folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    log4j = folder / "log4j2.properties"
-    log4j.write_text(_LOG4J)
-    settings = local_settings(processors, log4j.absolute())
-    os.environ["PYSPARK_PYTHON"] = sys.executable  # the workers' interpreter; Spark asks nothing else
+def start_local(name: str, folder: Path) -> SparkContext:
+    """Start a local Spark in this process; what it logs goes to `spark.log` in a folder."""
+    settings = {"spark.app.name": name, **local_settings(write_log_settings(folder))}
     with _stderr_to(folder / "spark.log"):
-        return SparkContext(conf=SparkConf(loadDefaults=False).setAppName(name).setAll(list(settings.items())))
+        return start_spark(settings)
+
+
+def write_log_settings(folder: Path) -> Path:
+    """Write how Spark logs into a folder, made if it is missing: warnings, to standard error."""
+    folder.mkdir(parents=True, exist_ok=True)
+    log4j = folder.absolute() / "log4j2.properties"
+    log4j.write_text(_LOG4J)
+    return log4j
+
+
+def start_spark(settings: Mapping[str, str]) -> SparkContext:
+    """Start Spark in this process, with these settings only."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # the workers' interpreter; Spark asks nothing else
+    with _same_interrupts():
+        return SparkContext(conf=SparkConf(loadDefaults=False).setAll(list(settings.items())))
 
 
 @contextmanager
@@ -67,3 +83,14 @@ def _stderr_to(path: Path) -> Iterator[None]:
     finally:
         os.dup2(kept, 2)
         os.close(kept)
+
+
+@contextmanager
+def _same_interrupts() -> Iterator[None]:
+    """Keep what Ctrl-C does: Spark would cancel all jobs, where processors are to make a last commit."""
+    kept = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, kept)

@@ -3,28 +3,31 @@
 from collections.abc import Iterator
 
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.state.task_state import ChangelogRecord
-from streamapp_systems.protocols import Admin, Consumer, StreamDescriptor
+from streamapp_systems.protocols import Consumer, Messages, StreamDescriptor, TransactionalAdmin
 
-_RECORDS = 10_000
+_RECORDS = 20_000
 _WAIT_SECONDS = 1.0
 
 
 class PartitionReader:
     """Reads one partition of a changelog; see `ChangelogReader`."""
 
-    def __init__(self, admin: Admin, consumer: Consumer, stream: StreamDescriptor, partition: int) -> None:
+    def __init__(self, admin: TransactionalAdmin, consumer: Consumer, stream: StreamDescriptor, partition: int) -> None:
         """Take a consumer of the stream that is used for nothing else."""
         self._admin = admin
         self._consumer = consumer
         self._stream = stream
         self._ssp = Ssp(stream.system, stream.name, partition)
 
+    def identity(self) -> str:
+        """See `ChangelogReader.identity`."""
+        return self._admin.identity(self._stream)
+
     def end(self) -> int:
         """See `ChangelogReader.end`."""
         return self._admin.end_offsets([self._stream])[self._ssp]
 
-    def read(self, start: int, end: int) -> Iterator[ChangelogRecord]:
+    def read(self, start: int, end: int) -> Iterator[Messages]:
         """See `ChangelogReader.read`."""
         if start >= end:
             return
@@ -32,6 +35,5 @@ class PartitionReader:
         ended = False
         while not ended:
             for fetched in self._consumer.poll([self._ssp], _RECORDS, _WAIT_SECONDS):
-                for message in fetched.messages:
-                    yield ChangelogRecord(offset=message.offset, key=message.key or b"", value=message.value)
+                yield fetched.messages
                 ended = fetched.ended

@@ -12,10 +12,14 @@ CHECKPOINT_KEY = b"\0"
 
 
 class Position(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a partition has been read: the next offset, and how many rows that were."""
+    """How far a partition has been read: the next offset, and how many rows that were.
+
+    `ungated`: it came with an expansion and has waited for others for the last time (see `Gate`).
+    """
 
     offset: int
     rows: int
+    ungated: bool = False
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,28 +31,20 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     final: str
 
 
-class ProcessorPart(msgspec.Struct, frozen=True, kw_only=True):
-    """What a commit has to say of its processor: the parts it staged, and the rows written since the run began.
-
-    It lies with the checkpoint of the processor's first task.
-    """
-
-    processor: str
-    parts: tuple[Part, ...]
-    written: dict[str, int]
-
-
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     """The bookkeeping of a task at a commit: positions by stream and partition, counts of rows not used by operator.
 
     `control` is the task's `ControlSnapshot` as JSON; `bad_rows` tell of the first rows that could not be used.
+    `written` counts the rows of each output. `parts` are what the whole processor has staged: they lie with its first
+    task.
     """
 
     positions: dict[str, dict[int, Position]]
     control: str
     not_used: dict[str, dict[str, int]]
     bad_rows: tuple[str, ...] = ()
-    processor: ProcessorPart | None = None
+    written: dict[str, int] = {}
+    parts: tuple[Part, ...] = ()
 
     def snapshot(self) -> ControlSnapshot:
         """Read the bookkeeping of control messages."""

@@ -10,6 +10,10 @@ from streamapp_runtime.errors import RuntimeFailure
 _PAUSE_SECONDS = 0.05
 
 
+class FolderInUse(RuntimeFailure):
+    """Another process holds the lock of a folder."""
+
+
 class FolderLock:
     """Holds the lock of a folder until it is closed."""
 
@@ -19,7 +23,8 @@ class FolderLock:
         """Take the lock, making the folder if it is new; wait for a holder that is about to end.
 
         Raises:
-            RuntimeFailure: another process holds it, or the folder can't be used.
+            FolderInUse: another process holds it.
+            RuntimeFailure: the folder can't be used.
         """
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -30,7 +35,7 @@ class FolderLock:
         while not self._taken():
             if clock() >= deadline:
                 os.close(self._file)
-                raise RuntimeFailure(f"{folder} is in use: another process holds its lock; is the app running twice?")
+                raise FolderInUse(f"{folder} is in use: another process holds its lock; is the app running twice?")
             sleep(_PAUSE_SECONDS)
 
     def close(self) -> None:

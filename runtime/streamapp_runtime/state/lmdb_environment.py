@@ -1,6 +1,6 @@
 """State on disk: one LMDB environment per task, with a write-back cache in front (design 9, State)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -38,6 +38,10 @@ class LmdbStore:
         """See `Store.put`."""
         self.waiting[key] = value
 
+    def put_all(self, entries: Iterable[tuple[bytes, bytes]]) -> None:
+        """See `Store.put_all`."""
+        self.waiting.update(entries)
+
     def delete(self, key: bytes) -> None:
         """See `Store.delete`."""
         self.waiting[key] = None
@@ -57,10 +61,10 @@ class LmdbStore:
     def write(self, transaction: lmdb.Transaction) -> None:
         """Put what waits into a transaction, in the order of keys, which LMDB writes fastest."""
         with transaction.cursor(self.database) as cursor:
-            for key, value in sorted(self.waiting.items()):
-                if value is not None:
-                    cursor.put(key, value)
-                elif cursor.set_key(key):
+            keys = sorted(self.waiting)
+            cursor.putmulti([(key, value) for key in keys if (value := self.waiting[key]) is not None])
+            for key in keys:
+                if self.waiting[key] is None and cursor.set_key(key):
                     cursor.delete()
 
 

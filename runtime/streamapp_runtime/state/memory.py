@@ -1,6 +1,6 @@
 """State in memory: for tables that need not persist, and for stores under test."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 
 class MemoryStore:
@@ -19,6 +19,11 @@ class MemoryStore:
         """See `Store.put`."""
         self._entries[key] = value
         self.changed.add(key)
+
+    def put_all(self, entries: Iterable[tuple[bytes, bytes]]) -> None:
+        """See `Store.put_all`."""
+        for key, value in entries:
+            self.put(key, value)
 
     def delete(self, key: bytes) -> None:
         """See `Store.delete`."""

@@ -1,6 +1,6 @@
 """What operators and tables know of state: named stores of bytes, ordered by key."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 
@@ -16,6 +16,10 @@ class Store(Protocol):
 
     def put(self, key: bytes, value: bytes) -> None:
         """Set the value of a key."""
+        ...
+
+    def put_all(self, entries: Iterable[tuple[bytes, bytes]]) -> None:
+        """Set the values of many keys."""
         ...
 
     def delete(self, key: bytes) -> None:

@@ -1,55 +1,57 @@
 """The state of a task: stores whose changes go to its changelog, and the place in it they are at (design 9)."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Protocol
-
-import msgspec
+from typing import NamedTuple, Protocol
 
 from streamapp_runtime.state.checkpoint import (
     CHECKPOINT_KEY,
     Checkpoint,
     changelog_key,
     decode_checkpoint,
-    store_and_key,
 )
-from streamapp_runtime.state.lmdb_environment import DATA_FILE, DamagedState, LmdbEnvironment
+from streamapp_runtime.state.lmdb_environment import DamagedState, LmdbEnvironment, LmdbStore
 from streamapp_runtime.state.protocol import Store
+from streamapp_runtime.state.signature import META, Identity, close_safely, is_signed, made_anew, sign
+from streamapp_systems.protocols import Messages
 
-_META = "__meta"
-_IDENTITY, _POSITION, _CHECKPOINT = b"identity", b"position", b"checkpoint"
-_REPLAYED = 50_000
-_SAFE = ""
-"""In place of a boot id: everything is on the disk."""
+POSITION, CHECKPOINT = b"position", b"checkpoint"
+CHANGELOG = b"changelog"
+"""The identity of the changelog that the position is in."""
+_CURRENT = b"current"
+"""When the stores had all of the changelog for the last time, in milliseconds since 1970."""
+_OLDEST = 12 * 60 * 60 * 1_000
+"""Changelogs keep deletions for a day. A store that has not seen them for half of it may miss some: it is made anew."""
+_REPLAYED_BYTES = 64 << 20
+"""Bytes of records that are gathered in memory and then written in the order of their keys."""
+_RECORD_BYTES = 100
+"""Bytes that a record takes in memory beside its key and value, about."""
 
 
-class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose state a folder holds, and the start of the machine whose crash may have lost writes (empty: none can)."""
+class Replay(NamedTuple):
+    """How a store is brought up to its changelog: `kept` if it was there, else made anew.
 
-    run_id: str
-    task: str
-    boot_id: str
+    So many `records` have been read; about as many as `left` are still to be.
+    """
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangelogRecord:
-    """One record of a task's changelog; a value of None is a deletion."""
-
-    offset: int
-    key: bytes
-    value: bytes | None
+    kept: bool
+    records: int
+    left: int
 
 
 class ChangelogReader(Protocol):
     """Reads the changelog of one task, to which nobody writes meanwhile."""
 
+    def identity(self) -> str:
+        """Tell it from others that had its name."""
+        ...
+
     def end(self) -> int:
         """Tell the offset after its last record."""
         ...
 
-    def read(self, start: int, end: int) -> Iterator[ChangelogRecord]:
-        """Give its records from one offset to another, without those that compaction removed."""
+    def read(self, start: int, end: int) -> Iterator[Messages]:
+        """Give its records from one offset to another, some at a time, without those that compaction removed."""
         ...
 
 
@@ -59,30 +61,40 @@ class TaskState:
     The changelog is the truth. The stores may be behind it, never ahead: they commit after it, and only what it has.
     """
 
-    def __init__(self, folder: Path, identity: Identity, changelog: ChangelogReader) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        identity: Identity,
+        changelog: ChangelogReader,
+        time_of_day: Callable[[], int],
+        told: Callable[[Replay], object] = id,
+    ) -> None:
         """Open the state and bring it up to the changelog (`docs/protocols.md`, start of a task).
 
         State is made anew from the whole changelog where it can't be used: it is damaged, another run's or task's,
-        was left by a machine that crashed, or is ahead of its changelog. The caller holds the folder's lock.
+        was left by a machine that crashed, is ahead of its changelog or of another one, or has not been in use for
+        half a day. The caller holds the folder's lock; `time_of_day` tells milliseconds since 1970.
         """
         self._folder = folder
+        self._time_of_day = time_of_day
         self._identity = identity
         self._logged: list[str] = []
-        end = changelog.end()
-        self._environment = self._open(end)
-        self._meta = self._environment.store(_META)
-        self.replayed = self._replay(changelog.read(self.position, end), end)
-        """How many records the stores were behind."""
+        name, end = changelog.identity().encode(), changelog.end()
+        self._environment = self._open(name, end)
+        self._meta = self._environment.store(META)
+        self._meta.put(CHANGELOG, name)
+        self.replay = self._replay(changelog, end, told)
+        """How it was opened."""
 
     @property
     def position(self) -> int:
         """The offset in the changelog up to which the stores have everything."""
-        return int(self._meta.get(_POSITION) or b"0")
+        return int(self._meta.get(POSITION) or b"0")
 
     @property
     def checkpoint(self) -> Checkpoint | None:
         """The checkpoint of the last commit; None before the first."""
-        data = self._meta.get(_CHECKPOINT)
+        data = self._meta.get(CHECKPOINT)
         return None if data is None else decode_checkpoint(data)
 
     def logged_store(self, name: str) -> Store:
@@ -90,75 +102,77 @@ class TaskState:
         self._logged.append(name)
         return self._environment.store(name)
 
-    def emptied_store(self, name: str) -> Store:
-        """Open a store that is filled anew at each start and has no changelog."""
-        self._environment.clear(name)
-        return self._environment.store(name)
-
     def changes(self) -> Iterator[tuple[bytes, bytes | None]]:
         """Give the changelog entries of what was written since the last commit."""
         for name in self._logged:
+            prefix = changelog_key(name, b"")
             for key, value in self._environment.changes(name):
-                yield changelog_key(name, key), value
+                yield prefix + key, value
 
     def commit(self, position: int, checkpoint: bytes) -> None:
         """Make the stores last together with their checkpoint and their place in the changelog."""
-        self._meta.put(_CHECKPOINT, checkpoint)
-        self._commit_at(position)
+        self._meta.put(CHECKPOINT, checkpoint)
+        self._commit_all(position)
 
     def close(self) -> None:
         """Release the state. What was committed is brought to the disk, so a crash of the machine loses nothing."""
         self._environment.discard()
-        self._environment.sync()
-        self._sign(msgspec.structs.replace(self._identity, boot_id=_SAFE))
-        self._environment.sync()
-        self._environment.close()
+        self._commit_all(self.position)
+        close_safely(self._environment, self._identity)
 
-    def _open(self, end: int) -> LmdbEnvironment:
+    def _open(self, changelog: bytes, end: int) -> LmdbEnvironment:
         try:
             environment = LmdbEnvironment(self._folder)
         except DamagedState:
-            return self._made_anew()
-        meta = environment.store(_META)
-        found = meta.get(_IDENTITY)
-        owner = None if found is None else msgspec.json.decode(found, type=Identity)
-        boot_ids = (_SAFE, self._identity.boot_id)
-        ours = owner is not None and owner == msgspec.structs.replace(self._identity, boot_id=owner.boot_id)
-        if owner is None or not ours or owner.boot_id not in boot_ids or int(meta.get(_POSITION) or b"0") > end:
-            environment.close()
-            return self._made_anew()
-        return environment
+            return made_anew(self._folder)
+        meta = environment.store(META)
+        position, current = (int(meta.get(name) or b"0") for name in (POSITION, _CURRENT))
+        within = position <= end and meta.get(CHANGELOG) == changelog
+        young = self._time_of_day() - current < _OLDEST
+        if is_signed(environment, self._identity) and within and young:
+            return environment
+        environment.close()
+        return made_anew(self._folder)
 
-    def _made_anew(self) -> LmdbEnvironment:
-        (self._folder / DATA_FILE).unlink(missing_ok=True)
-        return LmdbEnvironment(self._folder)
+    def _replay(self, changelog: ChangelogReader, end: int, told: Callable[[Replay], object]) -> Replay:
+        kept, start = self._meta.get(POSITION) is not None, self.position
+        count, gathered = 0, 0
+        sign(self._environment, self._identity)
+        told(Replay(kept, 0, end - start))
+        for messages in changelog.read(start, end):
+            gathered += self._apply(messages)
+            count += len(messages)
+            if gathered > _REPLAYED_BYTES:
+                gathered = 0
+                self._commit_at(messages[-1].offset + 1)
+            if messages:
+                told(Replay(kept, count, end - messages[-1].offset - 1))
+        self._commit_all(end)
+        done = Replay(kept, count, 0)
+        told(done)
+        return done
 
-    def _replay(self, records: Iterable[ChangelogRecord], end: int) -> int:
-        self._sign(self._identity)
-        count = 0
-        for count, record in enumerate(records, 1):
-            self._apply(record)
-            if count % _REPLAYED == 0:
-                self._commit_at(record.offset + 1)
-        self._commit_at(end)
-        return count
+    def _apply(self, messages: Messages) -> int:
+        """Put records where they belong, to wait for the commit; returns about how many bytes of memory they take."""
+        size = len(messages) * _RECORD_BYTES
+        stores: dict[bytes, LmdbStore] = {}
+        for _, _, key, value in messages:
+            size += len(key or b"") + len(value or b"")
+            if key == CHECKPOINT_KEY:
+                self._meta.put(CHECKPOINT, value or b"")
+                continue
+            name, _, rest = (key or b"").partition(b"\0")
+            if name not in stores:
+                stores[name] = self._environment.store(name.decode())
+            stores[name].waiting[rest] = value
+        return size
 
-    def _apply(self, record: ChangelogRecord) -> None:
-        if record.key == CHECKPOINT_KEY:
-            self._meta.put(_CHECKPOINT, record.value or b"")
-            return
-        name, key = store_and_key(record.key)
-        store = self._environment.store(name)
-        if record.value is None:
-            store.delete(key)
-        else:
-            store.put(key, record.value)
+    def _commit_all(self, position: int) -> None:
+        """Commit, with everything in the stores that the changelog has now."""
+        self._meta.put(_CURRENT, str(self._time_of_day()).encode())
+        self._commit_at(position)
 
     def _commit_at(self, position: int) -> None:
         assert position >= self.position, "the stores are never ahead of their changelog"
-        self._meta.put(_POSITION, str(position).encode())
-        self._environment.commit()
-
-    def _sign(self, identity: Identity) -> None:
-        self._meta.put(_IDENTITY, msgspec.json.encode(identity))
+        self._meta.put(POSITION, str(position).encode())
         self._environment.commit()

@@ -6,17 +6,24 @@ from dataclasses import dataclass
 
 from streamapp_core.expressions import Aggregation
 from streamapp_core.plan.model import Plan, PlannedOperator
-from streamapp_core.schema import EVENT_TIME_COLUMN
+from streamapp_core.schema import EVENT_TIME_COLUMN, Schema
 from streamapp_core.spec.operators import OperatorKind
-from streamapp_runtime.functions.function import Function
+from streamapp_runtime.errors import RuntimeFailure
+from streamapp_runtime.functions.failures import FunctionFailed
+from streamapp_runtime.functions.function import Function, UserFunction
+from streamapp_runtime.functions.keyed_state import KeyedState
+from streamapp_runtime.functions.stateful import StatefulFunction
 from streamapp_runtime.operators.aggregate import Aggregate
+from streamapp_runtime.operators.join import IntervalJoin
 from streamapp_runtime.operators.join_table import JoinTable
 from streamapp_runtime.operators.outputs import Broadcast, PartitionBy, SendToFile, SendToStream
 from streamapp_runtime.operators.process import Process
-from streamapp_runtime.operators.protocol import Operator
+from streamapp_runtime.operators.process_state import ProcessWithState
+from streamapp_runtime.operators.protocol import Operator, Port, Step
 from streamapp_runtime.operators.row_operators import Merge, SqlOperator
 from streamapp_runtime.operators.send_to_table import SendToTable
-from streamapp_runtime.operators.window import TumblingWindow
+from streamapp_runtime.operators.session_window import SessionWindow
+from streamapp_runtime.operators.window import AlignedWindow
 from streamapp_runtime.processor.intermediate import IntermediateWriter
 from streamapp_runtime.sql.engine import SqlEngine
 from streamapp_runtime.state.task_state import TaskState
@@ -25,6 +32,7 @@ from streamapp_runtime.tasks.bad_rows import BadRows
 from streamapp_runtime.tasks.chains import ROW_KINDS, chains
 from streamapp_runtime.tasks.pipeline import Node, Pipeline
 from streamapp_runtime.tasks.row_sql import row_sql
+from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.protocols import FileOutput, Producer
 
 
@@ -44,7 +52,7 @@ class Surroundings:
     outputs: Mapping[str, FileOutput]
     written: Counter[str]
     state: TaskState
-    functions: Mapping[str, Function]
+    functions: Mapping[str, UserFunction]
     bad_rows: BadRows
 
 
@@ -52,15 +60,15 @@ def build_pipeline(plan: Plan, surroundings: Surroundings) -> Pipeline:
     """Make the operators of one task and wire them."""
     nodes = []
     for chain in chains(plan.operators):
-        last = chain[-1]
-        nodes.append(
-            Node(
-                name=last.name,
-                operator=_operator(plan, chain, surroundings),
-                inputs=chain[0].inputs,
-                streams=last.streams,
-            )
-        )
+        inputs, last = chain[0].inputs, chain[-1]
+        step: Step
+        if last.kind is OperatorKind.JOIN:
+            step = join = _join(last, surroundings)
+            ports: tuple[Port, ...] = (join.process_left, join.process_right)
+        else:
+            step = operator = _operator(plan, chain, surroundings)
+            ports = (operator.process,) * len(inputs)
+        nodes.append(Node(name=last.name, operator=step, inputs=inputs, ports=ports, streams=last.streams))
     return Pipeline(nodes)
 
 
@@ -69,6 +77,19 @@ def _operator(plan: Plan, chain: Sequence[PlannedOperator], around: Surroundings
     if planned.kind in ROW_KINDS:
         return SqlOperator(around.engine, row_sql(chain))
     return _BUILDERS[planned.kind](plan, planned, around)
+
+
+def _join(planned: PlannedOperator, around: Surroundings) -> IntervalJoin:
+    join = planned.spec.join
+    assert join is not None
+    left, right = planned.input_schemas
+    return IntervalJoin(
+        around.state.logged_store(planned.name),
+        keys=(_column(left, join.columns.left), _column(right, join.columns.right)),
+        schemas=(arrow_schema(left), arrow_schema(right)),
+        kind=join.type,
+        within=join.within,
+    )
 
 
 def _merge(_: Plan, planned: PlannedOperator, __: Surroundings) -> Operator:
@@ -99,13 +120,28 @@ def _aggregate(_: Plan, planned: PlannedOperator, around: Surroundings) -> Opera
 def _window(_: Plan, planned: PlannedOperator, around: Surroundings) -> Operator:
     window = planned.spec.window
     assert window is not None
-    assert window.tumbling is not None
     store = around.state.logged_store(planned.name)
-    return TumblingWindow(around.engine, store, _aggregation(planned), window.tumbling)
+    if window.session is not None:
+        return SessionWindow(around.engine, store, _aggregation(planned), window.session)
+    length = window.tumbling or window.sliding
+    assert length is not None
+    return AlignedWindow(around.engine, store, _aggregation(planned), length=length, step=window.every or length)
 
 
 def _process(plan: Plan, planned: PlannedOperator, around: Surroundings) -> Operator:
-    return Process(planned.name, around.functions[planned.name], plan.app.spec.job.on_error, around.bad_rows)
+    process, on_error = planned.spec.process, plan.app.spec.job.on_error
+    assert process is not None
+    made, columns = around.functions[planned.name], arrow_schema(planned.schema)
+    if process.state is None:
+        return Process(planned.name, Function(process.function, made, columns), on_error, around.bad_rows)
+    (source,) = planned.input_schemas
+    key = arrow_schema(source).field(_column(source, process.state.key))
+    state = KeyedState(around.state.logged_store(planned.name))
+    try:
+        function = StatefulFunction(process.function, made, columns, key, state)
+    except FunctionFailed as failure:
+        raise RuntimeFailure(f"operator `{planned.name}`: {failure}") from failure
+    return ProcessWithState(planned.name, function, on_error, around.bad_rows)
 
 
 def _send_to_table(_: Plan, planned: PlannedOperator, around: Surroundings) -> Operator:
@@ -126,6 +162,12 @@ def _send_to(plan: Plan, planned: PlannedOperator, around: Surroundings) -> Oper
         written=around.written,
         time_of_day=around.time_of_day,
     )
+
+
+def _column(schema: Schema, name: str) -> str:
+    column = schema.get(name)
+    assert column is not None
+    return column.name
 
 
 def _aggregation(planned: PlannedOperator) -> Aggregation:

@@ -5,16 +5,20 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from streamapp_runtime.operators.protocol import Operator
+from streamapp_runtime.operators.protocol import Port, Step
 
 
 @dataclass(slots=True, kw_only=True)
 class Node:
-    """One operator in place: `inputs` are streams or nodes it reads from, `streams` those whose messages reach it."""
+    """One operator in place: `inputs` are streams or nodes it reads from, `streams` those whose messages reach it.
+
+    `ports` take the rows of each input.
+    """
 
     name: str
-    operator: Operator
+    operator: Step
     inputs: tuple[str, ...]
+    ports: tuple[Port, ...]
     streams: frozenset[str]
     watermark: int | None = field(default=None, init=False)
 
@@ -24,18 +28,18 @@ class Pipeline:
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self.nodes = tuple(nodes)
-        self._consumers: dict[str, list[Node]] = {}
+        self._consumers: dict[str, list[tuple[Node, Port]]] = {}
         for node in nodes:
-            for name in node.inputs:
-                self._consumers.setdefault(name, []).append(node)
+            for name, port in zip(node.inputs, node.ports, strict=True):
+                self._consumers.setdefault(name, []).append((node, port))
 
     def push(self, source: str, rows: pa.Table) -> None:
         """Give rows of a stream (or of a node) to all that read from it, and their results to all after them."""
         waiting = [(source, rows)]
         while waiting:
             name, batch = waiting.pop()
-            for node in self._consumers.get(name, ()):
-                result = node.operator.process(batch)
+            for node, port in self._consumers.get(name, ()):
+                result = port(batch)
                 if result is not None and len(result):
                     waiting.append((node.name, result))
 

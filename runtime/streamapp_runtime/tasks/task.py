@@ -1,6 +1,7 @@
 """A task: its pipeline, its state, and the bookkeeping of what it has read."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from streamapp_core.control.states import ControlStates
@@ -9,12 +10,13 @@ from streamapp_runtime.processor.inputs import Decoded
 from streamapp_runtime.rows.event_time import latest
 from streamapp_runtime.state.checkpoint import (
     Checkpoint,
+    Part,
     Position,
-    ProcessorPart,
     counts_added,
     encode_checkpoint,
 )
 from streamapp_runtime.state.task_state import TaskState
+from streamapp_runtime.tables.side_inputs import SideInputs
 from streamapp_runtime.tasks.bad_rows import BadRows
 from streamapp_runtime.tasks.pipeline import Pipeline
 
@@ -44,17 +46,21 @@ class Task:
         pipeline: Pipeline,
         states: ControlStates,
         state: TaskState,
+        side_inputs: SideInputs,
         bad_rows: BadRows,
+        written: Counter[str],
         sources: Collection[str],
         produces: Collection[str],
     ) -> None:
         """Take the partitions of its inputs, side inputs aside, and go on from the checkpoint in its state.
 
         `sources` are those of their streams that come from outside, `produces` the intermediate ones it writes to.
-        `bad_rows` are shared with the operators.
+        `bad_rows` and `written`, the rows of each output, are shared with the operators.
         """
         self.name = name
         self.pipeline = pipeline
+        self.side_inputs = side_inputs
+        """What fills the tables that are the task's own."""
         self._states = states
         self._state = state
         self._sources = sources
@@ -65,6 +71,8 @@ class Task:
         """How far each partition has been read."""
         self._not_used: Mapping[str, Mapping[str, int]] = {}
         self._bad_rows = bad_rows
+        self.written = written
+        """How many rows the task has written to each output since the run began."""
         self.touched = False
         """Whether anything has happened since the last commit."""
         if state.checkpoint is not None:
@@ -84,6 +92,9 @@ class Task:
         """Process what was read of one partition."""
         _, stream, partition = decoded.ssp
         self.touched = True
+        if self.side_inputs.reads(decoded.ssp):
+            self.side_inputs.take(decoded)
+            return
         before = self.positions[decoded.ssp]
         if decoded.rows is not None:
             self._bad_rows.place = f"{decoded.ssp}, offsets {before.offset} to {decoded.next_offset - 1}"
@@ -97,7 +108,16 @@ class Task:
             self._not_used = counts_added(self._not_used, {stream: decoded.not_used})
             self._bad_rows.remember(*decoded.bad_rows)
         rows = 0 if decoded.rows is None else len(decoded.rows)
-        self.positions[decoded.ssp] = Position(offset=decoded.next_offset, rows=before.rows + rows)
+        ungated = before.ungated or decoded.ungated
+        self.positions[decoded.ssp] = Position(offset=decoded.next_offset, rows=before.rows + rows, ungated=ungated)
+
+    def wait(self, ssp: Ssp) -> None:
+        """Note that rows of a partition wait for others of its stream, so that its silence means nothing."""
+        self._states.wake(ssp.stream, ssp.partition)
+
+    def follow(self, ssp: Ssp) -> None:
+        """Note that a partition that came with an expansion has been empty so far: it has its parents' watermark."""
+        self._states.follow(ssp.stream, ssp.partition)
 
     def advance(self, now: int) -> bool:
         """Let the time of day (milliseconds) and what was read move the watermarks; True if one rose."""
@@ -142,23 +162,25 @@ class Task:
         """Give the changelog entries of what changed in the stores since the last commit."""
         return self._state.changes()
 
-    def checkpoint(self, part: ProcessorPart | None) -> bytes:
-        """Write down where the task is now."""
+    def checkpoint(self, parts: Sequence[Part] = ()) -> bytes:
+        """Write down where the task is now, with the parts of file outputs that its processor has staged."""
         positions: dict[str, dict[int, Position]] = {}
-        for ssp, position in self.positions.items():
+        for ssp, position in {**self.positions, **self.side_inputs.positions}.items():
             positions.setdefault(ssp.stream, {})[ssp.partition] = position
         checkpoint = Checkpoint(
             positions=positions,
             control=self._states.snapshot().model_dump_json(),
             not_used=self.counters(),
             bad_rows=self.bad_rows,
-            processor=part,
+            written=dict(self.written),
+            parts=tuple(parts),
         )
         return encode_checkpoint(checkpoint)
 
     def commit(self, position: int, checkpoint: bytes) -> None:
         """Make the state last, at its position in the changelog."""
         self._state.commit(position, checkpoint)
+        self.side_inputs.commit()
         self.touched = False
 
     def counters(self) -> dict[str, dict[str, int]]:
@@ -168,6 +190,7 @@ class Task:
     def _go_on_from(self, checkpoint: Checkpoint) -> None:
         self._states.restore(checkpoint.snapshot())
         self._not_used = checkpoint.not_used
+        self.written.update(checkpoint.written)
         self._bad_rows.remember(*checkpoint.bad_rows)
         for ssp in self.positions:
             position = checkpoint.positions.get(ssp.stream, {}).get(ssp.partition)

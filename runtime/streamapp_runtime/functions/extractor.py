@@ -1,0 +1,67 @@
+"""The contract of a table's `extractor` (`docs/functions.md`): from messages to keys and values."""
+
+from collections.abc import Callable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamapp_core.schema import EVENT_TIME_COLUMN
+from streamapp_runtime.functions.failures import FunctionFailed
+from streamapp_runtime.functions.results import called, cast_column, checked_table
+from streamapp_runtime.rows.deletions import DELETED_COLUMN, DELETED_FIELD
+
+KEY_COLUMN = "__key"
+"""The column of a result with the keys under which its rows are stored; a row without one is skipped."""
+
+
+class Extractor:
+    """A user's function that makes the rows of a table and their keys of the rows of its side inputs."""
+
+    def __init__(self, name: str, function: Callable[[pa.Table], object], key: pa.DataType, columns: pa.Schema) -> None:
+        """Take the type of the key and the table's columns."""
+        self._name = name
+        self._function = function
+        self._expected = pa.schema([pa.field(KEY_COLUMN, key), *columns])
+        self.schema = self._expected.append(DELETED_FIELD)
+        """The columns of what a call gives: the key, the table's columns, and which rows delete."""
+
+    def __call__(self, rows: pa.Table) -> pa.Table | None:
+        """Call the function with a batch of rows; None: it gave none back.
+
+        Raises:
+            FunctionFailed: it raised something, or gave back something else.
+        """
+        if DELETED_COLUMN not in rows.column_names:
+            rows = rows.append_column(DELETED_COLUMN, _none(len(rows)))
+        result = called(f"extractor {self._name}", self._function, rows)
+        try:
+            return self._checked(result, rows)
+        except FunctionFailed as failure:
+            raise FunctionFailed(f"extractor {self._name} {failure}") from None
+
+    def _checked(self, result: object, rows: pa.Table) -> pa.Table | None:
+        hidden = {EVENT_TIME_COLUMN, DELETED_COLUMN}
+        made = checked_table(result, self._expected.names, hidden, whose="not the key and those of its `schema`")
+        if made is None:
+            return None
+        columns = [cast_column(made.column(field.name), field) for field in self._expected]
+        return pa.Table.from_arrays([*columns, _deleted(made, rows)], schema=self.schema)
+
+
+def _deleted(made: pa.Table, rows: pa.Table) -> pa.ChunkedArray:
+    """Tell which rows of a result delete: they say so, or they are the batch's, one by one, or there are none."""
+    if DELETED_COLUMN in made.column_names:
+        return cast_column(made.column(DELETED_COLUMN), DELETED_FIELD)
+    deleted = rows.column(DELETED_COLUMN)
+    if len(made) == len(rows):
+        return deleted
+    if not pc.any(deleted).as_py():
+        return _none(len(made))
+    raise FunctionFailed(
+        f"gives back {len(made)} rows for {len(rows)} of which some delete: keep the column {DELETED_COLUMN} of the "
+        "rows they are made of (filter and take do), or give back a row for each"
+    )
+
+
+def _none(rows: int) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.repeat(pa.scalar(value=False), rows)])

@@ -1,0 +1,30 @@
+"""The program of a worker process: `python -m streamapp_runtime.hosts.worker`.
+
+A parcel comes on standard input, the outcome goes to standard output. What else would be printed there, by functions of
+users, goes to standard error.
+"""
+
+import os
+import sys
+
+import msgspec
+
+from streamapp_runtime.fail_points import enter
+from streamapp_runtime.hosts.collecting import collect_rarely
+from streamapp_runtime.hosts.outcome import Parcel, work
+
+
+def main() -> None:
+    """Be a worker."""
+    answer = os.dup(1)
+    os.dup2(2, 1)
+    collect_rarely()
+    parcel = msgspec.json.decode(sys.stdin.buffer.readline(), type=Parcel)
+    enter(parcel.config.incarnation.number)
+    outcome = msgspec.json.encode(work(parcel))
+    with os.fdopen(answer, "wb") as pipe:
+        pipe.write(outcome)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""Joins of two streams: pairs of rows with equal keys and near event times, given out when the second one comes."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamapp_core.schema import EVENT_TIME_COLUMN
+from streamapp_core.spec.operators import JoinType
+from streamapp_runtime.operators.join_side import JoinSide
+from streamapp_runtime.operators.window_bounds import BEGINNING
+from streamapp_runtime.rows.event_time import EVENT_TIME_FIELD, event_times
+from streamapp_runtime.state.protocol import Store
+
+_LEFT, _RIGHT = 0, 1
+_ALONE: Mapping[JoinType, Sequence[bool]] = {
+    JoinType.INNER: (False, False),
+    JoinType.LEFT: (True, False),
+    JoinType.RIGHT: (False, True),
+    JoinType.FULL: (True, True),
+}
+
+
+class IntervalJoin:
+    """Pairs of rows at most `within` apart; a row of an outer side that meets nobody is given out alone, with nulls.
+
+    A row older than the watermark is late, one without event time is near nothing: both are dropped and counted. What
+    can't meet anybody any more is forgotten (Flink's interval join).
+    """
+
+    def __init__(
+        self, store: Store, *, keys: tuple[str, str], schemas: tuple[pa.Schema, pa.Schema], kind: JoinType, within: int
+    ) -> None:
+        """Take for the left and the right side the column to join on and all columns; `within` is in milliseconds."""
+        self._sides = [JoinSide(store, name, key, within) for name, key in zip((b"l", b"r"), keys, strict=True)]
+        self._keys = keys
+        self._schemas = schemas
+        self._alone = _ALONE[kind]
+        self._within = within
+        self._right_columns = [name for name in schemas[_RIGHT].names if name != keys[_RIGHT]]
+        fields = [*schemas[_LEFT], *(schemas[_RIGHT].field(name) for name in self._right_columns)]
+        self._output = pa.schema([*fields, EVENT_TIME_FIELD])
+        self._watermark = BEGINNING
+        self._late = self._undated = 0
+
+    def process_left(self, rows: pa.Table) -> pa.Table | None:
+        """Take a batch of the left stream and give out the pairs it makes."""
+        return self._process(rows, _LEFT)
+
+    def process_right(self, rows: pa.Table) -> pa.Table | None:
+        """Take a batch of the right stream and give out the pairs it makes."""
+        return self._process(rows, _RIGHT)
+
+    def advance(self, watermark: int) -> pa.Table | None:
+        """Give out the rows of outer sides that can't meet anybody any more, and forget what has expired."""
+        self._watermark = watermark
+        limit = watermark - self._within
+        lonely = [side.expire(limit, alone=alone) for side, alone in zip(self._sides, self._alone, strict=True)]
+        pieces = [self._left_alone(rows) for rows in lonely[_LEFT]] + [
+            self._right_alone(rows) for rows in lonely[_RIGHT]
+        ]
+        return pa.concat_tables(pieces) if pieces else None
+
+    def flush(self) -> None:
+        """See `Operator.flush`."""
+        for side in self._sides:
+            side.flush()
+
+    def counters(self) -> Mapping[str, int]:
+        """See `Operator.counters`."""
+        return {"late": self._late, "undated": self._undated}
+
+    def _process(self, rows: pa.Table, side: int) -> pa.Table | None:
+        rows = self._usable(rows, side)
+        if not len(rows):
+            return None
+        mine, theirs = self._sides[side], self._sides[1 - side]
+        run, sorted_rows = mine.sort(rows)
+        pairs = []
+        for found in theirs.partners(run):
+            equal = _equal(
+                sorted_rows.column(self._keys[side]).take(pa.array(found.batch)),
+                found.rows.column(self._keys[1 - side]).take(pa.array(found.here)),
+            )
+            batch, here = found.batch[equal], found.here[equal]
+            if len(batch):
+                run.settled[batch] = True
+                if self._alone[1 - side]:
+                    theirs.settle(found, here)
+                both = sorted_rows.take(pa.array(batch)), found.rows.take(pa.array(here))
+                pairs.append(self._paired(*(both if side == _LEFT else reversed(both))))
+        mine.add(run, sorted_rows)
+        return pa.concat_tables(pairs) if pairs else None
+
+    def _usable(self, rows: pa.Table, side: int) -> pa.Table:
+        """Drop what is late or has no time, and what can neither meet anybody nor be given out alone."""
+        times, missing = event_times(rows)
+        late = ~missing & (times < self._watermark)
+        self._undated += int(missing.sum())
+        self._late += int(late.sum())
+        usable = ~missing & ~late
+        if not self._alone[side]:
+            usable &= rows.column(self._keys[side]).is_valid().to_numpy()
+        return rows if usable.all() else rows.filter(pa.array(usable))
+
+    def _paired(self, left: pa.Table, right: pa.Table) -> pa.Table:
+        time = pc.max_element_wise(left.column(EVENT_TIME_COLUMN), right.column(EVENT_TIME_COLUMN))
+        columns = [left.column(name) for name in self._schemas[_LEFT].names]
+        columns += [right.column(name) for name in self._right_columns]
+        return pa.Table.from_arrays([*columns, time], schema=self._output)
+
+    def _left_alone(self, rows: pa.Table) -> pa.Table:
+        columns = [rows.column(name) for name in self._schemas[_LEFT].names]
+        columns += [pa.nulls(len(rows), self._schemas[_RIGHT].field(name).type) for name in self._right_columns]
+        return pa.Table.from_arrays([*columns, rows.column(EVENT_TIME_COLUMN)], schema=self._output)
+
+    def _right_alone(self, rows: pa.Table) -> pa.Table:
+        """Give the key as the left key column: it is one, and the right one is not given out."""
+        key = rows.column(self._keys[_RIGHT])
+        columns = [
+            key.cast(field.type) if field.name == self._keys[_LEFT] else pa.nulls(len(rows), field.type)
+            for field in self._schemas[_LEFT]
+        ]
+        columns += [rows.column(name) for name in self._right_columns]
+        return pa.Table.from_arrays([*columns, rows.column(EVENT_TIME_COLUMN)], schema=self._output)
+
+
+def _equal(left: pa.ChunkedArray, right: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
+    """Compare keys; null equals nothing, and one not-a-number the other (as in Spark)."""
+    equal = pc.equal(left, right)
+    if pa.types.is_floating(left.type) and pa.types.is_floating(right.type):
+        equal = pc.or_(equal, pc.and_(pc.is_nan(left), pc.is_nan(right)))
+    mask: npt.NDArray[np.bool_] = pc.fill_null(equal, fill_value=False).to_numpy()
+    return mask

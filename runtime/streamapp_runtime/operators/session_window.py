@@ -1,0 +1,90 @@
+"""Session windows: rows of a key with no gap between them, given out once when the watermark passes the last one."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamapp_core.expressions import Aggregation, Merge, Partial, sessions_sql, table
+from streamapp_core.schema import BIGINT, EVENT_TIME_COLUMN
+from streamapp_runtime.operators.partials import PartialResults
+from streamapp_runtime.operators.results import Results
+from streamapp_runtime.operators.session_states import Session, SessionStates
+from streamapp_runtime.operators.window_bounds import BEGINNING, BOUNDS, result_row
+from streamapp_runtime.rows.codec import encode_key
+from streamapp_runtime.sql.engine import SqlEngine
+from streamapp_runtime.state.protocol import Store
+
+_SESSION = "__session"
+_TIME = f'"{EVENT_TIME_COLUMN}"'
+_ADDED = (
+    Partial(name="__first", type=BIGINT, sql=f"min({_TIME})", merge=Merge.MIN),
+    Partial(name="__last", type=BIGINT, sql=f"max({_TIME})", merge=Merge.MAX),
+    Partial(name="__rows", type=BIGINT, sql="count(*)", merge=Merge.SUM),
+)
+
+
+class SessionWindow:
+    """Sessions of every key. A row at t opens [t, t + gap); sessions that overlap or touch become one.
+
+    The rows of a batch are first gathered into sessions of their own, vectorised; each of these is then merged with
+    the open sessions of its key. One that would end at or before the watermark all the same is late.
+    """
+
+    def __init__(self, engine: SqlEngine, store: Store, aggregation: Aggregation, gap: int) -> None:
+        """Take the gap in milliseconds."""
+        self._engine = engine
+        self._gap = gap
+        self._by = len(aggregation.by_columns)
+        self._sessions_sql = sessions_sql(aggregation, table("rows"), EVENT_TIME_COLUMN, gap, _SESSION)
+        timed = replace(aggregation, partials=(*_ADDED, *aggregation.partials))
+        self._partials = PartialResults(engine, timed, [_SESSION])
+        self._results = Results(engine, aggregation, BOUNDS)
+        self._states = SessionStates(store)
+        self._watermark = BEGINNING
+        self._late = self._undated = 0
+
+    def process(self, rows: pa.Table) -> pa.Table | None:
+        """Add rows to sessions; those without event time are in none and are counted, as late ones are."""
+        dated = rows.filter(pc.is_valid(rows.column(EVENT_TIME_COLUMN)))
+        self._undated += len(rows) - len(dated)
+        if len(dated):
+            for partial in self._partials.of_batch(self._engine.query(self._sessions_sql, rows=dated)):
+                self._add(partial[: self._by], partial[self._by + 1 :])
+        return None
+
+    def advance(self, watermark: int) -> pa.Table | None:
+        """Give out the sessions that end at or before the watermark, and forget them."""
+        self._watermark = watermark
+        due = self._states.take_due(watermark)
+        return self._results.of_states([self._result(session) for session in due])
+
+    def flush(self) -> None:
+        """See `Operator.flush`."""
+        self._states.flush()
+
+    def counters(self) -> Mapping[str, int]:
+        """See `Operator.counters`."""
+        return {"late": self._late, "undated": self._undated}
+
+    def _add(self, by: Sequence[Any], partial: Sequence[Any]) -> None:
+        first, last, rows, *results = partial
+        key = encode_key(by)
+        added = Session(start=first, end=last + self._gap, row=[*by, None, None, None, None, *results])
+        kept = []
+        for session in self._states.of(key):
+            if added.touches(session):
+                merged = self._partials.merge(session.row, added.row)
+                added = Session(start=min(added.start, session.start), end=max(added.end, session.end), row=merged)
+            else:
+                kept.append(session)
+        if added.end <= self._watermark:
+            self._late += rows
+        else:
+            self._states.put(key, [*kept, added])
+
+    def _result(self, session: Session) -> list[Any]:
+        partials = session.row[self._by + 1 + len(_ADDED) :]
+        return result_row(session.row[: self._by], session.start, session.end, partials)

@@ -1,0 +1,29 @@
+"""What all kinds of windows share: their bounds as columns, and how the ends of windows order state."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from streamapp_core.control.messages import END_OF_TIME
+
+BEGINNING = -(1 << 63)
+"""Before every watermark."""
+
+BOUNDS = tuple(pa.field(name, pa.timestamp("us", tz="UTC")) for name in ("window_start", "window_end"))
+_MICROSECONDS = 1_000
+
+
+def end_key(end: int) -> bytes:
+    """Write a window's end so that bytes order as numbers do."""
+    return (end - BEGINNING).to_bytes(8, "big")
+
+
+def due_below(watermark: int) -> bytes:
+    """Give the key below which all windows end at or before the watermark."""
+    return end_key(min(watermark, END_OF_TIME - 1) + 1)
+
+
+def result_row(by: Sequence[Any], start: int, end: int, partials: Sequence[Any]) -> list[Any]:
+    """Make a row for `Results` with `BOUNDS`; the event time of a result is the last moment of its window."""
+    return [*by, start * _MICROSECONDS, end * _MICROSECONDS, *partials, end - 1]

@@ -1,0 +1,139 @@
+"""Reads partitions so that the rows of a key keep their order across an expansion (`Gate` decides)."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from streamapp_core.job_model.model import JobModel
+from streamapp_core.plan.model import Plan, PlannedStream
+from streamapp_core.ssp import Ssp
+from streamapp_core.tasks import ExpansionRefusedError, load_algorithm, parents
+from streamapp_runtime.processor.gate import Gate, Younger
+from streamapp_runtime.processor.inputs import Decoded, Readings
+from streamapp_runtime.state.checkpoint import Position
+from streamapp_runtime.tasks.task import Task
+
+_LEAST_ROWS = 1_000
+_NEVER = 2**63 - 1
+"""The end of the grace period of a growth at an unknown time."""
+
+
+def gated(
+    inputs: Readings,
+    plan: Plan,
+    model: JobModel,
+    positions: Mapping[Ssp, Position],
+    *,
+    owners: Mapping[Ssp, Sequence[Task]],
+    written_offsets: Callable[[Collection[str]], Mapping[Ssp, int]],
+    time_of_day: Callable[[], int],
+) -> Readings:
+    """Gate what is read of `positions`, as far as streams have grown; for the rest see `GatedInputs`."""
+    younger = younger_partitions(plan, model, positions)
+    if not younger:
+        return inputs
+    members = {*younger, *(parent for gated in younger.values() for parent in gated.parents)}
+    gate: Gate[Decoded] = Gate(
+        younger,
+        {ssp: positions[ssp].offset for ssp in members},
+        {ssp for ssp in younger if not positions[ssp].rows},
+    )
+    return GatedInputs(inputs, gate, owners=owners, written_offsets=written_offsets, time_of_day=time_of_day)
+
+
+def younger_partitions(plan: Plan, model: JobModel, positions: Mapping[Ssp, Position]) -> dict[Ssp, Younger]:
+    """Give those of some partitions that came with an expansion and may have to wait for others still.
+
+    A stream that every task reads may have grown in a way that no algorithm accepts: then nothing is known of where its
+    keys were, and nothing waits.
+    """
+    younger: dict[Ssp, Younger] = {}
+    for name in sorted({ssp.stream for ssp in positions}):
+        stream = plan.streams[name]
+        mine = [ssp for ssp in positions if ssp.stream == name and ssp.partition >= stream.initial_partitions]
+        waiting = [ssp for ssp in mine if not positions[ssp].ungated]
+        if waiting and (initial := _initial_partitions(plan, stream)):
+            grown_at = model.streams[name].grown_at
+            until = _NEVER if grown_at is None else grown_at + plan.app.spec.job.expansion_grace_period
+            for ssp in waiting:
+                older = tuple(ssp._replace(partition=partition) for partition in parents(ssp.partition, initial))
+                younger[ssp] = Younger(parents=older, until=until)
+    return younger
+
+
+def _initial_partitions(plan: Plan, stream: PlannedStream) -> Sequence[int]:
+    algorithm = load_algorithm(plan.app.spec.job.expansion_algorithm)
+    try:
+        return algorithm.initial_partitions(stream.partitions, stream.initial_partitions)
+    except ExpansionRefusedError:
+        return ()
+
+
+class GatedInputs:
+    """Inputs of which some partitions wait for others; see `Inputs.poll`."""
+
+    def __init__(
+        self,
+        inputs: Readings,
+        gate: Gate[Decoded],
+        *,
+        owners: Mapping[Ssp, Sequence[Task]],
+        written_offsets: Callable[[Collection[str]], Mapping[Ssp, int]],
+        time_of_day: Callable[[], int],
+    ) -> None:
+        """Take what reads, and the tasks by the partitions they own; side inputs have none.
+
+        `written_offsets` asks, per partition of some streams, for the offset after the last record, committed or not.
+        """
+        self._inputs = inputs
+        self._gate = gate
+        self._owners = owners
+        self._written_offsets = written_offsets
+        self._time_of_day = time_of_day
+
+    def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Iterator[Decoded]:
+        """Bring what there is of these partitions and may be processed.
+
+        All gated partitions together hold about as many rows as one poll brings.
+        """
+        younger = self._gate.younger
+        if not younger:
+            yield from self._inputs.poll(ssps, max_rows, timeout)
+            return
+        yield from self._passing(self._inputs.poll([ssp for ssp in ssps if ssp not in younger], max_rows, timeout))
+        readable = [ssp for ssp in ssps if ssp in younger and ssp not in self._gate.waiting]
+        if readable:
+            share = max(max_rows // len(younger), _LEAST_ROWS)
+            yield from self._passing(self._held_back(self._inputs.poll(readable, share, 0.0)))
+        if streams := self._gate.asks:
+            asked_at = self._time_of_day()
+            self._gate.answer(self._written_offsets(streams), asked_at)
+        yield from self._passing(self._released(ssps))
+        self._tell()
+
+    def _passing(self, brought: Iterable[Decoded]) -> Iterator[Decoded]:
+        for decoded in brought:
+            yield decoded
+            self._gate.passed(decoded.ssp, decoded.next_offset, ended=decoded.ended)
+
+    def _held_back(self, brought: Iterable[Decoded]) -> Iterator[Decoded]:
+        """Hold back rows, and what follows them; before them, positions and ends have no order to keep."""
+        for decoded in brought:
+            if decoded.rows is None and decoded.ssp not in self._gate.waiting:
+                yield decoded
+            else:
+                self._gate.hold(decoded.ssp, decoded)
+
+    def _released(self, ssps: Collection[Ssp]) -> Iterator[Decoded]:
+        while released := self._gate.release(ssps):
+            *others, latest = released.batches
+            yield from others
+            yield replace(latest, ungated=True) if released.last else latest
+
+    def _tell(self) -> None:
+        """Let the tasks know which partitions are not silent but wait, and which are empty so far."""
+        for ssp in self._gate.waiting:
+            for task in self._owners.get(ssp, ()):
+                task.wait(ssp)
+        for ssp in self._gate.following:
+            for task in self._owners.get(ssp, ()):
+                task.follow(ssp)

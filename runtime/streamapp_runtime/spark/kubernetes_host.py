@@ -1,0 +1,137 @@
+"""Processors as executors of Spark on Kubernetes: one each, pinned to its own (design 9).
+
+A pin is a preference of Spark's scheduler: a worker that finds itself on another executor ends before it has touched
+anything. Executors come and go, and the Kubernetes operator says which processor each of them is.
+"""
+
+import json
+import os
+import secrets
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future
+from pathlib import Path
+
+import msgspec
+from py4j.protocol import Py4JError
+
+from streamapp_core.deployment import names
+from streamapp_core.job_model.model import JobModel
+from streamapp_core.spec.app import StreamApp
+from streamapp_runtime.errors import ProcessorLost
+from streamapp_runtime.hosts.collecting import collect_rarely
+from streamapp_runtime.hosts.outcome import Outcome, Parcel, report_of, work
+from streamapp_runtime.hosts.threads import in_thread
+from streamapp_runtime.kubernetes.environment import DriverEnvironment
+from streamapp_runtime.processor.channel import DriverChannel
+from streamapp_runtime.processor.http_channel import ChannelServer
+from streamapp_runtime.processor.reports import Incarnation, ProcessorConfig, ProcessorReport
+from streamapp_runtime.spark.causes import cause
+from streamapp_runtime.spark.kubernetes_settings import kubernetes_settings
+from streamapp_runtime.spark.pinning import pinned
+from streamapp_runtime.spark.session import start_spark, write_log_settings
+
+_EXECUTOR_VARIABLE = "SPARK_EXECUTOR_ID"
+_LOOK_SECONDS = 0.2
+
+
+class KubernetesHost:
+    """Runs each processor in the Python worker of its executor."""
+
+    def __init__(
+        self,
+        channel: DriverChannel,
+        app: StreamApp,
+        environment: DriverEnvironment,
+        processors: int,
+        executor_template: Mapping[str, object],
+    ) -> None:
+        """Start Spark, which asks for so many executors, made of the template."""
+        self._server = ChannelServer(
+            channel.report, secrets.token_urlsafe(32), listen=("", names.CHANNEL_PORT), host=environment.host
+        )
+        folder = Path(tempfile.mkdtemp(prefix="streamapp-"))
+        template = folder / "executor.json"
+        template.write_text(json.dumps({"apiVersion": "v1", "kind": "Pod", **executor_template}))
+        settings = kubernetes_settings(app, environment, processors, template, write_log_settings(folder))
+        self._spark = start_spark(settings)
+        self._context = self._spark._jsc.sc()  # noqa: SLF001 - PySpark knows nothing of executors
+        self._jvm = self._spark._gateway.jvm  # noqa: SLF001 - likewise
+        self._lock = threading.Lock()
+        self._cancelled: set[int] = set()
+
+    def start(self, config: ProcessorConfig) -> Future[ProcessorReport]:
+        """See `ProcessorHost.start`. The incarnation waits for its executor, if that is not there (yet)."""
+        return in_thread(f"processor-{config.incarnation.processor}", lambda: self._run(config))
+
+    def cancel(self, incarnation: Incarnation) -> None:
+        """See `ProcessorHost.cancel`: Spark kills the worker within a second or so, if it can be reached."""
+        with self._lock:
+            self._cancelled.add(incarnation.number)
+        self._spark.cancelJobGroup(_group(incarnation))
+
+    def executors(self) -> Mapping[str, str]:
+        """Give the executors that are there: id -> host."""
+        managers = self._context.env().blockManager().master().getMemoryStatus().keySet().toSeq()
+        found = [managers.apply(index) for index in range(managers.size())]
+        return {str(manager.executorId()): str(manager.host()) for manager in found if not manager.isDriver()}
+
+    def keep(self, processors: int, model: JobModel) -> None:
+        """Have so many executors: ask for more, or end those that are no processor's any more."""
+        seated = {processor.executor for processor in model.processors.values()}
+        alive = self.executors()
+        idle = sorted(alive.keys() - seated)
+        for executor in idle[: max(len(alive) - processors, 0)]:
+            self._context.killExecutor(executor)
+        self._context.requestTotalExecutors(processors, 0, self._jvm.PythonUtils.toScalaMap({}))
+
+    def close(self) -> None:
+        """See `ProcessorHost.close`."""
+        self._spark.stop()
+        self._server.close()
+
+    def _run(self, config: ProcessorConfig) -> ProcessorReport:
+        incarnation = config.incarnation
+        executor, host = self._await_executor(config)
+        parcel = msgspec.json.encode(Parcel(config=config, address=self._server.address))
+        try:
+            (answer,) = self._job(incarnation, executor, host, parcel)
+        except Py4JError as error:
+            raise ProcessorLost(f"its worker died on executor {executor} ({cause(error)})") from None
+        return report_of(msgspec.json.decode(answer, type=Outcome), incarnation.processor)
+
+    def _await_executor(self, config: ProcessorConfig) -> tuple[str, str]:
+        """Wait for the executor that the job model gives to a processor, and give its id and host."""
+        incarnation = config.incarnation
+        model = JobModel.model_validate_json(config.job_model)
+        executor = model.processors[incarnation.processor].executor
+        while True:
+            with self._lock:
+                if incarnation.number in self._cancelled:
+                    raise ProcessorLost(f"executor {executor or 'of it'} has not come")
+            host = None if executor is None else self.executors().get(executor)
+            if executor is not None and host is not None:
+                return executor, host
+            time.sleep(_LOOK_SECONDS)
+
+    def _job(self, incarnation: Incarnation, executor: str, host: str, parcel: bytes) -> list[bytes]:
+        self._spark.setJobGroup(_group(incarnation), str(incarnation), interruptOnCancel=True)
+        return list(pinned(self._spark, executor, host, parcel).mapPartitions(_work).collect())
+
+
+def _work(parcels: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
+    """Run a processor; called in the Python worker."""
+    collect_rarely()
+    for executor, parcel in parcels:
+        here = os.environ.get(_EXECUTOR_VARIABLE)
+        if here == executor:
+            outcome = work(msgspec.json.decode(parcel, type=Parcel))
+        else:
+            outcome = Outcome(lost=f"it came to executor {here or 'unknown'} instead of {executor}")
+        yield msgspec.json.encode(outcome)
+
+
+def _group(incarnation: Incarnation) -> str:
+    return f"incarnation-{incarnation.number}"

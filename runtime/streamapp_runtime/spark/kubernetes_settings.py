@@ -1,0 +1,91 @@
+"""Settings of a Spark on Kubernetes whose executors are processors, made of the spec (design 9)."""
+
+from pathlib import Path
+
+from streamapp_core.deployment import names
+from streamapp_core.spec.app import StreamApp
+from streamapp_runtime.errors import NotSupported
+from streamapp_runtime.kubernetes.environment import DriverEnvironment
+from streamapp_runtime.spark.memory import HEAP_MEBIBYTES, overhead
+
+_JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+"""The JVMs only hold the workers: rows never pass through them."""
+
+_CLAIM = f"spark.kubernetes.executor.volumes.persistentVolumeClaim.{names.STATE_VOLUME}"
+
+
+def kubernetes_settings(
+    app: StreamApp, environment: DriverEnvironment, processors: int, template: Path, log4j: Path
+) -> dict[str, str]:
+    """Give all settings; executors are made of the pod `template`, one slot each.
+
+    An executor that dies is replaced for ever. Nothing is tried twice by Spark itself: the driver decides.
+
+    Raises:
+        NotSupported: state on volume claims without a storage class.
+    """
+    spec = app.spec
+    java = f"{_JAVA} -Dlog4j2.configurationFile={log4j.as_uri()}"
+    settings = {
+        "spark.master": "k8s://https://kubernetes.default.svc",
+        "spark.app.name": environment.app,
+        "spark.driver.bindAddress": "0.0.0.0",  # noqa: S104 - the pod's address, under the driver's host name
+        "spark.driver.host": environment.host,
+        "spark.driver.port": str(names.SPARK_PORT),
+        "spark.driver.blockManager.port": str(names.BLOCK_MANAGER_PORT),
+        "spark.driver.memory": f"{HEAP_MEBIBYTES}m",
+        "spark.driver.extraJavaOptions": java,
+        "spark.dynamicAllocation.enabled": "false",
+        "spark.executor.cores": "1",
+        "spark.executor.extraJavaOptions": _JAVA,
+        "spark.executor.failuresValidityInterval": "10m",
+        "spark.executor.heartbeatInterval": "5s",
+        "spark.executor.instances": str(processors),
+        "spark.executor.maxNumFailures": "1000000",
+        "spark.executor.memory": f"{HEAP_MEBIBYTES}m",
+        "spark.executor.memoryOverhead": f"{overhead(spec.processors.memory)}m",
+        "spark.kubernetes.allocation.batch.delay": "200ms",
+        "spark.kubernetes.allocation.batch.size": "50",
+        "spark.kubernetes.container.image": spec.image or "",
+        "spark.kubernetes.driver.pod.name": environment.pod,
+        "spark.kubernetes.driver.service.deleteOnTermination": "false",  # not Spark's to delete
+        "spark.kubernetes.executor.deleteOnTermination": "true",
+        "spark.kubernetes.executor.podNamePrefix": names.executor_prefix(environment.app, environment.epoch),
+        "spark.kubernetes.executor.podTemplateContainerName": names.PROCESSOR_CONTAINER,
+        "spark.kubernetes.executor.podTemplateFile": str(template),
+        "spark.kubernetes.executor.request.cores": str(spec.processors.cores),
+        "spark.kubernetes.namespace": environment.namespace,
+        "spark.locality.wait": "30s",
+        "spark.network.timeout": "45s",
+        "spark.network.timeoutInterval": "15s",
+        "spark.python.task.killTimeout": "500ms",
+        "spark.python.worker.reuse": "false",
+        "spark.speculation": "false",
+        "spark.task.maxFailures": "1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    if spec.image_pull_policy is not None:
+        settings["spark.kubernetes.container.image.pullPolicy"] = spec.image_pull_policy.value
+    return settings | _claims(app)
+
+
+def _claims(app: StreamApp) -> dict[str, str]:
+    """Let Spark make a claim per executor, which a later executor of the app takes over."""
+    claim = app.spec.processors.state.volume_claim
+    if claim is None:
+        return {}
+    if claim.storage_class_name is None:
+        raise NotSupported(
+            "spec.processors.state.volumeClaim: Spark makes claims only of a storage class that is named: set "
+            "storageClassName"
+        )
+    return {
+        f"{_CLAIM}.options.claimName": "OnDemand",
+        f"{_CLAIM}.options.sizeLimit": claim.size,
+        f"{_CLAIM}.label.{names.APP_LABEL}": app.metadata.name,
+        f"{_CLAIM}.mount.path": names.STATE_FOLDER,
+        "spark.kubernetes.driver.ownPersistentVolumeClaim": "true",
+        "spark.kubernetes.driver.reusePersistentVolumeClaim": "true",
+        f"{_CLAIM}.options.storageClass": claim.storage_class_name,
+    }

@@ -1,0 +1,143 @@
+"""The store of a table that side inputs fill, and how far it holds them (design 8)."""
+
+from collections import Counter
+
+import msgspec
+
+from streamapp_core.adjunct.recovery import Action, Found, Recovery, StoreRecord
+from streamapp_core.ssp import Ssp
+from streamapp_runtime.processor.inputs import Decoded
+from streamapp_runtime.state.checkpoint import Position
+from streamapp_runtime.state.unlogged import UnloggedStore
+from streamapp_runtime.tables.table import Table
+from streamapp_runtime.tasks.bad_rows import BadRows
+
+
+class ReadTo(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a partition of a side input is held."""
+
+    system: str
+    stream: str
+    partition: int
+    position: Position
+
+
+class SavedRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What a store tells of itself, as it lies beside its rows; `not_used` and `bad_rows` are those it left out."""
+
+    run_id: str
+    written_at: int
+    read_to: tuple[ReadTo, ...] = ()
+    not_used: dict[str, int] = {}
+    bad_rows: tuple[str, ...] = ()
+
+    def positions(self) -> dict[Ssp, Position]:
+        """Tell how far each partition is held."""
+        return {Ssp(held.system, held.stream, held.partition): held.position for held in self.read_to}
+
+
+def read_record(data: bytes | None) -> SavedRecord | Found:
+    """Read what a store tells of itself."""
+    if data is None:
+        return Found.NOTHING
+    try:
+        return msgspec.json.decode(data, type=SavedRecord)
+    except msgspec.DecodeError:
+        return Found.UNREADABLE
+
+
+def found_store(saved: SavedRecord | Found) -> StoreRecord | Found:
+    """Give what a recovery is decided by."""
+    if isinstance(saved, Found):
+        return saved
+    held = {ssp: position.offset for ssp, position in saved.positions().items()}
+    return StoreRecord(run_id=saved.run_id, written_at=saved.written_at, next=held)
+
+
+class AdjunctStore:
+    """A table, and how far its side inputs have gone into it: both commit together."""
+
+    def __init__(
+        self,
+        name: str,
+        table: Table,
+        kept: UnloggedStore,
+        *,
+        run_id: str,
+        recovery: Recovery,
+        saved: SavedRecord,
+        bad_rows: BadRows,
+    ) -> None:
+        """Take what was decided, and what the store told of itself; `bad_rows` are shared with an extractor."""
+        self.name = name
+        self.table = table
+        self._kept = kept
+        self._run_id = run_id
+        held = saved.positions() if recovery.action is Action.REUSE else {}
+        self.positions = {ssp: _moved(held.get(ssp), start) for ssp, start in recovery.start.items()}
+        """How far each partition has been read."""
+        self.ended: set[Ssp] = set()
+        """The bounded partitions that have been read to their ends."""
+        self._wait_for = dict(recovery.wait_for)
+        self._bad_rows = bad_rows
+        self.not_used: Counter[str] = Counter()
+        """How many rows the table left out, by reason."""
+        if recovery.action is Action.REUSE:
+            self.not_used += Counter(saved.not_used)
+            bad_rows.remember(*saved.bad_rows)
+        else:
+            kept.clear()
+
+    @property
+    def bad_rows(self) -> tuple[str, ...]:
+        """The first rows that could not be used, each with its place and what was wrong."""
+        return self._bad_rows.told
+
+    def behind(self) -> dict[Ssp, int]:
+        """Tell how many offsets of which partitions are still to be read before any other input."""
+        return {ssp: end - self.positions[ssp].offset for ssp, end in self._wait_for.items()}
+
+    def take(self, decoded: Decoded) -> None:
+        """Take what was read of one partition.
+
+        What the table holds already, since another one had to be read for from further back, is left out. A batch that
+        is new in part is taken whole: for each key its last row counts, as if the old part had not been there.
+        """
+        ssp, before = decoded.ssp, self.positions[decoded.ssp]
+        if decoded.next_offset > before.offset:
+            self._bad_rows.place = f"{ssp}, offsets {before.offset} to {decoded.next_offset - 1}"
+            self._fill(decoded)
+            rows = 0 if decoded.rows is None else len(decoded.rows)
+            ungated = before.ungated or decoded.ungated
+            self.positions[ssp] = Position(offset=decoded.next_offset, rows=before.rows + rows, ungated=ungated)
+        if decoded.ended:
+            self.ended.add(ssp)
+        if decoded.ended or self.positions[ssp].offset >= self._wait_for.get(ssp, 0):
+            self._wait_for.pop(ssp, None)
+
+    def write_record(self, now: int) -> None:
+        """Write down how far the store holds its side inputs, to be committed with its rows."""
+        read_to = (
+            ReadTo(system=ssp.system, stream=ssp.stream, partition=ssp.partition, position=position)
+            for ssp, position in self.positions.items()
+        )
+        record = SavedRecord(
+            run_id=self._run_id,
+            written_at=now,
+            read_to=tuple(read_to),
+            not_used=dict(self.not_used),
+            bad_rows=self.bad_rows,
+        )
+        self._kept.write_record(msgspec.json.encode(record))
+
+    def _fill(self, decoded: Decoded) -> None:
+        self._bad_rows.remember(*decoded.bad_rows)
+        self.not_used += Counter(decoded.not_used)
+        if decoded.rows is not None:
+            self.not_used += Counter(self.table.fill(decoded.rows))
+
+
+def _moved(position: Position | None, offset: int) -> Position:
+    if position is None:
+        return Position(offset=offset, rows=0)
+    return msgspec.structs.replace(position, offset=offset)

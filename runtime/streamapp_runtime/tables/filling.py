@@ -1,0 +1,64 @@
+"""How rows that fill a table become its keys and columns: by expressions, or by a function of the user's."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from streamapp_runtime.functions.extractor import KEY_COLUMN
+from streamapp_runtime.functions.guarded import Guarded
+from streamapp_runtime.rows.deletions import DELETED_COLUMN
+from streamapp_runtime.sql.engine import SqlEngine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filled:
+    """A key and the table's columns for each row, and which of them delete their key (None: none does).
+
+    `failed` rows gave nothing.
+    """
+
+    keys: pa.ChunkedArray
+    columns: Sequence[pa.ChunkedArray]
+    deleted: pa.ChunkedArray | None
+    failed: int = 0
+
+
+Filling = Callable[[pa.Table], Filled]
+"""Makes keys and columns of rows."""
+
+
+class SqlFilling:
+    """Makes them with a query `SELECT key, ... FROM rows`."""
+
+    def __init__(self, engine: SqlEngine, sql: str) -> None:
+        self._engine = engine
+        self._sql = sql
+
+    def __call__(self, rows: pa.Table) -> Filled:
+        """See `Filling`."""
+        deleted = rows.column(DELETED_COLUMN) if DELETED_COLUMN in rows.column_names else None
+        made = self._engine.query(self._sql, rows=rows)
+        return Filled(keys=made.column(0), columns=made.columns[1:], deleted=deleted)
+
+
+class FunctionFilling:
+    """Makes them with an extractor, which may fail on rows that are skipped then."""
+
+    def __init__(self, function: Guarded, schema: pa.Schema) -> None:
+        """Take the schema of what the function gives: the key, the table's columns, and which rows delete."""
+        self._function = function
+        self._schema = schema
+
+    def __call__(self, rows: pa.Table) -> Filled:
+        """See `Filling`."""
+        before = self._function.failed
+        made = self._function(rows)
+        if made is None:
+            made = self._schema.empty_table()
+        return Filled(
+            keys=made.column(KEY_COLUMN),
+            columns=made.drop_columns([KEY_COLUMN, DELETED_COLUMN]).columns,
+            deleted=made.column(DELETED_COLUMN),
+            failed=self._function.failed - before,
+        )

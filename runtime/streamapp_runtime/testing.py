@@ -1,0 +1,92 @@
+"""For tests of users' functions: one operator, on rows and watermarks that the test gives (`docs/functions.md`).
+
+Errors are those of a running app: `RuntimeFailure`, with the function and what was wrong.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from streamapp_core.control.messages import END_OF_TIME
+from streamapp_core.schema import parse_schema
+from streamapp_core.spec.job import OnError
+from streamapp_runtime.functions.function import Function, UserFunction
+from streamapp_runtime.functions.keyed_state import KeyedState
+from streamapp_runtime.functions.stateful import StatefulFunction
+from streamapp_runtime.operators.process import Process
+from streamapp_runtime.operators.process_state import ProcessWithState
+from streamapp_runtime.operators.protocol import Operator
+from streamapp_runtime.rows.event_time import EVENT_TIME_FIELD
+from streamapp_runtime.state.memory import MemoryEnvironment
+from streamapp_runtime.tasks.bad_rows import BadRows
+from streamapp_systems.arrow_types import arrow_schema
+
+__all__ = ["FunctionBench"]
+
+_NAME = "tested"
+
+
+class FunctionBench:
+    """A `process` operator around a function, in one task."""
+
+    def __init__(
+        self, function: UserFunction, *, schema: str, key: str | None = None, skip_errors: bool = False
+    ) -> None:
+        """Take the function (or class) and its output columns as in YAML; with `key`, it has a state."""
+        self._made = function
+        self._columns = arrow_schema(parse_schema(schema))
+        self._key = key
+        self._on_error = OnError.SKIP if skip_errors else OnError.FAIL
+        self._environment = MemoryEnvironment()
+        self._watermark: int | None = None
+        self._operator: Operator | None = None
+        self._key_field: pa.Field | None = None
+
+    def rows(self, schema: str, rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]] | None:
+        """Give the function a batch of rows, each with its event time (milliseconds) last; the results are alike."""
+        columns = pa.schema([*arrow_schema(parse_schema(schema)), EVENT_TIME_FIELD])
+        values = zip(*rows, strict=True)
+        batch = pa.Table.from_arrays(
+            [pa.array(v, f.type) for v, f in zip(values, columns, strict=True)], schema=columns
+        )
+        if self._operator is None:
+            self._key_field = None if self._key is None else columns.field(self._key)
+            self._operator = self._open()
+        return _plain(self._operator.process(batch))
+
+    def watermark(self, time: int) -> list[tuple[Any, ...]] | None:
+        """Tell that no row before a time is expected any more; give what timers give."""
+        if self._operator is None or (self._watermark is not None and time <= self._watermark):
+            return None
+        self._watermark = time
+        return _plain(self._operator.advance(time))
+
+    def end(self) -> list[tuple[Any, ...]] | None:
+        """End all inputs; give what the last timers give."""
+        return self.watermark(END_OF_TIME)
+
+    def restart(self) -> None:
+        """Commit, and go on with a new copy of the function."""
+        if self._operator is not None:
+            self._operator.flush()
+            self._environment.commit()
+            self._operator = self._open()
+
+    def failed(self) -> int:
+        """Tell how many rows were skipped since the last restart."""
+        return 0 if self._operator is None else self._operator.counters()["failed"]
+
+    def _open(self) -> Operator:
+        name = getattr(self._made, "__qualname__", repr(self._made))
+        bad_rows = BadRows()
+        bad_rows.place = "test"
+        if self._key_field is None:
+            return Process(_NAME, Function(name, self._made, self._columns), self._on_error, bad_rows)
+        state = KeyedState(self._environment.store(_NAME))
+        function = StatefulFunction(name, self._made, self._columns, self._key_field, state)
+        return ProcessWithState(_NAME, function, self._on_error, bad_rows)
+
+
+def _plain(table: pa.Table | None) -> list[tuple[Any, ...]] | None:
+    return None if table is None else [tuple(row.values()) for row in table.to_pylist()]
