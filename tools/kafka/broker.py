@@ -6,10 +6,13 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tools.companion import Companion
 from tools.kafka.jars import BrokerError
 
 __all__ = ["Broker", "BrokerError"]
@@ -53,15 +56,6 @@ appender.stdout.layout.type=PatternLayout
 appender.stdout.layout.pattern=%d{ISO8601} %p %m (%c)%n%throwable
 """
 
-_UNTIL_PARENT_ENDS = """
-exec 3<&0
-"$@" </dev/null 3<&- &
-java=$!
-{ read -r _ <&3; kill -KILL $java; } 2>/dev/null &
-wait $java
-"""
-"""Runs a command that dies with us, even when we are killed: our end of its standard input closes then."""
-
 
 class Broker:
     """A broker process. `with Broker(jars) as broker:` starts it and removes it with all it holds.
@@ -73,7 +67,7 @@ class Broker:
         self._jars = jars
         self._given_port = port
         self._folder = Path(tempfile.mkdtemp(prefix="streamapp-kafka-"))
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Companion | None = None
         self.port = port
 
     @property
@@ -102,25 +96,24 @@ class Broker:
         """
         java = ["java", "-Xms256m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
         command = [*java, *self._class_path(), "kafka.Kafka", str(self._folder / "server.properties")]
-        with (self._folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(  # noqa: S603 - a fixed command
-                ["/bin/sh", "-c", _UNTIL_PARENT_ENDS, "sh", *command],
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+        self._process = Companion(command, self._folder / "log")
         deadline = time.monotonic() + _START_SECONDS
         while not self._accepts():
-            if self._process.poll() is not None or time.monotonic() > deadline:
+            if self._process.ended or time.monotonic() > deadline:
                 raise BrokerError(f"Kafka did not start:\n{self.log()[-4000:]}")
             time.sleep(0.05)
 
     def kill(self) -> None:
         """End the process at once, as a crash would; what it holds stays for `start`."""
-        if self._process is not None and self._process.stdin is not None:
-            self._process.stdin.close()
-            self._process.wait(timeout=30)
+        if self._process is not None:
+            self._process.kill()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Let the process stand still for a while, as one does whose machine is overloaded."""
+        assert self._process is not None
+        with self._process.paused():
+            yield
 
     def wait(self) -> int:
         """Wait until the process ends by itself, and give its exit code."""

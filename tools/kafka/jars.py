@@ -1,4 +1,4 @@
-"""Kafka's jars from Maven Central: fetched once per version of pom.xml, shared by all checkouts."""
+"""Kafka's jars from Maven Central: fetched once per version of their pom, shared by all checkouts."""
 
 import hashlib
 import os
@@ -24,8 +24,8 @@ def default_cache() -> Path:
     return Path(os.environ.get("STREAMAPP_CACHE") or Path.home() / ".cache" / "streamapp")
 
 
-def kafka_jars(cache: Path) -> Path:
-    """Give the folder of jars that `pom.xml` names, fetching them if they are not in the cache.
+def kafka_jars(cache: Path, pom: Path = POM) -> Path:
+    """Give the folder of jars that a pom names (`pom.xml`: the broker's), fetching them if they are not in the cache.
 
     Several processes may do so at once: each fetches into a folder of its own, the first one's stays.
 
@@ -33,14 +33,14 @@ def kafka_jars(cache: Path) -> Path:
         BrokerError: Java or Maven is missing, or the download failed.
     """
     _require("java")
-    jars = cache / f"kafka-{hashlib.sha256(POM.read_bytes()).hexdigest()[:16]}"
+    jars = cache / f"kafka-{hashlib.sha256(pom.read_bytes()).hexdigest()[:16]}"
     if jars.is_dir():
         return jars
     _require("mvn")
     cache.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix="kafka-", dir=cache))
     try:
-        _fetch(work)
+        _fetch(work, pom)
         if not jars.is_dir():
             (work / "jars").rename(jars)
     except OSError:
@@ -51,9 +51,9 @@ def kafka_jars(cache: Path) -> Path:
     return jars
 
 
-def _fetch(work: Path) -> None:
+def _fetch(work: Path, pom: Path) -> None:
     """Copy the jars to `work/jars`; Maven runs on a copy of the pom, so that it leaves nothing in the checkout."""
-    shutil.copy(POM, work)
+    shutil.copy(pom, work / "pom.xml")
     command = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory=jars"]
     try:
         done = subprocess.run(  # noqa: S603 - a fixed command

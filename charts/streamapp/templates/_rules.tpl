@@ -1,0 +1,64 @@
+{{/* All that the operator asks of the API server, and nothing else. */}}
+{{- define "streamapp.operatorRules" -}}
+- apiGroups: [streamapp.dev]
+  resources: [streamapps]
+  verbs: [get, list, watch, patch]
+- apiGroups: [streamapp.dev]
+  resources: [streamapps/status]
+  verbs: [patch]
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [get, list, watch, create, update, patch, delete]
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [get, list, watch, create, delete]
+- apiGroups: [""]
+  resources: [services, serviceaccounts]
+  verbs: [get, list, watch, create]
+- apiGroups: [rbac.authorization.k8s.io]
+  resources: [rolebindings]
+  verbs: [get, list, watch, create, update]
+# Drivers' accounts get this role, and none with more rights than the operator's own.
+- apiGroups: [rbac.authorization.k8s.io]
+  resources: [{{ include "streamapp.roleKind" . | lower }}s]
+  resourceNames: [{{ include "streamapp.driver" . }}]
+  verbs: [bind]
+- apiGroups: [""]
+  resources: [events]
+  verbs: [create]
+{{- with .Values.rbac.secrets }}
+{{- if .read }}
+# The logins of brokers.
+- apiGroups: [""]
+  resources: [secrets]
+  {{- with .names }}
+  resourceNames: {{ toJson . }}
+  {{- end }}
+  verbs: [get]
+{{- end }}
+{{- end }}
+# The state of an app that is deleted with its state.
+- apiGroups: [""]
+  resources: [persistentvolumeclaims]
+  verbs: [list, delete]
+{{- end -}}
+
+{{/* All that a driver and the Spark in it ask of the API server, in the namespace of their app. */}}
+{{- define "streamapp.driverRules" -}}
+# Executors.
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [get, list, watch, create, delete, deletecollection]
+# The app's documents; Spark's settings for executors.
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [get, create, update, deletecollection]
+# The state of executors.
+- apiGroups: [""]
+  resources: [persistentvolumeclaims]
+  verbs: [list, create, deletecollection]
+# Signs of progress.
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [create, patch]
+{{- end -}}

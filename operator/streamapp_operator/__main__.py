@@ -1,0 +1,13 @@
+"""`python -m streamapp_operator`: the Kubernetes operator."""
+
+import os
+import sys
+
+from streamapp_operator.logs import log_as_json
+from streamapp_operator.process import Process
+from streamapp_operator.settings import read_settings
+
+if __name__ == "__main__":
+    settings = read_settings(sys.argv[1:], os.environ)
+    log_as_json(settings.log_level)
+    Process(settings).run()

@@ -1,0 +1,39 @@
+"""A user's pod template is merged into ours; what the guarantees rest on stays ours."""
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from typing import Any
+
+_MERGED_BY = {
+    "containers": "name",
+    "initContainers": "name",
+    "ephemeralContainers": "name",
+    "volumes": "name",
+    "env": "name",
+    "imagePullSecrets": "name",
+    "volumeMounts": "mountPath",
+    "ports": "containerPort",
+}
+"""Lists whose entries are told apart by a field, as in Kubernetes' own merges; of other lists the user's is taken."""
+
+
+def merged(ours: Mapping[str, Any], users: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge a template into another: maps by key, the lists above by entry, of everything else the second's."""
+    result = dict(deepcopy(dict(ours)))
+    for name, value in users.items():
+        before = result.get(name)
+        if isinstance(before, dict) and isinstance(value, Mapping):
+            result[name] = merged(before, value)
+        elif isinstance(before, list) and isinstance(value, Sequence) and name in _MERGED_BY:
+            result[name] = _merged_entries(before, value, _MERGED_BY[name])
+        else:
+            result[name] = deepcopy(value)
+    return result
+
+
+def _merged_entries(ours: Sequence[Any], users: Sequence[Any], key: str) -> list[Any]:
+    entries = {entry.get(key): entry for entry in ours}
+    for entry in users:
+        name = entry.get(key) if isinstance(entry, Mapping) else None
+        entries[name] = merged(entries[name], entry) if name in entries else deepcopy(entry)
+    return list(entries.values())

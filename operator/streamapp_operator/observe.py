@@ -1,0 +1,161 @@
+"""From the cache to a view of one app: documents are read, and remembered by their versions."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import TypeVar
+
+from streamapp_core.deployment.documents import DocumentUnreadableError, StoredDocument
+from streamapp_core.deployment.names import driver_account
+from streamapp_core.deployment.record import RECORD, AppRecord
+from streamapp_core.deployment.reports import LOCALITY, PROGRESS, LocalityReport, ProgressReport
+from streamapp_core.job_model.documents import POINTER
+from streamapp_core.job_model.errors import JobModelUnreadableError
+from streamapp_core.job_model.stored import StoredJobModel, read_job_model
+from streamapp_core.metadata.store import ABSENT
+from streamapp_operator.cluster.cache import ObjectCache
+from streamapp_operator.cluster.views import AppKey, AppResource, Pod, app_resource, pod
+from streamapp_operator.observed import Memory, Observed, StreamCounts
+from streamapp_systems.kubernetes.api import Kind, KubernetesApi, Object
+from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore, key_of, read_entry, version_of
+
+_Value = TypeVar("_Value")
+_Document = TypeVar("_Document", bound=StoredDocument)
+_Objects = Mapping[tuple[Kind, str], Object]
+_Documents = Mapping[str | None, Object]
+AskCounts = Callable[[AppResource], StreamCounts]
+"""Tells what is known of an app's streams, and sees to it that more will be."""
+
+_REMEMBERED = 5_000
+
+
+class Observer:
+    """Observes apps. Used by many threads, of which each has another app."""
+
+    def __init__(
+        self, api: KubernetesApi, cache: ObjectCache, ask_counts: AskCounts, new_run_id: Callable[[], str]
+    ) -> None:
+        self._api = api
+        self._cache = cache
+        self._ask_counts = ask_counts
+        self._new_run_id = new_run_id
+        self._parsed = _Parsed()
+
+    def observe(self, key: AppKey, now: datetime, memory: Memory) -> Observed | None:
+        """Give the state of an app; None if there is no such app (any more).
+
+        Raises:
+            KubernetesError: shards of its job model can't be fetched.
+        """
+        objects = self._cache.objects(key)
+        item = objects.get((Kind.APP, key.name))
+        if item is None:
+            return None
+        objects = _of_this_one(objects, item["metadata"]["uid"])
+        documents = {key_of(item): item for (kind, _), item in objects.items() if kind is Kind.CONFIG_MAP}
+        app = self._parsed.of(item, lambda: app_resource(item))
+        lost: list[str] = []
+        record = self._document(documents, RECORD, AppRecord, lost)
+        model = self._model(documents.get(POINTER), app, lost)
+        if record is None and app.status.get("runId") is not None and not lost:
+            lost.append(_gone(str(app.status["runId"])))
+        elif record is not None and record.launch is not None and model is None and _has_run(app) and not lost:
+            lost.append(_gone(record.accepted.run_id))
+        locality_lost: list[str] = []
+        return Observed(
+            app=app,
+            now=now,
+            fresh_run_id=self._new_run_id(),
+            counts=StreamCounts() if app.deleting else self._ask_counts(app),
+            record=record,
+            record_version=version_of(documents[RECORD]) if RECORD in documents else ABSENT,
+            model=model,
+            lost=lost[0] if lost else None,
+            locality=self._document(documents, LOCALITY, LocalityReport, locality_lost),
+            locality_lost=locality_lost[0] if locality_lost else None,
+            progress=self._document(documents, PROGRESS, ProgressReport, []),
+            pods=tuple(
+                self._pod(item) for (kind, _), item in sorted(objects.items(), key=_by_name) if kind is Kind.POD
+            ),
+            present=frozenset(objects),
+            bound_account=_bound_account(objects.get((Kind.ROLE_BINDING, driver_account(key.name)))),
+            memory=memory,
+        )
+
+    def _document(self, documents: _Documents, name: str, form: type[_Document], lost: list[str]) -> _Document | None:
+        item = documents.get(name)
+        if item is None:
+            return None
+        try:
+            return self._parsed.of(item, lambda: form.from_entry(name, read_entry(item)))
+        except DocumentUnreadableError as error:
+            lost.append(str(error))
+            return None
+
+    def _model(self, pointer: Object | None, app: AppResource, lost: list[str]) -> StoredJobModel | None:
+        if pointer is None:
+            return None
+        store = ConfigMapMetadataStore(self._api, app.key.namespace, app.key.name, owners=())
+        try:
+            return self._parsed.of(pointer, lambda: read_job_model(store))
+        except JobModelUnreadableError as error:
+            lost.append(str(error))
+            return None
+
+    def _pod(self, item: Object) -> Pod:
+        return self._parsed.of(item, lambda: pod(item))
+
+
+class _Parsed:
+    """Values of the newest versions of objects."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._values: OrderedDict[str, tuple[str, object]] = OrderedDict()
+
+    def of(self, item: Object, parse: Callable[[], _Value]) -> _Value:
+        metadata = item["metadata"]
+        uid, version = metadata["uid"], metadata["resourceVersion"]
+        with self._lock:
+            known = self._values.get(uid)
+        if known is not None and known[0] == version:
+            return known[1]  # type: ignore[return-value]
+        value = parse()
+        with self._lock:
+            self._values[uid] = (version, value)
+            self._values.move_to_end(uid)
+            while len(self._values) > _REMEMBERED:
+                self._values.popitem(last=False)
+        return value
+
+
+def _of_this_one(objects: _Objects, uid: str) -> _Objects:
+    """Leave out what an earlier app of this name has left, which is about to go."""
+    ours = {uid} | {item["metadata"]["uid"] for item in objects.values() if uid in _owners(item)}
+    return {at: item for at, item in objects.items() if not (owners := _owners(item)) or owners & ours}
+
+
+def _owners(item: Object) -> frozenset[str]:
+    return frozenset(reference["uid"] for reference in item["metadata"].get("ownerReferences", ()))
+
+
+def _has_run(app: AppResource) -> bool:
+    """Tell whether the app's status says that a job model was in force."""
+    return bool(app.status.get("plan"))
+
+
+def _gone(run_id: str) -> str:
+    return (
+        f"the documents of run {run_id} are gone, and without them keys would move away from their state; restore the "
+        "app's ConfigMaps from a backup, or set a new `spec.runId` to start from nothing"
+    )
+
+
+def _bound_account(binding: Object | None) -> str | None:
+    subjects = [] if binding is None else binding.get("subjects", [])
+    return str(subjects[0]["name"]) if subjects else None
+
+
+def _by_name(entry: tuple[tuple[Kind, str], Object]) -> str:
+    return entry[0][1]

@@ -1,0 +1,89 @@
+"""Apps that are to be looked at: each once however often it is named, at the earliest time asked for.
+
+An app that a worker has is not given to another; if it is named meanwhile, it comes again.
+"""
+
+import heapq
+import threading
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+class WorkQueue(Generic[_Key]):
+    """A queue for many threads. Times are seconds of `clock`."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._due: dict[_Key, float] = {}
+        self._heap: list[tuple[float, int, _Key]] = []
+        self._taken: dict[_Key, float] = {}
+        self._order = 0
+        self._closed = False
+        self._changed = threading.Condition()
+
+    def add(self, key: _Key, delay: float = 0.0) -> None:
+        """Have a key looked at in `delay` seconds, or earlier if it is to be anyway."""
+        with self._changed:
+            due = self._clock() + delay
+            known = self._due.get(key)
+            if known is not None and known <= due:
+                return
+            self._due[key] = due
+            self._order += 1
+            heapq.heappush(self._heap, (due, self._order, key))
+            self._changed.notify()
+
+    def take(self) -> _Key | None:
+        """Wait for a key that is due, and take it until `done`; None when closed."""
+        with self._changed:
+            while not self._closed:
+                key = self._next()
+                if key is not None:
+                    self._taken[key] = self._clock()
+                    return key
+                self._changed.wait(self._wait())
+            return None
+
+    def done(self, key: _Key) -> None:
+        """Give a key back."""
+        with self._changed:
+            del self._taken[key]
+            due = self._due.get(key)
+            if due is not None:
+                self._order += 1
+                heapq.heappush(self._heap, (due, self._order, key))
+            self._changed.notify()
+
+    def close(self) -> None:
+        """Let everybody who takes go home."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def depth(self) -> int:
+        """Count the keys that are due and not taken."""
+        with self._changed:
+            now = self._clock()
+            return sum(due <= now and key not in self._taken for key, due in self._due.items())
+
+    def oldest(self) -> float:
+        """Tell for how many seconds a key has been due, or in a worker's hands, at most."""
+        with self._changed:
+            now = self._clock()
+            waiting = (now - due for key, due in self._due.items() if key not in self._taken)
+            working = (now - since for since in self._taken.values())
+            return max([0.0, *waiting, *working])
+
+    def _next(self) -> _Key | None:
+        """Find a key that is due; entries of the heap that are out of date are dropped."""
+        while self._heap and self._heap[0][0] <= self._clock():
+            due, _, key = heapq.heappop(self._heap)
+            if self._due.get(key) == due and key not in self._taken:
+                del self._due[key]
+                return key
+        return None
+
+    def _wait(self) -> float | None:
+        return max(0.0, self._heap[0][0] - self._clock()) if self._heap else None

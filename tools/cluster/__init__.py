@@ -1,0 +1,1 @@
+"""Kubernetes clusters for tests and demos: `make cluster`."""

@@ -1,0 +1,59 @@
+"""A process that lives as long as ours and no longer, even if ours is killed."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+_UNTIL_PARENT_ENDS = """
+exec 3<&0
+"$@" </dev/null 3<&- &
+child=$!
+{ read -r _ <&3; kill -KILL $child; } 2>/dev/null &
+wait $child
+"""
+"""Runs a command that dies with us, even when we are killed: our end of its standard input closes then."""
+_KILL_SECONDS = 30
+
+
+class Companion:
+    """A command started in the background; what it prints is added to a log."""
+
+    def __init__(self, command: Sequence[str], log: Path) -> None:
+        self.log = log
+        with log.open("ab") as output:
+            self._process = subprocess.Popen(  # noqa: S603 - commands of ours
+                ["/bin/sh", "-c", _UNTIL_PARENT_ENDS, "sh", *command],
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+
+    @property
+    def ended(self) -> bool:
+        """Whether the process has ended by itself or was killed."""
+        return self._process.poll() is not None
+
+    def kill(self) -> None:
+        """End the process at once, as a crash would."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(timeout=_KILL_SECONDS)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Let the process stand still for a while, as one does whose machine is overloaded."""
+        shell = self._process.pid
+        command = int(Path(f"/proc/{shell}/task/{shell}/children").read_text().split()[0])
+        os.kill(command, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(command, signal.SIGCONT)
+
+    def wait(self) -> int:
+        """Wait until the process ends by itself, and give its exit code."""
+        return self._process.wait()

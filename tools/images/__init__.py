@@ -1,0 +1,1 @@
+"""The images of StreamApp: `make images`."""
