@@ -18,7 +18,7 @@ DATA := $(FLIGHTS)/data
 
 .PHONY: help
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-12s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: .venv/ready java $(DATA)/ready ## Run the flights example on local Spark, from nothing
@@ -27,7 +27,7 @@ run: .venv/ready java $(DATA)/ready ## Run the flights example on local Spark, f
 	@$(RUN) $(FLIGHTS)/findings.py
 
 .PHONY: test
-test: lint type unit integration ## Run every check and every test
+test: lint type unit integration light e2e ## Run every check and every test
 
 .PHONY: unit
 unit: .venv/ready $(DATA)/ready ## Run the fast tests (no JVM)
@@ -41,6 +41,20 @@ integration: .venv/ready java $(DATA)/ready ## Run the tests with real Spark and
 	@echo "== integration tests"
 	@$(RUN) -m pytest tests/integration $(PYTEST_ARGS)
 
+.PHONY: light
+light: .venv/ready ## Run the tests with a real Kubernetes API server (no nodes)
+	@echo "== Kubernetes' programs (built once, about 10 minutes; kept in $(CACHE))"
+	@if command -v go >/dev/null; then $(RUN) -m tools.cluster binaries >/dev/null; fi
+	@echo "== tests on an API server"
+	@$(RUN) -m pytest tests/cluster $(PYTEST_ARGS)
+
+.PHONY: e2e
+e2e: .venv/ready java $(DATA)/ready ## Run the tests on a real cluster (KUBECONFIG names one; else it is made here)
+	@echo "== the cluster's node image (made once, about 5 minutes; kept in $(CACHE))"
+	@if [ -z "$${KUBECONFIG:-}" ] && $(RUN) -m tools.cluster check; then $(RUN) -m tools.cluster prepare; fi
+	@echo "== tests on a cluster"
+	@$(RUN) -m pytest tests/e2e $(PYTEST_ARGS)
+
 .PHONY: lint
 lint: .venv/ready ## Check style and the layers
 	@echo "== ruff and import-linter"
@@ -53,6 +67,7 @@ lint: .venv/ready ## Check style and the layers
 type: .venv/ready ## Check the types (mypy, strict)
 	@echo "== mypy"
 	@$(RUN) -m mypy
+	@$(RUN) -m mypy --namespace-packages --explicit-package-bases $(addprefix -p tools.,cluster images kafka)
 
 .PHONY: fmt
 fmt: .venv/ready ## Format the code and fix what can be fixed
@@ -60,12 +75,24 @@ fmt: .venv/ready ## Format the code and fix what can be fixed
 	@$(DEPS)/bin/ruff format --quiet $(wildcard $(CODE))
 
 .PHONY: soak
-soak: .venv/ready java $(DATA)/ready ## Run the long versions of the sampled tests (about 10 minutes)
-	@STREAMAPP_KILL_RUNS=50 $(RUN) -m pytest tests/integration/test_kills.py $(PYTEST_ARGS)
+soak: .venv/ready java $(DATA)/ready ## Run the long versions of the sampled tests (about 30 minutes)
+	@STREAMAPP_KILL_RUNS=50 STREAMAPP_SOAK_KILLS=100 $(RUN) -m pytest tests/integration/kafka/test_soak.py tests/integration/test_kills.py $(PYTEST_ARGS)
 
 .PHONY: kafka
 kafka: .venv/ready java ## Run a Kafka broker on the loopback interface until Ctrl-C (PORT=9092 for a fixed port)
 	@$(RUN) -m tools.kafka --port $(or $(PORT),0)
+
+.PHONY: cluster
+cluster: .venv/ready ## Run Kubernetes with 4 nodes on this machine
+	@$(RUN) -m tools.cluster up
+
+.PHONY: cluster-delete
+cluster-delete: .venv/ready ## Remove that cluster
+	@$(RUN) -m tools.cluster down
+
+.PHONY: images
+images: .venv/ready ## Make the operator's and the runtime's image; a cluster that runs gets them
+	@$(RUN) -m tools.images
 
 .PHONY: crds
 crds: .venv/ready ## Write the CustomResourceDefinition from the spec models

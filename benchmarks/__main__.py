@@ -1,16 +1,18 @@
-"""Run the benchmarks that are named, or all of them."""
+"""Run the benchmarks that are named, or all but those of ten minutes and more."""
 
 import sys
 from importlib import import_module
 
-NAMES = ("planner", "grouping", "assignment", "streaming", "streaming_profile")
+USUAL = ("planner", "grouping", "assignment", "streaming", "streaming_profile", "kafka", "kafka_latency")
+LONG = ("kafka_restart", "kafka_steady")
+NAMES = (*USUAL, *LONG)
 
 
 def main(names: list[str]) -> None:
     unknown = sorted(set(names) - set(NAMES))
     if unknown:
         sys.exit(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(NAMES)}")
-    for name in names or NAMES:
+    for name in names or USUAL:
         print(f"== {name}")
         import_module(f"benchmarks.{name}").main()
 

@@ -60,7 +60,7 @@ def document(case: str, processors: int = PROCESSORS) -> str:
 
 def run(case: str, folder: Path, make_host: MakeHost, *, processors: int = PROCESSORS) -> Measured:
     """Run a case to its end."""
-    watch = _Watch(INPUTS[case])
+    watch = Watch(INPUTS[case])
     text = document(case, processors)
     request = RunRequest(text=text, folder=folder, state=folder / "state", fresh=True, run_id="r1")
     summary = run_app(request, partial(watch.started, make_host), watch.look)
@@ -68,7 +68,7 @@ def run(case: str, folder: Path, make_host: MakeHost, *, processors: int = PROCE
 
 
 @dataclass(slots=True)
-class _Watch:
+class Watch:
     """Notes when the host was ready, and how far the input had been read when."""
 
     stream: str

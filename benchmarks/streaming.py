@@ -4,6 +4,7 @@ Each run is a process of its own in an empty folder; the systems take turns. Bot
 """
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -52,7 +53,7 @@ class Side:
         (folder / case.data.name).symlink_to(case.data)
         command = [sys.executable, "-m", f"benchmarks.{self.module}", self.argument, str(folder)]
         began = time.monotonic()
-        output, processor_time = _watched(command)
+        output, processor_time = watched(command)
         self.whole.append(time.monotonic() - began)
         self.processor_time.append(processor_time)
         self.runs.append(Measured.told(output))
@@ -100,16 +101,21 @@ def compare(case: Case) -> None:
     _print(case, sides)
 
 
-def _watched(command: list[str]) -> tuple[str, float]:
+def watched(command: list[str]) -> tuple[str, float]:
     """Run a command; give what it printed, and the CPU seconds of its session, which a busy machine does not change."""
     seconds: dict[str, float] = {}
     with (
         tempfile.TemporaryFile("w+") as output,
         subprocess.Popen(command, stdout=output, stderr=output, start_new_session=True) as process,  # noqa: S603
     ):
-        while process.poll() is None:
-            seconds |= _cpu_seconds(process.pid)
-            time.sleep(_LOOK_SECONDS)
+        try:
+            while process.poll() is None:
+                seconds |= _cpu_seconds(process.pid)
+                time.sleep(_LOOK_SECONDS)
+        finally:
+            for left in _cpu_seconds(process.pid):
+                with suppress(ProcessLookupError):
+                    os.kill(int(left), signal.SIGKILL)
         output.seek(0)
         printed = output.read()
     if process.returncode:

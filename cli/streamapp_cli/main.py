@@ -1,4 +1,4 @@
-"""The command line: `streamapp plan`, `streamapp diff`, `streamapp run`.
+"""The command line: `streamapp plan`, `streamapp diff`, `streamapp run`, `streamapp verify`.
 
 Commands import what they need when they are called, so that planning starts no data libraries.
 """
@@ -75,16 +75,35 @@ def run(
     ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Start anew: forget earlier runs and their results.")] = False,
     host: Annotated[
-        Host, typer.Option(help="Where processors run: Spark workers, or threads of this process.")
+        Host,
+        typer.Option(help="Where processors run: workers of Spark, processes of their own, or threads of this one."),
     ] = Host.SPARK,
 ) -> None:
     """Run an app here, on local Spark. A bounded app ends by itself; a completed one prints its summary again.
 
-    Exit codes: 0 completed, 1 refused or failed, 2 the file can't be read, 130 interrupted.
+    Ctrl-C (or SIGTERM) stops it after a last commit, a second one at once; started again, it goes on.
+
+    Exit codes: 0 completed, 1 refused or failed, 2 the file can't be read, 130 stopped before its end.
     """
     from streamapp_cli.run_command import run_here
 
     raise typer.Exit(run_here(file, state_dir=state_dir, fresh=fresh, host=host))
+
+
+@app.command()
+def verify(
+    file: AppFile,
+    state_dir: Annotated[
+        Path | None, typer.Option(help="Where the app keeps its state (default: .streamapp/<app> beside the file).")
+    ] = None,
+) -> None:
+    """Compare the state of an app that is not running with its changelog, task by task, entry by entry.
+
+    Exit codes: 0 equal, 1 something differs or can't be compared, 2 the file can't be read.
+    """
+    from streamapp_cli.verify_command import verify_app
+
+    raise typer.Exit(verify_app(file, state_dir=state_dir))
 
 
 def main() -> None:

@@ -22,4 +22,5 @@ class Host(StrEnum):
     """Where processors run."""
 
     SPARK = "spark"
+    PROCESSES = "processes"
     IN_PROCESS = "in-process"

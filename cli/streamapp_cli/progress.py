@@ -9,9 +9,10 @@ from rich import box
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 from streamapp_core.control.messages import END_OF_TIME
-from streamapp_runtime.driver.records import StreamSummary, Summary
+from streamapp_runtime.driver.records import StateSummary, StreamSummary, Summary
 
 _LINE_SECONDS = 2.0
 _SIDE_INPUT = "sideInput"
@@ -20,12 +21,35 @@ _SIDE_INPUT = "sideInput"
 @contextmanager
 def follow(console: Console, name: str) -> Iterator[Callable[[Summary], None]]:
     """Give what is to be told of the progress of a run; it prints until the block ends."""
+    troubles = _Troubles(console, name)
     if console.is_terminal:
         with Live(console=console, transient=True, refresh_per_second=4) as live:
             live.update(f"{name}: starting")
-            yield lambda summary: live.update(progress_table(name, summary))
+            yield _all(troubles, lambda summary: live.update(progress_table(name, summary)))
     else:
-        yield _Lines(console, name, time.monotonic)
+        yield _all(troubles, _Lines(console, name, time.monotonic))
+
+
+def _all(*listeners: Callable[[Summary], None]) -> Callable[[Summary], None]:
+    def tell(summary: Summary) -> None:
+        for listener in listeners:
+            listener(summary)
+
+    return tell
+
+
+class _Troubles:
+    """Prints each trouble with a processor once."""
+
+    def __init__(self, console: Console, name: str) -> None:
+        self._console = console
+        self._name = name
+        self._told = 0
+
+    def __call__(self, summary: Summary) -> None:
+        for trouble in summary.troubles[self._told :]:
+            self._console.print(f"{self._name} {summary.seconds:.0f}s: {trouble}", markup=False)
+        self._told = len(summary.troubles)
 
 
 class _Lines:
@@ -36,17 +60,23 @@ class _Lines:
         self._name = name
         self._clock = clock
         self._printed = clock()
+        self._refused: tuple[str, ...] = ()
 
     def __call__(self, summary: Summary) -> None:
+        if summary.refused != self._refused:
+            self._refused = summary.refused
+            for line in _refusal(summary):
+                self._console.print(f"{self._name} {summary.seconds:.0f}s: {line}", markup=False)
         if self._clock() - self._printed < _LINE_SECONDS:
             return
         self._printed = self._clock()
         streams = "; ".join(
-            f"{stream.name} {read_of_total(stream)}, watermark {watermark_text(stream.watermark)}, "
-            f"ended {ended_text(stream)}"
+            f"{stream.name} {read_of_total(stream)}, {_state(stream)}, ended {ended_text(stream)}"
             for stream in summary.streams
             if stream.role != _SIDE_INPUT or stream.ended < stream.partitions
         )
+        if summary.state.left:
+            streams = restoring_text(summary.state)
         self._console.print(f"{self._name} {summary.seconds:.0f}s: {streams}")
 
 
@@ -63,11 +93,16 @@ def progress_table(name: str, summary: Summary) -> Table:
             stream.role,
             read_of_total(stream),
             f"{rate:,.0f}",
-            "" if stream.role == _SIDE_INPUT else watermark_text(stream.watermark),
+            _bootstrap_text(stream) if stream.role == _SIDE_INPUT else watermark_text(stream.watermark),
             ended_text(stream),
         )
     for output, rows in sorted(summary.written.items()):
         table.add_row(output, "output", f"{rows:,} written", f"{rows / summary.seconds:,.0f}", "", "")
+    notes = [restoring_text(summary.state)] if summary.state.left else []
+    notes += _refusal(summary) if summary.refused else []
+    if notes:
+        table.caption = Text("\n".join(notes))
+        table.caption_justify = "left"
     return table
 
 
@@ -80,7 +115,36 @@ def print_summary(console: Console, name: str, summary: Summary) -> None:
                 console.print(f"{operator}: {rows:,} rows not used ({reason})")
     for row in summary.bad_rows:
         console.print(f"  {row}")
+    state = summary.state
+    if state.kept or state.rebuilt:
+        console.print(
+            f"state: {state.kept} tasks kept their stores, {state.rebuilt} rebuilt theirs; "
+            f"{state.records:,} records of the changelog read"
+        )
     console.print(f"{name} completed in {summary.seconds:.1f} s")
+
+
+def _state(stream: StreamSummary) -> str:
+    if stream.role == _SIDE_INPUT:
+        return _bootstrap_text(stream)
+    return f"watermark {watermark_text(stream.watermark)}"
+
+
+def _bootstrap_text(stream: StreamSummary) -> str:
+    """Write how much of a side input other inputs wait for."""
+    return f"bootstrap: {stream.awaited:,} to go" if stream.awaited else "in the table"
+
+
+def _refusal(summary: Summary) -> list[str]:
+    """Say that the run does not follow its streams, and why; or that it does again."""
+    if not summary.refused:
+        return ["the streams are again as the run can read them"]
+    return ["the streams have changed as this run can't follow; it goes on as it was:", *summary.refused]
+
+
+def restoring_text(state: StateSummary) -> str:
+    """Write how far the rebuilding of stores is."""
+    return f"restoring the state: {state.records:,} records of the changelog read, {state.left:,} to go"
 
 
 def read_of_total(stream: StreamSummary) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 from rich.console import Console
 
 from streamapp_cli.files import give_up, read_text
+from streamapp_cli.interrupts import interrupts
 from streamapp_cli.options import Host
 from streamapp_cli.problems import print_problems
 from streamapp_cli.progress import follow, print_summary
@@ -13,8 +14,9 @@ from streamapp_core.spec.parse import parse_text
 from streamapp_runtime.driver.prepare import new_run_id
 from streamapp_runtime.driver.run import MakeHost, run_app
 from streamapp_runtime.driver.start import RunRequest
-from streamapp_runtime.errors import FAILURES, PlanRefused
+from streamapp_runtime.errors import FAILURES, Drained, PlanRefused
 from streamapp_runtime.hosts.in_process import InProcessHost
+from streamapp_runtime.hosts.processes import ProcessHost
 
 FAILED, INTERRUPTED = 1, 130
 
@@ -37,13 +39,16 @@ def run_here(file: Path, *, state_dir: Path | None, fresh: bool, host: Host) -> 
         run_id=new_run_id(),
     )
     try:
-        with follow(console, name) as listener:
-            summary = run_app(request, _make_host(host), listener)
+        with interrupts() as stop_wanted, follow(console, name) as listener:
+            summary = run_app(request, _make_host(host), listener, drain=stop_wanted)
     except PlanRefused as refused:
         print_problems(console, name, refused.problems)
         return FAILED
     except FAILURES as failure:
         give_up(f"{name}: {failure}", FAILED)
+    except Drained as drained:
+        console.print(f"{name}: {drained}")
+        return INTERRUPTED
     except KeyboardInterrupt:
         console.print(f"{name}: interrupted; start it again to go on")
         return INTERRUPTED
@@ -56,4 +61,6 @@ def _make_host(host: Host) -> MakeHost:
         from streamapp_runtime.spark.host import SparkHost
 
         return SparkHost
-    return lambda channel, name, processors, log_folder: InProcessHost(channel)  # noqa: ARG005 - needs no more
+    if host is Host.PROCESSES:
+        return lambda channel, name, log_folder: ProcessHost(channel, log_folder)  # noqa: ARG005 - needs no name
+    return lambda channel, name, log_folder: InProcessHost(channel)  # noqa: ARG005 - needs no more

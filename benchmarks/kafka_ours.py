@@ -1,0 +1,74 @@
+"""One run of a Kafka case on StreamApp: `python -m benchmarks.kafka_ours CASE FOLDER SERVERS TOPIC OUTPUT`.
+
+Exactly once, state on disk with a changelog, output as a topic; two processors on local Spark, commits once a second.
+"""
+
+import json
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks.ours import Watch
+from streamapp_runtime.driver.run import run_app
+from streamapp_runtime.driver.start import RunRequest
+
+SCHEMA = "sensor string, value int, at bigint, site string, note string"
+_NEEDED = {"name": "needed", "from": "readings", "map": "sensor, value, at"}
+_COUNTED = {"by": ["sensor"], "select": "count(*) as readings, sum(value) as total, max(at) as at"}
+OPERATORS: dict[str, list[dict[str, Any]]] = {
+    "count": [{"name": "result", "from": "readings", "aggregate": _COUNTED}],
+    "shuffle": [
+        _NEEDED,
+        {"name": "by-sensor", "from": "needed", "partitionBy": {"key": "sensor"}},
+        {"name": "result", "from": "by-sensor", "aggregate": _COUNTED},
+    ],
+    "join": [
+        _NEEDED,
+        {"name": "result", "from": "needed", "joinTable": {"table": "places", "on": "sensor", "type": "left"}},
+    ],
+}
+PLACES = {"system": "files", "format": "parquet", "schema": "sensor string, floor int, room string", "broadcast": True}
+
+
+def document(
+    case: str, servers: str, topic: str, output: str, *, bounded: bool, commit_interval: str, processors: int = 2
+) -> str:
+    """Give the app of a case as text."""
+    spec: dict[str, Any] = {
+        "systems": {"kafka": {"kafka": {"bootstrapServers": servers}}},
+        "defaultSystem": "kafka",
+        "streams": {
+            "readings": {"system": "kafka", "name": topic, "schema": SCHEMA, "key": "sensor", "bounded": bounded},
+            "out": {"system": "kafka", "name": output, "key": "sensor"},
+        },
+        "operators": [*OPERATORS[case], {"name": "sent", "from": "result", "sendTo": "out"}],
+        "processors": {"count": processors},
+        "job": {"intermediateStreamPartitions": 8, "commitInterval": commit_interval},
+    }
+    if case == "join":
+        spec["systems"]["files"] = {"file": {"path": "."}}
+        spec["streams"]["rooms"] = {**PLACES, "name": "places"}
+        spec["tables"] = {"places": {"sideInputs": ["rooms"], "key": "sensor", "value": "floor, room"}}
+    return head(f"bench-{case}", spec)
+
+
+def head(name: str, spec: dict[str, Any]) -> str:
+    """Give an app as text."""
+    kind = {"apiVersion": "streamapp.dev/v1alpha1", "kind": "StreamApp"}
+    return json.dumps({**kind, "metadata": {"name": name}, "spec": spec})
+
+
+def main() -> None:
+    from streamapp_runtime.spark.host import SparkHost
+
+    case, folder, servers, topic, output = sys.argv[1:]
+    watch = Watch("readings")
+    text = document(case, servers, topic, output, bounded=True, commit_interval="1s")
+    request = RunRequest(text=text, folder=Path(folder), state=Path(folder) / "state", fresh=True, run_id=output)
+    summary = run_app(request, partial(watch.started, SparkHost), watch.look)
+    watch.measured(summary).tell()
+
+
+if __name__ == "__main__":
+    main()

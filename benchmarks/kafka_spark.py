@@ -1,0 +1,125 @@
+"""One run of a Kafka case on Structured Streaming: `python -m benchmarks.kafka_spark CASE FOLDER SERVERS TOPIC OUTPUT`.
+
+`count` and `join` are all in the JVM; `count-unsent` writes nothing out. `rows` and `pandas` keep the same counts in
+Python: transformWithState in its form for rows, and in the one for pandas. Everything is at least once: Kafka's sink
+has nothing else.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.functions import col, expr, from_json, struct, to_json
+from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+from tools.kafka.jars import default_cache, kafka_jars
+
+from benchmarks.structured_streaming import ROCKSDB, measured
+
+SCHEMA = "sensor string, value int, at bigint, site string, note string"
+RESULT = "sensor string, readings bigint, total bigint, at bigint"
+POM = Path(__file__).with_name("spark-kafka.xml")
+BATCH = {"rows": 100_000, "pandas": 20_000}
+"""Rows per batch: the JVM is fastest with a million."""
+
+
+class Count(StatefulProcessor):
+    """The running count of a key, with one value of state; a subclass says what rows look like."""
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._state = handle.getValueState("counts", "readings bigint, total bigint, at bigint")
+
+    def add(self, rows: int, total: int, at: int) -> tuple[int, int, int]:
+        before = self._state.get() or (0, 0, 0)
+        now = (before[0] + rows, before[1] + total, max(before[2], at))
+        self._state.update(now)
+        return now
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class CountRows(Count):
+    def handleInputRows(self, key: tuple[str], rows: Iterator[Row], _: object) -> Iterator[Row]:  # noqa: N802
+        found = [(row.value, row.at) for row in rows]
+        now = self.add(len(found), sum(value for value, _ in found), max(at for _, at in found))
+        yield Row(sensor=key[0], readings=now[0], total=now[1], at=now[2])
+
+
+class CountPandas(Count):
+    def handleInputRows(  # noqa: N802
+        self, key: tuple[str], rows: Iterator[pd.DataFrame], _: object
+    ) -> Iterator[pd.DataFrame]:
+        sums = [(len(frame), int(frame["value"].sum()), int(frame["at"].max())) for frame in rows]
+        now = self.add(sum(n for n, _, _ in sums), sum(total for _, total, _ in sums), max(at for _, _, at in sums))
+        yield pd.DataFrame({"sensor": [key[0]], "readings": [now[0]], "total": [now[1]], "at": [now[2]]})
+
+
+def session(folder: Path) -> SparkSession:
+    """Start Spark with two slots, two shuffle partitions and RocksDB."""
+    log4j = folder / "log4j2.properties"
+    log4j.write_text("rootLogger.level = off\n", encoding="utf-8")
+    settings = {
+        "spark.master": "local[2]",
+        "spark.driver.memory": "4g",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j.absolute().as_uri()}",
+        "spark.jars": ",".join(str(jar) for jar in sorted(kafka_jars(default_cache(), POM).glob("*.jar"))),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    }
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    return SparkSession.builder.config(map=settings).getOrCreate()
+
+
+def query(case: str, readings: DataFrame, folder: Path) -> DataFrame:
+    """Write the query of a case."""
+    match case:
+        case "join":
+            places = readings.sparkSession.read.parquet(f"{folder}/places")
+            return readings.select("sensor", "value", "at").join(places.hint("broadcast"), "sensor", "left")
+        case "rows":
+            return readings.groupBy("sensor").transformWithState(CountRows(), RESULT, "Update", "None")
+        case "pandas":
+            return readings.groupBy("sensor").transformWithStateInPandas(CountPandas(), RESULT, "Update", "None")
+    counts = (expr("count(*) as readings"), expr("sum(value) as total"), expr("max(at) as at"))
+    return readings.groupBy("sensor").agg(*counts)
+
+
+def main() -> None:
+    case, place, servers, topic, output = sys.argv[1:]
+    folder = Path(place).absolute()
+    spark = session(folder)
+    began = time.monotonic()
+    source = {
+        "kafka.bootstrap.servers": servers,
+        "subscribe": topic,
+        "startingOffsets": "earliest",
+        "maxOffsetsPerTrigger": str(BATCH.get(case, 1_000_000)),
+    }
+    read = spark.readStream.format("kafka").options(**source).load()
+    readings = read.select(from_json(col("value").cast("string"), SCHEMA).alias("row")).select("row.*")
+    written = query(case, readings, folder)
+    if case == "count-unsent":
+        sink = written.writeStream.format("noop")
+    else:
+        messages = written.select(col("sensor").alias("key"), to_json(struct("*")).alias("value"))
+        options = {"kafka.bootstrap.servers": servers, "topic": output}
+        sink = messages.writeStream.format("kafka").options(**options)
+    sink = sink.outputMode("append" if case == "join" else "update").trigger(availableNow=True)
+    running = sink.option("checkpointLocation", f"{folder}/checkpoint").start()
+    running.awaitTermination()
+    seconds = time.monotonic() - began
+    result = measured([running], seconds)
+    spark.stop()
+    result.tell()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""`streamapp verify`: whether the state of an app on this machine is what its changelog says."""
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from streamapp_cli.files import give_up
+from streamapp_cli.inputs import read_app
+from streamapp_cli.problems import print_problems
+from streamapp_cli.tables import new_table
+from streamapp_runtime.driver.verify import verify_run
+from streamapp_runtime.errors import FAILURES
+from streamapp_runtime.state.verify import Difference, Verdict
+
+EQUAL, DIFFERENT = 0, 1
+_SHOWN_BYTES = 40
+
+
+def verify_app(file: Path, *, state_dir: Path | None) -> int:
+    """Compare the stores of all tasks with their changelog, print what was found, and return the exit code."""
+    console = Console(highlight=False, soft_wrap=True)
+    parsed = read_app(file)
+    if parsed.app is None:
+        print_problems(console, file.stem, parsed.problems)
+        return DIFFERENT
+    name, folder = parsed.app.metadata.name, file.absolute().parent
+    state = (state_dir or folder / ".streamapp" / name).absolute()
+    try:
+        with console.status(f"{name}: reading the changelog"):
+            verdicts = list(verify_run(parsed.app, folder, state))
+    except FAILURES as failure:
+        give_up(f"{name}: {failure}", DIFFERENT)
+    _print(console, verdicts)
+    wrong = sum(not verdict.equal for verdict in verdicts)
+    console.print(f"{name}: {wrong} of {len(verdicts)} tasks differ" if wrong else f"{name}: the state is right")
+    return DIFFERENT if wrong else EQUAL
+
+
+def _print(console: Console, verdicts: list[Verdict]) -> None:
+    table = new_table(console, "task", "records", "keys", "position", "state")
+    for verdict in verdicts:
+        position = "" if verdict.position is None else f"{verdict.position:,}"
+        table.add_row(verdict.task, f"{verdict.records:,}", f"{verdict.keys:,}", position, _word(verdict))
+    console.print(table)
+    for verdict in verdicts:
+        for difference in verdict.differences:
+            console.print(escape(f"{verdict.task}: {_told(difference)}"))
+
+
+def _word(verdict: Verdict) -> str:
+    if verdict.wrong is not None:
+        return escape(verdict.wrong)
+    if verdict.position is None:
+        return "not here: the next start makes it"
+    return "differs" if verdict.differences else "equal"
+
+
+def _told(difference: Difference) -> str:
+    where = f"store {difference.store}, key {_shown(difference.key)}"
+    if difference.found is None:
+        return f"{where}: missing; the changelog has {_shown(difference.expected)}"
+    if difference.expected is None:
+        return f"{where}: {_shown(difference.found)}, of which the changelog knows nothing"
+    return f"{where}: {_shown(difference.found)}; the changelog has {_shown(difference.expected)}"
+
+
+def _shown(data: bytes | None) -> str:
+    assert data is not None
+    return repr(data[:_SHOWN_BYTES])[1:] + ("..." if len(data) > _SHOWN_BYTES else "")
