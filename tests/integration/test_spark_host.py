@@ -1,11 +1,13 @@
 """Spark as the host: what goes wrong in a worker reaches the person who runs the app."""
 
 import os
+import re
 import signal
 import sys
 
 import pytest
 
+from streamapp_runtime.driver.decisions import Patience
 from streamapp_runtime.errors import ProcessorFailed
 from streamapp_runtime.spark.host import SparkHost
 from support import apps, shop
@@ -25,17 +27,36 @@ def test_a_bad_row_is_told_as_in_process(tmp_path):
         apps.run(apps.stateless("file"), tmp_path, SparkHost)
 
 
-def test_a_worker_that_is_killed_ends_the_run_with_its_name(tmp_path):
+def test_a_worker_that_is_killed_is_started_again_and_the_cause_is_told(tmp_path):
     write_flights(tmp_path, "AA,20\n" * 2_000_000)
+    killed = []
 
     def kill(summary):
-        if any(stream.read for stream in summary.streams):
-            for pid in python_workers(os.getpid()):
+        if not killed and any(stream.read for stream in summary.streams):
+            killed.extend(python_workers(os.getpid()))
+            for pid in killed:
                 os.kill(pid, signal.SIGKILL)
 
-    with pytest.raises(ProcessorFailed, match=r"processor 0: its worker died .*spark\.log"):
-        apps.run(apps.stateless("file"), tmp_path, SparkHost, listener=kill)
+    summary = apps.run(apps.stateless("file"), tmp_path, SparkHost, listener=kill)
+    assert summary.written == {"out": 2_000_000}
+    assert len(apps.rows(tmp_path / "out")) == 2_000_000
+    assert re.search(r"processor 0 is started again: its worker died .*spark\.log", summary.troubles[0])
     assert (tmp_path / ".streamapp" / "app" / "spark.log").exists()
+
+
+def test_a_worker_that_hangs_is_killed_and_replaced(tmp_path):
+    write_flights(tmp_path, "AA,20\n" * 2_000_000)
+    stopped = []
+
+    def stop(summary):
+        if not stopped and any(stream.read for stream in summary.streams):
+            stopped.append(python_workers(os.getpid())[-1])
+            os.kill(stopped[0], signal.SIGSTOP)
+
+    summary = apps.run(apps.stateless("file"), tmp_path, SparkHost, listener=stop, patience=Patience(report=2.0))
+    assert summary.written == {"out": 2_000_000}
+    assert summary.troubles == ("processor 0 is started again: it does not report",)
+    assert stopped[0] not in python_workers(os.getpid())
 
 
 def test_functions_are_imported_by_the_workers_only(tmp_path):

@@ -3,27 +3,59 @@
 import csv
 import json
 import re
+import time
 from collections import Counter
 from pathlib import Path
+
+import pytest
 
 from streamapp_runtime.driver.run import MakeHost, run_app
 from streamapp_runtime.driver.start import RunRequest
 from streamapp_runtime.hosts.in_process import InProcessHost
 
+DEADLINE = 60
+"""Seconds until a test that waits for something gives up."""
 
-def in_process(channel, name, processors, log_folder):
+
+def in_process(channel, name, log_folder):
     """Make the host that needs no JVM."""
     return InProcessHost(channel)
 
 
 def run(
-    text, folder: Path, make_host: MakeHost = in_process, *, fresh=True, run_id="r1", listener=lambda summary: None
+    text,
+    folder: Path,
+    make_host: MakeHost = in_process,
+    *,
+    fresh=True,
+    run_id="r1",
+    listener=lambda summary: None,
+    **options,
 ):
     """Run an app given as YAML text or as a document; paths in it resolve from the folder."""
     if not isinstance(text, str):
         text = json.dumps(text)
     state = folder / ".streamapp" / "app"
-    return run_app(RunRequest(text=text, folder=folder, state=state, fresh=fresh, run_id=run_id), make_host, listener)
+    request = RunRequest(text=text, folder=folder, state=state, fresh=fresh, run_id=run_id)
+    return run_app(request, make_host, listener, **options)
+
+
+class Stop(KeyboardInterrupt):
+    """Ends an endless run from its listener."""
+
+
+def run_until(folder: Path, app: dict, reached, *, told=lambda summary: None, **options):
+    """Run an endless app until a condition holds, going on where the last run left off; `told` gets its summaries."""
+    deadline = time.monotonic() + DEADLINE
+
+    def listener(summary):
+        told(summary)
+        if reached():
+            raise Stop
+        assert time.monotonic() < deadline, summary
+
+    with pytest.raises(Stop):
+        run(app, folder, fresh=False, listener=listener, **options)
 
 
 def parts(folder: Path) -> list[Path]:

@@ -52,7 +52,9 @@ def job_models():
         JobModel,
         version=st.integers(1, 1_000),
         run_id=_NAMES,
-        streams=_map(st.builds(StreamPartitions, initial_partitions=_COUNTS, partitions=_COUNTS)),
+        streams=_map(
+            st.builds(StreamPartitions, initial_partitions=_COUNTS, partitions=_COUNTS, grown_at=st.none() | _COUNTS)
+        ),
         tasks=_map(tasks),
         processors=_map(st.builds(ProcessorModel, location=_NAMES)),
         grouper=st.none() | st.sampled_from(Grouper),

@@ -5,6 +5,9 @@ import time
 import uuid
 from contextlib import closing, contextmanager
 
+from confluent_kafka import ConsumerGroupTopicPartitions
+from confluent_kafka.admin import AdminClient
+
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_systems.kafka import Cluster, KafkaAdmin, KafkaConsumer, KafkaProducer
@@ -27,9 +30,10 @@ class Topics:
         self.prefix = f"{re.sub('[^a-z0-9]+', '-', test.lower())[:100]}-{uuid.uuid4().hex[:8]}"
 
     def stream(self, name="s", *, keyed=False):
-        return StreamDescriptor(
-            name=name, system=SYSTEM, address=f"{self.prefix}.{name}", format=StreamFormat.JSON, keyed=keyed
-        )
+        return self.named(f"{self.prefix}.{name}", name, keyed=keyed)
+
+    def named(self, topic, name="s", *, keyed=False):
+        return StreamDescriptor(name=name, system=SYSTEM, address=topic, format=StreamFormat.JSON, keyed=keyed)
 
     def create(self, name="s", count=1, *, keyed=False):
         stream = self.stream(name, keyed=keyed)
@@ -69,6 +73,13 @@ class Topics:
 
     def values(self, *streams, **options):
         return {ssp: values_of(parts) for ssp, parts in self.read(*streams, **options).items()}
+
+
+def committed(cluster, group):
+    """Read the offsets of a consumer group, as ordinary tools do, by topic and partition."""
+    client = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+    found = client.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group].result()
+    return {(at.topic, at.partition): at.offset for at in found.topic_partitions}
 
 
 def ssp_of(stream, partition=0):

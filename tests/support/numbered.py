@@ -1,13 +1,19 @@
-"""Numbered, keyed records through two shuffles and a table join, from one stream of a log or a broker to another."""
+"""Numbered, keyed records through a table join and two shuffles, from one stream of a log or a broker to others.
+
+What comes out proves that none is lost or doubled, and that each key stays in order: the records themselves, and a
+running count of each key, which is kept in the state.
+"""
 
 import json
 from collections import defaultdict
 from contextlib import closing
 from pathlib import Path
 
+from streamapp_core.spec.parse import parse_text
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import SystemSpec
 from streamapp_core.ssp import Ssp
+from streamapp_runtime.driver.verify import verify_run
 from streamapp_systems.protocols import StreamDescriptor, Transactional
 from streamapp_systems.registry import open_consumer, open_producer, open_transactional_admin
 
@@ -26,6 +32,7 @@ def app(system: dict, name: str = "app", bounded: bool = True) -> dict:
         "streams": {
             "in": {**form, "name": f"{name}.in", "schema": "k int, n int", "bounded": bounded},
             "out": {**form, "name": f"{name}.out", "partitions": OUT_PARTITIONS},
+            "counts": {**form, "name": f"{name}.counts", "partitions": OUT_PARTITIONS},
             "names": names,
         },
         "tables": {"name": {"key": "k", "sideInputs": ["names"]}},
@@ -34,6 +41,8 @@ def app(system: dict, name: str = "app", bounded: bool = True) -> dict:
             {"name": "by-name", "from": "named", "partitionBy": {"key": "name"}},
             {"name": "again", "from": "by-name", "partitionBy": {"key": "k"}},
             {"name": "sent", "from": "again", "sendTo": "out"},
+            {"name": "counted", "from": "again", "aggregate": {"by": ["k"], "select": "count(*) as c, max(n) as n"}},
+            {"name": "counts-sent", "from": "counted", "sendTo": "counts"},
         ],
         "job": {"commitInterval": "50ms", "watermarkInterval": "1ms", "intermediateStreamPartitions": 5},
         "processors": {"count": 2},
@@ -41,51 +50,79 @@ def app(system: dict, name: str = "app", bounded: bool = True) -> dict:
     return {"apiVersion": "streamapp.dev/v1alpha1", "kind": "StreamApp", "metadata": {"name": name}, "spec": spec}
 
 
-def lay_out(folder: Path, system: dict = LOG, name: str = "app") -> None:
+def lay_out(
+    folder: Path, system: dict = LOG, name: str = "app", *, records: int = RECORDS, bounded: bool = True
+) -> None:
     """Write the app, its table and its records: of each key the numbers 0, 1, 2, ... in order, in its partition."""
     (folder / "names.csv").write_text("k,name\n" + "".join(f"{k},name {k}\n" for k in range(KEYS)))
-    (folder / "app.yaml").write_text(json.dumps(app(system, name)))
-    stream, spec = _stream(name, "in"), SystemSpec.model_validate_json(json.dumps(system))
+    (folder / "app.yaml").write_text(json.dumps(app(system, name, bounded)))
+    stream, spec = stream_of(name, "in"), SystemSpec.model_validate_json(json.dumps(system))
     with closing(open_transactional_admin(HUB, spec, folder)) as admin:
         admin.create({stream: PARTITIONS})
     owner = Transactional(id=f"{name}-source", epoch=1)
     with closing(open_producer(HUB, spec, folder, [stream], owner)) as producer:
-        for number in range(RECORDS):
+        for number in range(records):
             key, n = number % KEYS, number // KEYS
             value = json.dumps({"k": key, "n": n}).encode()
             producer.send(Ssp(HUB, "in", key % PARTITIONS), value, timestamp=number + 1)
         producer.commit()
 
 
-def check(folder: Path) -> None:
-    """Prove from the output that no record is lost or doubled, and that each key is in one partition and in order."""
+def check(folder: Path, records: int = RECORDS) -> None:
+    """Prove that so many records went through once and in order, and that the state is what its changelog says."""
     document = json.loads((folder / "app.yaml").read_text())
     name, system = document["metadata"]["name"], document["spec"]["systems"][HUB]
+    streams = {which: stream_of(name, which) for which in ("out", "counts")}
+    found = read(folder, SystemSpec.model_validate_json(json.dumps(system)), list(streams.values()))
+    expected = {key: list(range(len(range(key, records, KEYS)))) for key in range(min(KEYS, records))}
+    check_records(found["out"], expected)
+    check_counts(found["counts"], expected)
+    (state,) = (folder / ".streamapp").iterdir()
+    parsed = parse_text(json.dumps(document))
+    assert parsed.app is not None
+    verdicts = list(verify_run(parsed.app, folder, state))
+    assert verdicts
+    assert all(verdict.equal and verdict.position is not None for verdict in verdicts), verdicts
+
+
+def check_records(rows: list[tuple[int, dict]], expected: dict[int, list[int]]) -> None:
+    """Prove that no record is lost or doubled, and that each key is in one partition and in order."""
     found = defaultdict(list)
     partitions = defaultdict(set)
-    for partition, row in _rows(folder, SystemSpec.model_validate_json(json.dumps(system)), _stream(name, "out")):
+    for partition, row in rows:
         assert row["name"] == f"name {row['k']}"
         found[row["k"]].append(row["n"])
         partitions[row["k"]].add(partition)
-    expected = {key: list(range(len(range(key, RECORDS, KEYS)))) for key in range(KEYS)}
     assert {key: sorted(numbers) for key, numbers in found.items()} == expected
     assert dict(found) == expected
     assert all(len(numbers) == 1 for numbers in partitions.values())
 
 
-def _stream(name: str, which: str) -> StreamDescriptor:
+def check_counts(rows: list[tuple[int, dict]], expected: dict[int, list[int]]) -> None:
+    """Prove that the counts of each key only rise, each with the number it belongs to, and end where they must."""
+    found = defaultdict(list)
+    for _, row in rows:
+        assert row["c"] == row["n"] + 1
+        found[row["k"]].append(row["c"])
+    assert all(counts == sorted(set(counts)) for counts in found.values())
+    assert {key: counts[-1] for key, counts in found.items()} == {key: len(n) for key, n in expected.items()}
+
+
+def stream_of(name: str, which: str) -> StreamDescriptor:
     return StreamDescriptor(name=which, system=HUB, address=f"{name}.{which}", format=StreamFormat.JSON)
 
 
-def _rows(folder: Path, system: SystemSpec, stream: StreamDescriptor):
+def read(folder: Path, system: SystemSpec, streams: list[StreamDescriptor]) -> dict[str, list[tuple[int, dict]]]:
+    """Read what is committed now: by stream, the partition and the content of each record."""
+    rows = {stream.name: [] for stream in streams}
     with closing(open_transactional_admin(HUB, system, folder)) as admin:
-        ends = admin.end_offsets([stream])
-    with closing(open_consumer(HUB, system, folder, [stream])) as consumer:
+        ends = admin.end_offsets(streams)
+    with closing(open_consumer(HUB, system, folder, streams)) as consumer:
         consumer.assign(dict.fromkeys(ends, 0), ends)
         reading = set(ends)
         while reading:
             for part in consumer.poll(reading, 100_000, 1.0):
-                for message in part.messages:
-                    yield part.ssp.partition, json.loads(message.value)
+                rows[part.ssp.stream] += [(part.ssp.partition, json.loads(message.value)) for message in part.messages]
                 if part.ended:
                     reading.discard(part.ssp)
+    return rows

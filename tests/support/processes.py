@@ -1,10 +1,23 @@
 """The processes of this machine, as far as tests must find them."""
 
+import os
 from pathlib import Path
 
 
 def python_workers(root: int) -> list[int]:
     """Find Spark's Python workers (and their daemons) that descend from a process."""
+    return [pid for pid, command in descendants(root).items() if b"pyspark.daemon" in command]
+
+
+def workers_of(root: int) -> list[int]:
+    """Find the processes below a driver in which processors run, whatever its host."""
+    found = descendants(root)
+    spark = [pid for pid, command in found.items() if b"pyspark.daemon" in command]
+    return spark or [pid for pid, command in found.items() if b"hosts.worker" in command]
+
+
+def descendants(root: int) -> dict[int, bytes]:
+    """Find the processes that descend from one, with their command lines."""
     parents = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -18,4 +31,15 @@ def python_workers(root: int) -> list[int]:
             pid = parents[pid][0]
         return pid == root
 
-    return [pid for pid, (_, command) in parents.items() if b"pyspark.daemon" in command and descends(pid)]
+    return {pid: command for pid, (_, command) in parents.items() if pid != root and descends(pid)}
+
+
+def resident_bytes(root: int) -> int:
+    """Add up the memory that a process and its descendants hold; what they share counts for each."""
+    pages = 0
+    for pid in [root, *descendants(root)]:
+        try:
+            pages += int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        except OSError:
+            continue
+    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -9,16 +9,19 @@ from contextlib import closing
 from random import Random
 
 import pytest
+from confluent_kafka import Producer
 
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_runtime.errors import PlanRefused
 from streamapp_systems.kafka import KafkaAdmin
-from streamapp_systems.protocols import StreamDescriptor
+from streamapp_systems.protocols import BadRecord, StreamDescriptor
 from support import apps, crashes, numbered
-from support.kafka import cluster_at, eventually
+from support.kafka import cluster_at, committed, eventually
 
 RUNS = max(4, int(os.environ.get("STREAMAPP_KILL_RUNS", "15")) // 4)
 KILLS = 3
+MARKERS = 2
+"""Offsets that the last transactions of the two processors take beyond what is read."""
 
 
 @pytest.fixture
@@ -32,8 +35,27 @@ def folder(tmp_path, kafka):
 def test_records_go_through_two_shuffles_and_a_table_join_once_and_in_order(folder):
     summary = apps.run((folder / "app.yaml").read_text(), folder)
     numbered.check(folder)
-    assert summary.written == {"out": numbered.RECORDS}
+    assert summary.written["out"] == numbered.RECORDS
     assert all(stream.ended == stream.partitions for stream in summary.streams)
+
+
+def test_tools_see_how_far_a_run_is_and_consumed_records_are_deleted(folder, kafka):
+    text = (folder / "app.yaml").read_text()
+    name = json.loads(text)["metadata"]["name"]
+    apps.run(text, folder)
+    cluster = cluster_at(kafka.bootstrap_servers)
+    topics = {f"{name}.in": numbered.PARTITIONS, f"default.{name}.r1.by-name": 5, f"default.{name}.r1.again": 5}
+    streams = [
+        StreamDescriptor(name=topic, system="kafka", address=topic, format=StreamFormat.ARROW) for topic in topics
+    ]
+    with closing(KafkaAdmin(cluster)) as admin:
+        starts, ends = admin.start_offsets(streams), admin.end_offsets(streams)
+    shown = committed(cluster, f"default.{name}")
+    assert shown.keys() == {(ssp.stream, ssp.partition) for ssp in ends}
+    for ssp, end in ends.items():
+        position = shown[ssp.stream, ssp.partition]
+        assert 0 <= end - position <= MARKERS
+        assert starts[ssp] == (0 if ssp.stream == f"{name}.in" else position)
 
 
 def test_a_new_run_deletes_the_topics_of_the_one_before(folder, kafka):
@@ -72,3 +94,13 @@ def test_a_topic_that_does_not_exist_is_a_problem_with_its_path(tmp_path, kafka)
     (tmp_path / "names.csv").write_text("k,name\n")
     with pytest.raises(PlanRefused, match=r"spec\.streams\.in: StreamNotFound"):
         apps.run(document, tmp_path)
+
+
+def test_a_record_that_does_not_fit_the_schema_is_named_with_its_place(folder, kafka):
+    text = (folder / "app.yaml").read_text()
+    name = json.loads(text)["metadata"]["name"]
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
+    producer.produce(f"{name}.in", '{"k": "five", "n": 0}', partition=2)
+    producer.flush()
+    with pytest.raises(BadRecord, match=r"hub\.in\[2\], offset \d+: .*k"):
+        apps.run(text, folder)

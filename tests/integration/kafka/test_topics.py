@@ -8,7 +8,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from streamapp_systems.kafka import KafkaAdmin
 from streamapp_systems.protocols import StreamSystemError
-from support.kafka import eventually, ssp_of
+from support.kafka import committed, eventually, ssp_of
 
 
 @pytest.fixture
@@ -86,3 +86,32 @@ def test_a_name_kafka_does_not_allow_is_refused_by_name(admin, topics):
     stream = topics.stream("no spaces")
     with pytest.raises(StreamSystemError, match=r"no spaces can't be .*"):
         admin.create({stream: 1})
+
+
+def test_purged_records_are_gone_and_offsets_stay(admin, cluster, topics):
+    stream = topics.create("s", 2)
+    with topics.producer(stream) as producer:
+        for partition in range(2):
+            for number in range(5):
+                producer.send(ssp_of(stream, partition), b"%d" % number, timestamp=1)
+        producer.commit()
+    ends = admin.end_offsets([stream])
+    for _ in range(2):
+        admin.purge([stream, topics.stream("gone")], {ssp_of(stream): 3, ssp_of(topics.stream("gone")): 1})
+    assert topics.values(stream) == {
+        ssp_of(stream): [b"3", b"4"],
+        ssp_of(stream, 1): [b"0", b"1", b"2", b"3", b"4"],
+    }
+    assert admin.end_offsets([stream]) == ends
+
+
+def test_positions_are_shown_under_a_group_and_forgotten_with_it(admin, cluster, topics):
+    stream = topics.create("s", 2)
+    group = f"{topics.prefix}.group"
+    admin.mirror(group, [stream], {})
+    for offset in (3, 4):
+        admin.mirror(group, [stream], {ssp_of(stream): offset, ssp_of(stream, 1): 1})
+    assert committed(cluster, group) == {(stream.address, 0): 4, (stream.address, 1): 1}
+    for _ in range(2):
+        admin.forget(group)
+    assert committed(cluster, group) == {}

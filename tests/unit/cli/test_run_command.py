@@ -118,14 +118,14 @@ def test_bad_rows_are_skipped_and_told_where_the_app_says_so(tmp_path):
 def test_what_this_release_lacks_is_listed_with_its_place(tmp_path):
     flights(tmp_path)
     document = apps.stateless("file")
-    document["spec"]["operators"][0] = {
-        "name": "late",
-        "from": "flights",
-        "process": {"function": "m:f", "schema": "n int", "state": {"key": "carrier"}},
-    }
+    document["spec"]["operators"] += [
+        {"name": "shared", "from": "flights", "partitionBy": {"key": "carrier", "stream": "for-others"}},
+        {"name": "counted", "from": "shared", "aggregate": {"by": ["carrier"], "select": "count(*) as n"}},
+        {"name": "counted-out", "from": "counted", "sendTo": "out"},
+    ]
     result = run(tmp_path, document)
     assert result.exit_code == 1
-    assert "spec.operators[0].process.state: Python functions that keep state" in result.stderr
+    assert "spec.operators[2].partitionBy.stream: streams shared with other apps" in result.stderr
 
 
 def test_results_of_others_are_never_overwritten(tmp_path):

@@ -278,19 +278,30 @@ def test_a_partition_with_something_to_read_is_not_idle():
     assert states.watermark(FLIGHTS) == 55
 
 
-def test_a_gated_partition_holds_nothing_back_and_is_not_idle():
+def test_a_partition_that_follows_its_parents_holds_nothing_back_until_it_wakes():
     states = states_of((FLIGHTS, 0), (FLIGHTS, 1))
-    states.gate(FLIGHTS, 1, gated=True)
+    states.follow(FLIGHTS, 1)
     states.observe(FLIGHTS, 0, 50)
     assert states.watermark(FLIGHTS) == 45
-    states.advance_clock(100)
-    assert not states.idle(FLIGHTS)
 
-    states.gate(FLIGHTS, 1, gated=False)
+    states.wake(FLIGHTS, 1)
     states.observe(FLIGHTS, 0, 90)
     assert states.watermark(FLIGHTS) == 45
     states.observe(FLIGHTS, 1, 70)
     assert states.watermark(FLIGHTS) == 65
+
+
+def test_a_partition_that_follows_is_idle_only_with_others_that_are():
+    states = states_of((FLIGHTS, 0), (FLIGHTS, 1))
+    states.follow(FLIGHTS, 0)
+    states.follow(FLIGHTS, 1)
+    assert not states.idle(FLIGHTS)
+    states.wake(FLIGHTS, 0)
+    assert not states.idle(FLIGHTS)
+    states.advance_clock(100)
+    assert states.idle(FLIGHTS)
+    states.observe(FLIGHTS, 1, 50)
+    assert not states.idle(FLIGHTS)
 
 
 def test_the_producer_that_holds_a_watermark_back_is_named():

@@ -1,5 +1,6 @@
 """The page about Python functions works as written, its errors too."""
 
+import doctest
 import subprocess
 from pathlib import Path
 
@@ -56,6 +57,16 @@ def test_an_error_is_told_as_the_page_tells_it(name, functions, spec):
     result = run(functions, spec)
     assert result.exit_code == 1
     assert BLOCKS["text", name] in result.stderr
+
+
+def test_a_function_is_tried_out_as_the_page_shows(monkeypatch):
+    Path("visits").mkdir()
+    Path("visits/silence.py").write_text(BLOCKS["python", "visits/silence.py"])
+    monkeypatch.syspath_prepend(Path.cwd())
+    test = doctest.DocTestParser().get_doctest(BLOCKS["pycon", None], {}, "functions", "functions.md", 0)
+    outcome = doctest.DocTestRunner().run(test)
+    assert outcome.attempted
+    assert not outcome.failed
 
 
 def test_rows_are_skipped_as_the_page_tells_it():

@@ -21,8 +21,8 @@ APP = document(
 )
 
 
-def build(counts, previous=None, processors=None, app=APP):
-    return build_job_model(accepted(app, counts, previous), previous, processors)
+def build(counts, previous=None, processors=None, app=APP, now=None):
+    return build_job_model(accepted(app, counts, previous), previous, processors, now=now)
 
 
 def test_tasks_own_what_is_read_and_nothing_that_is_written():
@@ -49,6 +49,16 @@ def test_the_version_goes_up_only_if_something_changed():
     assert grown.version == 2
     assert [ssp.partition for ssp in grown.tasks["Partition 1"].ssps if ssp.stream == "in"] == [1, 3]
     assert build({"in": 4}, grown, {"7": "node-a"}).version == 3
+
+
+def test_a_growth_is_noted_with_its_time_until_the_next_one():
+    first = build({"in": 2}, now=50)
+    assert first.streams["in"].grown_at is None
+    grown = build({"in": 4}, first, now=70)
+    assert grown.streams["in"].grown_at == 70
+    assert build({"in": 4}, grown, now=90) == grown
+    assert build({"in": 8}, grown, now=90).streams["in"].grown_at == 90
+    assert {name for name, stream in grown.to_document()["streams"].items() if "grownAt" in stream} == {"in"}
 
 
 def test_tasks_go_where_their_state_is():

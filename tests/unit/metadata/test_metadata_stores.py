@@ -5,16 +5,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamapp_core.metadata.store import ABSENT, InMemoryMetadataStore, VersionConflict
+from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
 from streamapp_systems.metadata.sqlite import SqliteMetadataStore
 from streamapp_systems.protocols import StreamSystemError
+from support.kubernetes_api import MemoryCluster
 
 KEYS = st.sampled_from(["a", "ab", "b", "model/1"])
 STEPS = st.lists(st.tuples(st.sampled_from(["put", "delete", "set-if"]), KEYS, st.binary(max_size=4)), max_size=30)
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+def stores(folder):
+    yield InMemoryMetadataStore()
+    yield SqliteMetadataStore(folder / "m.db")
+    yield ConfigMapMetadataStore(MemoryCluster(), "default", "shop", owners=())
+
+
+@pytest.fixture(params=[0, 1, 2], ids=["memory", "sqlite", "config-maps"])
 def store(request, tmp_path):
-    store = InMemoryMetadataStore() if request.param == "memory" else SqliteMetadataStore(tmp_path / "m.db")
+    store = list(stores(tmp_path))[request.param]
     yield store
     store.close()
 
@@ -48,10 +56,10 @@ def test_prefixes_select_keys_in_order(store):
 
 
 @given(STEPS)
-def test_both_stores_answer_alike(tmp_path_factory, steps):
-    stores = [InMemoryMetadataStore(), SqliteMetadataStore(tmp_path_factory.mktemp("m") / "m.db")]
+def test_all_stores_answer_alike(tmp_path_factory, steps):
+    opened = list(stores(tmp_path_factory.mktemp("m")))
     for action, key, value in steps:
-        for store in stores:
+        for store in opened:
             if action == "put":
                 store.put(key, value)
             elif action == "delete":
@@ -59,9 +67,9 @@ def test_both_stores_answer_alike(tmp_path_factory, steps):
             else:
                 entry = store.get(key)
                 store.put(key, value, expected=ABSENT if entry is None else entry.version)
-    left, right = ({key: entry.value for key, entry in store.all().items()} for store in stores)
-    stores[1].close()
-    assert left == right
+    first, *others = ({key: entry.value for key, entry in store.all().items()} for store in opened)
+    opened[1].close()
+    assert others == [first, first]
 
 
 def test_sqlite_keeps_values_for_the_next_process(tmp_path):

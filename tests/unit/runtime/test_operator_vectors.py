@@ -1,4 +1,4 @@
-"""The window vectors whose operators exist here, on values: one operator, given batches and watermarks."""
+"""The vectors of windows, aggregates and joins on values: one operator, given batches and watermarks."""
 
 import json
 from collections import Counter
@@ -12,25 +12,25 @@ from streamapp_core.control.messages import END_OF_TIME
 from streamapp_core.expressions import check_aggregate
 from streamapp_core.schema import parse_schema
 from streamapp_core.spec.base import parse_duration
-from streamapp_core.spec.operators import TableJoinType
+from streamapp_core.spec.operators import JoinType, TableJoinType
 from streamapp_runtime.operators.aggregate import Aggregate
+from streamapp_runtime.operators.join import IntervalJoin
 from streamapp_runtime.operators.join_table import JoinTable
-from streamapp_runtime.operators.window import TumblingWindow
+from streamapp_runtime.operators.session_window import SessionWindow
+from streamapp_runtime.operators.window import AlignedWindow
 from streamapp_runtime.rows.event_time import stamp, without_event_time
 from streamapp_runtime.sql.engine import SqlEngine
 from streamapp_runtime.state.lmdb_environment import LmdbEnvironment
+from streamapp_runtime.tables.filling import SqlFilling
 from streamapp_runtime.tables.table import Table
 from streamapp_systems.arrow_types import arrow_schema
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-KINDS = {"window": "tumbling", "aggregate": "by", "joinTable": "on"}
 
 
 def vectors():
     for vector in json.loads((Path(__file__).parents[2] / "vectors" / "windows.json").read_text()):
-        ((kind, config),) = vector["operator"].items()
-        if KINDS.get(kind) in config:
-            yield pytest.param(vector, id=vector["name"])
+        yield pytest.param(vector, id=vector["name"])
 
 
 class Bench:
@@ -48,18 +48,34 @@ class Bench:
         self.environment = LmdbEnvironment(self.folder)
         store = self.environment.store("operator")
         ((kind, config),) = self.vector["operator"].items()
+        if kind == "join":
+            self.columns = {
+                side: arrow_schema(parse_schema(self.vector[f"{side}Schema"])) for side in ("left", "right")
+            }
+            within, schemas = parse_duration(config["within"]), (self.columns["left"], self.columns["right"])
+            join_type = JoinType(config["type"])
+            self.operator = IntervalJoin(
+                store, keys=(config["on"], config["on"]), schemas=schemas, kind=join_type, within=within
+            )
+            return
         schema = parse_schema(self.vector["schema"])
         self.columns = arrow_schema(schema)
         if kind == "joinTable":
             self.table_schema = arrow_schema(parse_schema(self.vector["tableSchema"]))
-            self.table = Table(self.engine, store, "SELECT k, k, seats FROM rows", pa.string(), self.table_schema)
+            self.table = Table(
+                store, SqlFilling(self.engine, "SELECT k, k, seats FROM rows"), pa.string(), self.table_schema
+            )
             self.operator = JoinTable(self.table, config["on"], ["seats"], TableJoinType(config["type"]))
             return
         aggregation = check_aggregate(config["select"], config["by"], schema)
         if kind == "aggregate":
             self.operator = Aggregate(self.engine, store, aggregation)
+        elif "session" in config:
+            self.operator = SessionWindow(self.engine, store, aggregation, parse_duration(config["session"]))
         else:
-            self.operator = TumblingWindow(self.engine, store, aggregation, parse_duration(config["tumbling"]))
+            length = parse_duration(config.get("tumbling") or config["sliding"])
+            step = parse_duration(config.get("every") or config["tumbling"])
+            self.operator = AlignedWindow(self.engine, store, aggregation, length=length, step=step)
 
     def restart(self):
         self.operator.flush()
@@ -69,11 +85,13 @@ class Bench:
         self.open()
         return None if self.watermark is None else self.operator.advance(self.watermark)
 
-    def rows(self, rows):
-        times = {"at": lambda ms: None if ms is None else EPOCH + timedelta(milliseconds=ms)}
-        converted = [{name: times.get(name, lambda v: v)(value) for name, value in row.items()} for row in rows]
-        table = stamp(pa.Table.from_pylist(converted, schema=self.columns), self.vector.get("eventTime"))
-        return self.operator.process(table) if rows else None
+    def rows(self, rows, schema, event_time, process):
+        if not rows:
+            return None
+        columns = {field.name: [row[field.name] for row in rows] for field in schema}
+        typed = {name: pa.array(values, _wire_type(schema.field(name))) for name, values in columns.items()}
+        table = pa.table({name: values.cast(schema.field(name).type) for name, values in typed.items()})
+        return process(stamp(table, event_time))
 
     def fill(self, changes):
         rows = [{"k": change["key"], **change["row"]} for change in changes]
@@ -81,7 +99,10 @@ class Bench:
 
     def take(self, step):
         if "rows" in step:
-            return self.rows(step["rows"])
+            return self.rows(step["rows"], self.columns, self.vector.get("eventTime"), self.operator.process)
+        for side in {"left", "right"} & step.keys():
+            process = getattr(self.operator, f"process_{side}")
+            return self.rows(step[side], self.columns[side], self.vector[f"{side}EventTime"], process)
         if "table" in step:
             return self.fill(step["table"])
         if "restart" in step:
@@ -91,6 +112,11 @@ class Bench:
             return None
         self.watermark = watermark
         return self.operator.advance(watermark)
+
+
+def _wire_type(field):
+    """Times come as milliseconds."""
+    return pa.timestamp("ms", tz="UTC") if pa.types.is_timestamp(field.type) else field.type
 
 
 def plain(table):

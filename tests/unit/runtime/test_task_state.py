@@ -2,13 +2,16 @@
 
 import shutil
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from streamapp_core.control.snapshot import ControlSnapshot
 from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, Checkpoint, Position, encode_checkpoint
-from streamapp_runtime.state.task_state import ChangelogRecord, Identity, TaskState
+from streamapp_runtime.state.signature import Identity
+from streamapp_runtime.state.task_state import TaskState
+from support.changelogs import Changelog
 
 IDENTITY = Identity(run_id="r1", task="Partition 0", boot_id="this boot")
 NOTHING = ControlSnapshot(watermarks={}, intermediate=(), sources=()).model_dump_json()
@@ -21,31 +24,8 @@ def checkpoint(number):
     return encode_checkpoint(Checkpoint(positions={"s": {0: position}}, control=NOTHING, not_used={}))
 
 
-class Changelog:
-    """A changelog in a list, which compaction thins out."""
-
-    def __init__(self):
-        self.records = []
-        self.next = 0
-
-    def append(self, entries):
-        for key, value in entries:
-            self.records.append(ChangelogRecord(offset=self.next, key=key, value=value))
-            self.next += 1
-
-    def compact(self):
-        newest = {record.key: record.offset for record in self.records}
-        self.records = [record for record in self.records if newest[record.key] == record.offset]
-
-    def end(self):
-        return self.next
-
-    def read(self, start, end):
-        return iter([record for record in self.records if start <= record.offset < end])
-
-
-def open_state(folder, changelog, identity=IDENTITY):
-    state = TaskState(folder, identity, changelog)
+def open_state(folder, changelog, identity=IDENTITY, time=0):
+    state = TaskState(folder, identity, changelog, lambda: time)
     return state, {name: state.logged_store(name) for name in STORES}
 
 
@@ -169,7 +149,7 @@ def test_a_store_that_is_behind_reads_the_difference_only(tmp_path):
     changelog.append(state.changes())
     state.close()
     again, stores = open_state(tmp_path, changelog)
-    assert again.replayed == 1
+    assert again.replay == (True, 1, 0)
     assert stores["a"].get(b"new") == b"y"
     again.close()
 
@@ -196,3 +176,41 @@ def test_state_ahead_of_its_changelog_is_not_believed(tmp_path):
     state, stores = open_state(tmp_path, Changelog())
     assert contents(stores) == {"a": {}, "b": {}}
     state.close()
+
+
+@pytest.mark.parametrize("hours, kept", [(11, True), (12, False), (400, False)])
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_store_that_may_have_missed_a_deletion_is_made_anew(tmp_path, hours, kept, closed):
+    changelog = Changelog()
+    state, stores = open_state(tmp_path, changelog)
+    stores["a"].put(b"k", b"v")
+    changelog.append(state.changes())
+    state.commit(changelog.end(), checkpoint(1))
+    state.close() if closed else state._environment.close()
+    changelog.append([(b"a\0k", None)])
+    changelog.compact()
+    state, stores = open_state(tmp_path, changelog, time=hours * 3_600_000)
+    assert state.replay == (kept, 1, 0)
+    assert contents(stores) == {"a": {}, "b": {}}
+    state.close()
+
+
+def test_a_long_changelog_is_replayed_in_pieces_and_every_piece_is_told(tmp_path):
+    changelog = Changelog()
+    changelog.append((b"a\0%d" % number, bytes(20 << 20)) for number in range(5))
+    changelog.append([(b"a\x000", None)])
+    told = []
+    state = TaskState(tmp_path, IDENTITY, changelog, lambda: 0, told.append)
+    assert told == [(False, 0, 6), (False, 2, 4), (False, 4, 2), (False, 6, 0), (False, 6, 0)]
+    assert [key for key, _ in state.logged_store("a").scan()] == [b"1", b"2", b"3", b"4"]
+    state.close()
+
+
+def test_a_store_that_is_at_a_place_in_another_changelog_is_made_anew(tmp_path):
+    changelogs = {name: Changelog(name) for name in ("former", "made anew")}
+    for name, changelog in changelogs.items():
+        changelog.append([(b"a\0k", name.encode())])
+        state, stores = open_state(tmp_path, changelog)
+        assert state.replay == (False, 1, 0)
+        assert contents(stores) == {"a": {b"k": name.encode()}, "b": {}}
+        state.close()

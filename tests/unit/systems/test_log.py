@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -325,7 +326,7 @@ def test_compaction_keeps_the_last_record_of_each_key(
             if key is None or (last[key] == offset and (value is not None or offset >= tombstones_before))
         ]
         admin = LogAdmin(path)
-        assert admin.compact(STREAM, tombstones_before=tombstones_before) == len(records) - len(kept)
+        assert admin.compact(STREAM, tombstones_before=tombstones_before) == len(kept) + 1
         for ends in ({}, {FIRST: len(records)}):
             fetched = poll(path, {FIRST: 0}, ends)
             assert [(m.offset, m.key, m.value) for part in fetched for m in part.messages] == kept
@@ -334,6 +335,32 @@ def test_compaction_keeps_the_last_record_of_each_key(
         assert values(path, SECOND) == [b""]
         admin.close()
         producer.close()
+
+
+@pytest.mark.parametrize("below", [0, 1, 1_500, 2_000, 9_000])
+def test_purged_records_are_gone_and_offsets_stay(path: Path, producer: LogProducer, below: int) -> None:
+    for ssp in (FIRST, SECOND):
+        for offset in range(2_000):
+            producer.send(ssp, b"%d" % offset, timestamp=0)
+    producer.commit()
+    with closing(LogAdmin(path)) as admin:
+        for _ in range(2):
+            admin.purge([STREAM], {FIRST: below})
+    producer.send(FIRST, b"new", timestamp=0)
+    assert producer.commit() == {FIRST: 2_001}
+    with closing(reading(path, {FIRST: 0, SECOND: 0})) as consumer:
+        found = {part.ssp: [m.offset for m in part.messages] for part in consumer.poll([FIRST, SECOND], 10_000, 0)}
+    assert found == {FIRST: [*range(min(below, 2_000), 2_001)], SECOND: [*range(2_000)]}
+
+
+def test_a_log_whose_records_are_purged_does_not_grow(path: Path, producer: LogProducer) -> None:
+    sizes = []
+    with closing(LogAdmin(path)) as admin:
+        for _ in range(20):
+            producer.send(FIRST, bytes(200_000), timestamp=0)
+            admin.purge([STREAM], {FIRST: producer.commit()[FIRST]})
+            sizes.append(path.stat().st_size)
+    assert sizes[-1] <= max(sizes[:10])
 
 
 def test_streams_are_created_once_with_one_count(path: Path) -> None:
@@ -389,9 +416,9 @@ def test_a_database_of_another_program_is_refused(tmp_path: Path) -> None:
 
 def test_a_log_of_a_newer_release_is_refused(path: Path) -> None:
     newer = sqlite3.connect(path)
-    newer.execute("PRAGMA user_version = 2")
+    newer.execute("PRAGMA user_version = 3")
     newer.close()
-    with pytest.raises(StreamSystemError, match=r"written by a newer release \(version 2, not 1\)"):
+    with pytest.raises(StreamSystemError, match=r"written by a newer release \(version 3, not 2\)"):
         LogAdmin(path)
 
 
@@ -425,6 +452,39 @@ def test_a_later_epoch_shuts_an_earlier_one_out(path: Path, producer: LogProduce
     with pytest.raises(Fenced):
         LogProducer(path, [STREAM], OWNER)
     successor.close()
+    assert values(path, FIRST) == [b"mine"]
+
+
+def test_within_an_epoch_the_last_one_that_opened_may_commit(path: Path, producer: LogProducer) -> None:
+    producer.send(FIRST, b"too late", timestamp=0)
+    successor = LogProducer(path, [STREAM, OTHER], OWNER)
+    with pytest.raises(Fenced, match="run-0: a later producer of epoch 1 has taken over"):
+        producer.commit()
+    successor.send(FIRST, b"mine", timestamp=0)
+    successor.commit()
+    admin = LogAdmin(path)
+    admin.fence([OWNER])
+    admin.close()
+    successor.send(FIRST, b"fenced", timestamp=0)
+    with pytest.raises(Fenced):
+        successor.commit()
+    successor.close()
+    assert values(path, FIRST) == [b"mine"]
+
+
+def test_a_log_of_the_first_version_is_upgraded_with_its_fences(path: Path, producer: LogProducer) -> None:
+    producer.close()
+    older = sqlite3.connect(path)
+    older.execute("ALTER TABLE fences DROP COLUMN turn")
+    older.execute("UPDATE fences SET epoch = 7")
+    older.execute("PRAGMA user_version = 1")
+    older.commit()
+    older.close()
+    with pytest.raises(Fenced, match="epoch 7 has taken over"):
+        LogProducer(path, [STREAM], OWNER)
+    with closing(LogProducer(path, [STREAM], Transactional(id=OWNER.id, epoch=7))) as successor:
+        successor.send(FIRST, b"mine", timestamp=0)
+        successor.commit()
     assert values(path, FIRST) == [b"mine"]
 
 

@@ -1,0 +1,96 @@
+"""A real API server for the whole run, with the CustomResourceDefinition; each test has a namespace of its own."""
+
+import itertools
+import re
+
+import pytest
+from hypothesis import settings
+from kubernetes import client, config
+from tools.cluster.binaries import kube_binaries
+from tools.cluster.cached import default_cache
+from tools.cluster.check import missing_for_light
+from tools.cluster.light import LightCluster
+
+from streamapp_systems.kubernetes.client import KubernetesClient
+from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
+from support.api_server import Judge
+from support.machine import need
+from support.operator_process import HOME, access_manifests
+from support.shop_resources import Shop
+
+# The same examples in every run, and no clock: the machine may be busy.
+settings.register_profile("cluster", derandomize=True, database=None, deadline=None)
+settings.load_profile("cluster")
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def api():
+    """An API server with the CustomResourceDefinition, as `kubectl apply` brings it in."""
+    need(missing_for_light())
+    with LightCluster(kube_binaries(default_cache()), users={"somebody": ()}) as api:
+        api.cluster.kubectl("apply", "--filename", "crds")
+        api.cluster.kubectl("wait", "crd/streamapps.streamapp.dev", "--for=condition=Established", "--timeout=30s")
+        yield api
+
+
+@pytest.fixture(scope="session")
+def controllers(api):
+    """Kubernetes' own controllers, garbage collection among them."""
+    api.start_controllers()
+
+
+@pytest.fixture(scope="session")
+def kubectl(api):
+    return api.cluster.kubectl
+
+
+@pytest.fixture(scope="session")
+def get(api):
+    return api.cluster.get
+
+
+@pytest.fixture(scope="session")
+def api_client(api):
+    with config.new_client_from_config(str(api.cluster.kubeconfig)) as api_client:
+        yield api_client
+
+
+@pytest.fixture
+def namespace(api_client, request):
+    """A namespace that no other test knows; it goes with the API server."""
+    words = re.sub("[^a-z0-9]+", "-", request.node.name.removeprefix("test_").lower())[:40].strip("-")
+    name = f"{words}-{next(_numbers)}"
+    client.CoreV1Api(api_client).create_namespace({"metadata": {"name": name}})
+    return name
+
+
+@pytest.fixture(scope="session")
+def judge(api_client):
+    return Judge(api_client, "default")
+
+
+@pytest.fixture(scope="session")
+def operator_kubeconfig(api):
+    """The Kubernetes operator's account, with the rights it needs."""
+    api.cluster.kubectl("apply", "--filename", "-", text=access_manifests())
+    return api.seen_by_service_account(HOME, "operator").kubeconfig
+
+
+@pytest.fixture
+def shop(api_client):
+    return Shop(api_client)
+
+
+@pytest.fixture
+def core(api_client):
+    return client.CoreV1Api(api_client)
+
+
+@pytest.fixture
+def documents_of(api):
+    """Gives the documents of an app, as its driver reads and writes them."""
+    kubernetes = KubernetesClient(kubeconfig=api.cluster.kubeconfig)
+    yield lambda namespace, app: ConfigMapMetadataStore(kubernetes, namespace, app, owners=())
+    kubernetes.close()

@@ -1,0 +1,135 @@
+"""The Kubernetes operator as a process, on a real API server, with a stand-in for scheduler and kubelets."""
+
+import random
+from datetime import timedelta
+
+import pytest
+from kubernetes import client
+
+from streamapp_core.deployment.names import EXECUTOR_ID_LABEL
+from streamapp_core.deployment.reports import PROGRESS, DriverPhase, ProgressReport
+from streamapp_core.job_model.stored import read_job_model
+from support.kubelet import Fate, Kubelet
+from support.operated_apps import drivers, launch, leftovers
+from support.operator_process import OperatorProcess
+from support.waiting import eventually
+
+NAMESPACE = "operated"
+BROKEN = {"operators": [{"name": "per-item", "from": "order", "sendTo": "totals"}]}
+
+
+@pytest.fixture(scope="module")
+def namespace(api_client):
+    """One namespace for all, under the restricted Pod Security level; each test has apps of other names."""
+    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
+    client.CoreV1Api(api_client).create_namespace({"metadata": {"name": NAMESPACE, "labels": labels}})
+    return NAMESPACE
+
+
+@pytest.fixture(scope="module", autouse=True)
+def operator(operator_kubeconfig, namespace, tmp_path_factory):
+    log = tmp_path_factory.mktemp("operator") / "operator.log"
+    with OperatorProcess(operator_kubeconfig, log, namespaces=namespace) as operator:
+        yield operator
+
+
+@pytest.fixture
+def fates():
+    return {}
+
+
+@pytest.fixture(autouse=True)
+def kubelet(api_client, fates):
+    """The stand-in; `fates` says what becomes of pods, by the beginning of their names."""
+
+    def fate(pod):
+        return next((fates[name] for name in fates if pod["metadata"]["name"].startswith(name)), Fate.RUNNING)
+
+    with Kubelet(api_client, fate=fate) as kubelet:
+        yield kubelet
+
+
+def spark_makes_executors(core, namespace, documents, numbers):
+    """Make executor pods as Spark does of the template it was given."""
+    template = launch(documents).executor_template
+    main = {**template["spec"]["containers"][0], "image": "registry.invalid/streamapp:1"}
+    for number in numbers:
+        labels = {**template["metadata"]["labels"], EXECUTOR_ID_LABEL: str(number)}
+        metadata = {"name": f"placed-1-exec-{number}", "labels": labels}
+        core.create_namespaced_pod(
+            namespace, {"metadata": metadata, "spec": {**template["spec"], "containers": [main]}}
+        )
+
+
+def test_an_app_starts_and_its_executors_become_processors(shop, core, namespace, documents_of):
+    shop.apply(namespace, "placed")
+    documents = documents_of(namespace, "placed")
+    assert eventually(lambda: shop.condition(namespace, "DriverReady", "placed") == ("True", "Running"))
+    spark_makes_executors(core, namespace, documents, (1, 2))
+
+    def seated():
+        stored = read_job_model(documents)
+        return {p.executor for p in stored.model.processors.values()} == {"1", "2"} and stored
+
+    stored = eventually(seated)
+    pods = core.list_namespaced_pod(namespace, label_selector=EXECUTOR_ID_LABEL).items
+    assert {p.location for p in stored.model.processors.values()} == {pod.metadata.uid for pod in pods}
+    report = ProgressReport(
+        run_id=stored.model.run_id,
+        epoch=1,
+        phase=DriverPhase.RUNNING,
+        since=launch(documents).at + timedelta(seconds=5),
+        version=2,
+        running=("0", "1"),
+    )
+    documents.put(PROGRESS, report.to_bytes())
+    assert eventually(lambda: shop.condition(namespace, "Ready", "placed") == ("True", "Running"))
+    assert shop.get(namespace, "placed")["status"]["processors"] == {"ready": 2}
+
+
+def test_a_broken_edit_is_refused_within_5_seconds_and_harms_nothing(shop, core, namespace):
+    shop.apply(namespace, "broken")
+    assert eventually(lambda: shop.condition(namespace, "DriverReady", "broken") == ("True", "Running"))
+    before = core.read_namespaced_pod("broken-driver-1", namespace)
+    shop.edit(namespace, "broken", **BROKEN)
+    assert eventually(lambda: (shop.condition(namespace, "Accepted", "broken") or ("",))[0] == "False", 5)
+    assert shop.get(namespace, "broken")["status"]["problems"]
+    after = core.read_namespaced_pod("broken-driver-1", namespace)
+    assert (after.metadata.uid, after.metadata.deletion_timestamp) == (before.metadata.uid, None)
+
+
+def test_stuck_drivers_say_why_within_30_seconds(shop, namespace, fates):
+    reasons = {
+        Fate.IMAGE_PULL_BACK_OFF: "ImagePullFailed",
+        Fate.UNSCHEDULABLE: "Unschedulable",
+        Fate.CRASH_LOOP_BACK_OFF: "CrashLoop",
+        Fate.CONFIG_ERROR: "ConfigError",
+    }
+    names = {fate: f"stuck-{fate.value}" for fate in reasons}
+    fates |= {name: fate for fate, name in names.items()}
+    for name in names.values():
+        shop.apply(namespace, name)
+
+    def told():
+        return {fate: shop.condition(namespace, "Degraded", name) for fate, name in names.items()}
+
+    expected = {fate: ("True", reason) for fate, reason in reasons.items()}
+    eventually(lambda: told() == expected, 30)
+    assert told() == expected
+
+
+@pytest.mark.usefixtures("controllers")
+def test_apps_made_and_deleted_at_random_leave_nothing_behind(shop, core, namespace):
+    choice = random.Random(7)
+    alive = []
+    for number in range(50):
+        name = f"random-{number}"
+        shop.apply(namespace, name, deletionPolicy=choice.choice(["Retain", "Delete"]))
+        alive.append(name)
+        while alive and choice.random() < 0.45:
+            shop.delete(namespace, alive.pop(choice.randrange(len(alive))))
+    for name in alive:
+        shop.delete(namespace, name)
+    assert eventually(lambda: not [app for app in shop.all(namespace) if app["metadata"]["name"] in alive], 90)
+    assert eventually(lambda: leftovers(core, namespace, "random-") == [], 60), leftovers(core, namespace, "random-")
+    assert not [name for name in drivers(core, namespace) if name.startswith("random-")]

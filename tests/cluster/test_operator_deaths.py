@@ -1,0 +1,72 @@
+"""The process of the Kubernetes operator is killed, stays away for a while, and comes back."""
+
+import os
+
+import pytest
+
+from streamapp_core.job_model.stored import read_job_model
+from streamapp_operator.steps import Step
+from support.kubelet import Fate, Kubelet
+from support.operated_apps import drivers, launch
+from support.operator_process import OperatorProcess
+from support.waiting import eventually
+
+STEPS_OF_A_START = [
+    Step.MAKE_ACCOUNT,
+    Step.WRITE_RECORD,
+    Step.MAKE_DRIVER,
+    Step.WRITE_JOB_MODEL,
+    Step.MAKE_BINDING,
+    Step.MAKE_SERVICE,
+    Step.WRITE_STATUS,
+    Step.EMIT_EVENT,
+]
+STEPS = STEPS_OF_A_START if "STREAMAPP_OPERATOR_ALL_STEPS" in os.environ else [Step.MAKE_DRIVER]
+"""In memory, the operator is killed after every single write; here it is shown that a process is no different."""
+
+
+@pytest.fixture(autouse=True)
+def kubelet(api_client):
+    with Kubelet(api_client) as kubelet:
+        yield kubelet
+
+
+@pytest.fixture
+def operator(operator_kubeconfig, namespace, tmp_path):
+    operator = OperatorProcess(operator_kubeconfig, tmp_path / "operator.log", namespaces=namespace)
+    yield operator
+    operator.kill()
+
+
+def test_edits_and_deaths_while_the_operator_is_away_are_noticed(shop, core, namespace, operator, kubelet):
+    operator.start()
+    for name in ("shop", "other", "gone"):
+        shop.apply(namespace, name)
+    for name in ("shop", "other", "gone"):
+        assert eventually(lambda name=name: shop.condition(namespace, "DriverReady", name) == ("True", "Running"))
+    operator.kill()
+    kubelet.become(namespace, "shop-driver-1", Fate.FAILED)
+    shop.edit(namespace, "other", suspend=True)
+    shop.delete(namespace, "gone")
+    shop.apply(namespace, "new")
+    operator.start()
+    assert eventually(lambda: "shop-driver-2" in drivers(core, namespace))
+    assert eventually(lambda: "other-driver-1" not in drivers(core, namespace))
+    assert eventually(lambda: "new-driver-1" in drivers(core, namespace))
+    assert eventually(lambda: shop.condition(namespace, "DriverReady", "other") == ("False", "Suspended"))
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_process_killed_after_a_step_comes_back_to_the_same_end(
+    shop, core, namespace, operator, documents_of, step
+):
+    operator.start(exit_after=step.value)
+    documents = documents_of(namespace, "shop")
+    shop.apply(namespace)
+    assert eventually(operator.ended)
+    operator.kill()
+    operator.start()
+    assert eventually(lambda: shop.condition(namespace, "DriverReady") == ("True", "Running"))
+    assert eventually(lambda: read_job_model(documents).epoch == launch(documents).epoch)
+    assert drivers(core, namespace) == [f"shop-driver-{launch(documents).epoch}"]
+    assert len(core.list_namespaced_service(namespace).items) == 1

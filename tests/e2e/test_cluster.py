@@ -1,0 +1,114 @@
+"""The cluster itself: its network, and the loss of a node."""
+
+import json
+
+from tools.cluster.check import Missing
+
+from support.machine import need
+
+SERVER = """
+import http.server, os
+class Name(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(os.environ["HOSTNAME"].encode())
+http.server.HTTPServer(("", 8080), Name).serve_forever()
+"""
+CLIENT = """
+import os, urllib.request
+names = set()
+for _ in range(100):
+    names.add(urllib.request.urlopen(os.environ["URL"], timeout=10).read().decode())
+print(" ".join(sorted(names)))
+"""
+
+
+def restricted(image, program, **environment):
+    """A container that the restricted Pod Security level lets in."""
+    return {
+        "name": "main",
+        "image": image,
+        "imagePullPolicy": "IfNotPresent",
+        "command": ["python", "-c", program],
+        "env": [{"name": name, "value": value} for name, value in environment.items()],
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "runAsNonRoot": True,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+    }
+
+
+def web(image, replicas):
+    """Pods that answer with their names, no two on one node, behind a Service."""
+    apart = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}}
+    pod = {
+        "containers": [restricted(image, SERVER) | {"readinessProbe": {"tcpSocket": {"port": 8080}}}],
+        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}},
+        "terminationGracePeriodSeconds": 0,
+    }
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": pod}
+    deployment = {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}, "template": template}
+    service = {"selector": {"app": "web"}, "ports": [{"port": 80, "targetPort": 8080}]}
+    return [
+        {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": deployment},
+        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": service},
+    ]
+
+
+def run_pod(cluster, namespace, name, container, node):
+    """Run a pod on a node to its end and give what it printed."""
+    pod = {"containers": [container], "restartPolicy": "Never", "nodeName": node}
+    apply(cluster, namespace, [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": pod}])
+    here = f"--namespace={namespace}"
+    cluster.kubectl("wait", here, f"pod/{name}", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=60s")
+    return cluster.kubectl("logs", here, name).split()
+
+
+def apply(cluster, namespace, objects):
+    everything = {"apiVersion": "v1", "kind": "List", "items": objects}
+    cluster.kubectl("apply", f"--namespace={namespace}", "--filename=-", text=json.dumps(everything))
+
+
+def ready_web(cluster, namespace):
+    """Wait for all pods of `web` and give their nodes by the pods' names."""
+    here = f"--namespace={namespace}"
+    cluster.kubectl("rollout", "status", here, "deployment/web", "--timeout=60s")
+    found = cluster.get("pods", here, "--selector=app=web")
+    alive = [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
+    return {pod["metadata"]["name"]: pod["spec"]["nodeName"] for pod in alive}
+
+
+def workers(cluster):
+    nodes = cluster.get("nodes", "--selector=!node-role.kubernetes.io/control-plane")
+    return {node["metadata"]["name"] for node in nodes}
+
+
+def test_pods_on_other_nodes_are_reached_through_a_service_by_its_name(cluster, namespace, images):
+    assert cluster.is_ready()
+    apply(cluster, namespace, web(images[1], replicas=2))
+    servers = ready_web(cluster, namespace)
+    assert len(set(servers.values())) == 2
+    (third, *_) = workers(cluster) - set(servers.values())
+    client = restricted(images[1], CLIENT, URL=f"http://web.{namespace}.svc.cluster.local/")
+    assert run_pod(cluster, namespace, "client", client, third) == sorted(servers)
+
+
+def test_pods_of_a_lost_node_are_replaced_and_the_node_comes_back(cluster, namespace, images):
+    if cluster.engine is None:
+        need([Missing(what="a cluster of our own", why="one of its nodes is killed", install="unset KUBECONFIG")])
+    apply(cluster, namespace, web(images[1], replicas=2))
+    lost = next(iter(ready_web(cluster, namespace).values()))
+    cluster.kill_node(lost)
+    try:
+        missed = ["--for=jsonpath={.status.readyReplicas}=1", "--timeout=60s"]
+        cluster.kubectl("wait", f"--namespace={namespace}", "deployment/web", *missed)
+        servers = ready_web(cluster, namespace)
+        assert len(servers) == 2
+        assert lost not in servers.values()
+    finally:
+        cluster.start_node(lost)
+    client = restricted(images[1], CLIENT, URL=f"http://web.{namespace}.svc.cluster.local/")
+    assert run_pod(cluster, namespace, "back", client, lost) == sorted(servers)

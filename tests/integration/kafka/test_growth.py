@@ -1,0 +1,128 @@
+"""Topics that grow under a running app and between its starts: exact counts, and every key in order."""
+
+import time
+import uuid
+from contextlib import closing
+
+import pytest
+
+from streamapp_systems.kafka import KafkaAdmin
+from streamapp_systems.protocols import StreamSystemError
+from support.growth import Growing
+from support.kafka import eventually, ssp_of
+
+KEYS = range(16)
+
+
+@pytest.fixture
+def app(tmp_path, kafka):
+    system = {"kafka": {"bootstrapServers": kafka.bootstrap_servers}}
+    return Growing(tmp_path, system, name=f"app-{uuid.uuid4().hex[:8]}")
+
+
+def partitions(summary):
+    return next(stream.partitions for stream in summary.streams if stream.name == "in")
+
+
+def test_counts_are_exact_and_keys_in_order_while_a_producer_is_held_on_old_metadata(app):
+    """The held producer has its own keys, and transactions that stay open while rows of others are committed behind."""
+    held, current = app.producer("held", 4), app.producer("current", 4)
+    seen = []
+
+    def produce(summary):
+        seen.append(partitions(summary))
+        held.send(*range(100, 116))
+        if len(seen) % 12 == 0:
+            held.commit()
+        current.write(*KEYS)
+        if current.count == seen[-1] < 16:
+            app.expand(2 * current.count)
+            current.learn(2 * current.count)
+            current.write(*KEYS)
+        if seen.count(16) == 8:
+            held.commit()
+            held.learn(16)
+
+    app.run(app.document(), lambda summary: seen.count(16) > 16, listener=produce)
+    held.commit()
+    held.close()
+    current.close()
+    assert list(dict.fromkeys(seen)) == [4, 8, 16]
+    app.run(app.document(), app.all_copied)
+    app.check()
+
+
+def test_rows_behind_an_open_transaction_of_a_parent_come_before_those_of_its_child(app):
+    """A producer keeps the last record of each partition back until it commits, so that one of two is written."""
+    app.write(*KEYS, count=4)
+    app.run(app.document(), app.all_copied)
+    open_for_long = app.producer("held", 4)
+    open_for_long.send(*range(100, 108))
+    with closing(app.admin()) as admin:
+        ends = admin.end_offsets([app.stream("in")])
+        eventually(lambda: sum(admin.written_offsets([app.stream("in")]).values()), sum(ends.values()) + 4)
+    app.write(*KEYS, count=4)
+    app.expand(8)
+    app.write(*KEYS, count=8)
+    given_out, started = [], time.monotonic()
+
+    def for_three_seconds(summary):
+        given_out.append(summary.written.get("out", 0))
+        return time.monotonic() - started > 3
+
+    app.run(app.document(), for_three_seconds)
+    assert max(given_out) == len(KEYS)
+    open_for_long.commit()
+    open_for_long.close()
+    app.run(app.document(), app.all_copied)
+    app.check()
+
+
+def test_a_growth_to_a_number_that_is_no_multiple_is_refused_and_the_app_goes_on(app):
+    told = []
+
+    def produce(summary):
+        told.append(summary.refused)
+        app.write(*KEYS, count=4)
+        if len(told) == 2:
+            app.expand(6)
+
+    app.run(app.document(), lambda summary: sum(map(bool, told)) > 4, listener=produce)
+    assert any("spec.streams.in: UnsupportedExpansion" in line for lines in told for line in lines)
+    app.run(app.document(), app.all_copied)
+    app.check()
+
+
+def test_an_app_without_state_gets_new_tasks_with_a_larger_changelog(app):
+    document = app.document(operators=[{"name": "sent", "from": "in", "sendTo": "out"}])
+    app.write(*KEYS, count=4)
+    app.run(document, app.all_copied)
+    app.expand(6)
+    app.write(*KEYS, count=6)
+    app.run(document, app.all_copied)
+    app.run(document, lambda summary: partitions(summary) == 6)
+    assert {key: sorted(numbers) for key, numbers in app.numbers().items()} == {key: [0, 1] for key in KEYS}
+
+
+def test_a_topic_is_expanded_once_and_never_shrinks(topics):
+    stream = topics.create(count=2)
+    with closing(KafkaAdmin(topics.cluster)) as admin:
+        admin.expand(stream, 5)
+        admin.expand(stream, 5)
+        assert admin.partitions([stream]) == {stream.name: 5}
+        with pytest.raises(StreamSystemError, match="can't be expanded to 3"):
+            admin.expand(stream, 3)
+        with pytest.raises(StreamSystemError, match="can't be expanded to 3"):
+            admin.expand(topics.stream("missing"), 3)
+
+
+def test_written_offsets_count_what_is_not_committed_yet(topics):
+    stream = topics.create()
+    ssp = ssp_of(stream)
+    with topics.producer(stream) as producer, closing(KafkaAdmin(topics.cluster)) as admin:
+        producer.send(ssp, b"1", timestamp=1)
+        producer.send(ssp, b"2", timestamp=1)
+        eventually(lambda: admin.written_offsets([stream])[ssp], 1)
+        assert admin.end_offsets([stream])[ssp] == 0
+        producer.commit()
+        eventually(lambda: admin.end_offsets([stream])[ssp], 3)

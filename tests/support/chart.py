@@ -1,0 +1,119 @@
+"""The Helm chart: rendered, refused and installed."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from tools.cluster.process import attempt, run
+
+CHART = Path(__file__).parents[2] / "charts" / "streamapp"
+HOME = "home"
+"""The namespace of the release, where nothing else is said."""
+DRIVER = {
+    ("", "pods"): "get list watch create delete deletecollection",
+    ("", "configmaps"): "get create update deletecollection",
+    ("", "persistentvolumeclaims"): "list create deletecollection",
+    ("coordination.k8s.io", "leases"): "create patch",
+}
+DRIVER_RIGHTS = {(group, resource, "", verb) for (group, resource), verbs in DRIVER.items() for verb in verbs.split()}
+"""All that a driver and the Spark in it do, as `rights` gives it."""
+_WHOLE = {"resources.requests", "resources.limits"}
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """The objects that the chart makes of values."""
+
+    objects: list
+
+    def all(self, kind):
+        return [item for item in self.objects if item["kind"] == kind]
+
+    def one(self, kind, name=None):
+        """Find an object by its kind, and its name if there are several; None if there is none."""
+        found = [item for item in self.all(kind) if name in (None, item["metadata"]["name"])]
+        assert len(found) <= 1, [item["metadata"]["name"] for item in found]
+        return found[0] if found else None
+
+    def kinds(self):
+        return {item["kind"] for item in self.objects}
+
+    @property
+    def pod(self):
+        return self.one("Deployment")["spec"]["template"]
+
+    @property
+    def container(self):
+        (container,) = self.pod["spec"]["containers"]
+        return container
+
+    @property
+    def environment(self):
+        return {item["name"]: item.get("value") for item in self.container["env"]}
+
+
+class Chart:
+    """Helm at work on the chart; with a kubeconfig, on a cluster. Values are maps, as in a values file."""
+
+    def __init__(self, programs, kubeconfig=None):
+        self._helm = [programs / "helm"] + ([] if kubeconfig is None else ["--kubeconfig", kubeconfig])
+
+    def render(self, values=None, *, release="streamapp", namespace=HOME):
+        text = self._run("template", release, CHART, "--namespace", namespace, values=values)
+        return Rendered([item for item in yaml.safe_load_all(text) if item])
+
+    def refusal(self, values):
+        """Tell why values are refused; empty if they are not."""
+        done = attempt([*self._helm, "template", "streamapp", CHART, "--values=-"], text=json.dumps(values))
+        return done.stderr if done.returncode else ""
+
+    def lint(self, values=None):
+        return self._run("lint", CHART, "--strict", values=values)
+
+    def install(self, release, namespace, values=None):
+        """Install the chart, or bring its release up to date, and give Helm's notes."""
+        place = ("--namespace", namespace, "--create-namespace")
+        return self._run("upgrade", "--install", release, CHART, *place, values=values)
+
+    def uninstall(self, release, namespace):
+        run([*self._helm, "uninstall", release, "--namespace", namespace, "--wait"])
+
+    def definitions(self):
+        """Give the CustomResourceDefinition as `helm show crds` prints it."""
+        return run([*self._helm, "show", "crds", CHART])
+
+    def package(self, folder):
+        run([*self._helm, "package", CHART, "--destination", folder])
+        (archive,) = folder.glob("*.tgz")
+        return archive
+
+    def _run(self, *arguments, values):
+        return run([*self._helm, *arguments, "--values=-"], text=json.dumps(values or {}))
+
+
+def defaults():
+    """Read the values as they are if nothing is said."""
+    return yaml.safe_load((CHART / "values.yaml").read_text())
+
+
+def leaves(values, path=()):
+    """Name all values with their defaults; what Kubernetes itself defines is one value."""
+    for name, value in values.items():
+        place = ".".join((*path, name))
+        if isinstance(value, dict) and value and place not in _WHOLE:
+            yield from leaves(value, (*path, name))
+        else:
+            yield place, value
+
+
+def rights(rules):
+    """Take rules apart: every single thing that they allow."""
+    return {
+        (group, resource, name, verb)
+        for rule in rules
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for name in rule.get("resourceNames") or [""]
+        for verb in rule["verbs"]
+    }

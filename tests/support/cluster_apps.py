@@ -1,0 +1,132 @@
+"""StreamApps on a real cluster: the operator from the chart, an app of numbered records, and what becomes of them."""
+
+import json
+from pathlib import Path
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+from tools.cluster.binaries import kube_binaries
+from tools.cluster.cached import default_cache
+from tools.cluster.process import run
+
+from streamapp_core.spec.systems import SystemSpec
+from support import numbered
+from support.waiting import eventually
+
+CHART = Path(__file__).parents[2] / "charts" / "streamapp"
+HOME = "streamapp-system"
+
+
+def install_operator(cluster, image: str) -> None:
+    """Install the chart, or bring it up to date; the operator is ready then."""
+    repository, _, tag = image.rpartition(":")
+    labels = "pod-security.kubernetes.io/enforce=restricted"
+    if not cluster.kubectl("get", "namespace", HOME, "--ignore-not-found", "--output=name"):
+        cluster.kubectl("create", "namespace", HOME)
+        cluster.kubectl("label", "namespace", HOME, labels)
+    helm = kube_binaries(default_cache()) / "helm"
+    settings = [f"--set=image.repository={repository}", f"--set=image.tag={tag}", "--set=settings.executorPatience=15"]
+    settings.append("--set=settings.growthSettle=1")
+    command = [helm, "upgrade", "--install", "streamapp", CHART, f"--namespace={HOME}", "--wait", "--timeout=180s"]
+    run([*map(str, command), *settings, f"--kubeconfig={cluster.kubeconfig}"])
+
+
+def apply(cluster, document: dict) -> None:
+    """Apply an app as kubectl does."""
+    cluster.kubectl("apply", "--filename=-", text=json.dumps(document))
+
+
+def wait_for(cluster, namespace: str, app: str, condition: str, seconds: int = 120) -> None:
+    """Wait until a condition of an app is true."""
+    waiting = [f"--namespace={namespace}", f"--for=condition={condition}", f"--timeout={seconds}s"]
+    cluster.kubectl("wait", f"streamapp/{app}", *waiting, timeout=seconds + 10)
+
+
+def status(cluster, namespace: str, app: str) -> dict:
+    """Give the status of an app."""
+    return cluster.get("streamapp", f"--namespace={namespace}", app).get("status", {})
+
+
+def condition(cluster, namespace: str, app: str, kind: str) -> dict:
+    """Give one condition of an app, empty if it has none."""
+    found = status(cluster, namespace, app).get("conditions", ())
+    return next((condition for condition in found if condition["type"] == kind), {})
+
+
+def pods(cluster, namespace: str, app: str, role: str) -> list[dict]:
+    """Give the pods of an app that have not ended, in the order of their names."""
+    selector = f"--selector=streamapp.dev/app={app},streamapp.dev/role={role}"
+    found = cluster.get("pod", f"--namespace={namespace}", selector)
+    return [pod for pod in found if pod["status"].get("phase") in ("Pending", "Running")]
+
+
+class Numbered:
+    """The app of numbered records, endless, with all its streams in the Kafka of a cluster."""
+
+    def __init__(self, namespace: str, image: str, kafka, name: str, partitions: int = 4) -> None:
+        """Make its topics, which begin with the namespace, and fill its table; nothing is applied yet."""
+        self.namespace = namespace
+        self.app = name
+        self.name = f"{namespace}.{name}"
+        self.kafka = kafka
+        self.partitions = partitions
+        self.fed = 0
+        topics = {f"{name}.in": partitions, f"{name}.names": 1, f"{name}.out": 3, f"{name}.counts": 3}
+        admin = AdminClient({"bootstrap.servers": kafka.outside})
+        for made in admin.create_topics([NewTopic(topic, count) for topic, count in topics.items()]).values():
+            made.result(timeout=60)
+        self._producer = Producer({"bootstrap.servers": kafka.outside, "enable.idempotence": True})
+        for key in range(numbered.KEYS):
+            row = json.dumps({"k": key, "name": f"name {key}"})
+            self._producer.produce(f"{name}.names", row, str(key))
+        self._producer.flush()
+        self.document = self._document(image)
+
+    def grow(self, partitions: int) -> None:
+        """Give the input more partitions; the records that are fed from now on go to all of them."""
+        admin = AdminClient({"bootstrap.servers": self.kafka.outside})
+        for grown in admin.create_partitions([NewPartitions(f"{self.name}.in", partitions)]).values():
+            grown.result(timeout=60)
+        self.partitions = partitions
+
+    def feed(self, count: int, partitions: int | None = None) -> None:
+        """Write the next records of all keys, each key's in order, by its number to one of so many partitions."""
+        spread = partitions or self.partitions
+        for number in range(self.fed, self.fed + count):
+            key, n = number % numbered.KEYS, number // numbered.KEYS
+            self._producer.produce(f"{self.name}.in", json.dumps({"k": key, "n": n}), partition=key % spread)
+            if number % 10_000 == 0:
+                self._producer.flush()
+        self._producer.flush()
+        self.fed += count
+
+    def wait_until_all_came_out(self, seconds: float = 240) -> None:
+        """Wait for every record that was fed, and prove that none is lost, doubled or out of order."""
+        eventually(lambda: len(self._read()["out"]) >= self.fed, seconds)
+        rows = self._read()
+        expected = {key: list(range(len(range(key, self.fed, numbered.KEYS)))) for key in range(numbered.KEYS)}
+        numbered.check_records(rows["out"], expected)
+        eventually(lambda: self._counted(expected), 30)
+        numbered.check_counts(self._read()["counts"], expected)
+
+    def _counted(self, expected) -> bool:
+        last = {row["k"]: row["c"] for _, row in self._read()["counts"]}
+        return last == {key: len(numbers) for key, numbers in expected.items()}
+
+    def _read(self):
+        system = SystemSpec.model_validate_json(json.dumps({"kafka": {"bootstrapServers": self.kafka.outside}}))
+        streams = [numbered.stream_of(self.name, which) for which in ("out", "counts")]
+        return numbered.read(Path(), system, streams)
+
+    def _document(self, image: str) -> dict:
+        document = numbered.app({"kafka": {"bootstrapServers": self.kafka.inside}}, self.name, bounded=False)
+        document["metadata"] = {"name": self.app, "namespace": self.namespace}
+        spec = document["spec"]
+        spec["image"] = image
+        del spec["systems"]["files"]
+        names = {"system": numbered.HUB, "name": f"{self.name}.names", "format": "json", "schema": "k int, name string"}
+        spec["streams"]["names"] = {**names, "broadcast": True}
+        spec["job"] |= {"commitInterval": "200ms", "partitionMonitor": {"interval": "3s"}}
+        spec["processors"] = {"count": 2, "memory": "1Gi"}
+        spec["restartPolicy"] = {"backoff": "1s", "max": "5s"}
+        return document

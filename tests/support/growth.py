@@ -1,0 +1,182 @@
+"""An app that counts and copies the rows of each key, from a stream of a log or a broker that grows under it.
+
+Of each key the numbers 0, 1, 2, ... are written, each by a producer that puts key `k` into partition `k % count` for
+the number of partitions that it knows.
+"""
+
+import json
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from contextlib import closing
+from itertools import repeat
+from pathlib import Path
+
+import pytest
+
+from streamapp_core.spec.streams import StreamFormat
+from streamapp_core.spec.systems import SystemSpec
+from streamapp_core.ssp import Ssp
+from streamapp_systems.protocols import Producer as SystemProducer
+from streamapp_systems.protocols import StreamDescriptor, Transactional
+from streamapp_systems.registry import open_consumer, open_producer, open_transactional_admin
+from support import apps
+
+HUB = "hub"
+DEADLINE = 120
+
+
+class Stop(KeyboardInterrupt):
+    """Ends an endless run from its listener."""
+
+
+class Growing:
+    """One app in a folder, and its streams in a system (`{log: ...}` or `{kafka: ...}`)."""
+
+    def __init__(self, folder: Path, system: dict, name: str = "app", partitions: int = 4):
+        self.folder = folder
+        self.name = name
+        self.system = system
+        self._spec = SystemSpec.model_validate_json(json.dumps(system))
+        self.written: dict[int, int] = defaultdict(int)
+        with closing(self.admin()) as admin:
+            admin.create({self.stream("in"): partitions})
+
+    def document(self, *, operators=None, processors=2, **job) -> dict:
+        """Give the app: each row goes to `out`, and the count of its key to `counts`."""
+        form = {"system": HUB, "key": "k"}
+        counts = {"counts": {**form, "name": f"{self.name}.counts", "partitions": 3}} if operators is None else {}
+        spec = {
+            "systems": {HUB: self.system},
+            "streams": {
+                "in": {**form, "name": f"{self.name}.in", "schema": "k int, n int"},
+                "out": {**form, "name": f"{self.name}.out", "partitions": 3},
+                **counts,
+            },
+            "operators": operators
+            or [
+                {"name": "copied", "from": "in", "sendTo": "out"},
+                {"name": "counted", "from": "in", "aggregate": {"by": ["k"], "select": "count(*) as c"}},
+                {"name": "told", "from": "counted", "sendTo": "counts"},
+            ],
+            "job": {"commitInterval": "50ms", "partitionMonitor": {"interval": "1s"}, **job},
+            "processors": {"count": processors},
+        }
+        return {
+            "apiVersion": "streamapp.dev/v1alpha1",
+            "kind": "StreamApp",
+            "metadata": {"name": self.name},
+            "spec": spec,
+        }
+
+    def producer(self, name: str, count: int) -> "Producer":
+        """Open a producer that knows `count` partitions."""
+        owner = Transactional(id=f"{self.name}-{name}", epoch=1)
+        stream = self.stream("in")
+        return Producer(self.written, lambda: open_producer(HUB, self._spec, self.folder, [stream], owner), count)
+
+    def write(self, *keys: int, count: int, at=None) -> None:
+        """Append the next row of each of these keys, in one transaction of a producer that knows `count` partitions.
+
+        `at` is their event time, or one for each (ms since 1970); None: now.
+        """
+        with closing(self.producer("source", count)) as producer:
+            producer.write(*keys, at=at)
+
+    def expand(self, count: int) -> None:
+        """Give the stream more partitions."""
+        with closing(self.admin()) as admin:
+            admin.expand(self.stream("in"), count)
+
+    def run(self, document: dict, until, *, listener=lambda summary: None, **options) -> None:
+        """Run the app until a condition holds."""
+        deadline = time.monotonic() + DEADLINE
+
+        def listen(summary):
+            listener(summary)
+            if until(summary):
+                raise Stop
+            assert time.monotonic() < deadline, summary
+
+        with pytest.raises(Stop):
+            apps.run(document, self.folder, fresh=False, listener=listen, **options)
+
+    def all_copied(self, summary) -> bool:
+        """Tell whether as many rows were given out as were written."""
+        return summary.written.get("out", 0) >= sum(self.written.values())
+
+    def numbers(self) -> dict[int, list[int]]:
+        """Read the numbers of each key in the order they were given out."""
+        found = defaultdict(list)
+        for row in self.rows("out"):
+            found[row["k"]].append(row["n"])
+        return dict(found)
+
+    def check(self) -> None:
+        """Prove that no row was lost or doubled, that each key is in order, and that the counts are exact."""
+        expected = {key: list(range(count)) for key, count in self.written.items()}
+        found = self.numbers()
+        assert {key: sorted(numbers) for key, numbers in found.items()} == expected
+        assert found == expected
+        assert {row["k"]: row["c"] for row in self.rows("counts")} == self.written
+
+    def admin(self):
+        """Open the metadata of the system."""
+        return open_transactional_admin(HUB, self._spec, self.folder)
+
+    def stream(self, which: str) -> StreamDescriptor:
+        """Describe the input `in` or an output."""
+        return StreamDescriptor(name=which, system=HUB, address=f"{self.name}.{which}", format=StreamFormat.JSON)
+
+    def rows(self, which: str) -> list[dict]:
+        """Read an output: the rows of each partition in their order."""
+        stream, rows = self.stream(which), []
+        with closing(self.admin()) as admin:
+            ends = admin.end_offsets([stream])
+        with closing(open_consumer(HUB, self._spec, self.folder, [stream])) as consumer:
+            consumer.assign(dict.fromkeys(ends, 0), ends)
+            reading = set(ends)
+            while reading:
+                for part in consumer.poll(reading, 100_000, 1.0):
+                    rows += [json.loads(message.value) for message in part.messages]
+                    if part.ended:
+                        reading.discard(part.ssp)
+        return rows
+
+
+class Producer:
+    """Writes the next rows of keys to the partitions they have in its metadata."""
+
+    def __init__(self, written: dict[int, int], open_: Callable[[], SystemProducer], count: int):
+        self._written = written
+        self._open = open_
+        self._producer = open_()
+        self.count = count
+
+    def learn(self, count: int) -> None:
+        """Take up newer metadata, between two transactions."""
+        self._producer.close()
+        self._producer = self._open()
+        self.count = count
+
+    def send(self, *keys: int, at=None) -> None:
+        """Send the next row of each of these keys; `commit` makes them visible."""
+        now = time.time_ns() // 1_000_000 if at is None else at
+        for key, timestamp in zip(keys, repeat(now) if isinstance(now, int) else now, strict=False):
+            value = json.dumps({"k": key, "n": self._written[key]}).encode()
+            self._written[key] += 1
+            ssp = Ssp(HUB, "in", key % self.count)
+            self._producer.send(ssp, value, key=str(key).encode(), timestamp=timestamp)
+
+    def commit(self) -> None:
+        """Make what was sent visible."""
+        self._producer.commit()
+
+    def write(self, *keys: int, at=None) -> None:
+        """Send and commit."""
+        self.send(*keys, at=at)
+        self.commit()
+
+    def close(self) -> None:
+        """Release the producer."""
+        self._producer.close()

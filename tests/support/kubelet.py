@@ -1,0 +1,220 @@
+"""A stand-in for the scheduler and the kubelets: pods go to nodes that are only on paper, and do what a test says.
+
+A new pod is assigned to a node (see `support.paper_nodes`), then it is given the state that its fate says. A pod that
+is deleted goes at once. Nothing runs: the API server is told that it does.
+"""
+
+import itertools
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import UTC, datetime
+from enum import Enum, auto
+from ipaddress import IPv4Address
+
+from kubernetes import client
+from urllib3.exceptions import HTTPError
+
+from support.paper_nodes import PaperNodes
+
+FIRST_ADDRESS = IPv4Address("10.1.0.1")
+STRATEGIC = "application/strategic-merge-patch+json"
+
+
+class Fate(Enum):
+    """What becomes of a pod."""
+
+    RUNNING = auto()
+    SUCCEEDED = auto()
+    FAILED = auto()
+    UNSCHEDULABLE = auto()
+    IMAGE_PULL_BACK_OFF = auto()
+    CRASH_LOOP_BACK_OFF = auto()
+    CONFIG_ERROR = auto()
+    LEFT_ALONE = auto()
+
+
+WAITING = {
+    Fate.IMAGE_PULL_BACK_OFF: ("ImagePullBackOff", "Back-off pulling image"),
+    Fate.CRASH_LOOP_BACK_OFF: ("CrashLoopBackOff", "back-off 10s restarting failed container"),
+    Fate.CONFIG_ERROR: ("CreateContainerConfigError", "a Secret or ConfigMap was not found"),
+}
+ENDED = {Fate.SUCCEEDED: ("Succeeded", 0, "Completed"), Fate.FAILED: ("Failed", 1, "Error")}
+
+
+class Kubelet:
+    """The stand-in. `with Kubelet(api_client) as kubelet:` registers the nodes and begins.
+
+    `fate` tells what becomes of a new pod, which is given as JSON; `become` changes a pod's state later. `nodes` are
+    names with labels. With `assign=False` pods wait for a scheduler.
+    """
+
+    def __init__(self, api_client, nodes=None, *, fate=lambda pod: Fate.RUNNING, assign=True):
+        self._api = client.CoreV1Api(api_client)
+        self._nodes = PaperNodes(nodes or {"node-a": {}, "node-b": {}, "node-c": {}})
+        self._fate = fate
+        self._assign = assign
+        self._seen = set()
+        self._numbers = itertools.count()
+        self._stopped = threading.Event()
+        self._stream = None
+        self._pool = ThreadPoolExecutor(max_workers=8)
+        self._watcher = threading.Thread(target=self._watch)
+        self.errors = []
+
+    def __enter__(self):
+        for name, labels in self._nodes.labels.items():
+            self._register(name, labels)
+        self._watcher.start()
+        return self
+
+    def __exit__(self, *_):
+        self._stopped.set()
+        while self._watcher.is_alive():
+            with suppress(AttributeError, OSError, ValueError, RuntimeError):
+                self._stream.shutdown()
+            self._watcher.join(timeout=0.1)
+        self._pool.shutdown()
+        for name in self._nodes.labels:
+            self._api.delete_node(name)
+        assert not self.errors, self.errors
+
+    def become(self, namespace, name, fate):
+        """Give a pod another state, now."""
+        answer = self._api.read_namespaced_pod(name, namespace, _preload_content=False)
+        self._settle(json.loads(answer.data), fate)
+
+    def _register(self, name, labels):
+        room = {"cpu": "64", "memory": "256Gi", "pods": "10000"}
+        self._api.create_node({"metadata": {"name": name, "labels": labels}})
+        ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "lastHeartbeatTime": now()}
+        status = {"allocatable": room, "capacity": room, "conditions": [ready]}
+        self._api.patch_node_status(name, {"status": status})
+        self._api.patch_node(name, {"spec": {"taints": None}})  # new nodes are marked as not ready
+
+    def _watch(self):
+        """Follow all pods; begin again when the API server ends a watch."""
+        while not self._stopped.is_set():
+            with suppress(HTTPError, OSError, client.ApiException):
+                listed = json.loads(self._api.list_pod_for_all_namespaces(_preload_content=False).data)
+                for pod in listed["items"]:
+                    self._notice(pod)
+                self._follow(listed["metadata"]["resourceVersion"])
+
+    def _follow(self, version):
+        self._stream = self._api.list_pod_for_all_namespaces(
+            watch=True, resource_version=version, timeout_seconds=600, _preload_content=False
+        )
+        rest = b""
+        for chunk in self._stream.stream(amt=None):
+            *lines, rest = (rest + chunk).split(b"\n")
+            for event in map(json.loads, lines):
+                if event["type"] == "ERROR":
+                    return
+                if event["type"] == "DELETED":
+                    self._nodes.free(event["object"]["metadata"]["uid"])
+                else:
+                    self._notice(event["object"])
+
+    def _notice(self, pod):
+        """Do once what a pod calls for: its fate when it is new (and assigned), its end when it is deleted."""
+        metadata = pod["metadata"]
+        new = "containerStatuses" not in pod["status"] and (self._assign or "nodeName" in pod["spec"])
+        call = "end" if "deletionTimestamp" in metadata else "begin" if new else None
+        if call and (metadata["uid"], call) not in self._seen:
+            self._seen.add((metadata["uid"], call))
+            self._pool.submit(self._act, pod, call)
+
+    def _act(self, pod, call):
+        metadata = pod["metadata"]
+        try:
+            if call == "end":
+                self._api.delete_namespaced_pod(metadata["name"], metadata["namespace"], grace_period_seconds=0)
+            else:
+                self._settle(pod, self._fate(pod))
+        except client.ApiException as error:
+            if error.status not in (404, 409):  # gone or changed meanwhile: that comes as another event
+                self.errors.append(error.body)
+        except Exception as error:  # noqa: BLE001 - shown at the end, as nobody waits for this
+            self.errors.append(repr(error))
+
+    def _settle(self, pod, fate):
+        metadata = pod["metadata"]
+        name, namespace = metadata["name"], metadata["namespace"]
+        if fate is Fate.LEFT_ALONE:
+            return
+        if fate is Fate.UNSCHEDULABLE or not self._has_node(pod):
+            status = unschedulable()
+        else:
+            status = state(pod, fate, pod["status"].get("podIP") or str(FIRST_ADDRESS + next(self._numbers)))
+        self._api.patch_namespaced_pod_status(name, namespace, {"status": status}, _content_type=STRATEGIC)
+
+    def _has_node(self, pod):
+        """Give a pod a node if it has none; say whether there is one that it fits."""
+        if "nodeName" in pod["spec"]:
+            return True
+        node, metadata = self._nodes.take(pod), pod["metadata"]
+        if node:
+            target = {"apiVersion": "v1", "kind": "Node", "name": node}
+            body = {"metadata": {"name": metadata["name"]}, "target": target}
+            namespace = metadata["namespace"]
+            self._api.create_namespaced_pod_binding(metadata["name"], namespace, body, _preload_content=False)
+        return node is not None
+
+
+def unschedulable():
+    """Give the state of a pod that fits no node."""
+    return {"phase": "Pending", "conditions": [condition("PodScheduled", False, "Unschedulable", "0/3 nodes fit")]}
+
+
+def state(pod, fate, address):
+    """Give the state of a pod that is on a node."""
+    phase = ENDED[fate][0] if fate in ENDED else "Running" if fate is Fate.RUNNING else "Pending"
+    running = fate is Fate.RUNNING
+    reason = {Fate.SUCCEEDED: "PodCompleted", Fate.FAILED: "PodFailed"}.get(fate, "ContainersNotReady")
+    return {
+        "phase": phase,
+        "hostIP": "192.0.2.1",
+        "podIP": address,
+        "podIPs": [{"ip": address}],
+        "startTime": now(),
+        "conditions": [
+            condition("PodScheduled", True),
+            condition("Initialized", True),
+            condition("ContainersReady", running, reason),
+            condition("Ready", running, reason),
+        ],
+        "containerStatuses": [
+            {
+                "name": container["name"],
+                "image": container["image"],
+                "imageID": "",
+                "ready": running,
+                "started": running,
+                "restartCount": 3 if fate is Fate.CRASH_LOOP_BACK_OFF else 0,
+                "state": container_state(fate),
+            }
+            for container in pod["spec"]["containers"]
+        ],
+    }
+
+
+def container_state(fate):
+    if fate in WAITING:
+        reason, message = WAITING[fate]
+        return {"running": None, "terminated": None, "waiting": {"reason": reason, "message": message}}
+    if fate in ENDED:
+        _, code, reason = ENDED[fate]
+        end = {"exitCode": code, "reason": reason, "startedAt": now(), "finishedAt": now()}
+        return {"running": None, "waiting": None, "terminated": end}
+    return {"waiting": None, "terminated": None, "running": {"startedAt": now()}}
+
+
+def condition(kind, holds, reason="", message=""):
+    told = {} if holds else {"reason": reason, "message": message}
+    return {"type": kind, "status": str(holds), "lastTransitionTime": now(), **told}
+
+
+def now():
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,12 @@
+"""What a test needs of the machine: without it the test is skipped, and says why; in CI nothing is skipped."""
+
+import os
+
+import pytest
+
+
+def need(lacking):
+    """Go on when nothing is lacking; else skip the test, or fail it where the environment has CI set."""
+    if lacking:
+        reason = "; ".join(f"{item.what} is missing ({item.why}): {item.install}" for item in lacking)
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)

@@ -1,0 +1,286 @@
+"""A Kubernetes operator on a cluster in memory, with somebody who plays the kubelets, Spark and the drivers."""
+
+from datetime import UTC, datetime, timedelta
+
+import yaml
+
+from streamapp_core.deployment.names import driver_pod, executor_prefix
+from streamapp_core.deployment.record import RECORD, AppRecord
+from streamapp_core.deployment.reports import LOCALITY, PROGRESS, DriverPhase, LocalityReport, ProgressReport
+from streamapp_core.job_model.stored import read_job_model
+from streamapp_operator.act import Actor
+from streamapp_operator.cluster.cache import CachedApi, ObjectCache
+from streamapp_operator.cluster.views import AppKey
+from streamapp_operator.controller import Controller, Parts
+from streamapp_operator.decide import Rules
+from streamapp_operator.judging import RememberingJudge
+from streamapp_operator.launching import DriverRole
+from streamapp_operator.metrics import Metrics
+from streamapp_operator.observe import Observer
+from streamapp_operator.observed import StreamCounts
+from streamapp_operator.watching import Watching
+from streamapp_systems.kubernetes.api import Kind
+from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
+from support.kubernetes_api import MemoryCluster
+
+SHOP = """
+image: registry.invalid/streamapp:1
+systems: {kafka: {kafka: {bootstrapServers: "kafka:9092"}}}
+streams:
+  orders: {system: kafka, schema: "item string, amount double, at timestamp", key: item, eventTime: {column: at}}
+  totals: {system: kafka}
+operators:
+  - {name: per-item, from: orders, aggregate: {by: [item], select: "sum(amount) as amount"}}
+  - {name: sent, from: per-item, sendTo: totals}
+processors: {count: 2, state: {hostPath: /var/lib/streamapp}}
+"""
+JUDGE = RememberingJudge()
+"""Verdicts are pure: all tests share them."""
+SPEC = yaml.safe_load(SHOP)
+WATCHED_BY_ALL = (Kind.APP, Kind.POD, Kind.CONFIG_MAP, Kind.SERVICE, Kind.SERVICE_ACCOUNT, Kind.ROLE_BINDING)
+
+
+class Died(BaseException):
+    """The operator's process is killed."""
+
+
+class DyingApi:
+    """Lets the process die right after its n-th write."""
+
+    def __init__(self, cluster, writes=None):
+        self._cluster = cluster
+        self._left = writes
+
+    def __getattr__(self, name):
+        method = getattr(self._cluster, name)
+        if name in ("get", "list"):
+            return method
+
+        def write(*args, **kwargs):
+            answer = method(*args, **kwargs)
+            if self._left is not None:
+                self._left -= 1
+                if self._left == 0:
+                    raise Died
+            return answer
+
+        return write
+
+
+class Operated:
+    """The cluster, the operator, and everybody else. `counts` are the partitions of all streams."""
+
+    def __init__(self, counts=None, dies_after=None):
+        self.now = datetime(2025, 1, 1, tzinfo=UTC)
+        self.cluster = MemoryCluster(now=self.time)
+        self.counts = {"orders": 4, "totals": 4} if counts is None else counts
+        self.trouble = None
+        self.deleted_streams = []
+        self.steps = []
+        self.died = False
+        self.start(dies_after)
+
+    def time(self):
+        return self.now.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+    def start(self, dies_after=None):
+        """Start the operator, or another one after the last has died."""
+        api = DyingApi(self.cluster, dies_after)
+        cache = ObjectCache()
+        cached = CachedApi(api, cache)
+        self.due = set()
+        self.wakes = {}
+        self.controller = Controller(
+            Parts(
+                observer=Observer(cached, cache, self._ask, lambda: "run1"),
+                actor=Actor(cached, self._delete_streams, lambda: self.now, self.steps.append),
+                rules=Rules(
+                    judge=JUDGE,
+                    driver_role=DriverRole(kind="ClusterRole", name="streamapp-driver"),
+                    executor_patience=timedelta(seconds=30),
+                ),
+                clock=lambda: self.now,
+                forget=lambda key: None,
+                metrics=Metrics(),
+            )
+        )
+        watching = Watching(self.cluster, cache, self.due.add, ())
+        watching.fill()
+        self.cluster.listeners[:] = [lambda *event: event[1] in WATCHED_BY_ALL and take_in(watching, *event)]
+
+    def settle(self):
+        """Reconcile until nothing is to be done."""
+        for _ in range(2_000):
+            if not self.due:
+                return
+            key = self.due.pop()
+            try:
+                delay = self.controller.reconcile(key)
+            except Died:
+                self.died = True
+                self.start()
+                continue
+            if delay is None:
+                self.wakes.pop(key, None)
+            else:
+                self.wakes[key] = self.now + timedelta(seconds=delay)
+        raise AssertionError("it does not come to rest")
+
+    def later(self, **time):
+        """Let time pass, with the operator awake whenever it wanted to be."""
+        until = self.now + timedelta(**time)
+        while (woken := min(self.wakes.items(), key=lambda wake: wake[1], default=None)) and woken[1] <= until:
+            self.now = max(self.now, woken[1])
+            del self.wakes[woken[0]]
+            self.due.add(woken[0])
+            self.settle()
+        self.now = until
+
+    def look(self):
+        """Have every app looked at, as a change elsewhere (a broker's) would."""
+        self.due.update(AppKey(namespace=i["metadata"]["namespace"], name=i["metadata"]["name"]) for i in self.apps())
+        self.settle()
+
+    def apps(self):
+        return self.cluster.list(Kind.APP, None)
+
+    # The user.
+
+    def apply(self, name="shop", spec=SPEC, **changes):
+        spec = {**spec, **changes}
+        if self.cluster.get(Kind.APP, "default", name) is None:
+            self.cluster.create(Kind.APP, {"metadata": {"name": name, "namespace": "default"}, "spec": spec})
+        else:
+            self.cluster.respecify("default", name, spec)
+        return self
+
+    def delete(self, name="shop"):
+        self.cluster.delete(Kind.APP, "default", name)
+
+    # What there is.
+
+    def app(self, name="shop"):
+        return self.cluster.get(Kind.APP, "default", name)
+
+    def status(self, name="shop"):
+        return self.app(name)["status"]
+
+    def condition(self, kind, name="shop"):
+        (found,) = [entry for entry in self.status(name)["conditions"] if entry["type"] == kind]
+        return found["status"], found["reason"]
+
+    def store(self, name="shop"):
+        return ConfigMapMetadataStore(self.cluster, "default", name, owners=[owner(self.app(name))])
+
+    def record(self, name="shop"):
+        return AppRecord.read(self.store(name), RECORD)
+
+    def model(self, name="shop"):
+        return read_job_model(self.store(name))
+
+    def pods(self, role="driver", name="shop"):
+        found = self.cluster.list(Kind.POD, "default", f"streamapp.dev/app={name},streamapp.dev/role={role}")
+        return [pod["metadata"]["name"] for pod in found]
+
+    def writes(self):
+        return sum(self.cluster.writes.values())
+
+    # The kubelets and Spark.
+
+    def pod_is(self, name, phase, *, node="node-a", ready=None, exit_code=None, **status):
+        pod = self.cluster.get(Kind.POD, "default", name)
+        main = pod["spec"]["containers"][0]["name"]
+        state = {"running": {"startedAt": self.time()}}
+        if exit_code is not None:
+            before = pod.get("status", {}).get("containerStatuses", [{}])[0].get("state", {})
+            started = before.get("running", {}).get("startedAt", self.time())
+            state = {"terminated": {"exitCode": exit_code, "startedAt": started, "finishedAt": self.time()}}
+        ready = phase == "Running" if ready is None else ready
+        self.cluster.change(
+            Kind.POD,
+            "default",
+            name,
+            spec={**pod["spec"], "nodeName": node},
+            status={
+                "phase": phase,
+                "conditions": [{"type": "Ready", "status": str(ready)}],
+                "containerStatuses": [{"name": main, "state": state, "containerID": f"containerd://{name}"}],
+                **status,
+            },
+        )
+
+    def stuck(self, name, reason):
+        waiting = {"waiting": {"reason": reason, "message": "why"}}
+        self.cluster.change(
+            Kind.POD,
+            "default",
+            name,
+            status={"phase": "Pending", "containerStatuses": [{"name": "driver", "state": waiting}]},
+        )
+
+    def gone(self, name):
+        self.cluster.remove(Kind.POD, "default", name)
+
+    def executor(self, number, node, name="shop", phase="Running"):
+        """Let Spark make an executor, which starts on a node."""
+        launch = self.record(name).launch
+        driver = self.cluster.get(Kind.POD, "default", driver_pod(name, launch.epoch))
+        template = launch.executor_template
+        pod = f"{executor_prefix(name, launch.epoch)}-exec-{number}"
+        labels = {**template["metadata"]["labels"], "spark-exec-id": str(number)}
+        metadata = {"name": pod, "namespace": "default", "labels": labels, "ownerReferences": [owner(driver)]}
+        self.cluster.create(Kind.POD, {"metadata": metadata, "spec": template["spec"]})
+        self.pod_is(pod, phase, node=node)
+        return pod
+
+    # The driver.
+
+    def runs(self, name="shop"):
+        """Let the driver's pod run, its executors come up, and its processors report that they run."""
+        epoch = self.record(name).launch.epoch
+        self.pod_is(driver_pod(name, epoch), "Running")
+        self.settle()
+        for number in range(self.record(name).launch.processors):
+            self.executor(number + 1, f"node-{'abc'[number % 3]}", name)
+        self.settle()
+        self.reports(name)
+        self.settle()
+        return self
+
+    def reports(self, name="shop", phase=DriverPhase.RUNNING, **more):
+        """Let the driver report that all processors of the newest job model run, with their tasks opened."""
+        stored = self.model(name)
+        locations = {}
+        for task in stored.model.tasks.values():
+            at = stored.model.processors[task.processor].location
+            locations.setdefault(at, []).append(task.changelog_partition)
+        common = {"run_id": stored.model.run_id, "epoch": stored.epoch}
+        progress = ProgressReport(
+            **common,
+            phase=phase,
+            since=self.now,
+            version=stored.model.version,
+            running=tuple(stored.model.processors),
+            **more,
+        )
+        self.store(name).put(LOCALITY, LocalityReport(**common, locations=locations).to_bytes())
+        self.store(name).put(PROGRESS, progress.to_bytes())
+
+    def _ask(self, resource):
+        return StreamCounts(trouble=self.trouble) if self.trouble else StreamCounts(known=self.counts)
+
+    def _delete_streams(self, namespace, prefix, systems):
+        self.deleted_streams.append(prefix)
+
+
+def take_in(watching, change, kind, item):
+    if kind is Kind.APP or ("streamapp.dev/app" in item["metadata"].get("labels", {}) and not shard(item)):
+        watching.take_in(change, kind, item)
+
+
+def shard(item):
+    return "streamapp.dev/shard" in item["metadata"]["labels"]
+
+
+def owner(item):
+    return {"uid": item["metadata"]["uid"], "name": item["metadata"]["name"]}

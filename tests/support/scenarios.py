@@ -1,0 +1,99 @@
+"""What happens to runs in tests of supervision, on a log or on a broker; the results must be exact in the end."""
+
+import signal
+import time
+from pathlib import Path
+
+from streamapp_runtime.driver.decisions import Patience
+from streamapp_runtime.driver.records import Summary
+from support.growth import Growing
+from support.supervision import scaled
+from support.workers import SeparateMachines, Workers, feeding, play
+
+IMPATIENT = Patience(report=2.0)
+
+
+def worker_dies(source: Growing, folder: Path) -> Summary:
+    """Kill a worker; the other one goes on and never notices."""
+    workers = Workers()
+
+    def scenario():
+        yield workers.committing("0", "1")
+        victim, other, before = workers.number("0"), workers.number("1"), workers.commits("1")
+        workers.process("0").kill()
+        yield workers.committing("0", after=victim)
+        assert workers.number("1") == other
+        assert workers.commits("1") > before
+        stop_feeding()
+        yield source.all_copied
+
+    with feeding(source) as stop_feeding:
+        return play(source.document(), folder, workers, scenario())
+
+
+def worker_hangs(source: Growing, folder: Path) -> Summary:
+    """Stop a worker; it is killed, and the other one goes on."""
+    workers = Workers()
+
+    def scenario():
+        yield workers.committing("0", "1")
+        hanging, other = workers.process("0"), workers.number("1")
+        hanging.send_signal(signal.SIGSTOP)
+        yield workers.committing("0", after=other)
+        assert hanging.wait(10) == -signal.SIGKILL
+        assert workers.number("1") == other
+        stop_feeding()
+        yield source.all_copied
+
+    with feeding(source) as stop_feeding:
+        return play(source.document(), folder, workers, scenario(), patience=IMPATIENT)
+
+
+def zombie_comes_back(source: Growing, folder: Path, stopped_seconds: float) -> Summary:
+    """Stop a worker on a machine that nobody reaches; when it goes on, others have its tasks, and it ends by itself."""
+    workers = Workers(SeparateMachines)
+
+    def scenario():
+        yield workers.committing("0", "1")
+        zombie, other = workers.process("0"), workers.number("1")
+        zombie.send_signal(signal.SIGSTOP)
+        until = time.monotonic() + stopped_seconds
+        yield workers.committing("0", after=other)
+        yield lambda _: time.monotonic() > until
+        successor = workers.number("0")
+        zombie.send_signal(signal.SIGCONT)
+        yield lambda _: zombie.poll() is not None
+        assert zombie.returncode == 0
+        before = workers.commits("0")
+        yield lambda _: workers.commits("0") > before
+        assert (workers.number("0"), workers.number("1")) == (successor, other)
+        stop_feeding()
+        yield source.all_copied
+
+    with feeding(source) as stop_feeding:
+        return play(source.document(), folder, workers, scenario(), patience=IMPATIENT)
+
+
+def tasks_change_hands(source: Growing, folder: Path) -> Summary:
+    """Go from two processors to three and to one while rows come; who keeps its tasks is not disturbed."""
+    workers, wanted = Workers(), []
+
+    def scenario():
+        yield workers.committing("0", "1")
+        wanted.append(3)
+        yield workers.committing("2")
+        assert sum(workers.number(id_) <= 2 for id_ in ("0", "1")) == 1
+        newest = workers.number("2")
+        wanted.append(1)
+        yield workers.committing("0", after=newest)
+        stop_feeding()
+        yield source.all_copied
+
+    with feeding(source) as stop_feeding:
+        return play(
+            source.document(),
+            folder,
+            workers,
+            scenario(),
+            wanted=lambda run: scaled(run, wanted.pop()) if wanted else None,
+        )

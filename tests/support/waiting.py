@@ -1,0 +1,13 @@
+"""Waiting for what happens elsewhere, with a deadline."""
+
+import time
+
+
+def eventually(fact, seconds=30.0):
+    """Ask until the answer is true, or the time is over; give the last answer."""
+    deadline = time.monotonic() + seconds
+    while True:
+        answer = fact()
+        if answer or time.monotonic() > deadline:
+            return answer
+        time.sleep(0.05)

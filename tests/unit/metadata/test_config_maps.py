@@ -1,0 +1,70 @@
+"""What is particular to metadata in ConfigMaps: shards, sizes, owners."""
+
+import pytest
+
+from streamapp_core.job_model.documents import SHARD_PREFIX
+from streamapp_core.job_model.stored import read_job_model, write_job_model
+from streamapp_core.metadata.store import ABSENT, VersionConflict
+from streamapp_systems.kubernetes.api import Kind
+from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
+from support.job_models import example
+from support.kubernetes_api import MemoryCluster
+
+SHARD = f"{SHARD_PREFIX}{'0' * 64}"
+
+
+@pytest.fixture
+def cluster():
+    return MemoryCluster()
+
+
+@pytest.fixture
+def store(cluster):
+    return ConfigMapMetadataStore(cluster, "default", "shop", owners=[{"uid": "u-1", "name": "shop"}])
+
+
+def config_map(cluster, name):
+    return cluster.get(Kind.CONFIG_MAP, "default", name)
+
+
+def test_documents_are_text_that_people_can_read_and_go_with_their_owner(store, cluster):
+    store.put("record", b'{"a": 1}')
+    found = config_map(cluster, "shop.record")
+    assert found["data"] == {"value": '{"a": 1}'}
+    assert found["metadata"]["ownerReferences"] == [{"uid": "u-1", "name": "shop"}]
+
+
+def test_shards_are_immutable_and_marked_for_watches_to_leave_out(store, cluster):
+    store.put(SHARD, b"x")
+    found = config_map(cluster, f"shop.{SHARD}")
+    assert found["immutable"] is True
+    assert "streamapp.dev/shard" in found["metadata"]["labels"]
+
+
+def test_a_shard_that_is_in_use_again_is_not_removed_by_who_saw_it_before(store):
+    before = store.put(SHARD, b"x")
+    assert store.put(SHARD, b"x") > before
+    with pytest.raises(VersionConflict):
+        store.delete(SHARD, before)
+    assert store.get(SHARD).value == b"x"
+
+
+def test_a_value_too_large_for_text_is_compressed(store, cluster):
+    store.put("record", b"spec " * 400_000)
+    assert len(str(config_map(cluster, "shop.record"))) < 1_000_000
+    assert store.get("record").value == b"spec " * 400_000
+
+
+def test_apps_do_not_see_each_others_documents(store, cluster):
+    ConfigMapMetadataStore(cluster, "default", "shop-2", owners=()).put("record", b"other")
+    assert store.get("record") is None
+    assert store.all() == {}
+
+
+def test_a_job_model_of_several_shards_is_replaced_without_leftovers(store, cluster):
+    version = write_job_model(store, example(version=7), epoch=1, expected=ABSENT, shard_bytes=600)
+    write_job_model(store, example(version=8), epoch=1, expected=version, shard_bytes=600)
+    stored = read_job_model(store)
+    assert stored.model == example(version=8)
+    pointer_and_shards = 1 + len(store.all(SHARD_PREFIX))
+    assert len(cluster.list(Kind.CONFIG_MAP, "default")) == pointer_and_shards

@@ -1,0 +1,167 @@
+"""The operator is killed after each single write, and comes back: the end is the same, and nothing is doubled."""
+
+import re
+
+import pytest
+
+from streamapp_core.deployment.names import driver_pod
+from streamapp_operator.steps import Step
+from streamapp_systems.kubernetes.api import Kind
+from support.operated import Operated
+
+
+def first_start(operated):
+    operated.apply().settle()
+    operated.runs()
+
+
+def expansion(operated):
+    first_start(operated)
+    operated.counts = {"orders": 8, "totals": 4}
+    operated.look()
+    ends(operated)
+    operated.runs()
+
+
+def restart_by_edit(operated):
+    first_start(operated)
+    operated.apply(job={"commitInterval": "5s"})
+    operated.settle()
+    ends(operated)
+    operated.runs()
+
+
+def rescale(operated):
+    first_start(operated)
+    operated.apply(processors={"count": 3, "state": {"hostPath": "/var/lib/streamapp"}})
+    operated.settle()
+    operated.executor(3, "node-c")
+    operated.settle()
+    operated.reports()
+    operated.settle()
+
+
+def new_run(operated):
+    first_start(operated)
+    operated.apply(runId="again")
+    operated.settle()
+    ends(operated)
+    operated.runs()
+
+
+def driver_dies(operated):
+    first_start(operated)
+    operated.pod_is(newest(operated), "Failed", exit_code=1)
+    operated.settle()
+    operated.later(minutes=1)
+    operated.runs()
+
+
+def suspended_and_resumed(operated):
+    first_start(operated)
+    operated.apply(suspend=True)
+    operated.settle()
+    ends(operated)
+    operated.apply()
+    operated.settle()
+    operated.runs()
+
+
+def executor_moves(operated):
+    first_start(operated)
+    operated.gone(operated.pods("processor")[0])
+    operated.settle()
+    operated.executor(9, "node-c")
+    operated.settle()
+    operated.reports()
+    operated.settle()
+
+
+def deleted_with_all(operated):
+    operated.apply(deletionPolicy="Delete").settle()
+    operated.runs()
+    operated.delete()
+    operated.settle()
+    for pod in (*operated.pods(), *operated.pods("processor")):
+        operated.gone(pod)
+    operated.settle()
+    for pod in operated.pods("cleanup"):
+        operated.pod_is(pod, "Succeeded", exit_code=0)
+        operated.settle()
+
+
+SCENARIOS = [
+    first_start,
+    expansion,
+    restart_by_edit,
+    rescale,
+    new_run,
+    driver_dies,
+    suspended_and_resumed,
+    executor_moves,
+    deleted_with_all,
+]
+
+
+def newest(operated):
+    return driver_pod("shop", operated.record().launch.epoch)
+
+
+def ends(operated):
+    """Let the driver that was told to stop end, once it has been told."""
+    assert operated.cluster.get(Kind.POD, "default", newest(operated))["metadata"]["deletionTimestamp"]
+    operated.gone(newest(operated))
+    operated.settle()
+
+
+def settled(operated):
+    """Give what there is in the end, but for the numbers of epochs: a death may cost one.
+
+    A shard that no pointer names may stay until the next job model.
+    """
+    for pod in (*operated.pods(), *operated.pods("processor")):
+        if "deletionTimestamp" in operated.cluster.get(Kind.POD, "default", pod)["metadata"]:
+            operated.gone(pod)
+    operated.settle()
+    names = sorted(
+        (kind.kind, re.sub(r"(-driver-|shop-)[0-9]+", r"\1", name))
+        for kind, _, name in operated.cluster.objects
+        if kind is not Kind.EVENT and not re.search("[0-9a-f]{64}$", name)
+    )
+    if operated.app() is None:
+        return names, set(operated.deleted_streams)
+    record, model = operated.record(), operated.model()
+    launch = record.launch
+    status = operated.status()
+    conditions = {entry["type"]: (entry["status"], entry["reason"]) for entry in status["conditions"]}
+    tasks = {name: (task.processor, task.ssps, task.location) for name, task in model.model.tasks.items()}
+    return (
+        names,
+        record.accepted,
+        (launch.cause, launch.attempt, launch.counts, launch.processors, launch.stop, launch.app),
+        (model.epoch == launch.epoch, model.model.processors, tasks, model.model.changelog),
+        (status["phase"], conditions),
+    )
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
+def test_a_death_after_any_write_changes_nothing(scenario):
+    undisturbed = Operated()
+    scenario(undisturbed)
+    expected = settled(undisturbed)
+    deaths = 0
+    for writes in range(1, undisturbed.writes() + 1):
+        operated = Operated(dies_after=writes)
+        scenario(operated)
+        assert settled(operated) == expected, f"after write {writes}"
+        deaths += operated.died
+    assert deaths > 5
+
+
+def test_every_step_is_taken_in_some_scenario():
+    taken = set()
+    for scenario in SCENARIOS:
+        operated = Operated()
+        scenario(operated)
+        taken |= set(operated.steps)
+    assert set(Step) - taken <= {Step.DELETE_CLAIMS}

@@ -1,0 +1,141 @@
+"""Settings, health, status patches: the small parts of the process."""
+
+import urllib.error
+import urllib.request
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamapp_operator.health import Health
+from streamapp_operator.http_server import HttpServer
+from streamapp_operator.metrics import Metrics
+from streamapp_operator.process import new_run_id, read_secret
+from streamapp_operator.settings import read_settings
+from streamapp_operator.status import changes
+from streamapp_systems.kubernetes.api import Kind, ServerUnavailableError
+from support.kubernetes_api import MemoryCluster, merged
+
+JSON = st.recursive(
+    st.integers() | st.text(max_size=3) | st.lists(st.integers(), max_size=2),
+    lambda inner: st.dictionaries(st.text(max_size=3), inner, max_size=3),
+)
+STATUS = st.dictionaries(st.text(max_size=3), JSON, max_size=4)
+
+
+@given(STATUS, STATUS)
+def test_a_patch_makes_the_status_that_was_meant(before, after):
+    assert merged(before, changes(before, after)) == after
+
+
+@given(STATUS)
+def test_an_equal_status_needs_no_patch(status):
+    assert changes(status, status) == {}
+
+
+def test_flags_win_over_variables_over_defaults():
+    settings = read_settings(
+        ["--workers", "3"], {"STREAMAPP_OPERATOR_WORKERS": "5", "STREAMAPP_OPERATOR_LOG_LEVEL": "DEBUG"}
+    )
+    assert (settings.workers, settings.log_level, settings.http_port) == (3, "DEBUG", 8081)
+
+
+def test_namespaces_are_a_list_and_none_means_all():
+    assert read_settings(["--namespaces", "a, b"], {}).watched_namespaces == ("a", "b")
+    assert read_settings([], {}).watched_namespaces == ()
+
+
+def test_a_setting_that_is_no_number_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        read_settings(["--workers", "many"], {})
+    assert "invalid int value: 'many'" in capsys.readouterr().err
+
+
+def test_run_ids_are_dns_labels():
+    assert all(len(run_id) == 8 and run_id[0].isalpha() and run_id.isalnum() for run_id in map(run_id_of, range(50)))
+
+
+def run_id_of(_):
+    return new_run_id()
+
+
+def test_secrets_are_read_by_name():
+    cluster = MemoryCluster()
+    body = {"metadata": {"name": "login", "namespace": "default"}, "data": {"username": "bWU="}}
+    cluster.create(Kind.SECRET, body)
+    assert read_secret(cluster, "default", "login") == {"username": "me"}
+    assert read_secret(cluster, "default", "none") == {}
+
+
+class Watching:
+    """Watches that miss what a test says."""
+
+    def __init__(self):
+        self.missed = []
+
+    def compare(self, pause):
+        missed = self.missed.pop(0) if self.missed else 0
+        if isinstance(missed, Exception):
+            raise missed
+        return missed
+
+
+class TestHealth:
+    @pytest.fixture
+    def watching(self):
+        return Watching()
+
+    @pytest.fixture
+    def time(self):
+        return {"lag": 0.0, "now": 0.0}
+
+    @pytest.fixture
+    def health(self, watching, time):
+        return Health(watching, Metrics(), lambda: time["lag"], interval=60.0, clock=lambda: time["now"])
+
+    def test_a_queue_that_stands_still_is_wrong(self, health, time):
+        assert health.wrong() is None
+        time["lag"] = 500.0
+        assert "waiting" in health.wrong()
+
+    def test_watches_that_keep_missing_changes_are_wrong(self, health, watching):
+        watching.missed = [1, 1, 1, 0]
+        health.compare()
+        health.compare()
+        assert health.wrong() is None
+        health.compare()
+        assert "missed" in health.wrong()
+        health.compare()
+        assert health.wrong() is None
+
+    def test_an_api_server_that_is_away_is_not_our_fault(self, health, watching):
+        watching.missed = [ServerUnavailableError("away")] * 5
+        for _ in range(5):
+            health.compare()
+        assert health.wrong() is None
+
+    def test_caches_that_nobody_compares_are_wrong(self, health, time):
+        time["now"] = 1_000.0
+        assert "not been compared" in health.wrong()
+
+
+def test_health_and_metrics_are_served():
+    state = {"wrong": None}
+    metrics = Metrics()
+    metrics.count_phases(lambda: ["Running", "Running", "Refused"])
+    server = HttpServer(0, lambda: state["wrong"], metrics.registry)
+    try:
+        assert page(server, "healthz") == "ok"
+        assert 'streamapp_apps{phase="Running"} 2.0' in page(server, "metrics")
+        state["wrong"] = "stuck"
+        with pytest.raises(urllib.error.HTTPError) as error:
+            page(server, "healthz")
+        assert (error.value.code, error.value.read()) == (503, b"stuck")
+        error.value.close()
+    finally:
+        server.close()
+
+
+def page(server, name):
+    with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/{name}", timeout=10) as answer:
+        return answer.read().decode()

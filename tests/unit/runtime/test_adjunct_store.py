@@ -1,0 +1,269 @@
+"""A table and how far its side inputs have gone into it: no update is lost, whatever dies in between."""
+
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streamapp_core.adjunct import Action, Extent, Found, recovery
+from streamapp_core.ssp import Ssp
+from streamapp_runtime.processor.inputs import Decoded
+from streamapp_runtime.rows.codec import decode_row
+from streamapp_runtime.rows.deletions import marked
+from streamapp_runtime.rows.event_time import stamp
+from streamapp_runtime.sql.engine import SqlEngine
+from streamapp_runtime.state.checkpoint import Position
+from streamapp_runtime.state.lmdb_environment import LmdbEnvironment
+from streamapp_runtime.state.unlogged import KeptStore, MemoryOnlyStore
+from streamapp_runtime.tables.adjunct_store import AdjunctStore, SavedRecord, found_store, read_record
+from streamapp_runtime.tables.filling import SqlFilling
+from streamapp_runtime.tables.side_inputs import SideInputs
+from streamapp_runtime.tables.table import Table
+from streamapp_runtime.tasks.bad_rows import BadRows
+
+ROWS = pa.schema([("k", pa.string()), ("v", pa.int64())])
+AGE = 1_000
+LATER = 10_000
+
+messages = st.lists(
+    st.tuples(st.sampled_from([None, "a", "b", "c"]), st.sampled_from([None, 1, 2, 3])), min_size=1, max_size=4
+)
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("append"), st.integers(0, 1), messages),
+        st.tuples(st.just("take"), st.integers(1, 4)),
+        st.tuples(st.just("checkpoint")),
+        st.tuples(st.just("commit")),
+        st.tuples(st.just("restart"), st.sampled_from([0, 0, LATER]), st.sampled_from([1, 2, 2])),
+    ),
+    min_size=5,
+    max_size=30,
+)
+
+
+@pytest.fixture(scope="module")
+def engine():
+    with SqlEngine() as engine:
+        yield engine
+
+
+class Stream:
+    """Partitions of keys and values, and batches of them."""
+
+    def __init__(self):
+        self.partitions = defaultdict(list)
+
+    def batch(self, ssp, start, count):
+        records = self.partitions[ssp.partition][start : start + count]
+        if not records:
+            return None
+        rows = pa.table([list(column) for column in zip(*records, strict=True)], schema=ROWS)
+        rows = marked(stamp(rows, None), [value is None for _, value in records])
+        return Decoded(ssp=ssp, next_offset=start + len(records), rows=rows)
+
+    def fold(self, below):
+        """Tell what the records below these offsets come to; the keys of each partition are its own."""
+        rows = {}
+        for ssp, end in below.items():
+            for key, value in self.partitions[ssp.partition][:end]:
+                if key is not None:
+                    rows[ssp.partition, key] = value
+        return {key: value for key, value in rows.items() if value is not None}
+
+
+class Owner:
+    """A task whose table lies in a folder, and outlives it."""
+
+    def __init__(self, folder, engine, stream, *, bootstrap):
+        self.folder, self.engine, self.stream, self.bootstrap = folder, engine, stream, bootstrap
+        self.now, self.owned = 0, 2
+        self.checkpointed = {}
+        self.open()
+
+    def open(self):
+        self.environment = LmdbEnvironment(self.folder)
+        kept = KeptStore(self.environment, "t")
+        saved = read_record(kept.record)
+        ssps = [Ssp("log", "s", partition) for partition in range(self.owned)]
+        decided = recovery(
+            bootstrap=self.bootstrap,
+            persistent=True,
+            max_age=AGE,
+            run_id="r1",
+            now=self.now,
+            found=found_store(saved),
+            partitions={ssp: Extent(oldest=0, end=len(self.stream.partitions[ssp.partition])) for ssp in ssps},
+            checkpoint=self.checkpointed,
+        )
+        nothing = SavedRecord(run_id="r1", written_at=self.now)
+        self.store = AdjunctStore(
+            "t",
+            table_in(kept.store, self.engine),
+            kept,
+            run_id="r1",
+            recovery=decided,
+            saved=nothing if isinstance(saved, Found) else saved,
+            bad_rows=BadRows(),
+        )
+        self.kept = kept
+        SideInputs([self.store], commit=self.environment.commit, time_of_day=lambda: self.now).commit()
+        return decided
+
+    def take(self, count):
+        for ssp, position in list(self.store.positions.items()):
+            decoded = self.stream.batch(ssp, position.offset, count)
+            if decoded is not None:
+                self.store.take(prefixed(decoded))
+
+    def read_what_is_awaited(self):
+        while self.store.behind():
+            self.take(3)
+
+    def checkpoint(self):
+        """Commit the first half: death after it leaves the checkpoint ahead of the store."""
+        self.checkpointed = self.held()
+
+    def commit(self):
+        self.checkpoint()
+        self.store.write_record(self.now)
+        self.environment.commit()
+
+    def rows(self):
+        found = ((decode_row(key)[0], decode_row(value)[0]) for key, value in self.kept.store.scan())
+        return {(int(key[0]), key[1:]): value for key, value in found}
+
+    def held(self):
+        return {ssp: position.offset for ssp, position in self.store.positions.items()}
+
+
+def prefixed(decoded):
+    """Make the keys of a partition its own, as partitioning by key does."""
+    keys = [None if k is None else f"{decoded.ssp.partition}{k}" for k in decoded.rows.column("k").to_pylist()]
+    rows = decoded.rows.set_column(0, "k", pa.array(keys, pa.string()))
+    return Decoded(ssp=decoded.ssp, next_offset=decoded.next_offset, rows=rows)
+
+
+def table_in(store, engine):
+    return Table(store, SqlFilling(engine, "SELECT k, v FROM rows"), pa.string(), pa.schema([ROWS.field("v")]))
+
+
+@settings(max_examples=150)
+@given(steps)
+def test_after_its_bootstrap_a_table_is_what_its_stream_comes_to_whatever_died_before(engine, steps):
+    with tempfile.TemporaryDirectory() as folder:
+        stream = Stream()
+        owner = Owner(Path(folder), engine, stream, bootstrap=True)
+        for step, *values in steps:
+            if step == "append":
+                stream.partitions[values[0]] += values[1]
+            elif step == "restart":
+                owner.environment.close()
+                owner.now += values[0]
+                owner.owned = values[1]
+                owner.open()
+                owner.read_what_is_awaited()
+                present = {
+                    Ssp("log", "s", partition): len(stream.partitions[partition]) for partition in range(owner.owned)
+                }
+                assert owner.rows() == stream.fold(present)
+            else:
+                getattr(owner, step)(*values)
+        assert owner.rows() == stream.fold(owner.held())
+        owner.environment.close()
+
+
+@settings(max_examples=150)
+@given(steps)
+def test_a_store_never_says_it_holds_what_it_does_not(engine, steps):
+    """Without bootstrap too; a store that is made anew begins at the checkpoint, and holds nothing from before it."""
+    with tempfile.TemporaryDirectory() as folder:
+        stream = Stream()
+        owner = Owner(Path(folder), engine, stream, bootstrap=False)
+        missing = {}
+        for step, *values in steps:
+            if step == "append":
+                stream.partitions[values[0]] += values[1]
+            elif step == "restart":
+                owner.environment.close()
+                owner.now += values[0]
+                owner.owned = values[1]
+                decided = owner.open()
+                assert decided.action is not Action.CREATE
+                missing = missing if decided.action is Action.REUSE else decided.start
+            else:
+                getattr(owner, step)(*values)
+        later = Stream()
+        for ssp, end in owner.held().items():
+            records = stream.partitions[ssp.partition][:end]
+            later.partitions[ssp.partition] = [(None, None)] * missing.get(ssp, 0) + records[missing.get(ssp, 0) :]
+        assert owner.rows() == later.fold(owner.held())
+        owner.environment.close()
+
+
+def opened(store, engine, starts, wait_for=None):
+    decided = recovery(
+        bootstrap=wait_for is not None,
+        persistent=False,
+        max_age=None,
+        run_id="r1",
+        now=0,
+        found=Found.NOTHING,
+        partitions={ssp: Extent(oldest=start, end=(wait_for or {}).get(ssp, start)) for ssp, start in starts.items()},
+        checkpoint={},
+    )
+    return AdjunctStore(
+        "t",
+        table_in(store.store, engine),
+        store,
+        run_id="r1",
+        recovery=decided,
+        saved=SavedRecord(run_id="r1", written_at=0),
+        bad_rows=BadRows(),
+    )
+
+
+def test_a_table_that_is_ahead_leaves_out_what_another_one_needs_again(engine):
+    stream, ssp = Stream(), Ssp("log", "s", 0)
+    stream.partitions[0] = [("a", 1), ("a", 2), ("a", 3), ("b", None)]
+    ahead, behind = MemoryOnlyStore("ahead"), MemoryOnlyStore("behind")
+    stores = [opened(ahead, engine, {ssp: 3}), opened(behind, engine, {ssp: 0})]
+    inputs = SideInputs(stores, commit=lambda: None, time_of_day=lambda: 0)
+    assert inputs.positions[ssp].offset == 0
+    inputs.take(stream.batch(ssp, 0, 2))
+    assert [*ahead.store.scan()] == []
+    assert inputs.positions[ssp].offset == 2
+    inputs.take(stream.batch(ssp, 2, 2))
+    assert [*ahead.store.scan()] == [*behind.store.scan()]
+    assert inputs.positions[ssp].offset == 4
+
+
+def test_a_partition_that_ends_before_it_should_is_not_waited_for(engine):
+    ssp = Ssp("log", "s", 0)
+    store = opened(MemoryOnlyStore("t"), engine, {ssp: 0}, wait_for={ssp: 5})
+    inputs = SideInputs([store], commit=lambda: None, time_of_day=lambda: 0)
+    assert inputs.behind() == {ssp: 5}
+    inputs.take(Decoded(ssp=ssp, next_offset=3, rows=None, ended=True))
+    assert inputs.behind() == {}
+    assert inputs.has_ended(ssp)
+
+
+def test_a_store_remembers_which_partitions_wait_for_no_other_any_more(engine, tmp_path):
+    owner = Owner(tmp_path, engine, Stream(), bootstrap=True)
+    ssp = Ssp("log", "s", 1)
+    owner.store.take(Decoded(ssp=ssp, next_offset=3, rows=None, ungated=True))
+    owner.store.take(Decoded(ssp=ssp, next_offset=5, rows=None))
+    owner.commit()
+    owner.environment.close()
+    owner.open()
+    assert owner.store.positions[ssp] == Position(offset=5, rows=0, ungated=True)
+    owner.environment.close()
+
+
+def test_a_record_that_is_none_is_unreadable():
+    assert read_record(b'{"run_id": 7}') is Found.UNREADABLE
+    assert read_record(b"\x00") is Found.UNREADABLE
+    assert read_record(None) is Found.NOTHING

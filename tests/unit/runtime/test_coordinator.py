@@ -1,0 +1,99 @@
+"""The coordinator stream: which driver is the newest, and the job model for who has lost theirs."""
+
+import json
+from contextlib import closing
+
+import pytest
+
+from streamapp_core.spec.parse import parse_text
+from streamapp_runtime.coordinator import Coordinator, DriverRecord
+from streamapp_runtime.errors import JobModelLost, Superseded
+from streamapp_runtime.streams import changelog_of
+from streamapp_systems.log import LogAdmin
+from support import apps, job_models
+
+NOW = 1_700_000_000_000
+
+
+def record(epoch, **fields):
+    return DriverRecord(epoch=epoch, run_id="r1", made={"log": ["default.app.r1._changelog"]}, **fields)
+
+
+@pytest.fixture
+def coordinator(tmp_path):
+    app = parse_text(json.dumps(apps.stateless("file"))).app
+    return Coordinator(app, "log", tmp_path)
+
+
+def test_before_the_first_driver_there_is_nothing(coordinator):
+    assert coordinator.newest() is None
+    assert coordinator.job_model() is None
+    coordinator.check(1)
+
+
+def test_what_the_newest_driver_announced_is_what_others_find(coordinator):
+    for epoch, version in ((1, 1), (1, 2), (2, 2)):
+        model = job_models.example(version=version)
+        coordinator.announce(record(epoch), model, NOW)
+        assert coordinator.newest() == record(epoch)
+        assert coordinator.job_model() == model
+    coordinator.check(2)
+
+
+def test_an_earlier_driver_learns_that_it_was_superseded(coordinator):
+    coordinator.announce(record(5), job_models.example(), NOW)
+    with pytest.raises(Superseded, match=r"epoch 5 of app \(run r1\) has begun elsewhere"):
+        coordinator.check(4)
+    with pytest.raises(Superseded, match="another driver of app has taken over"):
+        coordinator.announce(record(4), job_models.example(version=9), NOW)
+    assert coordinator.newest().epoch == 5
+    assert coordinator.job_model() == job_models.example()
+
+
+class TestLostFolder:
+    """The folder of an app is gone, and its streams are there."""
+
+    @pytest.fixture
+    def document(self, tmp_path):
+        (tmp_path / "flights").mkdir()
+        (tmp_path / "flights" / "1.csv").write_text("carrier,delay\nAA,20\n")
+        return apps.stateless("file")
+
+    def leave(self, tmp_path, document, *, completed):
+        """Run the app, then lose its folder."""
+        if not completed:
+            (tmp_path / "flights" / "2.csv").write_text("carrier,delay\nUA,many\n")
+            with pytest.raises(Exception, match="is no double"):
+                apps.run(document, tmp_path)
+            (tmp_path / "flights" / "2.csv").unlink()
+        else:
+            apps.run(document, tmp_path)
+        (tmp_path / ".streamapp").rename(tmp_path / "lost")
+
+    def test_a_run_that_has_not_completed_is_not_begun_anew_silently(self, tmp_path, document):
+        self.leave(tmp_path, document, completed=False)
+        with pytest.raises(JobModelLost, match=r"run r1 of app has not completed.*_changelog.*--state-dir.*--fresh"):
+            apps.run(document, tmp_path, fresh=False, run_id="r2")
+
+    def test_fresh_begins_anew_after_the_epochs_there_were_and_deletes_what_was_left(self, tmp_path, document):
+        self.leave(tmp_path, document, completed=False)
+        apps.run(document, tmp_path, run_id="r2")
+        assert apps.rows(tmp_path / "out") == [("AA", "20")]
+        app = parse_text(json.dumps(document)).app
+        coordinator = Coordinator(app, "log", tmp_path)
+        assert coordinator.newest().epoch == 2
+        assert coordinator.newest().completed
+        with closing(LogAdmin(tmp_path / "log.db")) as admin:
+            assert not admin.partitions([changelog_of(app.metadata, "r1", "log")])
+            assert admin.partitions([changelog_of(app.metadata, "r2", "log")])
+
+    def test_after_a_completed_run_a_new_one_begins(self, tmp_path, document):
+        self.leave(tmp_path, document, completed=True)
+        summary = apps.run(document, tmp_path, fresh=False, run_id="r2")
+        assert summary.written == {"out": 1}
+
+    def test_a_run_id_that_has_state_already_is_refused_whatever_was_said(self, tmp_path, document):
+        self.leave(tmp_path, document, completed=True)
+        document["spec"]["runId"] = "r1"
+        with pytest.raises(JobModelLost, match=r"run r1 of app has state already.*set another spec\.runId"):
+            apps.run(document, tmp_path)

@@ -1,0 +1,97 @@
+import threading
+from contextlib import closing
+
+import pytest
+
+from streamapp_runtime.processor.channel import Command, DriverLost, NoAnswer
+from streamapp_runtime.processor.link import DriverLink
+from streamapp_runtime.processor.reports import Incarnation, ProcessorReport
+
+ME = Incarnation(processor="0", epoch=1, version=1, number=1)
+FIRST = ProcessorReport(incarnation=ME)
+
+
+class Driver:
+    """A driver that answers as it is told to; `heard` lets a test wait for reports."""
+
+    def __init__(self, answer=Command.RUN):
+        self.answer = answer
+        self.reports = []
+        self.heard = threading.Semaphore(0)
+
+    def report(self, report):
+        self.reports.append(report)
+        self.heard.release()
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def link_to(driver, clock=None, every=0.001):
+    return closing(DriverLink(driver, FIRST, clock or Clock(), every=every, patience=10.0))
+
+
+def wait_for(driver, reports):
+    for _ in range(reports):
+        assert driver.heard.acquire(timeout=10)
+
+
+def test_reports_go_out_while_the_processor_is_busy():
+    driver = Driver()
+    with link_to(driver) as link:
+        wait_for(driver, 3)
+        newer = ProcessorReport(incarnation=ME, commits=1)
+        link.tell(newer)
+        while driver.reports[-1] != newer:
+            wait_for(driver, 1)
+        assert link.command() is Command.RUN
+
+
+@pytest.mark.parametrize("answer", [Command.STOP, DriverLost("gone")])
+def test_a_driver_that_says_stop_or_is_gone_ends_the_processor(answer):
+    driver = Driver(answer)
+    with link_to(driver) as link:
+        with pytest.raises(DriverLost):
+            link.confirm()
+        with pytest.raises(DriverLost):
+            link.command()
+
+
+def test_to_drain_is_not_taken_back():
+    driver = Driver(Command.DRAIN)
+    with link_to(driver) as link:
+        link.confirm()
+        driver.answer = Command.RUN
+        link.confirm()
+        assert link.command() is Command.DRAIN
+
+
+def test_a_silent_driver_is_lost_when_patience_ends():
+    driver, clock = Driver(NoAnswer("timed out")), Clock()
+    with link_to(driver, clock) as link:
+        wait_for(driver, 3)
+        clock.now = 10.0
+        wait_for(driver, 3)
+        assert link.command() is Command.RUN
+        clock.now = 10.5
+        with pytest.raises(DriverLost, match="has not answered for 10 s: timed out"):
+            link.confirm()
+
+
+def test_no_answer_confirms_nothing():
+    driver = Driver(NoAnswer("timed out"))
+    with link_to(driver) as link:
+        confirmed = threading.Thread(target=link.confirm)
+        confirmed.start()
+        wait_for(driver, 5)
+        assert confirmed.is_alive()
+        driver.answer = Command.RUN
+        confirmed.join(10)
+        assert not confirmed.is_alive()

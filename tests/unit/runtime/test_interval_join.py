@@ -1,0 +1,166 @@
+"""Joins of two streams against a plain reading of their definition, whatever comes when, over restarts."""
+
+from collections import Counter
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streamapp_core.control.messages import END_OF_TIME
+from streamapp_core.schema import EVENT_TIME_COLUMN
+from streamapp_core.spec.operators import JoinType
+from streamapp_runtime.operators.join import IntervalJoin
+from streamapp_runtime.rows.event_time import stamp
+from streamapp_runtime.state.memory import MemoryEnvironment
+
+LEFT = pa.schema([("k", pa.string()), ("a", pa.int64()), ("at", pa.int64())])
+RIGHT = pa.schema([("key", pa.string()), ("b", pa.int64()), ("bt", pa.int64())])
+WITHIN = 10
+
+keys = st.sampled_from(["x", "y", "z", None])
+times = st.integers(-30, 60)
+batches = st.lists(st.tuples(keys, times), min_size=1, max_size=6)
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("left"), batches),
+        st.tuples(st.just("right"), batches),
+        st.tuples(st.just("watermark"), times),
+        st.tuples(st.just("flush"), st.none()),
+        st.tuples(st.just("restart"), st.none()),
+    ),
+    max_size=30,
+)
+
+
+class Defined:
+    """The definition of the join, row by row."""
+
+    def __init__(self, kind):
+        self.kind = kind
+        self.rows = {"left": [], "right": []}
+        self.watermark = -(10**9)
+        self.late = 0
+
+    def take(self, side, batch):
+        given = Counter()
+        for key, number, time in batch:
+            if time < self.watermark:
+                self.late += 1
+                continue
+            row = {"key": key, "n": number, "t": time, "met": False}
+            for other in self.rows["right" if side == "left" else "left"]:
+                if key is not None and other["key"] == key and abs(other["t"] - time) <= WITHIN:
+                    row["met"] = other["met"] = True
+                    left, right = (row, other) if side == "left" else (other, row)
+                    given[key, left["n"], left["t"], right["n"], right["t"], max(time, other["t"])] += 1
+            self.rows[side].append(row)
+        return given
+
+    def advance(self, watermark):
+        self.watermark = max(self.watermark, watermark)
+        given = Counter()
+        for side, outer in (("left", ("left", "full")), ("right", ("right", "full"))):
+            gone = [row for row in self.rows[side] if self.watermark > row["t"] + WITHIN]
+            self.rows[side] = [row for row in self.rows[side] if row not in gone]
+            for row in gone:
+                if not row["met"] and self.kind in outer:
+                    numbers = (row["n"], row["t"], None, None) if side == "left" else (None, None, row["n"], row["t"])
+                    given[row["key"], *numbers, row["t"]] += 1
+        return given
+
+
+class Subject:
+    """The operator, on a store that outlives restarts."""
+
+    def __init__(self, kind):
+        self.kind = JoinType(kind)
+        self.environment = MemoryEnvironment()
+        self.watermark = None
+        self.late = 0
+        self.open()
+
+    def open(self):
+        self.join = IntervalJoin(
+            self.environment.store("join"), keys=("k", "key"), schemas=(LEFT, RIGHT), kind=self.kind, within=WITHIN
+        )
+        if self.watermark is not None:
+            assert self.join.advance(self.watermark) is None
+
+    def restart(self):
+        self.join.flush()
+        self.late += self.join.counters()["late"]
+        self.open()
+
+    def take(self, side, batch):
+        schema = LEFT if side == "left" else RIGHT
+        table = stamp(
+            pa.table(dict(zip(schema.names, map(list, zip(*batch, strict=True)), strict=True)), schema), schema.names[2]
+        )
+        process = self.join.process_left if side == "left" else self.join.process_right
+        return counted(process(table))
+
+    def advance(self, watermark):
+        if self.watermark is not None and watermark <= self.watermark:
+            return Counter()
+        self.watermark = watermark
+        return counted(self.join.advance(watermark))
+
+
+def counted(table):
+    if table is None:
+        return Counter()
+    assert table.schema.names == ["k", "a", "at", "b", "bt", EVENT_TIME_COLUMN]
+    return Counter(tuple(row.values()) for row in table.to_pylist())
+
+
+@pytest.mark.parametrize("kind", ["inner", "left", "right", "full"])
+@settings(max_examples=80)
+@given(steps=steps)
+def test_every_pair_comes_once_and_every_lonely_row_once(kind, steps):
+    tested, defined = Subject(kind), Defined(kind)
+    number = 0
+    for step, argument in [*steps, ("watermark", END_OF_TIME)]:
+        if step == "watermark":
+            assert tested.advance(argument) == defined.advance(argument)
+        elif step == "flush":
+            tested.join.flush()
+        elif step == "restart":
+            tested.restart()
+        else:
+            batch = [(key, number + index, time) for index, (key, time) in enumerate(argument)]
+            number += len(batch)
+            assert tested.take(step, batch) == defined.take(step, batch)
+    assert tested.late + tested.join.counters()["late"] == defined.late
+    tested.join.flush()
+    assert list(tested.environment.store("join").scan()) == []
+
+
+def test_many_small_runs_become_few_and_nothing_is_lost():
+    tested = Subject("inner")
+    for number in range(200):
+        tested.take("left", [("x", number, number % 7), (f"k{number}", number, 3)])
+        tested.join.flush()
+    runs = [key for key, _ in tested.environment.store("join").scan(b"lr", b"ls")]
+    assert len(runs) < 30
+    tested.restart()
+    assert sum(tested.take("right", [("x", 0, 3), ("k150", 1, 3)]).values()) == 201
+
+
+def test_rows_years_apart_in_one_batch_find_their_partners():
+    subject = Subject("inner")
+    year = 365 * 86_400_000
+    moments = [age * year + step for age in (0, 3, 40) for step in (9, 3, 6)]
+    subject.take("left", [("x", number, time) for number, time in enumerate(moments)])
+    subject.join.flush()
+    for age in (0, 3, 40):
+        assert sum(subject.take("right", [("x", 0, age * year - 4)]).values()) == 2
+
+
+def test_keys_with_equal_hashes_are_told_apart():
+    """The batch is probed with a key that shares nothing but, in a crowd this size, some hashes."""
+    tested = Subject("full")
+    size = 20_000
+    tested.take("left", [(f"left-{number}", number, 0) for number in range(size)])
+    assert tested.take("right", [(f"right-{number}", number, 0) for number in range(size)]) == Counter()
+    assert len(tested.advance(END_OF_TIME)) == 2 * size

@@ -1,0 +1,105 @@
+"""Messages as rows: the fast reader finds what the exact one does, whatever the messages are."""
+
+import pyarrow as pa
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from streamapp_core.ssp import Ssp
+from streamapp_runtime.rows.json_messages import JsonDecoder, encode_json
+from streamapp_systems.protocols import Message, MessageTuple
+
+SSP = Ssp("k", "s", 0)
+SCHEMA = pa.schema(
+    [
+        ("text", pa.string()),
+        ("small", pa.int32()),
+        ("large", pa.int64()),
+        ("real", pa.float64()),
+        ("yes", pa.bool_()),
+        ("at", pa.timestamp("us", tz="UTC")),
+        ("day", pa.date32()),
+        ("raw", pa.binary()),
+    ]
+)
+USUAL = {
+    "text": [b'"a"', b'""', b'"\\u00e4\\n"', '"ä"'.encode(), b'"\\ud83d\\ude00"', b"null"],
+    "small": [b"1", b"-0", b"2147483647", b"null"],
+    "large": [b"1", b"-9223372036854775808", b"null"],
+    "real": [b"1.5", b"-0", b"0", b"-0.0", b"1e3", b"9007199254740993", b"12345678901234567890", b"1e-400", b"null"],
+    "yes": [b"true", b"false", b"null"],
+    "at": [b'"2024-05-01T10:00:00Z"', b'"2024-05-01 10:00:00.123456789+02:00"', b'""', b'" 2024-05-01T10:00:00"'],
+    "day": [b'"2024-05-01"', b"null"],
+    "raw": [b'"YWI="', b"null"],
+    "unknown": [b"[1, {}]", b'"\xc3\xa4"', b'{"text": 1}', b"1e999", b"12345678901234567890123"],
+}
+STRANGE = [
+    b"2147483648", b"1.0", b"1e400", b"12345678901234567890123", b'"x"', b"7", b"true", b"[]", b"{}", b"NaN", b"01",
+    b"-Infinity", b'"\xff"', b'"\\ud800"', b'"\t"', b'"a\nb"', b"nul", b"", b'"2024-13-01"', b'"*"', b'"2024-05-01"',
+]  # fmt: skip
+GAPS = st.sampled_from([b"", b"", b" ", b"\n", b"\r\n"])
+
+
+@st.composite
+def usual_messages(draw: st.DrawFn) -> bytes:
+    """Objects with the fields of the schema, in any order, some absent, some twice."""
+    names = draw(st.lists(st.sampled_from(list(USUAL)), max_size=6))
+    return b"{" + b",".join(_field(draw, name, draw(st.sampled_from(USUAL[name]))) for name in names) + b"}"
+
+
+@st.composite
+def strange_messages(draw: st.DrawFn) -> bytes:
+    """Anything that is nearly such an object."""
+    names = draw(st.lists(st.sampled_from(list(USUAL)), max_size=3))
+    fields = [_field(draw, name, draw(st.sampled_from([*USUAL[name], *STRANGE]))) for name in names]
+    if draw(st.integers(0, 9)) == 0:
+        return draw(st.sampled_from([b"null", b" null", b"[]", b"1", b"{} null"]))
+    end = draw(st.sampled_from([b"}", b"}", b"}", b"", b"} x", b"}{}", b",}"]))
+    return draw(st.sampled_from([b"{", b"{", b"\xef\xbb\xbf{", b"[{"])) + b",".join(fields) + end
+
+
+def _field(draw: st.DrawFn, name: str, value: bytes) -> bytes:
+    return draw(GAPS) + b'"' + name.encode() + b'"' + draw(GAPS) + b":" + draw(GAPS) + value
+
+
+def messages_of(values: list[bytes | None]) -> MessageTuple:
+    return MessageTuple(Message(offset, offset * 10, None, value) for offset, value in enumerate(values))
+
+
+def found(values: list[bytes | None], decoder: JsonDecoder) -> object:
+    read = decoder.decode(messages_of(values), SSP)
+    columns = {name: list(map(repr, read.rows.column(name).to_pylist())) for name in SCHEMA.names}
+    return columns, list(read.messages), [str(bad) for bad in read.bad]
+
+
+def one_by_one(values: list[bytes | None]) -> object:
+    """Read with a schema that only the exact reader knows, which has a column more."""
+    decoder = JsonDecoder(SCHEMA.append(pa.field("exact", pa.decimal128(5, 2))))
+    return found(values, decoder)
+
+
+@given(st.lists(usual_messages(), max_size=8))
+@example([b'{"real":-0}'])
+@example([b'{"small":1,"small":2}'])
+def test_usual_messages_are_read_alike_by_both(values: list[bytes]) -> None:
+    assert found(values, JsonDecoder(SCHEMA)) == one_by_one(values)
+
+
+@given(st.lists(usual_messages() | strange_messages() | st.none() | st.binary(max_size=5), max_size=6))
+@example([b'{"text":"\\ud800"}', None, b""])
+def test_strange_messages_are_judged_alike_by_both(values: list[bytes | None]) -> None:
+    assert found(values, JsonDecoder(SCHEMA)) == one_by_one(values)
+
+
+@given(st.lists(st.text(max_size=5) | st.none(), max_size=5))
+def test_what_is_written_is_read_again(texts: list[str | None]) -> None:
+    rows = pa.table({"text": pa.array(texts, pa.string())})
+    read = JsonDecoder(rows.schema).decode(messages_of(list(encode_json(rows))), SSP)
+    assert (read.rows.to_pylist(), read.bad) == (rows.to_pylist(), ())
+
+
+def test_of_a_field_given_twice_the_last_one_counts() -> None:
+    decoder = JsonDecoder(SCHEMA)
+    twice = b'{"small": 1, "small": 2}'
+    for values in ([twice], [twice, b'{"small": "x"}']):
+        read = decoder.decode(messages_of(list(values)), SSP)
+        assert read.rows.column("small").to_pylist() == [2]

@@ -1,0 +1,37 @@
+import pytest
+
+from streamapp_runtime.processor.channel import Command, DriverLost
+from streamapp_runtime.processor.reports import Incarnation
+from streamapp_runtime.processor.restoring import Restoring
+from streamapp_runtime.state.task_state import Replay
+
+ME = Incarnation(processor="0", epoch=1, version=1, number=1)
+
+
+class Link:
+    """A line to a driver that wants one thing; it keeps what it is told."""
+
+    def __init__(self, wanted=Command.RUN):
+        self.wanted = wanted
+        self.told = []
+
+    def tell(self, report):
+        assert not report.opened
+        self.told.append({task: (state.kept, state.records, state.left) for task, state in report.states.items()})
+
+    def command(self):
+        return self.wanted
+
+
+def test_the_driver_hears_how_far_each_store_is():
+    link = Link()
+    restoring = Restoring(ME, link)
+    restoring.told("a", Replay(kept=False, records=0, left=2))
+    restoring.told("a", Replay(kept=False, records=2, left=0))
+    restoring.told("b", Replay(kept=True, records=0, left=9))
+    assert link.told == [{"a": (False, 0, 2)}, {"a": (False, 2, 0)}, {"a": (False, 2, 0), "b": (True, 0, 9)}]
+
+
+def test_a_processor_that_is_to_end_restores_no_further():
+    with pytest.raises(DriverLost):
+        Restoring(ME, Link(Command.DRAIN)).told("a", Replay(kept=False, records=1, left=1))

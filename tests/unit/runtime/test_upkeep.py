@@ -1,0 +1,50 @@
+"""Which records of which streams may go."""
+
+import json
+
+import pytest
+
+from streamapp_core.plan.planner import plan
+from streamapp_core.spec.parse import parse_text
+from streamapp_core.ssp import Ssp
+from streamapp_runtime.driver.upkeep import committed_positions
+from streamapp_runtime.processor.reports import Incarnation, ProcessorReport
+from support import apps
+
+
+@pytest.fixture
+def planned():
+    document = apps.document(
+        [
+            {"name": "by-k", "from": "numbers", "partitionBy": {"key": "k"}},
+            {"name": "to-all", "from": "numbers", "broadcast": {}},
+            {"name": "both", "from": ["by-k", "to-all"], "merge": {}},
+            {"name": "sent", "from": "both", "sendTo": "out"},
+        ],
+        numbers={"schema": "k int"},
+        out={},
+        job={"intermediateStreamPartitions": 2},
+    )
+    return plan(parse_text(json.dumps(document)), {"numbers": 2}).plan
+
+
+def report(processor, committed):
+    incarnation = Incarnation(processor=processor, epoch=1, version=1, number=1)
+    return ProcessorReport(incarnation=incarnation, committed=committed)
+
+
+def test_what_one_task_owns_has_been_read_as_far_as_anybody_ever_committed(planned):
+    reports = {"0": report("0", {"by-k": {0: 7, 1: 1}}), "1": report("1", {"by-k": {1: 5}})}
+    positions = committed_positions(planned, reports, ["0", "1", "2"])
+    assert positions == {Ssp("log", "by-k", 0): 7, Ssp("log", "by-k", 1): 5}
+
+
+def test_a_broadcast_stream_has_been_read_as_far_as_its_slowest_reader(planned):
+    reports = {"0": report("0", {"to-all": {0: 7}}), "1": report("1", {"to-all": {0: 5}})}
+    assert committed_positions(planned, reports, ["0", "1"]) == {Ssp("log", "to-all", 0): 5}
+
+
+@pytest.mark.parametrize("other", [{}, {"1": report("1", {})}])
+def test_of_a_broadcast_stream_nothing_is_known_before_all_have_told(planned, other):
+    reports = {"0": report("0", {"to-all": {0: 7}})} | other
+    assert committed_positions(planned, reports, ["0", "1"]) == {}
