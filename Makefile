@@ -76,7 +76,10 @@ fmt: .venv/ready ## Format the code and fix what can be fixed
 
 .PHONY: soak
 soak: .venv/ready java $(DATA)/ready ## Run the long versions of the sampled tests (about 30 minutes)
-	@STREAMAPP_KILL_RUNS=50 STREAMAPP_SOAK_KILLS=100 $(RUN) -m pytest tests/integration/kafka/test_soak.py tests/integration/test_kills.py $(PYTEST_ARGS)
+	@STREAMAPP_KILL_RUNS=50 STREAMAPP_SOAK_KILLS=100 STREAMAPP_ZOMBIE_SECONDS=30 STREAMAPP_OPERATOR_ALL_STEPS=1 \
+	  $(RUN) -m pytest tests/integration/kafka/test_soak.py tests/integration/kafka/test_supervision.py \
+	  tests/integration/kafka/test_side_inputs.py tests/integration/test_side_input_kills.py \
+	  tests/integration/test_kills.py tests/cluster/test_operator_deaths.py $(PYTEST_ARGS)
 
 .PHONY: kafka
 kafka: .venv/ready java ## Run a Kafka broker on the loopback interface until Ctrl-C (PORT=9092 for a fixed port)

@@ -19,6 +19,8 @@ from support.machine import need
 
 NAME = "streamapp-e2e"
 SAVED = Path(__file__).parents[2] / "build" / "e2e"
+KAFKA_PORT = 30292
+"""Of the Kafka for all tests; the default one is for the quickstart, as its page says."""
 
 
 def pytest_configure(config):
@@ -45,7 +47,7 @@ def cluster(tmp_path_factory) -> Iterator[Cluster]:
 def _given(cache):
     cluster = given(cache, Path(os.environ["KUBECONFIG"]))
     for name in test_namespaces(cluster):
-        remove_namespace(cluster, name)
+        remove_namespace(cluster, name, wait=True)
     yield cluster
 
 
@@ -73,7 +75,7 @@ def operator(cluster, images):
 def kafka(cluster, images):
     """Kafka in the cluster, for all tests; their topics have names of their own."""
     name = make_namespace(cluster, "kafka for all tests", "restricted")
-    yield deploy_kafka(cluster, name, images[2])
+    yield deploy_kafka(cluster, name, images[2], node_port=KAFKA_PORT)
     remove_namespace(cluster, name)
 
 

@@ -71,14 +71,16 @@ class Numbered:
         self.kafka = kafka
         self.partitions = partitions
         self.fed = 0
-        topics = {f"{name}.in": partitions, f"{name}.names": 1, f"{name}.out": 3, f"{name}.counts": 3}
+        topics = {"in": partitions, "names": 1, "out": 3, "counts": 3}
         admin = AdminClient({"bootstrap.servers": kafka.outside})
-        for made in admin.create_topics([NewTopic(topic, count) for topic, count in topics.items()]).values():
+        for made in admin.create_topics(
+            [NewTopic(f"{self.name}.{topic}", count) for topic, count in topics.items()]
+        ).values():
             made.result(timeout=60)
-        self._producer = Producer({"bootstrap.servers": kafka.outside, "enable.idempotence": True})
+        self._producer = self._new_producer()
         for key in range(numbered.KEYS):
             row = json.dumps({"k": key, "name": f"name {key}"})
-            self._producer.produce(f"{name}.names", row, str(key))
+            self._producer.produce(f"{self.name}.names", row, str(key))
         self._producer.flush()
         self.document = self._document(image)
 
@@ -87,6 +89,8 @@ class Numbered:
         admin = AdminClient({"bootstrap.servers": self.kafka.outside})
         for grown in admin.create_partitions([NewPartitions(f"{self.name}.in", partitions)]).values():
             grown.result(timeout=60)
+        self._producer.flush()
+        self._producer = self._new_producer()  # the former one knows of the former partitions
         self.partitions = partitions
 
     def feed(self, count: int, partitions: int | None = None) -> None:
@@ -108,6 +112,9 @@ class Numbered:
         numbered.check_records(rows["out"], expected)
         eventually(lambda: self._counted(expected), 30)
         numbered.check_counts(self._read()["counts"], expected)
+
+    def _new_producer(self) -> Producer:
+        return Producer({"bootstrap.servers": self.kafka.outside, "enable.idempotence": True})
 
     def _counted(self, expected) -> bool:
         last = {row["k"]: row["c"] for _, row in self._read()["counts"]}

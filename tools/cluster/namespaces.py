@@ -26,9 +26,9 @@ def make_namespace(cluster: Cluster, test: str, pod_security: PodSecurity = "res
     return name
 
 
-def remove_namespace(cluster: Cluster, name: str) -> None:
-    """Begin to remove a namespace with all it holds."""
-    cluster.kubectl("delete", "namespace", name, "--wait=false", "--ignore-not-found")
+def remove_namespace(cluster: Cluster, name: str, *, wait: bool = False) -> None:
+    """Remove a namespace with all it holds, or begin to."""
+    cluster.kubectl("delete", "namespace", name, f"--wait={str(wait).lower()}", "--ignore-not-found")
 
 
 def test_namespaces(cluster: Cluster) -> list[str]:

@@ -54,8 +54,8 @@ class TableOpener:
     ) -> SideInputs:
         """Open tables that side inputs fill, as their recovery says.
 
-        They commit at once: a store that said nothing of its offsets yet would be taken for none after a death, and go on
-        from a checkpoint that is ahead of it.
+        They commit at once: a store that has not said yet what it holds would be taken for none after a death, and go
+        on from a checkpoint that is ahead of it.
 
         Takes the partitions that their owner has, the offsets in its checkpoint, and what opens the state that outlives
         the process, if one of the tables needs it.
