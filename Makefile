@@ -27,7 +27,14 @@ run: .venv/ready java $(DATA)/ready ## Run the flights example on local Spark, f
 	@$(RUN) $(FLIGHTS)/findings.py
 
 .PHONY: test
-test: lint type unit integration light e2e ## Run every check and every test
+test: lint type unit ## Run every check and every test
+	@echo "== integration tests and tests on Kubernetes, side by side; each half prints when it is through"
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=recurse integration kubernetes
+
+.PHONY: kubernetes
+kubernetes: ## Run the tests on an API server, then those on a cluster
+	@$(MAKE) --no-print-directory light
+	@$(MAKE) --no-print-directory e2e
 
 .PHONY: unit
 unit: .venv/ready $(DATA)/ready ## Run the fast tests (no JVM)

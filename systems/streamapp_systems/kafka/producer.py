@@ -174,7 +174,7 @@ class KafkaProducer:
     def _produce(self, ssp: Ssp, records: Sequence[SentRecord], told: _Told | None = None) -> None:
         topic, produce = self._streams[ssp.stream].address, self._client.producer.produce
         try:
-            if not [timestamp for timestamp, _, _ in records if timestamp is not None]:
+            if all(timestamp is None for timestamp, _, _ in records):
                 return self._produce_untimed(ssp, topic, records)
             for timestamp, key, value in records:
                 time = max(timestamp, 1) if timestamp is not None else 0

@@ -1,12 +1,11 @@
-"""The vectors of windows, aggregates and joins on values: one operator, given batches and watermarks."""
+"""Runs the vectors of `windows.json` on values: one operator, given batches and watermarks."""
 
-import json
+import tempfile
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
-import pytest
 
 from streamapp_core.control.messages import END_OF_TIME
 from streamapp_core.expressions import check_aggregate
@@ -18,6 +17,7 @@ from streamapp_runtime.operators.join import IntervalJoin
 from streamapp_runtime.operators.join_table import JoinTable
 from streamapp_runtime.operators.session_window import SessionWindow
 from streamapp_runtime.operators.window import AlignedWindow
+from streamapp_runtime.rows.deletions import marked
 from streamapp_runtime.rows.event_time import stamp, without_event_time
 from streamapp_runtime.sql.engine import SqlEngine
 from streamapp_runtime.state.lmdb_environment import LmdbEnvironment
@@ -28,9 +28,17 @@ from streamapp_systems.arrow_types import arrow_schema
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def vectors():
-    for vector in json.loads((Path(__file__).parents[2] / "vectors" / "windows.json").read_text()):
-        yield pytest.param(vector, id=vector["name"])
+def run(vector):
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(vector, Path(folder))
+        for step in vector["steps"]:
+            found, told = plain(bench.take(step)), step.get("emits", [])
+            if "aggregate" in vector["operator"]:  # several rows of a key may come: the last one counts
+                found = last_per_key(found, vector["operator"]["aggregate"]["by"])
+            assert counted(found) == counted(told), step
+        assert bench.late + bench.operator.counters().get("late", 0) == vector["late"]
+        bench.environment.close()
+        bench.engine.close()
 
 
 class Bench:
@@ -52,20 +60,23 @@ class Bench:
             self.columns = {
                 side: arrow_schema(parse_schema(self.vector[f"{side}Schema"])) for side in ("left", "right")
             }
-            within, schemas = parse_duration(config["within"]), (self.columns["left"], self.columns["right"])
-            join_type = JoinType(config["type"])
+            on = config["on"]
             self.operator = IntervalJoin(
-                store, keys=(config["on"], config["on"]), schemas=schemas, kind=join_type, within=within
+                store,
+                keys=(on["left"], on["right"]) if isinstance(on, dict) else (on, on),
+                schemas=(self.columns["left"], self.columns["right"]),
+                kind=JoinType(config["type"]),
+                within=parse_duration(config["within"]),
             )
             return
         schema = parse_schema(self.vector["schema"])
         self.columns = arrow_schema(schema)
         if kind == "joinTable":
             self.table_schema = arrow_schema(parse_schema(self.vector["tableSchema"]))
-            self.table = Table(
-                store, SqlFilling(self.engine, "SELECT k, k, seats FROM rows"), pa.string(), self.table_schema
-            )
-            self.operator = JoinTable(self.table, config["on"], ["seats"], TableJoinType(config["type"]))
+            self.key, *others = self.table_schema.names
+            filling = SqlFilling(self.engine, f"SELECT {', '.join([self.key, self.key, *others])} FROM rows")
+            self.table = Table(store, filling, self.table_schema.field(self.key).type, self.table_schema)
+            self.operator = JoinTable(self.table, config["on"], others, TableJoinType(config["type"]))
             return
         aggregation = check_aggregate(config["select"], config["by"], schema)
         if kind == "aggregate":
@@ -94,8 +105,9 @@ class Bench:
         return process(stamp(table, event_time))
 
     def fill(self, changes):
-        rows = [{"k": change["key"], **change["row"]} for change in changes]
-        self.table.fill(stamp(pa.Table.from_pylist(rows, schema=self.table_schema), None))
+        rows = [{self.key: change["key"], **(change["row"] or {})} for change in changes]
+        table = stamp(pa.Table.from_pylist(rows, schema=self.table_schema), None)
+        self.table.fill(marked(table, [change["row"] is None for change in changes]))
 
     def take(self, step):
         if "rows" in step:
@@ -120,28 +132,21 @@ def _wire_type(field):
 
 
 def plain(table):
+    """Give rows as dictionaries, times as milliseconds."""
     if table is None:
-        return Counter()
-    table = without_event_time(table)
-    rows = []
-    for row in table.to_pylist():
-        values = {
+        return []
+    return [
+        {
             name: round((value - EPOCH) / timedelta(milliseconds=1)) if isinstance(value, datetime) else value
             for name, value in row.items()
         }
-        rows.append(tuple(sorted(values.items())))
-    return Counter(rows)
+        for row in without_event_time(table).to_pylist()
+    ]
 
 
-def expected(rows):
+def last_per_key(rows, by):
+    return list({tuple(row[name] for name in by): row for row in rows}.values())
+
+
+def counted(rows):
     return Counter(tuple(sorted(row.items())) for row in rows)
-
-
-@pytest.mark.parametrize("vector", list(vectors()))
-def test_an_operator_gives_out_what_the_vector_says(vector, tmp_path):
-    bench = Bench(vector, tmp_path)
-    for step in vector["steps"]:
-        assert plain(bench.take(step)) == expected(step.get("emits", [])), step
-    assert bench.late + bench.operator.counters().get("late", 0) == vector["late"]
-    bench.environment.close()
-    bench.engine.close()
