@@ -4,6 +4,7 @@ Such folders need a namespace that allows hostPath volumes; somebody has prepare
 """
 
 import json
+from functools import partial
 
 import pytest
 from tools.cluster.check import Missing
@@ -21,16 +22,15 @@ TASKS = 20
 
 @pytest.fixture
 def nodes(cluster, operator, kafka):
-    """Two workers with the folder: one that can be lost, for neither Kafka nor the operator is there, and another."""
+    """Two workers with the folder; the first can be lost: neither Kafka nor the operator is there."""
     if cluster.engine is None:
         need([Missing(what="a cluster of our own", why="one of its nodes is killed", install="unset KUBECONFIG")])
     workers = {
         node["metadata"]["name"] for node in cluster.get("nodes", "--selector=!node-role.kubernetes.io/control-plane")
     }
-    of_kafka = kafka.inside.split(".")[1]
     in_use = {
         pod["spec"].get("nodeName")
-        for home in (cluster_apps.HOME, of_kafka)
+        for home in (cluster_apps.HOME, kafka.inside.split(".")[1])
         for pod in cluster.get("pods", f"--namespace={home}")
     }
     spare = min(workers - in_use)
@@ -44,12 +44,12 @@ def nodes(cluster, operator, kafka):
 
 @pytest.fixture
 def app(cluster, namespace, images, kafka, nodes):
-    """The app of numbered records: its processors on the two nodes, its driver not on the one that can be lost."""
+    """The app of numbered records, a processor on each of the two nodes, the driver on neither."""
     app = cluster_apps.Numbered(namespace, images[1], kafka, APP)
     spec = app.document["spec"]
     spec["job"]["intermediateStreamPartitions"] = TASKS
-    spec["processors"] |= {"state": {"hostPath": FOLDER}, "template": on("In", nodes)}
-    spec["driver"] = {"template": on("NotIn", nodes[:1])}
+    spec["processors"] |= {"state": {"hostPath": FOLDER}, "template": placed([[at("In", node)] for node in nodes])}
+    spec["driver"] = {"template": placed([[at("NotIn", node) for node in nodes]])}
     cluster_apps.apply(cluster, app.document)
     cluster_apps.wait_for(cluster, namespace, APP, "Ready", seconds=180)
     app.feed(20_000)
@@ -57,35 +57,55 @@ def app(cluster, namespace, images, kafka, nodes):
     return app
 
 
-def on(operator, nodes):
-    """A pod's template: only on nodes of these names, or only on others."""
-    term = {"matchFields": [{"key": "metadata.name", "operator": operator, "values": [node]} for node in nodes]}
-    terms = [{"matchFields": [field]} for field in term["matchFields"]]
-    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
-    return {"spec": {"affinity": {"nodeAffinity": required}}}
+def at(operator, node):
+    return {"key": "metadata.name", "operator": operator, "values": [node]}
 
 
-def driver_state(cluster, namespace):
-    """Ask the newest driver how its tasks came to their state; empty before it can tell."""
-    name = cluster_apps.status(cluster, namespace, APP)["driver"]["pod"]
-    page = f"/api/v1/namespaces/{namespace}/pods/{name}:{HTTP_PORT}/proxy/status"
-    return (json.loads(cluster.kubectl("get", "--raw", page)) or {}).get("state", {})
+def placed(alternatives):
+    """A template of pods that run where one of the alternatives holds."""
+    terms = {"nodeSelectorTerms": [{"matchFields": fields} for fields in alternatives]}
+    return {"spec": {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}}
 
 
 def processor_nodes(cluster, namespace):
-    return {pod["spec"].get("nodeName") for pod in cluster_apps.pods(cluster, namespace, APP, "processor")}
+    found = cluster_apps.pods(cluster, namespace, APP, "processor")
+    return {pod["spec"].get("nodeName") for pod in found if pod["status"]["phase"] == "Running"}
+
+
+def ready_driver(cluster, namespace, former=None):
+    """Name the driver whose processors run all their tasks, if there is one, and it is not the former one."""
+    for pod in cluster_apps.pods(cluster, namespace, APP, "driver"):
+        name, containers = pod["metadata"]["name"], pod["status"].get("containerStatuses", ())
+        if name != former and any(container["ready"] for container in containers):
+            return name
+    return None
+
+
+def restored(cluster, namespace, driver):
+    """Ask a driver how its tasks came to their state."""
+    page = f"/api/v1/namespaces/{namespace}/pods/{driver}:{HTTP_PORT}/proxy/status"
+    return json.loads(cluster.kubectl("get", "--raw", page))["state"]
 
 
 @pytest.mark.pod_security("privileged")
 def test_tasks_restart_at_their_state_and_are_restored_elsewhere_when_its_node_is_lost(cluster, namespace, nodes, app):
-    assert processor_nodes(cluster, namespace) == set(nodes)
-    driver = cluster_apps.pods(cluster, namespace, APP, "driver")[0]["metadata"]["name"]
-    print(driver_state(cluster, namespace))
-    cluster.kubectl("delete", "pod", driver, f"--namespace={namespace}", "--grace-period=0", "--force")
+    lost, left = nodes
+    assert processor_nodes(cluster, namespace) == {lost, left}
+    former = ready_driver(cluster, namespace)
+    cluster.kubectl("delete", "pod", former, f"--namespace={namespace}", "--grace-period=0", "--force")
+    driver = eventually(partial(ready_driver, cluster, namespace, former), 120)
+    state = restored(cluster, namespace, driver)
+    assert state["kept"] >= 0.95 * TASKS
+    assert state["records"] < 0.05 * app.fed
     app.feed(1_000)
     app.wait_until_all_came_out()
-    cluster_apps.wait_for(cluster, namespace, APP, "Ready", seconds=120)
-    state = driver_state(cluster, namespace)
-    print(
-        json.dumps(state), processor_nodes(cluster, namespace), json.dumps(cluster_apps.status(cluster, namespace, APP))
-    )
+
+    cluster.kill_node(lost)
+    try:
+        app.feed(1_000)
+        app.wait_until_all_came_out()
+        state = restored(cluster, namespace, driver)
+        assert state["rebuilt"] >= 0.4 * TASKS
+        assert state["kept"] >= 0.4 * TASKS
+    finally:
+        cluster.start_node(lost)

@@ -2,11 +2,11 @@
 
 import os
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 from tools.cluster.namespaces import save_namespace
+from tools.cluster.process import run
 
 from support import cluster_apps, flights_on_kafka
 
@@ -18,13 +18,20 @@ SECONDS = 600
 
 
 def commands():
-    """Give the page's `bash` blocks; the block that makes the cluster and the images is of `sh`."""
+    """Give the page's `bash` blocks; the one that makes the cluster and the images is of `sh`."""
     return re.findall(r"^```bash\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
 
 
+def in_one_shell(cluster, script):
+    """Run commands up to the first that fails, and give what they print."""
+    path = f"{cluster.programs}:{os.environ['PATH']}"
+    environment = {"KUBECONFIG": str(cluster.kubeconfig), "PATH": path}
+    return run(["bash", "-euxo", "pipefail", "-c", script], env=environment, cwd=ROOT, timeout=SECONDS)
+
+
 @pytest.fixture
-def clean(cluster, images):
-    """A cluster with images and without the page's namespace; the operator is again what other tests want afterwards."""
+def fresh(cluster, images):
+    """The page's namespace is not there; afterwards the operator has the settings again that other tests want."""
     remove = ["delete", "namespace", NAMESPACE, "--ignore-not-found"]
     cluster.kubectl(*remove)
     yield
@@ -33,26 +40,11 @@ def clean(cluster, images):
     cluster_apps.install_operator(cluster, images[0])
 
 
-def run(cluster, script):
-    """Run commands in one shell, which ends with the first that fails, and give what they print."""
-    environment = {
-        **os.environ,
-        "KUBECONFIG": str(cluster.kubeconfig),
-        "PATH": f"{cluster.programs}:{os.environ['PATH']}",
-    }
-    shell = ["bash", "-euxo", "pipefail", "-c", script]
-    done = subprocess.run(
-        shell, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
-
-
 @pytest.mark.timeout(2 * SECONDS)
-def test_the_quickstart_works_as_written(cluster, clean):
+def test_the_quickstart_works_as_written(cluster, fresh):
     *steps, removal = commands()
-    printed = run(cluster, "\n".join(steps))
+    printed = in_one_shell(cluster, "\n".join(steps))
     assert "Completed=True" in printed
     node = cluster.get("pod", f"--namespace={NAMESPACE}", "kafka-0")["status"]["hostIP"]
     flights_on_kafka.check(f"{node}:30092")
-    run(cluster, removal)
+    in_one_shell(cluster, removal)

@@ -15,6 +15,7 @@ from streamapp_core.deployment.reports import (
 )
 from streamapp_core.job_model.model import JobModel
 from streamapp_core.metadata.store import MetadataStore
+from streamapp_core.plan.model import StreamRole
 from streamapp_runtime.driver.records import Summary
 from streamapp_runtime.processor.reports import ProcessorReport
 
@@ -103,7 +104,7 @@ class Reporter:
 
 
 class _Stalls:
-    """Finds streams whose watermark stands while the app reads rows."""
+    """Finds streams whose watermark stands while the app reads rows. Side inputs have none."""
 
     def __init__(self, now: Callable[[], datetime]) -> None:
         self._now = now
@@ -112,7 +113,7 @@ class _Stalls:
     def look(self, summary: Summary) -> tuple[Stall, ...]:
         found = []
         for stream in summary.streams:
-            if stream.ended == stream.partitions:
+            if stream.ended == stream.partitions or stream.role == StreamRole.SIDE_INPUT:
                 continue
             watermark, rows, since = self._seen.get(stream.name, (stream.watermark, stream.read, self._now()))
             if watermark != stream.watermark:

@@ -93,9 +93,9 @@ def test_a_job_model_is_given_out_once_and_only_if_it_is_of_this_epoch(store):
         follower.newer_model()
 
 
-def summary(read, watermark=5, ended=0):
+def summary(read, watermark=5, ended=0, role="input"):
     stream = StreamSummary(
-        name="flights", role="input", partitions=6, ended=ended, read=read, total=None, watermark=watermark
+        name="flights", role=role, partitions=6, ended=ended, read=read, total=None, watermark=watermark
     )
     return Summary(streams=(stream,), written={"out": read}, not_used={}, bad_rows=(), seconds=1.0)
 
@@ -172,6 +172,14 @@ def test_a_watermark_that_stands_while_rows_come_is_told_after_half_a_minute(sto
         clock.sleep(10)
     (stall,) = written(store).stalled
     assert (stall.stream, stall.since) == ("flights", START)
+
+
+def test_a_side_input_has_no_watermark_that_could_stand(store, clock):
+    reporter = Reporter(store, "r1", 3, clock)
+    for seconds in range(0, 50, 10):
+        reporter.progress(summary(seconds, watermark=None, role="sideInput"), seated(), {"0": report("0", [])})
+        clock.sleep(10)
+    assert written(store).stalled == ()
 
 
 def test_a_lease_is_made_and_renewed(clock):
