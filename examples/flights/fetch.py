@@ -71,11 +71,12 @@ def unpack(archive: Path, folder: Path) -> Path:
 
 def fill(tables: Path, target: Path) -> None:
     """Copy the small tables and split the large ones by airport, in the order of time."""
+    target.mkdir(parents=True, exist_ok=True)
     for name in ("planes", "airlines", "airports"):
         shutil.copyfile(tables / f"{name}.csv", target / f"{name}.csv")
     with duckdb.connect() as database:
         for name, split in (("flights", SPLIT), ("weather", WEATHER)):
-            (target / name).mkdir(parents=True, exist_ok=True)
+            (target / name).mkdir(exist_ok=True)
             for origin in ("EWR", "JFK", "LGA"):
                 path = target / name / f"{origin}.csv"
                 database.execute(split.format(source=tables / f"{name}.csv", origin=origin, target=path))
