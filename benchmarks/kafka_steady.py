@@ -52,7 +52,7 @@ def main(rate: int = RATE, seconds: float = SECONDS) -> None:
 
 def _follow(app: "subprocess.Popen[str]", read: list[int]) -> None:
     assert app.stdout is not None
-    for line in app.stdout:
+    for line in filter(str.strip, app.stdout):
         read[0] = int(line)
 
 
