@@ -4,6 +4,7 @@ import json
 
 from tools.cluster.check import Missing
 
+from support import cluster_apps
 from support.machine import need
 
 SERVER = """
@@ -41,12 +42,17 @@ def restricted(image, program, **environment):
     }
 
 
-def web(image, replicas):
-    """Pods that answer with their names, no two on one node, behind a Service."""
+def web(image, replicas, first=None):
+    """Pods that answer with their names, no two on one node, one of them on the first node, behind a Service."""
+    here = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [first]}]}
+    prefer = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference": here}]} if first else {}
     apart = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}}
     pod = {
         "containers": [restricted(image, SERVER) | {"readinessProbe": {"tcpSocket": {"port": 8080}}}],
-        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}},
+        "affinity": {
+            "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]},
+            "nodeAffinity": prefer,
+        },
         "terminationGracePeriodSeconds": 0,
     }
     template = {"metadata": {"labels": {"app": "web"}}, "spec": pod}
@@ -81,17 +87,12 @@ def ready_web(cluster, namespace):
     return {pod["metadata"]["name"]: pod["spec"]["nodeName"] for pod in alive}
 
 
-def workers(cluster):
-    nodes = cluster.get("nodes", "--selector=!node-role.kubernetes.io/control-plane")
-    return {node["metadata"]["name"] for node in nodes}
-
-
 def test_pods_on_other_nodes_are_reached_through_a_service_by_its_name(cluster, namespace, images):
     assert cluster.is_ready()
     apply(cluster, namespace, web(images[1], replicas=2))
     servers = ready_web(cluster, namespace)
     assert len(set(servers.values())) == 2
-    (third, *_) = workers(cluster) - set(servers.values())
+    (third, *_) = cluster_apps.workers(cluster) - set(servers.values())
     client = restricted(images[1], CLIENT, URL=f"http://web.{namespace}.svc.cluster.local/")
     assert run_pod(cluster, namespace, "client", client, third) == sorted(servers)
 
@@ -99,8 +100,9 @@ def test_pods_on_other_nodes_are_reached_through_a_service_by_its_name(cluster, 
 def test_pods_of_a_lost_node_are_replaced_and_the_node_comes_back(cluster, namespace, images):
     if cluster.engine is None:
         need([Missing(what="a cluster of our own", why="one of its nodes is killed", install="unset KUBECONFIG")])
-    apply(cluster, namespace, web(images[1], replicas=2))
-    lost = next(iter(ready_web(cluster, namespace).values()))
+    lost = cluster_apps.expendable_node(cluster)
+    apply(cluster, namespace, web(images[1], replicas=2, first=lost))
+    assert lost in ready_web(cluster, namespace).values()
     cluster.kill_node(lost)
     try:
         missed = ["--for=jsonpath={.status.readyReplicas}=1", "--timeout=60s"]

@@ -25,16 +25,8 @@ def nodes(cluster, operator, kafka):
     """Two workers with the folder; the first can be lost: neither Kafka nor the operator is there."""
     if cluster.engine is None:
         need([Missing(what="a cluster of our own", why="one of its nodes is killed", install="unset KUBECONFIG")])
-    workers = {
-        node["metadata"]["name"] for node in cluster.get("nodes", "--selector=!node-role.kubernetes.io/control-plane")
-    }
-    in_use = {
-        pod["spec"].get("nodeName")
-        for home in (cluster_apps.HOME, kafka.inside.split(".")[1])
-        for pod in cluster.get("pods", f"--namespace={home}")
-    }
-    spare = min(workers - in_use)
-    pair = spare, min(workers - {spare})
+    expendable = cluster_apps.expendable_node(cluster)
+    pair = expendable, min(cluster_apps.workers(cluster) - {expendable})
     for node in pair:
         cluster.engine.run("exec", node, "install", "--directory", f"--owner={USER}", FOLDER)
     yield pair

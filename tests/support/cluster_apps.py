@@ -7,14 +7,20 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 from tools.cluster.binaries import kube_binaries
 from tools.cluster.cached import default_cache
+from tools.cluster.namespaces import test_namespaces
 from tools.cluster.process import run
 
 from streamapp_core.spec.systems import SystemSpec
-from support import numbered
-from support.waiting import eventually
+from support import numbered, waiting
 
 CHART = Path(__file__).parents[2] / "charts" / "streamapp"
 HOME = "streamapp-system"
+_PAUSE = 0.5
+
+
+def eventually(fact, seconds: float):
+    """Ask until the answer is true; not often, as whoever asks kubectl takes time from the apps."""
+    return waiting.eventually(fact, seconds, _PAUSE)
 
 
 def install_operator(cluster, image: str) -> None:
@@ -31,9 +37,41 @@ def install_operator(cluster, image: str) -> None:
     run([*map(str, command), *settings, f"--kubeconfig={cluster.kubeconfig}"])
 
 
+def kill_operator(cluster) -> None:
+    """Kill the Kubernetes operator; its Deployment makes another."""
+    kill(cluster, HOME, "--selector=app.kubernetes.io/name=streamapp")
+
+
+def kill(cluster, namespace: str, pod: str) -> None:
+    """Kill a pod, or those that a selector finds, as the loss of their machine would."""
+    cluster.kubectl("delete", "pod", pod, f"--namespace={namespace}", "--grace-period=0", "--force")
+
+
+def expendable_node(cluster) -> str:
+    """Name a worker that can be lost: no test needs what runs there. A node that comes back has another address."""
+    return min(eventually(lambda: workers(cluster) - _needed(cluster), 60))
+
+
+def _needed(cluster) -> set[str]:
+    homes = (HOME, *test_namespaces(cluster))
+    return {pod["spec"].get("nodeName") for home in homes for pod in cluster.get("pods", f"--namespace={home}")}
+
+
+def workers(cluster) -> set[str]:
+    """Name the nodes that apps run on."""
+    nodes = cluster.get("nodes", "--selector=!node-role.kubernetes.io/control-plane")
+    return {node["metadata"]["name"] for node in nodes}
+
+
 def apply(cluster, document: dict) -> None:
     """Apply an app as kubectl does."""
     cluster.kubectl("apply", "--filename=-", text=json.dumps(document))
+
+
+def edit(cluster, namespace: str, app: str, **fields) -> None:
+    """Change fields of an app's spec."""
+    patch = json.dumps({"spec": fields})
+    cluster.kubectl("patch", "streamapp", app, f"--namespace={namespace}", "--type=merge", f"--patch={patch}")
 
 
 def wait_for(cluster, namespace: str, app: str, condition: str, seconds: int = 120) -> None:
