@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from functools import partial
-from typing import Any, NoReturn, TypeAlias
+from typing import NoReturn, TypeAlias
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
@@ -172,21 +172,14 @@ class KafkaProducer:
             self._client.begin()
 
     def _produce(self, ssp: Ssp, records: Sequence[SentRecord], told: _Told | None = None) -> None:
-        topic, produce = self._streams[ssp.stream].address, self._client.producer.produce
+        topic, partition = self._streams[ssp.stream].address, ssp.partition
+        produce = self._client.producer.produce
         try:
-            if all(timestamp is None for timestamp, _, _ in records):
-                return self._produce_untimed(ssp, topic, records)
             for timestamp, key, value in records:
                 time = max(timestamp, 1) if timestamp is not None else 0
-                produce(topic, value, key, ssp.partition, told, timestamp=time)
+                produce(topic, value, key, partition, told, None, time)  # names of arguments cost as much as the call
         except (KafkaException, SystemError) as error:
             self._refused(ssp, topic, error)
-
-    def _produce_untimed(self, ssp: Ssp, topic: str, records: Sequence[SentRecord]) -> None:
-        """Hand over records in one call, which takes half the time of one each, but does not take timestamps."""
-        messages: list[dict[str, Any]] = [{"value": value, "key": key} for _, key, value in records]
-        if self._client.producer.produce_batch(topic, messages, ssp.partition) < len(messages):
-            raise KafkaException(next(message["_error"] for message in messages if "_error" in message))
 
     def _refused(self, ssp: Ssp, topic: str, error: Exception) -> NoReturn:
         """Fail the transaction: a record of it could not even be handed to the client."""
