@@ -26,6 +26,11 @@ HUB = "hub"
 DEADLINE = 120
 
 
+def partitions(summary) -> int:
+    """Tell how many partitions of the growing stream an app reads."""
+    return next(stream.partitions for stream in summary.streams if stream.name == "in")
+
+
 class Stop(KeyboardInterrupt):
     """Ends an endless run from its listener."""
 

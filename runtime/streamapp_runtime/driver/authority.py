@@ -1,39 +1,59 @@
-"""What only the newest driver of an app may do, on this machine: see `Authority`."""
+"""What only the newest driver of an app may do: see `Authority`."""
 
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from streamapp_core.metadata.store import MetadataStore
+from streamapp_core.job_model.model import JobModel
 from streamapp_core.plan.model import Plan
 from streamapp_runtime.coordinator import Coordinator
 from streamapp_runtime.driver.prepare import PreparedRun, expand_changelog, fence
-from streamapp_runtime.driver.records import RunRecord, driver_record
-from streamapp_runtime.driver.start import put_in_force
+from streamapp_runtime.driver.records import RunRecord
+from streamapp_runtime.driver.takeover import announce
 from streamapp_runtime.streams import transactional
 
 
+def _nothing_to_check() -> None:
+    return None
+
+
+def _in_force_already(_: JobModel) -> None:
+    return None
+
+
 class RunAuthority:
-    """The authority of the driver that holds a run's folder."""
+    """The authority of the driver of one epoch of a run."""
 
     def __init__(
-        self, record: RunRecord, plan: Plan, store: MetadataStore, folder: Path, time_of_day: Callable[[], int]
+        self,
+        record: RunRecord,
+        plan: Plan,
+        folder: Path,
+        *,
+        check: Callable[[], None] = _nothing_to_check,
+        put_in_force: Callable[[JobModel], None] = _in_force_already,
     ) -> None:
-        """Take the run; relative paths of the spec resolve from `folder`, times are milliseconds since 1970."""
+        """Take the run; relative paths of the spec resolve from `folder`.
+
+        `check` raises `Superseded` if it knows of another driver. `put_in_force` lets a job model follow the one in
+        force, where nobody else has done so before this driver hears of it.
+        """
         self._record = record
         self._plan = plan
-        self._store = store
         self._folder = folder
-        self._time_of_day = time_of_day
+        self._check = check
+        self._put_in_force = put_in_force
         self._coordinator = Coordinator(plan.app, plan.default_system, folder)
 
     def put_in_force(self, prepared: PreparedRun) -> None:
         """See `Authority.put_in_force`. New tasks find their partitions of the changelog."""
+        self._check()
         expand_changelog(prepared, self._folder)
-        put_in_force(self._store, prepared.model, self._record.epoch)
-        self._coordinator.announce(driver_record(self._record), prepared.model, self._time_of_day())
+        self._put_in_force(prepared.model)
+        announce(self._record, prepared, self._folder)
 
     def fence(self, processors: Collection[str]) -> None:
         """See `Authority.fence`."""
+        self._check()
         epoch = self._record.epoch
         self._coordinator.check(epoch)
         owners = [transactional(self._plan, processor, epoch) for processor in sorted(processors)]

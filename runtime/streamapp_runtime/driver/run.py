@@ -7,22 +7,22 @@ from typing import Protocol
 
 import msgspec
 
+from streamapp_core.job_model.model import JobModel
 from streamapp_core.metadata.store import MetadataStore
-from streamapp_runtime.coordinator import Coordinator
 from streamapp_runtime.driver.authority import RunAuthority
 from streamapp_runtime.driver.board import Board
 from streamapp_runtime.driver.decisions import Patience
 from streamapp_runtime.driver.fleet import Fleet
 from streamapp_runtime.driver.monitor import Growth, PartitionMonitor
-from streamapp_runtime.driver.prepare import PreparedRun, tidy_outputs
-from streamapp_runtime.driver.records import RunRecord, Summary, driver_record, load_record, save_record
+from streamapp_runtime.driver.prepare import PreparedRun
+from streamapp_runtime.driver.records import RunRecord, Summary, load_record
 from streamapp_runtime.driver.run_folder import RunFolder
-from streamapp_runtime.driver.start import RunRequest, check_unchanged, start_run
+from streamapp_runtime.driver.start import RunRequest, check_unchanged, put_in_force, start_run
 from streamapp_runtime.driver.summary import summarize
 from streamapp_runtime.driver.supervisor import Supervisor
+from streamapp_runtime.driver.takeover import finish
 from streamapp_runtime.driver.upkeep import Upkeep
 from streamapp_runtime.errors import Drained
-from streamapp_runtime.fail_points import Step, Taking
 from streamapp_runtime.hosts.protocol import ProcessorHost
 from streamapp_runtime.hosts.threads import in_thread
 from streamapp_runtime.processor.channel import DriverChannel
@@ -86,19 +86,11 @@ def run_app(
             prepared, record = start_run(request, folder, store, last)
             run = _Run(request, prepared, record, folder=folder, store=store, patience=patience or Patience())
             summary = run.to_the_end(make_host, listener, drain, wanted)
-            _finish(request, prepared, store, msgspec.structs.replace(record, summary=summary))
+            finish(msgspec.structs.replace(record, summary=summary), prepared, store, request.folder)
         finally:
             store.close()
     listener(summary)
     return summary
-
-
-def _finish(request: RunRequest, prepared: PreparedRun, store: MetadataStore, record: RunRecord) -> None:
-    with Taking(Step.RUN_FINISH):
-        tidy_outputs(prepared.plan, request.folder)
-        coordinator = Coordinator(prepared.plan.app, prepared.plan.default_system, request.folder)
-        coordinator.announce(driver_record(record), prepared.model, _time_of_day())
-        save_record(store, record)
 
 
 class _Run:
@@ -147,11 +139,14 @@ class _Run:
         return Supervisor(
             self._prepared,
             fleet,
-            RunAuthority(self._record, self._prepared.plan, self._store, self._request.folder, _time_of_day),
+            RunAuthority(self._record, self._prepared.plan, self._request.folder, put_in_force=self._put_in_force),
             clock=time.monotonic,
             patience=self._patience,
             background=in_thread,
         )
+
+    def _put_in_force(self, model: JobModel) -> None:
+        put_in_force(self._store, model, self._record.epoch)
 
     def _watch(self, supervisor: Supervisor, listener: Listener, drain: Callable[[], bool], wanted: Wanted) -> Summary:
         def working() -> set[str]:
@@ -191,7 +186,3 @@ class _Run:
         summary = summarize(supervisor.prepared.plan, self._record.ends, reports, seconds)
         refused = tuple(map(str, self._monitor.problems))
         return msgspec.structs.replace(summary, troubles=supervisor.troubles, refused=refused)
-
-
-def _time_of_day() -> int:
-    return time.time_ns() // 1_000_000

@@ -1,7 +1,6 @@
 """The start of a run (`docs/protocols.md`, Start of a run): a new one, or one that goes on after any death."""
 
 import time
-from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,25 +15,23 @@ from streamapp_core.metadata.store import ABSENT, MetadataStore
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.parse import ParsedApp, parse_text
 from streamapp_runtime.coordinator import Coordinator
-from streamapp_runtime.driver.lost import after_newest, instead_of_lost, merged
+from streamapp_runtime.driver.lost import after_newest, instead_of_lost
 from streamapp_runtime.driver.prepare import (
     PreparedRun,
     drop_streams,
     expand_changelog,
-    fence,
-    made_streams,
     make_outputs,
     make_streams,
     plan_again,
     plan_run,
 )
-from streamapp_runtime.driver.records import RunRecord, driver_record, save_record
+from streamapp_runtime.driver.records import RunRecord, save_record
 from streamapp_runtime.driver.run_folder import RunFolder
+from streamapp_runtime.driver.takeover import announce, fence_former, made_ready, new_record
 from streamapp_runtime.driver.upkeep import forget_positions
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.fail_points import Step, Taking
-from streamapp_runtime.streams import bounded_ends, file_names
-from streamapp_systems.protocols import Transactional
+from streamapp_runtime.streams import file_names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,11 +78,8 @@ def start_run(
         if record.prepared:
             expand_changelog(prepared, request.folder)
         put_in_force(store, prepared.model, record.epoch)
-        coordinator.announce(driver_record(record), prepared.model, time.time_ns() // 1_000_000)
-    with Taking(Step.RUN_FENCE):
-        ids = sorted({*prepared.model.transactional_ids, *record.outdated_ids})
-        owners = [Transactional(id=id_, epoch=record.epoch) for id_ in ids]
-        fence(plan.app, [plan.default_system, *record.outdated], owners, request.folder)
+        announce(record, prepared, request.folder)
+    fence_former(record, prepared, request.folder)
     if not record.prepared:
         with Taking(Step.RUN_STREAMS):
             drop_streams(record.outdated, prepared.plan.app, request.folder)
@@ -93,8 +87,7 @@ def start_run(
             make_outputs(prepared.plan, request.folder)
             make_streams(prepared, request.folder)
             forget_positions(prepared.plan, request.folder)
-            record = msgspec.structs.replace(record, prepared=True, outdated={}, outdated_ids=())
-            save_record(store, record)
+            record = made_ready(record, store)
     return prepared, record
 
 
@@ -107,20 +100,8 @@ def _new(
     prepared = plan_run(parsed, request.folder, run_id, str(folder.path))
     if last is not None and last.prepared and last.run_id == run_id:
         raise RuntimeFailure(f"spec.runId: run {run_id} has state already; give a new run id, or none, to start anew")
-    made: dict[str, list[str]] = defaultdict(list)
-    for stream in made_streams(prepared):
-        made[stream.system].append(stream.address)
-    record = RunRecord(
-        run_id=run_id,
-        epoch=1 if last is None else last.epoch + 1,
-        spec=_spec(prepared.plan.app),
-        ends=bounded_ends(prepared.plan, request.folder),
-        files=file_names(prepared.plan, request.folder),
-        made=made,
-        outdated={} if last is None else merged(last.outdated, last.made),
-        outdated_ids=() if last is None else (*last.outdated_ids, *_ids_in_force(store)),
-    )
-    return prepared, record
+    epoch = 1 if last is None else last.epoch + 1
+    return prepared, new_record(prepared, request.folder, epoch, last, _ids_in_force(store))
 
 
 def _ids_in_force(store: MetadataStore) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
+import msgspec
 import structlog
 from prometheus_client import CollectorRegistry
 
@@ -17,10 +18,10 @@ from streamapp_core.deployment.reports import DriverPhase
 from streamapp_core.job_model.model import JobModel
 from streamapp_core.metadata.store import MetadataStore
 from streamapp_runtime.driver.board import Board
+from streamapp_runtime.driver.takeover import finish
 from streamapp_runtime.errors import FAILURES, Superseded
 from streamapp_runtime.kubernetes.beginning import begin
 from streamapp_runtime.kubernetes.environment import DriverEnvironment, read_environment
-from streamapp_runtime.kubernetes.finishing import finish
 from streamapp_runtime.kubernetes.following import Follower, prepared_run
 from streamapp_runtime.kubernetes.http_server import Health, StatusServer
 from streamapp_runtime.kubernetes.lease import DriverLease
@@ -128,7 +129,7 @@ def _run(
     summary = run.to_the_end(draining.is_set)
     if summary is None:
         return False
-    finish(run.prepared, record, summary, store, _FOLDER)
+    finish(msgspec.structs.replace(record, summary=summary), run.prepared, store, _FOLDER)
     return True
 
 

@@ -11,7 +11,7 @@ from streamapp_core.plan.planner import plan as make_plan
 from streamapp_core.spec.parse import parse_text
 from streamapp_runtime.driver.prepare import PreparedRun
 from streamapp_runtime.driver.supported import check_supported
-from streamapp_runtime.errors import PlanRefused
+from streamapp_runtime.errors import PlanRefused, Superseded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +39,17 @@ class Follower:
         """
         launch, text = read_launch(self._store, self._epoch)
         return Launched(launch=launch, text=text)
+
+    def check(self) -> None:
+        """Go on only while this epoch is in force.
+
+        Raises:
+            Superseded: another one is.
+        """
+        try:
+            self.launched()
+        except EpochOutdatedError as outdated:
+            raise Superseded(str(outdated)) from outdated
 
     def newer_model(self) -> JobModel | None:
         """Give the job model in force if it is of this epoch and none has been given out as new.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from streamapp_core.deployment.names import STATE_FOLDER
 from streamapp_core.deployment.reports import DriverPhase
+from streamapp_runtime.driver.authority import RunAuthority
 from streamapp_runtime.driver.board import Board
 from streamapp_runtime.driver.decisions import Patience
 from streamapp_runtime.driver.fleet import Fleet
@@ -16,7 +17,6 @@ from streamapp_runtime.driver.summary import summarize
 from streamapp_runtime.driver.supervisor import Supervisor
 from streamapp_runtime.driver.upkeep import Upkeep
 from streamapp_runtime.hosts.threads import in_thread
-from streamapp_runtime.kubernetes.authority import LaunchAuthority
 from streamapp_runtime.kubernetes.following import Follower, Launched, prepared_run
 from streamapp_runtime.kubernetes.http_server import Health
 from streamapp_runtime.kubernetes.lease import DriverLease
@@ -69,7 +69,7 @@ class LaunchedRun:
         self._supervisor = Supervisor(
             prepared,
             self._fleet,
-            LaunchAuthority(record, prepared.plan, follower, folder, _time_of_day),
+            RunAuthority(record, prepared.plan, folder, check=follower.check),
             clock=time.monotonic,
             patience=PATIENCE,
             background=in_thread,
@@ -161,10 +161,6 @@ class LaunchedRun:
     def _summary(self, reports: Iterable[ProcessorReport]) -> Summary:
         seconds = time.monotonic() - self._started
         return summarize(self._supervisor.prepared.plan, self._record.ends, reports, seconds)
-
-
-def _time_of_day() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def now() -> datetime:

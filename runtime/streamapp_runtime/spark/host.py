@@ -20,7 +20,7 @@ from streamapp_runtime.hosts.threads import in_thread
 from streamapp_runtime.processor.channel import DriverChannel
 from streamapp_runtime.processor.http_channel import ChannelServer
 from streamapp_runtime.processor.reports import Incarnation, ProcessorConfig, ProcessorReport
-from streamapp_runtime.spark.causes import cause
+from streamapp_runtime.spark.jobs import cause, group
 from streamapp_runtime.spark.session import start_local
 
 
@@ -39,7 +39,7 @@ class SparkHost:
 
     def cancel(self, incarnation: Incarnation) -> None:
         """See `ProcessorHost.cancel`: Spark kills the worker within a second or so."""
-        self._spark.cancelJobGroup(_group(incarnation))
+        self._spark.cancelJobGroup(group(incarnation))
 
     def close(self) -> None:
         """See `ProcessorHost.close`."""
@@ -55,12 +55,8 @@ class SparkHost:
         return report_of(msgspec.json.decode(answer, type=Outcome), config.incarnation.processor)
 
 
-def _group(incarnation: Incarnation) -> str:
-    return f"incarnation-{incarnation.number}"
-
-
 def _job(spark: SparkContext, incarnation: Incarnation, parcel: bytes) -> list[bytes]:
-    spark.setJobGroup(_group(incarnation), str(incarnation), interruptOnCancel=True)
+    spark.setJobGroup(group(incarnation), str(incarnation), interruptOnCancel=True)
     answers: list[bytes] = spark.parallelize([parcel], 1).mapPartitions(_work).collect()
     return answers
 

@@ -28,7 +28,7 @@ from streamapp_runtime.kubernetes.environment import DriverEnvironment
 from streamapp_runtime.processor.channel import DriverChannel
 from streamapp_runtime.processor.http_channel import ChannelServer
 from streamapp_runtime.processor.reports import Incarnation, ProcessorConfig, ProcessorReport
-from streamapp_runtime.spark.causes import cause
+from streamapp_runtime.spark.jobs import cause, group
 from streamapp_runtime.spark.kubernetes_settings import kubernetes_settings
 from streamapp_runtime.spark.pinning import pinned
 from streamapp_runtime.spark.session import start_spark, write_log_settings
@@ -70,7 +70,7 @@ class KubernetesHost:
         """See `ProcessorHost.cancel`: Spark kills the worker within a second or so, if it can be reached."""
         with self._lock:
             self._cancelled.add(incarnation.number)
-        self._spark.cancelJobGroup(_group(incarnation))
+        self._spark.cancelJobGroup(group(incarnation))
 
     def executors(self) -> Mapping[str, str]:
         """Give the executors that are there: id -> host."""
@@ -117,7 +117,7 @@ class KubernetesHost:
             time.sleep(_LOOK_SECONDS)
 
     def _job(self, incarnation: Incarnation, executor: str, host: str, parcel: bytes) -> list[bytes]:
-        self._spark.setJobGroup(_group(incarnation), str(incarnation), interruptOnCancel=True)
+        self._spark.setJobGroup(group(incarnation), str(incarnation), interruptOnCancel=True)
         return list(pinned(self._spark, executor, host, parcel).mapPartitions(_work).collect())
 
 
@@ -131,7 +131,3 @@ def _work(parcels: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
         else:
             outcome = Outcome(lost=f"it came to executor {here or 'unknown'} instead of {executor}")
         yield msgspec.json.encode(outcome)
-
-
-def _group(incarnation: Incarnation) -> str:
-    return f"incarnation-{incarnation.number}"

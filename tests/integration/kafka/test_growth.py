@@ -8,7 +8,7 @@ import pytest
 
 from streamapp_systems.kafka import KafkaAdmin
 from streamapp_systems.protocols import StreamSystemError
-from support.growth import Growing
+from support.growth import Growing, partitions
 from support.kafka import eventually, ssp_of
 
 KEYS = range(16)
@@ -18,10 +18,6 @@ KEYS = range(16)
 def app(tmp_path, kafka):
     system = {"kafka": {"bootstrapServers": kafka.bootstrap_servers}}
     return Growing(tmp_path, system, name=f"app-{uuid.uuid4().hex[:8]}")
-
-
-def partitions(summary):
-    return next(stream.partitions for stream in summary.streams if stream.name == "in")
 
 
 def test_counts_are_exact_and_keys_in_order_while_a_producer_is_held_on_old_metadata(app):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.growth import Growing
+from support.growth import Growing, partitions
 
 LOG = {"log": {"path": "log.db"}}
 KEYS = range(32)
@@ -57,10 +57,6 @@ def test_restarts_while_partitions_wait_keep_the_order(backlogged):
         app.write(*KEYS, count=16)
     app.run(document, app.all_copied)
     app.check()
-
-
-def partitions(summary):
-    return next(stream.partitions for stream in summary.streams if stream.name == "in")
 
 
 def test_a_running_app_follows_its_streams_while_a_producer_is_held_on_old_metadata(app):

@@ -1,6 +1,13 @@
-"""Why a Spark job failed, in a line."""
+"""The Spark job of one incarnation: what it is called, and why it failed."""
 
 from py4j.protocol import Py4JError
+
+from streamapp_runtime.processor.reports import Incarnation
+
+
+def group(incarnation: Incarnation) -> str:
+    """Name the group of an incarnation's job, by which it is cancelled."""
+    return f"incarnation-{incarnation.number}"
 
 
 def cause(error: Py4JError) -> str:
