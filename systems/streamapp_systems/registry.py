@@ -4,8 +4,10 @@ Relative paths of systems resolve from `base`, the folder of the app's YAML file
 spec.
 """
 
+import math
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from streamapp_core.spec.systems import SystemSpec
@@ -24,14 +26,18 @@ from streamapp_systems.protocols import (
 )
 
 
-def open_admin(name: str, system: SystemSpec, base: Path) -> Admin:
+def open_admin(name: str, system: SystemSpec, base: Path, *, patience: float = math.inf) -> Admin:
     """Open a system's metadata; a log that does not exist holds nothing until it is written to.
+
+    Brokers may be silent for `patience` seconds at the most.
 
     Raises:
         StreamSystemError: the system can't be opened.
     """
     if system.file is not None:
         return FileAdmin(base / system.file.path)
+    if (cluster := _cluster(name, system)) is not None:
+        return KafkaAdmin(replace(cluster, patience=min(cluster.patience, patience)))
     return open_transactional_admin(name, system, base)
 
 

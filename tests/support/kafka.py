@@ -18,8 +18,8 @@ DEADLINE = 20.0
 """Seconds until a test that waits for something gives up."""
 
 
-def cluster_at(address, **settings):
-    return Cluster(name=SYSTEM, bootstrap_servers=address, settings=settings)
+def cluster_at(address, patience=30.0, **settings):
+    return Cluster(name=SYSTEM, bootstrap_servers=address, settings=settings, patience=patience)
 
 
 class Topics:
@@ -45,17 +45,17 @@ class Topics:
         return Transactional(id=f"{self.prefix}.{name}", epoch=epoch)
 
     @contextmanager
-    def producer(self, *streams, name="writer", epoch=1, patience=30.0):
+    def producer(self, *streams, name="writer", epoch=1):
         """Open a producer; once it is closed, all it committed is visible (its id is initialised for that)."""
         owner = self.owner(name, epoch)
-        with closing(KafkaProducer(self.cluster, streams, owner, patience=patience)) as producer:
+        with closing(KafkaProducer(self.cluster, streams, owner)) as producer:
             yield producer
-        with closing(KafkaAdmin(self.cluster, patience=patience)) as admin:
+        with closing(KafkaAdmin(self.cluster)) as admin:
             admin.fence([owner])
 
     @contextmanager
-    def consumer(self, starts, ends, *streams, patience=30.0):
-        with closing(KafkaConsumer(self.cluster, streams, patience=patience)) as consumer:
+    def consumer(self, starts, ends, *streams):
+        with closing(KafkaConsumer(self.cluster, streams)) as consumer:
             consumer.assign(starts, ends)
             yield consumer
 

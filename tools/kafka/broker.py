@@ -14,8 +14,9 @@ from typing import Self
 
 from tools.companion import Companion
 from tools.kafka.jars import BrokerError
+from tools.kafka.security import Login, make_certificate
 
-__all__ = ["Broker", "BrokerError"]
+__all__ = ["Broker", "BrokerError", "Login"]
 
 HOST = "127.0.0.1"
 _START_SECONDS = 60
@@ -27,9 +28,9 @@ process.roles=broker,controller
 node.id=1
 controller.quorum.bootstrap.servers={host}:{controller}
 controller.listener.names=CONTROLLER
-listeners=PLAINTEXT://{host}:{port},CONTROLLER://{host}:{controller}
-advertised.listeners=PLAINTEXT://{host}:{port},CONTROLLER://{host}:{controller}
-listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+listeners={listeners}
+advertised.listeners={listeners}
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SECURED:SASL_SSL
 inter.broker.listener.name=PLAINTEXT
 log.dirs={folder}/data
 num.network.threads=2
@@ -60,20 +61,33 @@ appender.stdout.layout.pattern=%d{ISO8601} %p %m (%c)%n%throwable
 class Broker:
     """A broker process. `with Broker(jars) as broker:` starts it and removes it with all it holds.
 
-    `kill` and `start` in between are a crash and a restart at the same address with the same data.
+    `kill` and `start` in between are a crash and a restart at the same address with the same data. With a `login` it
+    listens at a second port too, where clients must use TLS and log in.
     """
 
-    def __init__(self, jars: Path, *, port: int = 0) -> None:
+    def __init__(self, jars: Path, *, port: int = 0, login: Login | None = None) -> None:
         self._jars = jars
+        self._login = login
         self._given_port = port
         self._folder = Path(tempfile.mkdtemp(prefix="streamapp-kafka-"))
         self._process: Companion | None = None
         self.port = port
+        self.secured_port = 0
 
     @property
     def bootstrap_servers(self) -> str:
         """The address for clients."""
         return f"{HOST}:{self.port}"
+
+    @property
+    def secured_servers(self) -> str:
+        """The address for clients with TLS and a login."""
+        return f"{HOST}:{self.secured_port}"
+
+    @property
+    def certificate(self) -> Path:
+        """The certificate that clients with TLS must trust, as PEM."""
+        return self._folder / "certificate.pem"
 
     def __enter__(self) -> Self:
         try:
@@ -98,10 +112,18 @@ class Broker:
         command = [*java, *self._class_path(), "kafka.Kafka", str(self._folder / "server.properties")]
         self._process = Companion(command, self._folder / "log")
         deadline = time.monotonic() + _START_SECONDS
-        while not self._accepts():
+        while not self.accepts():
             if self._process.ended or time.monotonic() > deadline:
                 raise BrokerError(f"Kafka did not start:\n{self.log()[-4000:]}")
             time.sleep(0.05)
+
+    def accepts(self) -> bool:
+        """Tell whether the broker takes connections."""
+        try:
+            with socket.create_connection((HOST, self.port), timeout=1):
+                return True
+        except OSError:
+            return False
 
     def kill(self) -> None:
         """End the process at once, as a crash would; what it holds stays for `start`."""
@@ -143,13 +165,12 @@ class Broker:
                 return
 
     def _format(self) -> None:
-        self.port = self._given_port or _free_port()
-        properties = _PROPERTIES.format(host=HOST, port=self.port, controller=_free_port(), folder=self._folder)
         shutil.rmtree(self._folder, ignore_errors=True)
         self._folder.mkdir()
-        (self._folder / "server.properties").write_text(properties)
+        (self._folder / "server.properties").write_text(self._properties())
         (self._folder / "log4j2.properties").write_text(_LOGGING)
         storage = ["kafka.tools.StorageTool", "format", "--standalone", "-t", _CLUSTER_ID]
+        storage += [] if self._login is None else self._login.storage_options
         command = ["java", "-XX:TieredStopAtLevel=1", *self._class_path(), *storage]
         done = subprocess.run(  # noqa: S603 - a fixed command
             [*command, "-c", str(self._folder / "server.properties")],
@@ -161,16 +182,25 @@ class Broker:
         if done.returncode:
             raise BrokerError(f"Kafka's storage could not be prepared:\n{done.stdout}{done.stderr}")
 
+    def _properties(self) -> str:
+        """Choose ports, make what the listeners need, and write the node's settings."""
+        self.port, controller = self._given_port or _free_port(), _free_port()
+        listeners = [f"PLAINTEXT://{HOST}:{self.port}", f"CONTROLLER://{HOST}:{controller}"]
+        secured = ""
+        if self._login is not None:
+            self.secured_port = _free_port()
+            listeners.append(f"SECURED://{HOST}:{self.secured_port}")
+            keys = self._folder / "keys.p12"
+            make_certificate(keys, self.certificate, HOST)
+            secured = self._login.properties(keys)
+        common = _PROPERTIES.format(
+            host=HOST, controller=controller, listeners=",".join(listeners), folder=self._folder
+        )
+        return common + secured
+
     def _class_path(self) -> list[str]:
         logging = self._folder / "log4j2.properties"
         return ["-cp", f"{self._jars}/*", f"-Dlog4j2.configurationFile={logging}"]
-
-    def _accepts(self) -> bool:
-        try:
-            with socket.create_connection((HOST, self.port), timeout=1):
-                return True
-        except OSError:
-            return False
 
 
 def _free_port() -> int:

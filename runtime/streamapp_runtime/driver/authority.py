@@ -1,7 +1,8 @@
-"""What only the newest driver of an app may do: see `Authority`."""
+"""What only the newest driver of an app may do."""
 
 from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import Protocol
 
 from streamapp_core.job_model.model import JobModel
 from streamapp_core.plan.model import Plan
@@ -10,6 +11,27 @@ from streamapp_runtime.driver.prepare import PreparedRun, expand_changelog, fenc
 from streamapp_runtime.driver.records import RunRecord
 from streamapp_runtime.driver.takeover import announce
 from streamapp_runtime.streams import transactional
+
+
+class Authority(Protocol):
+    """What only the newest driver of an app may do."""
+
+    def put_in_force(self, prepared: PreparedRun) -> None:
+        """Let this job model follow the one in force.
+
+        Raises:
+            JobModelOutdatedError, VersionConflict, Superseded: another driver has put one in force.
+        """
+        ...
+
+    def fence(self, processors: Collection[str]) -> None:
+        """Shut out all that has been started as these processors; what they committed is visible then. Any thread.
+
+        Raises:
+            Superseded: another driver has taken over.
+            Unavailable: try again.
+        """
+        ...
 
 
 def _nothing_to_check() -> None:

@@ -12,7 +12,7 @@ class Patience:
     `start`: until an incarnation reports for the first time; `report`: between two reports; `drain`: until it has made
     its last commit; `healthy`: after so long a failure is the first one again. A processor may fail `failures` times
     in a row; the first time it is started again at once, then after `shortest` seconds, then twice as long each time,
-    at most `longest`.
+    at most `longest`. `away`: until a system that does not answer must be back.
     """
 
     start: float = 60.0
@@ -22,6 +22,7 @@ class Patience:
     failures: int = 6
     shortest: float = 0.25
     longest: float = 10.0
+    away: float = 300.0
 
     def pause(self, failures: int) -> float:
         """Tell how long to wait after so many failures in a row."""

@@ -4,47 +4,28 @@ What changes hands is never a task alone: a processor whose tasks change ends, a
 the new job model. All others go on undisturbed.
 """
 
-import logging
 import time
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
-from typing import Any, Protocol
+from typing import Any
 
-from streamapp_runtime.driver.decisions import Failures, Patience, affected
+from streamapp_runtime.driver.authority import Authority
+from streamapp_runtime.driver.decisions import Patience, affected
 from streamapp_runtime.driver.fleet import End, Fleet
 from streamapp_runtime.driver.prepare import PreparedRun
-from streamapp_runtime.errors import FAILURES, PASSING, ProcessorFailed
+from streamapp_runtime.driver.setbacks import Setbacks
+from streamapp_runtime.driver.wishes import Wishes
+from streamapp_runtime.errors import FAILURES, PASSING
 from streamapp_runtime.fail_points import Moment, Step, Taking, reach
 from streamapp_runtime.processor.reports import ProcessorReport
+from streamapp_systems.protocols import Unavailable
 
-_LOGGER = logging.getLogger("streamapp.driver")
 _SHORTEST_WAIT = 0.05
+_HANDOVER = "the handover"
 
 Background = Callable[[str, Callable[[], None]], Future[None]]
 """Runs something that may take long, beside the driver's own thread."""
-
-
-class Authority(Protocol):
-    """What only the newest driver of an app may do."""
-
-    def put_in_force(self, prepared: PreparedRun) -> None:
-        """Let this job model follow the one in force.
-
-        Raises:
-            JobModelOutdatedError, VersionConflict, Superseded: another driver has put one in force.
-        """
-        ...
-
-    def fence(self, processors: Collection[str]) -> None:
-        """Shut out all that has been started as these processors; what they committed is visible then. Any thread.
-
-        Raises:
-            Superseded: another driver has taken over.
-            Unavailable: try again.
-        """
-        ...
 
 
 @dataclass(slots=True, kw_only=True)
@@ -85,17 +66,15 @@ class Supervisor:
         background: Background,
     ) -> None:
         self.prepared = prepared
-        self.troubles: tuple[str, ...] = ()
-        """What went wrong with processors, each a line; the run went on."""
         self._fleet = fleet
         self._authority = authority
         self._clock = clock
         self._patience = patience
         self._background = background
-        self._failures: dict[str, Failures] = {}
+        self._setbacks = Setbacks(patience, clock)
         self._recoveries: dict[str, _Recovery] = {}
         self._done: dict[str, ProcessorReport] = {}
-        self._wanted: SimpleQueue[tuple[PreparedRun, Future[None]]] = SimpleQueue()
+        self._wishes = Wishes()
         self._handover: _Handover | None = None
         self._draining = False
 
@@ -112,7 +91,12 @@ class Supervisor:
     @property
     def changing(self) -> bool:
         """Whether a change of the job model is asked for or under way."""
-        return self._handover is not None or not self._wanted.empty()
+        return self._handover is not None or self._wishes.waiting
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """What went wrong with processors, each a line; the run went on."""
+        return self._setbacks.troubles
 
     @property
     def reports(self) -> Mapping[str, ProcessorReport]:
@@ -129,9 +113,7 @@ class Supervisor:
 
         A change that was asked for earlier and has not begun gives way to this one: its future is cancelled.
         """
-        done: Future[None] = Future()
-        self._wanted.put((prepared, done))
-        return done
+        return self._wishes.add(prepared)
 
     def drain(self) -> None:
         """Let all processors make a last commit and end; nothing is started any more."""
@@ -180,12 +162,8 @@ class Supervisor:
 
     def _replace(self, end: End) -> None:
         """Shut out an incarnation that was lost, and have the next one started."""
-        failures = self._failures.get(end.processor, Failures())
-        self._failures[end.processor] = failures.another(
-            committed=end.committed, lived=end.lived, patience=self._patience
-        )
         self._recoveries[end.processor] = _Recovery(
-            due=self._clock() + self._pause(end.processor, end.error),
+            due=self._clock() + self._setbacks.lost(end),
             fence=self._fence(Step.REPLACE_FENCE, {end.processor}),
         )
 
@@ -197,34 +175,13 @@ class Supervisor:
         elif recovery.fence.done():
             error = recovery.fence.exception()
             if error is not None:
-                failures = self._failures[processor]
-                self._failures[processor] = Failures(count=failures.count + 1, furthest=failures.furthest)
-                recovery.fence, recovery.due = None, self._clock() + self._pause(processor, error)
+                recovery.fence = None
+                recovery.due = self._clock() + self._setbacks.not_fenced(processor, error)
             elif due:
+                self._setbacks.fenced(processor)
                 del self._recoveries[processor]
                 with Taking(Step.REPLACE_START):
                     self._fleet.start(processor, self.prepared)
-
-    def _pause(self, processor: str, error: BaseException | None) -> float:
-        """Tell how long to wait before a processor is tried again.
-
-        Raises:
-            ProcessorFailed: it has failed too often.
-            RuntimeFailure, StreamSystemError: a person must look after it.
-        """
-        if isinstance(error, FAILURES) and not isinstance(error, PASSING):
-            raise error
-        told = str(error)
-        if not isinstance(error, PASSING):
-            _LOGGER.error("a defect in processor %s", processor, exc_info=error)
-            told = f"{type(error).__name__}: {error}"
-        count = self._failures[processor].count
-        if count >= self._patience.failures:
-            raise ProcessorFailed(
-                f"processor {processor} failed {count} times in a row and came no further; the last time: {told}"
-            ) from error
-        self.troubles = (*self.troubles, f"processor {processor} is started again: {told}")
-        return self._patience.pause(count)
 
     def _fence(self, step: Step, processors: Collection[str]) -> Future[None]:
         def fence() -> None:
@@ -234,8 +191,8 @@ class Supervisor:
         return self._background("fence", fence)
 
     def _hand_over(self) -> None:
-        if self._handover is None and (wanted := self._last_wanted()) is not None:
-            self._handover = self._begun(*wanted)
+        if self._handover is None and (wish := self._wishes.take()) is not None:
+            self._handover = self._begun(*wish)
         handover = self._handover
         if handover is None or handover.affected & self._fleet.living.keys():
             return
@@ -250,17 +207,6 @@ class Supervisor:
                 self._finish(handover)
             else:
                 self._fence_again(handover, error)
-
-    def _last_wanted(self) -> tuple[PreparedRun, Future[None]] | None:
-        last = None
-        while True:
-            try:
-                wanted = self._wanted.get_nowait()
-            except Empty:
-                return last
-            if last is not None:
-                last[1].cancel()
-            last = wanted
 
     def _begun(self, prepared: PreparedRun, done: Future[None]) -> _Handover:
         """Put the new job model in force, and let those that it affects leave."""
@@ -281,18 +227,23 @@ class Supervisor:
         )
 
     def _fence_again(self, handover: _Handover, error: BaseException) -> None:
+        handover.fence = None
         handover.attempts += 1
-        if not isinstance(error, PASSING) or handover.attempts >= self._patience.failures:
+        if isinstance(error, Unavailable):
+            handover.due = self._clock() + self._setbacks.away(_HANDOVER, error)
+        elif not isinstance(error, PASSING) or handover.attempts >= self._patience.failures:
             raise error
-        handover.fence, handover.due = None, self._clock() + self._patience.pause(handover.attempts + 1)
+        else:
+            handover.due = self._clock() + self._patience.pause(handover.attempts + 1)
 
     def _finish(self, handover: _Handover) -> None:
         """Start the new owners: nobody else holds any of their tasks."""
         self.prepared, self._handover = handover.prepared, None
         self._fleet.forget(handover.affected)
+        self._setbacks.back(_HANDOVER)
+        self._setbacks.forget(handover.affected)
         for processor in handover.affected:
             self._done.pop(processor, None)
-            self._failures.pop(processor, None)
         with Taking(Step.HANDOVER_START):
             for processor in sorted(handover.affected & self.prepared.model.processors.keys()):
                 self._fleet.start(processor, self.prepared)

@@ -3,9 +3,12 @@
 import base64
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 
+from streamapp_core.spec.streams import KeyFormat
+from streamapp_runtime.rows.partitioning import BINARY_WIDTHS
 from streamapp_systems.protocols import Messages, MessageTuple
 
 DELETED_COLUMN = "__deleted"
@@ -13,7 +16,15 @@ DELETED_COLUMN = "__deleted"
 DELETED_FIELD = pa.field(DELETED_COLUMN, pa.bool_())
 
 
-def with_values(messages: Messages, key: pa.Field | None) -> Messages:
+@dataclass(frozen=True, slots=True)
+class KeyColumn:
+    """The column that the keys of messages stand for, and how they are encoded."""
+
+    field: pa.Field
+    form: KeyFormat = KeyFormat.STRING
+
+
+def with_values(messages: Messages, key: KeyColumn | None) -> Messages:
     """Give messages without a value one: a JSON object that has only the column that the message's key stands for.
 
     If none is known, the object is empty. A key that can't be the column's value gives an object that is no row.
@@ -28,14 +39,16 @@ def marked(rows: pa.Table, deleted: Sequence[bool]) -> pa.Table:
     return rows.append_column(DELETED_FIELD, pa.array(deleted, pa.bool_()))
 
 
-def _row(key: bytes | None, column: pa.Field | None) -> bytes:
+def _row(key: bytes | None, column: KeyColumn | None) -> bytes:
     if key is None or column is None:
         return b"{}"
-    return b"{%b:%b}" % (json.dumps(column.name).encode(), _json(key, column.type))
+    return b"{%b:%b}" % (json.dumps(column.field.name).encode(), _json(key, column.field.type, column.form))
 
 
-def _json(key: bytes, to: pa.DataType) -> bytes:
-    """Write a key as the JSON of a column: the inverse of `partitioning.key_texts`."""
+def _json(key: bytes, to: pa.DataType, form: KeyFormat) -> bytes:
+    """Write a key as the JSON of a column: the inverse of `partitioning.key_bytes`."""
+    if form is not KeyFormat.STRING:
+        return b"%d" % int.from_bytes(key, "big", signed=True) if len(key) == BINARY_WIDTHS[form] else key
     if pa.types.is_binary(to):
         return b'"%b"' % base64.b64encode(key)
     if not pa.types.is_string(to):

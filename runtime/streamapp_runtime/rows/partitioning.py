@@ -8,11 +8,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamapp_core.keys.murmur2 import Hashes, murmur2, partitions
+from streamapp_core.spec.streams import KeyFormat
+
+BINARY_WIDTHS = {KeyFormat.INT: 4, KeyFormat.LONG: 8}
+"""Bytes of the keys that Java's IntegerSerializer and LongSerializer write: the highest first, in two's complement."""
 
 
-def partition_numbers(keys: pa.ChunkedArray, count: int) -> npt.NDArray[np.int64]:
-    """Tell the partition of each key: murmur2 of its text, as a Java producer would; null goes to partition 0."""
-    hashes, indices = _hashed(keys)
+def partition_numbers(keys: pa.ChunkedArray, count: int, form: KeyFormat = KeyFormat.STRING) -> npt.NDArray[np.int64]:
+    """Tell the partition of each key: murmur2 of its bytes, as a Java producer would; null goes to partition 0."""
+    hashes, indices = _hashed(keys, form)
     return np.append(partitions(hashes, count), np.int64(0))[indices]
 
 
@@ -22,15 +26,24 @@ def key_hashes(keys: pa.ChunkedArray) -> Hashes:
     return np.append(hashes, np.uint32(0))[indices]
 
 
-def _hashed(keys: pa.ChunkedArray) -> tuple[Hashes, npt.NDArray[np.int64]]:
+def _hashed(keys: pa.ChunkedArray, form: KeyFormat = KeyFormat.STRING) -> tuple[Hashes, npt.NDArray[np.int64]]:
     """Hash every distinct key once; the indices say which is whose, and are one beyond the last for null."""
     distinct = keys.combine_chunks().dictionary_encode()
-    values = key_texts(distinct.dictionary)
+    values = key_bytes(distinct.dictionary, form)
     _, offsets_buffer, data_buffer = values.buffers()
     offsets = np.frombuffer(offsets_buffer, np.int64, len(values) + 1, values.offset * 8)
     data = np.frombuffer(data_buffer, np.uint8) if data_buffer is not None else np.empty(0, np.uint8)
     indices: npt.NDArray[np.int64] = pc.fill_null(distinct.indices, len(values)).to_numpy(zero_copy_only=False)
     return murmur2(data, offsets), indices
+
+
+def key_bytes(keys: pa.Array, form: KeyFormat) -> pa.Array:
+    """Encode keys: as text, or whole numbers that fit as Java's binary ones."""
+    if form is KeyFormat.STRING:
+        return key_texts(keys)
+    width = BINARY_WIDTHS[form]
+    numbers = [None if key is None else key.to_bytes(width, "big", signed=True) for key in keys.to_pylist()]
+    return pa.array(numbers, pa.large_binary())
 
 
 def key_texts(keys: pa.Array) -> pa.Array:

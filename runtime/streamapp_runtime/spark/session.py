@@ -13,6 +13,13 @@ from pyspark import SparkConf, SparkContext
 _SLOTS = 1_024
 """More than there are processors, with their followers: a slot that is not used costs nothing."""
 
+MASTER_VARIABLE = "STREAMAPP_SPARK_MASTER"
+"""Environment variable: another master of this machine. With `local-cluster[2,1,1024]` processors run in two executors,
+which are processes of their own."""
+
+_JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+"""JVMs only hold the workers: rows never pass through them, so they should start fast and stay small."""
+
 _LOG4J = """
 rootLogger.level = warn
 rootLogger.appenderRef.file.ref = console
@@ -30,7 +37,7 @@ def local_settings(log4j: Path) -> dict[str, str]:
     A worker is one processor's and ends with it (no reuse, no retry): the driver decides what is started again.
     """
     return {
-        "spark.master": f"local[{_SLOTS}]",
+        "spark.master": os.environ.get(MASTER_VARIABLE, f"local[{_SLOTS}]"),
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
@@ -40,8 +47,9 @@ def local_settings(log4j: Path) -> dict[str, str]:
         "spark.task.maxFailures": "1",
         "spark.python.worker.reuse": "false",
         "spark.python.task.killTimeout": "500ms",
-        # The JVM only holds the workers: rows never pass through it, so it should start fast and stay small.
-        "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 {_log4j_option(log4j)}",
+        "spark.driver.extraJavaOptions": f"{_JAVA} {_log4j_option(log4j)}",
+        "spark.executor.extraJavaOptions": f"{_JAVA} {_log4j_option(log4j)}",
+        "spark.executor.memory": "512m",
     }
 
 

@@ -17,7 +17,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic, OffsetSpec, TopicDescription
 
 from streamapp_core.ssp import Ssp
-from streamapp_systems.kafka.client import PATIENCE, PAUSE, opening, settle
+from streamapp_systems.kafka.client import PAUSE, Answer, Key, opening, settle
 from streamapp_systems.kafka.config import ClientKind, Cluster
 from streamapp_systems.kafka.errors import MISSING, PASSING, Trouble
 from streamapp_systems.kafka.transactions import take_over
@@ -44,19 +44,15 @@ _FENCING_THREADS = 8
 
 
 class KafkaAdmin:
-    """Tells and changes which topics a cluster has. Used by one thread.
+    """Tells and changes which topics a cluster has. Used by one thread."""
 
-    `patience` is how many seconds a call waits for brokers that don't answer.
-    """
-
-    def __init__(self, cluster: Cluster, *, patience: float = PATIENCE) -> None:
+    def __init__(self, cluster: Cluster) -> None:
         """Make the client; nothing is asked yet.
 
         Raises:
             StreamSystemError: the cluster's settings are wrong.
         """
         self._cluster = cluster
-        self._patience = patience
         self._trouble = Trouble(cluster)
         settings: dict[str, Any] = {**cluster.client(ClientKind.ADMIN), "error_cb": self._trouble.noticed}
         with opening(cluster):
@@ -92,7 +88,7 @@ class KafkaAdmin:
             ]
             return self._client.create_topics(new, request_timeout=_left(deadline))
 
-        _, errors = settle(ask, sorted(missing), deadline)
+        _, errors = self._settle(ask, sorted(missing), deadline)
         for topic, error in errors.items():
             if error.code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 self._fail(f"topic {topic} can't be created", error)
@@ -106,7 +102,7 @@ class KafkaAdmin:
             StreamSystemError: the topic is missing or has more partitions, or the brokers can't be reached or refuse.
         """
         deadline = self._deadline()
-        _, errors = settle(
+        _, errors = self._settle(
             lambda topics: self._client.create_partitions(
                 [NewPartitions(topic, count) for topic in topics], request_timeout=_left(deadline)
             ),
@@ -153,7 +149,7 @@ class KafkaAdmin:
         """
         deadline = self._deadline()
         topics = sorted({stream.address for stream in streams})
-        _, errors = settle(
+        _, errors = self._settle(
             lambda keys: self._client.delete_topics(list(keys), request_timeout=_left(deadline)), topics, deadline
         )
         for topic, error in errors.items():
@@ -177,7 +173,7 @@ class KafkaAdmin:
             StreamSystemError: the brokers can't be reached.
         """
         try:
-            topics = self._client.list_topics(timeout=self._patience).topics
+            topics = self._client.list_topics(timeout=self._cluster.patience).topics
         except KafkaException as error:
             self._fail("its topics can't be listed", error.args[0])
         return sorted(topic for topic in topics if topic.startswith(prefix))
@@ -189,7 +185,7 @@ class KafkaAdmin:
             StreamSystemError: the brokers can't be reached or refuse.
         """
         deadline = self._deadline()
-        _, errors = settle(
+        _, errors = self._settle(
             lambda keys: self._client.delete_records(list(keys), request_timeout=_left(deadline)),
             [at for at in _places(streams, below) if at.offset > 0],
             deadline,
@@ -210,7 +206,7 @@ class KafkaAdmin:
         """
         deadline, places = self._deadline(), _places(streams, positions)
         group = self._cluster.settings.get("group.id", group)
-        _, errors = settle(
+        _, errors = self._settle(
             lambda keys: self._client.alter_consumer_group_offsets(
                 [ConsumerGroupTopicPartitions(key, places) for key in keys], request_timeout=_left(deadline)
             ),
@@ -228,7 +224,7 @@ class KafkaAdmin:
         """
         deadline = self._deadline()
         group = self._cluster.settings.get("group.id", group)
-        _, errors = settle(
+        _, errors = self._settle(
             lambda keys: self._client.delete_consumer_groups(list(keys), request_timeout=_left(deadline)),
             [group],
             deadline,
@@ -247,7 +243,7 @@ class KafkaAdmin:
             StreamSystemError: an id can't be initialised.
         """
         with ThreadPoolExecutor(max_workers=_FENCING_THREADS) as pool:
-            for _ in pool.map(partial(take_over, self._cluster, patience=self._patience), owners):
+            for _ in pool.map(partial(take_over, self._cluster), owners):
                 continue
 
     def close(self) -> None:
@@ -256,7 +252,23 @@ class KafkaAdmin:
         del self._client
 
     def _deadline(self) -> float:
-        return time.monotonic() + self._patience
+        return time.monotonic() + self._cluster.patience
+
+    def _settle(
+        self,
+        ask: Callable[[Sequence[Key]], Mapping[Key, Future[Answer]]],
+        keys: Sequence[Key],
+        deadline: float,
+        passing: frozenset[int] = PASSING,
+    ) -> tuple[Mapping[Key, Answer], Mapping[Key, KafkaError]]:
+        answers, errors = settle(ask, keys, deadline, passing, hopeless=self._hopeless)
+        if answers:
+            self._trouble.over()
+        return answers, errors
+
+    def _hopeless(self) -> bool:
+        self._client.poll(0)
+        return self._trouble.hopeless
 
     def _counts(self, streams: Sequence[StreamDescriptor], deadline: float) -> Mapping[str, int]:
         """Count the partitions of these streams' topics, those that exist, by topic."""
@@ -264,7 +276,7 @@ class KafkaAdmin:
         return {topic: len(description.partitions) for topic, description in described.items()}
 
     def _described(self, streams: Sequence[StreamDescriptor], deadline: float) -> Mapping[str, TopicDescription]:
-        described, errors = settle(
+        described, errors = self._settle(
             lambda topics: self._describe(topics, deadline), sorted({stream.address for stream in streams}), deadline
         )
         for topic, error in errors.items():
@@ -286,7 +298,7 @@ class KafkaAdmin:
             for stream in streams
             for partition in range(counts.get(stream.address, 0))
         }
-        offsets, errors = settle(
+        offsets, errors = self._settle(
             lambda keys: self._client.list_offsets(
                 dict.fromkeys(keys, wanted),
                 isolation_level=isolation,

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -11,9 +11,6 @@ from confluent_kafka import KafkaError, KafkaException
 from streamapp_systems.kafka.config import Cluster
 from streamapp_systems.kafka.errors import PASSING
 from streamapp_systems.protocols import StreamSystemError
-
-PATIENCE = 30.0
-"""Seconds that brokers may stay silent before it is an error: longer than a restart of one takes."""
 
 PAUSE = 0.1
 """Seconds between two questions."""
@@ -41,22 +38,30 @@ def settle(
     keys: Sequence[Key],
     deadline: float,
     passing: frozenset[int] = PASSING,
+    *,
+    hopeless: Callable[[], bool],
 ) -> tuple[Mapping[Key, Answer], Mapping[Key, KafkaError]]:
     """Ask for all keys in one request, and again for those whose error may pass, until the deadline.
 
-    `deadline` is in seconds of the monotonic clock. Returns the answers and the errors that stayed.
+    `deadline` is in seconds of the monotonic clock; when nothing is to be hoped for, nothing is waited for any longer.
+    Returns the answers and the errors that stayed.
     """
     answers: dict[Key, Answer] = {}
     errors: dict[Key, KafkaError] = {}
     while keys:
-        for key, future in ask(keys).items():
+        asked = ask(keys)
+        while wait(asked.values(), PAUSE).not_done and not hopeless():
+            continue
+        for key, future in asked.items():
             errors.pop(key, None)
             try:
-                answers[key] = future.result()
+                answers[key] = future.result(0)
             except KafkaException as error:
                 errors[key] = error.args[0]
+            except TimeoutError:
+                errors[key] = KafkaError(KafkaError._TIMED_OUT, "no answer")
         keys = [key for key in keys if key in errors and errors[key].code() in passing]
-        if not keys or time.monotonic() + PAUSE > deadline:
+        if not keys or time.monotonic() + PAUSE > deadline or hopeless():
             break
         time.sleep(PAUSE)
     return answers, errors

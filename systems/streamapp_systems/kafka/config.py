@@ -4,6 +4,7 @@ Settings have librdkafka's names. Those that carry the guarantees (isolation, tr
 bounded memory) are not the user's to set.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -16,6 +17,12 @@ SECRETS_FOLDER = "STREAMAPP_SECRETS"
 """Environment variable: the folder with one subfolder per secret, each with the files `username` and `password`."""
 
 DEFAULT_SECRETS_FOLDER = "/etc/streamapp/secrets"
+PATIENCE_SECONDS = "STREAMAPP_KAFKA_PATIENCE"
+"""Environment variable: for how many seconds brokers may stay silent."""
+
+DEFAULT_PATIENCE = 30.0
+"""Longer than a restart of a broker takes."""
+
 TRANSACTION_SECONDS = 15
 """After this long without a word from a producer the broker aborts its transaction."""
 
@@ -131,11 +138,15 @@ _OURS: Mapping[ClientKind, Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    """A Kafka cluster as the clients need it; `settings` may hold a password, so they are never shown."""
+    """A Kafka cluster as the clients need it; `settings` may hold a password, so they are never shown.
+
+    When its brokers have been silent for `patience` seconds, that is an error.
+    """
 
     name: str
     bootstrap_servers: str
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)
+    patience: float = DEFAULT_PATIENCE
 
     def __str__(self) -> str:
         return f"Kafka {self.name} ({self.bootstrap_servers})"
@@ -157,7 +168,8 @@ def cluster_of(name: str, system: KafkaSystem, environment: Mapping[str, str]) -
     """Check a system's settings and add what `auth` names, read now.
 
     Raises:
-        StreamSystemError: settings that are refused (all of them), or a secret that is not there.
+        StreamSystemError: settings that are refused (all of them), a secret that is not there, or a patience that is
+            no number.
     """
     refused = [why for key in sorted(system.config) if (why := _refusal(key))]
     if refused:
@@ -165,7 +177,24 @@ def cluster_of(name: str, system: KafkaSystem, environment: Mapping[str, str]) -
     settings = dict(system.config)
     if system.auth is not None:
         settings = {"security.protocol": "SASL_SSL", **settings, **_login(name, system.auth, environment)}
-    return Cluster(name=name, bootstrap_servers=system.bootstrap_servers, settings=settings)
+    return Cluster(
+        name=name,
+        bootstrap_servers=system.bootstrap_servers,
+        settings=settings,
+        patience=_patience(environment.get(PATIENCE_SECONDS, "")),
+    )
+
+
+def _patience(text: str) -> float:
+    if not text:
+        return DEFAULT_PATIENCE
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise StreamSystemError(f"{PATIENCE_SECONDS}: a number of seconds above 0 is needed, not {text!r}")
+    return seconds
 
 
 def _refusal(key: str) -> str | None:

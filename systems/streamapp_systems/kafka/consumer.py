@@ -11,7 +11,7 @@ from confluent_kafka import Message as Record
 
 from streamapp_core.ssp import Ssp
 from streamapp_systems.kafka.admin import KafkaAdmin
-from streamapp_systems.kafka.client import PATIENCE, opening
+from streamapp_systems.kafka.client import opening
 from streamapp_systems.kafka.config import ClientKind, Cluster
 from streamapp_systems.kafka.errors import Trouble
 from streamapp_systems.kafka.readings import Reading
@@ -39,17 +39,16 @@ class KafkaConsumer:
     """Reads assigned partitions. Used by one thread.
 
     Partitions that are polled at times only are fetched in the background up to a bound. When no broker has been
-    reachable for `patience` seconds, polls fail.
+    reachable for as long as the cluster may be silent, polls fail.
     """
 
-    def __init__(self, cluster: Cluster, streams: Sequence[StreamDescriptor], *, patience: float = PATIENCE) -> None:
+    def __init__(self, cluster: Cluster, streams: Sequence[StreamDescriptor]) -> None:
         """Make the client; nothing is read yet.
 
         Raises:
             StreamSystemError: the cluster's settings are wrong.
         """
         self._cluster = cluster
-        self._patience = patience
         self._streams = {stream.name: stream for stream in streams}
         self._trouble = Trouble(cluster)
         self._readings: dict[tuple[str | None, int | None], Reading] = {}
@@ -110,7 +109,7 @@ class KafkaConsumer:
         if unknown:
             raise StreamSystemError(f"{', '.join(unknown)}: not given when the consumer was opened")
         streams = [self._streams[name] for name in sorted({ssp.stream for ssp in starts})]
-        with closing(KafkaAdmin(self._cluster, patience=self._patience)) as admin:
+        with closing(KafkaAdmin(self._cluster)) as admin:
             first, ends = admin.start_offsets(streams), admin.end_offsets(streams)
         for ssp, start in starts.items():
             topic = self._streams[ssp.stream].address
@@ -149,7 +148,7 @@ class KafkaConsumer:
         told: list[Record] = []
         more = start = 0
         for place, run in groupby(zip(map(Record.topic, records), map(Record.partition, records), strict=True)):
-            here = records[start : start + sum(1 for _ in run)]
+            here = records[start : start + len(list(run))]
             start += len(here)
             if any(map(Record.error, here)):
                 told += [record for record in here if record.error() is not None]
@@ -224,13 +223,15 @@ class KafkaConsumer:
         Raises:
             StreamSystemError: there is none.
         """
-        if not self._trouble.disconnected or time.monotonic() - self._last_news < self._patience:
+        if not self._trouble.disconnected or time.monotonic() - self._last_news < self._cluster.patience:
             return
         try:
             topic = next(iter(self._streams.values())).address
-            self._client.list_topics(topic, timeout=min(self._patience, _PROBE_SECONDS))
+            self._client.list_topics(topic, timeout=min(self._cluster.patience, _PROBE_SECONDS))
         except KafkaException as error:
-            raise self._trouble.explain(f"no broker was reachable for {self._patience:g} s", error.args[0]) from error
+            raise self._trouble.explain(
+                f"no broker was reachable for {self._cluster.patience:g} s", error.args[0]
+            ) from error
         self._last_news = time.monotonic()
         self._trouble.over()
 

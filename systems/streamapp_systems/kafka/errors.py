@@ -1,6 +1,7 @@
 """What the Kafka client's errors mean, in words that name cluster, topic and partition and say what to do."""
 
 import logging
+import time
 
 from confluent_kafka import KafkaError
 
@@ -40,18 +41,34 @@ PASSING = frozenset(
 )
 """Errors after which the same request may succeed a moment later."""
 
-_AWAY = PASSING | {
-    KafkaError._MSG_TIMED_OUT,
-    KafkaError.NOT_ENOUGH_REPLICAS,
-    KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-}
-"""Errors that say of the brokers that they are away: a new client may find them again."""
+_REFUSING = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL})
+_CAUSES = _REFUSING | {KafkaError._RESOLVE}
+"""Errors that are the cause of others, of timeouts above all."""
+
+_AWAY = (
+    PASSING
+    | _CAUSES
+    | {
+        KafkaError._MSG_TIMED_OUT,
+        KafkaError.NOT_ENOUGH_REPLICAS,
+        KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    }
+)
+"""Errors that say of the brokers that they are away, or shut: a new client may get through to them again."""
+
+_REFUSED_SECONDS = 2.0
+"""How long refusals of TLS or the login must have gone on to be believed: a broker that stops breaks handshakes off."""
 
 _UNREACHABLE = (
     "Check that its brokers run, that bootstrapServers is right (and the addresses the brokers advertise), and "
     "security.protocol"
 )
-_LOGIN = "Check auth (secret, mechanism), security.protocol and the certificates"
+_SILENT = f"{_UNREACHABLE}: connections end without a word, as they do where brokers want TLS or a login"
+_LOGIN = "Check auth (the username and the password in its secret, the mechanism) and security.protocol"
+_TLS = (
+    "Check the certificates: ssl.ca.location (or ssl.ca.pem) must have the authority that signed the brokers', and "
+    "theirs the names in bootstrapServers"
+)
 _RIGHTS = "Give this user the rights it needs (docs/kafka.md)"
 _ADVICE = {
     **dict.fromkeys(PASSING, _UNREACHABLE),
@@ -60,7 +77,7 @@ _ADVICE = {
     KafkaError._AUTHENTICATION: _LOGIN,
     KafkaError.SASL_AUTHENTICATION_FAILED: _LOGIN,
     KafkaError.UNSUPPORTED_SASL_MECHANISM: _LOGIN,
-    KafkaError._SSL: _LOGIN,
+    KafkaError._SSL: _TLS,
     KafkaError.TOPIC_AUTHORIZATION_FAILED: _RIGHTS,
     KafkaError.GROUP_AUTHORIZATION_FAILED: _RIGHTS,
     KafkaError.CLUSTER_AUTHORIZATION_FAILED: _RIGHTS,
@@ -80,7 +97,6 @@ _ADVICE = {
     KafkaError.INVALID_RECORD: "The topic is compacted, and the record has no key",
     KafkaError.INVALID_TIMESTAMP: "Raise the topic's message.timestamp.before.max.ms and .after.max.ms",
 }
-_LASTING = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError._RESOLVE})
 
 
 class Trouble:
@@ -89,26 +105,37 @@ class Trouble:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._causes: dict[int, str] = {}
+        self._refused_at: float | None = None
         self.disconnected = False
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether the brokers have been refusing TLS or the login for some time: waiting will not help."""
+        since = self._refused_at
+        return self.disconnected and since is not None and time.monotonic() - since > _REFUSED_SECONDS
 
     def noticed(self, error: KafkaError) -> None:
         """Remember an error; the client calls this from its polls."""
         if error.code() not in self._causes:
             _LOGGER.warning("%s: %s (%s)", self._cluster, error.str(), error.name())
         self._causes[error.code()] = error.str()
+        if error.code() in _REFUSING and self._refused_at is None:
+            self._refused_at = time.monotonic()
         self.disconnected = self.disconnected or error.code() == KafkaError._ALL_BROKERS_DOWN
 
     def over(self) -> None:
         """Forget all: the client has just worked."""
         self._causes.clear()
+        self._refused_at = None
         self.disconnected = False
 
     def explain(self, what: str, error: KafkaError) -> StreamSystemError:
         """Make an error of what the client says about `what`, with the cause it told before, if any."""
-        codes = [error.code(), *self._causes]
-        code = next((code for code in codes if code in _LASTING), error.code())
+        kind = Unavailable if error.code() in _AWAY else StreamSystemError
+        for code in _CAUSES & self._causes.keys() if kind is Unavailable else ():
+            return kind(f"{self._cluster}: {what}: {self._causes[code]}. {_ADVICE[code]}")
         causes = [text for known, text in self._causes.items() if known != KafkaError._ALL_BROKERS_DOWN]
         reason = "; ".join(dict.fromkeys([error.str(), *causes]))
-        advice = _ADVICE.get(code, "See the message above")
-        kind = Unavailable if code in _AWAY else StreamSystemError
+        silent = error.code() in PASSING and self.disconnected and not causes
+        advice = _SILENT if silent else _ADVICE.get(error.code(), "See the message above")
         return kind(f"{self._cluster}: {what}: {reason} ({error.name()}). {advice}")

@@ -1,18 +1,26 @@
 """Appends records to topics in Kafka's transactions."""
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
+from itertools import repeat
 from typing import NoReturn, TypeAlias
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
 from streamapp_core.ssp import Ssp
 from streamapp_systems.kafka.admin import KafkaAdmin
-from streamapp_systems.kafka.client import PATIENCE
 from streamapp_systems.kafka.config import Cluster
 from streamapp_systems.kafka.transactions import TransactionClient
-from streamapp_systems.protocols import CommitUnknown, SentRecord, StreamDescriptor, StreamSystemError, Transactional
+from streamapp_systems.protocols import (
+    CommitUnknown,
+    SentRecord,
+    StreamDescriptor,
+    StreamSystemError,
+    Transactional,
+    Unavailable,
+)
 
 MAXIMUM_BYTES = 32 << 20
 """Bytes that may wait for the brokers; more makes `send` wait."""
@@ -36,14 +44,7 @@ class KafkaProducer:
     are slower. After an error other than `CommitUnknown` the producer is of no more use than to be aborted and closed.
     """
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        streams: Sequence[StreamDescriptor],
-        owner: Transactional,
-        *,
-        patience: float = PATIENCE,
-    ) -> None:
+    def __init__(self, cluster: Cluster, streams: Sequence[StreamDescriptor], owner: Transactional) -> None:
         """Take over the owner's transactional id.
 
         Raises:
@@ -51,7 +52,6 @@ class KafkaProducer:
         """
         self._streams = {stream.name: stream for stream in streams}
         self._cluster = cluster
-        self._patience = patience
         self._counts: dict[str, int] = {}
         self._last: dict[Ssp, SentRecord] = {}
         """Of each partition, the record that is kept back: only the last of a transaction reports its offset."""
@@ -59,7 +59,7 @@ class KafkaProducer:
         self._waiting_bytes = 0
         self._failure: StreamSystemError | None = None
         self._committing = False
-        self._client = TransactionClient(cluster, owner, patience)
+        self._client = TransactionClient(cluster, owner)
         try:
             self._client.initialise()
         except BaseException:
@@ -138,12 +138,13 @@ class KafkaProducer:
     def close(self) -> None:
         """Abort what is open, unless it is perhaps committed, and release the connections.
 
-        What can't be aborted is left to the brokers, which abort it after 15 s.
+        What can't be aborted, since the brokers are away for example, is left to them: the next producer of the id, or
+        15 s, abort it.
         """
-        try:
-            self.abort()
-        except StreamSystemError:
-            self._forget()
+        if not isinstance(self._failure, Unavailable):
+            with suppress(StreamSystemError):
+                self.abort()
+        self._forget()
         self._client.drop()
 
     def _check_open(self) -> None:
@@ -161,7 +162,7 @@ class KafkaProducer:
                 f"{ssp}: this stream was not given when the producer was opened; there were {known}"
             )
         if ssp.partition >= self._counts.get(stream.name, 0):
-            with closing(KafkaAdmin(self._cluster, patience=self._patience)) as admin:
+            with closing(KafkaAdmin(self._cluster)) as admin:
                 self._counts.update(admin.partitions(list(self._streams.values())))
         if ssp.partition >= self._counts.get(stream.name, 0):
             raise StreamSystemError(
@@ -173,11 +174,11 @@ class KafkaProducer:
 
     def _produce(self, ssp: Ssp, records: Sequence[SentRecord], told: _Told | None = None) -> None:
         topic, partition = self._streams[ssp.stream].address, ssp.partition
-        produce = self._client.producer.produce
-        try:
-            for timestamp, key, value in records:
-                time = max(timestamp, 1) if timestamp is not None else 0
-                produce(topic, value, key, partition, told, None, time)  # names of arguments cost as much as the call
+        produce = partial(self._client.producer.produce, topic)
+        times, keys, values = zip(*records, strict=True) if records else ((), (), ())
+        written = [0 if time is None else 1 if time < 1 else time for time in times]
+        try:  # a loop in C, and no names of arguments: each would cost as much as the call
+            deque(map(produce, values, keys, repeat(partition), repeat(told), repeat(None), written), maxlen=0)
         except (KafkaException, SystemError) as error:
             self._refused(ssp, topic, error)
 
@@ -209,4 +210,5 @@ class KafkaProducer:
 
 
 def _size(records: Sequence[SentRecord]) -> int:
-    return sum([len(key or b"") + len(value or b"") + _OVERHEAD for _, key, value in records])
+    _, keys, values = zip(*records, strict=True) if records else ((), (), ())
+    return sum(map(len, filter(None, (*keys, *values))), _OVERHEAD * len(records))

@@ -1,31 +1,34 @@
 """A transactional Kafka client: its owner's take-over, and its steps with their errors told apart."""
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from streamapp_systems.kafka.client import PATIENCE, opening
+from streamapp_systems.kafka.client import opening
 from streamapp_systems.kafka.config import TRANSACTION_SECONDS, ClientKind, Cluster
 from streamapp_systems.kafka.errors import FENCING, Trouble
 from streamapp_systems.protocols import CommitUnknown, Fenced, StreamSystemError, Transactional
 
+_SLICE_SECONDS = 1.0
+
 
 class TransactionClient:
-    """One transactional id's client. Every step ends, or fails with a word of why, within `patience` seconds."""
+    """One transactional id's client. Every step ends, or fails with a word of why, within the cluster's patience."""
 
-    def __init__(self, cluster: Cluster, owner: Transactional, patience: float) -> None:
+    def __init__(self, cluster: Cluster, owner: Transactional) -> None:
         self.owner = owner
         self.trouble = Trouble(cluster)
-        self._patience = patience
+        self._patience = cluster.patience
         with opening(cluster):
             self.producer = Producer({**cluster.client(ClientKind.PRODUCER, owner), "error_cb": self.trouble.noticed})
 
     def initialise(self) -> None:
         """Shut out earlier producers of the id; what they did not commit is aborted."""
         with self.explained("the transactional id can't be initialised"):
-            self.producer.init_transactions(self._patience)
+            self._repeat(self.producer.init_transactions, slice_seconds=_SLICE_SECONDS)
 
     def begin(self) -> None:
         """Open a transaction."""
@@ -50,6 +53,7 @@ class TransactionClient:
         """
         try:
             self._repeat(self.producer.commit_transaction)
+            self.trouble.over()
         except (KafkaException, SystemError) as error:
             cause = _client_error(error)
             if not cause.fatal() and not cause.txn_requires_abort():
@@ -96,13 +100,16 @@ class TransactionClient:
                 ) from error
             raise told from error
 
-    def _repeat(self, step: Callable[[float], None]) -> None:
+    def _repeat(self, step: Callable[[float], None], slice_seconds: float = math.inf) -> None:
+        """Do a step that goes on when it is called again, hearing what the client has noticed after each slice."""
         deadline = time.monotonic() + self._patience
         while True:
             try:
-                return step(max(deadline - time.monotonic(), 0.1))
+                return step(max(min(deadline - time.monotonic(), slice_seconds), 0.1))
             except (KafkaException, SystemError) as error:
-                if not _client_error(error).retriable() or time.monotonic() >= deadline:
+                self._listen()
+                over = time.monotonic() >= deadline or self.trouble.hopeless
+                if over or not _client_error(error).retriable():
                     raise
 
     def _listen(self) -> None:
@@ -123,13 +130,13 @@ def _client_error(error: KafkaException | SystemError) -> KafkaError:
     return told
 
 
-def take_over(cluster: Cluster, owner: Transactional, *, patience: float = PATIENCE) -> None:
+def take_over(cluster: Cluster, owner: Transactional) -> None:
     """Initialise a transactional id and let go of it: earlier producers of the id can't commit any more.
 
     Raises:
         StreamSystemError: the brokers can't be reached, or refuse.
     """
-    client = TransactionClient(cluster, owner, patience)
+    client = TransactionClient(cluster, owner)
     try:
         client.initialise()
     finally:

@@ -1,33 +1,39 @@
 """Brokers that are gone: errors in time that say so; and brokers that come back, as if nothing had been."""
 
+import re
 import time
+import uuid
 from contextlib import closing
 
 import pytest
 from tools.kafka.broker import Broker
 from tools.kafka.jars import default_cache, kafka_jars
 
+from streamapp_runtime.driver.decisions import Patience
+from streamapp_runtime.errors import ProcessorFailed
 from streamapp_systems.kafka import KafkaAdmin, KafkaConsumer, KafkaProducer
-from streamapp_systems.protocols import CommitUnknown, Fenced, StreamSystemError, Transactional
+from streamapp_systems.protocols import CommitUnknown, Fenced, StreamSystemError, Transactional, Unavailable
+from support import apps, numbered
 from support.kafka import Topics, cluster_at, eventually, ssp_of, values_of
 
 NOBODY = "127.0.0.1:1"
 OWNER = Transactional(id="w", epoch=1)
+RECORDS = 20_000
 
 
 @pytest.fixture(scope="module")
 def broker():
-    """A broker of this module's own: its tests kill it. They run in their order here; the last one leaves it dead."""
+    """A broker of this module's own: its tests kill it. They run in their order here; some leave it dead."""
     with Broker(kafka_jars(default_cache())) as broker:
         yield broker
 
 
 def test_an_unreachable_broker_is_named_within_the_deadline(topics):
     reason = r"Kafka kafka \(127\.0\.0\.1:1\): .*refused.* Check that its brokers run"
-    cluster = cluster_at(NOBODY)
+    cluster = cluster_at(NOBODY, patience=0.5)
     stream = topics.stream()
     started = time.monotonic()
-    with closing(KafkaAdmin(cluster, patience=0.5)) as admin:
+    with closing(KafkaAdmin(cluster)) as admin:
         for ask in (
             lambda: admin.partitions([stream]),
             lambda: admin.create({stream: 1}),
@@ -36,20 +42,20 @@ def test_an_unreachable_broker_is_named_within_the_deadline(topics):
             with pytest.raises(StreamSystemError, match=reason):
                 ask()
     with (
-        closing(KafkaConsumer(cluster, [stream], patience=0.5)) as consumer,
+        closing(KafkaConsumer(cluster, [stream])) as consumer,
         pytest.raises(StreamSystemError, match=reason),
     ):
         consumer.assign({ssp_of(stream): 0}, {})
     with pytest.raises(StreamSystemError, match=reason):
-        KafkaProducer(cluster, [stream], OWNER, patience=0.5)
+        KafkaProducer(cluster, [stream], OWNER)
     assert time.monotonic() - started < 10
 
 
 def test_a_login_that_the_broker_does_not_want_is_an_error_in_time(kafka, topics):
     login = {"sasl.mechanism": "PLAIN", "sasl.username": "u", "sasl.password": "do-not-show"}
-    cluster = cluster_at(kafka.bootstrap_servers, **{"security.protocol": "SASL_PLAINTEXT", **login})
+    cluster = cluster_at(kafka.bootstrap_servers, 1, **{"security.protocol": "SASL_PLAINTEXT", **login})
     with (
-        closing(KafkaAdmin(cluster, patience=1)) as admin,
+        closing(KafkaAdmin(cluster)) as admin,
         pytest.raises(StreamSystemError, match=r"security\.protocol") as caught,
     ):
         admin.partitions([topics.stream()])
@@ -62,16 +68,27 @@ def test_a_wrong_setting_is_named(kafka, topics):
         KafkaConsumer(cluster, [topics.stream()])
 
 
-def test_a_restarted_broker_goes_on_where_it_was(broker):
-    topics = Topics(cluster_at(broker.bootstrap_servers), "restart")
-    stream = topics.create()
-    with topics.consumer({ssp_of(stream): 0}, {}, stream) as consumer, topics.producer(stream) as producer:
+def test_a_restarted_broker_goes_on_where_it_was_and_the_impatient_hear_that_it_is_away(broker):
+    topics, hasty = Topics(cluster_at(broker.bootstrap_servers), "restart"), Topics(impatient(broker), "hasty")
+    stream, other = topics.create(), topics.create("other")
+    with (
+        topics.consumer({ssp_of(stream): 0}, {}, stream) as consumer,
+        topics.producer(stream) as producer,
+        hasty.consumer({ssp_of(stream): 0}, {}, stream) as hasty_consumer,
+        closing(KafkaProducer(hasty.cluster, [other], hasty.owner())) as hasty_producer,
+    ):
         producer.send(ssp_of(stream), b"1", timestamp=1)
         producer.commit()
         assert values_of(consumer.poll([ssp_of(stream)], 10, 20)) == [b"1"]
         producer.send(ssp_of(stream), b"2", timestamp=1)
+        hasty_producer.send(ssp_of(other), b"never", timestamp=1)
+        hasty_consumer.poll([ssp_of(stream)], 10, 0.2)
         broker.kill()
         assert values_of(consumer.poll([ssp_of(stream)], 10, 0.5)) == []
+        with pytest.raises(Unavailable, match="Check that its brokers run"):
+            hasty_producer.commit()
+        with pytest.raises(Unavailable, match=r"no broker was reachable for 1 s.*Check that its brokers run"):
+            hasty_consumer.poll([ssp_of(stream)], 10, 30)
         broker.start()
         producer.commit()
         found = []
@@ -82,7 +99,7 @@ def test_of_a_commit_without_an_answer_the_repetition_tells_the_truth(broker):
     topics = Topics(cluster_at(broker.bootstrap_servers), "unknown")
     stream = topics.create()
     warm_up(topics, stream)
-    with closing(KafkaProducer(topics.cluster, [stream], topics.owner(), patience=1)) as producer:
+    with closing(KafkaProducer(impatient(broker), [stream], topics.owner())) as producer:
         producer.send(ssp_of(stream), b"warm", timestamp=1)
         producer.commit()
         producer.send(ssp_of(stream), b"1", timestamp=1)
@@ -104,19 +121,46 @@ def test_of_a_commit_without_an_answer_the_repetition_tells_the_truth(broker):
     assert topics.values(stream) == {ssp_of(stream): [b"warm", b"1"] if outcome == {ssp_of(stream): 3} else [b"warm"]}
 
 
-def test_a_broker_that_stays_away_is_an_error_for_those_who_read_and_write(broker):
-    topics = Topics(cluster_at(broker.bootstrap_servers), "gone")
-    stream = topics.create()
-    warm_up(topics, stream)
-    producer = KafkaProducer(topics.cluster, [stream], OWNER, patience=1)
-    with closing(producer), topics.consumer({ssp_of(stream): 0}, {}, stream, patience=1) as consumer:
-        producer.send(ssp_of(stream), b"1", timestamp=1)
-        consumer.poll([ssp_of(stream)], 10, 0.2)
-        broker.kill()
-        with pytest.raises(StreamSystemError, match="Check that its brokers run"):
-            producer.commit()
-        with pytest.raises(StreamSystemError, match=r"no broker was reachable for 1 s.*Check that its brokers run"):
-            consumer.poll([ssp_of(stream)], 10, 30)
+@pytest.fixture
+def impatient_app(monkeypatch):
+    """Apps take brokers for dead that have been silent for 3 s."""
+    monkeypatch.setenv("STREAMAPP_KAFKA_PATIENCE", "3")
+
+
+def lay_out_app(folder, broker, **options):
+    system = {"kafka": {"bootstrapServers": broker.bootstrap_servers}}
+    numbered.lay_out(folder, system, f"app-{uuid.uuid4().hex[:8]}", **options)
+    return (folder / "app.yaml").read_text()
+
+
+@pytest.mark.usefixtures("impatient_app")
+def test_an_app_says_what_it_waits_for_and_goes_on_exactly_when_that_is_back(tmp_path, broker):
+    def listener(summary):
+        if any("waits for up to" in trouble for trouble in summary.troubles) and not broker.accepts():
+            broker.start()
+        elif not summary.troubles and any(stream.read for stream in summary.streams):
+            broker.kill()
+
+    summary = apps.run(lay_out_app(tmp_path, broker, records=RECORDS), tmp_path, listener=listener)
+    numbered.check(tmp_path, RECORDS)
+    told = "\n".join(summary.troubles)
+    assert re.search(r"processor \d waits for up to 300 s: Kafka hub \(.*Check that its brokers run", told)
+    assert re.search(r"processor \d goes on after a wait of \d+ s", told)
+
+
+@pytest.mark.usefixtures("impatient_app")
+def test_an_app_ends_with_the_reason_when_a_broker_does_not_come_back(tmp_path, broker):
+    def listener(summary):
+        if any(stream.read for stream in summary.streams):
+            broker.kill()
+
+    text = lay_out_app(tmp_path, broker, records=100, bounded=False)
+    with pytest.raises(ProcessorFailed, match=r"waited for \d+ s in vain: Kafka hub .*Check that its brokers run"):
+        apps.run(text, tmp_path, listener=listener, patience=Patience(away=2.0))
+
+
+def impatient(broker):
+    return cluster_at(broker.bootstrap_servers, patience=1)
 
 
 def warm_up(topics, stream):

@@ -121,7 +121,8 @@ def test_a_file_that_can_not_be_used_is_named(tmp_path, name, content, why):
     assert why in result.stderr
 
 
-def test_a_system_that_can_not_be_asked_says_how_to_plan_without(tmp_path):
+def test_a_system_that_can_not_be_asked_says_how_to_plan_without(tmp_path, monkeypatch):
+    monkeypatch.setenv("STREAMAPP_KAFKA_PATIENCE", "0.3")
     (tmp_path / "app.yaml").write_text(json.dumps(stateless("kafka")))
     result = CliRunner().invoke(app, ["plan", str(tmp_path / "app.yaml")])
     assert result.exit_code == 2

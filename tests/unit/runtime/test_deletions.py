@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamapp_core.spec.streams import KeyFormat
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.rows.deletions import with_values
+from streamapp_runtime.rows.deletions import KeyColumn, with_values
 from streamapp_runtime.rows.json_messages import JsonDecoder
-from streamapp_runtime.rows.partitioning import key_texts
+from streamapp_runtime.rows.partitioning import key_bytes, key_texts
 from streamapp_systems.protocols import Message, MessageTuple
 
 SSP = Ssp("log", "s", 0)
@@ -28,10 +29,10 @@ VALUES = {
 }
 
 
-def decoded(keys, column):
+def decoded(keys, column, form=KeyFormat.STRING):
     messages = MessageTuple(Message(offset, 0, key, None) for offset, key in enumerate(keys))
     schema = pa.schema([("other", pa.int32()), ("k", column.type)])
-    return JsonDecoder(schema).decode(with_values(messages, column), SSP)
+    return JsonDecoder(schema).decode(with_values(messages, KeyColumn(column, form)), SSP)
 
 
 @pytest.mark.parametrize("kind", VALUES, ids=str)
@@ -50,10 +51,23 @@ def test_a_key_that_is_no_value_of_its_column_is_a_bad_row(key, kind):
     assert bad.offset == 0
 
 
+@pytest.mark.parametrize("form, kind", [(KeyFormat.INT, pa.int32()), (KeyFormat.LONG, pa.int64())])
+@given(data=st.data())
+def test_binary_keys_become_the_numbers_they_were_made_of(form, kind, data):
+    values = pa.array(data.draw(st.lists(VALUES[kind] | st.none(), min_size=1, max_size=5)), kind)
+    read = decoded(key_bytes(values, form).to_pylist(), pa.field("k", kind), form)
+    assert read.rows.column("k").to_pylist() == values.to_pylist()
+
+
+def test_a_binary_key_of_another_width_is_a_bad_row():
+    (bad,) = decoded([b"\0\0\0\1"], pa.field("k", pa.int64()), KeyFormat.LONG).bad
+    assert bad.offset == 0
+
+
 def test_messages_with_a_value_stay_as_they_are():
     message = Message(7, 0, b"k", b'{"k": 1}')
     deletion = message._replace(value=None)
-    assert [*with_values(MessageTuple([message]), pa.field("k", pa.int64()))] == [message]
+    assert [*with_values(MessageTuple([message]), KeyColumn(pa.field("k", pa.int64())))] == [message]
     assert [*with_values(MessageTuple([message, deletion]), None)] == [message, message._replace(value=b"{}")]
 
 

@@ -1,4 +1,5 @@
 import json
+import struct
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
@@ -9,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamapp_core.keys.murmur2 import murmur2, partitions
-from streamapp_runtime.rows.partitioning import key_texts, partition_numbers
+from streamapp_core.spec.streams import KeyFormat
+from streamapp_runtime.rows.partitioning import key_bytes, key_texts, partition_numbers
 
 
 def partition_of(key: bytes, count: int) -> int:
@@ -26,6 +28,18 @@ def test_text_goes_where_its_utf8_hashes_and_null_to_0(keys, count):
 def test_whole_numbers_hash_as_their_decimal_text(keys, count):
     numbers = partition_numbers(pa.chunked_array([pa.array(keys, pa.int64())]), count)
     assert numbers.tolist() == [0 if key is None else partition_of(str(key).encode(), count) for key in keys]
+
+
+@pytest.mark.parametrize(("form", "kind", "layout"), [(KeyFormat.INT, "int32", ">i"), (KeyFormat.LONG, "int64", ">q")])
+@given(data=st.data(), count=st.integers(1, 50))
+def test_whole_numbers_hash_as_javas_binary_ones_where_the_stream_says_so(form, kind, layout, data, count):
+    limits = np.iinfo(kind)
+    keys = data.draw(st.lists(st.none() | st.integers(int(limits.min), int(limits.max)), max_size=10))
+    array = pa.array(keys, pa.type_for_alias(kind))
+    expected = [None if key is None else struct.pack(layout, key) for key in keys]
+    assert key_bytes(array, form).to_pylist() == expected
+    numbers = partition_numbers(pa.chunked_array([array]), count, form)
+    assert numbers.tolist() == [0 if key is None else partition_of(key, count) for key in expected]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Processors that die, fall silent, fail for good, change hands and are drained, with a clock that obeys the test."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -113,6 +115,31 @@ def test_a_fence_that_gets_no_answer_is_tried_again(around):
     assert around.log[-1] == "fence 0"
     around.report(2)
     assert around.step(0.25) == ["fence 0", "start 0#3 v1"]
+
+
+def test_a_system_that_is_away_for_long_is_waited_for_and_told_of_once(around):
+    around.fence_errors.extend([Unavailable("no broker")] * 3 * PATIENCE.failures)
+    around.die(1, DIED)
+    while 3 not in around.configs:
+        around.report(2)
+        around.step(PATIENCE.report)
+    assert around.log[-1] == "start 0#3 v1"
+    _, waits, goes_on = around.supervisor.troubles
+    assert waits == f"processor 0 waits for up to {PATIENCE.away:g} s: no broker"
+    assert re.fullmatch(r"processor 0 goes on after a wait of 1\d\d s", goes_on)
+
+
+def test_a_system_that_stays_away_ends_the_run(around):
+    around.fence_errors.extend([Unavailable("no broker")] * 1_000)
+    around.die(1, DIED)
+
+    def wait():
+        while around.now < 2 * PATIENCE.away:
+            around.report(2)
+            around.step(PATIENCE.report)
+
+    with pytest.raises(ProcessorFailed, match=r"processor 0 has waited for 30\d s in vain: no broker"):
+        wait()
 
 
 def test_a_driver_that_was_superseded_starts_nobody(around):

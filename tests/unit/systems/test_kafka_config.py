@@ -89,6 +89,14 @@ def test_environment_variables_win_over_files_and_the_protocol_can_be_set() -> N
     assert "s3cret" not in f"{found} {found!r}"
 
 
+def test_how_long_brokers_may_be_silent_can_be_said() -> None:
+    assert cluster().patience == 30
+    assert cluster(STREAMAPP_KAFKA_PATIENCE="2.5").patience == 2.5
+    for wrong in ("soon", "0", "-1", "nan", "inf"):
+        with pytest.raises(StreamSystemError, match=f"STREAMAPP_KAFKA_PATIENCE: a number of seconds.* not '{wrong}'"):
+            cluster(STREAMAPP_KAFKA_PATIENCE=wrong)
+
+
 def test_a_missing_secret_is_told_with_both_places(tmp_path: Path) -> None:
     with pytest.raises(
         StreamSystemError, match=r"set STREAMAPP_SECRET_KAFKA_LOGIN_USERNAME, or mount .*login/username"
