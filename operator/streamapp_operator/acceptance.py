@@ -79,7 +79,7 @@ def _judged(
         counts=tuple(sorted(counts.items())),
         in_force=None if record is None or same else record.text(record.accepted),
         model=_model(observed),
-        run_id=observed.fresh_run_id if record is None else record.accepted.run_id,
+        run_id=_run_id(observed),
     )
     verdict = judge(question)
     if verdict.plan is None:
@@ -129,14 +129,9 @@ def _edit_class(old: str, new: str, run_id: str) -> EditClass:
 
 
 def _in_force(observed: Observed, record: AppRecord) -> InForce:
-    app = _read(record.text(record.accepted))
+    app = accepted_app(record.text(record.accepted))
     suspended = app.spec.suspend or observed.app.spec.get("suspend") is True
     return InForce(record=record, app=app, suspended=suspended)
-
-
-@lru_cache(maxsize=2_000)
-def _read(text: str) -> StreamApp:
-    return accepted_app(text)
 
 
 def _read_streams_differ(observed: Observed, before: Mapping[str, int], now: Mapping[str, int]) -> bool:
@@ -146,6 +141,13 @@ def _read_streams_differ(observed: Observed, before: Mapping[str, int], now: Map
     if model is not None:
         names &= set(model.streams)
     return any(before.get(name) != now.get(name) for name in names)
+
+
+def _run_id(observed: Observed) -> str:
+    """Give the run that goes on if the spec names none: without a record, that of the job model."""
+    if observed.record is not None:
+        return observed.record.accepted.run_id
+    return observed.fresh_run_id if observed.model is None else observed.model.model.run_id
 
 
 def _model(observed: Observed) -> JobModel | None:

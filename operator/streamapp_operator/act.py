@@ -117,8 +117,17 @@ class Actor:
                     f"{kind.kind} {name} is not of this app, and the app needs one of this name: delete it, or give "
                     "the app another name"
                 ) from None
-            if kind is Kind.ROLE_BINDING:
-                self._api.replace(kind, body)
+            if found is not None and kind is Kind.ROLE_BINDING:
+                self._bind_anew(found, body)
+
+    def _bind_anew(self, found: Object, body: Object) -> None:
+        """Put a binding in the place of another one; the role of one that is there can't be changed."""
+        if found["roleRef"] == body["roleRef"]:
+            self._api.replace(Kind.ROLE_BINDING, body)
+            return
+        metadata = found["metadata"]
+        self._api.delete(Kind.ROLE_BINDING, metadata["namespace"], metadata["name"], uid=metadata["uid"])
+        self._api.create(Kind.ROLE_BINDING, body)
 
     def _delete_pod(self, app: AppResource, action: DeletePod) -> None:
         with suppress(VersionConflictError):

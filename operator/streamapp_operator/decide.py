@@ -9,14 +9,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from streamapp_core.deployment.record import AppRecord, Launch
+from streamapp_core.job_model.stored import StoredJobModel
 from streamapp_core.plan.model import Plan
 from streamapp_operator.acceptance import Acceptance, InForce, accept, plan_in_force
+from streamapp_operator.cluster.views import AppResource
 from streamapp_operator.deleting import delete, finalizer_actions
 from streamapp_operator.driving import DriverState, Driving, drive
 from streamapp_operator.facts import Facts
 from streamapp_operator.judging import Judge
 from streamapp_operator.launching import (
-    DriverRole,
     account,
     job_model_actions,
     launch_actions,
@@ -26,11 +27,14 @@ from streamapp_operator.launching import (
     stop_actions,
 )
 from streamapp_operator.locations import location_of
-from streamapp_operator.observed import Memory, Observed
+from streamapp_operator.observed import DriverRole, Memory, Observed, Seating
 from streamapp_operator.placement import live_executors, place, seated_model, with_locality
 from streamapp_operator.status import build_status, changes
-from streamapp_operator.steps import Action, WriteJobModel, WriteRecord, WriteStatus
+from streamapp_operator.steps import Action, EmitEvent, WriteJobModel, WriteRecord, WriteStatus
 from streamapp_operator.transitions import transition_events
+
+_LOOK_FOR_LOST = timedelta(minutes=1)
+"""How often documents that are lost are looked for in the coordinator stream."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,11 +60,14 @@ def decide(observed: Observed, rules: Rules) -> Decision:
     if observed.app.deleting:
         deletion = delete(observed)
         return Decision(actions=deletion.actions, wake_at=deletion.wake_at, memory=observed.memory)
+    if observed.restorable is not None:
+        return Decision(actions=tuple(_restored(observed.app, observed.restorable)), memory=observed.memory)
     acceptance = accept(observed, rules.judge)
     if acceptance.in_force is None:
         facts = Facts(observed=observed, acceptance=acceptance, driving=None, model=None, wanted=0)
         actions = (*finalizer_actions(observed.app), *_told(facts, None))
-        return Decision(actions=actions, memory=observed.memory)
+        again_at = None if observed.lost is None else observed.now + _LOOK_FOR_LOST
+        return Decision(actions=actions, wake_at=again_at, memory=observed.memory)
     return _Course(observed, acceptance, acceptance.in_force, rules).decision()
 
 
@@ -157,11 +164,16 @@ class _Course:
         model = with_locality(stored.model, self._observed.locality)
         executors = live_executors(self._observed, launch.epoch, location_of(self._in_force.app.spec.processors))
         placement = place(self._observed, model, executors, launch.processors, self._rules.executor_patience)
+        locality = self._observed.locality
+        seating = Seating(plan=self._plan, model=stored.model, locality=locality, seats=placement.seats)
         self._memory = replace(self._memory, executors_missing_since=placement.missing_since)
         self._wake_at = placement.wake_at or self._wake_at
-        placed = seated_model(self._plan, model, placement.seats, self._observed.now)
-        if placed.version != stored.model.version:
-            yield WriteJobModel(model=placed, epoch=launch.epoch, expected=stored.pointer_version)
+        if seating != self._observed.memory.seated:
+            placed = seated_model(self._plan, model, placement.seats, self._observed.now)
+            if placed.version != stored.model.version:
+                yield WriteJobModel(model=placed, epoch=launch.epoch, expected=stored.pointer_version)
+                return
+        self._memory = replace(self._memory, seated=seating)
 
     def _write(self, record: AppRecord) -> Iterator[Action]:
         if record != self._observed.record:
@@ -171,6 +183,17 @@ class _Course:
         """Let the status tell of the job model that is about to be in force."""
         if isinstance(action, WriteJobModel):
             self._model = action.model
+
+
+def _restored(app: AppResource, stored: StoredJobModel) -> Iterator[Action]:
+    """Put back a job model that was lost; with it, everything else follows."""
+    yield WriteJobModel(model=stored.model, epoch=stored.epoch, expected=stored.pointer_version)
+    yield EmitEvent(
+        name=f"{app.key.name}.restored-{stored.epoch}-{stored.model.version}",
+        warning=True,
+        reason="JobModelRestored",
+        message=f"the job model of run {stored.model.run_id} was lost; it is back from the coordinator stream",
+    )
 
 
 def _told(facts: Facts, plan: Plan | None) -> Iterator[Action]:

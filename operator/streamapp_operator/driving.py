@@ -63,7 +63,8 @@ def drive(observed: Observed, in_force: InForce) -> Driving:
     if launch is None:
         if in_force.suspended:
             return Driving(state=DriverState.SUSPENDED)
-        return Driving(state=DriverState.LAUNCHING, launch=LaunchCause.FIRST_START)
+        cause = LaunchCause.FIRST_START if observed.model is None else LaunchCause.RECORD_LOST
+        return Driving(state=DriverState.LAUNCHING, launch=cause)
     pod = next(iter(observed.pods_of(Role.DRIVER, launch.epoch)), None)
     if _completed(observed, in_force, launch):
         return Driving(state=DriverState.COMPLETED, pod=pod)

@@ -4,6 +4,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from streamapp_core.edits import classify, run_id_problems
 from streamapp_core.job_model.model import JobModel
@@ -14,7 +15,7 @@ from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.document import DocumentError
 from streamapp_core.spec.parse import ParsedApp, parse_document
 
-_REMEMBERED = 500
+_REMEMBERED = 5_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,7 @@ def _continuity(model: JobModel | None) -> object:
     return model.run_id, model.known_grouper, tuple(tuple(sorted(part.items())) for part in fixed)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def read_app(text: str) -> ParsedApp:
     """Read a resource's text; one that is no StreamApp at all has one problem."""
     try:

@@ -1,34 +1,28 @@
 """The actions that launch and stop a driver, and keep what it needs in place."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from streamapp_core.deployment.names import Role, driver_account, driver_service
 from streamapp_core.deployment.record import AppRecord, Launch, LaunchCause, StopCause
 from streamapp_core.job_model.model import JobModel
 from streamapp_core.plan.model import Plan
 from streamapp_operator.acceptance import InForce, same_run
+from streamapp_operator.lost import newest_epoch
 from streamapp_operator.manifests.access import account_manifest, binding_manifest, service_manifest
 from streamapp_operator.manifests.driver import driver_manifest
 from streamapp_operator.manifests.executors import executor_template
-from streamapp_operator.observed import Observed
+from streamapp_operator.observed import Bound, DriverRole, Observed
 from streamapp_operator.placement import empty_seats, seated_model, with_locality
 from streamapp_operator.steps import Action, DeletePod, MakeObject, Step, WriteJobModel, WriteRecord
 from streamapp_systems.kubernetes.api import Kind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DriverRole:
-    """The role that drivers get, which is not ours to make."""
-
-    kind: str
-    name: str
-
-
 def launched(observed: Observed, in_force: InForce, cause: LaunchCause, attempt: int) -> InForce:
-    """Give the record with the next launch: the epoch is one higher, whatever became of the one before."""
+    """Give the record with the next launch: the epoch is higher than any before, whatever became of them."""
     before = in_force.record.launch
-    epoch = 1 if before is None else before.epoch + 1
+    known = [0 if before is None else before.epoch, 0 if observed.model is None else observed.model.epoch]
+    epoch = newest_epoch(observed.app, *known, *(pod.epoch for pod in observed.pods_of(Role.DRIVER))) + 1
     accepted, spec = in_force.accepted, in_force.app.spec
     model = None if observed.model is None else same_run(observed.model.model, accepted)
     launch = Launch(
@@ -89,8 +83,9 @@ def needs(observed: Observed, in_force: InForce, role: DriverRole) -> Iterator[A
     """Make what else every driver of an app needs, where it is missing."""
     app, name = observed.app, observed.app.key.name
     spec = in_force.app.spec
-    if observed.bound_account != (spec.service_account_name or driver_account(name)):
-        body = binding_manifest(app, spec, role.kind, role.name)
+    wanted = Bound(account=spec.service_account_name or driver_account(name), role=role)
+    if observed.bound != wanted:
+        body = binding_manifest(app, wanted)
         yield MakeObject(kind=Kind.ROLE_BINDING, body=body, step=Step.MAKE_BINDING)
     if (Kind.SERVICE, driver_service(name)) not in observed.present:
         yield MakeObject(kind=Kind.SERVICE, body=service_manifest(app), step=Step.MAKE_SERVICE)

@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TypeVar
 
@@ -16,7 +16,8 @@ from streamapp_core.job_model.stored import StoredJobModel, read_job_model
 from streamapp_core.metadata.store import ABSENT
 from streamapp_operator.cluster.cache import ObjectCache
 from streamapp_operator.cluster.views import AppKey, AppResource, Pod, app_resource, pod
-from streamapp_operator.observed import Memory, Observed, StreamCounts
+from streamapp_operator.lost import AskAnnounced, Found, Loss, loss
+from streamapp_operator.observed import Bound, DriverRole, Memory, Observed, StreamCounts
 from streamapp_systems.kubernetes.api import Kind, KubernetesApi, Object
 from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore, key_of, read_entry, version_of
 
@@ -27,18 +28,24 @@ _Documents = Mapping[str | None, Object]
 AskCounts = Callable[[AppResource], StreamCounts]
 """Tells what is known of an app's streams, and sees to it that more will be."""
 
-_REMEMBERED = 5_000
+_REMEMBERED = 50_000
 
 
 class Observer:
     """Observes apps. Used by many threads, of which each has another app."""
 
     def __init__(
-        self, api: KubernetesApi, cache: ObjectCache, ask_counts: AskCounts, new_run_id: Callable[[], str]
+        self,
+        api: KubernetesApi,
+        cache: ObjectCache,
+        ask_counts: AskCounts,
+        ask_announced: AskAnnounced,
+        new_run_id: Callable[[], str],
     ) -> None:
         self._api = api
         self._cache = cache
         self._ask_counts = ask_counts
+        self._ask_announced = ask_announced
         self._new_run_id = new_run_id
         self._parsed = _Parsed()
 
@@ -55,23 +62,21 @@ class Observer:
         objects = _of_this_one(objects, item["metadata"]["uid"])
         documents = {key_of(item): item for (kind, _), item in objects.items() if kind is Kind.CONFIG_MAP}
         app = self._parsed.of(item, lambda: app_resource(item))
-        lost: list[str] = []
-        record = self._document(documents, RECORD, AppRecord, lost)
-        model = self._model(documents.get(POINTER), app, lost)
-        if record is None and app.status.get("runId") is not None and not lost:
-            lost.append(_gone(str(app.status["runId"])))
-        elif record is not None and record.launch is not None and model is None and _has_run(app) and not lost:
-            lost.append(_gone(record.accepted.run_id))
+        unreadable: list[str] = []
+        record = self._document(documents, RECORD, AppRecord, unreadable)
+        model = self._model(documents.get(POINTER), app, unreadable)
+        missing = None if app.deleting else self._loss(app, documents, record, model, unreadable)
         locality_lost: list[str] = []
         return Observed(
             app=app,
             now=now,
-            fresh_run_id=self._new_run_id(),
+            fresh_run_id=self._new_run_id() if record is None else record.accepted.run_id,
             counts=StreamCounts() if app.deleting else self._ask_counts(app),
             record=record,
             record_version=version_of(documents[RECORD]) if RECORD in documents else ABSENT,
             model=model,
-            lost=lost[0] if lost else None,
+            lost=None if missing is None else missing.why,
+            restorable=None if missing is None else missing.restorable,
             locality=self._document(documents, LOCALITY, LocalityReport, locality_lost),
             locality_lost=locality_lost[0] if locality_lost else None,
             progress=self._document(documents, PROGRESS, ProgressReport, []),
@@ -79,9 +84,26 @@ class Observer:
                 self._pod(item) for (kind, _), item in sorted(objects.items(), key=_by_name) if kind is Kind.POD
             ),
             present=frozenset(objects),
-            bound_account=_bound_account(objects.get((Kind.ROLE_BINDING, driver_account(key.name)))),
+            bound=_bound(objects.get((Kind.ROLE_BINDING, driver_account(key.name)))),
             memory=memory,
         )
+
+    def _loss(
+        self,
+        app: AppResource,
+        documents: _Documents,
+        record: AppRecord | None,
+        model: StoredJobModel | None,
+        unreadable: Sequence[str],
+    ) -> Loss | None:
+        pointer = documents.get(POINTER)
+        found = Found(
+            record=record,
+            model=model,
+            pointer=None if pointer is None else read_entry(pointer),
+            trouble=unreadable[0] if unreadable else None,
+        )
+        return loss(app, found, self._ask_announced)
 
     def _document(self, documents: _Documents, name: str, form: type[_Document], lost: list[str]) -> _Document | None:
         item = documents.get(name)
@@ -140,21 +162,11 @@ def _owners(item: Object) -> frozenset[str]:
     return frozenset(reference["uid"] for reference in item["metadata"].get("ownerReferences", ()))
 
 
-def _has_run(app: AppResource) -> bool:
-    """Tell whether the app's status says that a job model was in force."""
-    return bool(app.status.get("plan"))
-
-
-def _gone(run_id: str) -> str:
-    return (
-        f"the documents of run {run_id} are gone, and without them keys would move away from their state; restore the "
-        "app's ConfigMaps from a backup, or set a new `spec.runId` to start from nothing"
-    )
-
-
-def _bound_account(binding: Object | None) -> str | None:
-    subjects = [] if binding is None else binding.get("subjects", [])
-    return str(subjects[0]["name"]) if subjects else None
+def _bound(binding: Object | None) -> Bound | None:
+    if binding is None or not binding.get("subjects"):
+        return None
+    role = binding["roleRef"]
+    return Bound(account=binding["subjects"][0]["name"], role=DriverRole(kind=role["kind"], name=role["name"]))
 
 
 def _by_name(entry: tuple[tuple[Kind, str], Object]) -> str:

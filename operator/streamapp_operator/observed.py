@@ -7,8 +7,10 @@ from datetime import datetime
 from streamapp_core.deployment.names import Role
 from streamapp_core.deployment.record import AppRecord
 from streamapp_core.deployment.reports import LocalityReport, ProgressReport
+from streamapp_core.job_model.model import JobModel, ProcessorModel
 from streamapp_core.job_model.stored import StoredJobModel
 from streamapp_core.metadata.store import ABSENT
+from streamapp_core.plan.model import Plan
 from streamapp_operator.cluster.views import AppResource, Pod
 from streamapp_systems.kubernetes.api import Kind
 
@@ -22,6 +24,32 @@ class StreamCounts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DriverRole:
+    """The role that drivers get, which is not ours to make."""
+
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """Which account has which role."""
+
+    account: str
+    role: DriverRole
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seating:
+    """All that a job model is made from."""
+
+    plan: Plan
+    model: JobModel
+    locality: LocalityReport | None
+    seats: Mapping[str, ProcessorModel]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
     """What this process has noticed and nobody else can tell; after a restart it is noticed again."""
 
@@ -29,15 +57,17 @@ class Memory:
     executors_missing_since: datetime | None = None
     refused_epoch: int | None = None
     """The API server refused the driver's pod of this epoch, so nobody has ever run in it."""
+    seated: Seating | None = None
+    """What needed no other job model when it was last looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
     """The state of one app at a moment, `now`.
 
-    Versions are for compare-and-set. `lost` says why documents can't be read, `refusal` why what was decided just now
-    could not be done. `fresh_run_id` is for an app that has
-    no run id yet.
+    Versions are for compare-and-set. `lost` says which documents are gone that the app can't go on without,
+    `restorable` is the job model to put in force instead of one that is gone, `refusal` says why what was decided just
+    now could not be done. `fresh_run_id` is for an app that has no run id yet.
     """
 
     app: AppResource
@@ -48,13 +78,14 @@ class Observed:
     record_version: int = ABSENT
     model: StoredJobModel | None = None
     lost: str | None = None
+    restorable: StoredJobModel | None = None
     refusal: str | None = None
     locality: LocalityReport | None = None
     locality_lost: str | None = None
     progress: ProgressReport | None = None
     pods: tuple[Pod, ...] = ()
     present: frozenset[tuple[Kind, str]] = frozenset()
-    bound_account: str | None = None
+    bound: Bound | None = None
     memory: Memory = field(default_factory=Memory)
 
     @property

@@ -21,9 +21,9 @@ from streamapp_operator.decide import Rules
 from streamapp_operator.health import Health
 from streamapp_operator.http_server import HttpServer
 from streamapp_operator.judging import RememberingJudge
-from streamapp_operator.launching import DriverRole
 from streamapp_operator.metrics import Metrics
 from streamapp_operator.observe import Observer
+from streamapp_operator.observed import DriverRole
 from streamapp_operator.settings import Settings
 from streamapp_operator.steps import Step
 from streamapp_operator.systems import Systems
@@ -55,7 +55,7 @@ class Process:
         )
         self._controller = Controller(
             Parts(
-                observer=Observer(cached, self._cache, self._systems.ask, new_run_id),
+                observer=Observer(cached, self._cache, self._systems.ask, self._systems.announced, new_run_id),
                 actor=Actor(cached, self._systems.delete, _now, self._after),
                 rules=rules,
                 clock=_now,

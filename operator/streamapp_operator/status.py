@@ -63,7 +63,7 @@ def build_status(facts: Facts, plan: Plan | None) -> dict[str, JsonValue]:
         run_id=None if in_force is None else in_force.accepted.run_id,
     )
     more: dict[str, JsonValue] = {}
-    if acceptance.standing is Standing.LOST:
+    if in_force is None:
         more |= {name: value for name, value in observed.app.status.items() if name in _EVIDENCE}
     if launch is not None:
         more["driver"] = {"epoch": launch.epoch, "cause": launch.cause.value, "deaths": launch.attempt}

@@ -8,15 +8,19 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 
+from streamapp_core.plan.delivery import default_system
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import KafkaSystem, SystemSpec
 from streamapp_operator.cluster.views import AppKey, AppResource
 from streamapp_operator.judging import read_app
+from streamapp_operator.lost import Announced
 from streamapp_operator.observed import StreamCounts
 from streamapp_operator.streams import BrokerSet, Wish
-from streamapp_systems.kafka import KafkaAdmin, cluster_of
+from streamapp_systems.coordinator import CoordinatorReader, coordinator_stream
+from streamapp_systems.kafka import Cluster, KafkaAdmin, KafkaConsumer, cluster_of
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
 
 _MILLISECONDS = 1_000
@@ -77,6 +81,25 @@ class Systems:
             known |= {} if answer.known is None else answer.known
         return StreamCounts(trouble="; ".join(troubles)) if troubles else StreamCounts(known=known)
 
+    def announced(self, resource: AppResource) -> Announced | None:
+        """Read what the newest driver of an app announced, if it did so on brokers.
+
+        Raises:
+            StreamSystemError: they can't be asked.
+            JobModelUnreadableError: what is there is damaged, or of a later release.
+        """
+        app = read_app(resource.text).app
+        name = None if app is None else default_system(app.spec)
+        system = None if app is None or name is None else app.spec.systems[name].kafka
+        if app is None or name is None or system is None:
+            return None
+        cluster = reach_kafka(name, system, resource.key.namespace, self._read_secret)
+        stream = coordinator_stream(app.metadata, name)
+        with closing(KafkaAdmin(cluster)) as admin:
+            reader = CoordinatorReader(stream, admin, lambda: KafkaConsumer(cluster, [stream]))
+            newest, model = reader.newest(), reader.job_model()
+        return None if newest is None or model is None else Announced(model=model, epoch=newest.epoch)
+
     def forget(self, key: AppKey) -> None:
         """Ask no more for an app that is gone."""
         with self._lock:
@@ -131,13 +154,22 @@ def open_kafka(name: str, system: KafkaSystem, namespace: str, read_secret: Read
     Raises:
         StreamSystemError: settings are wrong, or a secret is not there.
     """
+    return KafkaAdmin(reach_kafka(name, system, namespace, read_secret))
+
+
+def reach_kafka(name: str, system: KafkaSystem, namespace: str, read_secret: ReadSecret) -> Cluster:
+    """Tell clients how to reach a Kafka cluster, with the login that the app names.
+
+    Raises:
+        StreamSystemError: settings are wrong, or a secret is not there.
+    """
     environment: dict[str, str] = {}
     if system.auth is not None:
         secret = system.auth.secret_name
         variable = f"STREAMAPP_SECRET_{secret}".upper().replace("-", "_").replace(".", "_")
         items = read_secret(namespace, secret)
         environment = {f"{variable}_{item.upper()}": value for item, value in items.items()}
-    return KafkaAdmin(cluster_of(name, system, environment), patience=_PATIENCE)
+    return replace(cluster_of(name, system, environment), patience=_PATIENCE)
 
 
 def _declared(app: StreamApp) -> Mapping[str, int]:

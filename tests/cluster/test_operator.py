@@ -7,6 +7,7 @@ import pytest
 from kubernetes import client
 
 from streamapp_core.deployment.names import EXECUTOR_ID_LABEL
+from streamapp_core.deployment.record import LaunchCause
 from streamapp_core.deployment.reports import PROGRESS, DriverPhase, ProgressReport
 from streamapp_core.job_model.stored import read_job_model
 from support.kubelet import Fate, Kubelet
@@ -116,6 +117,44 @@ def test_stuck_drivers_say_why_within_30_seconds(shop, namespace, fates):
     expected = {fate: ("True", reason) for fate, reason in reasons.items()}
     eventually(lambda: told() == expected, 30)
     assert told() == expected
+
+
+def test_an_app_is_scaled_edited_suspended_and_resumed(shop, core, namespace, documents_of, kubectl):
+    shop.apply(namespace, "led")
+    documents = documents_of(namespace, "led")
+    assert eventually(lambda: shop.condition(namespace, "DriverReady", "led") == ("True", "Running"))
+    kubectl("scale", "streamapp/led", "--replicas=3", f"--namespace={namespace}")
+    assert eventually(lambda: launch(documents).processors == 3)
+    assert "led-driver-1" in drivers(core, namespace)
+    shop.edit(namespace, "led", job={"commitInterval": "5s"})
+    assert eventually(lambda: "led-driver-2" in drivers(core, namespace))
+    assert launch(documents).cause is LaunchCause.EDITED
+    shop.edit(namespace, "led", suspend=True)
+    assert eventually(lambda: shop.condition(namespace, "DriverReady", "led") == ("False", "Suspended"))
+    assert not [name for name in drivers(core, namespace) if name.startswith("led-")]
+    shop.edit(namespace, "led", suspend=False)
+    assert eventually(lambda: "led-driver-3" in drivers(core, namespace))
+    assert launch(documents).cause is LaunchCause.RESUMED
+
+
+def test_a_lost_record_is_made_anew_and_a_lost_job_model_is_waited_for(shop, core, namespace, documents_of):
+    shop.apply(namespace, "robbed")
+    documents = documents_of(namespace, "robbed")
+    assert eventually(lambda: shop.condition(namespace, "DriverReady", "robbed") == ("True", "Running"))
+    before = read_job_model(documents).model
+    core.delete_namespaced_config_map("robbed.record", namespace)
+    assert eventually(lambda: "robbed-driver-2" in drivers(core, namespace))
+    assert eventually(lambda: read_job_model(documents).epoch == 2)
+    after = read_job_model(documents).model
+    assert (after.run_id, after.tasks.keys()) == (before.run_id, before.tasks.keys())
+
+    pointer = core.read_namespaced_config_map("robbed.job-model", namespace)
+    core.delete_namespaced_config_map("robbed.job-model", namespace)
+    assert eventually(lambda: shop.condition(namespace, "Planned", "robbed") == ("False", "JobModelLost"))
+    pointer.metadata.resource_version = pointer.metadata.uid = None
+    core.create_namespaced_config_map(namespace, pointer)
+    assert eventually(lambda: shop.condition(namespace, "Planned", "robbed") == ("True", "Planned"))
+    assert "robbed-driver-2" in drivers(core, namespace)
 
 
 @pytest.mark.usefixtures("controllers")

@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from kubernetes import client
 
 from streamapp_core.job_model.stored import read_job_model
 from streamapp_operator.steps import Step
@@ -38,7 +39,7 @@ def operator(operator_kubeconfig, namespace, tmp_path):
     operator.kill()
 
 
-def test_edits_and_deaths_while_the_operator_is_away_are_noticed(shop, core, namespace, operator, kubelet):
+def test_edits_and_deaths_while_the_operator_is_away_are_noticed(shop, core, api_client, namespace, operator, kubelet):
     operator.start()
     for name in ("shop", "other", "gone"):
         shop.apply(namespace, name)
@@ -49,11 +50,29 @@ def test_edits_and_deaths_while_the_operator_is_away_are_noticed(shop, core, nam
     shop.edit(namespace, "other", suspend=True)
     shop.delete(namespace, "gone")
     shop.apply(namespace, "new")
+    access = client.RbacAuthorizationV1Api(api_client)
+    bind_otherwise(access, namespace, "other-driver")
     operator.start()
     assert eventually(lambda: "shop-driver-2" in drivers(core, namespace))
     assert eventually(lambda: "other-driver-1" not in drivers(core, namespace))
     assert eventually(lambda: "new-driver-1" in drivers(core, namespace))
     assert eventually(lambda: shop.condition(namespace, "DriverReady", "other") == ("False", "Suspended"))
+    shop.edit(namespace, "other", suspend=False)
+    assert eventually(lambda: "other-driver-2" in drivers(core, namespace))
+    assert eventually(lambda: role_of(access, namespace, "other-driver") == "streamapp-driver")
+
+
+def role_of(access, namespace, name):
+    return access.read_namespaced_role_binding(name, namespace).role_ref.name
+
+
+def bind_otherwise(access, namespace, name):
+    """Give an account another role: a binding's role can't be changed, so it is made anew."""
+    binding = access.read_namespaced_role_binding(name, namespace)
+    binding.metadata.resource_version = binding.metadata.uid = None
+    binding.role_ref.name = "view"
+    access.delete_namespaced_role_binding(name, namespace)
+    access.create_namespaced_role_binding(namespace, binding)
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -11,8 +11,8 @@ from tools.cluster.check import Missing
 
 from streamapp_core.deployment.names import HTTP_PORT
 from support import cluster_apps
+from support.cluster_apps import eventually
 from support.machine import need
-from support.waiting import eventually
 
 APP = "numbers"
 FOLDER = "/var/lib/streamapp-e2e"
@@ -79,20 +79,40 @@ def restored(cluster, namespace, driver):
     return json.loads(cluster.kubectl("get", "--raw", page))["state"]
 
 
+def processors(cluster, namespace):
+    found = cluster_apps.pods(cluster, namespace, APP, "processor")
+    return {pod["metadata"]["name"] for pod in found if pod["status"]["phase"] == "Running"}
+
+
+def kept(cluster, namespace, driver, records):
+    """Tell whether 95 % of the tasks opened the state they found, and read no more than so many records besides."""
+    state = restored(cluster, namespace, driver)
+    return state["kept"] >= 0.95 * TASKS and state["records"] < records and state["left"] == 0
+
+
 @pytest.mark.pod_security("privileged")
 def test_tasks_restart_at_their_state_and_are_restored_elsewhere_when_its_node_is_lost(cluster, namespace, nodes, app):
+    """With each death the operator dies, too, so that it is in the middle of what it does about it."""
     lost, left = nodes
     assert processor_nodes(cluster, namespace) == {lost, left}
+    few = 0.05 * app.fed
     former = ready_driver(cluster, namespace)
-    cluster.kubectl("delete", "pod", former, f"--namespace={namespace}", "--grace-period=0", "--force")
+    cluster_apps.kill(cluster, namespace, former)
+    cluster_apps.kill_operator(cluster)
     driver = eventually(partial(ready_driver, cluster, namespace, former), 120)
-    state = restored(cluster, namespace, driver)
-    assert state["kept"] >= 0.95 * TASKS
-    assert state["records"] < 0.05 * app.fed
+    assert eventually(partial(kept, cluster, namespace, driver, few), 10), restored(cluster, namespace, driver)
+
+    before = processors(cluster, namespace)
+    cluster_apps.kill(cluster, namespace, min(before))
+    cluster_apps.kill_operator(cluster)
     app.feed(1_000)
+    assert eventually(lambda: len(processors(cluster, namespace) - {min(before)}) == 2, 60)
     app.wait_until_all_came_out()
+    assert ready_driver(cluster, namespace) == driver
+    assert eventually(partial(kept, cluster, namespace, driver, few), 10), restored(cluster, namespace, driver)
 
     cluster.kill_node(lost)
+    cluster_apps.kill_operator(cluster)
     try:
         app.feed(1_000)
         app.wait_until_all_came_out()

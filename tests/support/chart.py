@@ -16,6 +16,10 @@ DRIVER = {
     ("", "persistentvolumeclaims"): "list create deletecollection",
     ("coordination.k8s.io", "leases"): "create patch",
 }
+DRIVER_RULES = [
+    {"apiGroups": [group], "resources": [resource], "verbs": verbs.split()}
+    for (group, resource), verbs in DRIVER.items()
+]
 DRIVER_RIGHTS = {(group, resource, "", verb) for (group, resource), verbs in DRIVER.items() for verb in verbs.split()}
 """All that a driver and the Spark in it do, as `rights` gives it."""
 _WHOLE = {"resources.requests", "resources.limits"}

@@ -110,8 +110,8 @@ class Numbered:
         self.partitions = partitions
         self.fed = 0
         topics = {"in": partitions, "names": 1, "out": 3, "counts": 3}
-        admin = AdminClient({"bootstrap.servers": kafka.outside})
-        for made in admin.create_topics(
+        self._admin = AdminClient({"bootstrap.servers": kafka.outside})
+        for made in self._admin.create_topics(
             [NewTopic(f"{self.name}.{topic}", count) for topic, count in topics.items()]
         ).values():
             made.result(timeout=60)
@@ -122,10 +122,13 @@ class Numbered:
         self._producer.flush()
         self.document = self._document(image)
 
+    def topics(self) -> set[str]:
+        """Name the topics that go with the app if its deletion policy says so: these are all whose names begin so."""
+        return {topic for topic in self._admin.list_topics(timeout=30).topics if topic.startswith(f"{self.name}.")}
+
     def grow(self, partitions: int) -> None:
         """Give the input more partitions; the records that are fed from now on go to all of them."""
-        admin = AdminClient({"bootstrap.servers": self.kafka.outside})
-        for grown in admin.create_partitions([NewPartitions(f"{self.name}.in", partitions)]).values():
+        for grown in self._admin.create_partitions([NewPartitions(f"{self.name}.in", partitions)]).values():
             grown.result(timeout=60)
         self._producer.flush()
         self._producer = self._new_producer()  # the former one knows of the former partitions

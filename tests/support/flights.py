@@ -28,6 +28,29 @@ TOTALS = """
 SELECT carrier, count(*), count(seats), sum(distance)::BIGINT, avg(dep_delay), min(dep_delay), max(dep_delay)
 FROM flown GROUP BY ALL
 """
+LATE = """
+CREATE VIEW late AS
+SELECT * FROM read_csv('{data}/flights/*.csv', nullstr = 'NA',
+                       types = {{'dep_delay': 'DOUBLE', 'scheduled': 'TIMESTAMP'}})
+WHERE dep_delay > 60
+"""
+IN_WEATHER = """
+SELECT scheduled, carrier, flight, late.origin, dep_delay, observed, temp, wind_speed, precip, visib
+FROM late LEFT JOIN read_csv('{data}/weather/*.csv', nullstr = 'NA', types = {{'observed': 'TIMESTAMP'}}) AS weather
+  ON late.origin = weather.origin AND abs(epoch_ms(observed) - epoch_ms(scheduled)) <= 30 * 60000
+"""
+LATE_COLUMNS = (
+    "scheduled",
+    "carrier",
+    "flight",
+    "origin",
+    "dep_delay",
+    "observed",
+    "temp",
+    "wind_speed",
+    "precip",
+    "visib",
+)
 WRITTEN_HOURLY = """
 SELECT carrier, window_start::TIMESTAMP, window_end::TIMESTAMP, flights, late, mean_delay, worst_delay, seats
 FROM read_csv('{out}/part-*.csv')

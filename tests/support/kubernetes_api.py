@@ -67,6 +67,8 @@ class MemoryCluster:
             self._check(before, metadata.get("resourceVersion"))
             if before.get("immutable") and before.get("data") != body.get("data"):
                 raise RequestRefusedError("field is immutable")
+            if before.get("roleRef") != body.get("roleRef"):
+                raise RequestRefusedError("cannot change roleRef")
             self.writes["replace", kind] += 1
             item = copied(body)
             item["metadata"] = {**item["metadata"], "uid": before["metadata"]["uid"]}

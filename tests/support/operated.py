@@ -14,13 +14,14 @@ from streamapp_operator.cluster.views import AppKey
 from streamapp_operator.controller import Controller, Parts
 from streamapp_operator.decide import Rules
 from streamapp_operator.judging import RememberingJudge
-from streamapp_operator.launching import DriverRole
+from streamapp_operator.lost import Announced
 from streamapp_operator.metrics import Metrics
 from streamapp_operator.observe import Observer
-from streamapp_operator.observed import StreamCounts
+from streamapp_operator.observed import DriverRole, StreamCounts
 from streamapp_operator.watching import Watching
 from streamapp_systems.kubernetes.api import Kind
 from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
+from streamapp_systems.protocols import StreamSystemError
 from support.kubernetes_api import MemoryCluster
 
 SHOP = """
@@ -37,6 +38,11 @@ processors: {count: 2, state: {hostPath: /var/lib/streamapp}}
 JUDGE = RememberingJudge()
 """Verdicts are pure: all tests share them."""
 SPEC = yaml.safe_load(SHOP)
+SENT = {"name": "sent", "from": "per-item", "sendTo": "totals"}
+BROKEN = [{"name": "per-item", "from": "orders", "aggregate": {"by": ["item"], "select": "sum(amout) as amount"}}, SENT]
+"""Operators with a column that does not exist."""
+BOUNDED = {"orders": {**SPEC["streams"]["orders"], "bounded": True}, "totals": {"system": "kafka"}}
+"""Streams that end."""
 WATCHED_BY_ALL = (Kind.APP, Kind.POD, Kind.CONFIG_MAP, Kind.SERVICE, Kind.SERVICE_ACCOUNT, Kind.ROLE_BINDING)
 
 
@@ -71,10 +77,12 @@ class Operated:
     """The cluster, the operator, and everybody else. `counts` are the partitions of all streams."""
 
     def __init__(self, counts=None, dies_after=None):
+        self.driver_role = DriverRole(kind="ClusterRole", name="streamapp-driver")
         self.now = datetime(2025, 1, 1, tzinfo=UTC)
         self.cluster = MemoryCluster(now=self.time)
         self.counts = {"orders": 4, "totals": 4} if counts is None else counts
         self.trouble = None
+        self.announced = None
         self.deleted_streams = []
         self.steps = []
         self.died = False
@@ -92,11 +100,11 @@ class Operated:
         self.wakes = {}
         self.controller = Controller(
             Parts(
-                observer=Observer(cached, cache, self._ask, lambda: "run1"),
+                observer=Observer(cached, cache, self._ask, self._announcement, lambda: "run1"),
                 actor=Actor(cached, self._delete_streams, lambda: self.now, self.steps.append),
                 rules=Rules(
                     judge=JUDGE,
-                    driver_role=DriverRole(kind="ClusterRole", name="streamapp-driver"),
+                    driver_role=self.driver_role,
                     executor_patience=timedelta(seconds=30),
                 ),
                 clock=lambda: self.now,
@@ -268,6 +276,16 @@ class Operated:
 
     def _ask(self, resource):
         return StreamCounts(trouble=self.trouble) if self.trouble else StreamCounts(known=self.counts)
+
+    def announces(self, name="shop"):
+        """Let the driver announce the job model in force in the coordinator stream."""
+        stored = self.model(name)
+        self.announced = Announced(model=stored.model, epoch=stored.epoch)
+
+    def _announcement(self, resource):
+        if self.trouble:
+            raise StreamSystemError(self.trouble)
+        return self.announced
 
     def _delete_streams(self, namespace, prefix, systems):
         self.deleted_streams.append(prefix)

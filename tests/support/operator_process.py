@@ -9,6 +9,7 @@ from pathlib import Path
 from tools.cluster.ports import free_ports
 from tools.companion import Companion
 
+from support.chart import DRIVER_RULES
 from support.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
@@ -31,7 +32,7 @@ RULES = [
     {
         "apiGroups": ["rbac.authorization.k8s.io"],
         "resources": ["rolebindings"],
-        "verbs": ["get", "list", "watch", "create", "update"],
+        "verbs": ["get", "list", "watch", "create", "update", "delete"],
     },
     {
         "apiGroups": ["rbac.authorization.k8s.io"],
@@ -44,13 +45,6 @@ RULES = [
     {"apiGroups": [""], "resources": ["persistentvolumeclaims"], "verbs": ["list", "delete"]},
 ]
 """All that the Kubernetes operator is allowed to do."""
-DRIVER_RULES = [
-    {
-        "apiGroups": [""],
-        "resources": ["pods", "configmaps", "persistentvolumeclaims"],
-        "verbs": ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"],
-    }
-]
 
 
 def access_manifests():
@@ -125,6 +119,10 @@ class OperatorProcess:
     def page(self, name):
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/{name}", timeout=5) as answer:
             return answer.read().decode()
+
+    def metric(self, name):
+        """Read one of its metrics that has no labels."""
+        return next(float(line.split()[1]) for line in self.page("metrics").splitlines() if line.startswith(f"{name} "))
 
     def output(self):
         return self._log.read_text()

@@ -3,11 +3,11 @@
 import time
 
 
-def eventually(fact, seconds=30.0):
+def eventually(fact, seconds=30.0, pause=0.05):
     """Ask until the answer is true, or the time is over; give the last answer."""
     deadline = time.monotonic() + seconds
     while True:
         answer = fact()
         if answer or time.monotonic() > deadline:
             return answer
-        time.sleep(0.05)
+        time.sleep(pause)

@@ -17,7 +17,7 @@
   verbs: [get, list, watch, create]
 - apiGroups: [rbac.authorization.k8s.io]
   resources: [rolebindings]
-  verbs: [get, list, watch, create, update]
+  verbs: [get, list, watch, create, update, delete]
 # Drivers' accounts get this role, and none with more rights than the operator's own.
 - apiGroups: [rbac.authorization.k8s.io]
   resources: [{{ include "streamapp.roleKind" . | lower }}s]

@@ -28,6 +28,7 @@ class LaunchCause(StrEnum):
     EXPANDED = "Expanded"
     RESUMED = "Resumed"
     NEW_RUN = "NewRun"
+    RECORD_LOST = "RecordLost"
 
 
 class StopCause(StrEnum):

@@ -74,7 +74,7 @@ def write_job_model(
     """
     documents = JobModelDocuments.of(model, epoch=epoch, shard_bytes=shard_bytes)
     _check_in_force(store, documents, expected)
-    former = store.all(SHARD_PREFIX)
+    former = {} if expected == ABSENT else store.all(SHARD_PREFIX)
     for name, shard in documents.shards.items():
         store.put(name, shard)
     store.flush()

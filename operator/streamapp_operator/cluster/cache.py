@@ -54,7 +54,7 @@ class ObjectCache:
             known = objects.get((kind, metadata["name"]))
             if known is not None and int(known["metadata"]["resourceVersion"]) >= int(metadata["resourceVersion"]):
                 return False
-            objects[kind, metadata["name"]] = item
+            objects[kind, metadata["name"]] = _lean(item)
             return True
 
     def remove(self, kind: Kind, item: Object) -> None:
@@ -92,6 +92,11 @@ class ObjectCache:
         """Give all objects of a kind."""
         with self._lock:
             return [item for objects in self._apps.values() for (k, _), item in objects.items() if k is kind]
+
+
+def _lean(item: Object) -> Object:
+    """Leave out who has written which field: nobody asks, and it is as long as the rest."""
+    return {**item, "metadata": {key: value for key, value in item["metadata"].items() if key != "managedFields"}}
 
 
 class CachedApi:

@@ -2,9 +2,9 @@
 
 from streamapp_core.deployment import names
 from streamapp_core.deployment.names import APP_LABEL, Role, driver_account, driver_service
-from streamapp_core.spec.app import StreamAppSpec
 from streamapp_operator.cluster.views import AppResource
 from streamapp_operator.manifests.common import labels
+from streamapp_operator.observed import Bound
 from streamapp_systems.kubernetes.api import Object
 
 
@@ -13,13 +13,12 @@ def account_manifest(app: AppResource) -> Object:
     return {"metadata": _metadata(app, driver_account(app.key.name)), "automountServiceAccountToken": False}
 
 
-def binding_manifest(app: AppResource, spec: StreamAppSpec, role_kind: str, role: str) -> Object:
-    """Give the account of an app's drivers (the user's, if there is one) the role of drivers."""
-    account = spec.service_account_name or driver_account(app.key.name)
+def binding_manifest(app: AppResource, bound: Bound) -> Object:
+    """Give the account of an app's drivers the role of drivers."""
     return {
         "metadata": _metadata(app, driver_account(app.key.name)),
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": role_kind, "name": role},
-        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": app.key.namespace}],
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": bound.role.kind, "name": bound.role.name},
+        "subjects": [{"kind": "ServiceAccount", "name": bound.account, "namespace": app.key.namespace}],
     }
 
 

@@ -5,7 +5,7 @@ import signal
 import sys
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import msgspec
@@ -36,6 +36,8 @@ from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
 _FAILED_EXIT_CODE = 1
 _WAIT_SECONDS = 0.5
 _FOLDER = Path(names.APP_FOLDER)
+_LAST_WORDS = Path("/dev/termination-log")
+"""What is written there is told as the reason of the pod's end, in place of the end of its log."""
 
 _log = structlog.get_logger("streamapp.driver")
 
@@ -56,7 +58,8 @@ def main() -> int:
         return names.OUTDATED_EXIT_CODE
     except (*FAILURES, KubernetesError) as failure:
         _log.error("failed", reason=str(failure))
-        sys.stderr.write(f"{failure}\n")  # the pod's termination message
+        with suppress(OSError):
+            _LAST_WORDS.write_text(str(failure))
         return _FAILED_EXIT_CODE
 
 

@@ -11,14 +11,14 @@ from streamapp_runtime.driver.lost import announced_ids
 from streamapp_runtime.driver.prepare import (
     PreparedRun,
     drop_streams,
-    expand_changelog,
     make_outputs,
     make_streams,
 )
 from streamapp_runtime.driver.records import RunRecord, load_record, save_record
-from streamapp_runtime.driver.takeover import announce, fence_former, made_ready, new_record
+from streamapp_runtime.driver.takeover import announce, fence_former, find_streams_again, made_ready, new_record
 from streamapp_runtime.fail_points import Step, Taking
 from streamapp_runtime.kubernetes.following import Launched
+from streamapp_runtime.streams import first_offsets
 
 
 def begin(launched: Launched, prepared: PreparedRun, store: MetadataStore, folder: Path) -> RunRecord:
@@ -36,7 +36,7 @@ def begin(launched: Launched, prepared: PreparedRun, store: MetadataStore, folde
     with Taking(Step.RUN_RECORD):
         save_record(store, record)
         if record.prepared:
-            expand_changelog(prepared, folder)
+            find_streams_again(record, prepared, folder)
         announce(record, prepared, folder)
     fence_former(record, prepared, folder)
     if record.prepared:
@@ -46,13 +46,14 @@ def begin(launched: Launched, prepared: PreparedRun, store: MetadataStore, folde
             drop_streams(record.outdated, plan.app, folder)
         make_outputs(plan, folder)
         make_streams(prepared, folder)
-        return made_ready(record, store)
+        return made_ready(record, store, prepared, folder)
 
 
 def _record(launched: Launched, prepared: PreparedRun, last: RunRecord | None, folder: Path) -> RunRecord:
     launch, plan = launched.launch, prepared.plan
     if last is not None and last.run_id == launch.run_id:
         spec = plan.app.spec.model_dump_json(by_alias=True)
-        return msgspec.structs.replace(last, epoch=launch.epoch, spec=spec, summary=None)
+        starts = first_offsets(plan, folder, last.starts)
+        return msgspec.structs.replace(last, epoch=launch.epoch, spec=spec, starts=starts, summary=None)
     former_ids = () if last is None else announced_ids(Coordinator(plan.app, plan.default_system, folder))
     return new_record(prepared, folder, launch.epoch, last, former_ids)

@@ -1,6 +1,7 @@
 """What a driver leaves for the Kubernetes operator: how far the app is, and where its tasks have their state."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from streamapp_core.assignment import ANY_LOCATION
@@ -16,13 +17,13 @@ from streamapp_core.deployment.reports import (
 from streamapp_core.job_model.model import JobModel
 from streamapp_core.metadata.store import MetadataStore
 from streamapp_core.plan.model import StreamRole
-from streamapp_runtime.driver.records import Summary
-from streamapp_runtime.processor.reports import ProcessorReport
+from streamapp_runtime.driver.records import StreamSummary, Summary
+from streamapp_runtime.processor.reports import Incarnation, ProcessorReport
 
-_ROWS = timedelta(seconds=10)
+_ROWS = timedelta(seconds=30)
 """How often rows and watermarks are written, if nothing else changes."""
 _LONG = timedelta(seconds=30)
-"""A watermark that has stood for so long while rows came is told."""
+"""A watermark is told that has stood while rows came for so long."""
 
 
 class Reporter:
@@ -38,6 +39,7 @@ class Reporter:
         self._written: ProgressReport | None = None
         self._written_at = self._since
         self._locality: LocalityReport | None = None
+        self._located: tuple[int, Mapping[str, Incarnation]] | None = None
         self._stalls = _Stalls(now)
 
     def phase(self, phase: DriverPhase, message: str | None = None) -> None:
@@ -70,7 +72,7 @@ class Reporter:
         before = self._written
         if report == before:
             return
-        rows: dict[str, object] = {"streams": {}, "stalled": ()}
+        rows: dict[str, object] = {"streams": {}}
         only_rows = before is not None and report.model_copy(update=rows) == before.model_copy(update=rows)
         if only_rows and self._now() < self._written_at + _ROWS:
             return
@@ -79,49 +81,81 @@ class Reporter:
 
     def _note_locality(self, model: JobModel, reports: Mapping[str, ProcessorReport]) -> None:
         """Note where tasks have opened their state; what is not known to be open now stays as it was."""
+        opened = {id_: report.incarnation for id_, report in reports.items() if report.opened}
+        if self._located == (model.version, opened):
+            return
+        found = self._found_locality(model, [reports[id_] for id_ in opened])
+        if found.locations and found != self._locality:
+            self._store.put(LOCALITY, found.to_bytes())
+            self._locality = found
+        self._located = model.version, opened
+
+    def _found_locality(self, model: JobModel, reports: Iterable[ProcessorReport]) -> LocalityReport:
         locations = {
             number: location
             for location, numbers in (self._locality.locations if self._locality else {}).items()
             for number in numbers
         }
-        for id_, report in reports.items():
+        for report in reports:
+            id_ = report.incarnation.processor
             processor = model.processors.get(id_)
-            if report.opened and processor is not None and processor.location != ANY_LOCATION:
+            if processor is not None and processor.location != ANY_LOCATION:
                 for task in report.states:
                     if task in model.tasks and model.tasks[task].processor == id_:
                         locations[model.tasks[task].changelog_partition] = processor.location
         by_location: dict[str, list[int]] = {}
         for number in sorted(locations):
             by_location.setdefault(locations[number], []).append(number)
-        found = LocalityReport(
+        return LocalityReport(
             run_id=self._run_id,
             epoch=self._epoch,
             locations={location: tuple(numbers) for location, numbers in sorted(by_location.items())},
         )
-        if found.locations and found != self._locality:
-            self._store.put(LOCALITY, found.to_bytes())
-            self._locality = found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Standing:
+    """A watermark that stands `since`; rows came after that, first at `began` and last at `came`."""
+
+    watermark: int | None
+    read: int
+    since: datetime
+    began: datetime | None = None
+    came: datetime | None = None
+
+    def seen(self, stream: StreamSummary, now: datetime) -> "_Standing":
+        if stream.watermark != self.watermark:
+            return _Standing(watermark=stream.watermark, read=stream.read, since=now)
+        if stream.read > self.read:
+            return replace(self, read=stream.read, began=self.began or now, came=now)
+        return self
+
+    @property
+    def stalled(self) -> bool:
+        return self.began is not None and self.came is not None and self.came - self.began >= _LONG
 
 
 class _Stalls:
-    """Finds streams whose watermark stands while the app reads rows. Side inputs have none."""
+    """Finds streams whose watermark stands while the app goes on reading rows: not those that are merely idle.
+
+    Side inputs have no watermark.
+    """
 
     def __init__(self, now: Callable[[], datetime]) -> None:
         self._now = now
-        self._seen: dict[str, tuple[int | None, int, datetime]] = {}
+        self._standing: dict[str, _Standing] = {}
 
     def look(self, summary: Summary) -> tuple[Stall, ...]:
         found = []
         for stream in summary.streams:
             if stream.ended == stream.partitions or stream.role == StreamRole.SIDE_INPUT:
                 continue
-            watermark, rows, since = self._seen.get(stream.name, (stream.watermark, stream.read, self._now()))
-            if watermark != stream.watermark:
-                watermark, rows, since = stream.watermark, stream.read, self._now()
-            self._seen[stream.name] = watermark, rows, since
-            if stream.read > rows and self._now() >= since + _LONG:
+            now = self._now()
+            fresh = _Standing(watermark=stream.watermark, read=stream.read, since=now)
+            standing = self._standing[stream.name] = self._standing.get(stream.name, fresh).seen(stream, now)
+            if standing.stalled:
                 reason = "rows come, and none of them moves the watermark: a partition or a producer holds it back"
-                found.append(Stall(stream=stream.name, since=since.astimezone(UTC), reason=reason))
+                found.append(Stall(stream=stream.name, since=standing.since.astimezone(UTC), reason=reason))
         return tuple(found)
 
 

@@ -154,6 +154,7 @@ class LaunchedRun:
             counts=dict(prepared.counts),
             job_model=prepared.model.model_dump_json(by_alias=True),
             ends=self._record.ends,
+            starts=self._record.starts,
             folder=str(self._folder),
             state_folder=f"{STATE_FOLDER}/{metadata.uid or metadata.name}/{self._record.run_id}",
         )

@@ -1,12 +1,20 @@
-"""What the Kubernetes operator asks of a real broker: the counts of topics, and the topics that an app has made."""
+"""What the Kubernetes operator asks of a real broker: topics, and what drivers have announced of an app."""
 
+import json
+import uuid
 from contextlib import closing
 
 import pytest
 
+from streamapp_core.spec.parse import parse_document
 from streamapp_core.spec.systems import KafkaSystem, SystemSpec
+from streamapp_operator.cluster.views import app_resource
+from streamapp_operator.lost import Announced
 from streamapp_operator.systems import KafkaCounter, Systems
+from streamapp_runtime.coordinator import Coordinator
+from streamapp_systems.coordinator import DriverRecord
 from streamapp_systems.kafka import KafkaAdmin
+from support import job_models, numbered
 
 
 def no_secret(namespace, name):
@@ -31,3 +39,18 @@ def test_the_topics_that_an_app_has_made_go_and_no_others(system, topics, cluste
     systems.delete("default", f"{topics.prefix}.shop.", {"kafka": SystemSpec(kafka=system)})
     with closing(KafkaAdmin(cluster)) as admin:
         assert set(admin.partitions([*made, *kept])) == {stream.name for stream in kept}
+
+
+def test_what_the_newest_driver_announced_is_read(kafka, tmp_path):
+    document = numbered.app({"kafka": {"bootstrapServers": kafka.bootstrap_servers}}, f"app-{uuid.uuid4().hex[:8]}")
+    metadata = {"namespace": "default", "uid": "u1", "generation": 1, "resourceVersion": "1"}
+    document["metadata"] |= metadata
+    resource = app_resource(document)
+    systems = Systems(no_secret, lambda key: None, settle=10.0)
+    assert systems.announced(resource) is None
+    app = parse_document(json.loads(resource.text)).app
+    coordinator = Coordinator(app, numbered.HUB, tmp_path)
+    for epoch in (1, 2):
+        model = job_models.example(version=epoch)
+        coordinator.announce(DriverRecord(epoch=epoch, run_id=model.run_id, made={}), model, 1_700_000_000_000)
+    assert systems.announced(resource) == Announced(model=model, epoch=2)

@@ -77,6 +77,18 @@ def executor_moves(operated):
     operated.settle()
 
 
+def documents_are_lost(operated):
+    first_start(operated)
+    operated.announces()
+    for kind, namespace, name in list(operated.cluster.objects):
+        if kind is Kind.CONFIG_MAP:
+            operated.cluster.remove(kind, namespace, name)
+    operated.settle()
+    operated.gone("shop-driver-1")
+    operated.settle()
+    operated.runs()
+
+
 def deleted_with_all(operated):
     operated.apply(deletionPolicy="Delete").settle()
     operated.runs()
@@ -99,6 +111,7 @@ SCENARIOS = [
     driver_dies,
     suspended_and_resumed,
     executor_moves,
+    documents_are_lost,
     deleted_with_all,
 ]
 
@@ -120,7 +133,8 @@ def settled(operated):
     A shard that no pointer names may stay until the next job model.
     """
     for pod in (*operated.pods(), *operated.pods("processor")):
-        if "deletionTimestamp" in operated.cluster.get(Kind.POD, "default", pod)["metadata"]:
+        found = operated.cluster.get(Kind.POD, "default", pod)  # None: it went with its driver
+        if found is not None and "deletionTimestamp" in found["metadata"]:
             operated.gone(pod)
     operated.settle()
     names = sorted(

@@ -11,6 +11,7 @@ from streamapp_operator.manifests.cleanup import cleanup_manifests
 from streamapp_operator.manifests.driver import driver_manifest
 from streamapp_operator.manifests.executors import executor_template
 from streamapp_operator.manifests.templates import merged
+from streamapp_operator.observed import Bound, DriverRole
 from support.operated import SHOP
 
 
@@ -152,10 +153,11 @@ def test_the_service_names_drivers_before_they_are_ready():
     assert spec["selector"] == {"streamapp.dev/app": "shop", "streamapp.dev/role": "driver"}
 
 
-def test_the_account_of_the_user_is_bound_if_there_is_one():
-    app, spec = resource(serviceAccountName="mine")
-    (subject,) = binding_manifest(app, spec, "Role", "drivers")["subjects"]
-    assert subject == {"kind": "ServiceAccount", "name": "mine", "namespace": "default"}
+def test_an_account_has_the_drivers_role_and_its_token_is_mounted_nowhere():
+    app, _ = resource()
+    binding = binding_manifest(app, Bound(account="mine", role=DriverRole(kind="Role", name="drivers")))
+    assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "mine", "namespace": "default"}]
+    assert (binding["roleRef"]["kind"], binding["roleRef"]["name"]) == ("Role", "drivers")
     assert account_manifest(app)["automountServiceAccountToken"] is False
 
 

@@ -1,0 +1,17 @@
+"""An operator with one app, as most tests begin."""
+
+import pytest
+
+from support.operated import Operated
+
+
+@pytest.fixture
+def operated():
+    operated = Operated()
+    operated.apply().settle()
+    return operated
+
+
+@pytest.fixture
+def running(operated):
+    return operated.runs()

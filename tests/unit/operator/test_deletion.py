@@ -1,0 +1,55 @@
+"""The end of an app, by its deletion policy."""
+
+from streamapp_systems.kubernetes.api import Kind
+from support.operated import Operated
+
+
+def test_by_default_everything_goes_with_its_owner_and_nobody_is_waited_for(running):
+    assert "finalizers" not in running.app()["metadata"]
+    running.delete()
+    running.settle()
+    assert running.deleted_streams == []
+    left = {key for key in running.cluster.objects if key[0] is not Kind.EVENT}
+    assert left == set()
+
+
+def test_policy_delete_drains_then_removes_state_and_streams():
+    operated = Operated()
+    operated.apply(deletionPolicy="Delete").settle()
+    operated.runs()
+    operated.delete()
+    operated.settle()
+    assert operated.deleted_streams == []
+    for pod in (*operated.pods(), *operated.pods("processor")):
+        operated.gone(pod)
+    operated.settle()
+    cleanups = operated.pods("cleanup")
+    nodes = {operated.cluster.get(Kind.POD, "default", pod)["spec"]["nodeName"] for pod in cleanups}
+    assert nodes == {"node-a", "node-b"}
+    for pod in cleanups:
+        operated.pod_is(pod, "Succeeded", exit_code=0)
+    operated.settle()
+    assert operated.deleted_streams == ["default.shop."]
+    assert operated.app() is None
+
+
+def test_a_node_that_does_not_answer_does_not_keep_an_app():
+    operated = Operated()
+    operated.apply(deletionPolicy="Delete").settle()
+    operated.runs()
+    operated.delete()
+    operated.settle()
+    for pod in (*operated.pods(), *operated.pods("processor")):
+        operated.gone(pod)
+    operated.settle()
+    operated.later(minutes=3)
+    assert operated.app() is None
+
+
+def test_the_policy_can_be_changed_back():
+    operated = Operated()
+    operated.apply(deletionPolicy="Delete").settle()
+    assert operated.app()["metadata"]["finalizers"] == ["streamapp.dev/cleanup"]
+    operated.apply()
+    operated.settle()
+    assert operated.app()["metadata"]["finalizers"] == []
