@@ -6,14 +6,17 @@ from pathlib import Path
 
 from streamapp_core.plan.model import Plan, PlannedStream, StreamRole
 from streamapp_core.spec.app import Metadata, StreamApp
-from streamapp_core.spec.streams import CsvOptions, StreamFormat
+from streamapp_core.spec.streams import CsvOptions, StartFrom, StreamFormat
 from streamapp_core.spec.systems import SystemKind
 from streamapp_systems.file import FileAdmin
 from streamapp_systems.protocols import StreamDescriptor, Transactional
 from streamapp_systems.registry import open_admin
 
-CHANGELOG, COORDINATOR = "_changelog", "_coordinator"
-"""Names among the streams of an app that no operator can have."""
+_FIRST_CONTACT = 10.0
+"""Seconds that a system may take to answer the first question: a person waits for what comes of it."""
+
+CHANGELOG = "_changelog"
+"""Among the streams of an app; no operator can have this name."""
 
 
 def descriptor(stream: PlannedStream) -> StreamDescriptor:
@@ -37,12 +40,6 @@ def changelog_of(metadata: Metadata, run_id: str, system: str) -> StreamDescript
     """Describe the changelog of a run whose plan is not at hand."""
     address = f"{consumer_group(metadata)}.{run_id}.{CHANGELOG}"
     return StreamDescriptor(name=CHANGELOG, system=system, address=address, format=StreamFormat.JSON, keyed=True)
-
-
-def coordinator_stream(metadata: Metadata, system: str) -> StreamDescriptor:
-    """Describe the coordinator stream of an app, which outlives its runs (`Coordinator`)."""
-    address = f"{consumer_group(metadata)}.{COORDINATOR}"
-    return StreamDescriptor(name=COORDINATOR, system=system, address=address, format=StreamFormat.JSON, keyed=True)
 
 
 def consumer_group(metadata: Metadata) -> str:
@@ -80,7 +77,7 @@ def count_partitions(app: StreamApp, folder: Path) -> dict[str, int]:
     ]
     counts: dict[str, int] = {}
     for system, streams in by_system(declared).items():
-        admin = open_admin(system, app.spec.systems[system], folder)
+        admin = open_admin(system, app.spec.systems[system], folder, patience=_FIRST_CONTACT)
         try:
             counts |= admin.partitions(streams)
         finally:
@@ -94,13 +91,33 @@ def bounded_ends(plan: Plan, folder: Path) -> dict[str, dict[int, int]]:
     Raises:
         StreamSystemError: a system can't be asked.
     """
-    bounded = [
-        descriptor(stream)
-        for stream in plan.streams.values()
-        if stream.role in (StreamRole.INPUT, StreamRole.SIDE_INPUT) and _bounded(stream)
-    ]
+    roles = (StreamRole.INPUT, StreamRole.SIDE_INPUT)
+    bounded = [stream for stream in plan.streams.values() if stream.role in roles and _bounded(stream)]
+    return _ends(bounded, plan, folder)
+
+
+def first_offsets(plan: Plan, folder: Path, known: Mapping[str, dict[int, int]]) -> dict[str, dict[int, int]]:
+    """Tell where a run begins to read its inputs, by stream and partition; those that are not named at their oldest.
+
+    What is `known` of an input stays as it is, so partitions that come later are read from their beginning. Of a new
+    one with `startFrom: latest`, what there is now is left out.
+
+    Raises:
+        StreamSystemError: a system can't be asked.
+    """
+    inputs = [stream for stream in plan.streams.values() if stream.role is StreamRole.INPUT]
+    late = [stream for stream in inputs if stream.name not in known and _from_latest(stream)]
+    found = {**_ends(late, plan, folder), **known}
+    return {stream.name: found.get(stream.name, {}) for stream in inputs}
+
+
+def _from_latest(stream: PlannedStream) -> bool:
+    return stream.spec is not None and stream.spec.start_from is StartFrom.LATEST
+
+
+def _ends(asked: Iterable[PlannedStream], plan: Plan, folder: Path) -> dict[str, dict[int, int]]:
     ends: dict[str, dict[int, int]] = {}
-    for system, streams in by_system(bounded).items():
+    for system, streams in by_system(map(descriptor, asked)).items():
         admin = open_admin(system, plan.app.spec.systems[system], folder)
         try:
             for ssp, end in admin.end_offsets(streams).items():
@@ -121,5 +138,7 @@ def file_names(plan: Plan, folder: Path) -> dict[str, list[str]]:
 
 
 def _bounded(stream: PlannedStream) -> bool:
-    """Files end by themselves, other streams where the spec says so."""
+    """Files end by themselves, other streams where the spec says so; those of other apps when these say so in them."""
+    if stream.shared:
+        return False
     return stream.system_kind is SystemKind.FILE or (stream.spec is not None and stream.spec.bounded)

@@ -29,10 +29,12 @@ def lay_out(folder: Path, rows: int, processors: int = 2) -> None:
     (folder / "app.yaml").write_text(yaml.safe_dump(document))
 
 
-def start(folder: Path, *options: str, through: Sequence[str] = (), **environment: str) -> subprocess.Popen:
-    """Start the app in a process group of its own, perhaps through another command."""
+def start(
+    folder: Path, *options: str, app: str = "app.yaml", through: Sequence[str] = (), **environment: str
+) -> subprocess.Popen:
+    """Start an app in a process group of its own, perhaps through another command."""
     return subprocess.Popen(
-        [*through, *RUN, str(folder / "app.yaml"), *options],
+        [*through, *RUN, str(folder / app), *options],
         env=os.environ | environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -55,19 +55,35 @@ class IntermediatePartition:
         """Take a control message of this partition; an ended partition stays as it is."""
         if self.ended:
             return
+        known = len(self._timestamps)
         match message:
             case Watermark(timestamps=timestamps, idle=idle):
+                self._forget_if_fewer(message.task_count, [task for task, _ in timestamps])
                 for task, time in timestamps:
                     self._report(task, time, idle=idle)
             case EndOfStream(tasks=tasks):
+                self._forget_if_fewer(message.task_count, tasks)
                 for task in tasks:
                     self._report(task, END_OF_TIME, idle=False)
                 self._ended_tasks.update(tasks)
-        self._task_count = message.task_count
-        if self._producers is None or isinstance(message, EndOfStream):
-            self._recount()
-        else:
+        before, self._task_count = self._task_count, message.task_count
+        same = self._producers is not None or before == message.task_count == known == len(self._timestamps)
+        if same and isinstance(message, Watermark):
             self._minimum.settle()
+        else:
+            self._recount()
+
+    def _forget_if_fewer(self, count: int, reporting: Iterable[str]) -> None:
+        """Begin the reports of another app's producers anew, if there are fewer now than have reported.
+
+        Nobody knows who has left, and the watermark must not be left to those that report first; it stays until as many
+        have repeated what they said.
+        """
+        fewer = self._producers is None and self._task_count is not None and count < self._task_count
+        if fewer and len(self._timestamps.keys() | set(reporting)) > count:
+            self._timestamps.clear()
+            self._ended_tasks.clear()
+            self._idle_tasks.clear()
 
     def _report(self, task: str, time: int, *, idle: bool) -> None:
         time = max(time, self._timestamps.get(task, time))
@@ -79,7 +95,7 @@ class IntermediatePartition:
             self._minimum.remove(task)
         else:
             self._idle_tasks.discard(task)
-            if self._producers is not None and task in self._producers and task not in self._ended_tasks:
+            if (self._producers is None or task in self._producers) and task not in self._ended_tasks:
                 self._minimum.put(task, time)
 
     def _recount(self) -> None:

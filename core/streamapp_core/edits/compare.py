@@ -91,6 +91,7 @@ def _new_streams(planned: Plan, streams: Mapping[str, int], in_force: JobModel) 
     kept = set()
     if planned.run_id == in_force.run_id:
         kept = {(ssp.system, ssp.stream) for task in in_force.tasks.values() for ssp in task.ssps}
+        kept |= {(s.system, s.name) for s in planned.streams.values() if s.name in in_force.streams and not s.consumers}
     for stream in planned.streams.values():
         if stream.role is StreamRole.INTERMEDIATE:
             made = (stream.system, stream.name) not in kept

@@ -98,7 +98,7 @@ def _check_operators_are_read(graph: Graph) -> Iterator[Problem]:
     if graph.guesswork:
         return
     for name, operator in graph.operators.items():
-        if name not in graph.readers and not operator.kind.terminal:
+        if name not in graph.readers and not operator.kind.terminal and operator.shared_stream is None:
             yield _problem(
                 operator.path(),
                 ProblemCode.UNUSED_OPERATOR,

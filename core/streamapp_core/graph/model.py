@@ -25,6 +25,11 @@ class Operator:
             return self.spec.join_table.table
         return self.spec.send_to_table
 
+    @property
+    def shared_stream(self) -> str | None:
+        """The name in its system of the intermediate stream that it makes for other apps to read, too."""
+        return None if self.spec.partition_by is None else self.spec.partition_by.stream
+
     def path(self, *parts: PathPart) -> str:
         """Write the path of one of its fields: `spec.operators[3].joinTable.on`."""
         return path_text(("spec", "operators", self.index, *parts))

@@ -92,15 +92,17 @@ def _group(plan: Plan, previous: JobModel | None, processors: Iterable[str]) -> 
     streams = {
         name: GroupedStream(system=stream.system, partitions=stream.partitions, broadcast=stream.broadcast)
         for name, stream in plan.streams.items()
-        if stream.role is not StreamRole.OUTPUT
+        if stream.role is not StreamRole.OUTPUT and stream.consumers
     }
     history = PreviousGrouping()
     if previous is not None:
+        read = {ssp.stream for task in previous.tasks.values() for ssp in task.ssps}
         history = PreviousGrouping(
             tasks={name: task.ssps for name, task in previous.tasks.items()},
             streams={
                 name: StreamHistory(initial=stream.initial_partitions, partitions=stream.partitions)
                 for name, stream in previous.streams.items()
+                if name in read
             },
             changelog=_changelog(previous),
         )

@@ -105,9 +105,10 @@ def _external_streams(draft: Draft) -> list[PlannedStream]:
                 broadcast=spec.broadcast,
                 schema=schema,
                 key=spec.key,
-                format=spec.format,
+                format=StreamFormat.ARROW if spec.control_messages else spec.format,
                 producers=tuple(sorted(operator.name for operator in senders)),
                 consumers=tuple(sorted([*readers, *graph.side_inputs.get(name, ())])),
+                shared=spec.control_messages,
                 spec=spec,
             )
         )
@@ -119,7 +120,6 @@ def _intermediate_streams(app: StreamApp, run_id: str, system: str, draft: Draft
     streams = []
     for name, key in draft.partition_keys.items():
         operator = draft.graph.operators[name]
-        stable = None if operator.spec.partition_by is None else operator.spec.partition_by.stream
         count = draft.counts.counts[name]
         streams.append(
             PlannedStream(
@@ -127,7 +127,7 @@ def _intermediate_streams(app: StreamApp, run_id: str, system: str, draft: Draft
                 role=StreamRole.INTERMEDIATE,
                 system=system,
                 system_kind=app.spec.systems[system].kind,
-                address=stable or f"{prefix}.{name}",
+                address=operator.shared_stream or f"{prefix}.{name}",
                 partitions=count.partitions,
                 initial_partitions=count.initial,
                 rule=draft.counts.rules[name],
@@ -137,6 +137,7 @@ def _intermediate_streams(app: StreamApp, run_id: str, system: str, draft: Draft
                 format=StreamFormat.ARROW,
                 producers=tuple(sorted(operator.inputs)),
                 consumers=tuple(sorted(reader.name for reader in draft.graph.readers.get(name, ()))),
+                shared=operator.shared_stream is not None,
                 spec=None,
             )
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from streamapp_core.graph.model import Graph
 from streamapp_core.job_model.model import JobModel
 from streamapp_core.problems import Problem, ProblemCode
+from streamapp_core.spec.streams import StreamSpec
 from streamapp_core.tasks.expansion import CheckedAlgorithm, ExpansionRefusedError
 
 _NEW_RUN = "set a new `spec.runId` to start from nothing"
@@ -39,7 +40,7 @@ class Expansions:
         self._stateful = stateful
         self.problems: list[Problem] = []
 
-    def judge(self, stream: str, partitions: int, *, broadcast: bool) -> StreamCount:
+    def judge(self, stream: str, partitions: int, spec: StreamSpec) -> StreamCount:
         """Give the counts of a stream that has `partitions` now; a change this run can't follow is a problem.
 
         Then the last good count stands in, so that nothing else is reported because of it.
@@ -56,7 +57,16 @@ class Expansions:
                 f"bring it back to {known.partitions}, or {_NEW_RUN}",
             )
             partitions = known.partitions
-        elif partitions != known.partitions and self._stateful and not broadcast:
+        elif partitions != known.partitions and spec.control_messages:
+            self._add(
+                stream,
+                ProblemCode.UNSUPPORTED_EXPANSION,
+                f"`{stream}` has {partitions} partitions now and had {known.partitions}: the app that writes it knows "
+                "these only, and not even an end would ever come from the others; make it anew with "
+                f"{known.partitions}, and begin a new run of both apps",
+            )
+            partitions = known.partitions
+        elif partitions != known.partitions and self._stateful and not spec.broadcast:
             self._check_growth(stream, partitions, initial)
         return StreamCount(partitions=partitions, initial=initial if self._stateful else partitions)
 

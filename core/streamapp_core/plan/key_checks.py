@@ -1,4 +1,7 @@
-"""Do rows that must meet lie together: joins by the key of both sides, groups by the key of their stream (design 4)."""
+"""Do rows that must meet lie together: joins by the key of both sides, groups by the key of their stream (design 4).
+
+What a function remembers of a key is a group, too.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -29,6 +32,9 @@ def check_keys(
             yield from _check_group(graph, operator, operator.spec.window.by, rows, keys)
         elif operator.spec.aggregate is not None:
             yield from _check_group(graph, operator, operator.spec.aggregate.by, rows, keys)
+        elif operator.spec.process is not None and operator.spec.process.state is not None:
+            by = [operator.spec.process.state.key]
+            yield from _check_group(graph, operator, by, rows, keys)
 
 
 def _check_join(
@@ -102,10 +108,11 @@ def _check_group(
     lies = f"partitioned by {key}" if isinstance(key, Keyed) else "not partitioned by a key"
     groups = ", ".join(f"`{column}`" for column in by) or "nothing"
     advice = "add the stream's key to `by`" if repair is None else repair.text
+    place, does = (("by",), "groups by") if operator.spec.process is None else (("state", "key"), "keeps a state by")
     yield Problem(
-        path=operator.path(operator.kind, "by"),
+        path=operator.path(operator.kind, *place),
         code=ProblemCode.GROUP_KEY_MISMATCH,
-        message=f"`{operator.name}` groups by {groups}, but `{source}` is {lies}: rows of one group lie in several "
+        message=f"`{operator.name}` {does} {groups}, but `{source}` is {lies}: rows of one group lie in several "
         f"tasks, and each would give its own result: {advice}",
         repair=repair,
     )

@@ -52,6 +52,7 @@ class PlannedStream:
     `initial_partitions` is the count when the run id first saw it: tasks and joins go by it. `producers` are the
     operators that send to it, of an intermediate stream what its operator reads; `consumers` are the operators that
     read it, and the tables it fills. An output's `schema` is that of the rows sent to it, if they are all alike.
+    A `shared` stream is one app's intermediate stream and other apps' input: rows and control messages.
     """
 
     name: str
@@ -68,6 +69,7 @@ class PlannedStream:
     format: StreamFormat
     producers: tuple[str, ...]
     consumers: tuple[str, ...]
+    shared: bool
     spec: StreamSpec | None
 
 

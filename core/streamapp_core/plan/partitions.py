@@ -73,7 +73,7 @@ def count_external(
         if partitions < 1:
             problems += _not_found(graph, name, stream)
         elif read:
-            counts[name] = expansions.judge(name, partitions, broadcast=stream.broadcast)
+            counts[name] = expansions.judge(name, partitions, stream)
         else:
             counts[name] = StreamCount(partitions=partitions, initial=partitions)
     return counts, problems + expansions.problems
@@ -114,7 +114,7 @@ def _made(graph: Graph, stream: StreamSpec, *, read: bool) -> int:
         return 0
     if system.kind is SystemKind.FILE:
         return 0 if read else 1
-    return stream.partitions or (1 if system.kind is SystemKind.LOG else 0)
+    return stream.partitions or (1 if system.kind is SystemKind.LOG and not stream.control_messages else 0)
 
 
 def _not_found(graph: Graph, name: str, stream: StreamSpec) -> Iterator[Problem]:
@@ -124,6 +124,8 @@ def _not_found(graph: Graph, name: str, stream: StreamSpec) -> Iterator[Problem]
     advice = "create it, or give its number of `partitions` and the app creates it"
     if system.kind is SystemKind.FILE:
         advice = "put files there; a folder is a stream with one partition per file"
+    elif stream.control_messages:
+        advice = "start the app that writes it first, with this name in its `partitionBy.stream`"
     yield Problem(
         path=f"spec.streams.{name}",
         code=ProblemCode.STREAM_NOT_FOUND,

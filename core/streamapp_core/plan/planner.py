@@ -20,6 +20,7 @@ from streamapp_core.plan.mismatch import check_partitions
 from streamapp_core.plan.model import PlanResult
 from streamapp_core.plan.partitions import PartitionCounts, check_total, count_external, count_partitions
 from streamapp_core.plan.rows import flow_rows
+from streamapp_core.plan.shared_streams import check_shared_streams
 from streamapp_core.plan.sources import check_outputs, read_schemas
 from streamapp_core.plan.stores import keeps_state, partition_keys, store_shapes
 from streamapp_core.problems import Problem, ProblemCode, sorted_problems
@@ -82,6 +83,7 @@ def _decide(graph: Graph, streams: Mapping[str, int], previous: JobModel | None)
     problems += check_graph(graph)
     problems += check_delivery(graph, stateful=stateful)
     problems += check_event_time(graph)
+    problems += check_shared_streams(graph)
     problems += check_keys(graph, rows, keys, broadcast)
     problems += check_partitions(graph, counts, rows.tables)
     if previous is not None:

@@ -46,7 +46,9 @@ def to_rows(plan: Plan) -> Sequence[StreamRow]:
     order = list(StreamRole)
     return [
         StreamRow(
-            stream=stream.name,
+            stream=stream.name
+            if stream.spec is not None or not stream.shared
+            else f"{stream.name} as {stream.address}",
             role=str(stream.role),
             system=stream.system,
             partitions=str(stream.partitions),
@@ -65,8 +67,9 @@ def to_mermaid(plan: Plan) -> str:
     lines += [f'  {_id("s", stream.name)}[("{stream.name}<br/>{_partitions(stream)}")]' for stream in external]
     for operator in plan.operators.values():
         if operator.kind.makes_intermediate_stream:
-            counted = _partitions(plan.streams[operator.name])
-            lines.append(f'  {_id("o", operator.name)}[["{operator.name}<br/>{operator.kind}, {counted}"]]')
+            stream = plan.streams[operator.name]
+            told = f"{operator.kind}{f' to {stream.address}' if stream.shared else ''}, {_partitions(stream)}"
+            lines.append(f'  {_id("o", operator.name)}[["{operator.name}<br/>{told}"]]')
         else:
             lines.append(f'  {_id("o", operator.name)}["{operator.name}<br/>{operator.kind}"]')
     lines += [f'  {_id("t", name)}{{{{"{name}"}}}}' for name in plan.tables]
@@ -121,4 +124,5 @@ def _stream(stream: PlannedStream) -> dict[str, Any]:
     }
     if stream.role is StreamRole.INTERMEDIATE:
         document |= {"producers": list(stream.producers), "consumers": list(stream.consumers)}
+        document |= {"stream": stream.address} if stream.shared else {}
     return document

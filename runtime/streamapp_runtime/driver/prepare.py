@@ -17,7 +17,7 @@ from streamapp_core.spec.parse import ParsedApp
 from streamapp_core.spec.streams import StreamFormat, StreamSpec
 from streamapp_core.spec.systems import SystemKind
 from streamapp_runtime.driver.supported import check_supported
-from streamapp_runtime.errors import PlanRefused
+from streamapp_runtime.errors import PlanRefused, RuntimeFailure
 from streamapp_runtime.functions.load import python_path
 from streamapp_runtime.streams import by_system, changelog_stream, count_partitions, descriptor
 from streamapp_systems.file.folder import prepare_output, remove_leftovers
@@ -105,9 +105,12 @@ def _plan(parsed: ParsedApp, folder: Path, counts: Mapping[str, int], run_id: st
 
 
 def made_streams(prepared: PreparedRun) -> dict[StreamDescriptor, int]:
-    """Give the streams that are made for a run: the intermediate ones and the changelog, with partition counts."""
+    """Give the streams that come and go with a run: intermediate ones and the changelog, with partition counts.
+
+    Those that other apps read are made, too, and stay.
+    """
     plan = prepared.plan
-    intermediate = (s for s in plan.streams.values() if s.role is StreamRole.INTERMEDIATE)
+    intermediate = (s for s in plan.streams.values() if s.role is StreamRole.INTERMEDIATE and not s.shared)
     counts = {descriptor(stream): stream.partitions for stream in intermediate}
     return counts | {changelog_stream(plan): len(prepared.model.tasks)}
 
@@ -119,11 +122,48 @@ def make_streams(prepared: PreparedRun, folder: Path) -> None:
         StreamSystemError: a stream exists with another partition count.
     """
     plan = prepared.plan
-    external = (s for s in plan.streams.values() if s.spec is not None and s.system_kind is not SystemKind.FILE)
-    counts = made_streams(prepared) | {descriptor(stream): stream.partitions for stream in external}
+    lasting = (s for s in plan.streams.values() if s.shared or s.spec is not None)
+    outside = {descriptor(s): s.partitions for s in lasting if s.system_kind is not SystemKind.FILE}
+    counts = made_streams(prepared) | outside
     for system, streams in by_system(counts).items():
         with closing(open_transactional_admin(system, plan.app.spec.systems[system], folder)) as admin:
             admin.create({stream: counts[stream] for stream in streams})
+
+
+def check_shared_streams(plan: Plan, folder: Path) -> None:
+    """Refuse a new run whose rows would follow those of another one in a stream that other apps read.
+
+    Raises:
+        RuntimeFailure: a stream has been written to already.
+        StreamSystemError: its system can't be asked.
+    """
+    shared = [descriptor(s) for s in plan.streams.values() if s.shared and s.role is StreamRole.INTERMEDIATE]
+    for system, streams in by_system(shared).items():
+        with closing(open_transactional_admin(system, plan.app.spec.systems[system], folder)) as admin:
+            counts = admin.partitions(streams)
+            ends = admin.end_offsets([stream for stream in streams if stream.name in counts])
+        written = {ssp.stream for ssp, end in ends.items() if end > 0}
+        used = sorted(stream.address for stream in streams if stream.name in written)
+        if used:
+            raise RuntimeFailure(
+                f"{', '.join(used)} in system {system} has been written to by another run, and other apps may read it: "
+                "they would take the rows of both runs for one. Give this run another name in partitionBy.stream, or "
+                "delete the stream and begin its readers anew, too"
+            )
+
+
+def identities_of_others(plan: Plan, folder: Path) -> dict[str, str]:
+    """Tell, by name, which intermediate streams of other apps are read: one that is made anew is another one.
+
+    Raises:
+        StreamSystemError: a system can't be asked.
+    """
+    others = [descriptor(s) for s in plan.streams.values() if s.shared and s.spec is not None]
+    identities: dict[str, str] = {}
+    for system, streams in by_system(others).items():
+        with closing(open_transactional_admin(system, plan.app.spec.systems[system], folder)) as admin:
+            identities |= {stream.name: admin.identity(stream) for stream in streams}
+    return identities
 
 
 def expand_changelog(prepared: PreparedRun, folder: Path) -> None:

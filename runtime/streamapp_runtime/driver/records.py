@@ -3,8 +3,8 @@
 import msgspec
 
 from streamapp_core.metadata.store import MetadataStore
-from streamapp_runtime.coordinator import DriverRecord
 from streamapp_runtime.errors import RuntimeFailure
+from streamapp_systems.coordinator import DriverRecord
 
 _KEY = "run"
 
@@ -59,20 +59,23 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One run: its id, its newest epoch, its spec (as JSON), and its summary once it has completed.
 
-    `ends` are the offsets where bounded partitions end, `files` the names of the files that are read, both taken at the
-    run's first start. `made` are the addresses of the streams that were made for it, by system, `outdated` those of
-    earlier runs, which go, and `outdated_ids` the transactional ids that they used. Until it is `prepared`, nothing has
-    been processed.
+    `ends` are the offsets where bounded partitions end, `starts` those where inputs are read first (0 where nothing is
+    said), `files` the names of the files that are read, all taken at the run's first start. `made` are the addresses of
+    the streams that were made for it, by system, `outdated` those of earlier runs, which go, and `outdated_ids` the
+    transactional ids that they used. `identities` tell the streams of other apps that it reads from others at their
+    addresses. Until it is `prepared`, nothing has been processed.
     """
 
     run_id: str
     epoch: int
     spec: str
     ends: dict[str, dict[int, int]]
+    starts: dict[str, dict[int, int]] = {}
     files: dict[str, list[str]]
     made: dict[str, list[str]]
     outdated: dict[str, list[str]]
     outdated_ids: tuple[str, ...] = ()
+    identities: dict[str, str] = {}
     prepared: bool = False
     summary: Summary | None = None
 

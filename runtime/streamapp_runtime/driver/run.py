@@ -177,6 +177,7 @@ class _Run:
             counts=dict(prepared.counts),
             job_model=prepared.model.model_dump_json(by_alias=True),
             ends=self._record.ends,
+            starts=self._record.starts,
             folder=str(self._request.folder),
             state_folder=str(self._folder.state(self._record.run_id)),
         )

@@ -19,7 +19,6 @@ from streamapp_runtime.driver.lost import after_newest, instead_of_lost
 from streamapp_runtime.driver.prepare import (
     PreparedRun,
     drop_streams,
-    expand_changelog,
     make_outputs,
     make_streams,
     plan_again,
@@ -27,7 +26,7 @@ from streamapp_runtime.driver.prepare import (
 )
 from streamapp_runtime.driver.records import RunRecord, save_record
 from streamapp_runtime.driver.run_folder import RunFolder
-from streamapp_runtime.driver.takeover import announce, fence_former, made_ready, new_record
+from streamapp_runtime.driver.takeover import announce, fence_former, find_streams_again, made_ready, new_record
 from streamapp_runtime.driver.upkeep import forget_positions
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.fail_points import Step, Taking
@@ -76,7 +75,7 @@ def start_run(
     with Taking(Step.RUN_RECORD):
         save_record(store, record)
         if record.prepared:
-            expand_changelog(prepared, request.folder)
+            find_streams_again(record, prepared, request.folder)
         put_in_force(store, prepared.model, record.epoch)
         announce(record, prepared, request.folder)
     fence_former(record, prepared, request.folder)
@@ -87,7 +86,7 @@ def start_run(
             make_outputs(prepared.plan, request.folder)
             make_streams(prepared, request.folder)
             forget_positions(prepared.plan, request.folder)
-            record = made_ready(record, store)
+            record = made_ready(record, store, prepared, request.folder)
     return prepared, record
 
 

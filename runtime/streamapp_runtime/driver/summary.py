@@ -14,7 +14,7 @@ def summarize(
 ) -> Summary:
     """Merge reports: a partition that several processors read (a broadcast one) counts once."""
     reports = list(reports)
-    read = [stream for stream in plan.streams.values() if stream.role != "output"]
+    read = [stream for stream in plan.streams.values() if stream.role != "output" and stream.consumers]
     written: Counter[str] = Counter()
     for report in reports:
         written.update(report.written)

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 
-from streamapp_core.plan.model import Plan
+from streamapp_core.plan.model import Plan, PlannedStream, StreamRole
+from streamapp_core.schema import TypeKind
 from streamapp_core.spec.streams import KeyFormat, StartFrom, StreamFormat, StreamSpec
 from streamapp_core.spec.systems import SystemKind
 from streamapp_runtime.errors import NotSupported
 
 _LONGEST_TRANSACTION = 10_000
+_BINARY_KEYS = {KeyFormat.INT: (TypeKind.INT,), KeyFormat.LONG: (TypeKind.INT, TypeKind.BIGINT)}
 
 
 def check_supported(plan: Plan) -> None:
@@ -16,7 +18,7 @@ def check_supported(plan: Plan) -> None:
     Raises:
         NotSupported: something is missing; the message lists path and feature.
     """
-    missing = [*_streams(plan), *_operators(plan), *_job(plan)]
+    missing = [*_streams(plan), *_job(plan)]
     if missing:
         raise NotSupported("this release can't run:\n" + "\n".join(f"  {line}" for line in sorted(missing)))
 
@@ -24,26 +26,38 @@ def check_supported(plan: Plan) -> None:
 def _streams(plan: Plan) -> Iterator[str]:
     for stream in plan.streams.values():
         path = f"spec.streams.{stream.name}"
-        if stream.spec is not None and stream.system_kind is not SystemKind.FILE:
-            yield from _messages(path, stream.spec)
+        if stream.spec is None:
+            continue
+        if stream.system_kind is not SystemKind.FILE:
+            yield from _messages(path, stream.spec, stream.role)
+            yield from _binary_key(path, stream, stream.spec.key_format)
+        if stream.spec.start_from is StartFrom.LATEST and (why := _only_from_its_beginning(stream, stream.spec)):
+            yield f"{path}.startFrom: {why} is read from its beginning (earliest only)"
 
 
-def _messages(path: str, spec: StreamSpec) -> Iterator[str]:
-    if spec.format is not StreamFormat.JSON:
+def _only_from_its_beginning(stream: PlannedStream, spec: StreamSpec) -> str | None:
+    if stream.role is StreamRole.SIDE_INPUT:
+        return "a side input"
+    if spec.bounded or stream.system_kind is SystemKind.FILE:
+        return "a bounded stream"
+    return "an intermediate stream of another app" if spec.control_messages else None
+
+
+def _binary_key(path: str, stream: PlannedStream, form: KeyFormat) -> Iterator[str]:
+    """Refuse keys that are no numbers of their format's width."""
+    column = None if stream.key is None or stream.schema is None else stream.schema.get(stream.key)
+    if form is not KeyFormat.STRING and column is not None and column.type.kind not in _BINARY_KEYS[form]:
+        fitting = " or ".join(_BINARY_KEYS[form])
+        yield f"{path}.keyFormat: {form} keys of a column that is {column.type} ({fitting} only)"
+
+
+def _messages(path: str, spec: StreamSpec, role: StreamRole) -> Iterator[str]:
+    if spec.format is not StreamFormat.JSON and not (spec.control_messages and spec.format is StreamFormat.ARROW):
         yield f"{path}.format: messages that are not json"
-    if spec.key_format is not KeyFormat.STRING:
-        yield f"{path}.keyFormat: binary keys (string only)"
-    if spec.start_from is not StartFrom.EARLIEST:
-        yield f"{path}.startFrom: reading from the end (earliest only)"
-    if spec.control_messages:
-        yield f"{path}.controlMessages: intermediate streams of other apps"
-
-
-def _operators(plan: Plan) -> Iterator[str]:
-    for index, declared in enumerate(plan.app.spec.operators):
-        path = f"spec.operators[{index}]"
-        if declared.partition_by is not None and declared.partition_by.stream is not None:
-            yield f"{path}.partitionBy.stream: streams shared with other apps"
+    if spec.key_format is not KeyFormat.STRING and spec.control_messages:
+        yield f"{path}.keyFormat: binary keys in streams between apps (string only)"
+    if spec.control_messages and role is StreamRole.OUTPUT:
+        yield f"{path}.controlMessages: outputs with control messages (partitionBy.stream writes such a stream)"
 
 
 def _job(plan: Plan) -> Iterator[str]:

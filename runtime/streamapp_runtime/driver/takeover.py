@@ -10,25 +10,36 @@ import msgspec
 from streamapp_core.metadata.store import MetadataStore
 from streamapp_runtime.coordinator import Coordinator
 from streamapp_runtime.driver.lost import merged
-from streamapp_runtime.driver.prepare import PreparedRun, fence, made_streams, tidy_outputs
+from streamapp_runtime.driver.prepare import (
+    PreparedRun,
+    check_shared_streams,
+    expand_changelog,
+    fence,
+    identities_of_others,
+    made_streams,
+    tidy_outputs,
+)
 from streamapp_runtime.driver.records import RunRecord, driver_record, save_record
+from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.fail_points import Step, Taking
-from streamapp_runtime.streams import bounded_ends, file_names
+from streamapp_runtime.streams import bounded_ends, file_names, first_offsets
 from streamapp_systems.protocols import Transactional
 
 
 def new_record(
     prepared: PreparedRun, folder: Path, epoch: int, last: RunRecord | None, former_ids: Collection[str]
 ) -> RunRecord:
-    """Begin the record of a new run: its streams' ends are taken now, and what `last` left behind is outdated.
+    """Begin the record of a new run: what `last` left behind is outdated.
 
-    `former_ids` are the transactional ids of the last run.
+    Where its streams end, and where it begins to read, are taken now. `former_ids` are the transactional ids of the
+    last run.
 
     Raises:
         RuntimeFailure: another run has written to a stream that other apps read.
         StreamSystemError: a system can't be asked.
     """
     plan = prepared.plan
+    check_shared_streams(plan, folder)
     made: dict[str, list[str]] = defaultdict(list)
     for stream in made_streams(prepared):
         made[stream.system].append(stream.address)
@@ -37,6 +48,7 @@ def new_record(
         epoch=epoch,
         spec=plan.app.spec.model_dump_json(by_alias=True),
         ends=bounded_ends(plan, folder),
+        starts=first_offsets(plan, folder, {}),
         files=file_names(plan, folder),
         made=made,
         outdated={} if last is None else merged(last.outdated, last.made),
@@ -66,11 +78,29 @@ def fence_former(record: RunRecord, prepared: PreparedRun, folder: Path) -> None
         fence(prepared.plan.app, [prepared.plan.default_system, *record.outdated], owners, folder)
 
 
-def made_ready(record: RunRecord, store: MetadataStore) -> RunRecord:
-    """Note that a run is prepared, and that nothing outdated is left."""
-    record = msgspec.structs.replace(record, prepared=True, outdated={}, outdated_ids=())
+def made_ready(record: RunRecord, store: MetadataStore, prepared: PreparedRun, folder: Path) -> RunRecord:
+    """Note that a run is prepared, which streams of other apps it reads, and that nothing outdated is left."""
+    found = identities_of_others(prepared.plan, folder)
+    record = msgspec.structs.replace(record, prepared=True, outdated={}, outdated_ids=(), identities=found)
     save_record(store, record)
     return record
+
+
+def find_streams_again(record: RunRecord, prepared: PreparedRun, folder: Path) -> None:
+    """See to it that a run that goes on finds its streams as they were, and a changelog for every task.
+
+    Raises:
+        RuntimeFailure: another app has made its stream anew since.
+        StreamSystemError: a system can't be asked, or the changelog can't be expanded.
+    """
+    found = identities_of_others(prepared.plan, folder)
+    anew = sorted(name for name in found if record.identities.get(name, found[name]) != found[name])
+    if anew:
+        raise RuntimeFailure(
+            f"{', '.join(f'spec.streams.{name}' for name in anew)}: another app has made its stream anew since "
+            f"run {record.run_id} began, which knows rows of the one before: begin a new run of this app, too"
+        )
+    expand_changelog(prepared, folder)
 
 
 def finish(record: RunRecord, prepared: PreparedRun, store: MetadataStore, folder: Path) -> None:

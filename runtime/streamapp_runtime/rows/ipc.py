@@ -24,16 +24,41 @@ def decode_rows(data: bytes, schema: pa.Schema, ssp: Ssp, offset: int) -> pa.Tab
     Raises:
         RuntimeFailure: the bytes are no rows of this schema.
     """
-    try:
-        rows = pa.ipc.open_stream(data).read_all()
-    except pa.ArrowInvalid as error:
-        raise RuntimeFailure(f"{ssp}, offset {offset}: no batch of rows: {error}") from None
+    rows = _read(data, ssp, offset)
     if not rows.schema.equals(schema):
         raise RuntimeFailure(
             f"{ssp}, offset {offset}: the rows have columns ({_columns(rows.schema)}), the plan expects "
             f"({_columns(schema)}); they were written by another version of the app: start a new run id"
         )
     return rows
+
+
+def decode_shared_rows(data: bytes, schema: pa.Schema, ssp: Ssp, offset: int) -> pa.Table:
+    """Read what `encode_rows` wrote in another app: the columns of this schema, whatever others there are.
+
+    Raises:
+        RuntimeFailure: the bytes are no rows, or a column is missing or of another type.
+    """
+    rows = _read(data, ssp, offset)
+    wrong = [field for field in schema if not _has(rows.schema, field)]
+    if wrong:
+        raise RuntimeFailure(
+            f"{ssp}, offset {offset}: the rows have columns ({_columns(rows.schema)}), and none is "
+            f"{', '.join(f'`{field.name} {field.type}`' for field in wrong)}: correct the schema in "
+            f"spec.streams.{ssp.stream}, which need not name all that the other app writes"
+        )
+    return pa.Table.from_arrays(rows.select(schema.names).columns, schema=schema)
+
+
+def _read(data: bytes, ssp: Ssp, offset: int) -> pa.Table:
+    try:
+        return pa.ipc.open_stream(data).read_all()
+    except (pa.ArrowException, OSError) as error:
+        raise RuntimeFailure(f"{ssp}, offset {offset}: no batch of rows in Arrow's format: {error}") from None
+
+
+def _has(schema: pa.Schema, field: pa.Field) -> bool:
+    return field.name in schema.names and schema.field(field.name).type == field.type
 
 
 def _columns(schema: pa.Schema) -> str:

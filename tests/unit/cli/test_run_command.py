@@ -118,14 +118,11 @@ def test_bad_rows_are_skipped_and_told_where_the_app_says_so(tmp_path):
 def test_what_this_release_lacks_is_listed_with_its_place(tmp_path):
     flights(tmp_path)
     document = apps.stateless("file")
-    document["spec"]["operators"] += [
-        {"name": "shared", "from": "flights", "partitionBy": {"key": "carrier", "stream": "for-others"}},
-        {"name": "counted", "from": "shared", "aggregate": {"by": ["carrier"], "select": "count(*) as n"}},
-        {"name": "counted-out", "from": "counted", "sendTo": "out"},
-    ]
+    document["spec"]["streams"]["between"] = {"system": "log", "controlMessages": True, "partitions": 1}
+    document["spec"]["operators"].append({"name": "shared", "from": "flights", "sendTo": "between"})
     result = run(tmp_path, document)
     assert result.exit_code == 1
-    assert "spec.operators[2].partitionBy.stream: streams shared with other apps" in result.stderr
+    assert "spec.streams.between.controlMessages: outputs with control messages" in result.stderr
 
 
 def test_results_of_others_are_never_overwritten(tmp_path):

@@ -68,9 +68,13 @@ class Slow:
         if ssp in self.ended_ssps:
             return
         if isinstance(message, Watermark):
-            self.heard[ssp] += [(task, time, message.idle) for task, time in message.timestamps]
+            said = [(task, time, message.idle) for task, time in message.timestamps]
         else:
-            self.heard[ssp] += [(task, None, False) for task in message.tasks]
+            said = [(task, None, False) for task in message.tasks]
+        fewer = self.producers[ssp[0]] is None and message.task_count < self.counts.get(ssp, 0)
+        if fewer and len({task for task, *_ in (*self.heard[ssp], *said)}) > message.task_count:
+            self.heard[ssp].clear()
+        self.heard[ssp] += said
         self.counts[ssp] = message.task_count
 
     def row(self, ssp, time):
@@ -302,6 +306,41 @@ def test_a_partition_that_follows_is_idle_only_with_others_that_are():
     assert states.idle(FLIGHTS)
     states.observe(FLIGHTS, 1, 50)
     assert not states.idle(FLIGHTS)
+
+
+def test_another_apps_producers_that_are_fewer_now_must_all_report_again():
+    """Else the watermark would be left to those that reported first, and to some that have left."""
+    states = states_of((FEED, 0), producers={FEED: None})
+    for task, time in (("Task-0", 10), ("Task-1", 50), ("Task-2", 60)):
+        states.apply(FEED, 0, Watermark(timestamps=((task, time),), task_count=3))
+    assert states.watermark(FEED) == 10
+
+    states.apply(FEED, 0, Watermark(timestamps=(("Task-2", 70),), task_count=2))
+    assert states.watermark(FEED) == 10
+    states.apply(FEED, 0, Watermark(timestamps=(("Task-0", 20),), task_count=2))
+    assert states.watermark(FEED) == 20
+    states.apply(FEED, 0, EndOfStream(tasks=("Task-0", "Task-2"), task_count=2))
+    assert states.ended(FEED)
+
+
+def test_another_apps_producers_that_never_reported_are_not_waited_for_when_they_are_fewer():
+    states = states_of((FEED, 0), producers={FEED: None})
+    for task, time in (("Task-0", 10), ("Task-1", 50)):
+        states.apply(FEED, 0, Watermark(timestamps=((task, time),), task_count=3))
+    assert states.watermark(FEED) is None
+    states.apply(FEED, 0, Watermark(timestamps=(("Task-0", 20),), task_count=2))
+    assert states.watermark(FEED) == 20
+
+
+def test_another_apps_producers_that_are_more_now_hold_the_watermark_until_all_have_reported():
+    states = states_of((FEED, 0), producers={FEED: None})
+    states.apply(FEED, 0, Watermark(timestamps=(("A", 10),), task_count=1))
+    states.apply(FEED, 0, Watermark(timestamps=(("A", 50),), task_count=2))
+    assert states.watermark(FEED) == 10
+    assert not states.ended(FEED)
+
+    states.apply(FEED, 0, Watermark(timestamps=(("B", 30),), task_count=2))
+    assert states.watermark(FEED) == 30
 
 
 def test_the_producer_that_holds_a_watermark_back_is_named():

@@ -74,6 +74,16 @@ def test_groups_without_the_key_are_mended_by_a_partition_by(kind, by):
     assert_repaired(app, "GroupKeyMismatch")
 
 
+def test_a_state_by_another_key_is_mended_by_a_partition_by():
+    app = then({"name": "p", "process": {"function": "m:f", "schema": "x string", "state": {"key": "x"}}})
+    assert found(app) == {("GroupKeyMismatch", "spec.operators[0].process.state.key")}
+    assert_repaired(app, "GroupKeyMismatch")
+
+
+def test_a_state_by_the_key_of_its_stream_is_accepted():
+    accepted(then({"name": "p", "process": {"function": "m:f", "schema": "x string", "state": {"key": "k"}}}))
+
+
 def test_a_window_over_everything_has_no_repair():
     (problem,) = planned(then({"name": "w", "window": {"tumbling": "1h", "select": "count(*) as n"}})).problems
     assert (problem.code, problem.repair) == ("GroupKeyMismatch", None)
