@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from support import crashes, numbered, shop
+from support import crashes, shop, timed
 from support.processes import python_workers
 
 RUNS = int(os.environ.get("STREAMAPP_KILL_RUNS", "15"))
@@ -63,6 +63,6 @@ def test_a_run_killed_on_spark_ends_with_the_same_results(tmp_path, seed):
 
 
 @pytest.mark.parametrize("seed", range(max(3, RUNS // 5)))
-def test_messages_through_a_log_are_neither_lost_nor_doubled_nor_out_of_order(tmp_path, seed):
-    numbered.lay_out(tmp_path)
-    disturb(tmp_path, Random(3_000 + seed), ("--host", "in-process"), ["group"], latest=3.0, check=numbered.check)
+def test_messages_through_a_log_are_neither_lost_nor_doubled_nor_out_of_order_nor_late(tmp_path, seed):
+    timed.lay_out(tmp_path)
+    disturb(tmp_path, Random(3_000 + seed), ("--host", "in-process"), ["group"], latest=5.0, check=timed.check)

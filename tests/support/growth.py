@@ -5,6 +5,7 @@ the number of partitions that it knows.
 """
 
 import json
+import sqlite3
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -128,6 +129,18 @@ class Growing:
     def admin(self):
         """Open the metadata of the system."""
         return open_transactional_admin(HUB, self._spec, self.folder)
+
+    def locked(self) -> bool:
+        """Tell whether somebody is in the middle of writing to the log: nobody else can, until that one goes on."""
+        if "log" not in self.system:
+            return False
+        try:
+            with closing(sqlite3.connect(self.folder / self.system["log"]["path"], timeout=1.0)) as log:
+                log.execute("BEGIN IMMEDIATE")
+                log.rollback()
+        except sqlite3.OperationalError:
+            return True
+        return False
 
     def stream(self, which: str) -> StreamDescriptor:
         """Describe the input `in` or an output."""

@@ -16,6 +16,11 @@ def workers_of(root: int) -> list[int]:
     return spark or [pid for pid, command in found.items() if b"hosts.worker" in command]
 
 
+def executors_of(root: int) -> list[int]:
+    """Find the JVMs below a driver that are executors of Spark."""
+    return [pid for pid, command in descendants(root).items() if b"CoarseGrainedExecutorBackend" in command]
+
+
 def descendants(root: int) -> dict[int, bytes]:
     """Find the processes that descend from one, with their command lines."""
     parents = {}

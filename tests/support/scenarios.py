@@ -57,6 +57,9 @@ def zombie_comes_back(source: Growing, folder: Path, stopped_seconds: float) -> 
         yield workers.committing("0", "1")
         zombie, other = workers.process("0"), workers.number("1")
         zombie.send_signal(signal.SIGSTOP)
+        while source.locked():
+            zombie.send_signal(signal.SIGCONT)
+            zombie.send_signal(signal.SIGSTOP)
         until = time.monotonic() + stopped_seconds
         yield workers.committing("0", after=other)
         yield lambda _: time.monotonic() > until

@@ -5,15 +5,17 @@ import os
 import signal
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from random import Random
+from types import ModuleType
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from support import crashes, numbered
-from support.processes import descendants, workers_of
+from support.processes import descendants, executors_of, workers_of
 
 DEADLINE = 180.0
 """Seconds until what was fed must have come out, when nothing is killed any more."""
@@ -22,14 +24,15 @@ DEADLINE = 180.0
 class Soak:
     """One app on a broker of its own: `with Soak(...) as soak:` starts it; `finish` proves that it was exact."""
 
-    def __init__(self, folder: Path, broker, name: str, *options: str) -> None:
-        """Take options of `streamapp run`."""
+    def __init__(self, folder: Path, broker, name: str, *options: str, scenario: ModuleType = numbered) -> None:
+        """Take options of `streamapp run`; the scenario lays out the app and checks it, `numbered` or one over it."""
+        self._scenario = scenario
         self._folder = folder
         self._broker = broker
         self._options = options
         self._log = folder / "run.log"
         system = {"kafka": {"bootstrapServers": broker.bootstrap_servers}}
-        numbered.lay_out(folder, system, name, records=0, bounded=False)
+        scenario.lay_out(folder, system, name, records=0, bounded=False)
         self._producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "enable.idempotence": True})
         self._topic = f"{name}.in"
         self._out = f"{name}.out"
@@ -43,6 +46,8 @@ class Soak:
                 "enable.auto.commit": False,
             }
         )
+        self.struck: Counter[str] = Counter()
+        """How often a worker or an executor was there to be killed, or to be frozen."""
         self.gave_up: list[str] = []
         """What the run said last each time that it ended though nobody had killed it."""
 
@@ -80,7 +85,7 @@ class Soak:
         return self._count_until(before + 1, time.monotonic() + seconds) > before
 
     def strike(self, victim: str, random: Random) -> None:
-        """Kill a worker, the driver alone, everything of the run, or the broker; start again what has to be.
+        """Kill a worker, an executor, the driver, everything of the run, or the broker; start again what has to be.
 
         A worker that is `frozen` stands still and then goes on.
         """
@@ -89,10 +94,11 @@ class Soak:
             self._broker.kill()
             time.sleep(random.uniform(0.1, 2.0))
             self._broker.start()
-        elif victim in {"worker", "frozen"}:
-            workers = workers_of(self._process.pid)
-            for pid in random.sample(workers, min(1, len(workers))):
-                kill([pid]) if victim == "worker" else freeze(pid, random.uniform(15, 20))
+        elif victim in {"worker", "executor", "frozen"}:
+            found = (executors_of if victim == "executor" else workers_of)(self._process.pid)
+            for pid in random.sample(found, min(1, len(found))):
+                kill([pid]) if victim != "frozen" else freeze(pid, random.uniform(15, 20))
+                self.struck[victim] += 1
         else:
             kill([self._process.pid, *(descendants(self._process.pid) if victim == "everything" else ())])
             self._process.wait()
@@ -105,7 +111,7 @@ class Soak:
         assert found == self.fed, self._log.read_text()[-4000:]
         self._process.send_signal(signal.SIGINT)
         assert self._process.wait(60) == 130, self._log.read_text()[-4000:]
-        numbered.check(self._folder, self.fed)
+        self._scenario.check(self._folder, self.fed)
 
     def _start_if_it_gave_up(self) -> None:
         if self._process.poll() is not None:

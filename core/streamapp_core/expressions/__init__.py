@@ -3,12 +3,12 @@
 Nothing is evaluated here. `docs/expressions.md` tells users what they may write.
 """
 
-from streamapp_core.expressions.aggregate import Aggregation, Merge, Partial, check_aggregate
+from streamapp_core.expressions.aggregate import Aggregation, check_aggregate
 from streamapp_core.expressions.issues import ExpressionError, ExpressionIssue
+from streamapp_core.expressions.partials import ARRIVAL_COLUMN, Merge, Partial, PlainAggregate
 from streamapp_core.expressions.queries import (
     DUCKDB_SETTINGS,
     filter_sql,
-    merge_sql,
     nested,
     partials_sql,
     result_sql,
@@ -26,6 +26,7 @@ from streamapp_core.expressions.select import (
 )
 
 __all__ = [
+    "ARRIVAL_COLUMN",
     "DUCKDB_SETTINGS",
     "Aggregation",
     "Condition",
@@ -33,6 +34,7 @@ __all__ = [
     "ExpressionIssue",
     "Merge",
     "Partial",
+    "PlainAggregate",
     "Select",
     "SelectColumn",
     "check_aggregate",
@@ -40,7 +42,6 @@ __all__ = [
     "check_flat_map",
     "check_select",
     "filter_sql",
-    "merge_sql",
     "nested",
     "partials_sql",
     "result_sql",

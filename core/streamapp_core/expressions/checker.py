@@ -9,6 +9,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
+from streamapp_core.expressions.aggregate_calls import AggregateCall, aggregate_call
 from streamapp_core.expressions.forms import FORMS, unsupported
 from streamapp_core.expressions.functions import AGGREGATE_NAMES, BY_NAME, GENERATOR_NAMES
 from streamapp_core.expressions.issues import ExpressionIssue, Refusal, invalid
@@ -22,8 +23,8 @@ MAX_SQL_LENGTH = 60_000
 class AggregateWriter(Protocol):
     """Takes the aggregates of an expression, and gives what stands for their results."""
 
-    def __call__(self, name: str, argument: Value | None) -> Value:
-        """Take one aggregate; `argument` is None for `count(*)`."""
+    def __call__(self, call: AggregateCall, argument: Value | None) -> Value:
+        """Take one aggregate and what its argument was found to be; None for `count(*)`."""
         ...
 
 
@@ -96,7 +97,7 @@ class Checker:
                     f"column `{column.name}` is neither in `by` nor inside an aggregate such as max({column.name})"
                 )
             return value
-        return Value(column.type, quoted(column.name), simple=True)
+        return Value(column.type, quoted(column.name), simple=True, column=column.name)
 
     def call(self, node: exp.Expr) -> Value | None:
         """Check a call of a function of the table, or of an aggregate."""
@@ -113,19 +114,15 @@ class Checker:
             raise invalid(f"aggregate {name}(...) stands in `window` and `aggregate` only")
         if self._inside_aggregate:
             raise invalid(f"aggregate {name}(...) stands inside another aggregate")
-        arguments = node.expressions
-        if len(arguments) != 1 or isinstance(arguments[0], exp.Distinct):
-            raise invalid(f"{name} takes one argument, without distinct")
-        if isinstance(arguments[0], exp.Star):
-            if name != "count":
-                raise invalid(f"{name}(*) is not possible: name a column")
-            return self._aggregates(name, None)
+        call = aggregate_call(name, node)
+        if call.argument is None:
+            return self._aggregates(call, None)
         self._inside_aggregate = True
         try:
-            argument = self.node(arguments[0])
+            argument = self.node(call.argument)
         finally:
             self._inside_aggregate = False
-        return self._aggregates(name, argument) if argument else None
+        return self._aggregates(call, argument) if argument else None
 
 
 def _unknown_column(name: str, schema: Schema) -> str:

@@ -107,6 +107,7 @@ _HINTS: dict[type[exp.Expr], str] = {
     exp.Concat: "two text literals side by side: join texts by ||, and write a quote in a text as \\'",
     exp.Window: "window functions (over) are not supported: use the `window` operator",
     exp.Filter: "filter (where ...) is not supported: use sum(if(condition, 1, 0))",
+    exp.IgnoreNulls: "first and last leave nulls out anyway: write first(a)",
     exp.Subquery: "a subquery is not supported: use a join operator",
     exp.Select: "a subquery is not supported: use a join operator",
     exp.Exists: "a subquery is not supported: use a join operator",

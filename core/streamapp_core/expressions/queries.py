@@ -6,7 +6,7 @@ batch goes through all of them in one query.
 
 from collections.abc import Iterable, Sequence
 
-from streamapp_core.expressions.aggregate import Aggregation, merged
+from streamapp_core.expressions.aggregate import Aggregation
 from streamapp_core.expressions.select import Condition, SelectColumn
 from streamapp_core.expressions.value import quoted
 
@@ -61,13 +61,6 @@ def sessions_sql(aggregation: Aggregation, source: str, time: str, gap: int, ses
     opens = f"SELECT *, CASE WHEN {far} THEN 1 ELSE 0 END AS __opens FROM {source}"
     number = f"CAST(sum(__opens) OVER {window} AS BIGINT)"
     return f"SELECT * EXCLUDE (__opens), {number} AS {quoted(session)} FROM {nested(opens)}"
-
-
-def merge_sql(aggregation: Aggregation, source: str, also_by: Sequence[str] = ()) -> str:
-    """Write the query that merges rows of partial results into one per group, with the same columns."""
-    groups = [quoted(column.name) for column in aggregation.by_columns] + [quoted(name) for name in also_by]
-    items = groups + [f"{merged(partial)} AS {quoted(partial.name)}" for partial in aggregation.partials]
-    return f"SELECT {', '.join(items)} FROM {source}{_group_by(groups)}"
 
 
 def result_sql(aggregation: Aggregation, source: str, also_by: Sequence[str] = ()) -> str:

@@ -14,13 +14,14 @@ class Value:
     """DuckDB SQL that yields `type` exactly; the type of a bare `null` is None until something gives it one.
 
     `literal` is what was written, where the part is a literal. `simple` says that the text is cheap and may be
-    repeated: a column, a literal or a bound name.
+    repeated: a column, a literal or a bound name. `column` is the column that the part is, as it is.
     """
 
     type: DataType | None
     sql: str
     literal: Literal | None = None
     simple: bool = False
+    column: str | None = None
 
     @property
     def kind(self) -> TypeKind | None:
@@ -68,6 +69,11 @@ def cast(sql: str, target: DataType | str) -> str:
 def try_cast(sql: str, target: DataType | str) -> str:
     """Wrap SQL in a cast that gives null where the value does not fit."""
     return f"TRY_CAST({sql} AS {target if isinstance(target, str) else duckdb_type(target)})"
+
+
+def one_zero(sql: str) -> str:
+    """Give one value to 0.0 and -0.0, and one to all NaN, of a float or double."""
+    return f"CASE WHEN isnan({sql}) THEN 'nan' ELSE {sql} + 0 END"
 
 
 def bound(values: Sequence[Value], body: Callable[..., str]) -> str:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from streamapp_core.expressions import Aggregation, Merge, Partial
+from streamapp_core.expressions import Aggregation, Merge, Partial, PlainAggregate
 from streamapp_core.schema import BIGINT, EVENT_TIME_COLUMN
 from streamapp_runtime.operators.group_states import GroupStates
 from streamapp_runtime.operators.partials import PartialResults
@@ -14,7 +14,13 @@ from streamapp_runtime.rows.codec import encode_key
 from streamapp_runtime.sql.engine import SqlEngine
 from streamapp_runtime.state.protocol import Store
 
-_LATEST = Partial(name=EVENT_TIME_COLUMN, type=BIGINT, sql=f'max("{EVENT_TIME_COLUMN}")', merge=Merge.MAX)
+_LATEST = Partial(
+    name=EVENT_TIME_COLUMN,
+    type=BIGINT,
+    sql=f'max("{EVENT_TIME_COLUMN}")',
+    merge=Merge.MAX,
+    plain=PlainAggregate("max", EVENT_TIME_COLUMN),
+)
 
 
 class Aggregate(TimelessOperator):

@@ -39,6 +39,8 @@ class IntervalJoin:
         self._schemas = schemas
         self._alone = _ALONE[kind]
         self._within = within
+        self.behind = within if any(self._alone) else 0
+        """How much older than the watermark a row that is given out may be."""
         self._right_columns = [name for name in schemas[_RIGHT].names if name != keys[_RIGHT]]
         fields = [*schemas[_LEFT], *(schemas[_RIGHT].field(name) for name in self._right_columns)]
         self._output = pa.schema([*fields, EVENT_TIME_FIELD])

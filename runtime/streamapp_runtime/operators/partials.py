@@ -8,10 +8,13 @@ from collections.abc import Callable, Sequence
 from decimal import Context, Decimal
 from typing import Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
-from streamapp_core.expressions import Aggregation, Merge, Partial, partials_sql, table
+from streamapp_core.expressions import ARRIVAL_COLUMN, Aggregation, Merge, Partial, partials_sql, table
 from streamapp_core.schema import DataType, TypeKind
+from streamapp_runtime.operators.gathered import GATHERED, gathered_merge
+from streamapp_runtime.operators.plain_groups import plain_groups
 from streamapp_runtime.rows.codec import plain_rows
 from streamapp_runtime.sql.engine import SqlEngine
 
@@ -32,13 +35,23 @@ class PartialResults:
     def __init__(self, engine: SqlEngine, aggregation: Aggregation, also_by: Sequence[str] = ()) -> None:
         """Group by the aggregation's columns and by further columns of the batches."""
         self._engine = engine
+        self._plain = plain_groups(aggregation, also_by)
         self._sql = partials_sql(aggregation, table("rows"), also_by)
         first = len(aggregation.by_columns) + len(also_by)
         self._mergers = list(enumerate(map(_merger, aggregation.partials), first))
+        self._by_time = any(partial.merge.by_time for partial in aggregation.partials)
+
+    def in_order(self, rows: pa.Table) -> pa.Table:
+        """Number the rows of a batch if partial results need their order: before any step that may change it."""
+        if not self._by_time or ARRIVAL_COLUMN in rows.column_names:
+            return rows
+        return rows.append_column(ARRIVAL_COLUMN, pa.array(np.arange(len(rows))))
 
     def of_batch(self, rows: pa.Table) -> list[tuple[Any, ...]]:
         """Group a batch (never an empty one): a row of partial results per key."""
-        return plain_rows(self._engine.query(self._sql, rows=rows).columns)
+        if self._plain is not None:
+            return plain_rows(self._plain.of_batch(rows).columns)
+        return plain_rows(self._engine.query(self._sql, rows=self.in_order(rows)).columns)
 
     def merge_all(self, states: Sequence[Row | None], partials: Sequence[Row]) -> list[Row]:
         """Add the partial results of a batch to those of their keys so far, None where a key is new.
@@ -61,6 +74,8 @@ class PartialResults:
 
 
 def _merger(partial: Partial) -> ColumnMerger:
+    if partial.merge in GATHERED:
+        return _each(gathered_merge(partial))
     if partial.merge is Merge.SUM:
         return _sums(partial.type)
     choose = min if partial.merge is Merge.MIN else max

@@ -3,6 +3,7 @@
 import pyarrow as pa
 
 from streamapp_runtime.operators.protocol import TimelessOperator
+from streamapp_runtime.rows.projection import Projection
 from streamapp_runtime.sql.engine import SqlEngine
 
 
@@ -18,6 +19,17 @@ class SqlOperator(TimelessOperator):
         """See `Operator.process`."""
         result = self._engine.query(self._sql, rows=rows)
         return result if len(result) else None
+
+
+class PlainSelect(TimelessOperator):
+    """A select list of plain columns."""
+
+    def __init__(self, columns: Projection) -> None:
+        self._columns = columns
+
+    def process(self, rows: pa.Table) -> pa.Table | None:
+        """See `Operator.process`."""
+        return self._columns.of_batch(rows)
 
 
 class Merge(TimelessOperator):

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamapp_core.expressions import Aggregation, Merge, Partial, sessions_sql, table
+from streamapp_core.expressions import Aggregation, Merge, Partial, PlainAggregate, sessions_sql, table
 from streamapp_core.schema import BIGINT, EVENT_TIME_COLUMN
 from streamapp_runtime.operators.partials import PartialResults
 from streamapp_runtime.operators.results import Results
@@ -20,9 +20,21 @@ from streamapp_runtime.state.protocol import Store
 _SESSION = "__session"
 _TIME = f'"{EVENT_TIME_COLUMN}"'
 _ADDED = (
-    Partial(name="__first", type=BIGINT, sql=f"min({_TIME})", merge=Merge.MIN),
-    Partial(name="__last", type=BIGINT, sql=f"max({_TIME})", merge=Merge.MAX),
-    Partial(name="__rows", type=BIGINT, sql="count(*)", merge=Merge.SUM),
+    Partial(
+        name="__first",
+        type=BIGINT,
+        sql=f"min({_TIME})",
+        merge=Merge.MIN,
+        plain=PlainAggregate("min", EVENT_TIME_COLUMN),
+    ),
+    Partial(
+        name="__last",
+        type=BIGINT,
+        sql=f"max({_TIME})",
+        merge=Merge.MAX,
+        plain=PlainAggregate("max", EVENT_TIME_COLUMN),
+    ),
+    Partial(name="__rows", type=BIGINT, sql="count(*)", merge=Merge.SUM, plain=PlainAggregate("count", None)),
 )
 
 
@@ -51,7 +63,8 @@ class SessionWindow:
         dated = rows.filter(pc.is_valid(rows.column(EVENT_TIME_COLUMN)))
         self._undated += len(rows) - len(dated)
         if len(dated):
-            for partial in self._partials.of_batch(self._engine.query(self._sessions_sql, rows=dated)):
+            numbered = self._engine.query(self._sessions_sql, rows=self._partials.in_order(dated))
+            for partial in self._partials.of_batch(numbered):
                 self._add(partial[: self._by], partial[self._by + 1 :])
         return None
 

@@ -39,12 +39,15 @@ def encode_key(values: Sequence[object]) -> bytes:
 
 
 def plain_rows(columns: Iterable[pa.ChunkedArray]) -> list[tuple[Any, ...]]:
-    """Turn columns into rows of values that MessagePack has: numbers, texts, bytes, booleans and nulls."""
+    """Turn columns into rows of values that MessagePack has: numbers, texts, bytes, booleans and nulls.
+
+    A list becomes a list of such values, a structure a tuple of them.
+    """
     return list(zip(*(_plain(column) for column in columns), strict=True))
 
 
 def arrow_columns(rows: Sequence[Sequence[object]], schema: pa.Schema) -> pa.Table:
-    """Turn plain rows back into a table; the inverse of `plain_rows`."""
+    """Turn plain rows back into a table; the inverse of `plain_rows`, but for structures."""
     values = zip(*rows, strict=True) if rows else ([] for _ in schema)
     return pa.Table.from_arrays(
         [_typed(list(column), field.type) for column, field in zip(values, schema, strict=True)], schema=schema
@@ -53,6 +56,8 @@ def arrow_columns(rows: Sequence[Sequence[object]], schema: pa.Schema) -> pa.Tab
 
 def _plain(column: pa.ChunkedArray) -> list[Any]:
     kind = column.type
+    if pa.types.is_nested(kind):
+        return _plain_nested(column)
     if pa.types.is_timestamp(kind):
         column = column.cast(pa.int64())
     elif pa.types.is_date32(kind):
@@ -65,6 +70,20 @@ def _plain(column: pa.ChunkedArray) -> list[Any]:
         column = pc.if_else(pc.is_nan(zeroless), pa.scalar(np.nan, kind), zeroless)
     values: list[Any] = column.to_pylist()
     return values
+
+
+def _plain_nested(column: pa.ChunkedArray) -> list[Any]:
+    """Give lists and structures of plain values."""
+    array = column.combine_chunks()
+    if pa.types.is_struct(array.type):
+        parts = (_plain(pa.chunked_array([part])) for part in array.flatten())
+        values: list[Any] = list(zip(*parts, strict=True))
+    else:
+        items = _plain(pa.chunked_array([array.flatten()]))
+        ends = np.cumsum(pc.fill_null(array.value_lengths(), 0)).tolist()
+        values = [items[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+    valid = array.is_valid().to_pylist()
+    return [value if present else None for value, present in zip(values, valid, strict=True)]
 
 
 def _typed(values: list[Any], kind: pa.DataType) -> pa.Array:

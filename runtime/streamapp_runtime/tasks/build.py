@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from streamapp_core.expressions import Aggregation
+from streamapp_core.expressions import Aggregation, Select
 from streamapp_core.plan.model import Plan, PlannedOperator
 from streamapp_core.schema import EVENT_TIME_COLUMN, Schema
 from streamapp_core.spec.operators import OperatorKind
@@ -20,11 +20,13 @@ from streamapp_runtime.operators.outputs import Broadcast, PartitionBy, SendToFi
 from streamapp_runtime.operators.process import Process
 from streamapp_runtime.operators.process_state import ProcessWithState
 from streamapp_runtime.operators.protocol import Operator, Port, Step
-from streamapp_runtime.operators.row_operators import Merge, SqlOperator
+from streamapp_runtime.operators.row_operators import Merge, PlainSelect, SqlOperator
 from streamapp_runtime.operators.send_to_table import SendToTable
 from streamapp_runtime.operators.session_window import SessionWindow
 from streamapp_runtime.operators.window import AlignedWindow
 from streamapp_runtime.processor.intermediate import IntermediateWriter
+from streamapp_runtime.processor.output_writer import OutputWriter
+from streamapp_runtime.rows.projection import projection
 from streamapp_runtime.sql.engine import SqlEngine
 from streamapp_runtime.state.task_state import TaskState
 from streamapp_runtime.tables.table import Table
@@ -33,7 +35,7 @@ from streamapp_runtime.tasks.chains import ROW_KINDS, chains
 from streamapp_runtime.tasks.pipeline import Node, Pipeline
 from streamapp_runtime.tasks.row_sql import row_sql
 from streamapp_systems.arrow_types import arrow_schema
-from streamapp_systems.protocols import FileOutput, Producer
+from streamapp_systems.protocols import FileOutput
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +48,7 @@ class Surroundings:
     number: int
     engine: SqlEngine
     writer: IntermediateWriter
-    producer: Producer
-    time_of_day: Callable[[], int]
+    output_writer: OutputWriter
     tables: Mapping[str, Table]
     outputs: Mapping[str, FileOutput]
     written: Counter[str]
@@ -62,21 +63,34 @@ def build_pipeline(plan: Plan, surroundings: Surroundings) -> Pipeline:
     for chain in chains(plan.operators):
         inputs, last = chain[0].inputs, chain[-1]
         step: Step
+        behind = 0
         if last.kind is OperatorKind.JOIN:
             step = join = _join(last, surroundings)
             ports: tuple[Port, ...] = (join.process_left, join.process_right)
+            behind = join.behind
         else:
             step = operator = _operator(plan, chain, surroundings)
             ports = (operator.process,) * len(inputs)
-        nodes.append(Node(name=last.name, operator=step, inputs=inputs, ports=ports, streams=last.streams))
+        nodes.append(
+            Node(name=last.name, operator=step, inputs=inputs, ports=ports, streams=last.streams, behind=behind)
+        )
     return Pipeline(nodes)
 
 
 def _operator(plan: Plan, chain: Sequence[PlannedOperator], around: Surroundings) -> Operator:
     planned = chain[-1]
     if planned.kind in ROW_KINDS:
-        return SqlOperator(around.engine, row_sql(chain))
+        return _row_operator(chain, around.engine)
     return _BUILDERS[planned.kind](plan, planned, around)
+
+
+def _row_operator(chain: Sequence[PlannedOperator], engine: SqlEngine) -> Operator:
+    compiled = chain[0].compiled
+    if len(chain) == 1 and isinstance(compiled, Select):
+        plain = projection(compiled.columns, after=[EVENT_TIME_COLUMN])
+        if plain is not None:
+            return PlainSelect(plain)
+    return SqlOperator(engine, row_sql(chain))
 
 
 def _join(planned: PlannedOperator, around: Surroundings) -> IntervalJoin:
@@ -98,8 +112,8 @@ def _merge(_: Plan, planned: PlannedOperator, __: Surroundings) -> Operator:
 
 def _partition_by(plan: Plan, planned: PlannedOperator, around: Surroundings) -> Operator:
     assert planned.spec.partition_by is not None
-    count = plan.streams[planned.name].partitions
-    return PartitionBy(around.writer, planned.name, planned.spec.partition_by.key, count)
+    written = None if plan.streams[planned.name].consumers else around.written
+    return PartitionBy(around.writer, planned.name, planned.spec.partition_by.key, written)
 
 
 def _broadcast(_: Plan, planned: PlannedOperator, around: Surroundings) -> Operator:
@@ -155,13 +169,7 @@ def _send_to(plan: Plan, planned: PlannedOperator, around: Surroundings) -> Oper
     assert name is not None
     if name in around.outputs:
         return SendToFile(around.outputs[name], name, around.written)
-    return SendToStream(
-        around.producer,
-        plan.streams[name],
-        spread=around.number,
-        written=around.written,
-        time_of_day=around.time_of_day,
-    )
+    return SendToStream(around.output_writer, plan.streams[name], spread=around.number, written=around.written)
 
 
 def _column(schema: Schema, name: str) -> str:

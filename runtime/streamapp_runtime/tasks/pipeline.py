@@ -5,14 +5,17 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from streamapp_core.control.messages import END_OF_TIME
 from streamapp_runtime.operators.protocol import Port, Step
+from streamapp_runtime.operators.window_bounds import BEGINNING
 
 
 @dataclass(slots=True, kw_only=True)
 class Node:
     """One operator in place: `inputs` are streams or nodes it reads from, `streams` those whose messages reach it.
 
-    `ports` take the rows of each input.
+    `ports` take the rows of each input. What the operator gives out may be older than its watermark by as much as
+    `behind` (milliseconds), so the watermarks of those after it are lower by that.
     """
 
     name: str
@@ -20,6 +23,7 @@ class Node:
     inputs: tuple[str, ...]
     ports: tuple[Port, ...]
     streams: frozenset[str]
+    behind: int = 0
     watermark: int | None = field(default=None, init=False)
 
 
@@ -32,6 +36,12 @@ class Pipeline:
         for node in nodes:
             for name, port in zip(node.inputs, node.ports, strict=True):
                 self._consumers.setdefault(name, []).append((node, port))
+        self._behind: dict[str, int] = {}
+        """How much older than the watermark of its streams the rows that come to a node may be."""
+        given_out: dict[str, int] = {}
+        for node in nodes:
+            self._behind[node.name] = max(given_out.get(name, 0) for name in node.inputs)
+            given_out[node.name] = self._behind[node.name] + node.behind
 
     def push(self, source: str, rows: pa.Table) -> None:
         """Give rows of a stream (or of a node) to all that read from it, and their results to all after them."""
@@ -46,12 +56,14 @@ class Pipeline:
     def advance(self, watermark_of: Callable[[Iterable[str]], int | None]) -> bool:
         """Tell every operator its watermark, the minimum over the streams that reach it; True if one rose.
 
+        It is lower by what operators before it may still give out for older times.
+
         Results come before the watermark that released them: what a node gives out has passed all nodes after it
         when their own watermark is looked at (design 7).
         """
         risen = False
         for node in self.nodes:
-            watermark = watermark_of(node.streams)
+            watermark = _lowered(watermark_of(node.streams), self._behind[node.name])
             if watermark is None or (node.watermark is not None and watermark <= node.watermark):
                 continue
             risen = True
@@ -70,3 +82,7 @@ class Pipeline:
         """Tell each operator's counts of rows not used, where there are any."""
         counted = {node.name: node.operator.counters() for node in self.nodes}
         return {name: counts for name, counts in counted.items() if any(counts.values())}
+
+
+def _lowered(watermark: int | None, by: int) -> int | None:
+    return watermark if watermark is None or watermark == END_OF_TIME else max(watermark - by, BEGINNING)

@@ -20,7 +20,6 @@ from streamapp_runtime.tables.side_inputs import SideInputs
 from streamapp_runtime.tasks.bad_rows import BadRows
 from streamapp_runtime.tasks.pipeline import Pipeline
 
-_START = Position(offset=0, rows=0)
 _BEGINNING = -(1 << 63)
 
 
@@ -42,7 +41,7 @@ class Task:
         self,
         name: str,
         *,
-        ssps: Collection[Ssp],
+        starts: Mapping[Ssp, int],
         pipeline: Pipeline,
         states: ControlStates,
         state: TaskState,
@@ -54,6 +53,8 @@ class Task:
     ) -> None:
         """Take the partitions of its inputs, side inputs aside, and go on from the checkpoint in its state.
 
+        Where it says nothing of a partition, that is read from the first offset in `starts`.
+
         `sources` are those of their streams that come from outside, `produces` the intermediate ones it writes to.
         `bad_rows` and `written`, the rows of each output, are shared with the operators.
         """
@@ -64,10 +65,10 @@ class Task:
         self._states = states
         self._state = state
         self._sources = sources
-        self._streams = frozenset(ssp.stream for ssp in ssps)
+        self._streams = frozenset(ssp.stream for ssp in starts)
         self._producing = {node.name: node for node in pipeline.nodes if node.name in produces}
         self._announced: dict[str, Announcement] = {}
-        self.positions = dict.fromkeys(ssps, _START)
+        self.positions = {ssp: Position(offset=offset, rows=0) for ssp, offset in starts.items()}
         """How far each partition has been read."""
         self._not_used: Mapping[str, Mapping[str, int]] = {}
         self._bad_rows = bad_rows

@@ -8,6 +8,7 @@ import pytest
 
 from streamapp_systems.kafka import KafkaAdmin
 from streamapp_systems.protocols import StreamSystemError
+from support import start_from
 from support.growth import Growing, partitions
 from support.kafka import eventually, ssp_of
 
@@ -46,6 +47,10 @@ def test_counts_are_exact_and_keys_in_order_while_a_producer_is_held_on_old_meta
     assert list(dict.fromkeys(seen)) == [4, 8, 16]
     app.run(app.document(), app.all_copied)
     app.check()
+
+
+def test_from_latest_what_comes_after_the_first_start_is_read_once_after_restarts_and_growth_too(app):
+    start_from.play(app)
 
 
 def test_rows_behind_an_open_transaction_of_a_parent_come_before_those_of_its_child(app):

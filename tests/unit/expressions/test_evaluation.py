@@ -14,16 +14,15 @@ from streamapp_core.expressions import (
     check_flat_map,
     check_select,
     filter_sql,
-    merge_sql,
     nested,
     partials_sql,
-    result_sql,
     select_sql,
     table,
 )
 from streamapp_core.schema import EVENT_TIME_COLUMN, parse_schema
 from streamapp_runtime.sql.engine import SqlEngine
 from streamapp_systems.arrow_types import arrow_schema
+from support import aggregates
 
 SCHEMA = parse_schema("k string, n int, b bigint, d double, m decimal(10,2), at timestamp")
 INTS = st.none() | st.integers(-(2**31), 2**31 - 1)
@@ -127,10 +126,7 @@ def test_partial_results_merge_in_any_split(engine, values, size):
     aggregation = check_aggregate("count(*) as c, sum(b) as s, min(b) as lo, max(b) as hi, avg(b) as a", ["k"], SCHEMA)
     keys, numbers = (list(column) for column in zip(*values, strict=True))
     data = rows(k=keys, b=numbers)
-    reduce = partials_sql(aggregation, table("t"))
-    parts = [engine.query(reduce, t=data.slice(at, size)) for at in range(0, len(data), size)]
-    merged = nested(merge_sql(aggregation, table("p")))
-    result = engine.query(result_sql(aggregation, merged), p=pa.concat_tables(parts)).to_pylist()
+    result = aggregates.computed(engine, aggregation, aggregates.split(data, size)).to_pylist()
     assert {row["k"] for row in result} == set(keys)
     assert len(result) == len(set(keys))
     for row in result:

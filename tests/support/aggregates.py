@@ -1,0 +1,24 @@
+"""Aggregates as operators compute them: batch by batch, partial results merged per group."""
+
+import pyarrow as pa
+
+from streamapp_runtime.operators.partials import PartialResults
+from streamapp_runtime.operators.results import Results
+from streamapp_runtime.rows.codec import encode_key
+from streamapp_runtime.rows.event_time import stamp, without_event_time
+
+
+def computed(engine, aggregation, batches, event_time=None):
+    """Compute the results of every group of these batches, in the order in which the groups first came."""
+    partials, results = PartialResults(engine, aggregation), Results(engine, aggregation)
+    by, states = len(aggregation.by_columns), {}
+    for batch in batches:
+        added = {encode_key(row[:by]): row for row in partials.of_batch(stamp(batch, event_time))}
+        merged = partials.merge_all([states.get(key) for key in added], list(added.values()))
+        states.update(zip(added, merged, strict=True))
+    return without_event_time(results.of_states([[*state, None] for state in states.values()]))
+
+
+def split(rows: pa.Table, size):
+    """Cut rows into batches."""
+    return [rows.slice(at, size) for at in range(0, len(rows), size)]

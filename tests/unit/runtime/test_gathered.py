@@ -1,0 +1,128 @@
+"""Distinct, first, last and collected values: batch by batch, with restarts, they are what DuckDB makes of all rows."""
+
+import datetime as dt
+import math
+from collections import Counter
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streamapp_core.control.messages import END_OF_TIME
+from streamapp_core.expressions import check_aggregate
+from streamapp_core.schema import EVENT_TIME_COLUMN, parse_schema
+from streamapp_runtime.operators.aggregate import Aggregate
+from streamapp_runtime.operators.session_window import SessionWindow
+from streamapp_runtime.operators.window import AlignedWindow
+from streamapp_runtime.sql.engine import SqlEngine
+from streamapp_runtime.state.memory import MemoryEnvironment
+from streamapp_systems.arrow_types import arrow_schema
+
+ENGINE = SqlEngine()
+SCHEMA = parse_schema("k string, s string, d double, m decimal(6,2), t timestamp, x binary, n int")
+DATED = pa.schema([*arrow_schema(SCHEMA), pa.field(EVENT_TIME_COLUMN, pa.int64())])
+NAMES = SCHEMA.names[1:]
+GAP, LIMIT, NOTHING = 4, 3, -(2**63)
+SELECT = ", ".join(
+    f"count(distinct {name}) as {name}_distinct, first({name}) as {name}_first, last({name}) as {name}_last"
+    for name in NAMES
+)
+COLLECTED = f"array_join(slice(collect_list(n), 1, {LIMIT}), '; ') as n_some"
+AGGREGATION = check_aggregate(f"{SELECT}, {COLLECTED}", ["k"], SCHEMA)
+
+MOMENTS = [dt.datetime(1969, 12, 31, 23, 59, 59, 999_999, dt.UTC), dt.datetime(2024, 2, 29, tzinfo=dt.UTC)]
+ROW = st.tuples(
+    st.sampled_from(["a", "b", None]),
+    *(
+        st.none() | st.sampled_from(values)
+        for values in (
+            ["", "x", "é"],
+            [0.0, -0.0, 1.5, math.nan, math.inf],
+            [Decimal("0.00"), Decimal("-1.50"), Decimal("1.50")],
+            MOMENTS,
+            [b"", b"\0"],
+            [1, 2, 3],
+        )
+    ),
+)
+TIMED = st.tuples(ROW, st.integers(0, 20))
+BATCHES = st.lists(st.tuples(st.lists(TIMED, min_size=1, max_size=8), st.booleans()), min_size=1, max_size=5)
+KINDS = {
+    "aggregate": lambda store: Aggregate(ENGINE, store, AGGREGATION),
+    "tumbling": lambda store: AlignedWindow(ENGINE, store, AGGREGATION, length=6, step=6),
+    "sliding": lambda store: AlignedWindow(ENGINE, store, AGGREGATION, length=6, step=3),
+    "session": lambda store: SessionWindow(ENGINE, store, AGGREGATION, GAP),
+}
+WINDOWS = {
+    "aggregate": "SELECT *, 0 AS w FROM t",
+    "tumbling": "SELECT *, time // 6 AS w FROM t",
+    "sliding": "SELECT *, time // 3 AS w FROM t UNION ALL SELECT *, time // 3 - 1 AS w FROM t",
+    "session": f"""
+        SELECT * EXCLUDE far, sum(far) OVER (PARTITION BY k ORDER BY time ROWS UNBOUNDED PRECEDING) AS w FROM
+          (SELECT *, CASE WHEN time - lag(time) OVER (PARTITION BY k ORDER BY time) > {GAP} THEN 1 ELSE 0 END AS far
+           FROM t)""",
+}
+
+
+def table_of(batch):
+    rows = [(*row, time) for row, time in batch]
+    return pa.Table.from_pylist([dict(zip(DATED.names, row, strict=True)) for row in rows], schema=DATED)
+
+
+def expected(kind, batches):
+    rows = pa.concat_tables([table_of(batch) for batch, _ in batches]).rename_columns([*SCHEMA.names, "time"])
+    columns = ["k"]
+    for name in NAMES:
+        value = "CASE WHEN isnan(d) THEN 'nan' ELSE d + 0 END" if name == "d" else name
+        columns.append(f"count(DISTINCT {value}) AS {name}_distinct")
+        columns += [
+            f"{end}({name} ORDER BY time, i) FILTER ({name} IS NOT NULL) AS {name}_{end}" for end in ("first", "last")
+        ]
+    some = f"(list(n ORDER BY time, i) FILTER (n IS NOT NULL))[:{LIMIT}]"
+    columns.append(f"coalesce(array_to_string({some}, '; '), '') AS n_some")
+    numbered = rows.append_column("i", pa.array(range(len(rows)), pa.int64()))
+    sql = f"SELECT {', '.join(columns)} FROM ({WINDOWS[kind]}) GROUP BY k, w"
+    return counted(ENGINE.query(sql, t=numbered).to_pylist())
+
+
+def counted(rows):
+    """Count rows without the bounds of windows; both zeros are one, and so are all NaN."""
+    hidden = {"window_start", "window_end", EVENT_TIME_COLUMN}
+    return Counter(
+        tuple(
+            repr(value + 0.0 if isinstance(value, float) else value)
+            for name, value in row.items()
+            if name not in hidden
+        )
+        for row in rows
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=20)
+@given(batches=BATCHES)
+def test_results_are_those_of_all_rows_at_once(kind, batches):
+    environment = MemoryEnvironment()
+    operator, found = KINDS[kind](environment.store("o")), {}
+    for batch, restarted in batches:
+        results = operator.process(table_of(batch))
+        found |= {row["k"]: row for row in ([] if results is None else results.to_pylist())}
+        if restarted:
+            operator.flush()
+            environment.commit()
+            operator = KINDS[kind](environment.store("o"))
+    results = operator.advance(END_OF_TIME)
+    rows = found.values() if results is None else results.to_pylist()
+    assert counted(rows) == expected(kind, batches)
+
+
+def test_rows_without_event_time_count_in_the_order_of_arrival():
+    operator = Aggregate(
+        ENGINE, MemoryEnvironment().store("o"), check_aggregate("first(n) as a, last(n) as z", [], SCHEMA)
+    )
+    for numbers in ([3, 1], [2, 5]):
+        batch = pa.Table.from_pylist([{"n": n} for n in numbers], schema=DATED)
+        result = operator.process(batch).to_pylist()
+    assert [(row["a"], row["z"]) for row in result] == [(3, 5)]

@@ -1,0 +1,76 @@
+"""Operators one behind another: what one gives out is never late for the next."""
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streamapp_core.control.messages import END_OF_TIME
+from streamapp_core.expressions import check_aggregate
+from streamapp_core.schema import EVENT_TIME_COLUMN, parse_schema
+from streamapp_core.spec.operators import JoinType
+from streamapp_runtime.operators.join import IntervalJoin
+from streamapp_runtime.operators.window import AlignedWindow
+from streamapp_runtime.sql.engine import SqlEngine
+from streamapp_runtime.state.memory import MemoryEnvironment
+from streamapp_runtime.tasks.pipeline import Node, Pipeline
+
+ENGINE = SqlEngine()
+LEFT, RIGHT = pa.schema([("k", pa.string())]), pa.schema([("k", pa.string()), ("b", pa.int64())])
+COUNT = check_aggregate("count(*) as c, count(b) as pairs", ["k"], parse_schema("k string, b bigint"))
+WITHIN, LENGTH = 10, 4
+
+# How far each row lies ahead of the watermark at the time, and how far that moves afterwards.
+STEPS = st.lists(st.tuples(st.sampled_from(["left", "right"]), st.integers(0, 15), st.integers(0, 6)), max_size=30)
+
+
+class Sent:
+    """Stands at the end of a pipeline."""
+
+    def __init__(self):
+        self.rows, self.times = [], []
+
+    def process(self, rows):
+        self.rows += rows.to_pylist()
+
+    def advance(self, watermark):
+        self.times.append(watermark)
+
+    def flush(self):
+        """Keep nothing."""
+
+    def counters(self):
+        return {}
+
+
+def row(side, time):
+    columns = {"k": ["a"], "b": [1]} if side == "right" else {"k": ["a"]}
+    return pa.table({**columns, EVENT_TIME_COLUMN: pa.array([time], pa.int64())})
+
+
+@pytest.mark.parametrize("kind", list(JoinType))
+@settings(max_examples=30)
+@given(steps=STEPS)
+def test_no_result_of_a_join_is_late_for_a_window_behind_it(kind, steps):
+    environment, both = MemoryEnvironment(), frozenset(["left", "right"])
+    join = IntervalJoin(environment.store("j"), keys=("k", "k"), schemas=(LEFT, RIGHT), kind=kind, within=WITHIN)
+    window = AlignedWindow(ENGINE, environment.store("w"), COUNT, length=LENGTH, step=LENGTH)
+    sent, joined = Sent(), Sent()
+    ports = (join.process_left, join.process_right)
+    pipeline = Pipeline(
+        [
+            Node(name="j", operator=join, inputs=("left", "right"), ports=ports, streams=both, behind=join.behind),
+            Node(name="joined", operator=joined, inputs=("j",), ports=(joined.process,), streams=both),
+            Node(name="w", operator=window, inputs=("j",), ports=(window.process,), streams=both),
+            Node(name="sent", operator=sent, inputs=("w",), ports=(sent.process,), streams=both),
+        ]
+    )
+    watermark = 0
+    for side, ahead, moved in [*steps, ("left", 0, END_OF_TIME)]:
+        pipeline.push(side, row(side, watermark + ahead))
+        watermark = min(watermark + moved, END_OF_TIME)
+        pipeline.advance(lambda _, at=watermark: at)
+    assert window.counters()["late"] == 0
+    assert sum(result["c"] for result in sent.rows) == len(joined.rows)
+    assert sent.times == sorted(set(sent.times))
+    assert sent.times[-1] == END_OF_TIME
