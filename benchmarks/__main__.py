@@ -3,7 +3,17 @@
 import sys
 from importlib import import_module
 
-USUAL = ("planner", "grouping", "assignment", "streaming", "streaming_profile", "kafka", "kafka_latency")
+USUAL = (
+    "planner",
+    "grouping",
+    "assignment",
+    "streaming",
+    "streaming_profile",
+    "control_traffic",
+    "kafka",
+    "kafka_event_time",
+    "kafka_latency",
+)
 LONG = ("kafka_restart", "kafka_steady")
 NAMES = (*USUAL, *LONG)
 

@@ -19,7 +19,7 @@ from benchmarks.kafka_live import running
 from benchmarks.kafka_load import PARTITIONS, make_topics, now, offer
 
 RATE, SECONDS, WARM_SECONDS = 20_000, 30.0, 10.0
-INTERVALS = ("50ms", "100ms")
+INTERVALS = ("10ms", "20ms", "50ms")
 
 
 class _Result(msgspec.Struct):

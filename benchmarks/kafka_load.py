@@ -26,10 +26,10 @@ Messages = dict[int, list[dict[str, object]]]
 
 
 class Readings:
-    """Makes readings with random keys: the same ones in every run."""
+    """Makes readings with random keys: the same ones in every run with the same seed."""
 
-    def __init__(self) -> None:
-        self._random = np.random.default_rng(17)
+    def __init__(self, seed: int = 17) -> None:
+        self._random = np.random.default_rng(seed)
         self._sensors = [f"sensor-{number:06d}" for number in range(KEYS)]
         self._keys = [sensor.encode() for sensor in self._sensors]
         self._partitions = partitions_of(self._keys)

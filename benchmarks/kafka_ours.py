@@ -63,7 +63,7 @@ def main() -> None:
     from streamapp_runtime.spark.host import SparkHost
 
     case, folder, servers, topic, output = sys.argv[1:]
-    watch = Watch("readings")
+    watch = Watch(("readings",))
     text = document(case, servers, topic, output, bounded=True, commit_interval="1s")
     request = RunRequest(text=text, folder=Path(folder), state=Path(folder) / "state", fresh=True, run_id=output)
     summary = run_app(request, partial(watch.started, SparkHost), watch.look)

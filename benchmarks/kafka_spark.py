@@ -22,7 +22,7 @@ from benchmarks.structured_streaming import ROCKSDB, measured
 SCHEMA = "sensor string, value int, at bigint, site string, note string"
 RESULT = "sensor string, readings bigint, total bigint, at bigint"
 POM = Path(__file__).with_name("spark-kafka.xml")
-BATCH = {"rows": 100_000, "pandas": 20_000}
+BATCH = {"rows": 100_000, "pandas": 5_000}
 """Rows per batch: the JVM is fastest with a million."""
 
 

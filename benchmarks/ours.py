@@ -60,7 +60,7 @@ def document(case: str, processors: int = PROCESSORS) -> str:
 
 def run(case: str, folder: Path, make_host: MakeHost, *, processors: int = PROCESSORS) -> Measured:
     """Run a case to its end."""
-    watch = Watch(INPUTS[case])
+    watch = Watch((INPUTS[case],))
     text = document(case, processors)
     request = RunRequest(text=text, folder=folder, state=folder / "state", fresh=True, run_id="r1")
     summary = run_app(request, partial(watch.started, make_host), watch.look)
@@ -69,9 +69,9 @@ def run(case: str, folder: Path, make_host: MakeHost, *, processors: int = PROCE
 
 @dataclass(slots=True)
 class Watch:
-    """Notes when the host was ready, and how far the input had been read when."""
+    """Notes when the host was ready, and how far the inputs had been read when."""
 
-    stream: str
+    streams: tuple[str, ...]
     began: float = 0.0
     seen: list[tuple[float, int]] = field(default_factory=list)
 
@@ -81,19 +81,18 @@ class Watch:
         return host
 
     def look(self, summary: Summary) -> None:
-        self.seen.append((time.monotonic(), _read(summary, self.stream)))
+        self.seen.append((time.monotonic(), self._read(summary)))
 
     def measured(self, summary: Summary) -> Measured:
         """Steady is from the first third of the rows on; the last look but one is when all had ended."""
-        rows = _read(summary, self.stream)
+        rows = self._read(summary)
         end = self.seen[-2][0]
         start, before = next((when, read) for when, read in self.seen if read >= rows / 3)
         steady = (rows - before) / (end - start) if before < rows else None
         return Measured(seconds=end - self.began, steady=steady)
 
-
-def _read(summary: Summary, stream: str) -> int:
-    return sum(each.read for each in summary.streams if each.name == stream)
+    def _read(self, summary: Summary) -> int:
+        return sum(each.read for each in summary.streams if each.name in self.streams)
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 Each run is a process of its own in an empty folder; the systems take turns. Both must find the same results.
 """
 
+import math
 import os
 import signal
 import subprocess
@@ -101,9 +102,14 @@ def compare(case: Case) -> None:
     _print(case, sides)
 
 
-def watched(command: list[str]) -> tuple[str, float]:
-    """Run a command; give what it printed, and the CPU seconds of its session, which a busy machine does not change."""
+def watched(command: list[str], limit: float = math.inf) -> tuple[str, float]:
+    """Run a command; give what it printed, and the CPU seconds of its session, which a busy machine does not change.
+
+    Raises:
+        TimeoutError: it has not ended after `limit` seconds; it is killed.
+    """
     seconds: dict[str, float] = {}
+    deadline = time.monotonic() + limit
     with (
         tempfile.TemporaryFile("w+") as output,
         subprocess.Popen(command, stdout=output, stderr=output, start_new_session=True) as process,  # noqa: S603
@@ -112,6 +118,8 @@ def watched(command: list[str]) -> tuple[str, float]:
             while process.poll() is None:
                 seconds |= _cpu_seconds(process.pid)
                 time.sleep(_LOOK_SECONDS)
+                if time.monotonic() > deadline:
+                    raise TimeoutError(f"not finished in {limit:g} s")
         finally:
             for left in _cpu_seconds(process.pid):
                 with suppress(ProcessLookupError):

@@ -5,7 +5,7 @@ import pstats
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import ParamSpec, TypeVar
@@ -34,7 +34,7 @@ _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
 TOP = 12
-STAGES: dict[str, list[tuple[type, str]]] = {
+STAGES: dict[str, Sequence[tuple[object, str]]] = {
     "read and decode files": [(FileConsumer, "poll")],
     "row SQL": [(SqlOperator, "process")],
     "hash keys": [(PartitionBy, "process")],
@@ -54,24 +54,25 @@ STAGES: dict[str, list[tuple[type, str]]] = {
 class StageTimer:
     """Times the stages from outside, each without the stages it calls."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._clock = clock
         self.seconds: Counter[str] = Counter()
         self._inner = [0.0]
 
-    def install(self) -> None:
+    def install(self, stages: Mapping[str, Sequence[tuple[object, str]]]) -> None:
         """Put the timer around the methods of all stages, for the rest of this process."""
-        for stage, methods in STAGES.items():
+        for stage, methods in stages.items():
             for owner, name in methods:
                 setattr(owner, name, self._timed(stage, getattr(owner, name)))
 
     def _timed(self, stage: str, method: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
         def timed(*arguments: _Parameters.args, **options: _Parameters.kwargs) -> _Result:
-            began = time.perf_counter()
+            began = self._clock()
             self._inner.append(0.0)
             try:
                 return method(*arguments, **options)
             finally:
-                taken = time.perf_counter() - began
+                taken = self._clock() - began
                 self.seconds[stage] += taken - self._inner.pop()
                 self._inner[-1] += taken
 
@@ -123,7 +124,7 @@ def main() -> None:
         profile = cProfile.Profile()
         _run(readings, profile)
         timer = StageTimer()
-        timer.install()
+        timer.install(STAGES)
         _run(readings, None)
     _print("keyed count, one processor, by stage", timer.seconds, len(STAGES))
     _print("by module, under the profiler (which overstates Python code)", by_module(profile), TOP)

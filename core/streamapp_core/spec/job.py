@@ -68,7 +68,7 @@ class JobSpec(SpecModel):
     expansion_grace_period: Annotated[
         Duration, Field(description="How long a new partition waits for the ones its keys came from.")
     ] = "10m"  # type: ignore[assignment]
-    commit_interval: Annotated[Duration, _between("50ms", "5m")] = "1s"  # type: ignore[assignment]
+    commit_interval: Annotated[Duration, _between("10ms", "5m")] = "1s"  # type: ignore[assignment]
     watermark_interval: Annotated[Duration, _between("1ms", "5m")] = "200ms"  # type: ignore[assignment]
     delivery: Delivery = Delivery.EXACTLY_ONCE
     on_error: OnError = OnError.FAIL

@@ -12,6 +12,7 @@ from streamapp_core.plan.model import Plan, PlannedTable, StreamRole
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.functions.function import UserFunction
 from streamapp_runtime.processor.intermediate import IntermediateWriter
+from streamapp_runtime.processor.output_writer import OutputWriter
 from streamapp_runtime.processor.processor import Reading
 from streamapp_runtime.sql.engine import SqlEngine
 from streamapp_runtime.state.checkpoint import Position
@@ -22,7 +23,7 @@ from streamapp_runtime.tables.side_inputs import SideInputs
 from streamapp_runtime.tasks.bad_rows import BadRows
 from streamapp_runtime.tasks.build import Surroundings, build_pipeline
 from streamapp_runtime.tasks.task import Task
-from streamapp_systems.protocols import FileOutput, Producer
+from streamapp_systems.protocols import FileOutput
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,13 +63,14 @@ class Assembly:
         writer: IntermediateWriter,
         outputs: Mapping[str, FileOutput],
         functions: Mapping[str, UserFunction],
-        producer: Producer,
+        output_writer: OutputWriter,
+        starts: Mapping[str, Mapping[int, int]],
         time_of_day: Callable[[], int],
     ) -> None:
         """Take the partitions of each task here, and the expected producers of every intermediate stream.
 
         The tasks write to intermediate streams and to outputs (by stream); `functions` are by operator, and `tables`
-        opens their tables.
+        opens their tables. `starts` are the offsets where inputs are read first, by stream and partition.
         """
         self._plan = plan
         self._tasks = owned
@@ -79,7 +81,8 @@ class Assembly:
         self._writer = writer
         self._outputs = outputs
         self._functions = functions
-        self._producer = producer
+        self._output_writer = output_writer
+        self._starts = starts
         self._time_of_day = time_of_day
 
     def assemble(
@@ -117,8 +120,7 @@ class Assembly:
             number=self._tasks[name].changelog_partition,
             engine=self._engine,
             writer=self._writer,
-            producer=self._producer,
-            time_of_day=self._time_of_day,
+            output_writer=self._output_writer,
             tables={**shared.tables, **side_inputs.tables, **logged},
             outputs=self._outputs,
             written=written,
@@ -128,16 +130,18 @@ class Assembly:
         )
         read = [ssp for ssp in ssps if self._role(ssp) is not StreamRole.SIDE_INPUT]
         inputs = {ssp.stream for ssp in read}
-        sources = inputs - self._producers.keys()
+        expected: dict[str, Sequence[str] | None] = {s: tasks for s, tasks in self._producers.items() if s in inputs}
+        expected |= dict.fromkeys(stream for stream in inputs if self._is_of_another_app(stream))
+        sources = inputs - expected.keys()
         states = ControlStates(
             [(ssp.stream, ssp.partition) for ssp in read],
-            producers={stream: tasks for stream, tasks in self._producers.items() if stream in inputs},
+            producers=expected,
             sources={stream: self._timing(stream) for stream in sources},
             now=self._time_of_day(),
         )
         return Task(
             name,
-            ssps=read,
+            starts={ssp: self._starts.get(ssp.stream, {}).get(ssp.partition, 0) for ssp in read},
             pipeline=build_pipeline(self._plan, around),
             states=states,
             state=state,
@@ -177,6 +181,11 @@ class Assembly:
 
     def _role(self, ssp: Ssp) -> StreamRole:
         return self._plan.streams[ssp.stream].role
+
+    def _is_of_another_app(self, stream: str) -> bool:
+        """Tell whether control messages come in a stream that no task here writes."""
+        planned = self._plan.streams[stream]
+        return planned.shared and planned.role is StreamRole.INPUT
 
     def _timing(self, stream: str) -> SourceTiming:
         spec = self._plan.streams[stream].spec

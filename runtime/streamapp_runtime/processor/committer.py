@@ -6,6 +6,7 @@ from streamapp_core.ssp import Ssp
 from streamapp_runtime.fail_points import Step, Taking
 from streamapp_runtime.processor.intermediate import IntermediateWriter
 from streamapp_runtime.processor.markers import MarkerRounds
+from streamapp_runtime.processor.output_writer import OutputWriter
 from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, Part
 from streamapp_runtime.tables.side_inputs import SideInputs
 from streamapp_runtime.tasks.task import Task
@@ -22,6 +23,7 @@ class Committer:
         changelogs: Mapping[str, Ssp],
         shared: SideInputs,
         writer: IntermediateWriter,
+        output_writer: OutputWriter,
         markers: MarkerRounds,
         producer: Producer,
         outputs: Mapping[str, FileOutput],
@@ -34,6 +36,7 @@ class Committer:
         self._changelogs = changelogs
         self._shared = shared
         self._writer = writer
+        self._output_writer = output_writer
         self._markers = markers
         self._producer = producer
         self._outputs = outputs
@@ -47,6 +50,7 @@ class Committer:
             for task in self._tasks:
                 task.flush()
             self._writer.flush()
+            self._output_writer.flush()
             self._markers.send(now)
         with Taking(Step.COMMIT_STAGE):
             staged = {system: output.stage() for system, output in self._outputs.items()}

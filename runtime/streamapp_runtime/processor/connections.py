@@ -7,10 +7,13 @@ from pathlib import Path
 import pyarrow as pa
 
 from streamapp_core.adjunct.recovery import Extent
-from streamapp_core.plan.model import Plan, StreamRole
+from streamapp_core.plan.model import Plan, PlannedStream, StreamRole
+from streamapp_core.schema import Column
+from streamapp_core.spec.streams import KeyFormat
 from streamapp_core.spec.systems import SystemKind
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.processor.inputs import Inputs
+from streamapp_runtime.rows.deletions import KeyColumn
 from streamapp_runtime.rows.event_time import EVENT_TIME_FIELD
 from streamapp_runtime.state.changelog import PartitionReader
 from streamapp_runtime.streams import by_system, changelog_stream, descriptor
@@ -41,8 +44,9 @@ class Connections:
             consumers[system] = consumer
         return Inputs(
             consumers,
-            intermediate=self._intermediate_schemas(),
-            external={s.name: arrow_schema(s.schema) for s in streams if s.spec is not None and s.schema is not None},
+            intermediate=self._message_schemas(StreamRole.INTERMEDIATE),
+            shared=self._message_schemas(StreamRole.INPUT, StreamRole.SIDE_INPUT),
+            external={s.name: arrow_schema(s.schema) for s in streams if not _has_messages(s) and s.schema is not None},
             event_times=self._event_time_columns(),
             deletion_keys=self._deletion_keys(),
             on_error=self._plan.app.spec.job.on_error,
@@ -108,23 +112,24 @@ class Connections:
             outputs[system] = output
         return outputs
 
-    def _intermediate_schemas(self) -> dict[str, pa.Schema]:
+    def _message_schemas(self, *roles: StreamRole) -> dict[str, pa.Schema]:
+        """Give the columns of intermediate streams, this app's or other apps', and the event time behind them."""
         return {
             stream.name: arrow_schema(stream.schema).append(EVENT_TIME_FIELD)
             for stream in self._plan.streams.values()
-            if stream.role is StreamRole.INTERMEDIATE and stream.schema is not None
+            if stream.role in roles and _has_messages(stream) and stream.schema is not None
         }
 
-    def _deletion_keys(self) -> dict[str, pa.Field | None]:
+    def _deletion_keys(self) -> dict[str, KeyColumn | None]:
         """Tell what the keys of messages stand for: the stream's key, else the key of the table it fills."""
-        keys: dict[str, pa.Field | None] = {}
+        keys: dict[str, KeyColumn | None] = {}
         for table in self._plan.tables.values():
             filled_by = table.key.columns[0].source_column if table.key is not None else None
             for name in table.spec.side_inputs:
                 stream = self._plan.streams[name]
                 key = stream.key or filled_by
                 column = None if key is None or stream.schema is None else stream.schema.get(key)
-                keys.setdefault(name, None if column is None else pa.field(column.name, arrow_type(column.type)))
+                keys.setdefault(name, None if column is None else _key_column(stream, column))
         return keys
 
     def _event_time_columns(self) -> dict[str, str | None]:
@@ -134,3 +139,13 @@ class Connections:
             for name, spec in specs.items()
             if spec is not None
         }
+
+
+def _has_messages(stream: PlannedStream) -> bool:
+    """Tell whether a stream holds messages of an intermediate stream, among them control messages."""
+    return stream.role is StreamRole.INTERMEDIATE or stream.shared
+
+
+def _key_column(stream: PlannedStream, column: Column) -> KeyColumn:
+    form = KeyFormat.STRING if stream.spec is None else stream.spec.key_format
+    return KeyColumn(pa.field(column.name, arrow_type(column.type)), form)

@@ -1,7 +1,8 @@
 """What a processor reads: one consumer per system, and bytes or rows made into rows with an event time."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
 import pyarrow as pa
@@ -10,9 +11,9 @@ from streamapp_core.control.codec import decode
 from streamapp_core.control.messages import ControlMessage, UserMessage
 from streamapp_core.spec.job import OnError
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.rows.deletions import marked, with_values
-from streamapp_runtime.rows.event_time import stamp
-from streamapp_runtime.rows.ipc import decode_rows
+from streamapp_runtime.rows.deletions import KeyColumn, marked, with_values
+from streamapp_runtime.rows.event_time import stamp, without_event_time
+from streamapp_runtime.rows.ipc import decode_rows, decode_shared_rows
 from streamapp_runtime.rows.json_messages import JsonDecoder, JsonRows
 from streamapp_systems.protocols import BadRecord, Consumer, Fetched
 
@@ -53,18 +54,21 @@ class Inputs:
         consumers: Mapping[str, Consumer],
         *,
         intermediate: Mapping[str, pa.Schema],
+        shared: Mapping[str, pa.Schema],
         external: Mapping[str, pa.Schema],
         event_times: Mapping[str, str | None],
-        deletion_keys: Mapping[str, pa.Field | None],
+        deletion_keys: Mapping[str, KeyColumn | None],
         on_error: OnError,
     ) -> None:
         """Take consumers by system, the schemas of all streams, and the event time columns of external ones.
 
+        `shared` are intermediate streams of other apps, of which these columns are read.
         In side inputs, messages without a value delete: `deletion_keys` has the column that the key of their messages
         stands for, if one is known.
         """
         self._consumers = consumers
         self._intermediate = intermediate
+        self._shared = shared
         self._json = {stream: JsonDecoder(schema) for stream, schema in external.items()}
         self._event_times = event_times
         self._deletion_keys = deletion_keys
@@ -87,13 +91,16 @@ class Inputs:
                 )
 
     def _decode(self, fetched: Fetched) -> Decoded:
-        if fetched.ssp.stream in self._intermediate:
-            return self._decode_intermediate(fetched)
+        stream = fetched.ssp.stream
+        if stream in self._intermediate:
+            return self._decode_messages(fetched, partial(decode_rows, schema=self._intermediate[stream]))
+        if stream in self._shared:
+            return self._decode_shared(fetched)
         if fetched.messages:
             return self._decode_json(fetched)
         rows = None
         if fetched.rows is not None and len(fetched.rows):
-            rows = stamp(pa.Table.from_batches([fetched.rows]), self._event_times[fetched.ssp.stream])
+            rows = stamp(pa.Table.from_batches([fetched.rows]), self._event_times[stream])
         return Decoded(ssp=fetched.ssp, next_offset=fetched.next_offset, rows=rows, ended=fetched.ended)
 
     def _decode_json(self, fetched: Fetched) -> Decoded:
@@ -140,13 +147,21 @@ class Inputs:
         if bad and not self._skip:
             raise bad[0]
 
-    def _decode_intermediate(self, fetched: Fetched) -> Decoded:
+    def _decode_shared(self, fetched: Fetched) -> Decoded:
+        """Decode another app's intermediate stream: rows keep their event times, unless a column is to give them."""
+        stream = fetched.ssp.stream
+        decoded = self._decode_messages(fetched, partial(decode_shared_rows, schema=self._shared[stream]))
+        column = self._event_times[stream]
+        if decoded.rows is None or column is None:
+            return decoded
+        return replace(decoded, rows=stamp(without_event_time(decoded.rows), column))
+
+    def _decode_messages(self, fetched: Fetched, rows_of: Callable[..., pa.Table]) -> Decoded:
         tables, controls = [], []
         for message in fetched.messages:
             content = decode(message.value or b"", ssp=fetched.ssp, offset=message.offset)
             if isinstance(content, UserMessage):
-                schema = self._intermediate[fetched.ssp.stream]
-                tables.append(decode_rows(content.data, schema, fetched.ssp, message.offset))
+                tables.append(rows_of(content.data, ssp=fetched.ssp, offset=message.offset))
             else:
                 controls.append(content)
         return Decoded(

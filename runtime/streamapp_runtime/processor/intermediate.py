@@ -1,29 +1,21 @@
 """What a processor writes to intermediate streams: rows gathered per partition, then control messages."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from streamapp_core.control.codec import encode
 from streamapp_core.control.messages import ControlMessage, UserMessage
 from streamapp_core.ssp import Ssp
+from streamapp_runtime.processor.waiting_rows import WaitingRows, by_partition
 from streamapp_runtime.rows.event_time import latest
 from streamapp_runtime.rows.ipc import encode_rows
+from streamapp_runtime.rows.partitioning import partition_numbers
 from streamapp_systems.protocols import Producer
 
 _GATHERED_ROWS = 100_000
 _MESSAGE_ROWS = 10_000
-
-
-@dataclass(slots=True)
-class _Gathered:
-    rows: list[pa.Table] = field(default_factory=list)
-    partitions: list[npt.NDArray[np.int64]] = field(default_factory=list)
-    count: int = 0
 
 
 class IntermediateWriter:
@@ -37,15 +29,14 @@ class IntermediateWriter:
         """Write to these intermediate streams: name -> system and partition count."""
         self._producer = producer
         self._streams = streams
-        self._gathered = {stream: _Gathered() for stream in streams}
+        self._waiting = {stream: WaitingRows() for stream in streams}
+        self._keys: dict[str, str | None] = {}
 
-    def add(self, stream: str, rows: pa.Table, partitions: npt.NDArray[np.int64]) -> None:
-        """Add rows, each for the partition at its place in `partitions`."""
-        gathered = self._gathered[stream]
-        gathered.rows.append(rows)
-        gathered.partitions.append(partitions)
-        gathered.count += len(rows)
-        if gathered.count >= _GATHERED_ROWS:
+    def add(self, stream: str, rows: pa.Table, key: str | None) -> None:
+        """Add rows, each for the partition of its key; without a key column all go to the first partition."""
+        waiting, self._keys[stream] = self._waiting[stream], key
+        waiting.add(rows)
+        if waiting.count >= _GATHERED_ROWS:
             self._send_rows(stream)
 
     def flush(self) -> None:
@@ -62,17 +53,14 @@ class IntermediateWriter:
             self._producer.send(Ssp(system, stream, partition), value, timestamp=now)
 
     def _send_rows(self, stream: str) -> None:
-        gathered = self._gathered[stream]
-        if not gathered.count:
+        if not self._waiting[stream].count:
             return
-        self._gathered[stream] = _Gathered()
+        rows, key = self._waiting[stream].take(), self._keys[stream]
         system, count = self._streams[stream]
-        partitions = np.concatenate(gathered.partitions)
-        order = np.argsort(partitions, kind="stable")
-        rows = pa.concat_tables(gathered.rows).combine_chunks().take(pa.array(order))
-        bounds = np.searchsorted(partitions[order], np.arange(count + 1))
-        for partition, (start, end) in enumerate(pairwise(bounds)):
-            self._send_partition(Ssp(system, stream, partition), rows.slice(start, end - start))
+        partitions = np.zeros(len(rows), np.int64) if key is None else partition_numbers(rows.column(key), count)
+        rows, places = by_partition(rows, partitions)
+        for partition, place in places:
+            self._send_partition(Ssp(system, stream, partition), rows[place])
 
     def _send_partition(self, ssp: Ssp, rows: pa.Table) -> None:
         for start in range(0, len(rows), _MESSAGE_ROWS):

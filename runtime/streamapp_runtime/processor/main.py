@@ -1,7 +1,9 @@
 """From its configuration to a running processor: plan again, open what is needed, run, and close everything."""
 
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -15,17 +17,19 @@ from streamapp_runtime.coordinator import Coordinator
 from streamapp_runtime.errors import PlanRefused
 from streamapp_runtime.fail_points import Step, Taking
 from streamapp_runtime.functions.load import load_extractors, load_functions
-from streamapp_runtime.processor.assembly import Assembly
+from streamapp_runtime.processor.assembly import Assembled, Assembly
 from streamapp_runtime.processor.bootstrap import Bootstrap
 from streamapp_runtime.processor.channel import DriverChannel
 from streamapp_runtime.processor.committer import Committer
 from streamapp_runtime.processor.connections import Connections
 from streamapp_runtime.processor.gated_inputs import gated
 from streamapp_runtime.processor.gathering import Gathering
+from streamapp_runtime.processor.inputs import Readings
 from streamapp_runtime.processor.intermediate import IntermediateWriter
 from streamapp_runtime.processor.link import DriverLink
 from streamapp_runtime.processor.markers import MarkerRounds
 from streamapp_runtime.processor.opening import StateOpener, publish_left
+from streamapp_runtime.processor.output_writer import OutputWriter
 from streamapp_runtime.processor.processor import Processor
 from streamapp_runtime.processor.progress import Progress
 from streamapp_runtime.processor.reports import ProcessorConfig, ProcessorReport
@@ -33,9 +37,20 @@ from streamapp_runtime.processor.restoring import Restoring
 from streamapp_runtime.sql.engine import SqlEngine
 from streamapp_runtime.streams import CHANGELOG, transactional
 from streamapp_runtime.tables.opening import TableOpener
+from streamapp_systems.protocols import FileOutput, Producer
 
 _SECOND = 1_000
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Writers:
+    """What a processor writes with: `producer` for all streams, `files` for outputs in each system of files."""
+
+    producer: Producer
+    intermediate: IntermediateWriter
+    streams: OutputWriter
+    files: Mapping[str, FileOutput]
 
 
 def run_processor(config: ProcessorConfig, channel: DriverChannel) -> ProcessorReport:
@@ -48,101 +63,144 @@ def run_processor(config: ProcessorConfig, channel: DriverChannel) -> ProcessorR
     with ExitStack() as handles:
         link = DriverLink(channel, ProcessorReport(incarnation=config.incarnation), time.monotonic)
         handles.callback(link.close)
-        return _open(config, link, handles).run()
+        return _Opening(config, link, handles).processor().run()
 
 
-def _open(config: ProcessorConfig, link: DriverLink, handles: ExitStack) -> Processor:
-    model = JobModel.model_validate_json(config.job_model)
+class _Opening:
+    """An incarnation on its way to a running processor (`docs/protocols.md`, Start of a processor)."""
+
+    def __init__(self, config: ProcessorConfig, link: DriverLink, handles: ExitStack) -> None:
+        """Plan again, and load what users wrote; `handles` closes what will be opened."""
+        self._config = config
+        self._link = link
+        self._handles = handles
+        self._me = config.incarnation
+        self._folder = Path(config.folder)
+        self._model = JobModel.model_validate_json(config.job_model)
+        self._plan = _plan(config, self._model)
+        self._functions = load_functions(self._plan, self._folder)
+        self._extractors = load_extractors(self._plan, self._folder)
+        self._owned = {name: task for name, task in self._model.tasks.items() if task.processor == self._me.processor}
+        self._producers = expected_producers(
+            self._plan.feeding_streams, {name: task.ssps for name, task in self._model.tasks.items()}
+        )
+        self._connections = Connections(self._plan, self._folder, handles)
+        self._restoring = Restoring(self._me, link)
+
+    def processor(self) -> Processor:
+        """Open everything, and let the driver know."""
+        writers = self._writers()
+        parts = self._assembled(writers)
+        counts = {stream: len(tasks) for stream, tasks in self._producers.items()}
+        markers = MarkerRounds(writers.intermediate, parts.tasks, counts, self._plan.app.spec.job.watermark_interval)
+        committer = self._committer(parts, writers, markers)
+        inputs = self._inputs(parts)
+        progress = Progress(self._me, self._restoring.states, tasks=parts.tasks, shared=parts.shared)
+        with Taking(Step.PROCESSOR_REPORT):
+            self._link.tell(progress.report(commits=0, committed=committer.committed, done=False))
+            self._link.confirm()
+        return Processor(
+            tasks=parts.tasks,
+            bootstrap=Bootstrap(inputs, parts.reading.side_inputs, parts.side_inputs),
+            reading=parts.reading,
+            inputs=inputs,
+            markers=markers,
+            committer=committer,
+            progress=progress,
+            link=self._link,
+            commit_seconds=self._plan.app.spec.job.commit_interval / _SECOND,
+            clock=time.monotonic,
+            sleep=time.sleep,
+            time_of_day=_time_of_day,
+        )
+
+    def _writers(self) -> _Writers:
+        """Shut out all earlier incarnations, then make sure that this one is the current one."""
+        with Taking(Step.PROCESSOR_OPEN):
+            producer = self._connections.producer(transactional(self._plan, self._me.processor, self._me.epoch))
+        with Taking(Step.PROCESSOR_CHECK):
+            self._link.confirm()
+            Coordinator(self._plan.app, self._plan.default_system, self._folder).check(self._me.epoch)
+        return _Writers(
+            producer=producer,
+            intermediate=IntermediateWriter(producer, _intermediate(self._plan)),
+            streams=OutputWriter(producer, _time_of_day),
+            files=self._connections.outputs(f"{self._me.epoch}-{self._me.number}"),
+        )
+
+    def _assembled(self, writers: _Writers) -> Assembled:
+        """Open the state of the tasks, and put them together."""
+        plan, files = self._plan, writers.files
+        opener = StateOpener(
+            Path(self._config.state_folder),
+            plan.run_id,
+            _boot_id(),
+            self._handles,
+            clock=time.monotonic,
+            sleep=time.sleep,
+            time_of_day=_time_of_day,
+            restoring=self._restoring,
+        )
+        states = opener.open(self._owned, self._connections)
+        publish_left(states, files)
+        engine = SqlEngine()
+        self._handles.callback(engine.close)
+        return Assembly(
+            plan,
+            owned=self._owned,
+            producers=self._producers,
+            engine=engine,
+            tables=self._tables(engine),
+            writer=writers.intermediate,
+            outputs={s.name: files[s.system] for s in plan.streams.values() if s.system in files},
+            functions=self._functions,
+            output_writer=writers.streams,
+            starts=self._config.starts,
+            time_of_day=_time_of_day,
+        ).assemble(
+            states,
+            open_unlogged=opener.open_unlogged,
+            open_shared=partial(opener.open_shared, self._me.processor),
+        )
+
+    def _tables(self, engine: SqlEngine) -> TableOpener:
+        side_inputs = {ssp for task in self._owned.values() for ssp in task.ssps if _fills_table(self._plan, ssp)}
+        extents = self._connections.extents(side_inputs, self._config.ends)
+        return TableOpener(self._plan, engine, self._extractors, extents=extents, time_of_day=_time_of_day)
+
+    def _committer(self, parts: Assembled, writers: _Writers, markers: MarkerRounds) -> Committer:
+        system = self._plan.default_system
+        changelogs = {name: Ssp(system, CHANGELOG, task.changelog_partition) for name, task in self._owned.items()}
+        return Committer(
+            tasks=parts.tasks,
+            changelogs=changelogs,
+            shared=parts.shared,
+            writer=writers.intermediate,
+            output_writer=writers.streams,
+            markers=markers,
+            producer=writers.producer,
+            outputs=writers.files,
+        )
+
+    def _inputs(self, parts: Assembled) -> Readings:
+        positions = parts.positions
+        starts = {ssp: position.offset for ssp, position in positions.items()}
+        return gated(
+            Gathering(self._connections.inputs(starts, self._config.ends), time.monotonic),
+            self._plan,
+            self._model,
+            positions,
+            owners=parts.reading.inputs,
+            written_offsets=self._connections.written_offsets,
+            time_of_day=_time_of_day,
+        )
+
+
+def _plan(config: ProcessorConfig, model: JobModel) -> Plan:
     result = make_plan(parse_text(config.app), config.counts, model, run_id=model.run_id)
     if result.plan is None:
         raise PlanRefused(result.problems)
-    plan, me = result.plan, config.incarnation
-    functions = load_functions(plan, Path(config.folder))
-    extractors = load_extractors(plan, Path(config.folder))
-    here = {name: task for name, task in model.tasks.items() if task.processor == me.processor}
-    connections = Connections(plan, Path(config.folder), handles)
-    with Taking(Step.PROCESSOR_OPEN):
-        producer = connections.producer(transactional(plan, me.processor, me.epoch))
-    with Taking(Step.PROCESSOR_CHECK):
-        link.confirm()
-        Coordinator(plan.app, plan.default_system, Path(config.folder)).check(me.epoch)
-    outputs = connections.outputs(f"{me.epoch}-{me.number}")
-    state_folder = Path(config.state_folder)
-    restoring = Restoring(me, link)
-    opener = StateOpener(
-        state_folder,
-        plan.run_id,
-        _boot_id(),
-        handles,
-        clock=time.monotonic,
-        sleep=time.sleep,
-        time_of_day=_time_of_day,
-        restoring=restoring,
-    )
-    states = opener.open(here, connections)
-    side_inputs = {ssp for task in here.values() for ssp in task.ssps if _fills_table(plan, ssp)}
-    publish_left(states, outputs)
-    engine = SqlEngine()
-    handles.callback(engine.close)
-    writer = IntermediateWriter(producer, _intermediate(plan))
-    producers = expected_producers(plan.feeding_streams, {name: task.ssps for name, task in model.tasks.items()})
-    tables = TableOpener(
-        plan, engine, extractors, extents=connections.extents(side_inputs, config.ends), time_of_day=_time_of_day
-    )
-    parts = Assembly(
-        plan,
-        owned=here,
-        producers=producers,
-        engine=engine,
-        tables=tables,
-        writer=writer,
-        outputs={s.name: outputs[s.system] for s in plan.streams.values() if s.system in outputs},
-        functions=functions,
-        producer=producer,
-        time_of_day=_time_of_day,
-    ).assemble(states, open_unlogged=opener.open_unlogged, open_shared=partial(opener.open_shared, me.processor))
-    counts = {stream: len(tasks) for stream, tasks in producers.items()}
-    markers = MarkerRounds(writer, parts.tasks, counts, plan.app.spec.job.watermark_interval)
-    committer = Committer(
-        tasks=parts.tasks,
-        changelogs={n: Ssp(plan.default_system, CHANGELOG, task.changelog_partition) for n, task in here.items()},
-        shared=parts.shared,
-        writer=writer,
-        markers=markers,
-        producer=producer,
-        outputs=outputs,
-    )
-    positions = parts.positions
-    inputs = gated(
-        Gathering(
-            connections.inputs({ssp: position.offset for ssp, position in positions.items()}, config.ends),
-            time.monotonic,
-        ),
-        plan,
-        model,
-        positions,
-        owners=parts.reading.inputs,
-        written_offsets=connections.written_offsets,
-        time_of_day=_time_of_day,
-    )
-    progress = Progress(me, restoring.states, tasks=parts.tasks, shared=parts.shared)
-    with Taking(Step.PROCESSOR_REPORT):
-        link.tell(progress.report(commits=0, committed=committer.committed, done=False))
-        link.confirm()
-    return Processor(
-        tasks=parts.tasks,
-        bootstrap=Bootstrap(inputs, parts.reading.side_inputs, parts.side_inputs),
-        reading=parts.reading,
-        inputs=inputs,
-        markers=markers,
-        committer=committer,
-        progress=progress,
-        link=link,
-        commit_seconds=plan.app.spec.job.commit_interval / _SECOND,
-        clock=time.monotonic,
-        sleep=time.sleep,
-        time_of_day=_time_of_day,
-    )
+    return result.plan
 
 
 def _fills_table(plan: Plan, ssp: Ssp) -> bool:

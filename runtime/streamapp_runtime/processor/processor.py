@@ -19,9 +19,9 @@ _COMMIT_ROWS = 2_000_000
 """Rows after which a commit does not wait for its interval: what they led to is held in memory until then."""
 _WAIT_SECONDS = 0.02
 _FEW_ROWS = 10_000
-_PAUSE = 0.1
-"""After a step with few rows, this share of the commit interval is waited for more: what a step costs whatever its rows
-is then paid less often, and results are not seen before the commit anyway."""
+_LONGEST_REST = 0.05
+"""After a step with few rows, the next one waits for the commit, and so long at most (seconds): what a step costs
+whatever its rows is then paid less often, and results are not seen before the commit anyway."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ class Processor:
         self._sleep = sleep
         self._time_of_day = time_of_day
         self._committed = self._told = clock()
-        self._dirty = False
+        self._dirty = self._few = False
         self._uncommitted = 0
 
     def run(self) -> ProcessorReport:
@@ -100,6 +100,7 @@ class Processor:
 
     def _step(self) -> None:
         """Read a little of everything: tables and what other tasks sent before new rows, which make more of it."""
+        self._rest()
         before = self._uncommitted
         read = self._take(self._early, 0.0)
         read |= self._take(self._late, 0.0)
@@ -108,8 +109,12 @@ class Processor:
         now = self._time_of_day()
         risen = [task.advance(now) for task in self._tasks]
         self._dirty |= read or any(risen)
-        if read and self._uncommitted - before < _FEW_ROWS:
-            self._sleep(min(self._commit_seconds * _PAUSE, _WAIT_SECONDS))
+        self._few = 0 < self._uncommitted - before < _FEW_ROWS
+
+    def _rest(self) -> None:
+        left = self._committed + self._commit_seconds - self._clock()
+        if self._few and left > 0:
+            self._sleep(min(left, _LONGEST_REST))
 
     def _take(self, readers: Mapping[Ssp, Sequence[Reader]], timeout: float) -> bool:
         read = False

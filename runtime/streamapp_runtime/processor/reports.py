@@ -21,8 +21,9 @@ class Incarnation(msgspec.Struct, frozen=True, kw_only=True):
 class ProcessorConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a processor needs to run: it plans again from the same inputs, and gets the same plan.
 
-    `counts` are the partition counts of the external streams, `ends` the offsets where bounded partitions end, by
-    stream and partition. Paths are absolute; `folder` is what relative paths of the spec resolve from.
+    `counts` are the partition counts of the external streams, `ends` the offsets where bounded partitions end, `starts`
+    those where inputs are read first (0 where nothing is said), by stream and partition. Paths are absolute; `folder`
+    is what relative paths of the spec resolve from.
     """
 
     incarnation: Incarnation
@@ -32,6 +33,7 @@ class ProcessorConfig(msgspec.Struct, frozen=True, kw_only=True):
     ends: dict[str, dict[int, int]]
     folder: str
     state_folder: str
+    starts: dict[str, dict[int, int]] = {}
 
 
 class PartitionReport(msgspec.Struct, frozen=True, kw_only=True):

@@ -77,9 +77,9 @@ def test_the_deepest_branch_of_a_choice_is_what_was_meant():
 
 
 def test_bounds_name_what_was_written():
-    result = parsed(lambda spec: spec.update(job={"commitInterval": "10ms"}, processors={"count": 0}))
+    result = parsed(lambda spec: spec.update(job={"commitInterval": "5ms"}, processors={"count": 0}))
     assert found(result) == [("spec.job.commitInterval", "InvalidSpec"), ("spec.processors.count", "InvalidSpec")]
-    assert "10ms is not between 50ms and 5m" in result.problems[0].message
+    assert "5ms is not between 10ms and 5m" in result.problems[0].message
     assert "not 0" in result.problems[1].message
 
 
