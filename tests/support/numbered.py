@@ -70,19 +70,24 @@ def lay_out(
 
 def check(folder: Path, records: int = RECORDS) -> None:
     """Prove that so many records went through once and in order, and that the state is what its changelog says."""
-    document = json.loads((folder / "app.yaml").read_text())
-    name, system = document["metadata"]["name"], document["spec"]["systems"][HUB]
-    streams = {which: stream_of(name, which) for which in ("out", "counts")}
-    found = read(folder, SystemSpec.model_validate_json(json.dumps(system)), list(streams.values()))
+    found = results(folder)
     expected = {key: list(range(len(range(key, records, KEYS)))) for key in range(min(KEYS, records))}
     check_records(found["out"], expected)
     check_counts(found["counts"], expected)
     (state,) = (folder / ".streamapp").iterdir()
-    parsed = parse_text(json.dumps(document))
+    parsed = parse_text((folder / "app.yaml").read_text())
     assert parsed.app is not None
     verdicts = list(verify_run(parsed.app, folder, state))
     assert verdicts
     assert all(verdict.equal and verdict.position is not None for verdict in verdicts), verdicts
+
+
+def results(folder: Path) -> dict[str, list[tuple[int, dict]]]:
+    """Read what has come out so far."""
+    document = json.loads((folder / "app.yaml").read_text())
+    name, system = document["metadata"]["name"], document["spec"]["systems"][HUB]
+    streams = [stream_of(name, which) for which in ("out", "counts")]
+    return read(folder, SystemSpec.model_validate_json(json.dumps(system)), streams)
 
 
 def check_records(rows: list[tuple[int, dict]], expected: dict[int, list[int]]) -> None:

@@ -21,7 +21,7 @@ from streamapp_runtime.errors import PlanRefused, RuntimeFailure
 from streamapp_runtime.functions.load import python_path
 from streamapp_runtime.streams import by_system, changelog_stream, count_partitions, descriptor
 from streamapp_systems.file.folder import prepare_output, remove_leftovers
-from streamapp_systems.protocols import StreamDescriptor, Transactional
+from streamapp_systems.protocols import StreamDescriptor, Transactional, TransactionalAdmin
 from streamapp_systems.registry import open_transactional_admin
 
 _LETTERS = string.ascii_lowercase
@@ -121,13 +121,32 @@ def make_streams(prepared: PreparedRun, folder: Path) -> None:
     Raises:
         StreamSystemError: a stream exists with another partition count.
     """
-    plan = prepared.plan
-    lasting = (s for s in plan.streams.values() if s.shared or s.spec is not None)
+    for system, counts in _streams_of(prepared).items():
+        with closing(_admin(prepared.plan, system, folder)) as admin:
+            admin.create(counts)
+
+
+def add_streams(prepared: PreparedRun, folder: Path) -> None:
+    """Create the streams that an edit has added to a run; those that are there may have grown since it was planned.
+
+    A changelog that is gone is not made again: who took that for the run's would begin with no state.
+
+    Raises:
+        StreamSystemError: a system can't be asked, or does not make them.
+    """
+    changelog = changelog_stream(prepared.plan)
+    for system, counts in _streams_of(prepared).items():
+        with closing(_admin(prepared.plan, system, folder)) as admin:
+            there = admin.partitions(list(counts)).keys() | {changelog.name}
+            admin.create({stream: count for stream, count in counts.items() if stream.name not in there})
+
+
+def _streams_of(prepared: PreparedRun) -> Mapping[str, Mapping[StreamDescriptor, int]]:
+    """Give the partition counts of the streams that an app may make, by system."""
+    lasting = (s for s in prepared.plan.streams.values() if s.shared or s.spec is not None)
     outside = {descriptor(s): s.partitions for s in lasting if s.system_kind is not SystemKind.FILE}
     counts = made_streams(prepared) | outside
-    for system, streams in by_system(counts).items():
-        with closing(open_transactional_admin(system, plan.app.spec.systems[system], folder)) as admin:
-            admin.create({stream: counts[stream] for stream in streams})
+    return {system: {stream: counts[stream] for stream in streams} for system, streams in by_system(counts).items()}
 
 
 def check_shared_streams(plan: Plan, folder: Path) -> None:
@@ -139,7 +158,7 @@ def check_shared_streams(plan: Plan, folder: Path) -> None:
     """
     shared = [descriptor(s) for s in plan.streams.values() if s.shared and s.role is StreamRole.INTERMEDIATE]
     for system, streams in by_system(shared).items():
-        with closing(open_transactional_admin(system, plan.app.spec.systems[system], folder)) as admin:
+        with closing(_admin(plan, system, folder)) as admin:
             counts = admin.partitions(streams)
             ends = admin.end_offsets([stream for stream in streams if stream.name in counts])
         written = {ssp.stream for ssp, end in ends.items() if end > 0}
@@ -161,7 +180,7 @@ def identities_of_others(plan: Plan, folder: Path) -> dict[str, str]:
     others = [descriptor(s) for s in plan.streams.values() if s.shared and s.spec is not None]
     identities: dict[str, str] = {}
     for system, streams in by_system(others).items():
-        with closing(open_transactional_admin(system, plan.app.spec.systems[system], folder)) as admin:
+        with closing(_admin(plan, system, folder)) as admin:
             identities |= {stream.name: admin.identity(stream) for stream in streams}
     return identities
 
@@ -174,7 +193,7 @@ def expand_changelog(prepared: PreparedRun, folder: Path) -> None:
     """
     plan, stream = prepared.plan, changelog_stream(prepared.plan)
     needed = max(prepared.model.changelog.values()) + 1
-    with closing(open_transactional_admin(stream.system, plan.app.spec.systems[stream.system], folder)) as admin:
+    with closing(_admin(plan, stream.system, folder)) as admin:
         if admin.partitions([stream]).get(stream.name, needed) < needed:
             admin.expand(stream, needed)
 
@@ -218,6 +237,10 @@ def drop_streams(addresses: Mapping[str, Sequence[str]], app: StreamApp, folder:
         gone = [StreamDescriptor(name=a, system=name, address=a, format=StreamFormat.ARROW) for a in streams]
         with closing(open_transactional_admin(name, system, folder)) as admin:
             admin.delete(gone)
+
+
+def _admin(plan: Plan, system: str, folder: Path) -> TransactionalAdmin:
+    return open_transactional_admin(system, plan.app.spec.systems[system], folder)
 
 
 def _output_folders(plan: Plan, folder: Path) -> list[Path]:

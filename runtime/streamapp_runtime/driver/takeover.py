@@ -40,9 +40,6 @@ def new_record(
     """
     plan = prepared.plan
     check_shared_streams(plan, folder)
-    made: dict[str, list[str]] = defaultdict(list)
-    for stream in made_streams(prepared):
-        made[stream.system].append(stream.address)
     return RunRecord(
         run_id=plan.run_id,
         epoch=epoch,
@@ -50,10 +47,37 @@ def new_record(
         ends=bounded_ends(plan, folder),
         starts=first_offsets(plan, folder, {}),
         files=file_names(plan, folder),
-        made=made,
+        made=_addresses(prepared),
         outdated={} if last is None else merged(last.outdated, last.made),
         outdated_ids=() if last is None else (*last.outdated_ids, *former_ids),
     )
+
+
+def edited_record(record: RunRecord, prepared: PreparedRun, folder: Path, epoch: int) -> RunRecord:
+    """Go on with a run, its spec perhaps edited: what is known of its streams stays, of new ones it is taken now.
+
+    Raises:
+        StreamSystemError: a system can't be asked.
+    """
+    plan = prepared.plan
+    made = {system: {*record.made.get(system, ()), *addresses} for system, addresses in _addresses(prepared).items()}
+    return msgspec.structs.replace(
+        record,
+        epoch=epoch,
+        spec=plan.app.spec.model_dump_json(by_alias=True),
+        ends={name: record.ends.get(name, ends) for name, ends in bounded_ends(plan, folder).items()},
+        starts=first_offsets(plan, folder, record.starts),
+        files={name: record.files.get(name, files) for name, files in file_names(plan, folder).items()},
+        made=record.made | {system: sorted(addresses) for system, addresses in made.items()},
+        summary=None,
+    )
+
+
+def _addresses(prepared: PreparedRun) -> dict[str, list[str]]:
+    made: dict[str, list[str]] = defaultdict(list)
+    for stream in made_streams(prepared):
+        made[stream.system].append(stream.address)
+    return made
 
 
 def announce(record: RunRecord, prepared: PreparedRun, folder: Path) -> None:

@@ -2,23 +2,28 @@
 
 from pathlib import Path
 
-import msgspec
-
 from streamapp_core.metadata.store import MetadataStore
 from streamapp_core.spec.processors import DeletionPolicy
 from streamapp_runtime.coordinator import Coordinator
 from streamapp_runtime.driver.lost import announced_ids
 from streamapp_runtime.driver.prepare import (
     PreparedRun,
+    add_streams,
     drop_streams,
     make_outputs,
     make_streams,
 )
 from streamapp_runtime.driver.records import RunRecord, load_record, save_record
-from streamapp_runtime.driver.takeover import announce, fence_former, find_streams_again, made_ready, new_record
+from streamapp_runtime.driver.takeover import (
+    announce,
+    edited_record,
+    fence_former,
+    find_streams_again,
+    made_ready,
+    new_record,
+)
 from streamapp_runtime.fail_points import Step, Taking
 from streamapp_runtime.kubernetes.following import Launched
-from streamapp_runtime.streams import first_offsets
 
 
 def begin(launched: Launched, prepared: PreparedRun, store: MetadataStore, folder: Path) -> RunRecord:
@@ -39,9 +44,10 @@ def begin(launched: Launched, prepared: PreparedRun, store: MetadataStore, folde
             find_streams_again(record, prepared, folder)
         announce(record, prepared, folder)
     fence_former(record, prepared, folder)
-    if record.prepared:
-        return record
     with Taking(Step.RUN_STREAMS):
+        if record.prepared:
+            add_streams(prepared, folder)
+            return record
         if plan.app.spec.deletion_policy is DeletionPolicy.DELETE:
             drop_streams(record.outdated, plan.app, folder)
         make_outputs(plan, folder)
@@ -52,8 +58,6 @@ def begin(launched: Launched, prepared: PreparedRun, store: MetadataStore, folde
 def _record(launched: Launched, prepared: PreparedRun, last: RunRecord | None, folder: Path) -> RunRecord:
     launch, plan = launched.launch, prepared.plan
     if last is not None and last.run_id == launch.run_id:
-        spec = plan.app.spec.model_dump_json(by_alias=True)
-        starts = first_offsets(plan, folder, last.starts)
-        return msgspec.structs.replace(last, epoch=launch.epoch, spec=spec, starts=starts, summary=None)
+        return edited_record(last, prepared, folder, launch.epoch)
     former_ids = () if last is None else announced_ids(Coordinator(plan.app, plan.default_system, folder))
     return new_record(prepared, folder, launch.epoch, last, former_ids)

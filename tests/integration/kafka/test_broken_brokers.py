@@ -10,7 +10,7 @@ from tools.kafka.broker import Broker
 from tools.kafka.jars import default_cache, kafka_jars
 
 from streamapp_runtime.driver.decisions import Patience
-from streamapp_runtime.errors import ProcessorFailed
+from streamapp_runtime.errors import Drained, ProcessorFailed
 from streamapp_systems.kafka import KafkaAdmin, KafkaConsumer, KafkaProducer
 from streamapp_systems.protocols import CommitUnknown, Fenced, StreamSystemError, Transactional, Unavailable
 from support import apps, numbered
@@ -135,15 +135,21 @@ def lay_out_app(folder, broker, **options):
 
 @pytest.mark.usefixtures("impatient_app")
 def test_an_app_says_what_it_waits_for_and_goes_on_exactly_when_that_is_back(tmp_path, broker):
-    def listener(summary):
-        if any("waits for up to" in trouble for trouble in summary.troubles) and not broker.accepts():
-            broker.start()
-        elif not summary.troubles and any(stream.read for stream in summary.streams):
-            broker.kill()
+    text, summaries, finished = lay_out_app(tmp_path, broker, records=RECORDS, bounded=False), [], []
 
-    summary = apps.run(lay_out_app(tmp_path, broker, records=RECORDS), tmp_path, listener=listener)
+    def listener(summary):
+        summaries.append(summary)
+        if not summary.troubles and any(stream.read for stream in summary.streams):
+            broker.kill()
+        elif any("waits for up to" in trouble for trouble in summary.troubles) and not broker.accepts():
+            broker.start()
+        elif any("goes on after" in trouble for trouble in summary.troubles):
+            finished.extend([summary] if len(numbered.results(tmp_path)["out"]) >= RECORDS else [])
+
+    with pytest.raises(Drained):
+        apps.run(text, tmp_path, listener=listener, drain=lambda: bool(finished))
     numbered.check(tmp_path, RECORDS)
-    told = "\n".join(summary.troubles)
+    told = "\n".join(summaries[-1].troubles)
     assert re.search(r"processor \d waits for up to 300 s: Kafka hub \(.*Check that its brokers run", told)
     assert re.search(r"processor \d goes on after a wait of \d+ s", told)
 

@@ -1,0 +1,102 @@
+"""The start of an epoch on Kubernetes: what an edit adds to a run is made, what was there stays."""
+
+import json
+from contextlib import closing
+from datetime import UTC, datetime
+
+import pytest
+
+from streamapp_core.deployment.record import Launch, LaunchCause
+from streamapp_core.job_model.build import build_job_model
+from streamapp_core.metadata.store import InMemoryMetadataStore
+from streamapp_core.plan.planner import plan
+from streamapp_core.spec.parse import parse_text
+from streamapp_core.spec.streams import StreamFormat
+from streamapp_core.ssp import Ssp
+from streamapp_runtime.driver.records import load_record
+from streamapp_runtime.kubernetes.beginning import begin
+from streamapp_runtime.kubernetes.following import Launched, prepared_run
+from streamapp_systems.log import LogAdmin, LogProducer
+from streamapp_systems.protocols import StreamDescriptor, Transactional
+
+EVENTS = {"system": "log", "format": "json", "schema": "k string", "bounded": True}
+COUNTS = {"events": 2, "more": 3, "out": 1}
+
+
+class Run:
+    """A run of an app in a log, begun epoch after epoch, perhaps edited in between."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.admin = LogAdmin(folder / "log.db")
+        self._store = InMemoryMetadataStore()
+        self._model = None
+        self._epoch = 0
+
+    def begin(self, streams, operators):
+        """Begin an epoch; give its record, as the store has it."""
+        self._epoch += 1
+        spec = {"systems": {"log": {"log": {"path": "log.db"}}}, "defaultSystem": "log", "streams": streams}
+        text = json.dumps(
+            {
+                "apiVersion": "streamapp.dev/v1alpha1",
+                "kind": "StreamApp",
+                "metadata": {"name": "app"},
+                "spec": spec | {"operators": operators, "processors": {"count": 1}},
+            }
+        )
+        counts = {name: COUNTS[name] for name in streams}
+        launch = Launch(
+            app="text",
+            run_id="r1",
+            counts=counts,
+            epoch=self._epoch,
+            processors=1,
+            executor_template={},
+            cause=LaunchCause.EDITED,
+            at=datetime(2026, 1, 1, tzinfo=UTC),
+        )
+        planned = plan(parse_text(text), counts, self._model, run_id="r1").plan
+        self._model = build_job_model(planned, self._model, {"0": "here"})
+        launched = Launched(launch=launch, text=text)
+        begin(launched, prepared_run(launched, self._model), self._store, self.folder)
+        return load_record(self._store)
+
+    def partitions(self, *names):
+        """Tell the partitions of those streams that are there."""
+        return self.admin.partitions([stream(name) for name in names])
+
+
+def stream(name):
+    return StreamDescriptor(name=name, system="log", address=name, format=StreamFormat.JSON)
+
+
+@pytest.fixture
+def run(tmp_path):
+    run = Run(tmp_path)
+    with closing(run.admin):
+        yield run
+
+
+def test_an_edit_gets_its_streams_and_what_was_known_of_the_others_stays(run):
+    run.admin.create({stream("events"): 2, stream("more"): 3})
+    streams = {"events": EVENTS, "out": {"system": "log", "format": "json"}}
+    first = run.begin(streams, [{"name": "sent", "from": "events", "sendTo": "out"}])
+    assert first.ends == {"events": {0: 0, 1: 0}}
+
+    with closing(
+        LogProducer(run.folder / "log.db", [stream("events")], Transactional(id="somebody", epoch=1))
+    ) as producer:
+        producer.send(Ssp("log", "events", 0), b'{"k": "a"}', timestamp=1)
+        producer.commit()
+    run.admin.expand(stream("out"), 2)
+    edited = [
+        {"name": "both", "from": ["events", "more"], "merge": {}},
+        {"name": "by", "from": "both", "partitionBy": {"key": "k"}},
+        {"name": "sent", "from": "by", "sendTo": "out"},
+    ]
+    second = run.begin(streams | {"more": EVENTS}, edited)
+    (by,) = set(second.made["log"]) - set(first.made["log"])
+    assert run.partitions(by, "more", "out") == {by: 3, "more": 3, "out": 2}
+    assert second.ends == {"events": {0: 0, 1: 0}, "more": {0: 0, 1: 0, 2: 0}}
+    assert second.prepared
