@@ -13,6 +13,7 @@ from rich.text import Text
 
 from streamapp_core.control.messages import END_OF_TIME
 from streamapp_runtime.driver.records import StateSummary, StreamSummary, Summary
+from streamapp_runtime.processor.reports import HeldBack
 
 _LINE_SECONDS = 2.0
 _SIDE_INPUT = "sideInput"
@@ -86,6 +87,9 @@ def progress_table(name: str, summary: Summary) -> Table:
     table.add_column("stream")
     for title in ("role", "read", "rows/s", "watermark", "ended"):
         table.add_column(title, justify="right")
+    if any(stream.held_back for stream in summary.streams):
+        table.add_column("the watermark is held back by")
+        table.add_column("and with it")
     for stream in summary.streams:
         rate = stream.read / summary.seconds if summary.seconds else 0
         table.add_row(
@@ -95,6 +99,7 @@ def progress_table(name: str, summary: Summary) -> Table:
             f"{rate:,.0f}",
             _bootstrap_text(stream) if stream.role == _SIDE_INPUT else watermark_text(stream.watermark),
             ended_text(stream),
+            *_held_back(stream, summary),
         )
     for output, rows in sorted(summary.written.items()):
         table.add_row(output, "output", f"{rows:,} written", f"{rows / summary.seconds:,.0f}", "", "")
@@ -127,7 +132,22 @@ def print_summary(console: Console, name: str, summary: Summary) -> None:
 def _state(stream: StreamSummary) -> str:
     if stream.role == _SIDE_INPUT:
         return _bootstrap_text(stream)
-    return f"watermark {watermark_text(stream.watermark)}"
+    held = f" (held back by {held_back_text(stream.held_back)})" if stream.held_back else ""
+    return f"watermark {watermark_text(stream.watermark)}{held}"
+
+
+def _held_back(stream: StreamSummary, summary: Summary) -> tuple[str, ...]:
+    """Write what holds a stream's watermark back, and the operators whose watermark waits for it."""
+    if stream.held_back is None:
+        return ()
+    waiting = [operator for operator, name in summary.held_back_by.items() if name == stream.name]
+    return held_back_text(stream.held_back), ", ".join(waiting)
+
+
+def held_back_text(held: HeldBack) -> str:
+    """Write who holds a watermark back, and since when."""
+    producer = f"what task {held.producer} writes to " if held.producer else ""
+    return f"{producer}partition {held.partition} since {watermark_text(held.since)}"
 
 
 def _bootstrap_text(stream: StreamSummary) -> str:

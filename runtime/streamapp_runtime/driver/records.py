@@ -4,6 +4,7 @@ import msgspec
 
 from streamapp_core.metadata.store import MetadataStore
 from streamapp_runtime.errors import RuntimeFailure
+from streamapp_runtime.processor.reports import HeldBack
 from streamapp_systems.coordinator import DriverRecord
 
 _KEY = "run"
@@ -12,7 +13,8 @@ _KEY = "run"
 class StreamSummary(msgspec.Struct, frozen=True, kw_only=True):
     """What was read of one stream, and of how many rows (None: nobody knows the total).
 
-    Other inputs wait for `awaited` more offsets of a side input.
+    Other inputs wait for `awaited` more offsets of a side input. `held_back` tells what keeps the watermark where it
+    is; None: nothing, all has ended or is idle.
     """
 
     name: str
@@ -23,6 +25,7 @@ class StreamSummary(msgspec.Struct, frozen=True, kw_only=True):
     total: int | None
     watermark: int | None
     awaited: int = 0
+    held_back: HeldBack | None = None
 
 
 class StateSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +46,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
     `bad_rows` tell of the first rows that could not be used. `seconds` is how long this start of the run has taken,
     `troubles` what went wrong in it with processors, without an end of the run, `refused` why the run does not follow a
-    change of its streams, if there is one.
+    change of its streams, if there is one. `held_back_by` names, by operator, the stream whose watermark is the lowest
+    of those that reach it.
     """
 
     streams: tuple[StreamSummary, ...]
@@ -54,6 +58,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     troubles: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     state: StateSummary = StateSummary()
+    held_back_by: dict[str, str] = {}
 
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,11 +1,12 @@
 """The reports of all processors become one picture of the app."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from streamapp_core.plan.model import Plan
 from streamapp_runtime.driver.records import StateSummary, StreamSummary, Summary
-from streamapp_runtime.processor.reports import PartitionReport, ProcessorReport
+from streamapp_runtime.processor.reports import HeldBack, PartitionReport, ProcessorReport
 from streamapp_runtime.state.checkpoint import counts_added
 
 
@@ -18,14 +19,27 @@ def summarize(
     written: Counter[str] = Counter()
     for report in reports:
         written.update(report.written)
+    streams = tuple(_stream(stream.name, stream.role, stream.partitions, ends, reports) for stream in read)
     return Summary(
-        streams=tuple(_stream(stream.name, stream.role, stream.partitions, ends, reports) for stream in read),
+        streams=streams,
         written=dict(written),
         not_used=_not_used(plan, reports),
         bad_rows=_bad_rows(reports),
         seconds=seconds,
         state=_state(reports),
+        held_back_by=_held_back_by(plan, streams),
     )
+
+
+def _held_back_by(plan: Plan, streams: Iterable[StreamSummary]) -> dict[str, str]:
+    """Name for each operator the stream that holds its watermark back, if one does."""
+    held = {stream.name: _time_of(stream.held_back) for stream in streams if stream.held_back is not None}
+    reaching = {name: held.keys() & operator.streams for name, operator in plan.operators.items()}
+    return {operator: min(sorted(names), key=held.__getitem__) for operator, names in reaching.items() if names}
+
+
+def _time_of(held: HeldBack) -> float:
+    return -math.inf if held.watermark is None else held.watermark
 
 
 def _state(reports: list[ProcessorReport]) -> StateSummary:
@@ -84,4 +98,9 @@ def _stream(
         total=sum(ends[name].values()) if name in ends else None,
         watermark=min(known) if known and len(known) == len(watermarks) else None,
         awaited=awaited.total(),
+        held_back=min(
+            (report.held_back[name] for report in reports if name in report.held_back),
+            key=lambda held: (_time_of(held), held.since),
+            default=None,
+        ),
     )

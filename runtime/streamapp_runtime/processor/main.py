@@ -97,7 +97,7 @@ class _Opening:
         inputs = self._inputs(parts)
         progress = Progress(self._me, self._restoring.states, tasks=parts.tasks, shared=parts.shared)
         with Taking(Step.PROCESSOR_REPORT):
-            self._link.tell(progress.report(commits=0, committed=committer.committed, done=False))
+            self._link.tell(progress.report(commits=0, committed=committer.committed, done=False, now=_time_of_day()))
             self._link.confirm()
         return Processor(
             tasks=parts.tasks,

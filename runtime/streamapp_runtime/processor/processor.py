@@ -143,4 +143,5 @@ class Processor:
             self._link.tell(self._report(done=False))
 
     def _report(self, *, done: bool) -> ProcessorReport:
-        return self._progress.report(commits=self._committer.commits, committed=self._committer.committed, done=done)
+        committer, now = self._committer, self._time_of_day()
+        return self._progress.report(commits=committer.commits, committed=committer.committed, done=done, now=now)

@@ -1,10 +1,11 @@
 """What a processor has read and written, gathered for its reports."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.processor.reports import Incarnation, PartitionReport, ProcessorReport, StateReport
+from streamapp_runtime.processor.reports import HeldBack, Incarnation, PartitionReport, ProcessorReport, StateReport
 from streamapp_runtime.state.checkpoint import counts_added
 from streamapp_runtime.tables.adjunct_store import AdjunctStore
 from streamapp_runtime.tables.side_inputs import SideInputs
@@ -26,9 +27,13 @@ class Progress:
         self._states = dict(states)
         self._tasks = tasks
         self._side_inputs = [shared, *(task.side_inputs for task in tasks)]
+        self._held_back: dict[str, HeldBack] = {}
 
-    def report(self, *, commits: int, committed: Mapping[Ssp, int], done: bool) -> ProcessorReport:
-        """Make a report; `committed` is where each partition has been read to at the last commit."""
+    def report(self, *, commits: int, committed: Mapping[Ssp, int], done: bool, now: int) -> ProcessorReport:
+        """Make a report; `committed` is where each partition has been read to at the last commit.
+
+        `now` is the time of day in milliseconds.
+        """
         partitions: dict[str, dict[int, PartitionReport]] = {}
         for side_inputs in self._side_inputs:
             for ssp, side_input in _reports(side_inputs):
@@ -37,12 +42,15 @@ class Progress:
             for ssp, position in task.positions.items():
                 report = PartitionReport(rows=position.rows, offset=position.offset, ended=task.has_ended(ssp.stream))
                 partitions.setdefault(ssp.stream, {})[ssp.partition] = report
+        held_back = {stream: held for stream in partitions if (held := self._holds_back(stream, now)) is not None}
+        self._held_back = held_back
         return ProcessorReport(
             incarnation=self._incarnation,
             states=self._states,
             opened=True,
             partitions=partitions,
             watermarks={stream: self._watermark(stream) for stream in partitions},
+            held_back=held_back,
             written=self._written(),
             not_used=self._not_used(),
             bad_rows=(
@@ -67,6 +75,18 @@ class Progress:
         watermarks = [task.watermark(stream) for task in self._tasks if task.reads(stream)]
         known = [watermark for watermark in watermarks if watermark is not None]
         return min(known) if known and len(known) == len(watermarks) else None
+
+    def _holds_back(self, stream: str, now: int) -> HeldBack | None:
+        """Find the task whose watermark is the lowest and what holds that back, perhaps since a former report."""
+        found = [(task.name, held) for task in self._tasks if (held := task.held_back_by(stream)) is not None]
+        if not found:
+            return None
+        name, held = min(found, key=lambda one: -math.inf if one[1].watermark is None else one[1].watermark)
+        before = self._held_back.get(stream)
+        since = before.since if before is not None and before.watermark == held.watermark else now
+        return HeldBack(
+            task=name, partition=held.partition, producer=held.producer, watermark=held.watermark, since=since
+        )
 
     def _not_used(self) -> dict[str, dict[str, int]]:
         counted: dict[str, dict[str, int]] = {}

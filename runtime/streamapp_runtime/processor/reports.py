@@ -48,6 +48,20 @@ class PartitionReport(msgspec.Struct, frozen=True, kw_only=True):
     awaited: int = 0
 
 
+class HeldBack(msgspec.Struct, frozen=True, kw_only=True):
+    """What keeps a stream's watermark where it is: a `partition`, read by a `task`.
+
+    Of an intermediate stream it is the `producer`, a task that writes to it, if it is known which. It has reached the
+    event time `watermark` (None: it has said nothing yet) and has been there `since`, both in milliseconds since 1970.
+    """
+
+    task: str
+    partition: int
+    producer: str | None
+    watermark: int | None
+    since: int
+
+
 class StateReport(msgspec.Struct, frozen=True, kw_only=True):
     """How a task came to its state: from the store that was there (`kept`), else from the changelog alone.
 
@@ -64,7 +78,8 @@ class ProcessorReport(msgspec.Struct, frozen=True, kw_only=True):
 
     `states` tells by task how it came to its state; until all are `opened`, the rest is empty. A stream's watermark is
     the lowest of the tasks here (None: some task has none yet). `bad_rows` tell of the first rows that could not be
-    used. `committed` are the offsets at which tasks would go on after a death.
+    used. `committed` are the offsets at which tasks would go on after a death. Who holds a stream's watermark back, of
+    the tasks here, is in `held_back`; nobody, if all that is not idle has ended.
     """
 
     incarnation: Incarnation
@@ -72,6 +87,7 @@ class ProcessorReport(msgspec.Struct, frozen=True, kw_only=True):
     opened: bool = False
     partitions: dict[str, dict[int, PartitionReport]] = {}
     watermarks: dict[str, int | None] = {}
+    held_back: dict[str, HeldBack] = {}
     written: dict[str, int] = {}
     not_used: dict[str, dict[str, int]] = {}
     bad_rows: tuple[str, ...] = ()

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from streamapp_core.control.states import ControlStates
+from streamapp_core.control.stream import HeldBack
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.processor.inputs import Decoded
 from streamapp_runtime.rows.event_time import latest
@@ -135,6 +136,10 @@ class Task:
     def watermark(self, stream: str) -> int | None:
         """Tell the watermark of a stream in this task; None without one."""
         return self._watermark((stream,))
+
+    def held_back_by(self, stream: str) -> HeldBack | None:
+        """Tell what holds the watermark of a stream back in this task; None if nothing does."""
+        return self._states.held_back_by(stream)
 
     def has_ended(self, stream: str) -> bool:
         """Whether everything of a stream has been read that the task will ever get."""

@@ -139,6 +139,22 @@ def test_a_silent_partition_holds_nobody_back_once_it_is_idle(tmp_path):
     run_until(tmp_path, app(eventTime={"idleTimeout": "2s"}), reached)
 
 
+def test_the_summary_names_what_holds_a_watermark_back_and_since_when(tmp_path):
+    produce(tmp_path, order("tea", 1, 0), order("tea", 2, 61))
+    began, seen = time.time_ns() // 1_000_000, []
+
+    def held():
+        streams = {stream.name: stream.held_back for stream in seen[-1].streams} if seen else {}
+        return streams if all(streams.values()) else {}
+
+    apps.run_until(tmp_path, app(), lambda: held() and seen[-1].seconds > 1, told=seen.append)
+    silent = held()["orders"]
+    assert (silent.task, silent.producer, silent.watermark) == (f"Partition {silent.partition}", None, None)
+    assert began <= silent.since < time.time_ns() // 1_000_000 - 500
+    assert held()["by-item"].producer == silent.task
+    assert seen[-1].held_back_by == {"by-item": "orders", "hourly": "by-item", "sent": "by-item"}
+
+
 def test_messages_that_are_no_rows_end_the_app_or_are_skipped_and_told(tmp_path):
     produce(tmp_path, order("tea", 2, 15), '{"item": 7', None, '{"item": "tea", "amount": "many"}', order("tea", 3, 16))
     with pytest.raises(BadRecord, match=r"log\.orders\[0\], offset 1: .*is no JSON"):

@@ -2,11 +2,13 @@
 
 import io
 
+import msgspec
 import pytest
 from rich.console import Console
 
 from streamapp_cli.progress import progress_table
 from streamapp_runtime.driver.records import StreamSummary, Summary
+from streamapp_runtime.processor.reports import HeldBack
 
 
 def shown(**changed):
@@ -17,8 +19,9 @@ def shown(**changed):
         not_used={},
         bad_rows=(),
         seconds=2.0,
+        held_back_by={"hourly": "planes", "daily": "planes", "other": "trains"},
     )
-    console = Console(file=io.StringIO(), width=120)
+    console = Console(file=io.StringIO(), width=200)
     console.print(progress_table("app", summary))
     return " ".join(console.file.getvalue().split())
 
@@ -34,3 +37,11 @@ def shown(**changed):
 )
 def test_a_side_input_shows_what_other_inputs_wait_for(changed, told):
     assert told in shown(**changed)
+
+
+def test_who_holds_a_watermark_back_is_shown_with_the_operators_that_wait():
+    held = HeldBack(task="Partition 1", partition=1, producer=None, watermark=None, since=1_700_000_000_000)
+    told = shown(role="input", held_back=held)
+    assert "partition 1 since 2023-11-14 22:13:20 hourly, daily" in told
+    written = msgspec.structs.replace(held, producer="Partition 7")
+    assert "what task Partition 7 writes to partition 1 since" in shown(role="input", held_back=written)
