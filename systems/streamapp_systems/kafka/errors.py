@@ -22,6 +22,7 @@ FENCING = frozenset(
 MISSING = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION})
 PASSING = frozenset(
     {
+        KafkaError._NOENT,  # of the leader of a partition, right after a broker came back
         KafkaError._TIMED_OUT,
         KafkaError._TRANSPORT,
         KafkaError._ALL_BROKERS_DOWN,
