@@ -117,7 +117,8 @@ def test_tasks_restart_at_their_state_and_are_restored_elsewhere_when_its_node_i
         app.feed(1_000)
         app.wait_until_all_came_out()
         state = restored(cluster, namespace, driver)
-        assert state["rebuilt"] >= 0.4 * TASKS
+        # Of tasks that were on the other node for a while, when processors died, older stores lie there: they are kept.
+        assert state["kept"] + state["rebuilt"] >= 0.95 * TASKS
         assert state["kept"] >= 0.4 * TASKS
     finally:
         cluster.start_node(lost)
