@@ -85,15 +85,16 @@ def count_partitions(app: StreamApp, folder: Path) -> dict[str, int]:
     return counts
 
 
-def bounded_ends(plan: Plan, folder: Path) -> dict[str, dict[int, int]]:
-    """Ask where the bounded streams that are read end now, by stream and partition.
+def bounded_ends(plan: Plan, folder: Path, known: Mapping[str, dict[int, int]]) -> dict[str, dict[int, int]]:
+    """Tell where the bounded streams that are read end, by stream and partition: now, if it is not `known`.
 
     Raises:
         StreamSystemError: a system can't be asked.
     """
     roles = (StreamRole.INPUT, StreamRole.SIDE_INPUT)
     bounded = [stream for stream in plan.streams.values() if stream.role in roles and _bounded(stream)]
-    return _ends(bounded, plan, folder)
+    found = _ends([stream for stream in bounded if stream.name not in known], plan, folder)
+    return found | {stream.name: known[stream.name] for stream in bounded if stream.name in known}
 
 
 def first_offsets(plan: Plan, folder: Path, known: Mapping[str, dict[int, int]]) -> dict[str, dict[int, int]]:

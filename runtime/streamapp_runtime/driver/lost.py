@@ -61,8 +61,10 @@ def instead_of_lost(record: RunRecord, coordinator: Coordinator, plan: Plan, fol
 
 
 def merged(left: Addresses, right: Addresses) -> dict[str, list[str]]:
-    """Put addresses together."""
-    return {system: [*left.get(system, ()), *right.get(system, ())] for system in {**left, **right}}
+    """Put addresses together, each once."""
+    return {
+        system: list(dict.fromkeys((*left.get(system, ()), *right.get(system, ())))) for system in {**left, **right}
+    }
 
 
 def announced_ids(coordinator: Coordinator) -> tuple[str, ...]:

@@ -1,12 +1,11 @@
 """The reports of all processors become one picture of the app."""
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from streamapp_core.plan.model import Plan
 from streamapp_runtime.driver.records import StateSummary, StreamSummary, Summary
-from streamapp_runtime.processor.reports import HeldBack, PartitionReport, ProcessorReport
+from streamapp_runtime.processor.reports import PartitionReport, ProcessorReport, event_time
 from streamapp_runtime.state.checkpoint import counts_added
 
 
@@ -33,13 +32,9 @@ def summarize(
 
 def _held_back_by(plan: Plan, streams: Iterable[StreamSummary]) -> dict[str, str]:
     """Name for each operator the stream that holds its watermark back, if one does."""
-    held = {stream.name: _time_of(stream.held_back) for stream in streams if stream.held_back is not None}
+    held = {stream.name: event_time(stream.held_back.watermark) for stream in streams if stream.held_back is not None}
     reaching = {name: held.keys() & operator.streams for name, operator in plan.operators.items()}
     return {operator: min(sorted(names), key=held.__getitem__) for operator, names in reaching.items() if names}
-
-
-def _time_of(held: HeldBack) -> float:
-    return -math.inf if held.watermark is None else held.watermark
 
 
 def _state(reports: list[ProcessorReport]) -> StateSummary:
@@ -100,7 +95,7 @@ def _stream(
         awaited=awaited.total(),
         held_back=min(
             (report.held_back[name] for report in reports if name in report.held_back),
-            key=lambda held: (_time_of(held), held.since),
+            key=lambda held: (event_time(held.watermark), held.since),
             default=None,
         ),
     )

@@ -44,7 +44,7 @@ def new_record(
         run_id=plan.run_id,
         epoch=epoch,
         spec=plan.app.spec.model_dump_json(by_alias=True),
-        ends=bounded_ends(plan, folder),
+        ends=bounded_ends(plan, folder, {}),
         starts=first_offsets(plan, folder, {}),
         files=file_names(plan, folder),
         made=_addresses(prepared),
@@ -60,15 +60,14 @@ def edited_record(record: RunRecord, prepared: PreparedRun, folder: Path, epoch:
         StreamSystemError: a system can't be asked.
     """
     plan = prepared.plan
-    made = {system: {*record.made.get(system, ()), *addresses} for system, addresses in _addresses(prepared).items()}
     return msgspec.structs.replace(
         record,
         epoch=epoch,
         spec=plan.app.spec.model_dump_json(by_alias=True),
-        ends={name: record.ends.get(name, ends) for name, ends in bounded_ends(plan, folder).items()},
+        ends=bounded_ends(plan, folder, record.ends),
         starts=first_offsets(plan, folder, record.starts),
         files={name: record.files.get(name, files) for name, files in file_names(plan, folder).items()},
-        made=record.made | {system: sorted(addresses) for system, addresses in made.items()},
+        made=merged(record.made, _addresses(prepared)),
         summary=None,
     )
 

@@ -4,23 +4,17 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from streamapp_core.expressions import Aggregation, Merge, Partial, PlainAggregate
-from streamapp_core.schema import BIGINT, EVENT_TIME_COLUMN
+from streamapp_core.expressions import Aggregation, Merge
+from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_runtime.operators.group_states import GroupStates
-from streamapp_runtime.operators.partials import PartialResults
+from streamapp_runtime.operators.partials import PartialResults, event_time_partial
 from streamapp_runtime.operators.protocol import TimelessOperator
 from streamapp_runtime.operators.results import Results
 from streamapp_runtime.rows.codec import encode_key
 from streamapp_runtime.sql.engine import SqlEngine
 from streamapp_runtime.state.protocol import Store
 
-_LATEST = Partial(
-    name=EVENT_TIME_COLUMN,
-    type=BIGINT,
-    sql=f'max("{EVENT_TIME_COLUMN}")',
-    merge=Merge.MAX,
-    plain=PlainAggregate("max", EVENT_TIME_COLUMN),
-)
+_LATEST = event_time_partial(EVENT_TIME_COLUMN, Merge.MAX)
 
 
 class Aggregate(TimelessOperator):

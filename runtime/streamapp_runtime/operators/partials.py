@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from streamapp_core.expressions import ARRIVAL_COLUMN, Aggregation, Merge, Partial, partials_sql, table
-from streamapp_core.schema import DataType, TypeKind
+from streamapp_core.expressions import ARRIVAL_COLUMN, Aggregation, Merge, Partial, PlainAggregate, partials_sql, table
+from streamapp_core.schema import BIGINT, EVENT_TIME_COLUMN, DataType, TypeKind
 from streamapp_runtime.operators.gathered import GATHERED, gathered_merge
 from streamapp_runtime.operators.plain_groups import plain_groups
 from streamapp_runtime.rows.codec import plain_rows
@@ -71,6 +71,12 @@ class PartialResults:
         """Add the partial results of a batch to those of one key so far."""
         (merged,) = self.merge_all([state], [partial])
         return list(merged)
+
+
+def event_time_partial(name: str, merge: Merge) -> Partial:
+    """Give the partial result that has the earliest (MIN) or latest (MAX) event time of a key's rows."""
+    plain = PlainAggregate(merge.value, EVENT_TIME_COLUMN)
+    return Partial(name=name, type=BIGINT, sql=f'{merge.value}("{EVENT_TIME_COLUMN}")', merge=merge, plain=plain)
 
 
 def _merger(partial: Partial) -> ColumnMerger:

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from streamapp_core.expressions import Aggregation, Merge, Partial, PlainAggregate, sessions_sql, table
 from streamapp_core.schema import BIGINT, EVENT_TIME_COLUMN
-from streamapp_runtime.operators.partials import PartialResults
+from streamapp_runtime.operators.partials import PartialResults, event_time_partial
 from streamapp_runtime.operators.results import Results
 from streamapp_runtime.operators.session_states import Session, SessionStates
 from streamapp_runtime.operators.window_bounds import BEGINNING, BOUNDS, result_row
@@ -18,22 +18,9 @@ from streamapp_runtime.sql.engine import SqlEngine
 from streamapp_runtime.state.protocol import Store
 
 _SESSION = "__session"
-_TIME = f'"{EVENT_TIME_COLUMN}"'
 _ADDED = (
-    Partial(
-        name="__first",
-        type=BIGINT,
-        sql=f"min({_TIME})",
-        merge=Merge.MIN,
-        plain=PlainAggregate("min", EVENT_TIME_COLUMN),
-    ),
-    Partial(
-        name="__last",
-        type=BIGINT,
-        sql=f"max({_TIME})",
-        merge=Merge.MAX,
-        plain=PlainAggregate("max", EVENT_TIME_COLUMN),
-    ),
+    event_time_partial("__first", Merge.MIN),
+    event_time_partial("__last", Merge.MAX),
     Partial(name="__rows", type=BIGINT, sql="count(*)", merge=Merge.SUM, plain=PlainAggregate("count", None)),
 )
 

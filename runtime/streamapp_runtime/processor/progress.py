@@ -1,11 +1,17 @@
 """What a processor has read and written, gathered for its reports."""
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.processor.reports import HeldBack, Incarnation, PartitionReport, ProcessorReport, StateReport
+from streamapp_runtime.processor.reports import (
+    HeldBack,
+    Incarnation,
+    PartitionReport,
+    ProcessorReport,
+    StateReport,
+    event_time,
+)
 from streamapp_runtime.state.checkpoint import counts_added
 from streamapp_runtime.tables.adjunct_store import AdjunctStore
 from streamapp_runtime.tables.side_inputs import SideInputs
@@ -81,7 +87,7 @@ class Progress:
         found = [(task.name, held) for task in self._tasks if (held := task.held_back_by(stream)) is not None]
         if not found:
             return None
-        name, held = min(found, key=lambda one: -math.inf if one[1].watermark is None else one[1].watermark)
+        name, held = min(found, key=lambda one: event_time(one[1].watermark))
         before = self._held_back.get(stream)
         since = before.since if before is not None and before.watermark == held.watermark else now
         return HeldBack(

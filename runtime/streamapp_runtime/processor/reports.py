@@ -1,5 +1,7 @@
 """What a processor is told at its start, and what it reports: values that travel as JSON."""
 
+import math
+
 import msgspec
 
 
@@ -60,6 +62,11 @@ class HeldBack(msgspec.Struct, frozen=True, kw_only=True):
     producer: str | None
     watermark: int | None
     since: int
+
+
+def event_time(watermark: int | None) -> float:
+    """Order watermarks: none at all comes before every time."""
+    return -math.inf if watermark is None else watermark
 
 
 class StateReport(msgspec.Struct, frozen=True, kw_only=True):
