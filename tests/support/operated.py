@@ -229,6 +229,12 @@ class Operated:
     def gone(self, name):
         self.cluster.remove(Kind.POD, "default", name)
 
+    def all_gone(self, name="shop"):
+        """Let the node of every pod of the app's driver and processors say that it has ended."""
+        for pod in (*self.pods(name=name), *self.pods("processor", name=name)):
+            self.gone(pod)
+        self.settle()
+
     def executor(self, number, node, name="shop", phase="Running"):
         """Let Spark make an executor, which starts on a node."""
         launch = self.record(name).launch

@@ -13,7 +13,7 @@ from streamapp_core.problems import Problem
 from streamapp_core.schema import DataType, Schema
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.operators import OperatorKind, OperatorSpec
-from streamapp_core.spec.streams import StreamFormat, StreamSpec
+from streamapp_core.spec.streams import KeyFormat, StreamFormat, StreamSpec
 from streamapp_core.spec.systems import SystemKind
 from streamapp_core.spec.tables import TableSpec
 
@@ -71,6 +71,11 @@ class PlannedStream:
     consumers: tuple[str, ...]
     shared: bool
     spec: StreamSpec | None
+
+    @property
+    def key_format(self) -> KeyFormat:
+        """How the keys of its messages are written: those of an intermediate stream as text."""
+        return KeyFormat.STRING if self.spec is None else self.spec.key_format
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 
 from streamapp_runtime.driver.decisions import Failures, Patience
 from streamapp_runtime.driver.fleet import End
@@ -9,6 +10,14 @@ from streamapp_runtime.errors import FAILURES, PASSING, ProcessorFailed
 from streamapp_systems.protocols import Unavailable
 
 _LOGGER = logging.getLogger("streamapp.driver")
+
+
+@dataclass(slots=True, kw_only=True)
+class _Absence:
+    """A system that somebody waits for: since when, and how often it was asked."""
+
+    since: float
+    tries: int = 0
 
 
 class Setbacks:
@@ -20,8 +29,7 @@ class Setbacks:
         self._patience = patience
         self._clock = clock
         self._failures: dict[str, Failures] = {}
-        self._away: dict[str, float] = {}
-        self._tries: dict[str, int] = {}
+        self._absences: dict[str, _Absence] = {}
 
     def lost(self, end: End) -> float:
         """Count the loss of an incarnation; tell how long to wait before the next one.
@@ -53,20 +61,20 @@ class Setbacks:
         Raises:
             ProcessorFailed: it has been away for too long.
         """
-        now = self._clock()
-        if who not in self._away:
+        now, absence = self._clock(), self._absences.get(who)
+        if absence is None:
             self._tell(f"{who} waits for up to {self._patience.away:g} s: {error}")
-        waited = now - self._away.setdefault(who, now)
+            absence = self._absences[who] = _Absence(since=now)
+        waited = now - absence.since
         if waited >= self._patience.away:
             raise ProcessorFailed(f"{who} has waited for {waited:.0f} s in vain: {error}") from error
-        self._tries[who] = self._tries.get(who, 0) + 1
-        return self._patience.pause(self._tries[who] + 1)
+        absence.tries += 1
+        return self._patience.pause(absence.tries + 1)
 
     def back(self, who: str) -> None:
         """Note that somebody waits no longer."""
-        self._tries.pop(who, None)
-        if (since := self._away.pop(who, None)) is not None:
-            self._tell(f"{who} goes on after a wait of {self._clock() - since:.0f} s")
+        if (absence := self._absences.pop(who, None)) is not None:
+            self._tell(f"{who} goes on after a wait of {self._clock() - absence.since:.0f} s")
 
     def fenced(self, processor: str) -> None:
         """Note that a processor could be fenced."""
@@ -76,8 +84,7 @@ class Setbacks:
         """Begin anew with these processors."""
         for processor in processors:
             self._failures.pop(processor, None)
-            self._away.pop(_name(processor), None)
-            self._tries.pop(_name(processor), None)
+            self._absences.pop(_name(processor), None)
 
     def _pause(self, processor: str, error: BaseException | None) -> float:
         if isinstance(error, FAILURES) and not isinstance(error, PASSING):

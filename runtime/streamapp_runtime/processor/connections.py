@@ -9,7 +9,6 @@ import pyarrow as pa
 from streamapp_core.adjunct.recovery import Extent
 from streamapp_core.plan.model import Plan, PlannedStream, StreamRole
 from streamapp_core.schema import Column
-from streamapp_core.spec.streams import KeyFormat
 from streamapp_core.spec.systems import SystemKind
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.processor.inputs import Inputs
@@ -147,5 +146,4 @@ def _has_messages(stream: PlannedStream) -> bool:
 
 
 def _key_column(stream: PlannedStream, column: Column) -> KeyColumn:
-    form = KeyFormat.STRING if stream.spec is None else stream.spec.key_format
-    return KeyColumn(pa.field(column.name, arrow_type(column.type)), form)
+    return KeyColumn(pa.field(column.name, arrow_type(column.type)), stream.key_format)

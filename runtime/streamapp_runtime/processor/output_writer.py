@@ -9,7 +9,6 @@ import pyarrow.compute as pc
 
 from streamapp_core.plan.model import PlannedStream
 from streamapp_core.schema import EVENT_TIME_COLUMN
-from streamapp_core.spec.streams import KeyFormat
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.processor.waiting_rows import WaitingRows, by_partition
 from streamapp_runtime.rows.event_time import without_event_time
@@ -59,15 +58,11 @@ class OutputWriter:
 def _keys(stream: PlannedStream, rows: pa.Table) -> list[bytes | None]:
     if stream.key is None:
         return [None] * len(rows)
-    keys: list[bytes | None] = key_bytes(rows.column(stream.key).combine_chunks(), _form(stream)).to_pylist()
+    keys: list[bytes | None] = key_bytes(rows.column(stream.key).combine_chunks(), stream.key_format).to_pylist()
     return keys
 
 
 def _partitions(stream: PlannedStream, rows: pa.Table, spread: int) -> npt.NDArray[np.int64]:
     if stream.key is None:
         return np.full(len(rows), spread % stream.partitions)
-    return partition_numbers(rows.column(stream.key), stream.partitions, _form(stream))
-
-
-def _form(stream: PlannedStream) -> KeyFormat:
-    return KeyFormat.STRING if stream.spec is None else stream.spec.key_format
+    return partition_numbers(rows.column(stream.key), stream.partitions, stream.key_format)

@@ -94,9 +94,7 @@ def deleted_with_all(operated):
     operated.runs()
     operated.delete()
     operated.settle()
-    for pod in (*operated.pods(), *operated.pods("processor")):
-        operated.gone(pod)
-    operated.settle()
+    operated.all_gone()
     for pod in operated.pods("cleanup"):
         operated.pod_is(pod, "Succeeded", exit_code=0)
         operated.settle()

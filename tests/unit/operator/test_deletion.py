@@ -20,9 +20,7 @@ def test_policy_delete_drains_then_removes_state_and_streams():
     operated.delete()
     operated.settle()
     assert operated.deleted_streams == []
-    for pod in (*operated.pods(), *operated.pods("processor")):
-        operated.gone(pod)
-    operated.settle()
+    operated.all_gone()
     cleanups = operated.pods("cleanup")
     nodes = {operated.cluster.get(Kind.POD, "default", pod)["spec"]["nodeName"] for pod in cleanups}
     assert nodes == {"node-a", "node-b"}
@@ -39,9 +37,7 @@ def test_a_node_that_does_not_answer_does_not_keep_an_app():
     operated.runs()
     operated.delete()
     operated.settle()
-    for pod in (*operated.pods(), *operated.pods("processor")):
-        operated.gone(pod)
-    operated.settle()
+    operated.all_gone()
     operated.later(minutes=3)
     assert operated.app() is None
 
