@@ -20,9 +20,9 @@ from tools.kafka.broker import Broker
 from tools.kafka.jars import default_cache, kafka_jars
 
 from benchmarks.kafka_live import running
-from benchmarks.kafka_load import PARTITIONS, make_topics, offer
+from benchmarks.kafka_load import PARTITIONS, Readings, make_topics, offer
 
-RATE, SECONDS = 100_000, 600.0
+RATE, SECONDS = 350_000, 600.0
 _LOOK_SECONDS = 5.0
 _PAGES = os.sysconf("SC_PAGE_SIZE") / (1 << 20)
 
@@ -58,10 +58,13 @@ def main(rate: int = RATE, seconds: float = SECONDS) -> None:
         with running(folder, servers, "in", "out", "1s") as app:
             threading.Thread(target=_follow, args=(app, read), daemon=True).start()
             while not read[0]:
-                offer(servers, "in", 1_000, 0.2)
-            load = [sys.executable, "-m", "benchmarks.kafka_load", servers, "in", str(rate), str(seconds)]
+                offer(servers, "in", 1_000, 0.2, Readings())
+            load = [sys.executable, "-m", "benchmarks.kafka_load", servers, "in", str(rate), str(seconds), "repeated"]
             with subprocess.Popen(load) as generator:  # noqa: S603
-                began, before = time.monotonic(), _written(admin)
+                before = _written(admin)
+                while _written(admin) == before and generator.poll() is None:
+                    time.sleep(0.05)
+                began = time.monotonic()
                 while _runs(generator):
                     passed, been_read = time.monotonic() - began, read[0] - before
                     looks.append(

@@ -6,7 +6,7 @@ exclusive. Event times and timestamps are integer milliseconds since 1970 UTC.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 
@@ -249,8 +249,23 @@ class Consumer(Protocol):
         ...
 
 
-SentRecord: TypeAlias = tuple[int | None, bytes | None, bytes | None]
-"""Timestamp (None: the time of day), key and value of a record to write."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentRecords:
+    """Records to write to one partition, in their order, as columns of one length."""
+
+    timestamps: Sequence[int] | None
+    """None: the time of day, whenever that is."""
+    keys: Sequence[bytes | None]
+    values: Sequence[bytes | None]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, place: slice) -> "SentRecords":
+        times = self.timestamps
+        return SentRecords(
+            timestamps=None if times is None else times[place], keys=self.keys[place], values=self.values[place]
+        )
 
 
 class Producer(Protocol):
@@ -264,7 +279,7 @@ class Producer(Protocol):
         """Add one record to the open transaction (opening one if there is none)."""
         ...
 
-    def send_all(self, ssp: Ssp, records: Sequence[SentRecord]) -> None:
+    def send_all(self, ssp: Ssp, records: SentRecords) -> None:
         """Add many records to one partition: as `send` does, in less time for each."""
         ...
 

@@ -10,7 +10,7 @@ from streamapp_runtime.processor.output_writer import OutputWriter
 from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, Part
 from streamapp_runtime.tables.side_inputs import SideInputs
 from streamapp_runtime.tasks.task import Task
-from streamapp_systems.protocols import FileOutput, Producer, StagedPart
+from streamapp_systems.protocols import FileOutput, Producer, SentRecords, StagedPart
 
 
 class Committer:
@@ -74,7 +74,9 @@ class Committer:
             if not task.touched and number > 0:
                 continue
             changelog = self._changelogs[task.name]
-            self._producer.send_all(changelog, [(None, key, value) for key, value in task.changes()])
+            changes = list(task.changes())
+            keys, values = [key for key, _ in changes], [value for _, value in changes]
+            self._producer.send_all(changelog, SentRecords(timestamps=None, keys=keys, values=values))
             checkpoint = task.checkpoint(_parts(staged) if number == 0 else ())
             self._producer.send(changelog, checkpoint, key=CHECKPOINT_KEY, timestamp=now)
             checkpoints[task] = checkpoint

@@ -14,7 +14,7 @@ from streamapp_runtime.processor.waiting_rows import WaitingRows, by_partition
 from streamapp_runtime.rows.event_time import without_event_time
 from streamapp_runtime.rows.json_messages import encode_json
 from streamapp_runtime.rows.partitioning import key_bytes, partition_numbers
-from streamapp_systems.protocols import Producer
+from streamapp_systems.protocols import Producer, SentRecords
 
 _GATHERED_ROWS = 20_000
 """Few enough to be still in the processor's cache when they are written."""
@@ -50,7 +50,8 @@ class OutputWriter:
     def _send_rows(self, stream: PlannedStream, rows: pa.Table, spread: int) -> None:
         rows, places = by_partition(rows, _partitions(stream, rows, spread))
         times = pc.fill_null(rows.column(EVENT_TIME_COLUMN), self._time_of_day()).to_numpy().tolist()
-        records = list(zip(times, _keys(stream, rows), encode_json(without_event_time(rows)), strict=True))
+        values = encode_json(without_event_time(rows))
+        records = SentRecords(timestamps=times, keys=_keys(stream, rows), values=values)
         for partition, place in places:
             self._producer.send_all(Ssp(stream.system, stream.name, partition), records[place])
 

@@ -11,6 +11,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import BinaryIO
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
@@ -20,8 +21,6 @@ from streamapp_systems.file.text import format_text, parse_text, shorten
 
 _BRACE = ord("{")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_ESCAPED = r'["\\\x00-\x1f]'
-"""What strings have with a backslash."""
 _encode_text = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -60,25 +59,38 @@ def json_lines(rows: pa.Table) -> Iterator[str]:
 
 def json_texts(rows: pa.RecordBatch) -> pa.Array:
     """Write rows as a column of JSON objects; see `json_lines`."""
-    fields: list[str | pa.Array] = []
+    pieces: list[str | pa.Array] = []
+    before = "{"
     for name, column in zip(rows.schema.names, rows.columns, strict=True):
-        fields += [("," if fields else "{") + _encode_text(name) + ":", _values(column)]
-    return pc.binary_join_element_wise(*fields, "}", "")
+        quote, values = _values(column)
+        pieces += [f"{before}{_encode_text(name)}:{quote}", values]
+        before = f"{quote},"
+    return pc.binary_join_element_wise(*pieces, before.removesuffix(",") + "}", "")
 
 
-def _values(column: pa.Array) -> pa.Array:
+def _values(column: pa.Array) -> tuple[str, pa.Array]:
+    """Write a column as JSON, but for the quotes that still have to be put around each of its values, if any."""
     texts = format_text(column)
     if pa.types.is_floating(column.type):
         texts = pc.if_else(pc.is_finite(column), texts, None)
     elif not (pa.types.is_integer(column.type) or pa.types.is_boolean(column.type) or pa.types.is_decimal(column.type)):
-        texts = _quoted(texts)
-    return pc.fill_null(texts, "null")
+        if not _is_plain(texts):
+            texts = pa.array([None if text is None else _encode_text(text) for text in texts.to_pylist()], pa.string())
+        elif texts.null_count == 0:
+            return '"', texts
+        else:
+            texts = pc.binary_join_element_wise('"', texts, '"', "")
+    return "", pc.fill_null(texts, "null")
 
 
-def _quoted(texts: pa.Array) -> pa.Array:
-    if not pc.any(pc.match_substring_regex(texts, _ESCAPED)).as_py():
-        return pc.binary_join_element_wise('"', texts, '"', "")
-    return pa.array([None if text is None else _encode_text(text) for text in texts.to_pylist()], pa.string())
+def _is_plain(texts: pa.Array) -> bool:
+    """Whether no text has anything that JSON writes with a backslash."""
+    _, offsets, data = texts.buffers()
+    if data is None:
+        return True
+    bounds = np.frombuffer(offsets, np.int32, len(texts) + 1, texts.offset * 4)
+    used = np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]]
+    return not np.any((used < ord(" ")) | (used == ord('"')) | (used == ord("\\")))
 
 
 def _blocks(file: BinaryIO) -> Iterator[list[bytes]]:

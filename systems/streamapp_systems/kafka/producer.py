@@ -15,7 +15,7 @@ from streamapp_systems.kafka.config import Cluster
 from streamapp_systems.kafka.transactions import TransactionClient
 from streamapp_systems.protocols import (
     CommitUnknown,
-    SentRecord,
+    SentRecords,
     StreamDescriptor,
     StreamSystemError,
     Transactional,
@@ -53,7 +53,7 @@ class KafkaProducer:
         self._streams = {stream.name: stream for stream in streams}
         self._cluster = cluster
         self._counts: dict[str, int] = {}
-        self._last: dict[Ssp, SentRecord] = {}
+        self._last: dict[Ssp, SentRecords] = {}
         """Of each partition, the record that is kept back: only the last of a transaction reports its offset."""
         self._next_offsets: dict[Ssp, int] = {}
         self._waiting_bytes = 0
@@ -75,19 +75,19 @@ class KafkaProducer:
             Fenced: a later producer has the id.
             StreamSystemError: the partition does not exist, the record is too large, or the brokers don't take it.
         """
-        self.send_all(ssp, [(timestamp, key, value)])
+        self.send_all(ssp, SentRecords(timestamps=[timestamp], keys=[key], values=[value]))
 
-    def send_all(self, ssp: Ssp, records: Sequence[SentRecord]) -> None:
+    def send_all(self, ssp: Ssp, records: SentRecords) -> None:
         """Add records, as `Producer.send_all` says; see `send`."""
         self._check_open()
         for start in range(0, len(records), _BATCH):
-            *batch, last = records[start : start + _BATCH]
+            batch = records[start : start + _BATCH]
             if ssp in self._last:
-                batch.insert(0, self._last[ssp])
+                self._produce(ssp, self._last[ssp])
             else:
                 self._begin(ssp)
-            self._produce(ssp, batch)
-            self._last[ssp] = last
+            self._produce(ssp, batch[:-1])
+            self._last[ssp] = batch[-1:]
             self._waiting_bytes += _size(batch)
             if self._waiting_bytes > MAXIMUM_BYTES:
                 self._flush()
@@ -107,7 +107,7 @@ class KafkaProducer:
         if not self._committing:
             self._check_open()
             for ssp, last in self._last.items():
-                self._produce(ssp, [last], partial(self._delivered, ssp))
+                self._produce(ssp, last, partial(self._delivered, ssp))
             self._flush()
             self._committing = True
         try:
@@ -172,13 +172,13 @@ class KafkaProducer:
         if not self._last:
             self._client.begin()
 
-    def _produce(self, ssp: Ssp, records: Sequence[SentRecord], told: _Told | None = None) -> None:
+    def _produce(self, ssp: Ssp, records: SentRecords, told: _Told | None = None) -> None:
         topic, partition = self._streams[ssp.stream].address, ssp.partition
         produce = partial(self._client.producer.produce, topic)
-        times, keys, values = zip(*records, strict=True) if records else ((), (), ())
-        written = [0 if time is None else 1 if time < 1 else time for time in times]
+        times = repeat(0) if records.timestamps is None else [max(time, 1) for time in records.timestamps]
         try:  # a loop in C, and no names of arguments: each would cost as much as the call
-            deque(map(produce, values, keys, repeat(partition), repeat(told), repeat(None), written), maxlen=0)
+            sent = map(produce, records.values, records.keys, repeat(partition), repeat(told), repeat(None), times)
+            deque(sent, maxlen=0)
         except (KafkaException, SystemError) as error:
             self._refused(ssp, topic, error)
 
@@ -209,6 +209,5 @@ class KafkaProducer:
         self._waiting_bytes, self._committing = 0, False
 
 
-def _size(records: Sequence[SentRecord]) -> int:
-    _, keys, values = zip(*records, strict=True) if records else ((), (), ())
-    return sum(map(len, filter(None, (*keys, *values))), _OVERHEAD * len(records))
+def _size(records: SentRecords) -> int:
+    return _OVERHEAD * len(records) + sum(sum(map(len, filter(None, part))) for part in (records.keys, records.values))

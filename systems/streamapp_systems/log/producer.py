@@ -3,12 +3,16 @@
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from streamapp_core.ssp import Ssp
 from streamapp_systems.log.database import BUSY_SECONDS, connect, first_row, transaction
 from streamapp_systems.log.fences import check, take_over
 from streamapp_systems.log.shards import find_shard
-from streamapp_systems.protocols import SentRecord, StreamDescriptor, Transactional
+from streamapp_systems.protocols import SentRecords, StreamDescriptor, Transactional
+
+_Record: TypeAlias = tuple[int, bytes | None, bytes | None]
+"""Timestamp, key and value."""
 
 
 class LogProducer:
@@ -34,7 +38,7 @@ class LogProducer:
         self._owner = owner
         self._streams = {stream.name: stream for stream in streams}
         self._connection = connect(path, busy_seconds)
-        self._sent: dict[Ssp, list[SentRecord]] = {}
+        self._sent: dict[Ssp, list[_Record]] = {}
         try:
             with transaction(self._connection, path, write=True):
                 self._turn = take_over(self._connection, owner)
@@ -44,13 +48,14 @@ class LogProducer:
 
     def send(self, ssp: Ssp, value: bytes | None, *, key: bytes | None = None, timestamp: int) -> None:
         """Add one record, as `Producer.send` says."""
-        self.send_all(ssp, [(timestamp, key, value)])
+        self.send_all(ssp, SentRecords(timestamps=[timestamp], keys=[key], values=[value]))
 
-    def send_all(self, ssp: Ssp, records: Sequence[SentRecord]) -> None:
+    def send_all(self, ssp: Ssp, records: SentRecords) -> None:
         """Add records, as `Producer.send_all` says."""
-        now = time.time_ns() // 1_000_000
-        timed = ((now if timestamp is None else timestamp, key, value) for timestamp, key, value in records)
-        self._sent.setdefault(ssp, []).extend(timed)
+        times = records.timestamps
+        if times is None:
+            times = [time.time_ns() // 1_000_000] * len(records)
+        self._sent.setdefault(ssp, []).extend(zip(times, records.keys, records.values, strict=True))
 
     def commit(self) -> Mapping[Ssp, int]:
         """Write all that was sent, as `Producer.commit` says.
@@ -76,7 +81,7 @@ class LogProducer:
         self.abort()
         self._connection.close()
 
-    def _append(self, ssp: Ssp, records: list[SentRecord]) -> int:
+    def _append(self, ssp: Ssp, records: list[_Record]) -> int:
         shard = find_shard(self._connection, self._streams, ssp)
         first = first_row(shard.id) + shard.next_offset
         next_offset = shard.next_offset + len(records)

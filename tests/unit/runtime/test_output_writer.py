@@ -18,7 +18,8 @@ class Log:
         self.records = {}
 
     def send_all(self, ssp, records):
-        self.records.setdefault(ssp.partition, []).extend(records)
+        sent = zip(records.timestamps, records.keys, records.values, strict=True)
+        self.records.setdefault(ssp.partition, []).extend(sent)
 
 
 def rows(column, keys, times):
