@@ -86,7 +86,7 @@ def run_app(
             prepared, record = start_run(request, folder, store, last)
             run = _Run(request, prepared, record, folder=folder, store=store, patience=patience or Patience())
             summary = run.to_the_end(make_host, listener, drain, wanted)
-            finish(msgspec.structs.replace(record, summary=summary), prepared, store, request.folder)
+            finish(msgspec.structs.replace(record, summary=summary), prepared, store, request.folder, patience)
         finally:
             store.close()
     listener(summary)

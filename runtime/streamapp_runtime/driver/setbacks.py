@@ -1,6 +1,7 @@
 """What goes wrong in a run and is borne: how long to wait before the next try, and when there is none any more."""
 
 import logging
+import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
@@ -103,6 +104,31 @@ class Setbacks:
 
     def _tell(self, trouble: str) -> None:
         self.troubles = (*self.troubles, trouble)
+
+
+def until_back(
+    call: Callable[[], object],
+    patience: Patience,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], object] = time.sleep,
+) -> None:
+    """Make the driver's last call, again and again while a system is away.
+
+    Raises:
+        ProcessorFailed: it has been away for too long.
+    """
+    setbacks, told = Setbacks(patience, clock), 0
+    while True:
+        try:
+            call()
+        except Unavailable as error:
+            pause = setbacks.away("the driver", error)
+        else:
+            return
+        for trouble in setbacks.troubles[told:]:
+            _LOGGER.warning("%s", trouble)
+        told = len(setbacks.troubles)
+        sleep(pause)
 
 
 def _name(processor: str) -> str:

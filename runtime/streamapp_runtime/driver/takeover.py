@@ -9,6 +9,7 @@ import msgspec
 
 from streamapp_core.metadata.store import MetadataStore
 from streamapp_runtime.coordinator import Coordinator
+from streamapp_runtime.driver.decisions import Patience
 from streamapp_runtime.driver.lost import merged
 from streamapp_runtime.driver.prepare import (
     PreparedRun,
@@ -20,6 +21,7 @@ from streamapp_runtime.driver.prepare import (
     tidy_outputs,
 )
 from streamapp_runtime.driver.records import RunRecord, driver_record, save_record
+from streamapp_runtime.driver.setbacks import until_back
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.fail_points import Step, Taking
 from streamapp_runtime.streams import bounded_ends, file_names, first_offsets
@@ -126,13 +128,16 @@ def find_streams_again(record: RunRecord, prepared: PreparedRun, folder: Path) -
     expand_changelog(prepared, folder)
 
 
-def finish(record: RunRecord, prepared: PreparedRun, store: MetadataStore, folder: Path) -> None:
-    """End a run that has completed; the record has its summary (run-4).
+def finish(
+    record: RunRecord, prepared: PreparedRun, store: MetadataStore, folder: Path, patience: Patience | None = None
+) -> None:
+    """End a run that has completed; the record has its summary (run-4). A system that is away is waited for.
 
     Raises:
         Superseded: a later epoch has begun.
+        ProcessorFailed: a system has been away for too long.
     """
     with Taking(Step.RUN_FINISH):
         tidy_outputs(prepared.plan, folder)
-        announce(record, prepared, folder)
+        until_back(lambda: announce(record, prepared, folder), patience or Patience())
         save_record(store, record)

@@ -32,7 +32,8 @@ class WaitingRows:
 
 def by_partition(rows: pa.Table, partitions: npt.NDArray[np.int64]) -> tuple[pa.Table, list[tuple[int, slice]]]:
     """Sort rows by the partition of each, keeping their order within it; tell where which partition's rows are."""
-    order = np.argsort(partitions, kind="stable")
-    bounds = np.flatnonzero(np.diff(partitions[order], prepend=-1, append=-1)).tolist()
-    places = [(int(partitions[order[start]]), slice(start, end)) for start, end in pairwise(bounds)]
-    return rows.take(pa.array(order)), places
+    if np.any(partitions[1:] < partitions[:-1]):
+        order = np.argsort(partitions, kind="stable")
+        rows, partitions = rows.take(pa.array(order)), partitions[order]
+    bounds = np.flatnonzero(np.diff(partitions, prepend=-1, append=-1)).tolist()
+    return rows, [(int(partitions[start]), slice(start, end)) for start, end in pairwise(bounds)]
