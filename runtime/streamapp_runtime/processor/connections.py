@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from streamapp_core.adjunct.recovery import Extent
+from streamapp_core.plan.columns_read import unread_columns
 from streamapp_core.plan.model import Plan, PlannedStream, StreamRole
 from streamapp_core.schema import Column
 from streamapp_core.spec.systems import SystemKind
@@ -14,6 +15,7 @@ from streamapp_core.ssp import Ssp
 from streamapp_runtime.processor.inputs import Inputs
 from streamapp_runtime.rows.deletions import KeyColumn
 from streamapp_runtime.rows.event_time import EVENT_TIME_FIELD
+from streamapp_runtime.rows.json_messages import JsonDecoder
 from streamapp_runtime.state.changelog import PartitionReader
 from streamapp_runtime.streams import by_system, changelog_stream, descriptor
 from streamapp_systems.arrow_types import arrow_schema, arrow_type
@@ -45,7 +47,11 @@ class Connections:
             consumers,
             intermediate=self._message_schemas(StreamRole.INTERMEDIATE),
             shared=self._message_schemas(StreamRole.INPUT, StreamRole.SIDE_INPUT),
-            external={s.name: arrow_schema(s.schema) for s in streams if not _has_messages(s) and s.schema is not None},
+            external={
+                stream.name: JsonDecoder(arrow_schema(stream.schema), unread_columns(self._plan, stream.name))
+                for stream in streams
+                if not _has_messages(stream) and stream.schema is not None
+            },
             event_times=self._event_time_columns(),
             deletion_keys=self._deletion_keys(),
             on_error=self._plan.app.spec.job.on_error,

@@ -55,12 +55,12 @@ class Inputs:
         *,
         intermediate: Mapping[str, pa.Schema],
         shared: Mapping[str, pa.Schema],
-        external: Mapping[str, pa.Schema],
+        external: Mapping[str, JsonDecoder],
         event_times: Mapping[str, str | None],
         deletion_keys: Mapping[str, KeyColumn | None],
         on_error: OnError,
     ) -> None:
-        """Take consumers by system, the schemas of all streams, and the event time columns of external ones.
+        """Take consumers by system, the schemas of streams between tasks, decoders and event time columns of others.
 
         `shared` are intermediate streams of other apps, of which these columns are read.
         In side inputs, messages without a value delete: `deletion_keys` has the column that the key of their messages
@@ -69,7 +69,7 @@ class Inputs:
         self._consumers = consumers
         self._intermediate = intermediate
         self._shared = shared
-        self._json = {stream: JsonDecoder(schema) for stream, schema in external.items()}
+        self._json = external
         self._event_times = event_times
         self._deletion_keys = deletion_keys
         self._skip = on_error is OnError.SKIP

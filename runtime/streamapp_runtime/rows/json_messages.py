@@ -4,7 +4,7 @@ A field that is absent or null is null; fields the schema lacks are ignored; of 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from operator import attrgetter
@@ -40,9 +40,13 @@ class JsonDecoder:
     not say what is wrong. A batch with anything it refuses is read by Arrow's, which alone decides what is a row.
     """
 
-    def __init__(self, schema: pa.Schema) -> None:
-        """Take the columns that rows have."""
+    def __init__(self, schema: pa.Schema, unread: Collection[str] = ()) -> None:
+        """Take the columns that rows have.
+
+        Texts of `unread` columns are judged like all others, and then perhaps left out: such a column may be null.
+        """
         self._schema = schema
+        self._left_out = {name for name in unread if pa.types.is_string(schema.field(name).type)}
         kinds = [_python_type(field.type) for field in schema]
         names = {f"field{number}": name for number, name in enumerate(schema.names)}
         typed = [(name, kind | None, None) for name, kind in zip(names, kinds, strict=True) if kind is not None]
@@ -69,7 +73,9 @@ class JsonDecoder:
             b"\n".join(values).decode()  # what is skipped must be UTF-8, too
         objects = list(map(self._decode, values))
         columns = [
-            self._column(list(map(attribute, objects)), field, values)
+            pa.nulls(len(objects), field.type)
+            if field.name in self._left_out
+            else self._column(list(map(attribute, objects)), field, values)
             for attribute, field in zip(self._attributes, self._schema, strict=True)
         ]
         return pa.Table.from_arrays(columns, schema=self._schema)

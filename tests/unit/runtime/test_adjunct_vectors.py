@@ -17,6 +17,7 @@ from streamapp_core.ssp import Ssp
 from streamapp_runtime.processor.inputs import Inputs
 from streamapp_runtime.rows.codec import decode_row
 from streamapp_runtime.rows.deletions import KeyColumn
+from streamapp_runtime.rows.json_messages import JsonDecoder
 from streamapp_runtime.sql.engine import SqlEngine
 from streamapp_runtime.state.checkpoint import Position
 from streamapp_runtime.state.signature import Identity
@@ -125,7 +126,7 @@ def test_messages_do_to_a_table_what_the_vector_says(vector, persistent, tmp_pat
         {"kafka": Read(*map(message, range(100), vector["messages"]))},
         intermediate={},
         shared={},
-        external={"planes": ROWS},
+        external={"planes": JsonDecoder(ROWS)},
         event_times={"planes": None},
         deletion_keys={"planes": KeyColumn(ROWS.field("k"))},
         on_error=OnError.FAIL,
