@@ -4,6 +4,9 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
+# In some environments Python may not keep what it has compiled: each of the tests' thousand processes would compile
+# all our modules.
+unexport PYTHONDONTWRITEBYTECODE
 
 PYTHON ?= python3.11
 CACHE ?= $(or $(STREAMAPP_CACHE),$(HOME)/.cache/streamapp)
@@ -11,6 +14,10 @@ CACHE ?= $(or $(STREAMAPP_CACHE),$(HOME)/.cache/streamapp)
 PINS := $(shell (cat constraints.txt; sed -n '/^dependencies/,/^.project.scripts/p' pyproject.toml) | sha256sum | cut -c1-16)
 DEPS := $(CACHE)/python-$(PINS)
 RUN := .venv/bin/python
+# Tests run in several processes; unit tests wait for half of their time.
+CORES := $(shell getconf _NPROCESSORS_ONLN)
+PARALLEL := --numprocesses=$(CORES) --dist=loadgroup
+UNIT_PARALLEL := --numprocesses=$(shell expr 2 \* $(CORES)) --dist=worksteal
 CODE := core systems runtime operator cli tests benchmarks examples tools
 
 FLIGHTS := examples/flights
@@ -27,26 +34,28 @@ run: .venv/ready java $(DATA)/ready ## Run the flights example on local Spark, f
 	@$(RUN) $(FLIGHTS)/findings.py
 
 .PHONY: test
-test: lint type unit ## Run every check and every test
-	@echo "== integration tests and tests on Kubernetes, side by side; each half prints when it is through"
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=recurse integration kubernetes
+test: .venv/ready $(DATA)/ready ## Run every check and every test that this machine can run, and say what it can't
+	@echo "== checks and unit tests, side by side; each prints when it is through"
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=recurse lint type unit
+	@echo "== integration tests and tests on Kubernetes, side by side; each tier prints when it is through"
+	@targets=$$($(RUN) -m tools.machine targets); \
+	  [ -z "$$targets" ] || $(MAKE) --no-print-directory --jobs=3 --output-sync=recurse $$targets
+	@$(RUN) -m tools.machine summary
 
 .PHONY: kubernetes
-kubernetes: ## Run the tests on an API server, then those on a cluster
-	@$(MAKE) --no-print-directory light
-	@$(MAKE) --no-print-directory e2e
+kubernetes: light e2e ## Run the tests on an API server and those on a cluster
 
 .PHONY: unit
 unit: .venv/ready $(DATA)/ready ## Run the fast tests (no JVM)
 	@echo "== unit tests"
-	@$(RUN) -m pytest tests/unit $(PYTEST_ARGS)
+	@$(RUN) -m pytest tests/unit $(UNIT_PARALLEL) $(PYTEST_ARGS)
 
 .PHONY: integration
 integration: .venv/ready java $(DATA)/ready ## Run the tests with real Spark and Kafka
 	@echo "== Kafka's jars (fetched once; kept in $(CACHE))"
 	@$(RUN) -c 'from tools.kafka.jars import default_cache, kafka_jars; kafka_jars(default_cache())'
 	@echo "== integration tests"
-	@$(RUN) -m pytest tests/integration $(PYTEST_ARGS)
+	@$(RUN) -m pytest tests/integration $(PARALLEL) $(PYTEST_ARGS)
 
 .PHONY: light
 light: .venv/ready ## Run the tests with a real Kubernetes API server (no nodes)
@@ -74,7 +83,7 @@ lint: .venv/ready ## Check style and the layers
 type: .venv/ready ## Check the types (mypy, strict)
 	@echo "== mypy"
 	@$(RUN) -m mypy
-	@$(RUN) -m mypy --namespace-packages --explicit-package-bases $(addprefix -p tools.,cluster images kafka)
+	@$(RUN) -m mypy --namespace-packages --explicit-package-bases $(addprefix -p tools.,cluster images kafka machine scratch)
 
 .PHONY: fmt
 fmt: .venv/ready ## Format the code and fix what can be fixed

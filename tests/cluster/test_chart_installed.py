@@ -45,7 +45,7 @@ EVERYBODY_S = {"authentication.k8s.io", "authorization.k8s.io"}
 
 @pytest.fixture(scope="module")
 def chart(api):
-    return Chart(api.cluster.programs, api.cluster.kubeconfig)
+    return Chart(api.cluster.programs, api.cluster.environment)
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,8 @@
 """The API server takes Kafka's manifests, and its pod where only restricted pods may run."""
 
 import json
-import re
-from pathlib import Path
 
-from tools.kafka.jars import POM
-from tools.kafka.manifests import FILE, kafka_manifests
+from tools.kafka.manifests import kafka_manifests
 
 IMAGE = "localhost/any-kafka:dev"
 
@@ -36,8 +33,3 @@ def test_the_pod_is_a_restricted_one(kubectl, namespace):
 def test_the_image_is_the_one_asked_for():
     assert IMAGE in json.dumps(kafka_manifests(IMAGE))
     assert IMAGE not in json.dumps(kafka_manifests())
-
-
-def test_the_published_image_has_the_version_of_our_jars():
-    (published,) = re.findall(r"image: apache/kafka:(\S+)", FILE.read_text())
-    assert f"<version>{published}</version>" in Path(POM).read_text()

@@ -14,7 +14,7 @@ from tools.cluster.kafka import deploy_kafka
 from tools.cluster.lifecycle import down, given, up
 from tools.cluster.namespaces import make_namespace, remove_namespace, save_namespace, test_namespaces
 
-from support import cluster_apps
+from support import cluster_apps, cluster_leftovers
 from support.machine import need
 
 NAME = "streamapp-e2e"
@@ -28,7 +28,7 @@ def pytest_configure(config):
 
 
 @pytest.fixture(scope="session")
-def cluster(tmp_path_factory) -> Iterator[Cluster]:
+def cluster() -> Iterator[Cluster]:
     """The cluster that $KUBECONFIG names, else one of our own, whose leftovers of an aborted run go first."""
     shutil.rmtree(SAVED, ignore_errors=True)
     cache = default_cache()
@@ -38,10 +38,12 @@ def cluster(tmp_path_factory) -> Iterator[Cluster]:
     need(missing())
     with locked(cache, NAME):
         down(cache, NAME)
+        before = cluster_leftovers.traces(cache)
         try:
             yield up(cache, NAME)
         finally:
             down(cache, NAME)
+        assert cluster_leftovers.left_by(cache, NAME, before) == []
 
 
 def _given(cache):
@@ -52,17 +54,25 @@ def _given(cache):
 
 
 @pytest.fixture(scope="session")
-def images(cluster, tmp_path_factory):
-    """StreamApp's images, on every node. A cluster that is not ours must have them already."""
-    from tools.images.base import KAFKA, OPERATOR, RUNTIME
+def built_images(cluster, tmp_path_factory):
+    """StreamApp's images in an archive; none for a cluster that is not ours."""
     from tools.images.build import build_images
 
     if cluster.engine is None:
-        return (OPERATOR, RUNTIME, KAFKA)
+        return None
     baked = cluster.engine.own_store is not None
-    built = build_images(default_cache(), tmp_path_factory.mktemp("images"), baked=baked)
-    cluster.load_image(built.archive)
-    return built.names
+    return build_images(default_cache(), tmp_path_factory.mktemp("images"), baked=baked)
+
+
+@pytest.fixture(scope="session")
+def images(cluster, built_images):
+    """The names of StreamApp's images, on every node. A cluster that is not ours must have them already."""
+    from tools.images.base import KAFKA, OPERATOR, RUNTIME
+
+    if built_images is None:
+        return (OPERATOR, RUNTIME, KAFKA)
+    cluster.load_image(built_images.archive)
+    return built_images.names
 
 
 @pytest.fixture(scope="session")
@@ -101,7 +111,7 @@ def pytest_runtest_makereport(item, call):
 def _save(cluster, test):
     folder = SAVED / test
     try:
-        for name in test_namespaces(cluster):
+        for name in (cluster_apps.HOME, *test_namespaces(cluster)):
             save_namespace(cluster, name, folder / name)
     except ClusterError as error:
         return f"logs and events could not be saved: {error}"

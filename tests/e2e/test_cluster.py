@@ -1,10 +1,12 @@
-"""The cluster itself: its network, and the loss of a node."""
+"""The cluster itself: its network, the loss of a node, and what is left of others."""
 
 import json
 
+from tools.cluster.cached import default_cache
 from tools.cluster.check import Missing
+from tools.cluster.lifecycle import down
 
-from support import cluster_apps
+from support import cluster_apps, cluster_leftovers
 from support.machine import need
 
 SERVER = """
@@ -95,6 +97,22 @@ def test_pods_on_other_nodes_are_reached_through_a_service_by_its_name(cluster, 
     (third, *_) = cluster_apps.workers(cluster) - set(servers.values())
     client = restricted(images[1], CLIENT, URL=f"http://web.{namespace}.svc.cluster.local/")
     assert run_pod(cluster, namespace, "client", client, third) == sorted(servers)
+
+
+def test_what_an_aborted_run_has_left_goes_and_other_clusters_stay(cluster):
+    if cluster.engine is None:
+        need([Missing(what="a cluster of our own", why="another one is made beside it", install="unset KUBECONFIG")])
+    engine, cache, aborted = cluster.engine, default_cache(), f"{cluster.name}-aborted"
+    node, network = f"{aborted}-control-plane", engine.network_name(aborted)
+    image = engine.run("inspect", "--format", "{{.Image}}", engine.nodes(cluster.name)[0]).strip()
+    engine.run("network", "create", network)
+    volume = engine.run("volume", "create", "--label", node).strip()
+    mounted = ["--volume", f"{volume}:/there", "--network", network]
+    engine.run("create", "--name", node, "--label", f"io.x-k8s.kind.cluster={aborted}", *mounted, image)
+    assert (engine.nodes(aborted), engine.networks(aborted)) == ([node], [network])
+    down(cache, aborted)
+    assert cluster_leftovers.left_by(cache, aborted, set()) == []
+    assert cluster.is_ready()
 
 
 def test_pods_of_a_lost_node_are_replaced_and_the_node_comes_back(cluster, namespace, images):

@@ -25,7 +25,7 @@ def commands():
 def in_one_shell(cluster, script):
     """Run commands up to the first that fails, and give what they print."""
     path = f"{cluster.programs}:{os.environ['PATH']}"
-    environment = {"KUBECONFIG": str(cluster.kubeconfig), "PATH": path}
+    environment = {**cluster.environment, "PATH": path}
     return run(["bash", "-euxo", "pipefail", "-c", script], env=environment, cwd=ROOT, timeout=SECONDS)
 
 

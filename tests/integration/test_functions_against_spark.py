@@ -27,7 +27,7 @@ from streamapp_runtime.sql.engine import SqlEngine
 from streamapp_systems.arrow_types import arrow_schema
 from support import aggregates
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300), pytest.mark.xdist_group("functions")]
 
 SCHEMA = parse_schema(
     "s string, s2 string, num string, day string, moment string, word string, "

@@ -58,10 +58,11 @@ class Rendered:
 
 
 class Chart:
-    """Helm at work on the chart; with a kubeconfig, on a cluster. Values are maps, as in a values file."""
+    """Helm at work on the chart; with the environment of a cluster, there. Values are maps, as in a values file."""
 
-    def __init__(self, programs, kubeconfig=None):
-        self._helm = [programs / "helm"] + ([] if kubeconfig is None else ["--kubeconfig", kubeconfig])
+    def __init__(self, programs, environment=None):
+        self._helm = [programs / "helm"]
+        self._environment = environment or {}
 
     def render(self, values=None, *, release="streamapp", namespace=HOME):
         text = self._run("template", release, CHART, "--namespace", namespace, values=values)
@@ -69,7 +70,8 @@ class Chart:
 
     def refusal(self, values):
         """Tell why values are refused; empty if they are not."""
-        done = attempt([*self._helm, "template", "streamapp", CHART, "--values=-"], text=json.dumps(values))
+        command = [*self._helm, "template", "streamapp", CHART, "--values=-"]
+        done = attempt(command, env=self._environment, text=json.dumps(values))
         return done.stderr if done.returncode else ""
 
     def lint(self, values=None):
@@ -81,7 +83,7 @@ class Chart:
         return self._run("upgrade", "--install", release, CHART, *place, values=values)
 
     def uninstall(self, release, namespace):
-        run([*self._helm, "uninstall", release, "--namespace", namespace, "--wait"])
+        run([*self._helm, "uninstall", release, "--namespace", namespace, "--wait"], env=self._environment)
 
     def definitions(self):
         """Give the CustomResourceDefinition as `helm show crds` prints it."""
@@ -93,7 +95,7 @@ class Chart:
         return archive
 
     def _run(self, *arguments, values):
-        return run([*self._helm, *arguments, "--values=-"], text=json.dumps(values or {}))
+        return run([*self._helm, *arguments, "--values=-"], env=self._environment, text=json.dumps(values or {}))
 
 
 def defaults():

@@ -34,7 +34,7 @@ def install_operator(cluster, image: str) -> None:
     settings = [f"--set=image.repository={repository}", f"--set=image.tag={tag}", "--set=settings.executorPatience=15"]
     settings.append("--set=settings.growthSettle=1")
     command = [helm, "upgrade", "--install", "streamapp", CHART, f"--namespace={HOME}", "--wait", "--timeout=180s"]
-    run([*map(str, command), *settings, f"--kubeconfig={cluster.kubeconfig}"])
+    run([*map(str, command), *settings], env=cluster.environment)
 
 
 def kill_operator(cluster) -> None:

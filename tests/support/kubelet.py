@@ -108,6 +108,8 @@ class Kubelet:
         )
         rest = b""
         for chunk in self._stream.stream(amt=None):
+            if self._stopped.is_set():
+                return  # what comes of a connection that was shut down may be its encrypted bytes
             *lines, rest = (rest + chunk).split(b"\n")
             for event in map(json.loads, lines):
                 if event["type"] == "ERROR":

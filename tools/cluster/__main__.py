@@ -47,7 +47,7 @@ def _run(command: str, name: str, archive: Path | None) -> int:
             sys.stdout.write(f"{kube_binaries(cache)}\n")
         case "check":
             lacking = missing()
-            sys.stdout.write("".join(f"{item.what} is missing: {item.why}; {item.install}\n" for item in lacking))
+            sys.stdout.write("".join(f"{item}\n" for item in lacking))
             return 1 if lacking else 0
         case _:
             raise ClusterError("load needs the archive of images")

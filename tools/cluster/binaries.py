@@ -13,7 +13,7 @@ from pathlib import Path
 from tools.cluster.cached import kept, key_of
 from tools.cluster.errors import ClusterError
 from tools.cluster.modules import KUBEBOX
-from tools.cluster.process import run, say
+from tools.cluster.process import ends_with_us, run, say
 from tools.cluster.versions import VERSIONS
 
 LINKS = (
@@ -95,9 +95,18 @@ def _build_one(package: str, target: Path, flags: str) -> None:
     command = ["go", "build", "-v", "-trimpath", "-ldflags", flags, "-o", str(target), package]
     environment = {**os.environ, **_ENVIRONMENT}
     compiled, shown, output = 0, start, ""
-    with subprocess.Popen(  # noqa: S603 - go, with arguments of ours
-        command, cwd=KUBEBOX, env=environment, stderr=subprocess.PIPE, text=True
-    ) as process:
+    with (
+        ends_with_us(command) as (wrapped, descriptor),
+        subprocess.Popen(  # noqa: S603 - go, with arguments of ours
+            wrapped,
+            cwd=KUBEBOX,
+            env=environment,
+            stderr=subprocess.PIPE,
+            text=True,
+            pass_fds=[descriptor],
+            start_new_session=True,
+        ) as process,
+    ):
         assert process.stderr is not None
         for line in process.stderr:
             compiled += 1

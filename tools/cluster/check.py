@@ -4,8 +4,8 @@ import os
 import shutil
 from dataclasses import dataclass
 
-from tools.cluster.engines import Engine
 from tools.cluster.podman import missing_packages
+from tools.cluster.ways import published_way
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,31 +16,32 @@ class Missing:
     why: str
     install: str
 
+    def __str__(self) -> str:
+        return f"{self.what} is missing ({self.why}): {self.install}"
+
 
 def missing() -> tuple[Missing, ...]:
     """Say what keeps clusters from being made here; nothing when all is there or can be installed without questions."""
-    lacking = [*missing_for_light()]
-    if any(shutil.which(program) and Engine(program=program).answers() for program in ("docker", "podman")):
-        return tuple(lacking)
-    why = "a cluster's nodes are containers"
-    if os.geteuid() != 0:
-        lacking.append(
-            Missing(what="a container engine", why=why, install="install docker and start it, or run as root on Debian")
-        )
-    elif missing_packages() and not shutil.which("apt-get"):
-        packages = " ".join(missing_packages())
-        lacking.append(Missing(what="podman", why=why, install=f"install {packages}, or docker"))
-    return tuple(lacking)
+    lacking = missing_for_light()
+    packages = missing_packages()
+    if os.geteuid() == 0 and (not packages or shutil.which("apt-get")):
+        return lacking
+    way, reasons = published_way()
+    if way:
+        return lacking
+    what, why = "a container engine with kind's node image", f"a cluster's nodes are containers; {reasons}"
+    install = "start docker where images can be pulled, or be root on Debian"
+    if os.geteuid() == 0:
+        install = f"start docker where images can be pulled, or install {' '.join(packages)}"
+    return (*lacking, Missing(what=what, why=why, install=install))
 
 
 def missing_for_light() -> tuple[Missing, ...]:
     """Say what keeps an API server from running here as a plain process."""
-    if shutil.which("go"):
-        return ()
-    return (
-        Missing(
-            what="Go",
-            why="Kubernetes' programs are built from Go modules",
-            install="install Go 1.24 or newer and put it on the PATH",
-        ),
+    go = Missing(
+        what="Go",
+        why="Kubernetes' programs are built from Go modules",
+        install="install Go 1.24 or newer and put it on the PATH",
     )
+    openssl = Missing(what="openssl", why="the API server signs with a key that it makes", install="install openssl")
+    return tuple(item for program, item in (("go", go), ("openssl", openssl)) if not shutil.which(program))

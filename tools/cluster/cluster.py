@@ -1,7 +1,6 @@
 """A cluster that runs: its API through kubectl, its nodes through the engine that holds them."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,12 +21,22 @@ _SYSTEM = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    """A cluster that runs. `engine` holds its nodes; it is None for a cluster that the user has given."""
+    """A cluster that runs. `engine` holds its nodes; it is None for a cluster that the user has given.
+
+    What kubectl and helm learn of the API is kept in `api_cache`, which goes with the cluster; None leaves it to them.
+    """
 
     name: str
     kubeconfig: Path
     programs: Path
     engine: Engine | None = None
+    api_cache: Path | None = None
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What programs that use the cluster need in their environment."""
+        cached = {"KUBECACHEDIR": str(self.api_cache)} if self.api_cache else {}
+        return {"KUBECONFIG": str(self.kubeconfig), **cached}
 
     def kubectl(self, *arguments: str, text: str | None = None, timeout: float = 120) -> str:
         """Run kubectl and give its output; `text` is its standard input.
@@ -35,7 +44,7 @@ class Cluster:
         Raises:
             ClusterError: it failed.
         """
-        return run([*self._kubectl(), *arguments], text=text, timeout=timeout)
+        return run([self.programs / "kubectl", *arguments], env=self.environment, text=text, timeout=timeout)
 
     def get(self, *arguments: str) -> Any:  # noqa: ANN401 - JSON
         """Give what `kubectl get` finds: an object, or a list of objects."""
@@ -74,12 +83,10 @@ class Cluster:
     def is_ready(self) -> bool:
         """Say whether the API answers and all nodes are Ready."""
         wanted = 'jsonpath={range .items[*]}{.status.conditions[?(@.type=="Ready")].status} {end}'
-        done = attempt([*self._kubectl(), "get", "nodes", "--output", wanted, "--request-timeout=10s"])
+        ask = ["get", "nodes", "--output", wanted, "--request-timeout=10s"]
+        done = attempt([self.programs / "kubectl", *ask], env=self.environment)
         states = done.stdout.split()
         return done.returncode == 0 and bool(states) and set(states) == {"True"}
-
-    def _kubectl(self) -> Sequence[str | Path]:
-        return [self.programs / "kubectl", "--kubeconfig", self.kubeconfig]
 
     def _engine(self) -> Engine:
         if self.engine is None:

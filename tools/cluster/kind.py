@@ -20,17 +20,11 @@ def run_kind(engine: Engine, programs: Path, cluster: str, *arguments: str, text
     environment = {
         **engine.environment,
         "KIND_EXPERIMENTAL_PROVIDER": engine.program,
+        f"KIND_EXPERIMENTAL_{engine.program.upper()}_NETWORK": engine.network_name(cluster),
         "KIND_CLUSTER_NAME": cluster,
         "PATH": f"{programs}:{os.environ['PATH']}",
     }
-    if engine.own_store:
-        environment["KIND_EXPERIMENTAL_PODMAN_NETWORK"] = network_name(cluster)
     return run([programs / "kind", *arguments], env=environment, text=text, timeout=600)
-
-
-def network_name(cluster: str) -> str:
-    """Give the name of the network that only this cluster uses, where nodes are self-built."""
-    return f"kind-{cluster}"
 
 
 def kind_config(*, workers: int, repository: str | None) -> str:

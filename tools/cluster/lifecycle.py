@@ -2,16 +2,18 @@
 
 import shutil
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from tools.cluster.binaries import kube_binaries
 from tools.cluster.cached import locked
+from tools.cluster.check import missing
 from tools.cluster.cluster import Cluster
 from tools.cluster.engines import Engine, engines_here
 from tools.cluster.errors import ClusterError
-from tools.cluster.kind import kind_config, network_name, run_kind
-from tools.cluster.process import attempt, say
-from tools.cluster.ways import Way, choose_way
+from tools.cluster.kind import kind_config, run_kind
+from tools.cluster.process import say
+from tools.cluster.ways import Way, choose_way, possible_images
 
 WORKERS = 3
 
@@ -22,23 +24,31 @@ def up(cache: Path, name: str, *, workers: int = WORKERS) -> Cluster:
     Raises:
         ClusterError: no cluster can be made here; the message says what to do.
     """
+    _check_machine()
     with locked(cache, f"cluster-{name}"):
         programs = kube_binaries(cache)
-        way = choose_way(cache)
         found = _find(cache, name, programs)
-        if found and _image_file(cache, name).read_text() == way.image:
-            say(f"== cluster {name} runs already")
-            return found
+        if found:
+            image = _image_file(cache, name).read_text()
+            if image in possible_images(cache):
+                say(f"== cluster {name} runs already, with nodes of {image.partition('@')[0]}")
+                return found
+            say(f"== cluster {name} is made anew: its nodes are of {image}, which is not what this checkout wants")
         _remove(cache, name)
+        way = choose_way(cache)
+        shutil.rmtree(_logs(cache, name), ignore_errors=True)
         start = time.monotonic()
-        cluster = Cluster(name=name, kubeconfig=_kubeconfig(cache, name), programs=programs, engine=way.engine)
+        cluster = _cluster(cache, name, programs, way.engine)
         try:
             _create(cluster, way, workers)
             _image_file(cache, name).write_text(way.image)
         except ClusterError as error:
-            logs = _save_logs(cache, cluster, way.engine)
+            _save_logs(cache, cluster, way.engine)
             _remove(cache, name)
-            raise ClusterError(f"{error}\nThe nodes' logs are in {logs}") from error
+            raise ClusterError(f"{error}\nThe nodes' logs are in {_logs(cache, name)}") from error
+        except KeyboardInterrupt:
+            _remove(cache, name)
+            raise
         say(f"== cluster {name}: {workers + 1} nodes ready after {time.monotonic() - start:.0f} s")
         return cluster
 
@@ -59,26 +69,48 @@ def running(cache: Path, name: str) -> Cluster | None:
 
 
 def given(cache: Path, kubeconfig: Path) -> Cluster:
-    """Give the cluster of a kubeconfig: one that `up` has made, or the user's own, whose nodes we have no hold of."""
+    """Give the cluster of a kubeconfig: one that `up` has made, or the user's own, whose nodes we have no hold of.
+
+    Raises:
+        ClusterError: there is no such file, or no kubectl can be made.
+    """
+    if not kubeconfig.is_file():
+        raise ClusterError(f"KUBECONFIG must name one file, and there is no {kubeconfig}")
     name = kubeconfig.parent.name
     ours = running(cache, name) if kubeconfig.resolve() == _kubeconfig(cache, name).resolve() else None
     return ours or Cluster(name="given", kubeconfig=kubeconfig, programs=kube_binaries(cache))
 
 
+def _check_machine() -> None:
+    """See that a cluster can be made before anything costly is.
+
+    Raises:
+        ClusterError: something is missing.
+    """
+    lacking = missing()
+    if lacking:
+        raise ClusterError("\n".join(map(str, lacking)))
+
+
 def _find(cache: Path, name: str, programs: Path) -> Cluster | None:
-    kubeconfig = _kubeconfig(cache, name)
     if not _image_file(cache, name).exists():
         return None
     for engine in engines_here(cache):
         if engine.nodes(name):
-            cluster = Cluster(name=name, kubeconfig=kubeconfig, programs=programs, engine=engine)
+            cluster = _cluster(cache, name, programs, engine)
             return cluster if cluster.is_ready() else None
     return None
 
 
+def _cluster(cache: Path, name: str, programs: Path, engine: Engine) -> Cluster:
+    kubeconfig = _kubeconfig(cache, name)
+    learnt = kubeconfig.with_name("api-cache")
+    return Cluster(name=name, kubeconfig=kubeconfig, programs=programs, engine=engine, api_cache=learnt)
+
+
 def _create(cluster: Cluster, way: Way, workers: int) -> None:
     if way.engine.own_store:
-        way.engine.run("network", "create", network_name(cluster.name))  # kind's own would have IPv6 first
+        way.engine.run("network", "create", way.engine.network_name(cluster.name))  # kind's own would have IPv6 first
     cluster.kubeconfig.parent.mkdir(parents=True, exist_ok=True)
     config = kind_config(workers=workers, repository=way.repository)
     target = ["--image", way.image, "--kubeconfig", str(cluster.kubeconfig)]
@@ -87,25 +119,19 @@ def _create(cluster: Cluster, way: Way, workers: int) -> None:
     cluster.wait_until_ready()
 
 
-def _save_logs(cache: Path, cluster: Cluster, engine: Engine) -> Path:
-    logs = cache / "clusters" / f"{cluster.name}-logs"
-    shutil.rmtree(logs, ignore_errors=True)
-    try:
-        run_kind(engine, cluster.programs, cluster.name, "export", "logs", str(logs))
-    except ClusterError as error:
-        say(f"   the nodes' logs could not be saved: {error}")
-    return logs
+def _save_logs(cache: Path, cluster: Cluster, engine: Engine) -> None:
+    with suppress(ClusterError):  # self-built nodes lack a program for some of them, and nodes may not run
+        run_kind(engine, cluster.programs, cluster.name, "export", "logs", str(_logs(cache, cluster.name)))
+
+
+def _logs(cache: Path, name: str) -> Path:
+    """The nodes' logs of a start that failed; they stay until the next one."""
+    return cache / "clusters" / f"{name}-logs"
 
 
 def _remove(cache: Path, name: str) -> None:
     for engine in engines_here(cache):
-        nodes = engine.nodes(name)
-        if nodes:
-            attempt([engine.program, "kill", *nodes], env=engine.environment)  # else kind waits for systemd to end
-            kubeconfig = str(_kubeconfig(cache, name))
-            run_kind(engine, kube_binaries(cache), name, "delete", "cluster", "--kubeconfig", kubeconfig)
-        if engine.own_store:
-            engine.own_store.clean(network_name(name), label_prefix=f"{name}-")
+        engine.remove(name)
     shutil.rmtree(_kubeconfig(cache, name).parent, ignore_errors=True)
 
 

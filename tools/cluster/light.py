@@ -8,7 +8,6 @@ import json
 import secrets
 import shutil
 import ssl
-import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -24,6 +23,7 @@ from tools.cluster.errors import ClusterError
 from tools.cluster.ports import free_ports
 from tools.cluster.process import run
 from tools.companion import Companion
+from tools.scratch import Scratch
 
 ADMIN = "admin"
 _HOST = "127.0.0.1"
@@ -42,7 +42,8 @@ class LightCluster:
         self._binaries = binaries
         self._users = {ADMIN: ("system:masters",), **(users or {})}
         self._tokens = {name: secrets.token_hex(16) for name in self._users}
-        self._folder = Path(tempfile.mkdtemp(prefix="streamapp-light-"))
+        self._scratch = Scratch("streamapp-light-")
+        self._folder = self._scratch.folder
         self._processes: dict[str, Companion] = {}
         self.server = ""
 
@@ -67,7 +68,9 @@ class LightCluster:
     def seen_by(self, user: str) -> Cluster:
         """Give the cluster as a user sees it."""
         kubeconfig = self._folder / f"{user}.kubeconfig"
-        return Cluster(name="light", kubeconfig=kubeconfig, programs=self._binaries)
+        return Cluster(
+            name="light", kubeconfig=kubeconfig, programs=self._binaries, api_cache=self._folder / "api-cache"
+        )
 
     def seen_by_service_account(self, namespace: str, name: str) -> Cluster:
         """Give the cluster as pods of a service account see it; the account must exist."""
@@ -103,7 +106,7 @@ class LightCluster:
         for process in reversed(self._processes.values()):
             process.kill()
         self._processes.clear()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._scratch.close()
 
     def _start(self) -> None:
         """Start on free ports; another process may take one before ours do, so try again then."""

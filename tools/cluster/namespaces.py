@@ -45,7 +45,8 @@ def save_namespace(cluster: Cluster, namespace: str, folder: Path) -> None:
     _save(cluster, folder / "streamapps.yaml", "get", "streamapps.streamapp.dev", here, "--output=yaml")
     for pod in cluster.get("pods", here):
         name = pod["metadata"]["name"]
-        for status in pod["status"].get("containerStatuses", []):
+        states = pod["status"]
+        for status in (*states.get("initContainerStatuses", ()), *states.get("containerStatuses", ())):
             wanted = ["logs", here, name, f"--container={status['name']}"]
             _save(cluster, folder / f"{name}.{status['name']}.log", *wanted)
             if status["restartCount"]:

@@ -51,18 +51,23 @@ def node_image(cache: Path, podman: Podman) -> str:
     Raises:
         ClusterError: something it is made of can't be had or built here.
     """
-    sources = [*_FILES.iterdir(), Path(__file__), Path(__file__).with_name("kube_images.py")]
-    binaries = kube_binaries(cache)
-    key = key_of(_tree_key(), binaries.name, app_base_key(), sources, VERSIONS.model_dump_json())
-    name = f"{_REPOSITORY}:{key}"
+    name = node_image_name(cache)
     if podman.has_image(name):
         return name
-    with locked(cache, f"node-image-{key}"):
+    with locked(cache, name.rpartition("/")[2].replace(":", "-")):
         if not podman.has_image(name):
             say(f"== making the node image (once; kept in {cache})")
-            _build(cache, podman, binaries, name)
+            _build(cache, podman, kube_binaries(cache), name)
             podman.forget_images(_REPOSITORY, but=_KEPT_IMAGES)
     return name
+
+
+def node_image_name(cache: Path) -> str:
+    """Give the name that the node image has, made or not: it holds the key of all the image is made of."""
+    sources = [*_FILES.iterdir(), Path(__file__), Path(__file__).with_name("kube_images.py")]
+    binaries = kube_binaries(cache)
+    key = key_of(_tree_key(), binaries.name, app_base_key(), sources, VERSIONS.kubeadm.model_dump_json())
+    return f"{_REPOSITORY}:{key}"
 
 
 def _tree_key() -> str:

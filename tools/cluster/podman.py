@@ -5,11 +5,12 @@ version 1 or both; they do no harm elsewhere.
 """
 
 import hashlib
-import json
 import os
 import shlex
 import shutil
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from tools.cluster.errors import ClusterError
@@ -51,17 +52,19 @@ graphroot = "{folder}/storage"
 runroot = "{state}/storage"
 """
 _NETWORKS = Path("/run/netns")
+_NAME_SERVER = Path("/run/containers/networks/aardvark-dns")
+_NEW_SECONDS = 60
 _INOTIFY = Path("/proc/sys/fs/inotify/max_user_instances")
 _INOTIFY_INSTANCES = 8192
 
 
 class Podman:
-    """Runs podman on the store of a cache."""
+    """Runs podman on the store of a cache; no two stores have the same name."""
 
     def __init__(self, cache: Path) -> None:
         self._folder = cache.resolve() / "podman"
-        name = hashlib.sha256(str(self._folder).encode()).hexdigest()[:8]
-        self._state = Path(f"/run/streamapp-{name}")
+        self.name = hashlib.sha256(str(self._folder).encode()).hexdigest()[:8]
+        self._state = Path(f"/run/streamapp-{self.name}")
         self.environment = {
             "CONTAINERS_CONF": str(self._folder / "containers.conf"),
             "CONTAINERS_STORAGE_CONF": str(self._folder / "storage.conf"),
@@ -113,23 +116,50 @@ class Podman:
         for name in names[but:]:
             attempt(["podman", "image", "rm", name], env=self.environment)
 
-    def clean(self, network: str, *, label_prefix: str) -> None:
-        """Remove a cluster's network and volumes, whose one label begins so; without containers, all mounts too."""
-        if attempt(["podman", "network", "exists", network], env=self.environment).returncode == 0:
-            self.run("network", "rm", "--force", network)
-        for volume in json.loads(self.run("volume", "ls", "--format", "json")):
-            if any(label.startswith(label_prefix) for label in volume["Labels"] or {}):
-                self.run("volume", "rm", "--force", volume["Name"])
-        if not self.run("ps", "--all", "--quiet").strip():
-            self._unmount()
+    def remove_network(self, network: str) -> None:
+        """Remove a network, with what stays of it where podman was killed while it made containers.
 
-    def _unmount(self) -> None:
-        """Take back the mounts that podman makes over its store and over an empty /run/netns, and makes again."""
+        The name server would go on with the addresses of that network for the next one of that name.
+
+        Raises:
+            ClusterError: it could not be removed.
+        """
+        device = self.run("network", "inspect", "--format", "{{.NetworkInterface}}", network).strip()
+        self.run("network", "rm", network)
+        (_NAME_SERVER / network).unlink(missing_ok=True)
+        for port in Path("/sys/class/net").glob("*/master"):
+            if port.resolve().name == device:
+                attempt(["ip", "link", "delete", port.parent.name])
+        if Path("/sys/class/net", device).exists():
+            attempt(["ip", "link", "delete", device])
+
+    def rest(self) -> None:
+        """Without containers, take back the mounts that podman has made over its store and an empty /run/netns."""
+        _unmount_unused_namespaces()
+        if self.run("ps", "--all", "--quiet").strip():
+            return
         for line in Path("/proc/mounts").read_text().splitlines():
             mounted = Path(line.split()[1])
             empty = mounted == _NETWORKS and not any(_NETWORKS.iterdir())
             if empty or mounted.is_relative_to(self._folder) or mounted.is_relative_to(self._state):
                 attempt(["umount", mounted])
+
+
+def _unmount_unused_namespaces() -> None:
+    """Remove the network namespaces of containers that were never started, as podman was killed meanwhile.
+
+    Nobody is in them, and they are not new: containers that are just being made have theirs before their processes.
+    """
+    used = set()
+    for namespace in Path("/proc").glob("[0-9]*/ns/net"):
+        with suppress(OSError):  # it has ended meanwhile
+            used.add(namespace.stat().st_ino)
+    for mounted in _NETWORKS.glob("netns-*"):
+        with suppress(OSError):
+            state = mounted.stat()
+            if state.st_ino not in used and time.time() - state.st_mtime > _NEW_SECONDS:
+                attempt(["umount", mounted])
+                mounted.unlink()
 
 
 def missing_packages() -> list[str]:

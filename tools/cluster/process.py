@@ -1,6 +1,8 @@
-"""Runs other programs, and tells the user what takes long."""
+"""Runs other programs, which end when we do, and tells the user what takes long."""
 
+import fcntl
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -12,6 +14,19 @@ from tools.cluster.errors import ClusterError
 
 Arguments = Sequence[str | Path]
 _SHOWN = 4000
+_ABOVE_THE_SHELL_S = 10  # descriptors that a shell script can name
+_UNTIL_WE_END = """
+exec 3<&0
+"$@" <&3 3<&- &
+child=$!
+{ read -r _ </dev/fd/$0; kill -TERM $child; } >/dev/null 2>&1 3<&- &
+wait $child
+status=$?
+kill -KILL $!
+exit $status
+"""
+"""Runs a command. The descriptor named first is the end of a pipe whose other end we hold. It closes when we end, even
+when we are killed: then the command is told to end too. It is not killed at once: podman would leave a mess."""
 
 
 def say(text: str) -> None:
@@ -63,22 +78,41 @@ def attempt(
     Raises:
         ClusterError: it took too long, or there is no such program.
     """
+    if not shutil.which(arguments[0]):
+        raise ClusterError(f"there is no program {arguments[0]} here")
     try:
-        return subprocess.run(  # noqa: S603 - programs of ours
-            [str(argument) for argument in arguments],
-            env={**os.environ, **(env or {})},
-            cwd=cwd,
-            input=text,
-            stdin=subprocess.DEVNULL if text is None else None,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=timeout,
-        )
+        with ends_with_us(arguments) as (command, descriptor):
+            return subprocess.run(  # noqa: S603 - programs of ours
+                command,
+                env={**os.environ, **(env or {})},
+                cwd=cwd,
+                input=text,
+                stdin=subprocess.DEVNULL if text is None else None,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=timeout,
+                pass_fds=[descriptor],
+                start_new_session=True,
+            )
     except subprocess.TimeoutExpired as error:
         raise ClusterError(f"{_shown(arguments)} did not end in {timeout:.0f} s") from error
-    except FileNotFoundError as error:
-        raise ClusterError(f"there is no program {arguments[0]} here") from error
+
+
+@contextmanager
+def ends_with_us(arguments: Arguments) -> Iterator[tuple[list[str], int]]:
+    """Give what to run instead of a command, in a session of its own, and the descriptor to pass to it.
+
+    The command runs no longer than this context or this process; what it has started is its own affair.
+    """
+    low, ours = os.pipe()
+    theirs = fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, _ABOVE_THE_SHELL_S)
+    os.close(low)
+    try:
+        yield ["/bin/sh", "-c", _UNTIL_WE_END, str(theirs), *map(str, arguments)], theirs
+    finally:
+        os.close(ours)
+        os.close(theirs)
 
 
 def _shown(arguments: Arguments) -> str:

@@ -24,21 +24,30 @@ class Published(_Strict):
     """What an ordinary image registry offers."""
 
     node_image: str
+    python_image: str
 
 
 class Debian(_Strict):
     """What self-built images are made of."""
 
     release: str
+    java: str
+
+
+class Kafka(_Strict):
+    """The broker for tests and demos."""
+
+    version: str
 
 
 class Versions(_Strict):
-    """Every version of what a cluster is made of."""
+    """Every version of what clusters and images are made of."""
 
     modules: dict[str, str]
     kubeadm: KubeadmTags
     published: Published
     debian: Debian
+    kafka: Kafka
 
     @property
     def kubernetes(self) -> str:

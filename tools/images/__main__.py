@@ -35,7 +35,9 @@ def _make(into: Path, name: str, *, self_made: bool) -> None:
     size = images.archive.stat().st_size / 1e6
     above = "" if images.complete else ", above the base that the nodes have"
     sys.stdout.write(f"{images.archive} ({size:.0f} MB{above}), {images.made}:\n")
-    sys.stdout.writelines(f"  {image}\n" for image in images.names)
+    for image in images.names:
+        unpacked = f", {images.sizes[image] / 1e6:.0f} MB unpacked" if image in images.sizes else ""
+        sys.stdout.write(f"  {image}{unpacked}\n")
     if cluster:
         cluster.load_image(images.archive)
         sys.stdout.write(f"Cluster {name} has them.\n")

@@ -1,7 +1,8 @@
 """Makes the operator's and the runtime's image, in the way this machine allows."""
 
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools.images.archive import write_archive
@@ -17,7 +18,7 @@ class BuiltImages:
     """Images in an archive, for `kind load image-archive` and the like.
 
     An archive that is not `complete` holds the code only: for nodes that have the base baked in. Kafka's image is the
-    published one where images can be pulled, and then not in the archive.
+    published one where images can be pulled, and then not in the archive. `sizes` are the bytes of all layers, by name.
     """
 
     archive: Path
@@ -26,6 +27,7 @@ class BuiltImages:
     operator: str = OPERATOR
     runtime: str = RUNTIME
     kafka: str = KAFKA
+    sizes: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, str, str]:
@@ -49,15 +51,14 @@ def build_images(cache: Path, into: Path, *, baked: bool = False, self_made: boo
     archive = into / "streamapp-images.tar"
     engine = None if baked or self_made else usable_engine()
     if engine:
-        build_with(engine, archive)
+        sizes = build_with(engine, archive)
         made = f"from the Dockerfiles, by {engine}"
-        return BuiltImages(archive=archive, made=made, complete=True, kafka=published_image())
+        return BuiltImages(archive=archive, made=made, complete=True, kafka=published_image(), sizes=sizes)
     base = app_base(cache)
     with tempfile.TemporaryDirectory() as work:
         code, labels = code_layer(Path(work)), checkout_labels()
-        images = [operator_image(base, code, labels), runtime_image(base, code, labels)]
-        if not baked:
-            images.append(base.kafka)
-        write_archive(archive, images, without=base.layers if baked else ())
+        images = [operator_image(base, code, labels), runtime_image(base, code, labels), base.kafka]
+        write_archive(archive, images[:-1] if baked else images, without=base.layers if baked else ())
     made = "self-made, from Debian's and Python's packages"
-    return BuiltImages(archive=archive, made=made, complete=not baked)
+    sizes = {image.name: image.size for image in images}
+    return BuiltImages(archive=archive, made=made, complete=not baked, sizes=sizes)

@@ -17,7 +17,7 @@ from tools.images.layers import added, read_layer, tree_state, write_layer
 
 USER = 10001
 PYTHON_PACKAGES = ("ca-certificates", "python3", "tini")
-JAVA_PACKAGES = ("openjdk-17-jre-headless",)
+JAVA_PACKAGES = (VERSIONS.debian.java,)
 
 _ACCOUNTS = {
     "etc/passwd": f"streamapp:x:{USER}:{USER}:StreamApp:/tmp:/usr/sbin/nologin\n",

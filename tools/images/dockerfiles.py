@@ -1,10 +1,10 @@
 """The ordinary way to the images: docker or podman builds the project's Dockerfiles on a published Python image."""
 
-import re
 import shutil
 from pathlib import Path
 
 from tools.cluster.process import attempt, run, say
+from tools.cluster.versions import VERSIONS
 from tools.images.base import OPERATOR, RUNTIME
 from tools.images.labels import revision, version
 from tools.images.packages import ROOT
@@ -18,7 +18,7 @@ _PULL_SECONDS = 300
 
 def usable_engine() -> str | None:
     """Name the program that can build the Dockerfiles: it is there, works, and has or gets their base image."""
-    base = _base_image()
+    base = VERSIONS.published.python_image
     for engine in ("docker", "podman"):
         if not shutil.which(engine) or attempt([engine, "info"], timeout=60).returncode:
             continue
@@ -29,8 +29,8 @@ def usable_engine() -> str | None:
     return None
 
 
-def build_with(engine: str, archive: Path) -> None:
-    """Build both images and write them to one archive, complete with all layers.
+def build_with(engine: str, archive: Path) -> dict[str, int]:
+    """Build both images, write them to one archive, complete with all layers, and give their sizes in bytes.
 
     Raises:
         ClusterError: a build failed.
@@ -42,9 +42,5 @@ def build_with(engine: str, archive: Path) -> None:
     several = ["--multi-image-archive"] if engine == "podman" else []
     archive.unlink(missing_ok=True)
     run([engine, "save", *several, "--output", archive, *_FILES])
-
-
-def _base_image() -> str:
-    found = re.search(r"^ARG PYTHON_IMAGE=(\S+)$", _FILES[RUNTIME].read_text(), re.MULTILINE)
-    assert found
-    return found[1]
+    sizes = run([engine, "image", "inspect", "--format", "{{.Size}}", *_FILES]).split()
+    return dict(zip(_FILES, map(int, sizes), strict=True))

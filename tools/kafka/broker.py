@@ -4,7 +4,6 @@ import base64
 import shutil
 import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from typing import Self
 from tools.companion import Companion
 from tools.kafka.jars import BrokerError
 from tools.kafka.security import Login, make_certificate
+from tools.scratch import Scratch
 
 __all__ = ["Broker", "BrokerError", "Login"]
 
@@ -69,7 +69,8 @@ class Broker:
         self._jars = jars
         self._login = login
         self._given_port = port
-        self._folder = Path(tempfile.mkdtemp(prefix="streamapp-kafka-"))
+        self._scratch = Scratch("streamapp-kafka-")
+        self._folder = self._scratch.folder
         self._process: Companion | None = None
         self.port = port
         self.secured_port = 0
@@ -144,7 +145,7 @@ class Broker:
     def close(self) -> None:
         """End the process and remove what it holds."""
         self.kill()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._scratch.close()
 
     def log(self) -> str:
         """Read what the broker has logged."""
@@ -165,8 +166,9 @@ class Broker:
                 return
 
     def _format(self) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
-        self._folder.mkdir()
+        shutil.rmtree(self._folder / "data", ignore_errors=True)
+        for file in ("keys.p12", "certificate.pem"):
+            (self._folder / file).unlink(missing_ok=True)
         (self._folder / "server.properties").write_text(self._properties())
         (self._folder / "log4j2.properties").write_text(_LOGGING)
         storage = ["kafka.tools.StorageTool", "format", "--standalone", "-t", _CLUSTER_ID]

@@ -33,7 +33,7 @@ def kafka_jars(cache: Path, pom: Path = POM) -> Path:
         BrokerError: Java or Maven is missing, or the download failed.
     """
     _require("java")
-    jars = cache / f"kafka-{hashlib.sha256(pom.read_bytes()).hexdigest()[:16]}"
+    jars = _folder(cache, pom)
     if jars.is_dir():
         return jars
     _require("mvn")
@@ -49,6 +49,15 @@ def kafka_jars(cache: Path, pom: Path = POM) -> Path:
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return jars
+
+
+def has_jars(cache: Path, pom: Path = POM) -> bool:
+    """Say whether the jars that a pom names are in the cache."""
+    return _folder(cache, pom).is_dir()
+
+
+def _folder(cache: Path, pom: Path) -> Path:
+    return cache / f"kafka-{hashlib.sha256(pom.read_bytes()).hexdigest()[:16]}"
 
 
 def _fetch(work: Path, pom: Path) -> None:

@@ -16,6 +16,8 @@ from streamapp_systems.protocols import CommitUnknown, Fenced, StreamSystemError
 from support import apps, numbered
 from support.kafka import Topics, cluster_at, eventually, ssp_of, values_of
 
+pytestmark = pytest.mark.xdist_group("broken-brokers")  # one broker, in this order
+
 NOBODY = "127.0.0.1:1"
 OWNER = Transactional(id="w", epoch=1)
 RECORDS = 20_000

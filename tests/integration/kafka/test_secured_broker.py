@@ -12,6 +12,8 @@ from streamapp_systems.protocols import StreamSystemError
 from support import apps, numbered
 from support.kafka import Topics, cluster_at, committed
 
+pytestmark = pytest.mark.xdist_group("secured-broker")  # one broker
+
 PASSWORD = "do-not-show"
 LOGIN = {"sasl.mechanism": "PLAIN", "sasl.username": "ann", "sasl.password": PASSWORD}
 RECORDS = 4_000

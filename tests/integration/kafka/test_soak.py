@@ -15,6 +15,8 @@ from support import timed
 from support.processes import resident_bytes, workers_of
 from support.soak import Soak
 
+pytestmark = pytest.mark.xdist_group("soak")  # one broker
+
 KILLS = int(os.environ.get("STREAMAPP_SOAK_KILLS", "10"))
 RESTARTS = 1 + KILLS // 10
 ON_SPARK = 3 + KILLS // 10

@@ -35,14 +35,16 @@ def blob(files, descriptor):
 
 
 def test_an_archive_leads_from_names_to_layers(tmp_path, layers):
-    image = Image(name="localhost/it:dev", layers=layers, user="1:1", environment={"A": "b"}, command=("run",))
+    runs = {"user": "1:1", "environment": {"A": "b"}, "command": ("run",), "labels": {"version": "1"}}
+    image = Image(name="localhost/it:dev", layers=layers, **runs)
     write_archive(tmp_path / "archive", [image])
     files = contents(tmp_path / "archive")
     (entry,) = json.loads(files["index.json"])["manifests"]
     assert entry["annotations"]["io.containerd.image.name"] == "localhost/it:dev"
     manifest = json.loads(blob(files, entry))
     config = json.loads(blob(files, manifest["config"]))
-    assert config["config"] == {"User": "1:1", "Env": ["A=b"], "Cmd": ["run"], "WorkingDir": "/"}
+    labels = {"Labels": {"version": "1"}}
+    assert config["config"] == {"User": "1:1", "Env": ["A=b"], "Cmd": ["run"], "WorkingDir": "/", **labels}
     assert config["rootfs"]["diff_ids"] == [layer.digest for layer in layers]
     for descriptor, layer in zip(manifest["layers"], layers, strict=True):
         assert blob(files, descriptor) == layer.tar.read_bytes()

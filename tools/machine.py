@@ -1,0 +1,55 @@
+"""Says which tiers of tests this machine can run: `python -m tools.machine targets | summary`.
+
+`make test` runs the targets and prints the summary last. Where the environment has CI set, every tier is a target: what
+can't run fails.
+"""
+
+import os
+import shutil
+import sys
+
+from tools.cluster.check import Missing, missing, missing_for_light
+from tools.kafka.jars import default_cache, has_jars
+
+_JAVA = Missing(
+    what="Java", why="Spark and Kafka run on it", install="install Java 17 or newer, as openjdk-17-jre-headless"
+)
+_MAVEN = Missing(what="Maven", why="it fetches Kafka's jars", install="install maven")
+
+
+def lacking() -> dict[str, tuple[Missing, ...]]:
+    """Give what each tier of tests lacks here, by the name of its target."""
+    java = missing_for_java()
+    nodes = missing_for_light() if os.environ.get("KUBECONFIG") else missing()
+    return {"integration": java, "light": missing_for_light(), "e2e": (*java, *nodes)}
+
+
+def missing_for_java() -> tuple[Missing, ...]:
+    """Say what keeps Spark and Kafka from running here; Maven is installed where that needs no questions."""
+    java = () if shutil.which("java") else (_JAVA,)
+    installs = os.geteuid() == 0 and shutil.which("apt-get")
+    maven = () if has_jars(default_cache()) or shutil.which("mvn") or installs else (_MAVEN,)
+    return (*java, *maven)
+
+
+def targets(lacks: dict[str, tuple[Missing, ...]]) -> list[str]:
+    """Name the targets of the tiers that lack nothing."""
+    return [tier for tier, items in lacks.items() if not items]
+
+
+def summary(lacks: dict[str, tuple[Missing, ...]]) -> str:
+    """Say what could not run, why, and what to install."""
+    lines = [f"   make {tier}: {item}" for tier, items in lacks.items() for item in items]
+    return "\n".join(["== this machine can't run all tests:", *lines] if lines else ["== all tests ran"]) + "\n"
+
+
+def main() -> None:
+    """Print what was asked for."""
+    lacks = lacking()
+    if os.environ.get("CI"):
+        lacks = dict.fromkeys(lacks, ())
+    sys.stdout.write(" ".join(targets(lacks)) + "\n" if sys.argv[1:] == ["targets"] else summary(lacks))
+
+
+if __name__ == "__main__":
+    main()
