@@ -27,7 +27,7 @@ from benchmarks.kafka_load import KEYS, PARTITIONS, fill, make_topics
 from benchmarks.measured import Measured
 from benchmarks.streaming import watched
 
-ROWS = {"readings": 4_000_000, "few": 200_000, "fewer": 10_000}
+ROWS = {"readings": 8_000_000, "few": 200_000, "fewer": 10_000}
 """Topics: systems that would take minutes for the first get less."""
 REPETITIONS = 2
 LIMIT_SECONDS = 300.0
