@@ -84,12 +84,15 @@ class Watch:
         self.seen.append((time.monotonic(), self._read(summary)))
 
     def measured(self, summary: Summary) -> Measured:
-        """Steady is from the first third of the rows on; the last look but one is when all had ended."""
+        """Steady is from a third to nine tenths of the rows; the last look but one is when all had ended.
+
+        Processors tell what they have read in large steps, so both ends must be of the same kind.
+        """
         rows = self._read(summary)
-        end = self.seen[-2][0]
         start, before = next((when, read) for when, read in self.seen if read >= rows / 3)
-        steady = (rows - before) / (end - start) if before < rows else None
-        return Measured(seconds=end - self.began, steady=steady)
+        end, after = next((when, read) for when, read in self.seen if read >= 0.9 * rows)
+        steady = (after - before) / (end - start) if before < after else None
+        return Measured(seconds=self.seen[-2][0] - self.began, steady=steady)
 
     def _read(self, summary: Summary) -> int:
         return sum(each.read for each in summary.streams if each.name in self.streams)

@@ -33,6 +33,9 @@ class DriverRecord(msgspec.Struct, frozen=True, kw_only=True):
     completed: bool = False
 
 
+_decode = msgspec.json.Decoder(DriverRecord).decode
+
+
 def coordinator_stream(metadata: Metadata, system: str) -> StreamDescriptor:
     """Describe the coordinator stream of an app, which outlives its runs."""
     address = f"{metadata.namespace or DEFAULT_NAMESPACE}.{metadata.name}.{NAME}"
@@ -54,7 +57,7 @@ class CoordinatorReader:
             StreamSystemError: the stream can't be read.
         """
         data = self.latest(DRIVER).get(DRIVER_KEY)
-        return None if data is None else msgspec.json.decode(data, type=DriverRecord)
+        return None if data is None else _decode(data)
 
     def job_model(self) -> JobModel | None:
         """Read the job model that the newest driver announced; None if there has never been one.

@@ -85,6 +85,9 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     summary: Summary | None = None
 
 
+_decode = msgspec.json.Decoder(RunRecord).decode
+
+
 def load_record(store: MetadataStore) -> RunRecord | None:
     """Read the record of the app's last run; None if there was none.
 
@@ -95,7 +98,7 @@ def load_record(store: MetadataStore) -> RunRecord | None:
     if entry is None:
         return None
     try:
-        return msgspec.json.decode(entry.value, type=RunRecord)
+        return _decode(entry.value)
     except msgspec.DecodeError as error:
         raise RuntimeFailure(
             f"the record of the last run can't be read ({error}); remove the app's state folder"

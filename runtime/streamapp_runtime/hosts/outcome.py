@@ -26,6 +26,10 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     lost: str | None = None
 
 
+decode_parcel = msgspec.json.Decoder(Parcel).decode
+decode_outcome = msgspec.json.Decoder(Outcome).decode
+
+
 def work(parcel: Parcel) -> Outcome:
     """Be the processor of a parcel to its end. A defect's trace goes to standard error."""
     try:

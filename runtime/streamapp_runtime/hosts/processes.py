@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from streamapp_runtime.errors import ProcessorLost
-from streamapp_runtime.hosts.outcome import Outcome, Parcel, report_of
+from streamapp_runtime.hosts.outcome import Parcel, decode_outcome, report_of
 from streamapp_runtime.hosts.threads import in_thread
 from streamapp_runtime.processor.channel import DriverChannel
 from streamapp_runtime.processor.http_channel import ChannelServer
@@ -65,7 +65,7 @@ class ProcessHost:
                 self._processes.pop(config.incarnation.number, None)
         if not answer:
             raise ProcessorLost(f"its process died ({_cause(process.returncode)}); see {self._log}")
-        return report_of(msgspec.json.decode(answer, type=Outcome), config.incarnation.processor)
+        return report_of(decode_outcome(answer), config.incarnation.processor)
 
 
 def _cause(code: int) -> str:

@@ -11,7 +11,7 @@ import msgspec
 
 from streamapp_runtime.fail_points import enter
 from streamapp_runtime.hosts.collecting import collect_rarely
-from streamapp_runtime.hosts.outcome import Parcel, work
+from streamapp_runtime.hosts.outcome import decode_parcel, work
 
 
 def main() -> None:
@@ -19,7 +19,7 @@ def main() -> None:
     answer = os.dup(1)
     os.dup2(2, 1)
     collect_rarely()
-    parcel = msgspec.json.decode(sys.stdin.buffer.readline(), type=Parcel)
+    parcel = decode_parcel(sys.stdin.buffer.readline())
     enter(parcel.config.incarnation.number)
     outcome = msgspec.json.encode(work(parcel))
     with os.fdopen(answer, "wb") as pipe:

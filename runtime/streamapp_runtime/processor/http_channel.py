@@ -14,6 +14,7 @@ from streamapp_runtime.processor.reports import ProcessorReport
 
 _ANSWER_SECONDS = 3.0
 _LARGEST_REPORT = 64 << 20
+_decode = msgspec.json.Decoder(ProcessorReport).decode
 
 
 class ChannelAddress(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,7 +95,7 @@ def _handler(receive: Callable[[ProcessorReport], Command], token: str) -> type[
                 self._answer(413, b"")
                 return
             try:
-                report = msgspec.json.decode(self.rfile.read(length), type=ProcessorReport)
+                report = _decode(self.rfile.read(length))
             except msgspec.DecodeError as error:
                 self._answer(400, str(error).encode())
                 return

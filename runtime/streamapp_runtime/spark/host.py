@@ -15,7 +15,7 @@ from pyspark import SparkContext
 
 from streamapp_runtime.errors import ProcessorLost
 from streamapp_runtime.hosts.collecting import collect_rarely
-from streamapp_runtime.hosts.outcome import Outcome, Parcel, report_of, work
+from streamapp_runtime.hosts.outcome import Parcel, decode_outcome, decode_parcel, report_of, work
 from streamapp_runtime.hosts.threads import in_thread
 from streamapp_runtime.processor.channel import DriverChannel
 from streamapp_runtime.processor.http_channel import ChannelServer
@@ -52,7 +52,7 @@ class SparkHost:
             (answer,) = _job(self._spark, config.incarnation, parcel)
         except Py4JError as error:
             raise ProcessorLost(f"its worker died ({cause(error)}); see {self._log}") from None
-        return report_of(msgspec.json.decode(answer, type=Outcome), config.incarnation.processor)
+        return report_of(decode_outcome(answer), config.incarnation.processor)
 
 
 def _job(spark: SparkContext, incarnation: Incarnation, parcel: bytes) -> list[bytes]:
@@ -65,4 +65,4 @@ def _work(parcels: Iterable[bytes]) -> Iterator[bytes]:
     """Run a processor; called in the Python worker."""
     collect_rarely()
     for parcel in parcels:
-        yield msgspec.json.encode(work(msgspec.json.decode(parcel, type=Parcel)))
+        yield msgspec.json.encode(work(decode_parcel(parcel)))

@@ -22,7 +22,7 @@ from streamapp_core.job_model.model import JobModel
 from streamapp_core.spec.app import StreamApp
 from streamapp_runtime.errors import ProcessorLost
 from streamapp_runtime.hosts.collecting import collect_rarely
-from streamapp_runtime.hosts.outcome import Outcome, Parcel, report_of, work
+from streamapp_runtime.hosts.outcome import Outcome, Parcel, decode_outcome, decode_parcel, report_of, work
 from streamapp_runtime.hosts.threads import in_thread
 from streamapp_runtime.kubernetes.environment import DriverEnvironment
 from streamapp_runtime.processor.channel import DriverChannel
@@ -100,7 +100,7 @@ class KubernetesHost:
             (answer,) = self._job(incarnation, executor, host, parcel)
         except Py4JError as error:
             raise ProcessorLost(f"its worker died on executor {executor} ({cause(error)})") from None
-        return report_of(msgspec.json.decode(answer, type=Outcome), incarnation.processor)
+        return report_of(decode_outcome(answer), incarnation.processor)
 
     def _await_executor(self, config: ProcessorConfig) -> tuple[str, str]:
         """Wait for the executor that the job model gives to a processor, and give its id and host."""
@@ -127,7 +127,7 @@ def _work(parcels: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
     for executor, parcel in parcels:
         here = os.environ.get(_EXECUTOR_VARIABLE)
         if here == executor:
-            outcome = work(msgspec.json.decode(parcel, type=Parcel))
+            outcome = work(decode_parcel(parcel))
         else:
             outcome = Outcome(lost=f"it came to executor {here or 'unknown'} instead of {executor}")
         yield msgspec.json.encode(outcome)

@@ -51,6 +51,9 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
         return ControlSnapshot.model_validate_json(self.control)
 
 
+_decode = msgspec.json.Decoder(Checkpoint).decode
+
+
 def encode_checkpoint(checkpoint: Checkpoint) -> bytes:
     """Write a checkpoint as the value of its record."""
     return msgspec.json.encode(checkpoint)
@@ -58,7 +61,7 @@ def encode_checkpoint(checkpoint: Checkpoint) -> bytes:
 
 def decode_checkpoint(data: bytes) -> Checkpoint:
     """Read what `encode_checkpoint` wrote."""
-    return msgspec.json.decode(data, type=Checkpoint)
+    return _decode(data)
 
 
 def changelog_key(store: str, key: bytes) -> bytes:

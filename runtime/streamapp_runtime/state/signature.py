@@ -24,10 +24,13 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     boot_id: str
 
 
+decode_identity = msgspec.json.Decoder(Identity).decode
+
+
 def is_signed(environment: LmdbEnvironment, identity: Identity) -> bool:
     """Tell whether state is this owner's, and nothing of it can have been lost in a crash of the machine."""
     found = environment.store(META).get(IDENTITY)
-    owner = None if found is None else msgspec.json.decode(found, type=Identity)
+    owner = None if found is None else decode_identity(found)
     if owner is None or owner.boot_id not in (_SAFE, identity.boot_id):
         return False
     return owner == msgspec.structs.replace(identity, boot_id=owner.boot_id)

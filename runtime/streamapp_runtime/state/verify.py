@@ -7,11 +7,10 @@ from itertools import chain, islice
 from pathlib import Path
 
 import lmdb
-import msgspec
 
 from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, changelog_key, store_and_key
 from streamapp_runtime.state.lmdb_environment import DATA_FILE, MAP_SIZE, DamagedState, LmdbEnvironment
-from streamapp_runtime.state.signature import IDENTITY, META, Identity
+from streamapp_runtime.state.signature import IDENTITY, META, decode_identity
 from streamapp_runtime.state.task_state import CHANGELOG, CHECKPOINT, POSITION, ChangelogReader
 
 _BATCH = 50_000
@@ -203,7 +202,7 @@ def _place(key: bytes) -> tuple[str, bytes]:
 
 def _not_ours(state: _Contents, run_id: str, task: str) -> str | None:
     data = state.get(META, IDENTITY)
-    owner = None if data is None else msgspec.json.decode(data, type=Identity)
+    owner = None if data is None else decode_identity(data)
     if owner is None or (owner.run_id, owner.task) == (run_id, task):
         return None
     return f"it is the store of {owner.task} in run {owner.run_id}"

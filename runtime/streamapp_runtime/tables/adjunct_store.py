@@ -36,12 +36,15 @@ class SavedRecord(msgspec.Struct, frozen=True, kw_only=True):
         return {Ssp(held.system, held.stream, held.partition): held.position for held in self.read_to}
 
 
+_decode = msgspec.json.Decoder(SavedRecord).decode
+
+
 def read_record(data: bytes | None) -> SavedRecord | Found:
     """Read what a store tells of itself."""
     if data is None:
         return Found.NOTHING
     try:
-        return msgspec.json.decode(data, type=SavedRecord)
+        return _decode(data)
     except msgspec.DecodeError:
         return Found.UNREADABLE
 
