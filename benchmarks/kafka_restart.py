@@ -27,7 +27,7 @@ from streamapp_runtime.errors import Drained
 from streamapp_runtime.hosts.in_process import InProcessHost
 
 MEGABYTES = (10, 100, 1_000)
-RESTARTS = 5
+RESTARTS = 11
 _BATCH = 5_000
 _KILOBYTE = 1_000
 _PATIENCE_SECONDS = 1_800.0

@@ -82,8 +82,9 @@ def _runs(generator: "subprocess.Popen[bytes]") -> bool:
 
 def _follow(app: "subprocess.Popen[str]", read: list[int]) -> None:
     assert app.stdout is not None
-    for line in filter(str.strip, app.stdout):
-        read[0] = int(line)
+    with suppress(ValueError):  # it was stopped, and this closed
+        for line in filter(str.strip, app.stdout):
+            read[0] = int(line)
 
 
 def _written(admin: AdminClient) -> int:
