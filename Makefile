@@ -39,7 +39,7 @@ test: .venv/ready $(DATA)/ready ## Run every check and every test that this mach
 	@$(MAKE) --no-print-directory --jobs=3 --output-sync=recurse lint type unit
 	@echo "== integration tests and tests on Kubernetes, side by side; each tier prints when it is through"
 	@targets=$$($(RUN) -m tools.machine targets); \
-	  [ -z "$$targets" ] || $(MAKE) --no-print-directory --jobs=3 --output-sync=recurse $$targets
+	  [ -z "$$targets" ] || $(MAKE) --no-print-directory --jobs=2 --output-sync=recurse $$targets
 	@$(RUN) -m tools.machine summary
 
 .PHONY: kubernetes

@@ -63,7 +63,9 @@ def test_edits_and_deaths_while_the_operator_is_away_are_noticed(shop, core, api
 
 
 def role_of(access, namespace, name):
-    return access.read_namespaced_role_binding(name, namespace).role_ref.name
+    """The role of a binding; None while it is made anew."""
+    found = access.list_namespaced_role_binding(namespace, field_selector=f"metadata.name={name}").items
+    return found[0].role_ref.name if found else None
 
 
 def bind_otherwise(access, namespace, name):
