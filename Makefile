@@ -42,9 +42,6 @@ test: .venv/ready $(DATA)/ready ## Run every check and every test that this mach
 	  [ -z "$$targets" ] || $(MAKE) --no-print-directory --jobs=2 --output-sync=recurse $$targets
 	@$(RUN) -m tools.machine summary
 
-.PHONY: kubernetes
-kubernetes: light e2e ## Run the tests on an API server and those on a cluster
-
 .PHONY: unit
 unit: .venv/ready $(DATA)/ready ## Run the fast tests (no JVM)
 	@echo "== unit tests"
