@@ -13,35 +13,21 @@ def make_host(channel, name, log_folder):
     return ProcessHost(channel, log_folder)
 
 
-def app_with(folder, code):
-    """Give an app that calls a function on each batch of two flights."""
-    (folder / "flights").mkdir()
-    (folder / "flights" / "1.csv").write_text("carrier,delay\nAA,20\nUA,3\n")
-    (folder / "mine.py").write_text(code)
-    document = apps.stateless("file")
-    document["spec"]["operators"][0] = {
-        "name": "late",
-        "from": "flights",
-        "process": {"function": "mine:f", "schema": "carrier string, delay double"},
-    }
-    return document
-
-
 def test_a_function_that_fails_ends_the_run_at_once(tmp_path):
-    document = app_with(tmp_path, "def f(batch):\n    raise KeyError('delai')\n")
+    document = apps.with_function(tmp_path, "def f(batch):\n    raise KeyError('delai')\n")
     with pytest.raises(ProcessorFailed, match=r"processor 0: .*function mine:f: KeyError: 'delai'"):
         apps.run(document, tmp_path, make_host)
 
 
 def test_what_a_function_prints_goes_to_the_log(tmp_path):
-    document = app_with(tmp_path, "def f(batch):\n    print('seen', len(batch))\n    return batch\n")
+    document = apps.with_function(tmp_path, "def f(batch):\n    print('seen', len(batch))\n    return batch\n")
     summary = apps.run(document, tmp_path, make_host)
     assert summary.written == {"out": 2}
     assert "seen 2" in (tmp_path / ".streamapp" / "app" / "processors.log").read_text()
 
 
 def test_a_worker_that_dies_again_and_again_ends_the_run_with_the_cause(tmp_path):
-    document = app_with(tmp_path, "import os\n\n\ndef f(batch):\n    os._exit(7)\n")
+    document = apps.with_function(tmp_path, "import os\n\n\ndef f(batch):\n    os._exit(7)\n")
     told = r"processor 0 failed 6 times .* no further; the last time: its process died \(exit code 7\); see .*\.log"
     summaries = []
     with pytest.raises(ProcessorFailed, match=told):

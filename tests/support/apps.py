@@ -127,3 +127,14 @@ def stateless(system: str) -> dict:
         ],
     }
     return {"apiVersion": "streamapp.dev/v1alpha1", "kind": "StreamApp", "metadata": {"name": "app"}, "spec": spec}
+
+
+def with_function(folder: Path, code: str) -> dict:
+    """Give a small app that calls the function `f` of a module with this code, on one batch of two flights."""
+    (folder / "flights").mkdir()
+    (folder / "flights" / "1.csv").write_text("carrier,delay\nAA,20\nUA,3\n")
+    (folder / "mine.py").write_text(code)
+    app = stateless("file")
+    process = {"function": "mine:f", "schema": "carrier string, delay double"}
+    app["spec"]["operators"][0] = {"name": "late", "from": "flights", "process": process}
+    return app

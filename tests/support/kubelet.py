@@ -7,7 +7,7 @@ is deleted goes at once. Nothing runs: the API server is told that it does.
 import itertools
 import json
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
 from enum import Enum, auto
@@ -55,7 +55,7 @@ class Kubelet:
         self._nodes = PaperNodes(nodes or {"node-a": {}, "node-b": {}, "node-c": {}})
         self._fate = fate
         self._assign = assign
-        self._seen = set()
+        self._turns = {}
         self._numbers = itertools.count()
         self._stopped = threading.Event()
         self._stream = None
@@ -81,9 +81,15 @@ class Kubelet:
         assert not self.errors, self.errors
 
     def become(self, namespace, name, fate):
-        """Give a pod another state, now."""
-        answer = self._api.read_namespaced_pod(name, namespace, _preload_content=False)
-        self._settle(json.loads(answer.data), fate)
+        """Give a pod another state, now, but after its first one."""
+        pod = self._read(namespace, name)
+        self._notice(pod)
+        if turn := self._turns.get((pod["metadata"]["uid"], "begin")):
+            turn.result()
+        self._settle(self._read(namespace, name), fate)
+
+    def _read(self, namespace, name):
+        return json.loads(self._api.read_namespaced_pod(name, namespace, _preload_content=False).data)
 
     def _register(self, name, labels):
         room = {"cpu": "64", "memory": "256Gi", "pods": "10000"}
@@ -124,11 +130,11 @@ class Kubelet:
         metadata = pod["metadata"]
         new = "containerStatuses" not in pod["status"] and (self._assign or "nodeName" in pod["spec"])
         call = "end" if "deletionTimestamp" in metadata else "begin" if new else None
-        if call and (metadata["uid"], call) not in self._seen:
-            self._seen.add((metadata["uid"], call))
-            self._pool.submit(self._act, pod, call)
+        turn = Future()
+        if call and self._turns.setdefault((metadata["uid"], call), turn) is turn:
+            self._pool.submit(self._act, pod, call, turn)
 
-    def _act(self, pod, call):
+    def _act(self, pod, call, turn):
         metadata = pod["metadata"]
         try:
             if call == "end":
@@ -140,6 +146,8 @@ class Kubelet:
                 self.errors.append(error.body)
         except Exception as error:  # noqa: BLE001 - shown at the end, as nobody waits for this
             self.errors.append(repr(error))
+        finally:
+            turn.set_result(None)
 
     def _settle(self, pod, fate):
         metadata = pod["metadata"]
