@@ -19,7 +19,7 @@ from statistics import median
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 from tools.kafka.broker import Broker
 from tools.kafka.jars import default_cache, kafka_jars
 
@@ -71,7 +71,7 @@ class Side:
         self.runs.append(Measured.told(printed))
         self.processor_time.append(processor_time)
         if self.sent:
-            _check(servers, output, self.rows, joined=self.case == "join")
+            check(servers, output, self.rows, joined=self.case == "join")
 
     def figures(self) -> tuple[float, float, float]:
         """Give medians: rows a second without start-up, steady ones, and rows a CPU second."""
@@ -108,7 +108,7 @@ def _make_places(folder: Path) -> None:
     pq.write_table(pa.table({"sensor": sensors, "floor": floors, "room": rooms}), folder / "places.parquet")
 
 
-def _check(servers: str, topic: str, rows: int, *, joined: bool) -> None:
+def check(servers: str, topic: str, rows: int, *, joined: bool) -> None:
     """Find out whether what is committed is right: the last counts add up to all rows, or there is one result a row."""
     readings: dict[bytes | None, int] = {}
     count = 0
@@ -130,7 +130,7 @@ def committed(servers: str, topic: str) -> Iterator[tuple[bytes | None, bytes]]:
             "fetch.queue.backoff.ms": 50,
         }
     )
-    consumer.assign([TopicPartition(topic, partition, 0) for partition in range(PARTITIONS)])
+    consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in range(PARTITIONS)])
     ended = 0
     while ended < PARTITIONS:
         for message in consumer.consume(10_000, 1.0):

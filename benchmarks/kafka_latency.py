@@ -52,7 +52,7 @@ def measure(servers: str, interval: str) -> np.ndarray:
     with tempfile.TemporaryDirectory() as folder, running(folder, servers, topic, output, interval):
         while not consumer.consume(1, 1.0):
             offer(servers, topic, 1_000, 0.2, Readings())
-        load = [sys.executable, "-m", "benchmarks.kafka_load", servers, topic, str(RATE), str(SECONDS), "new"]
+        load = [sys.executable, "-m", "benchmarks.kafka_load", servers, topic, str(RATE), str(SECONDS)]
         with subprocess.Popen(load) as generator:  # noqa: S603
             delays = _delays(consumer, generator)
     consumer.close()

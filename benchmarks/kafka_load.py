@@ -1,7 +1,6 @@
 """The input of the Kafka benchmarks: readings of many sensors as JSON messages, put where the hash of their key says.
 
-`python -m benchmarks.kafka_load SERVERS TOPIC RATE SECONDS new|repeated` offers so many a second: each with the time
-it is made, or the same ones again and again, which takes a tenth of the time.
+`python -m benchmarks.kafka_load SERVERS TOPIC RATE SECONDS` offers so many a second, each with the time it is made.
 """
 
 import sys
@@ -46,20 +45,6 @@ class Readings:
         return found
 
 
-class Repeated:
-    """Gives readings that were made before, again and again."""
-
-    def __init__(self, rows: int = 200_000) -> None:
-        self._made = Readings().batch(rows, now())
-        self._given = 0
-
-    def batch(self, rows: int, _: int, /) -> Messages:
-        """Give the messages of about so many readings, as many of each partition; they keep the time they had."""
-        start = self._given % min(map(len, self._made.values()))
-        self._given += rows // PARTITIONS
-        return {partition: made[start : start + rows // PARTITIONS] for partition, made in self._made.items()}
-
-
 def partitions_of(keys: list[bytes]) -> npt.NDArray[np.int64]:
     """Tell the partition of each key, as Java producers would."""
     return partitions(murmur2(np.frombuffer(b"".join(keys), np.uint8), np.cumsum([0, *map(len, keys)])), PARTITIONS)
@@ -70,10 +55,11 @@ def now() -> int:
     return time.time_ns() // 1_000_000
 
 
-def make_topics(servers: str, *topics: str) -> None:
-    """Make topics of eight partitions."""
+def make_topics(servers: str, *topics: str, kept: int | None = None) -> None:
+    """Make topics of eight partitions, which keep all or about the last so many bytes each."""
     admin = AdminClient({"bootstrap.servers": servers})
-    for future in admin.create_topics([NewTopic(topic, PARTITIONS, 1) for topic in topics]).values():
+    config = {} if kept is None else {"retention.bytes": str(kept), "segment.bytes": str(kept // 8)}
+    for future in admin.create_topics([NewTopic(topic, PARTITIONS, 1, config=config) for topic in topics]).values():
         future.result()
 
 
@@ -93,7 +79,7 @@ def send(producer: Producer, topic: str, messages: Messages) -> None:
         producer.produce_batch(topic, of_partition, partition)
 
 
-def offer(servers: str, topic: str, per_second: int, seconds: float, readings: Readings | Repeated) -> None:
+def offer(servers: str, topic: str, per_second: int, seconds: float, readings: Readings) -> None:
     """Write at a rate, a few rows every 10 ms."""
     producer = Producer({"bootstrap.servers": servers, "linger.ms": 0, "queue.buffering.max.messages": 1_000_000})
     began, written = time.monotonic(), 0
@@ -108,5 +94,5 @@ def offer(servers: str, topic: str, per_second: int, seconds: float, readings: R
 
 
 if __name__ == "__main__":
-    _, servers, topic, rate, seconds, kind = sys.argv
-    offer(servers, topic, int(rate), float(seconds), {"new": Readings, "repeated": Repeated}[kind]())
+    _, servers, topic, rate, seconds = sys.argv
+    offer(servers, topic, int(rate), float(seconds), Readings())
