@@ -25,7 +25,7 @@ DATA := $(FLIGHTS)/data
 
 .PHONY: help
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: .venv/ready java $(DATA)/ready ## Run the flights example on local Spark, from nothing
@@ -38,9 +38,9 @@ test: .venv/ready $(DATA)/ready ## Run every check and every test that this mach
 	@echo "== checks and unit tests, side by side; each prints when it is through"
 	@$(MAKE) --no-print-directory --jobs=3 --output-sync=recurse lint type unit
 	@echo "== integration tests and tests on Kubernetes, side by side; each tier prints when it is through"
-	@targets=$$($(RUN) -m tools.machine targets); \
-	  [ -z "$$targets" ] || $(MAKE) --no-print-directory --jobs=2 --output-sync=recurse $$targets
-	@$(RUN) -m tools.machine summary
+	@found=$$($(RUN) -m tools.machine); targets=$$(head -1 <<< "$$found"); \
+	  [ -z "$$targets" ] || $(MAKE) --no-print-directory --jobs=2 --output-sync=recurse $$targets; \
+	  tail -n +2 <<< "$$found"
 
 .PHONY: unit
 unit: .venv/ready $(DATA)/ready ## Run the fast tests (no JVM)
@@ -80,7 +80,7 @@ lint: .venv/ready ## Check style and the layers
 type: .venv/ready ## Check the types (mypy, strict)
 	@echo "== mypy"
 	@$(RUN) -m mypy
-	@$(RUN) -m mypy --namespace-packages --explicit-package-bases $(addprefix -p tools.,cluster images kafka machine scratch)
+	@$(RUN) -m mypy --namespace-packages --explicit-package-bases $(addprefix -p tools.,cluster images kafka machine scratch unused)
 
 .PHONY: fmt
 fmt: .venv/ready ## Format the code and fix what can be fixed
@@ -128,6 +128,10 @@ clean: ## Remove what was made in this checkout (the cache stays)
 	@rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache $(DATA) $(FLIGHTS)/out $(FLIGHTS)/.streamapp
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
+.PHONY: cache-prune
+cache-prune: .venv/ready ## Remove what is in the cache and was not used for 30 days
+	@$(RUN) -m tools.unused
+
 .PHONY: java
 java:
 	@command -v java >/dev/null || { echo "Spark needs a Java runtime (17 or newer): e.g. apt-get install openjdk-17-jre-headless" >&2; exit 1; }
@@ -142,7 +146,11 @@ $(DEPS)/ready:
 	@mkdir -p $(CACHE)
 	@tools/install.sh $(PYTHON) $(DEPS)
 
-.venv/ready: $(DEPS)/ready pyproject.toml
+.PHONY: used
+used:
+	@touch -c $(DEPS) 2>/dev/null || true
+
+.venv/ready: $(DEPS)/ready pyproject.toml | used
 	@echo "== making .venv"
 	@tools/link.sh $(PYTHON) $(DEPS) .venv
 	@touch $@

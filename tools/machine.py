@@ -1,7 +1,7 @@
-"""Says which tiers of tests this machine can run: `python -m tools.machine targets | summary`.
+"""Says which tiers of tests this machine can run: `python -m tools.machine`.
 
-`make test` runs the targets and prints the summary last. Where the environment has CI set, every tier is a target: what
-can't run fails.
+The first line names their targets, which `make test` runs; it prints the others, a summary, last. Where the environment
+has CI set, every tier is a target: what can't run fails.
 """
 
 import os
@@ -15,13 +15,16 @@ _JAVA = Missing(
     what="Java", why="Spark and Kafka run on it", install="install Java 17 or newer, as openjdk-17-jre-headless"
 )
 _MAVEN = Missing(what="Maven", why="it fetches Kafka's jars", install="install maven")
+TIERS = ("integration", "light", "e2e")
 
 
 def lacking() -> dict[str, tuple[Missing, ...]]:
-    """Give what each tier of tests lacks here, by the name of its target."""
+    """Give what each tier of tests lacks here, by the name of its target; in CI nobody asks."""
+    if os.environ.get("CI"):
+        return dict.fromkeys(TIERS, ())
     java = missing_for_java()
     nodes = missing_for_light() if os.environ.get("KUBECONFIG") else missing()
-    return {"integration": java, "light": missing_for_light(), "e2e": (*java, *nodes)}
+    return dict(zip(TIERS, (java, missing_for_light(), (*java, *nodes)), strict=True))
 
 
 def missing_for_java() -> tuple[Missing, ...]:
@@ -44,11 +47,9 @@ def summary(lacks: dict[str, tuple[Missing, ...]]) -> str:
 
 
 def main() -> None:
-    """Print what was asked for."""
+    """Print the targets, then the summary."""
     lacks = lacking()
-    if os.environ.get("CI"):
-        lacks = dict.fromkeys(lacks, ())
-    sys.stdout.write(" ".join(targets(lacks)) + "\n" if sys.argv[1:] == ["targets"] else summary(lacks))
+    sys.stdout.write(f"{' '.join(targets(lacks))}\n{summary(lacks)}")
 
 
 if __name__ == "__main__":

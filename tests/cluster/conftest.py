@@ -9,6 +9,7 @@ from kubernetes import client, config
 from tools.cluster.binaries import kube_binaries
 from tools.cluster.cached import default_cache
 from tools.cluster.check import missing_for_light
+from tools.cluster.errors import ClusterError
 from tools.cluster.light import LightCluster
 
 from streamapp_systems.kubernetes.client import KubernetesClient
@@ -32,14 +33,28 @@ def api():
     need(missing_for_light())
     with LightCluster(kube_binaries(default_cache()), users={"somebody": ()}) as api:
         api.cluster.kubectl("apply", "--filename", "crds")
-        assert eventually(lambda: established(api))
+        assert eventually(lambda: served(api.cluster) and explained(api.cluster))
         yield api
 
 
-def established(api):
-    """Tell whether apps can be made. (`kubectl wait` fails as long as the definition has no conditions at all.)"""
-    conditions = api.cluster.get("crd", "streamapps.streamapp.dev").get("status", {}).get("conditions") or ()
-    return any(found["type"] == "Established" and found["status"] == "True" for found in conditions)
+def served(cluster):
+    """Tell whether somebody may list apps, as far as the API server knows by now.
+
+    It learns of a new kind, and of a new right, some time after it has stored them.
+    """
+    try:
+        cluster.get("streamapps", "--all-namespaces")
+    except ClusterError:
+        return False
+    return True
+
+
+def explained(cluster):
+    """Tell whether the API server has published the fields of apps, which it does last."""
+    try:
+        return cluster.kubectl("explain", "streamapp")
+    except ClusterError:
+        return False
 
 
 @pytest.fixture(scope="session")
@@ -75,14 +90,17 @@ def namespace(api_client, request):
 
 @pytest.fixture(scope="session")
 def judge(api_client):
-    return Judge(api_client, "default")
+    client.CoreV1Api(api_client).create_namespace({"metadata": {"name": "judged"}})
+    return Judge(api_client, "judged")
 
 
 @pytest.fixture(scope="session")
 def operator_kubeconfig(api):
     """The Kubernetes operator's account, with the rights it needs."""
     api.cluster.kubectl("apply", "--filename", "-", text=access_manifests())
-    return api.seen_by_service_account(HOME, "operator").kubeconfig
+    operator = api.seen_by_service_account(HOME, "operator")
+    assert eventually(lambda: served(operator))
+    return operator.kubeconfig
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from streamapp_operator.cluster.views import app_resource
 from streamapp_operator.manifests.access import service_manifest
 from streamapp_operator.settings import Settings, read_settings
 from support.chart import CHART, DRIVER_RIGHTS, Chart, defaults, leaves, rights
+from support.machine import need
 from support.operator_process import RULES
 
 ROOT = Path(__file__).parents[2]
@@ -28,9 +29,7 @@ RBAC = {"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}
 
 @pytest.fixture(scope="session")
 def chart():
-    lacking = missing_for_light()
-    if lacking:
-        pytest.skip(f"no Helm without {lacking[0].what}: {lacking[0].install}")
+    need(missing_for_light())
     return Chart(kube_binaries(default_cache()))
 
 

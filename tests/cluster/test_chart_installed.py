@@ -60,8 +60,11 @@ def notes(chart, api_client):
 
 @pytest.fixture(scope="module")
 def operator_of(api, notes):
-    """Gives the cluster as the operator of a release sees it."""
-    return lambda release: api.seen_by_service_account(HOME, f"{release}-streamapp-operator")
+    """Gives the cluster as the operator of a release sees it; the API server knows of their rights by then."""
+    operators = {release: api.seen_by_service_account(HOME, f"{release}-streamapp-operator") for release in VALUES}
+    for operator in operators.values():
+        assert eventually(lambda operator=operator: all(allowed(operator, namespace) for namespace in WATCHED))
+    return operators.get
 
 
 def account(release):
@@ -156,16 +159,15 @@ def test_an_operator_gives_away_the_drivers_role_and_none_with_more_rights_than_
     ],
 )
 def test_kubernetes_own_roles_hold_for_apps_too(api_client, role, verbs):
-    def rules():
-        found = client.RbacAuthorizationV1Api(api_client).read_cluster_role(role).rules or []
-        return rights([api_client.sanitize_for_serialization(rule) for rule in found if rule.resources])
+    scale = {"get"} if role == "view" else {"get", "update", "patch"}
+    wanted = {("streamapps", verb) for verb in verbs} | {("streamapps/scale", verb) for verb in scale}
 
-    def of(resource):
-        return {verb for group, name, _, verb in rules() if (group, name) == ("streamapp.dev", resource)}
+    def found():
+        rules = client.RbacAuthorizationV1Api(api_client).read_cluster_role(role).rules or []
+        given = rights([api_client.sanitize_for_serialization(rule) for rule in rules if rule.resources])
+        return {(resource, verb) for group, resource, _, verb in given if group == "streamapp.dev"}
 
-    assert eventually(lambda: of("streamapps") == verbs), of("streamapps")
-    assert of("streamapps/status") == {"get"}
-    assert of("streamapps/scale") == ({"get"} if role == "view" else {"get", "update", "patch"})
+    assert eventually(lambda: found() == wanted | {("streamapps/status", "get")}), found()
 
 
 @pytest.fixture(scope="module")
@@ -185,8 +187,8 @@ def test_an_app_lives_and_ends_in_a_watched_namespace_without_a_refusal(began, a
     namespace = WATCHED[1]
     shop.apply(namespace, "kept", deletionPolicy="Delete")
     shop.apply(OTHER, "ignored")
-    assert eventually(lambda: drivers(core, namespace)) == ["kept-driver-1"]
-    assert eventually(lambda: shop.condition(namespace, "Planned", "kept")) == ("True", "Planned")
+    assert eventually(lambda: drivers(core, namespace) == ["kept-driver-1"])
+    assert eventually(lambda: shop.condition(namespace, "Planned", "kept") == ("True", "Planned"))
     shop.delete(namespace, "kept")
     assert eventually(lambda: shop.all(namespace) == [] and drivers(core, namespace) == [])
     assert "status" not in shop.get(OTHER, "ignored")
@@ -199,7 +201,7 @@ def test_an_app_lives_and_ends_in_a_watched_namespace_without_a_refusal(began, a
 def test_a_driver_does_its_work_with_its_rights_and_has_no_others(api, shop):
     namespace, app = WATCHED[0], "driven"
     owner = shop.apply(namespace, app)["metadata"]
-    assert eventually(lambda: shop.condition(namespace, "Planned", app)) == ("True", "Planned")
+    assert eventually(lambda: shop.condition(namespace, "Planned", app) == ("True", "Planned"))
     driver = api.seen_by_service_account(namespace, driver_account(app))
     assert eventually(lambda: allowed(driver, namespace) == DRIVER_RIGHTS), allowed(driver, namespace)
     assert allowed(driver, WATCHED[1]) == set()

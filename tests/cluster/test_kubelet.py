@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from kubernetes import client
 
-from support.kubelet import Fate, Kubelet
+from support.kubelet import Fate, Kubelet, named_fate
 from support.paper_nodes import HOST_NAME
 from support.waiting import eventually
 
@@ -23,10 +23,9 @@ def core(api_client):
 
 
 @pytest.fixture
-def kubelet(api_client):
-    """The stand-in; a pod whose name is a fate's in small letters gets that fate."""
-    fates = {fate.name.lower().replace("_", "-"): fate for fate in Fate}
-    with Kubelet(api_client, fate=lambda pod: fates.get(pod["metadata"]["name"], Fate.RUNNING)) as kubelet:
+def kubelet(api_client, namespace):
+    """The stand-in; a pod's name tells its fate."""
+    with Kubelet(api_client, namespace) as kubelet:
         yield kubelet
 
 
@@ -83,9 +82,9 @@ def test_a_pod_that_fits_nowhere_says_so(core, namespace):
 
 def test_a_pod_becomes_what_a_test_says(core, kubelet, namespace):
     core.create_namespaced_pod(namespace, pod("unschedulable", restartPolicy="Never"))
-    kubelet.become(namespace, "unschedulable", Fate.RUNNING)
+    kubelet.become("unschedulable", Fate.RUNNING)
     assert in_phase(core, namespace, "unschedulable", "Running").spec.node_name
-    kubelet.become(namespace, "unschedulable", Fate.FAILED)
+    kubelet.become("unschedulable", Fate.FAILED)
     found = in_phase(core, namespace, "unschedulable", "Failed")
     assert found.status.container_statuses[0].state.terminated.exit_code == 1
     assert found.status.container_statuses[0].state.running is None
@@ -114,14 +113,26 @@ def test_pods_go_where_they_ask_to_and_spread_else(core, namespace):
 
 def test_it_leaves_the_choice_of_nodes_to_a_scheduler(api, api_client, core, namespace):
     nodes = {"left": {"side": "left"}, "right": {"side": "right"}}
-    with api.scheduler(), Kubelet(api_client, nodes, assign=False):
+    with api.scheduler(), Kubelet(api_client, namespace, nodes, assign=False):
         core.create_namespaced_pod(namespace, pod("picky", nodeSelector={"side": "right"}))
         assert in_phase(core, namespace, "picky", "Running").spec.node_name == "right"
 
 
-def test_hundreds_of_pods_run_within_seconds(api_client, core, namespace, record_property):
+def test_a_pod_that_somebody_else_assigns_meanwhile_runs_where_it_is(api_client, core, namespace):
+    def assigned(pod):
+        if "nodeName" not in pod["spec"]:
+            body = {"metadata": {"name": "hurried"}, "target": {"apiVersion": "v1", "kind": "Node", "name": "node-b"}}
+            core.create_namespaced_pod_binding("hurried", namespace, body, _preload_content=False)
+        return named_fate(pod)
+
+    with Kubelet(api_client, namespace, fate=assigned):
+        core.create_namespaced_pod(namespace, pod("hurried"))
+        assert in_phase(core, namespace, "hurried", "Running").spec.node_name == "node-b"
+
+
+def test_hundreds_of_pods_run_spread_over_the_nodes(api_client, core, namespace, record_property):
     count = 300
-    with Kubelet(api_client):
+    with Kubelet(api_client, namespace):
         start = time.monotonic()
         for number in range(count):
             core.create_namespaced_pod(namespace, pod(f"pod-{number}"))
@@ -130,6 +141,6 @@ def test_hundreds_of_pods_run_within_seconds(api_client, core, namespace, record
             found = core.list_namespaced_pod(namespace).items
             return Counter(item.spec.node_name for item in found if item.status.phase == "Running")
 
-        assert eventually(lambda: ready().total() == count)
+        assert eventually(lambda: ready().total() == count, 120, pause=0.5)
         record_property("seconds", time.monotonic() - start)
         assert max(ready().values()) - min(ready().values()) <= 1

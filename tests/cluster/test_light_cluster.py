@@ -44,7 +44,14 @@ def test_a_service_account_may_do_what_its_role_says(api, kubectl, namespace):
         operator.kubectl("get", "streamapps", "--namespace", namespace)
     for document in (ROLE, BINDING):
         kubectl("apply", "--namespace", namespace, "--filename=-", text=json.dumps(document))
-    assert operator.get("streamapps", "--namespace", namespace) == []
+
+    def may_list():
+        try:
+            return operator.get("streamapps", "--namespace", namespace) == []
+        except ClusterError:  # a right is stored before it is known
+            return False
+
+    assert eventually(may_list)
     with pytest.raises(ClusterError, match="cannot list"):
         operator.kubectl("get", "pods", "--namespace", namespace)
 
@@ -103,7 +110,9 @@ def test_nothing_runs_on_when_its_owner_is_killed(api):
     command = [sys.executable, "-c", SCRIPT, str(api.cluster.programs)]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as owner:
-        folder = Path(owner.stdout.readline().strip()).parent
+        kubeconfig = Path(owner.stdout.readline().strip())
+        assert kubeconfig.is_file(), "it did not start"
+        folder = kubeconfig.parent
         assert len(processes_of(folder)) >= 2
         owner.kill()
     try:

@@ -27,8 +27,8 @@ STEPS = STEPS_OF_A_START if "STREAMAPP_OPERATOR_ALL_STEPS" in os.environ else [S
 
 
 @pytest.fixture(autouse=True)
-def kubelet(api_client):
-    with Kubelet(api_client) as kubelet:
+def kubelet(api_client, namespace):
+    with Kubelet(api_client, namespace) as kubelet:
         yield kubelet
 
 
@@ -46,7 +46,7 @@ def test_edits_and_deaths_while_the_operator_is_away_are_noticed(shop, core, api
     for name in ("shop", "other", "gone"):
         assert eventually(lambda name=name: shop.condition(namespace, "DriverReady", name) == ("True", "Running"))
     operator.kill()
-    kubelet.become(namespace, "shop-driver-1", Fate.FAILED)
+    kubelet.become("shop-driver-1", Fate.FAILED)
     shop.edit(namespace, "other", suspend=True)
     shop.delete(namespace, "gone")
     shop.apply(namespace, "new")

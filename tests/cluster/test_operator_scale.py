@@ -19,7 +19,7 @@ from support.waiting import eventually
 
 APPS = int(os.environ.get("STREAMAPP_OPERATOR_APPS", "200"))
 IDLE_SECONDS = float(os.environ.get("STREAMAPP_OPERATOR_IDLE_SECONDS", "20"))
-DEADLINE = 60 + APPS / 2
+DEADLINE = 120 + APPS
 
 
 @pytest.fixture
@@ -28,18 +28,19 @@ def operator(operator_kubeconfig, namespace, tmp_path):
         yield operator
 
 
+@pytest.mark.timeout(3 * DEADLINE + IDLE_SECONDS)
 def test_many_apps_at_once_get_their_drivers_and_then_nothing_is_written(
     api, api_client, namespace, operator, shop, record_property
 ):
-    with Kubelet(api_client), ThreadPoolExecutor(4) as users:
+    with Kubelet(api_client, namespace), ThreadPoolExecutor(4) as users:
         began = time.monotonic()
         list(users.map(lambda n: shop.apply(namespace, f"app-{n}"), range(APPS)))
         core = client.CoreV1Api(api_client)
         assert eventually(lambda: drivers(core, namespace) == APPS, DEADLINE, pause=1.0), operator.output()[-4000:]
         took = time.monotonic() - began
+        assert eventually(lambda: quiet(api, IDLE_SECONDS), DEADLINE + IDLE_SECONDS, pause=2.0)
         waits = sorted(waited(api, namespace))
         p50, p99 = waits[len(waits) // 2], waits[int(len(waits) * 0.99)]
-        assert eventually(lambda: quiet(api, 3.0), DEADLINE, pause=1.0)
         asked = Counter(f"{r.verb} {r.resource}" for r in api.requests() if r.user == USER and r.namespace == namespace)
         cpu, memory = (operator.metric(f"process_{what}") for what in ("cpu_seconds_total", "resident_memory_bytes"))
         found = {"p50": p50, "p99": p99, "CPU": cpu, "MB": memory // 1_000_000}
@@ -47,9 +48,6 @@ def test_many_apps_at_once_get_their_drivers_and_then_nothing_is_written(
             record_property(name, value)
         print(f"{APPS} apps in {took:.1f} s, from apply to driver pod:", json.dumps(found))  # noqa: T201
         print("requests per app:", {what: round(count / APPS, 2) for what, count in asked.most_common()})  # noqa: T201
-        before = len(written(api))
-        time.sleep(IDLE_SECONDS)
-        assert written(api)[before:] == []
 
 
 def drivers(core, namespace):

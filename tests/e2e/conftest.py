@@ -19,12 +19,19 @@ from support.machine import need
 
 NAME = "streamapp-e2e"
 SAVED = Path(__file__).parents[2] / "build" / "e2e"
+SECONDS = 900
+"""The longest a test may take, whose first one makes the cluster."""
 KAFKA_PORT = 30292
 """Of the Kafka for all tests; the default one is for the quickstart, as its page says."""
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "pod_security(level): of the test's namespace, if not restricted")
+
+
+def pytest_itemcollected(item):
+    if not item.get_closest_marker("timeout"):
+        item.add_marker(pytest.mark.timeout(SECONDS))
 
 
 @pytest.fixture(scope="session")

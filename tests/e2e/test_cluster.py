@@ -19,12 +19,17 @@ class Name(http.server.BaseHTTPRequestHandler):
 http.server.HTTPServer(("", 8080), Name).serve_forever()
 """
 CLIENT = """
-import os, urllib.request
-names = set()
-for _ in range(100):
-    names.add(urllib.request.urlopen(os.environ["URL"], timeout=10).read().decode())
+import os, time, urllib.request
+wanted, names = set(os.environ["NAMES"].split()), set()
+until = time.monotonic() + 120
+while not wanted <= names and time.monotonic() < until:
+    try:
+        names.add(urllib.request.urlopen(os.environ["URL"], timeout=10).read().decode())
+    except OSError:
+        time.sleep(0.1)
 print(" ".join(sorted(names)))
 """
+"""Asks until all have answered: name servers and nodes learn of a Service's pods some time after they are ready."""
 
 
 def restricted(image, program, **environment):
@@ -71,8 +76,16 @@ def run_pod(cluster, namespace, name, container, node):
     pod = {"containers": [container], "restartPolicy": "Never", "nodeName": node}
     apply(cluster, namespace, [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": pod}])
     here = f"--namespace={namespace}"
-    cluster.kubectl("wait", here, f"pod/{name}", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=60s")
+    cluster.kubectl(
+        "wait", here, f"pod/{name}", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=180s", timeout=190
+    )
     return cluster.kubectl("logs", here, name).split()
+
+
+def client(image, namespace, servers):
+    """A container that names all servers behind the Service `web`."""
+    url = f"http://web.{namespace}.svc.cluster.local/"
+    return restricted(image, CLIENT, URL=url, NAMES=" ".join(servers))
 
 
 def apply(cluster, namespace, objects):
@@ -80,13 +93,22 @@ def apply(cluster, namespace, objects):
     cluster.kubectl("apply", f"--namespace={namespace}", "--filename=-", text=json.dumps(everything))
 
 
-def ready_web(cluster, namespace):
-    """Wait for all pods of `web` and give their nodes by the pods' names."""
-    here = f"--namespace={namespace}"
-    cluster.kubectl("rollout", "status", here, "deployment/web", "--timeout=60s")
-    found = cluster.get("pods", here, "--selector=app=web")
-    alive = [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
-    return {pod["metadata"]["name"]: pod["spec"]["nodeName"] for pod in alive}
+def ready_web(cluster, namespace, lost=None):
+    """Wait until both pods of `web` are ready, none of them on a lost node; give their nodes by the pods' names."""
+
+    def ready():
+        found = cluster.get("pods", f"--namespace={namespace}", "--selector=app=web")
+        nodes = {pod["metadata"]["name"]: pod["spec"]["nodeName"] for pod in found if serves(pod)}
+        return nodes if len(nodes) == 2 and lost not in nodes.values() else None
+
+    servers = cluster_apps.eventually(ready, 180)
+    assert servers
+    return servers
+
+
+def serves(pod):
+    states = {condition["type"]: condition["status"] for condition in pod["status"].get("conditions", ())}
+    return states.get("Ready") == "True" and "deletionTimestamp" not in pod["metadata"]
 
 
 def test_pods_on_other_nodes_are_reached_through_a_service_by_its_name(cluster, namespace, images):
@@ -95,8 +117,7 @@ def test_pods_on_other_nodes_are_reached_through_a_service_by_its_name(cluster, 
     servers = ready_web(cluster, namespace)
     assert len(set(servers.values())) == 2
     (third, *_) = cluster_apps.workers(cluster) - set(servers.values())
-    client = restricted(images[1], CLIENT, URL=f"http://web.{namespace}.svc.cluster.local/")
-    assert run_pod(cluster, namespace, "client", client, third) == sorted(servers)
+    assert run_pod(cluster, namespace, "client", client(images[1], namespace, servers), third) == sorted(servers)
 
 
 def test_what_an_aborted_run_has_left_goes_and_other_clusters_stay(cluster):
@@ -123,12 +144,7 @@ def test_pods_of_a_lost_node_are_replaced_and_the_node_comes_back(cluster, names
     assert lost in ready_web(cluster, namespace).values()
     cluster.kill_node(lost)
     try:
-        missed = ["--for=jsonpath={.status.readyReplicas}=1", "--timeout=60s"]
-        cluster.kubectl("wait", f"--namespace={namespace}", "deployment/web", *missed)
-        servers = ready_web(cluster, namespace)
-        assert len(servers) == 2
-        assert lost not in servers.values()
+        servers = ready_web(cluster, namespace, lost)
     finally:
         cluster.start_node(lost)
-    client = restricted(images[1], CLIENT, URL=f"http://web.{namespace}.svc.cluster.local/")
-    assert run_pod(cluster, namespace, "back", client, lost) == sorted(servers)
+    assert run_pod(cluster, namespace, "back", client(images[1], namespace, servers), lost) == sorted(servers)

@@ -41,4 +41,4 @@ def test_the_flights_run_to_completion_and_their_results_are_duckdb_s(cluster, n
     cluster_apps.wait_for(cluster, namespace, "flights", "Completed", seconds=300)
     flights_on_kafka.check(kafka.outside)
     flights_on_kafka.check_weather(kafka.outside)
-    assert cluster_apps.pods(cluster, namespace, "flights", "processor") == []
+    assert cluster_apps.eventually(lambda: not cluster_apps.pods(cluster, namespace, "flights", "processor"), 120)

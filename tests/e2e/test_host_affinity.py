@@ -90,6 +90,12 @@ def kept(cluster, namespace, driver, records):
     return state["kept"] >= 0.95 * TASKS and state["records"] < records and state["left"] == 0
 
 
+def opened(cluster, namespace, driver):
+    """Tell whether 95 % of the tasks have opened their state, be it found or made anew."""
+    state = restored(cluster, namespace, driver)
+    return state["kept"] + state["rebuilt"] >= 0.95 * TASKS
+
+
 @pytest.mark.pod_security("privileged")
 def test_tasks_restart_at_their_state_and_are_restored_elsewhere_when_its_node_is_lost(cluster, namespace, nodes, app):
     """With each death the operator dies, too, so that it is in the middle of what it does about it."""
@@ -99,26 +105,25 @@ def test_tasks_restart_at_their_state_and_are_restored_elsewhere_when_its_node_i
     former = ready_driver(cluster, namespace)
     cluster_apps.kill(cluster, namespace, former)
     cluster_apps.kill_operator(cluster)
-    driver = eventually(partial(ready_driver, cluster, namespace, former), 120)
-    assert eventually(partial(kept, cluster, namespace, driver, few), 10), restored(cluster, namespace, driver)
+    driver = eventually(partial(ready_driver, cluster, namespace, former), 180)
+    assert eventually(partial(kept, cluster, namespace, driver, few), 60), restored(cluster, namespace, driver)
 
     before = processors(cluster, namespace)
     cluster_apps.kill(cluster, namespace, min(before))
     cluster_apps.kill_operator(cluster)
     app.feed(1_000)
-    assert eventually(lambda: len(processors(cluster, namespace) - {min(before)}) == 2, 60)
+    assert eventually(lambda: len(processors(cluster, namespace) - {min(before)}) == 2, 180)
     app.wait_until_all_came_out()
-    assert ready_driver(cluster, namespace) == driver
-    assert eventually(partial(kept, cluster, namespace, driver, few), 10), restored(cluster, namespace, driver)
+    assert eventually(lambda: ready_driver(cluster, namespace) == driver, 60)
+    assert eventually(partial(kept, cluster, namespace, driver, few), 60), restored(cluster, namespace, driver)
 
     cluster.kill_node(lost)
     cluster_apps.kill_operator(cluster)
     try:
         app.feed(1_000)
         app.wait_until_all_came_out()
-        state = restored(cluster, namespace, driver)
+        assert eventually(partial(opened, cluster, namespace, driver), 60), restored(cluster, namespace, driver)
         # Of tasks that were on the other node for a while, when processors died, older stores lie there: they are kept.
-        assert state["kept"] + state["rebuilt"] >= 0.95 * TASKS
-        assert state["kept"] >= 0.4 * TASKS
+        assert restored(cluster, namespace, driver)["kept"] >= 0.4 * TASKS
     finally:
         cluster.start_node(lost)

@@ -39,7 +39,7 @@ def topics_seen_by_a_pod(cluster, namespace, image, kafka):
     document = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "ask"}, "spec": pod}
     here = f"--namespace={namespace}"
     cluster.kubectl("create", here, "--filename=-", text=json.dumps(document))
-    cluster.kubectl("wait", here, "pod/ask", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=60s")
+    cluster.kubectl("wait", here, "pod/ask", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=110s")
     return cluster.kubectl("logs", here, "ask").split()
 
 

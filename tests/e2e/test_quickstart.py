@@ -33,10 +33,10 @@ def in_one_shell(cluster, script):
 def fresh(cluster, images):
     """The page's namespace is not there; afterwards the operator has the settings again that other tests want."""
     remove = ["delete", "namespace", NAMESPACE, "--ignore-not-found"]
-    cluster.kubectl(*remove)
+    cluster.kubectl(*remove, timeout=300)
     yield
     save_namespace(cluster, NAMESPACE, ROOT / "build" / "e2e" / NAMESPACE)
-    cluster.kubectl(*remove)
+    cluster.kubectl(*remove, timeout=300)
     cluster_apps.install_operator(cluster, images[0])
 
 

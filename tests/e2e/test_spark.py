@@ -128,7 +128,7 @@ def test_a_driver_s_executors_share_the_work_on_two_nodes(cluster, namespace, im
     documents = {"apiVersion": "v1", "kind": "List", "items": driver(images[1])}
     cluster.kubectl("apply", here, "--filename=-", text=json.dumps(documents))
     cluster.kubectl(
-        "wait", here, "pod/driver", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=170s", timeout=180
+        "wait", here, "pod/driver", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=300s", timeout=310
     )
 
     results = json.loads(cluster.kubectl("logs", here, "driver").splitlines()[-1])
@@ -136,4 +136,4 @@ def test_a_driver_s_executors_share_the_work_on_two_nodes(cluster, namespace, im
     assert len(set(nodes)) == 2
     assert set(users) == {10001}
     assert sum(totals) == sum(range(1000))
-    cluster.kubectl("wait", here, "pod", "--selector=spark-role=executor", "--for=delete", "--timeout=60s")
+    cluster.kubectl("wait", here, "pod", "--selector=spark-role=executor", "--for=delete", "--timeout=110s")

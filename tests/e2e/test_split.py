@@ -13,9 +13,9 @@ def test_an_app_waits_for_another_one_and_completes_with_it(cluster, namespace, 
         document["metadata"] = {"name": name, "namespace": namespace}
         document["spec"] |= {"image": images[1], "systems": {"hub": {"kafka": {"bootstrapServers": kafka.inside}}}}
     cluster_apps.apply(cluster, documents["second"])
-    refused = eventually(lambda: cluster_apps.status(cluster, namespace, "second").get("problems"), 60)
+    refused = eventually(lambda: cluster_apps.status(cluster, namespace, "second").get("problems"), 120)
     assert [problem["code"] for problem in refused] == ["StreamNotFound"]
     cluster_apps.apply(cluster, documents["first"])
     for name in documents:
-        cluster_apps.wait_for(cluster, namespace, name, "Completed", seconds=240)
+        cluster_apps.wait_for(cluster, namespace, name, "Completed", seconds=300)
     assert split.windows("second") == split.expected(6)

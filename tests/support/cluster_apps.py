@@ -33,7 +33,7 @@ def install_operator(cluster, image: str) -> None:
     helm = kube_binaries(default_cache()) / "helm"
     settings = [f"--set=image.repository={repository}", f"--set=image.tag={tag}", "--set=settings.executorPatience=15"]
     settings.append("--set=settings.growthSettle=1")
-    command = [helm, "upgrade", "--install", "streamapp", CHART, f"--namespace={HOME}", "--wait", "--timeout=180s"]
+    command = [helm, "upgrade", "--install", "streamapp", CHART, f"--namespace={HOME}", "--wait", "--timeout=300s"]
     run([*map(str, command), *settings], env=cluster.environment)
 
 
@@ -49,7 +49,7 @@ def kill(cluster, namespace: str, pod: str) -> None:
 
 def expendable_node(cluster) -> str:
     """Name a worker that can be lost: no test needs what runs there. A node that comes back has another address."""
-    return min(eventually(lambda: workers(cluster) - _needed(cluster), 60))
+    return min(eventually(lambda: workers(cluster) - _needed(cluster), 180))
 
 
 def _needed(cluster) -> set[str]:
@@ -151,7 +151,7 @@ class Numbered:
         rows = self._read()
         expected = {key: list(range(len(range(key, self.fed, numbered.KEYS)))) for key in range(numbered.KEYS)}
         numbered.check_records(rows["out"], expected)
-        eventually(lambda: self._counted(expected), 30)
+        eventually(lambda: self._counted(expected), 120)
         numbered.check_counts(self._read()["counts"], expected)
 
     def _new_producer(self) -> Producer:

@@ -23,7 +23,7 @@ def left_by(cache, cluster, before):
             left.extend(sorted(traces(cache) - before))
         return not left
 
-    eventually(nothing, 10)
+    eventually(nothing)
     return left
 
 

@@ -1,7 +1,7 @@
 """A stand-in for the scheduler and the kubelets: pods go to nodes that are only on paper, and do what a test says.
 
 A new pod is assigned to a node (see `support.paper_nodes`), then it is given the state that its fate says. A pod that
-is deleted goes at once. Nothing runs: the API server is told that it does.
+is deleted goes at once. Nothing runs: the API server is told that it does. What it refuses for now is done again.
 """
 
 import itertools
@@ -17,8 +17,10 @@ from kubernetes import client
 from urllib3.exceptions import HTTPError
 
 from support.paper_nodes import PaperNodes
+from support.waiting import eventually
 
 FIRST_ADDRESS = IPv4Address("10.1.0.1")
+NOT_FOUND = 404
 STRATEGIC = "application/strategic-merge-patch+json"
 
 
@@ -40,18 +42,28 @@ WAITING = {
     Fate.CRASH_LOOP_BACK_OFF: ("CrashLoopBackOff", "back-off 10s restarting failed container"),
     Fate.CONFIG_ERROR: ("CreateContainerConfigError", "a Secret or ConfigMap was not found"),
 }
+NOT_NOW = {409, 429, 500, 503, 504}
+"""What the API server answers when the pod has changed meanwhile, or when it has too much to do."""
 ENDED = {Fate.SUCCEEDED: ("Succeeded", 0, "Completed"), Fate.FAILED: ("Failed", 1, "Error")}
 
 
-class Kubelet:
-    """The stand-in. `with Kubelet(api_client) as kubelet:` registers the nodes and begins.
+def named_fate(pod):
+    """Give the fate whose name the pod's name holds, in small letters; other pods run."""
+    name = pod["metadata"]["name"]
+    return next((fate for fate in Fate if fate.name.lower().replace("_", "-") in name), Fate.RUNNING)
 
-    `fate` tells what becomes of a new pod, which is given as JSON; `become` changes a pod's state later. `nodes` are
-    names with labels. With `assign=False` pods wait for a scheduler.
+
+class Kubelet:
+    """The stand-in. `with Kubelet(api_client, namespace) as kubelet:` registers the nodes and begins.
+
+    It sees the pods of that namespace only: those of other tests have had their time. `fate` tells what becomes of a
+    new pod, which is given as JSON; `become` changes a pod's state later. `nodes` are names with labels. With
+    `assign=False` pods wait for a scheduler.
     """
 
-    def __init__(self, api_client, nodes=None, *, fate=lambda pod: Fate.RUNNING, assign=True):
+    def __init__(self, api_client, namespace, nodes=None, *, fate=named_fate, assign=True):
         self._api = client.CoreV1Api(api_client)
+        self._namespace = namespace
         self._nodes = PaperNodes(nodes or {"node-a": {}, "node-b": {}, "node-c": {}})
         self._fate = fate
         self._assign = assign
@@ -80,16 +92,16 @@ class Kubelet:
             self._api.delete_node(name)
         assert not self.errors, self.errors
 
-    def become(self, namespace, name, fate):
+    def become(self, name, fate):
         """Give a pod another state, now, but after its first one."""
-        pod = self._read(namespace, name)
+        pod = self._read(name)
         self._notice(pod)
         if turn := self._turns.get((pod["metadata"]["uid"], "begin")):
             turn.result()
-        self._settle(self._read(namespace, name), fate)
+        self._insist(self._read(name), lambda found: self._settle(found, fate))
 
-    def _read(self, namespace, name):
-        return json.loads(self._api.read_namespaced_pod(name, namespace, _preload_content=False).data)
+    def _read(self, name):
+        return json.loads(self._api.read_namespaced_pod(name, self._namespace, _preload_content=False).data)
 
     def _register(self, name, labels):
         room = {"cpu": "64", "memory": "256Gi", "pods": "10000"}
@@ -100,17 +112,19 @@ class Kubelet:
         self._api.patch_node(name, {"spec": {"taints": None}})  # new nodes are marked as not ready
 
     def _watch(self):
-        """Follow all pods; begin again when the API server ends a watch."""
+        """Follow the pods; begin again when the API server ends a watch."""
         while not self._stopped.is_set():
             with suppress(HTTPError, OSError, client.ApiException):
-                listed = json.loads(self._api.list_pod_for_all_namespaces(_preload_content=False).data)
+                placed = self._nodes.pods()
+                listed = json.loads(self._api.list_namespaced_pod(self._namespace, _preload_content=False).data)
+                self._nodes.free(placed - {pod["metadata"]["uid"] for pod in listed["items"]})
                 for pod in listed["items"]:
                     self._notice(pod)
                 self._follow(listed["metadata"]["resourceVersion"])
 
     def _follow(self, version):
-        self._stream = self._api.list_pod_for_all_namespaces(
-            watch=True, resource_version=version, timeout_seconds=600, _preload_content=False
+        self._stream = self._api.list_namespaced_pod(
+            self._namespace, watch=True, resource_version=version, timeout_seconds=600, _preload_content=False
         )
         rest = b""
         for chunk in self._stream.stream(amt=None):
@@ -121,7 +135,7 @@ class Kubelet:
                 if event["type"] == "ERROR":
                     return
                 if event["type"] == "DELETED":
-                    self._nodes.free(event["object"]["metadata"]["uid"])
+                    self._nodes.free({event["object"]["metadata"]["uid"]})
                 else:
                     self._notice(event["object"])
 
@@ -135,41 +149,60 @@ class Kubelet:
             self._pool.submit(self._act, pod, call, turn)
 
     def _act(self, pod, call, turn):
-        metadata = pod["metadata"]
         try:
-            if call == "end":
-                self._api.delete_namespaced_pod(metadata["name"], metadata["namespace"], grace_period_seconds=0)
-            else:
-                self._settle(pod, self._fate(pod))
+            self._insist(pod, self._end if call == "end" else self._begin)
         except client.ApiException as error:
-            if error.status not in (404, 409):  # gone or changed meanwhile: that comes as another event
+            if error.status != NOT_FOUND:  # else it is gone meanwhile
                 self.errors.append(error.body)
         except Exception as error:  # noqa: BLE001 - shown at the end, as nobody waits for this
             self.errors.append(repr(error))
         finally:
             turn.set_result(None)
 
-    def _settle(self, pod, fate):
+    def _insist(self, pod, step):
+        """Take a step for a pod; as long as the API server does not take it, again for the pod as it is then."""
+        name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
+
+        def taken():
+            nonlocal pod
+            try:
+                step(pod)
+            except client.ApiException as error:
+                if error.status not in NOT_NOW:
+                    raise
+                pod = self._read(name)
+                return pod["metadata"]["uid"] != uid
+            return True
+
+        assert eventually(taken), f"the API server does not let pod {name} change"
+
+    def _begin(self, pod):
+        if "deletionTimestamp" not in pod["metadata"]:  # else its end is another call
+            self._settle(pod, self._fate(pod))
+
+    def _end(self, pod):
         metadata = pod["metadata"]
-        name, namespace = metadata["name"], metadata["namespace"]
+        body = {"gracePeriodSeconds": 0, "preconditions": {"uid": metadata["uid"]}}
+        self._api.delete_namespaced_pod(metadata["name"], self._namespace, body=body)
+
+    def _settle(self, pod, fate):
         if fate is Fate.LEFT_ALONE:
             return
         if fate is Fate.UNSCHEDULABLE or not self._has_node(pod):
             status = unschedulable()
         else:
             status = state(pod, fate, pod["status"].get("podIP") or str(FIRST_ADDRESS + next(self._numbers)))
-        self._api.patch_namespaced_pod_status(name, namespace, {"status": status}, _content_type=STRATEGIC)
+        name, body = pod["metadata"]["name"], {"status": status}
+        self._api.patch_namespaced_pod_status(name, self._namespace, body, _content_type=STRATEGIC)
 
     def _has_node(self, pod):
         """Give a pod a node if it has none; say whether there is one that it fits."""
         if "nodeName" in pod["spec"]:
             return True
-        node, metadata = self._nodes.take(pod), pod["metadata"]
+        node, name = self._nodes.take(pod), pod["metadata"]["name"]
         if node:
-            target = {"apiVersion": "v1", "kind": "Node", "name": node}
-            body = {"metadata": {"name": metadata["name"]}, "target": target}
-            namespace = metadata["namespace"]
-            self._api.create_namespaced_pod_binding(metadata["name"], namespace, body, _preload_content=False)
+            body = {"metadata": {"name": name}, "target": {"apiVersion": "v1", "kind": "Node", "name": node}}
+            self._api.create_namespaced_pod_binding(name, self._namespace, body, _preload_content=False)
         return node is not None
 
 

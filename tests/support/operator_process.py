@@ -6,7 +6,6 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from tools.cluster.ports import free_ports
 from tools.companion import Companion
 
 from support.chart import DRIVER_RULES
@@ -80,7 +79,7 @@ class OperatorProcess:
         self._log = log
         self._settings = settings
         self._process = None
-        self.port = None
+        self._told = 0
 
     def __enter__(self):
         return self.start()
@@ -90,12 +89,12 @@ class OperatorProcess:
 
     def start(self, **more):
         """Start it, and wait until it is healthy; `more` are settings for this start only."""
-        (self.port,) = free_ports(1)
-        settings = {**self._settings, **more, "http_port": self.port}
+        settings = {**self._settings, **more, "http_port": 0}
         flags = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
         command = [sys.executable, "-m", "streamapp_operator", *flags]
+        self._told = len(self.output())
         self._process = Companion(["/usr/bin/env", f"KUBECONFIG={self._kubeconfig}", *command], self._log)
-        if not eventually(lambda: self.healthy() or self.ended(), 60) or self.ended():
+        if not eventually(lambda: self.healthy() or self.ended()) or self.ended():
             self.kill()
             raise AssertionError(self.output())
         return self
@@ -112,12 +111,18 @@ class OperatorProcess:
 
     def healthy(self):
         try:
-            return self.page("healthz") == "ok"
+            return self.port() is not None and self.page("healthz") == "ok"
         except (OSError, urllib.error.URLError):
             return False
 
+    def port(self):
+        """Give the port that it has taken, as its log says; None as long as it has none."""
+        whole, _, _ = self.output()[self._told :].rpartition("\n")
+        said = [line for line in whole.splitlines() if '"port"' in line]
+        return json.loads(said[0])["port"] if said else None
+
     def page(self, name):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/{name}", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port()}/{name}", timeout=30) as answer:
             return answer.read().decode()
 
     def metric(self, name):
@@ -125,4 +130,4 @@ class OperatorProcess:
         return next(float(line.split()[1]) for line in self.page("metrics").splitlines() if line.startswith(f"{name} "))
 
     def output(self):
-        return self._log.read_text()
+        return self._log.read_text() if self._log.exists() else ""

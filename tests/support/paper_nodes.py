@@ -28,10 +28,16 @@ class PaperNodes:
                 self._taken[uid] = min(fitting, key=lambda name: (-liking(pod, self.labels[name]), load[name], name))
             return self._taken.get(uid)
 
-    def free(self, uid):
-        """Forget a pod that is gone."""
+    def pods(self):
+        """Name the pods that have a node, by UID."""
         with self._lock:
-            self._taken.pop(uid, None)
+            return set(self._taken)
+
+    def free(self, uids):
+        """Forget pods that are gone."""
+        with self._lock:
+            for uid in uids:
+                self._taken.pop(uid, None)
 
 
 def fits(pod, labels):

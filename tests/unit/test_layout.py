@@ -41,6 +41,12 @@ def test_constraints_have_names_and_versions_only():
 
 
 def test_the_readme_names_only_make_targets_that_exist():
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    named = set(re.findall(r"`make ([a-z-]+)`", (ROOT / "README.md").read_text()))
+    targets = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = set(re.findall(r"`make ([a-z0-9-]+)`", (ROOT / "README.md").read_text()))
     assert {"run", "test"} <= named <= targets
+
+
+def test_make_lists_every_target_that_says_what_it_is_for():
+    told = re.findall(r"^(\S+):.* ## ", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    listed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert [re.sub(r"\x1b\[\d*m", "", line).split()[0] for line in listed.splitlines()] == told

@@ -4,16 +4,14 @@
 `coredns` and `local-path-provisioner` come out of the same Go module.
 """
 
-import os
 import shutil
-import subprocess
 import time
 from pathlib import Path
 
 from tools.cluster.cached import kept, key_of
 from tools.cluster.errors import ClusterError
 from tools.cluster.modules import KUBEBOX
-from tools.cluster.process import ends_with_us, run, say
+from tools.cluster.process import run, say, started
 from tools.cluster.versions import VERSIONS
 
 LINKS = (
@@ -93,20 +91,8 @@ def _build_one(package: str, target: Path, flags: str) -> None:
     """Build one program; `go` names every package it compiles, which is the progress shown."""
     start = time.monotonic()
     command = ["go", "build", "-v", "-trimpath", "-ldflags", flags, "-o", str(target), package]
-    environment = {**os.environ, **_ENVIRONMENT}
     compiled, shown, output = 0, start, ""
-    with (
-        ends_with_us(command) as (wrapped, descriptor),
-        subprocess.Popen(  # noqa: S603 - go, with arguments of ours
-            wrapped,
-            cwd=KUBEBOX,
-            env=environment,
-            stderr=subprocess.PIPE,
-            text=True,
-            pass_fds=[descriptor],
-            start_new_session=True,
-        ) as process,
-    ):
+    with started(command, env=_ENVIRONMENT, cwd=KUBEBOX) as process:
         assert process.stderr is not None
         for line in process.stderr:
             compiled += 1

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tools.cluster.process import say, step
-from tools.kafka.jars import default_cache
+from tools.kafka.jars import default_cache, note_use
 
 __all__ = ["default_cache", "kept", "key_of", "locked", "workplace"]
 
@@ -48,6 +48,7 @@ def kept(cache: Path, name: str, make: Callable[[Path], None], *, what: str) -> 
     """
     target = cache / name
     if target.is_dir():
+        note_use(target)
         return target
     with locked(cache, name):
         if target.is_dir():

@@ -28,5 +28,8 @@ def deploy_kafka(cluster: Cluster, namespace: str, image: str, *, node_port: int
     cluster.kubectl("apply", here, "--filename=-", text=json.dumps(documents))
     waiting = ["rollout", "status", here, "statefulset/kafka", f"--timeout={_READY_SECONDS}s"]
     cluster.kubectl(*waiting, timeout=_READY_SECONDS + 10)
+    for state in ("create", "condition=Ready"):  # a pod that has just gone may be missed by the StatefulSet
+        limits = [f"--for={state}", f"--timeout={_READY_SECONDS}s"]
+        cluster.kubectl("wait", here, "pod/kafka-0", *limits, timeout=_READY_SECONDS + 10)
     node = cluster.get("pod", here, "kafka-0")["status"]["hostIP"]
     return ClusterKafka(inside=f"kafka.{namespace}.svc:9092", outside=f"{node}:{node_port}")

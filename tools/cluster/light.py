@@ -27,7 +27,7 @@ from tools.scratch import Scratch
 
 ADMIN = "admin"
 _HOST = "127.0.0.1"
-_START_SECONDS = 60
+_START_SECONDS = 120
 _ATTEMPTS = 3
 _FAST = ("--kube-api-qps=500", "--kube-api-burst=1000", "--leader-elect=false", "--secure-port=0")
 

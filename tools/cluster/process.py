@@ -81,35 +81,45 @@ def attempt(
     if not shutil.which(arguments[0]):
         raise ClusterError(f"there is no program {arguments[0]} here")
     try:
-        with ends_with_us(arguments) as (command, descriptor):
-            return subprocess.run(  # noqa: S603 - programs of ours
-                command,
-                env={**os.environ, **(env or {})},
-                cwd=cwd,
-                input=text,
-                stdin=subprocess.DEVNULL if text is None else None,
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=timeout,
-                pass_fds=[descriptor],
-                start_new_session=True,
-            )
+        with started(arguments, env=env, cwd=cwd, has_input=text is not None) as process:
+            output, errors = process.communicate(text, timeout)
     except subprocess.TimeoutExpired as error:
         raise ClusterError(f"{_shown(arguments)} did not end in {timeout:.0f} s") from error
+    return subprocess.CompletedProcess(list(map(str, arguments)), process.returncode, output, errors)
 
 
 @contextmanager
-def ends_with_us(arguments: Arguments) -> Iterator[tuple[list[str], int]]:
-    """Give what to run instead of a command, in a session of its own, and the descriptor to pass to it.
+def started(
+    arguments: Arguments,
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    has_input: bool = False,
+) -> Iterator[subprocess.Popen[str]]:
+    """Start a program, whose output and errors the caller reads; see `run`.
 
-    The command runs no longer than this context or this process; what it has started is its own affair.
+    It runs no longer than this process, in a session of its own; what it has started is its own affair.
     """
     low, ours = os.pipe()
     theirs = fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, _ABOVE_THE_SHELL_S)
     os.close(low)
     try:
-        yield ["/bin/sh", "-c", _UNTIL_WE_END, str(theirs), *map(str, arguments)], theirs
+        with subprocess.Popen(  # noqa: S603 - programs of ours
+            ["/bin/sh", "-c", _UNTIL_WE_END, str(theirs), *map(str, arguments)],
+            env={**os.environ, **(env or {})},
+            cwd=cwd,
+            stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            pass_fds=[theirs],
+            start_new_session=True,
+        ) as process:
+            try:
+                yield process
+            except BaseException:
+                process.kill()
+                raise
     finally:
         os.close(ours)
         os.close(theirs)

@@ -19,7 +19,9 @@ def main() -> int:
             sys.stdout.write(f"{broker.bootstrap_servers}\n")
             sys.stderr.write("Kafka listens there until Ctrl-C; what it holds is removed then.\n")
             sys.stdout.flush()
-            return broker.wait()
+            code = broker.wait()
+            sys.stderr.write(f"Kafka has ended by itself:\n{broker.log()[-4000:]}")
+            return code
     except KeyboardInterrupt:
         return 0
     except BrokerError as error:

@@ -5,7 +5,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -62,12 +62,15 @@ class Broker:
     """A broker process. `with Broker(jars) as broker:` starts it and removes it with all it holds.
 
     `kill` and `start` in between are a crash and a restart at the same address with the same data. With a `login` it
-    listens at a second port too, where clients must use TLS and log in.
+    listens at a second port too, where clients must use TLS and log in. `settings` are further ones of the node.
     """
 
-    def __init__(self, jars: Path, *, port: int = 0, login: Login | None = None) -> None:
+    def __init__(
+        self, jars: Path, *, port: int = 0, login: Login | None = None, settings: Mapping[str, int] | None = None
+    ) -> None:
         self._jars = jars
         self._login = login
+        self._settings = settings or {}
         self._given_port = port
         self._scratch = Scratch("streamapp-kafka-")
         self._folder = self._scratch.folder
@@ -79,6 +82,11 @@ class Broker:
     def bootstrap_servers(self) -> str:
         """The address for clients."""
         return f"{HOST}:{self.port}"
+
+    @property
+    def data(self) -> Path:
+        """The folder with the logs of the topics."""
+        return self._folder / "data"
 
     @property
     def secured_servers(self) -> str:
@@ -154,6 +162,8 @@ class Broker:
 
     def _format_and_start(self) -> None:
         """Start on free ports; another process may take one before Kafka does, so try again then."""
+        if self._given_port and _taken(self._given_port):
+            raise BrokerError(f"Port {self._given_port} of {HOST} is taken: end what listens there, or choose another.")
         for attempt in range(_ATTEMPTS):
             self._format()
             try:
@@ -198,7 +208,7 @@ class Broker:
         common = _PROPERTIES.format(
             host=HOST, controller=controller, listeners=",".join(listeners), folder=self._folder
         )
-        return common + secured
+        return common + secured + "".join(f"\n{name}={value}" for name, value in self._settings.items())
 
     def _class_path(self) -> list[str]:
         logging = self._folder / "log4j2.properties"
@@ -210,3 +220,14 @@ def _free_port() -> int:
         listener.bind((HOST, 0))
         port: int = listener.getsockname()[1]
         return port
+
+
+def _taken(port: int) -> bool:
+    """Tell whether somebody listens at a port; connections that have just ended are no hindrance."""
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((HOST, port))
+        except OSError:
+            return True
+    return False

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 POM = Path(__file__).with_name("pom.xml")
@@ -24,6 +25,12 @@ def default_cache() -> Path:
     return Path(os.environ.get("STREAMAPP_CACHE") or Path.home() / ".cache" / "streamapp")
 
 
+def note_use(folder: Path) -> None:
+    """Note in a folder of the cache that it is used (see `tools.unused`); not in somebody else's."""
+    with suppress(PermissionError):
+        os.utime(folder)
+
+
 def kafka_jars(cache: Path, pom: Path = POM) -> Path:
     """Give the folder of jars that a pom names (`pom.xml`: the broker's), fetching them if they are not in the cache.
 
@@ -35,6 +42,7 @@ def kafka_jars(cache: Path, pom: Path = POM) -> Path:
     _require("java")
     jars = _folder(cache, pom)
     if jars.is_dir():
+        note_use(jars)
         return jars
     _require("mvn")
     cache.mkdir(parents=True, exist_ok=True)

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from confluent_kafka import Consumer, KafkaError, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 
 def main() -> int:
@@ -19,9 +19,14 @@ def main() -> int:
             "enable.auto.commit": False,
             "enable.partition.eof": True,
             "isolation.level": "read_committed",
+            "log_level": 2,
         }
     )
-    found = consumer.list_topics(options.topic, timeout=10).topics[options.topic]
+    try:
+        found = consumer.list_topics(options.topic, timeout=10).topics[options.topic]
+    except KafkaException as failure:
+        sys.stderr.write(f"{options.bootstrap_servers}: {failure.args[0].str()}\n")
+        return 1
     if found.error is not None:
         sys.stderr.write(f"{options.topic}: {found.error.str()}\n")
         return 1

@@ -50,6 +50,11 @@ class HttpChannel:
         return Command(answer.decode())
 
 
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 1_024
+    """Connections that may wait; beyond these a client's system tries again only after a second, then after three."""
+
+
 class ChannelServer:
     """The driver's end: hands every report to `receive` and answers with the command it returns."""
 
@@ -64,8 +69,7 @@ class ChannelServer:
 
         `host` is the name under which processors find it.
         """
-        self._server = ThreadingHTTPServer(listen, _handler(receive, token))
-        self._server.daemon_threads = True
+        self._server = _Server(listen, _handler(receive, token))
         self._thread = threading.Thread(target=self._server.serve_forever, name="channel", daemon=True)
         self._thread.start()
         address, port = self._server.server_address[:2]

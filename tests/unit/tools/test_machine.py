@@ -1,5 +1,5 @@
 from tools.cluster.check import Missing
-from tools.machine import summary, targets
+from tools.machine import lacking, summary, targets
 
 GO = Missing(what="Go", why="Kubernetes is built", install="install Go")
 JAVA = Missing(what="Java", why="Spark runs on it", install="install Java")
@@ -9,6 +9,11 @@ ALL = {"integration": (), "light": (), "e2e": ()}
 def test_a_machine_that_has_all_runs_all():
     assert targets(ALL) == ["integration", "light", "e2e"]
     assert summary(ALL) == "== all tests ran\n"
+
+
+def test_in_ci_every_tier_is_a_target(monkeypatch):
+    monkeypatch.setenv("CI", "true")
+    assert lacking() == ALL
 
 
 def test_tiers_that_lack_nothing_run_where_others_can_t():
