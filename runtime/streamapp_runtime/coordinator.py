@@ -64,7 +64,7 @@ class Coordinator:
         try:
             producer = open_producer(self._system, self._spec, self._folder, [self._stream], owner)
             with closing(producer):
-                self.check(record.epoch)
+                self.check(record.epoch, record.run_id)
                 with self._reader() as reader:
                     stale = reader.latest(MODEL).keys()
                 for key, value in _entries(model, record.epoch, stale).items():
@@ -74,15 +74,20 @@ class Coordinator:
         except Fenced as fenced:
             raise Superseded(f"another driver of {metadata.name} has taken over: {fenced}") from None
 
-    def check(self, epoch: int) -> None:
-        """Go on only if no driver is newer than that of this epoch.
+    def check(self, epoch: int, run_id: str | None = None) -> None:
+        """Go on only if no driver is newer than that of this epoch; and none is of the same epoch in another run.
+
+        Two that begin at the same time, in folders that know nothing of each other, may have chosen the same epoch.
 
         Raises:
             Superseded: one is.
             StreamSystemError: the stream can't be read.
         """
         newest = self.newest()
-        if newest is not None and newest.epoch > epoch:
+        if newest is None:
+            return
+        as_new = newest.epoch == epoch and run_id not in (None, newest.run_id)
+        if newest.epoch > epoch or as_new:
             raise Superseded(
                 f"epoch {newest.epoch} of {self._app.metadata.name} (run {newest.run_id}) has begun elsewhere: "
                 f"the driver of epoch {epoch} ends here"

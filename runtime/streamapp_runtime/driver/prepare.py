@@ -171,18 +171,20 @@ def check_shared_streams(plan: Plan, folder: Path) -> None:
             )
 
 
-def identities_of_others(plan: Plan, folder: Path) -> dict[str, str]:
-    """Tell, by name, which intermediate streams of other apps are read: one that is made anew is another one.
+def identities(plan: Plan, folder: Path) -> dict[str, str]:
+    """Tell the streams that a run reads, and its changelog, by name, from others at their addresses; empty: none there.
+
+    What a run knows of a stream, offsets above all, says nothing about one that was made anew.
 
     Raises:
         StreamSystemError: a system can't be asked.
     """
-    others = [descriptor(s) for s in plan.streams.values() if s.shared and s.spec is not None]
-    identities: dict[str, str] = {}
-    for system, streams in by_system(others).items():
+    read = (s for s in plan.streams.values() if s.role is not StreamRole.OUTPUT and s.system_kind.transactional)
+    found: dict[str, str] = {}
+    for system, streams in by_system([*map(descriptor, read), changelog_stream(plan)]).items():
         with closing(_admin(plan, system, folder)) as admin:
-            identities |= {stream.name: admin.identity(stream) for stream in streams}
-    return identities
+            found |= {stream.name: admin.identity(stream) for stream in streams}
+    return found
 
 
 def expand_changelog(prepared: PreparedRun, folder: Path) -> None:

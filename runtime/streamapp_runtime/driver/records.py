@@ -67,8 +67,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     `ends` are the offsets where bounded partitions end, `starts` those where inputs are read first (0 where nothing is
     said), `files` the names of the files that are read, all taken at the run's first start. `made` are the addresses of
     the streams that were made for it, by system, `outdated` those of earlier runs, which go, and `outdated_ids` the
-    transactional ids that they used. `identities` tell the streams of other apps that it reads from others at their
-    addresses. Until it is `prepared`, nothing has been processed.
+    transactional ids that they used. `identities` tell the streams that it reads, and its changelog, from others at
+    their addresses. Until it is `prepared`, nothing has been processed.
     """
 
     run_id: str

@@ -16,7 +16,7 @@ from streamapp_runtime.driver.prepare import (
     check_shared_streams,
     expand_changelog,
     fence,
-    identities_of_others,
+    identities,
     made_streams,
     tidy_outputs,
 )
@@ -24,7 +24,7 @@ from streamapp_runtime.driver.records import RunRecord, driver_record, save_reco
 from streamapp_runtime.driver.setbacks import until_back
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.fail_points import Step, Taking
-from streamapp_runtime.streams import bounded_ends, file_names, first_offsets
+from streamapp_runtime.streams import bounded_ends, changelog_stream, file_names, first_offsets
 from streamapp_systems.protocols import Transactional
 
 
@@ -104,10 +104,19 @@ def fence_former(record: RunRecord, prepared: PreparedRun, folder: Path) -> None
 
 
 def made_ready(record: RunRecord, store: MetadataStore, prepared: PreparedRun, folder: Path) -> RunRecord:
-    """Note that a run is prepared, which streams of other apps it reads, and that nothing outdated is left."""
-    found = identities_of_others(prepared.plan, folder)
+    """Note that a run is prepared, which streams it has, and that nothing outdated is left."""
+    found = identities(prepared.plan, folder)
     record = msgspec.structs.replace(record, prepared=True, outdated={}, outdated_ids=(), identities=found)
     save_record(store, record)
+    return record
+
+
+def with_added(record: RunRecord, store: MetadataStore, prepared: PreparedRun, folder: Path) -> RunRecord:
+    """Note which streams a run has after an edit has added some: those it had were found again."""
+    found = identities(prepared.plan, folder)
+    if found != record.identities:
+        record = msgspec.structs.replace(record, identities=found)
+        save_record(store, record)
     return record
 
 
@@ -115,15 +124,26 @@ def find_streams_again(record: RunRecord, prepared: PreparedRun, folder: Path) -
     """See to it that a run that goes on finds its streams as they were, and a changelog for every task.
 
     Raises:
-        RuntimeFailure: another app has made its stream anew since.
+        RuntimeFailure: a stream is gone, or was made anew since.
         StreamSystemError: a system can't be asked, or the changelog can't be expanded.
     """
-    found = identities_of_others(prepared.plan, folder)
+    found = identities(prepared.plan, folder)
     anew = sorted(name for name in found if record.identities.get(name, found[name]) != found[name])
-    if anew:
+    streams = prepared.plan.streams
+    others = [name for name in anew if name in streams and streams[name].shared]
+    if others:
         raise RuntimeFailure(
-            f"{', '.join(f'spec.streams.{name}' for name in anew)}: another app has made its stream anew since "
+            f"{', '.join(f'spec.streams.{name}' for name in others)}: another app has made its stream anew since "
             f"run {record.run_id} began, which knows rows of the one before: begin a new run of this app, too"
+        )
+    if anew:
+        addresses = [
+            streams[name].address if name in streams else changelog_stream(prepared.plan).address for name in anew
+        ]
+        raise RuntimeFailure(
+            f"{', '.join(addresses)}: deleted, or made anew, since run {record.run_id} began: its offsets and state "
+            "are about what was there before, and to go on would lose rows, or read some twice. Begin a new run "
+            "(--fresh, or another spec.runId)"
         )
     expand_changelog(prepared, folder)
 

@@ -103,25 +103,34 @@ class _Caretaker:
         self._shown: Mapping[Ssp, int] = {}
         self._purged_at = time.monotonic()
         self._compacted_end, self._compacted_left = 0, 0
-        self._trouble = ""
+        self._troubles: dict[str, str] = {}
 
     def make_round(self, positions: Mapping[Ssp, int], *, last: bool) -> None:
-        """Do what is due, in the last round everything; what can't be done is told once and tried again."""
+        """Do what is due, in the last round everything; what can't be done is told once and tried again.
+
+        One thing that can't be done holds no other up.
+        """
         here = {ssp: offset for ssp, offset in positions.items() if ssp.system == self._system}
+        if here != self._shown:
+            self._try("positions", lambda admin: self._show(admin, here))
+        if last or time.monotonic() - self._purged_at >= _PURGE_SECONDS:
+            self._purged_at = time.monotonic()
+            self._try("consumed records", lambda admin: self._purge(admin, here))
+
+    def _try(self, what: str, work: Callable[[TransactionalAdmin], None]) -> None:
         try:
             if self._admin is None:
                 self._admin = open_transactional_admin(self._system, self._spec, self._folder)
-            if here != self._shown:
-                self._admin.mirror(self._group, self._read, here)
-                self._shown = here
-            if last or time.monotonic() - self._purged_at >= _PURGE_SECONDS:
-                self._purged_at = time.monotonic()
-                self._purge(self._admin, here)
+            work(self._admin)
         except StreamSystemError as error:
-            if str(error) != self._trouble:
-                _LOGGER.warning("upkeep of system %s: %s", self._system, error)
-            self._trouble = str(error)
+            if str(error) != self._troubles.get(what):
+                _LOGGER.warning("upkeep of system %s, %s: %s", self._system, what, error)
+            self._troubles[what] = str(error)
             self.close()
+
+    def _show(self, admin: TransactionalAdmin, positions: Mapping[Ssp, int]) -> None:
+        admin.mirror(self._group, self._read, positions)
+        self._shown = positions
 
     def close(self) -> None:
         """Release the system."""

@@ -21,6 +21,7 @@ from streamapp_runtime.driver.takeover import (
     find_streams_again,
     made_ready,
     new_record,
+    with_added,
 )
 from streamapp_runtime.fail_points import Step, Taking
 from streamapp_runtime.kubernetes.following import Launched
@@ -47,7 +48,7 @@ def begin(launched: Launched, prepared: PreparedRun, store: MetadataStore, folde
     with Taking(Step.RUN_STREAMS):
         if record.prepared:
             add_streams(prepared, folder)
-            return record
+            return with_added(record, store, prepared, folder)
         if plan.app.spec.deletion_policy is DeletionPolicy.DELETE:
             drop_streams(record.outdated, plan.app, folder)
         make_outputs(plan, folder)

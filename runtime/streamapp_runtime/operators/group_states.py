@@ -1,5 +1,6 @@
 """Per-key state of aggregates and windows: partial results, cached decoded in front of a store."""
 
+from collections import deque
 from collections.abc import Callable, Sequence
 
 from streamapp_runtime.operators.partials import Row
@@ -18,6 +19,8 @@ class GroupStates:
         self._limit = cached
         self._rows: dict[bytes, Row] = {}
         self._changed: set[bytes] = set()
+        self._due: deque[tuple[bytes, bytes]] = deque()
+        self._looked_below = self._below = b""
 
     def merge(
         self,
@@ -31,10 +34,22 @@ class GroupStates:
         self._changed.update(keys)
         return states
 
-    def take_below(self, end: bytes) -> list[Row]:
-        """Remove all keys below `end` and give their rows in the order of their keys."""
-        self._write()
-        taken = list(self._store.scan(end=end))
+    @property
+    def unfinished(self) -> bool:
+        """Whether there may be more to take below what was asked for last."""
+        return bool(self._due) or self._looked_below < self._below
+
+    def take_below(self, end: bytes, most: int) -> list[Row]:
+        """Remove keys below `end`, `most` at the most, and give their rows in the order of their keys.
+
+        `end` only rises, and nothing is merged into keys below it any more.
+        """
+        self._below = end
+        if not self._due and self._looked_below < end:
+            self._write()
+            self._due.extend(self._store.scan(end=end))
+            self._looked_below = end
+        taken = [self._due.popleft() for _ in range(min(most, len(self._due)))]
         for key, _ in taken:
             self._rows.pop(key, None)
             self._store.delete(key)

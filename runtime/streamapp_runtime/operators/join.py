@@ -30,6 +30,9 @@ class IntervalJoin:
     can't meet anybody any more is forgotten (Flink's interval join).
     """
 
+    unfinished = False
+    """See `Operator.unfinished`."""
+
     def __init__(
         self, store: Store, *, keys: tuple[str, str], schemas: tuple[pa.Schema, pa.Schema], kind: JoinType, within: int
     ) -> None:

@@ -19,6 +19,7 @@ from streamapp_runtime.operators.sorted_run import Positions, SortedRun, sorted_
 from streamapp_runtime.rows.event_time import event_times
 from streamapp_runtime.rows.ipc import encode_rows
 from streamapp_runtime.rows.partitioning import key_hashes
+from streamapp_runtime.state.pieces import delete_pieces, get_pieces, put_pieces
 from streamapp_runtime.state.protocol import Store
 
 _ROWS, _INDEX, _SETTLED = b"r", b"i", b"s"
@@ -138,14 +139,14 @@ class JoinSide:
                 self._compact(int(bucket))
         for kept in self._kept:
             if kept.changed:
-                self._store.put(self._entry(_SETTLED, kept.name), np.packbits(kept.run.settled).tobytes())
+                put_pieces(self._store, self._entry(_SETTLED, kept.name), np.packbits(kept.run.settled).tobytes())
                 kept.changed = False
 
     def _keep(self, bucket: int, run: SortedRun, rows: pa.Table) -> None:
         name = _ID.pack(bucket + _BEGINNING, self._next)
         self._next += 1
-        self._store.put(self._entry(_ROWS, name), encode_rows(rows))
-        self._store.put(self._entry(_INDEX, name), run.times.tobytes() + run.hashes.tobytes())
+        put_pieces(self._store, self._entry(_ROWS, name), encode_rows(rows))
+        put_pieces(self._store, self._entry(_INDEX, name), run.times.tobytes() + run.hashes.tobytes())
         self._kept.append(_Kept(run, bucket, name, changed=bool(run.settled.any())))
         self._remember(name, rows)
 
@@ -167,7 +168,7 @@ class JoinSide:
 
     def _load(self, kept: _Kept) -> pa.Table:
         if kept.name not in self._rows:
-            data = self._store.get(self._entry(_ROWS, kept.name))
+            data = get_pieces(self._store, self._entry(_ROWS, kept.name))
             assert data is not None
             self._remember(kept.name, pa.ipc.open_stream(data).read_all().combine_chunks())
         self._rows.move_to_end(kept.name)
@@ -181,19 +182,20 @@ class JoinSide:
 
     def _drop(self, kept: _Kept) -> None:
         for kind in (_ROWS, _INDEX, _SETTLED):
-            self._store.delete(self._entry(kind, kept.name))
+            delete_pieces(self._store, self._entry(kind, kept.name))
         rows = self._rows.pop(kept.name, None)
         self._cached -= 0 if rows is None else rows.nbytes
 
     def _names(self) -> list[bytes]:
         start = self._entry(_INDEX, b"")
-        return [key[len(start) :] for key, _ in self._store.scan(start, start + b"\xff" * _ID.size)]
+        names = (key[len(start) :] for key, _ in self._store.scan(start, start + b"\xff" * _ID.size))
+        return [name for name in names if len(name) == _ID.size]
 
     def _stored(self, name: bytes) -> _Kept:
-        index = self._store.get(self._entry(_INDEX, name)) or b""
+        index = get_pieces(self._store, self._entry(_INDEX, name)) or b""
         count = len(index) // _INDEX_BYTES
         settled = np.zeros(count, np.bool_)
-        bits = self._store.get(self._entry(_SETTLED, name))
+        bits = get_pieces(self._store, self._entry(_SETTLED, name))
         if bits is not None:
             settled[:] = np.unpackbits(np.frombuffer(bits, np.uint8), count=count)
         times, hashes = np.frombuffer(index, np.int64, count), np.frombuffer(index, np.uint32, count, 8 * count)

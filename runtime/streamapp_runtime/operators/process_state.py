@@ -14,6 +14,9 @@ from streamapp_runtime.tasks.bad_rows import BadRows
 class ProcessWithState:
     """Calls a function with each batch, and with its timers when the watermark has come to them."""
 
+    unfinished = False
+    """See `Operator.unfinished`."""
+
     def __init__(self, name: str, function: StatefulFunction, on_error: OnError, bad_rows: BadRows) -> None:
         """Take the operator's name for messages; `bad_rows` knows where a batch comes from, and takes skipped rows."""
         self._function = function

@@ -19,8 +19,14 @@ class Step(Protocol):
     def advance(self, watermark: int) -> pa.Table | None:
         """Learn that no row before this event time (milliseconds) is expected any more; give out what that settles.
 
-        Watermarks only grow; the end of all inputs is the highest one there is.
+        Watermarks only grow; the end of all inputs is the highest one there is. If that is very much, some of it at a
+        time: the step is `unfinished` then, and hears of the watermark again.
         """
+        ...
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the last watermark has settled more than was given out so far."""
         ...
 
     def flush(self) -> None:
@@ -46,6 +52,11 @@ class TimelessOperator:
     def advance(self, watermark: int) -> pa.Table | None:  # noqa: ARG002 - the protocol's
         """See `Operator.advance`."""
         return None
+
+    @property
+    def unfinished(self) -> bool:
+        """See `Operator.unfinished`."""
+        return False
 
     def flush(self) -> None:
         """See `Operator.flush`."""

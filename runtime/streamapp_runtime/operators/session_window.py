@@ -32,6 +32,9 @@ class SessionWindow:
     the open sessions of its key. One that would end at or before the watermark all the same is late.
     """
 
+    unfinished = False
+    """See `Operator.unfinished`."""
+
     def __init__(self, engine: SqlEngine, store: Store, aggregation: Aggregation, gap: int) -> None:
         """Take the gap in milliseconds."""
         self._engine = engine

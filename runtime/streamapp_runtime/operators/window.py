@@ -17,6 +17,8 @@ from streamapp_runtime.sql.engine import SqlEngine
 from streamapp_runtime.state.protocol import Store
 
 _END = pa.field("__window_end", pa.int64())
+_MOST = 500_000
+"""What follows from the results that are given out at once must fit a commit that takes seconds."""
 
 
 class AlignedWindow:
@@ -26,8 +28,14 @@ class AlignedWindow:
     is ordered by the windows' ends, so those that are due lie first.
     """
 
-    def __init__(self, engine: SqlEngine, store: Store, aggregation: Aggregation, *, length: int, step: int) -> None:
-        """Take the windows' length and the step between two of them in milliseconds."""
+    def __init__(
+        self, engine: SqlEngine, store: Store, aggregation: Aggregation, *, length: int, step: int, most: int = _MOST
+    ) -> None:
+        """Take the windows' length and the step between two of them in milliseconds.
+
+        At most so many results are given out at once.
+        """
+        self._most = most
         self._length = length
         self._step = step
         self._by = len(aggregation.by_columns)
@@ -62,8 +70,13 @@ class AlignedWindow:
     def advance(self, watermark: int) -> pa.Table | None:
         """Give out the windows that end at or before the watermark, and forget them."""
         self._watermark = watermark
-        due = self._states.take_below(due_below(watermark))
+        due = self._states.take_below(due_below(watermark), self._most)
         return self._results.of_states([self._with_bounds(state) for state in due])
+
+    @property
+    def unfinished(self) -> bool:
+        """See `Operator.unfinished`."""
+        return self._states.unfinished
 
     def flush(self) -> None:
         """See `Operator.flush`."""

@@ -1,6 +1,6 @@
 """The commit of a processor (`docs/protocols.md`, Commit): what becomes visible and lasting, and in which order."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.fail_points import Step, Taking
@@ -27,10 +27,11 @@ class Committer:
         markers: MarkerRounds,
         producer: Producer,
         outputs: Mapping[str, FileOutput],
+        clock: Callable[[], float],
     ) -> None:
         """Take what takes part: the changelog partition of each task, the file outputs by system.
 
-        `shared` fill the tables that all tasks of the processor use.
+        `shared` fill the tables that all tasks of the processor use; `clock` tells seconds.
         """
         self._tasks = tasks
         self._changelogs = changelogs
@@ -40,12 +41,16 @@ class Committer:
         self._markers = markers
         self._producer = producer
         self._outputs = outputs
+        self._clock = clock
         self.commits = 0
+        self.log_seconds = 0.0
+        """How long the last commit took up to the moment that counts (commit-3)."""
         self.committed = _lowest_positions(tasks)
         """The lowest offset at which a task would go on after a death, by partition."""
 
     def commit(self, now: int) -> None:
         """Commit everything done so far; `now` is the time of day in milliseconds."""
+        begun = self._clock()
         with Taking(Step.COMMIT_FLUSH):
             for task in self._tasks:
                 task.flush()
@@ -57,12 +62,16 @@ class Committer:
         with Taking(Step.COMMIT_LOG):
             checkpoints = self._send_changes(staged, now)
             positions = self._producer.commit()
+        self.log_seconds = self._clock() - begun
         with Taking(Step.COMMIT_PUBLISH):
             for system, parts in staged.items():
                 self._outputs[system].publish(parts)
         with Taking(Step.COMMIT_STATE):
-            for task, checkpoint in checkpoints.items():
-                task.commit(positions[self._changelogs[task.name]], checkpoint)
+            for task in self._tasks:
+                if task in checkpoints:
+                    task.commit(positions[self._changelogs[task.name]], checkpoints[task])
+                else:
+                    task.confirm()
             self._shared.commit()
         self.commits += 1
         self.committed = _lowest_positions(self._tasks)

@@ -11,9 +11,13 @@ from streamapp_runtime.processor.inputs import Decoded, Readings
 
 _FEW_ROWS = 10_000
 """A poll that brings fewer has caught up with its partitions."""
-_LEAST_ROWS = 100_000
+_FIRST_ROWS, _LEAST_ROWS = 1_000, 100
+"""A function may take a hundredth of a second for each row: nobody knows before the first ones."""
 _SECONDS = 2.0
-"""How long the operators should take for one batch of all partitions: commits and commands wait for them."""
+"""How long the operators should take for one batch of all partitions: commits and commands wait for them, and brokers
+abort transactions that are open for long."""
+_SHRINKS, _GROWS = 1 / 16, 8.0
+"""What a batch may be of the one before, at the least and at the most."""
 
 
 class Gathering:
@@ -26,14 +30,14 @@ class Gathering:
         """Take what is polled, and a clock that tells seconds."""
         self._inputs = inputs
         self._clock = clock
-        self._enough = _LEAST_ROWS
+        self._enough = _FIRST_ROWS
         self._given_rows = 0
         self._given_at = clock()
 
     def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Iterator[Decoded]:
         """See `Inputs.poll`."""
         self._learn()
-        limit = min(max_rows, self._enough)
+        limit = self._enough = min(max_rows, self._enough)
         parts: dict[Ssp, list[Decoded]] = {}
         rows = more = 0
         while rows < limit and (not parts or more >= _FEW_ROWS):
@@ -52,7 +56,7 @@ class Gathering:
         """Adapt to how long the last batch took, if it was of the size that is being tried."""
         if 2 * self._given_rows >= self._enough:
             seconds = max(self._clock() - self._given_at, _SECONDS / 100)
-            self._enough = max(int(self._enough * min(max(_SECONDS / seconds, 0.5), 2.0)), _LEAST_ROWS)
+            self._enough = max(int(self._enough * min(max(_SECONDS / seconds, _SHRINKS), _GROWS)), _LEAST_ROWS)
 
 
 def _joined(parts: Sequence[Decoded]) -> Sequence[Decoded]:

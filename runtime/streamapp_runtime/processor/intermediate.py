@@ -16,6 +16,8 @@ from streamapp_systems.protocols import Producer
 
 _GATHERED_ROWS = 100_000
 _MESSAGE_ROWS = 10_000
+_MESSAGE_BYTES = 900_000
+"""A little less than what clients of Kafka send, and brokers take, unless they are told otherwise."""
 
 
 class IntermediateWriter:
@@ -63,6 +65,16 @@ class IntermediateWriter:
             self._send_partition(Ssp(system, stream, partition), rows[place])
 
     def _send_partition(self, ssp: Ssp, rows: pa.Table) -> None:
-        for start in range(0, len(rows), _MESSAGE_ROWS):
-            batch = rows.slice(start, _MESSAGE_ROWS).combine_chunks()
-            self._producer.send(ssp, encode(UserMessage(data=encode_rows(batch))), timestamp=latest(batch) or 0)
+        most = min(_MESSAGE_ROWS, max(len(rows) * _MESSAGE_BYTES // max(rows.nbytes, 1), 1))
+        for start in range(0, len(rows), most):
+            self._send_message(ssp, rows.slice(start, most).combine_chunks())
+
+    def _send_message(self, ssp: Ssp, rows: pa.Table) -> None:
+        """Send rows as one message; as two or more where rows are longer than most are."""
+        message = encode(UserMessage(data=encode_rows(rows)))
+        if len(message) > _MESSAGE_BYTES and len(rows) > 1:
+            half = len(rows) // 2
+            self._send_message(ssp, rows.slice(0, half))
+            self._send_message(ssp, rows.slice(half))
+        else:
+            self._producer.send(ssp, message, timestamp=latest(rows) or 0)

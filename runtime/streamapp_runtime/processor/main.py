@@ -180,6 +180,7 @@ class _Opening:
             markers=markers,
             producer=writers.producer,
             outputs=writers.files,
+            clock=time.monotonic,
         )
 
     def _inputs(self, parts: Assembled) -> Readings:

@@ -32,8 +32,11 @@ class MarkerRounds:
         return any(task.unannounced(stream) is not None for task in self._tasks for stream in self._producers)
 
     def send(self, now: int) -> None:
-        """Send a round: the new watermarks, then the ends, behind all rows sent so far."""
-        early = self._last_round is not None and now - self._last_round < self._interval
+        """Send a round: the new watermarks, then the ends, behind all rows sent so far.
+
+        A clock that was put back begins a new interval: no consumer waits until it is as late as it was.
+        """
+        early = self._last_round is not None and 0 <= now - self._last_round < self._interval
         if not early:
             self._last_round = now
         for stream, count in self._producers.items():

@@ -17,6 +17,10 @@ from streamapp_runtime.tasks.task import Task
 _POLL_ROWS = 1_000_000
 _COMMIT_ROWS = 2_000_000
 """Rows after which a commit does not wait for its interval: what they led to is held in memory until then."""
+_FIRST_ROWS, _LEAST_ROWS = 10_000, 1_000
+_LOG_SECONDS, _CHANGE = 3.0, 8.0
+"""How long a commit should take in the log at the most, and how many times as many rows as before it may have: Kafka's
+transactions must be short, and nobody knows how fast the brokers are before the first ones."""
 _WAIT_SECONDS = 0.02
 _FEW_ROWS = 10_000
 _LONGEST_REST = 0.05
@@ -70,6 +74,8 @@ class Processor:
         self._committed = self._told = clock()
         self._dirty = self._few = False
         self._uncommitted = 0
+        self._most = _FIRST_ROWS
+        """Rows after which a commit is due, as far as is known of those before: `_COMMIT_ROWS` soon, if all is well."""
 
     def run(self) -> ProcessorReport:
         """Run to the end and give the last report.
@@ -118,7 +124,7 @@ class Processor:
 
     def _take(self, readers: Mapping[Ssp, Sequence[Reader]], timeout: float) -> bool:
         read = False
-        for decoded in self._inputs.poll(readers, _POLL_ROWS, timeout):
+        for decoded in self._inputs.poll(readers, min(_POLL_ROWS, self._most), timeout):
             read = True
             self._uncommitted += 0 if decoded.rows is None else len(decoded.rows)
             for reader in readers[decoded.ssp]:
@@ -127,13 +133,14 @@ class Processor:
 
     def _commit_if_due(self) -> None:
         """Commit at the interval, and earlier when others wait for the end of a stream or much is held in memory."""
-        due = self._clock() - self._committed >= self._commit_seconds or self._uncommitted >= _COMMIT_ROWS
+        due = self._clock() - self._committed >= self._commit_seconds or self._uncommitted >= self._most
         if (due and (self._dirty or self._markers.news_waits())) or (self._dirty and self._markers.ends_wait()):
             self._commit()
 
     def _commit(self) -> None:
         self._committer.commit(self._time_of_day())
         self._committed = self._clock()
+        self._most = rows_of_next_commit(self._most, self._uncommitted, self._committer.log_seconds)
         self._dirty = False
         self._uncommitted = 0
 
@@ -145,3 +152,11 @@ class Processor:
     def _report(self, *, done: bool) -> ProcessorReport:
         committer, now = self._committer, self._time_of_day()
         return self._progress.report(commits=committer.commits, committed=committer.committed, done=done, now=now)
+
+
+def rows_of_next_commit(most: int, rows: int, seconds: float) -> int:
+    """Tell after how many rows a commit is due, if it was `most` and a commit of these rows took so long in the log."""
+    if rows < most and seconds <= _LOG_SECONDS:
+        return most
+    change = min(max(_LOG_SECONDS / max(seconds, 1e-3), 1 / _CHANGE), _CHANGE)
+    return min(max(int(min(most, max(rows, _LEAST_ROWS)) * change), _LEAST_ROWS), _COMMIT_ROWS)

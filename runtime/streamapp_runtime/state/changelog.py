@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from streamapp_core.ssp import Ssp
+from streamapp_runtime.errors import ProcessorLost
 from streamapp_systems.protocols import Consumer, Messages, StreamDescriptor, TransactionalAdmin
 
 _RECORDS = 20_000
@@ -25,7 +26,13 @@ class PartitionReader:
 
     def end(self) -> int:
         """See `ChangelogReader.end`."""
-        return self._admin.end_offsets([self._stream])[self._ssp]
+        end = self._admin.end_offsets([self._stream]).get(self._ssp)
+        if end is None:
+            raise ProcessorLost(
+                f"system {self._ssp.system} has no partition {self._ssp.partition} of the changelog "
+                f"{self._stream.address}: if it was deleted, begin a new run"
+            )
+        return end
 
     def read(self, start: int, end: int) -> Iterator[Messages]:
         """See `ChangelogReader.read`."""

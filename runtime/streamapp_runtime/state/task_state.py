@@ -79,12 +79,18 @@ class TaskState:
         self._time_of_day = time_of_day
         self._identity = identity
         self._logged: list[str] = []
+        self._confirmed = 0
+        """When the stores had all of the changelog for the last time, as far as is known."""
         name, end = changelog.identity().encode(), changelog.end()
         self._environment = self._open(name, end)
-        self._meta = self._environment.store(META)
-        self._meta.put(CHANGELOG, name)
-        self.replay = self._replay(changelog, end, told)
-        """How it was opened."""
+        try:
+            self._meta = self._environment.store(META)
+            self._meta.put(CHANGELOG, name)
+            self.replay = self._replay(changelog, end, told)
+            """How it was opened."""
+        except BaseException:
+            self._environment.close()  # the next owner may be in this process
+            raise
 
     @property
     def position(self) -> int:
@@ -114,10 +120,18 @@ class TaskState:
         self._meta.put(CHECKPOINT, checkpoint)
         self._commit_all(position)
 
+    def confirm(self) -> None:
+        """Note that the stores have all of the changelog now: a commit of its writer that said nothing of this task."""
+        self._confirmed = self._time_of_day()
+
     def close(self) -> None:
-        """Release the state. What was committed is brought to the disk, so a crash of the machine loses nothing."""
+        """Release the state. What was committed is brought to the disk, so a crash of the machine loses nothing.
+
+        Whether the changelog has gone on without it is not known here: the writer may have been fenced long ago.
+        """
         self._environment.discard()
-        self._commit_all(self.position)
+        self._meta.put(_CURRENT, str(self._confirmed).encode())
+        self._commit_at(self.position)
         close_safely(self._environment, self._identity)
 
     def _open(self, changelog: bytes, end: int) -> LmdbEnvironment:
@@ -128,7 +142,7 @@ class TaskState:
         meta = environment.store(META)
         position, current = (int(meta.get(name) or b"0") for name in (POSITION, _CURRENT))
         within = position <= end and meta.get(CHANGELOG) == changelog
-        young = self._time_of_day() - current < _OLDEST
+        young = abs(self._time_of_day() - current) < _OLDEST  # in the future: one of the two clocks was wrong
         if is_signed(environment, self._identity) and within and young:
             return environment
         environment.close()
@@ -169,7 +183,8 @@ class TaskState:
 
     def _commit_all(self, position: int) -> None:
         """Commit, with everything in the stores that the changelog has now."""
-        self._meta.put(_CURRENT, str(self._time_of_day()).encode())
+        self.confirm()
+        self._meta.put(_CURRENT, str(self._confirmed).encode())
         self._commit_at(position)
 
     def _commit_at(self, position: int) -> None:

@@ -59,7 +59,7 @@ class Pipeline:
         It is lower by what operators before it may still give out for older times.
 
         Results come before the watermark that released them: what a node gives out has passed all nodes after it
-        when their own watermark is looked at (design 7).
+        when their own watermark is looked at (design 7). Those after one that is `unfinished` do not hear of it yet.
         """
         risen = False
         for node in self.nodes:
@@ -67,11 +67,18 @@ class Pipeline:
             if watermark is None or (node.watermark is not None and watermark <= node.watermark):
                 continue
             risen = True
-            node.watermark = watermark
             result = node.operator.advance(watermark)
             if result is not None and len(result):
                 self.push(node.name, result)
+            if node.operator.unfinished:
+                return True
+            node.watermark = watermark
         return risen
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether an operator has more to give out for the watermark it heard of last."""
+        return any(node.operator.unfinished for node in self.nodes)
 
     def flush(self) -> None:
         """Write what operators keep in memory to their stores."""

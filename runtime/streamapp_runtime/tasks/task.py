@@ -83,7 +83,7 @@ class Task:
     @property
     def ended(self) -> bool:
         """Whether all inputs have ended and all that follows from them has been given out."""
-        return self._states.all_ended
+        return self._states.all_ended and not self.pipeline.unfinished
 
     @property
     def bad_rows(self) -> tuple[str, ...]:
@@ -148,7 +148,7 @@ class Task:
     def unannounced(self, stream: str) -> Announcement | None:
         """Tell what the consumers of an intermediate stream have not heard of yet; None if there is nothing."""
         node = self._producing.get(stream)
-        if node is None:
+        if node is None or self.pipeline.unfinished:
             return None
         idle = self._states.idle(*self._streams.intersection(node.streams))
         if node.watermark is None and not idle:
@@ -188,6 +188,10 @@ class Task:
         self._state.commit(position, checkpoint)
         self.side_inputs.commit()
         self.touched = False
+
+    def confirm(self) -> None:
+        """Note that a commit of its processor went through that had nothing of this task."""
+        self._state.confirm()
 
     def counters(self) -> dict[str, dict[str, int]]:
         """Tell, by operator or stream, how many rows were not used and why, since the run began."""

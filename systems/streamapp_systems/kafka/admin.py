@@ -28,17 +28,18 @@ _NEVER = str((1 << 63) - 1)
 _ANY_EVENT_TIME = {
     "message.timestamp.type": "CreateTime",
     "message.timestamp.after.max.ms": _NEVER,
+    "message.timestamp.before.max.ms": _NEVER,
     "segment.ms": _NEVER,
     "segment.bytes": str(100 << 20),
 }
-_APPEND_ONLY = {**_ANY_EVENT_TIME, "cleanup.policy": "delete", "retention.ms": "-1"}
+_APPEND_ONLY = {**_ANY_EVENT_TIME, "cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
 _KEYED = {
     **_ANY_EVENT_TIME,
     "cleanup.policy": "compact",
     "delete.retention.ms": str(_DAY),
 }
 """Timestamps are event times, perhaps of another year, so nothing may follow from a record's age: neither its deletion
-nor a new segment at each jump."""
+nor a new segment at each jump. All that the guarantees rest on is said: brokers may have other defaults."""
 
 _FENCING_THREADS = 8
 
@@ -163,8 +164,16 @@ class KafkaAdmin:
         Raises:
             StreamSystemError: the brokers can't be reached or don't tell.
         """
-        described = self._described([stream], self._deadline())
-        return str(described[stream.address].topic_id) if described else ""
+        return self.identities([stream]).get(stream.name, "")
+
+    def identities(self, streams: Sequence[StreamDescriptor]) -> Mapping[str, str]:
+        """Tell the ids of the topics of streams, those that exist, by stream, with one request.
+
+        Raises:
+            StreamSystemError: the brokers can't be reached or don't tell.
+        """
+        described = self._described(streams, self._deadline())
+        return {s.name: str(described[s.address].topic_id) for s in streams if s.address in described}
 
     def beginning_with(self, prefix: str) -> Sequence[str]:
         """Name the topics whose names begin with a prefix.
@@ -206,15 +215,17 @@ class KafkaAdmin:
         """
         deadline, places = self._deadline(), _places(streams, positions)
         group = self._cluster.settings.get("group.id", group)
-        _, errors = self._settle(
+        answers, errors = self._settle(
             lambda keys: self._client.alter_consumer_group_offsets(
                 [ConsumerGroupTopicPartitions(key, places) for key in keys], request_timeout=_left(deadline)
             ),
             [group] if places else [],
             deadline,
         )
-        for error in errors.values():
-            self._fail(f"consumer group {group}: its offsets can't be written", error)
+        refused = [at.error for answer in answers.values() for at in answer.topic_partitions or () if at.error]
+        for error in (*errors.values(), *refused):
+            if error.code() not in MISSING:
+                self._fail(f"consumer group {group}: its offsets can't be written", error)
 
     def forget(self, group: str) -> None:
         """Delete a consumer group with its offsets, as `TransactionalAdmin.forget` says.

@@ -13,7 +13,7 @@ from streamapp_core.ssp import Ssp
 from streamapp_systems.kafka.admin import KafkaAdmin
 from streamapp_systems.kafka.client import opening
 from streamapp_systems.kafka.config import ClientKind, Cluster
-from streamapp_systems.kafka.errors import Trouble
+from streamapp_systems.kafka.errors import MISSING, Trouble
 from streamapp_systems.kafka.readings import Reading
 from streamapp_systems.protocols import Fetched, StreamDescriptor, StreamSystemError
 from streamapp_systems.turns import Turns, share
@@ -56,8 +56,11 @@ class KafkaConsumer:
         self._turns = Turns(())
         self._last_news = time.monotonic()
         self._record_bytes = _LARGE
+        self._identities: Mapping[str, str] = {}
+        self._doubtful = False
+        """Whether the client has missed a topic or a partition, for a moment perhaps."""
         with opening(cluster):
-            self._client = Client({**cluster.client(ClientKind.CONSUMER), "error_cb": self._trouble.noticed})
+            self._client = Client({**cluster.client(ClientKind.CONSUMER), "error_cb": self._noticed})
 
     def assign(self, starts: Mapping[Ssp, int], ends: Mapping[Ssp, int]) -> None:
         """Read these partitions, as `Consumer.assign` says; a start of 0 is the oldest record that is still there.
@@ -89,6 +92,8 @@ class KafkaConsumer:
         self._resume(waiting)
         while True:
             self._receive(waiting, max_rows)
+            if self._doubtful:
+                self._check_identities()
             fetched = self._give(waiting, max_rows)
             left = deadline - time.monotonic()
             if not fetched:
@@ -111,6 +116,7 @@ class KafkaConsumer:
         streams = [self._streams[name] for name in sorted({ssp.stream for ssp in starts})]
         with closing(KafkaAdmin(self._cluster)) as admin:
             first, ends = admin.start_offsets(streams), admin.end_offsets(streams)
+            self._identities = admin.identities(streams)
         for ssp, start in starts.items():
             topic = self._streams[ssp.stream].address
             if ssp not in ends:
@@ -216,6 +222,27 @@ class KafkaConsumer:
             self._client.resume([self._at(reading) for reading in resuming])
         for reading in resuming:
             reading.paused = False
+
+    def _noticed(self, error: KafkaError) -> None:
+        self._trouble.noticed(error)
+        self._doubtful = self._doubtful or error.code() in MISSING
+
+    def _check_identities(self) -> None:
+        """Make sure that the topics are still those that were assigned: of others, the first records would be lost.
+
+        Raises:
+            StreamSystemError: one is gone, or was made anew.
+        """
+        streams = [self._streams[name] for name in self._identities]
+        with closing(KafkaAdmin(self._cluster)) as admin:
+            found = admin.identities(streams)
+        gone = sorted(s.address for s in streams if found.get(s.name) != self._identities[s.name])
+        if gone:
+            raise StreamSystemError(
+                f"{self._cluster}: topic {', '.join(gone)} was deleted while it was read, and perhaps made anew: "
+                "what was not read yet is lost. Begin a new run"
+            )
+        self._doubtful = False
 
     def _check_connection(self) -> None:
         """Ask the brokers for a sign of life when they seem gone for too long.

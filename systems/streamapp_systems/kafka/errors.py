@@ -1,6 +1,7 @@
 """What the Kafka client's errors mean, in words that name cluster, topic and partition and say what to do."""
 
 import logging
+import re
 import time
 
 from confluent_kafka import KafkaError
@@ -46,6 +47,17 @@ _REFUSING = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL})
 _CAUSES = _REFUSING | {KafkaError._RESOLVE}
 """Errors that are the cause of others, of timeouts above all."""
 
+_FORGOTTEN = frozenset(
+    {
+        KafkaError.CONCURRENT_TRANSACTIONS,
+        KafkaError.INVALID_TXN_STATE,
+        KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        KafkaError.TRANSACTION_ABORTABLE,
+        KafkaError.UNKNOWN_PRODUCER_ID,
+    }
+)
+"""Errors of brokers that do not know, after a death of one of them say, what a transaction has written so far."""
+
 _AWAY = (
     PASSING
     | _CAUSES
@@ -54,8 +66,16 @@ _AWAY = (
         KafkaError.NOT_ENOUGH_REPLICAS,
         KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
     }
+    | _FORGOTTEN
 )
-"""Errors that say of the brokers that they are away, or shut: a new client may get through to them again."""
+"""Errors that say of the brokers that they are away, or shut, or lost what was under way: a new client may get through
+to them again."""
+
+_WAITED = frozenset({KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN})
+"""Errors that say no more than that nothing came: what the client told before says why."""
+
+_STATE = re.compile(r" \(after \d+ms in state (?:[^()]|\(\w*\))*\)")
+"""How long a connection had been in which state, which the client adds to its errors."""
 
 _REFUSED_SECONDS = 2.0
 """How long refusals of TLS or the login must have gone on to be believed: a broker that stops breaks handshakes off."""
@@ -73,6 +93,7 @@ _TLS = (
 _RIGHTS = "Give this user the rights it needs (docs/kafka.md)"
 _ADVICE = {
     **dict.fromkeys(PASSING, _UNREACHABLE),
+    **dict.fromkeys(_FORGOTTEN, "The brokers have lost track of the transaction: what it held is done again"),
     **dict.fromkeys(MISSING, "Create the topic, or correct the stream's name; if it was there before, it was deleted"),
     KafkaError._RESOLVE: _UNREACHABLE,
     KafkaError._AUTHENTICATION: _LOGIN,
@@ -92,6 +113,10 @@ _ADVICE = {
     KafkaError.OFFSET_OUT_OF_RANGE: (
         "The records there were deleted before they were read (retention, or the topic was made anew): begin a new run"
     ),
+    KafkaError.UNKNOWN_MEMBER_ID: (
+        "Another program's consumers have joined this group: give theirs another name, or this one, with group.id in "
+        "spec.systems.*.kafka.config"
+    ),
     KafkaError.INVALID_REPLICATION_FACTOR: "Start more brokers, or lower their default.replication.factor",
     KafkaError.TOPIC_EXCEPTION: "Kafka does not allow this name for a topic",
     KafkaError.POLICY_VIOLATION: "The brokers' policy refuses this: create the topic by other means, or ask its owners",
@@ -107,6 +132,7 @@ class Trouble:
         self._cluster = cluster
         self._causes: dict[int, str] = {}
         self._refused_at: float | None = None
+        self._worked = False
         self.disconnected = False
 
     @property
@@ -117,9 +143,9 @@ class Trouble:
 
     def noticed(self, error: KafkaError) -> None:
         """Remember an error; the client calls this from its polls."""
-        if error.code() not in self._causes:
-            _LOGGER.warning("%s: %s (%s)", self._cluster, error.str(), error.name())
-        self._causes[error.code()] = error.str()
+        if error.code() not in self._causes and error.code() != KafkaError._ALL_BROKERS_DOWN:
+            _LOGGER.warning("%s: %s", self._cluster, _words(error))
+        self._causes[error.code()] = _words(error)
         if error.code() in _REFUSING and self._refused_at is None:
             self._refused_at = time.monotonic()
         self.disconnected = self.disconnected or error.code() == KafkaError._ALL_BROKERS_DOWN
@@ -128,6 +154,7 @@ class Trouble:
         """Forget all: the client has just worked."""
         self._causes.clear()
         self._refused_at = None
+        self._worked = True
         self.disconnected = False
 
     def explain(self, what: str, error: KafkaError) -> StreamSystemError:
@@ -136,7 +163,13 @@ class Trouble:
         for code in _CAUSES & self._causes.keys() if kind is Unavailable else ():
             return kind(f"{self._cluster}: {what}: {self._causes[code]}. {_ADVICE[code]}")
         causes = [text for known, text in self._causes.items() if known != KafkaError._ALL_BROKERS_DOWN]
-        reason = "; ".join(dict.fromkeys([error.str(), *causes]))
-        silent = error.code() in PASSING and self.disconnected and not causes
+        if causes and error.code() in _WAITED:
+            return kind(f"{self._cluster}: {what}: {'; '.join(dict.fromkeys(causes))}. {_UNREACHABLE}")
+        reason = "; ".join(dict.fromkeys([_words(error), *causes]))
+        silent = error.code() in PASSING and self.disconnected and not causes and not self._worked
         advice = _SILENT if silent else _ADVICE.get(error.code(), "See the message above")
         return kind(f"{self._cluster}: {what}: {reason} ({error.name()}). {advice}")
+
+
+def _words(error: KafkaError) -> str:
+    return _STATE.sub("", error.str())

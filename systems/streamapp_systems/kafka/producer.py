@@ -81,16 +81,25 @@ class KafkaProducer:
         """Add records, as `Producer.send_all` says; see `send`."""
         self._check_open()
         for start in range(0, len(records), _BATCH):
-            batch = records[start : start + _BATCH]
-            if ssp in self._last:
-                self._produce(ssp, self._last[ssp])
-            else:
-                self._begin(ssp)
-            self._produce(ssp, batch[:-1])
-            self._last[ssp] = batch[-1:]
-            self._waiting_bytes += _size(batch)
-            if self._waiting_bytes > MAXIMUM_BYTES:
-                self._flush()
+            self._send_batch(ssp, records[start : start + _BATCH])
+
+    def _send_batch(self, ssp: Ssp, batch: SentRecords) -> None:
+        """Hand records to the client; in two or more parts, with a wait in between, if they are large."""
+        size = _size(batch)
+        if size > MAXIMUM_BYTES and len(batch) > 1:
+            half = len(batch) // 2
+            self._send_batch(ssp, batch[:half])
+            self._send_batch(ssp, batch[half:])
+            return
+        if ssp in self._last:
+            self._produce(ssp, self._last[ssp])
+        else:
+            self._begin(ssp)
+        self._produce(ssp, batch[:-1])
+        self._last[ssp] = batch[-1:]
+        self._waiting_bytes += size
+        if self._waiting_bytes > MAXIMUM_BYTES:
+            self._flush()
 
     def commit(self) -> Mapping[Ssp, int]:
         """Commit, as `Producer.commit` says.
@@ -175,18 +184,20 @@ class KafkaProducer:
     def _produce(self, ssp: Ssp, records: SentRecords, told: _Told | None = None) -> None:
         topic, partition = self._streams[ssp.stream].address, ssp.partition
         produce = partial(self._client.producer.produce, topic)
-        times = repeat(0) if records.timestamps is None else [max(time, 1) for time in records.timestamps]
+        times = records.timestamps or repeat(0)
+        if records.timestamps and min(records.timestamps) < 1:
+            times = [max(time, 1) for time in records.timestamps]
         try:  # a loop in C, and no names of arguments: each would cost as much as the call
             sent = map(produce, records.values, records.keys, repeat(partition), repeat(told), repeat(None), times)
             deque(sent, maxlen=0)
         except (KafkaException, SystemError) as error:
             self._refused(ssp, topic, error)
 
-    def _refused(self, ssp: Ssp, topic: str, error: Exception) -> NoReturn:
+    def _refused(self, ssp: Ssp, topic: str, error: KafkaException | SystemError) -> NoReturn:
         """Fail the transaction: a record of it could not even be handed to the client."""
         try:
             with self._client.explained(f"{ssp} (topic {topic})"):
-                raise error
+                raise self._client.cause(error)
         except StreamSystemError as told:
             self._failure = told
             raise

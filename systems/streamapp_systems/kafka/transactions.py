@@ -73,6 +73,18 @@ class TransactionClient:
         with self.explained("the transaction can't be aborted"):
             self._repeat(self.producer.abort_transaction)
 
+    def cause(self, refusal: KafkaException | SystemError) -> KafkaException | SystemError:
+        """Tell why a record was refused: of a transaction that has failed, the client says why only at a commit.
+
+        That can't commit it any more: from its failure on, there is only the way to an abort.
+        """
+        if _client_error(refusal).code() in (KafkaError._STATE, KafkaError._FATAL):
+            try:
+                self.producer.commit_transaction(self._patience)
+            except (KafkaException, SystemError) as failure:
+                return failure
+        return refusal
+
     def drop(self) -> None:
         """Forget what is in flight and release the connections; an open transaction is left to the id's next owner."""
         self.producer.purge(in_queue=True, in_flight=True, blocking=False)

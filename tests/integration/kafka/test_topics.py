@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
-from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
+from confluent_kafka.admin import AdminClient, ConfigResource, ConfigSource, ResourceType
 
 from streamapp_systems.kafka import KafkaAdmin
 from streamapp_systems.protocols import StreamSystemError
@@ -18,10 +18,12 @@ def admin(cluster):
 
 
 def settings_of(cluster, stream):
+    """Give the settings that were made with a topic, whatever the brokers' defaults are."""
     resource = ConfigResource(ResourceType.TOPIC, stream.address)
     client = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
     found = client.describe_configs([resource])[resource].result()
-    return {name: entry.value for name, entry in found.items()}
+    own = ConfigSource.DYNAMIC_TOPIC_CONFIG.value
+    return {name: entry.value for name, entry in found.items() if entry.source == own}
 
 
 def test_a_missing_stream_is_absent(admin, topics):
@@ -61,6 +63,14 @@ def test_a_keyed_stream_is_compacted_and_nothing_is_deleted_by_age(admin, cluste
     assert (keyed["cleanup.policy"], keyed["delete.retention.ms"]) == ("compact", "86400000")
     assert (plain["cleanup.policy"], plain["retention.ms"]) == ("delete", "-1")
     assert {keyed["message.timestamp.type"], plain["message.timestamp.type"]} == {"CreateTime"}
+
+
+def test_no_default_of_the_brokers_deletes_records_or_refuses_event_times(cluster, topics):
+    plain, keyed = (settings_of(cluster, topics.create(name, keyed=name == "keyed")) for name in ("plain", "keyed"))
+    assert (plain["retention.bytes"], plain["retention.ms"]) == ("-1", "-1")
+    for settings in (plain, keyed):
+        for bound in ("message.timestamp.before.max.ms", "message.timestamp.after.max.ms"):
+            assert int(settings[bound]) == 2**63 - 1
 
 
 def test_deleted_streams_are_gone_and_deleting_again_is_no_error(admin, topics):

@@ -51,6 +51,15 @@ def test_an_earlier_driver_learns_that_it_was_superseded(coordinator):
     assert coordinator.job_model() == job_models.example()
 
 
+def test_of_two_runs_that_chose_one_epoch_only_the_first_begins(coordinator):
+    coordinator.announce(record(5), job_models.example(), NOW)
+    other = DriverRecord(epoch=5, run_id="r2", made={})
+    with pytest.raises(Superseded, match=r"epoch 5 of app \(run r1\) has begun elsewhere"):
+        coordinator.announce(other, job_models.example(), NOW)
+    coordinator.announce(record(5), job_models.example(), NOW)
+    assert coordinator.newest() == record(5)
+
+
 class TestLostFolder:
     """The folder of an app is gone, and its streams are there."""
 

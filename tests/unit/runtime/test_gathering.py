@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -67,30 +68,64 @@ def test_all_parts_of_a_partition_come_in_their_order(sizes: list[list[tuple[int
         assert [d.next_offset for d in found][-1:] == [d.next_offset for d in wanted][-1:]
 
 
+def practised(polls: Polls) -> Gathering:
+    """Give one that takes large batches, since the first two took no time."""
+    gathering = Gathering(Polls([[part(0, 0, MANY)]] * 2), Clock())
+    for _ in range(2):
+        assert len(list(gathering.poll(SSPS, ALL, 0.0))) == 1
+    gathering._inputs = polls
+    return gathering
+
+
 def test_a_backlog_comes_at_once_and_few_rows_without_a_wait_for_more() -> None:
     backlog = Polls([[part(0, 0, MANY)], [part(0, MANY, MANY), part(1, 0, 1)], [part(1, 1, 1)]])
-    gathering = Gathering(backlog, Clock())
-    first = list(gathering.poll(SSPS, ALL, 0.5))
+    first = list(practised(backlog).poll(SSPS, ALL, 0.5))
     assert [(decoded.ssp, decoded.next_offset) for decoded in first] == [(SSPS[0], 2 * MANY), (SSPS[1], 2)]
     assert backlog.timeouts == [0.5, 0.0, 0.0]
 
 
 def test_rows_with_other_columns_stay_apart() -> None:
-    gathering = Gathering(Polls([[part(0, 0, MANY)], [part(0, MANY, 1, column="m")]]), Clock())
+    gathering = practised(Polls([[part(0, 0, MANY)], [part(0, MANY, 1, column="m")]]))
     assert [decoded.next_offset for decoded in gathering.poll(SSPS, ALL, 0.0)] == [MANY, MANY + 1]
 
 
-def test_batches_grow_while_they_take_little_time_and_shrink_again() -> None:
-    clock = Clock()
-    endless = Polls([[part(0, number * MANY, MANY)] for number in range(1_000)])
-    gathering = Gathering(endless, clock)
+class Rows:
+    """As many rows as are asked for, and no end of them."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Iterator[Decoded]:
+        self.asked += max_rows
+        yield part(0, 0, max_rows)
+
+
+@pytest.mark.parametrize("seconds_a_row", [1e-5, 1e-3, 1e-2])
+def test_batches_take_about_two_seconds_however_long_a_row_takes_and_none_takes_much_longer(seconds_a_row) -> None:
+    clock, rows = Clock(), Rows()
+    gathering = Gathering(rows, clock)
+    taken = []
+    for _ in range(10):
+        before = rows.asked
+        list(gathering.poll(SSPS, ALL, 0.0))
+        taken.append((rows.asked - before) * seconds_a_row)
+        clock.now += taken[-1]
+    assert max(taken) <= 10.0
+    assert taken[-1] == pytest.approx(2.0, rel=0.1)
+
+
+def test_batches_shrink_when_rows_take_longer_than_before() -> None:
+    clock, rows = Clock(), Rows()
+    gathering = Gathering(rows, clock)
     sizes = []
     for seconds in [0.1] * 4 + [100.0] * 6:
-        sizes.append(sum(len(decoded.rows or ()) for decoded in gathering.poll(SSPS, ALL, 0.0)))
+        before = rows.asked
+        list(gathering.poll(SSPS, ALL, 0.0))
+        sizes.append(rows.asked - before)
         clock.now += seconds
     assert sizes[:4] == sorted(sizes[:4])
-    assert sizes[3] > 4 * sizes[0]
-    assert sizes[-1] == sizes[0]
+    assert sizes[3] > 100 * sizes[0]
+    assert sizes[-1] <= sizes[0]
 
 
 def _numbers(parts: list[Decoded]) -> list[int]:

@@ -27,6 +27,8 @@ STEPS = st.lists(st.tuples(st.sampled_from(["left", "right"]), st.integers(0, 15
 class Sent:
     """Stands at the end of a pipeline."""
 
+    unfinished = False
+
     def __init__(self):
         self.rows, self.times = [], []
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from streamapp_core.control.snapshot import ControlSnapshot
+from streamapp_runtime.processor.channel import DriverLost
 from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, Checkpoint, Position, encode_checkpoint
 from streamapp_runtime.state.signature import Identity
 from streamapp_runtime.state.task_state import TaskState
@@ -195,6 +196,29 @@ def test_a_store_that_may_have_missed_a_deletion_is_made_anew(tmp_path, hours, k
     state.close()
 
 
+@pytest.mark.parametrize("confirmed, kept", [(None, False), (11, False), (13, True)])
+def test_a_zombie_that_closes_its_store_late_does_not_make_it_younger(tmp_path, confirmed, kept):
+    changelog, now = Changelog(), [0]
+    state = TaskState(tmp_path, IDENTITY, changelog, lambda: now[0])
+    state.commit(changelog.end(), checkpoint(1))
+    if confirmed is not None:
+        now[0] = confirmed * 3_600_000
+        state.confirm()
+    now[0] = 24 * 3_600_000
+    state.close()
+    state = TaskState(tmp_path, IDENTITY, changelog, lambda: now[0])
+    assert state.replay.kept is kept
+    state.close()
+
+
+def test_a_store_of_the_future_is_not_taken_for_a_young_one(tmp_path):
+    state, _ = open_state(tmp_path, Changelog(), time=1_000 * 3_600_000)
+    state.close()
+    state, _ = open_state(tmp_path, Changelog(), time=0)
+    assert not state.replay.kept
+    state.close()
+
+
 def test_a_long_changelog_is_replayed_in_pieces_and_every_piece_is_told(tmp_path):
     changelog = Changelog()
     changelog.append((b"a\0%d" % number, bytes(20 << 20)) for number in range(5))
@@ -203,6 +227,16 @@ def test_a_long_changelog_is_replayed_in_pieces_and_every_piece_is_told(tmp_path
     state = TaskState(tmp_path, IDENTITY, changelog, lambda: 0, told.append)
     assert told == [(False, 0, 6), (False, 2, 4), (False, 4, 2), (False, 6, 0), (False, 6, 0)]
     assert [key for key, _ in state.logged_store("a").scan()] == [b"1", b"2", b"3", b"4"]
+    state.close()
+
+
+def test_a_restore_that_is_broken_off_leaves_the_folder_to_the_next_one(tmp_path):
+    def stop(_):
+        raise DriverLost("the driver said stop")
+
+    with pytest.raises(DriverLost) as _kept:
+        TaskState(tmp_path, IDENTITY, Changelog(), lambda: 0, stop)
+    state, _ = open_state(tmp_path, Changelog())
     state.close()
 
 

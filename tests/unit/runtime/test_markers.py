@@ -1,0 +1,54 @@
+"""When the tasks of a processor tell others of their watermarks."""
+
+import pytest
+
+from streamapp_core.control.messages import END_OF_TIME
+from streamapp_runtime.processor.markers import MarkerRounds
+from streamapp_runtime.tasks.task import Announcement
+
+
+class Telling:
+    """A task whose watermark rises each time it has been told."""
+
+    name = "Partition 0"
+    watermark = 0
+
+    def unannounced(self, stream):
+        return Announcement(watermark=self.watermark, idle=False)
+
+    def announce(self, stream, news):
+        self.watermark = news.watermark + 1
+
+
+class Writer:
+    def __init__(self):
+        self.sent = []
+
+    def send_control(self, stream, message, now):
+        self.sent.append(now)
+
+
+@pytest.mark.parametrize(
+    "times, sent",
+    [
+        ([1_000, 1_050, 1_100, 1_150], [1_000, 1_100]),
+        ([10_000, 2_000, 2_050, 2_100], [10_000, 2_000, 2_100]),
+    ],
+    ids=["at an interval", "a clock that is put back"],
+)
+def test_watermarks_are_told_at_an_interval_whatever_the_clock_does(times, sent):
+    writer = Writer()
+    rounds = MarkerRounds(writer, [Telling()], {"by": 1}, interval=100)
+    for now in times:
+        rounds.send(now)
+    assert writer.sent == sent
+
+
+def test_an_end_is_told_at_once():
+    writer, task = Writer(), Telling()
+    rounds = MarkerRounds(writer, [task], {"by": 1}, interval=100)
+    rounds.send(1_000)
+    task.watermark = END_OF_TIME
+    assert rounds.ends_wait()
+    rounds.send(1_001)
+    assert writer.sent == [1_000, 1_001]

@@ -1,0 +1,28 @@
+"""A transaction that the brokers lost track of, through no fault of a person's, is no reason to end a run."""
+
+import pytest
+from confluent_kafka import KafkaError
+
+from streamapp_systems.kafka.config import Cluster
+from streamapp_systems.kafka.errors import Trouble
+from streamapp_systems.protocols import Unavailable
+
+
+@pytest.mark.parametrize(
+    "code, tried_again",
+    [
+        (KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER, True),
+        (KafkaError.UNKNOWN_PRODUCER_ID, True),
+        (KafkaError.INVALID_TXN_STATE, True),
+        (KafkaError.TRANSACTION_ABORTABLE, True),
+        (KafkaError._MSG_TIMED_OUT, True),
+        (KafkaError.MSG_SIZE_TOO_LARGE, False),
+        (KafkaError.INVALID_RECORD, False),
+        (KafkaError.INVALID_TIMESTAMP, False),
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, False),
+    ],
+)
+def test_what_a_person_must_mend_is_told_from_what_is_done_again(code: int, tried_again: bool) -> None:
+    trouble = Trouble(Cluster(name="k", bootstrap_servers="b:1"))
+    told = trouble.explain("the transaction failed", KafkaError(code))
+    assert isinstance(told, Unavailable) is tried_again
