@@ -1,4 +1,7 @@
-"""What Ctrl-C and SIGTERM do to a run: the first one asks for a last commit, the second one ends it at once."""
+"""What Ctrl-C and SIGTERM do to a run: the first one asks for a last commit, the second one ends it at once.
+
+Before anything has begun, they just end the program.
+"""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -24,3 +27,13 @@ def interrupts() -> Iterator[Callable[[], bool]]:
     finally:
         for number, handler in kept.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def quiet_interrupts() -> Iterator[None]:
+    """Let Ctrl-C end the program without a word: what it breaks off while it is imported tells of defects."""
+    kept = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, kept)

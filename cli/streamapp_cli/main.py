@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from streamapp_cli.interrupts import quiet_interrupts
 from streamapp_cli.options import DiffOutput, Host, Output
 
 app = typer.Typer(
@@ -27,7 +28,7 @@ def _commands() -> None:
     """Stateful streaming apps from one YAML file."""
 
 
-@app.command()
+@app.command(short_help="Plan an app, or tell everything that is wrong with it.")
 def plan(
     file: AppFile,
     streams: Annotated[
@@ -46,7 +47,7 @@ def plan(
     raise typer.Exit(plan_app(file, streams=streams, previous=previous, processors=processors, output=output))
 
 
-@app.command()
+@app.command(short_help="Tell what a new spec would do to a running app.")
 def diff(
     old: Annotated[Path, typer.Argument(metavar="OLD.yaml", help="The StreamApp resource that runs.")],
     new: Annotated[Path, typer.Argument(metavar="NEW.yaml", help="The StreamApp resource that is to run.")],
@@ -85,12 +86,13 @@ def run(
 
     Exit codes: 0 completed, 1 refused or failed, 2 the file can't be read, 130 stopped before its end.
     """
-    from streamapp_cli.run_command import run_here
+    with quiet_interrupts():
+        from streamapp_cli.run_command import run_here
 
     raise typer.Exit(run_here(file, state_dir=state_dir, fresh=fresh, host=host))
 
 
-@app.command()
+@app.command(short_help="Compare the state of a stopped app with its changelog.")
 def verify(
     file: AppFile,
     state_dir: Annotated[

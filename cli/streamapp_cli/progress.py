@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -20,15 +20,17 @@ _SIDE_INPUT = "sideInput"
 
 
 @contextmanager
-def follow(console: Console, name: str) -> Iterator[Callable[[Summary], None]]:
-    """Give what is to be told of the progress of a run; it prints until the block ends."""
-    troubles = _Troubles(console, name)
+def follow(
+    console: Console, name: str, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Callable[[Summary], None]]:
+    """Give what is to be told of the progress of a run; it prints until the block ends. `clock` tells seconds."""
+    news = _News(console, name)
     if console.is_terminal:
         with Live(console=console, transient=True, refresh_per_second=4) as live:
             live.update(f"{name}: starting")
-            yield _all(troubles, lambda summary: live.update(progress_table(name, summary)))
+            yield _all(news, lambda summary: live.update(Group(progress_table(name, summary), *left_out(summary))))
     else:
-        yield _all(troubles, _Lines(console, name, time.monotonic))
+        yield _all(news, _Lines(console, name, clock))
 
 
 def _all(*listeners: Callable[[Summary], None]) -> Callable[[Summary], None]:
@@ -39,18 +41,21 @@ def _all(*listeners: Callable[[Summary], None]) -> Callable[[Summary], None]:
     return tell
 
 
-class _Troubles:
-    """Prints each trouble with a processor once."""
+class _News:
+    """Prints each trouble with a processor, and each of the first rows that were left out, once."""
 
     def __init__(self, console: Console, name: str) -> None:
         self._console = console
         self._name = name
-        self._told = 0
+        self._told: set[str] = set()
+        self._troubles = 0
 
     def __call__(self, summary: Summary) -> None:
-        for trouble in summary.troubles[self._told :]:
-            self._console.print(f"{self._name} {summary.seconds:.0f}s: {trouble}", markup=False)
-        self._told = len(summary.troubles)
+        rows = [row for row in summary.bad_rows if row not in self._told]
+        self._told.update(rows)
+        for line in (*summary.troubles[self._troubles :], *(f"left out: {row}" for row in rows)):
+            self._console.print(f"{self._name} {summary.seconds:.0f}s: {line}", markup=False)
+        self._troubles = len(summary.troubles)
 
 
 class _Lines:
@@ -62,6 +67,7 @@ class _Lines:
         self._clock = clock
         self._printed = clock()
         self._refused: tuple[str, ...] = ()
+        self._left_out: list[str] = []
 
     def __call__(self, summary: Summary) -> None:
         if summary.refused != self._refused:
@@ -79,6 +85,9 @@ class _Lines:
         if summary.state.left:
             streams = restoring_text(summary.state)
         self._console.print(f"{self._name} {summary.seconds:.0f}s: {streams}")
+        if (lines := left_out(summary)) != self._left_out:
+            self._left_out = lines
+            self._console.print(f"{self._name} {summary.seconds:.0f}s: {'; '.join(lines)}", markup=False)
 
 
 def progress_table(name: str, summary: Summary) -> Table:
@@ -87,9 +96,6 @@ def progress_table(name: str, summary: Summary) -> Table:
     table.add_column("stream")
     for title in ("role", "read", "rows/s", "watermark", "ended"):
         table.add_column(title, justify="right")
-    if any(stream.held_back for stream in summary.streams):
-        table.add_column("the watermark is held back by")
-        table.add_column("and with it")
     for stream in summary.streams:
         rate = stream.read / summary.seconds if summary.seconds else 0
         table.add_row(
@@ -99,14 +105,14 @@ def progress_table(name: str, summary: Summary) -> Table:
             f"{rate:,.0f}",
             _bootstrap_text(stream) if stream.role == _SIDE_INPUT else watermark_text(stream.watermark),
             ended_text(stream),
-            *_held_back(stream, summary),
         )
     for output, rows in sorted(summary.written.items()):
         table.add_row(output, "output", f"{rows:,} written", f"{rows / summary.seconds:,.0f}", "", "")
     notes = [restoring_text(summary.state)] if summary.state.left else []
+    notes += [_waiting(stream, summary) for stream in summary.streams if stream.held_back]
     notes += _refusal(summary) if summary.refused else []
     if notes:
-        table.caption = Text("\n".join(notes))
+        table.caption = Text("\n".join(notes), no_wrap=False, overflow="fold")
         table.caption_justify = "left"
     return table
 
@@ -114,10 +120,8 @@ def progress_table(name: str, summary: Summary) -> Table:
 def print_summary(console: Console, name: str, summary: Summary) -> None:
     """Print what a completed run has read, written and left out."""
     console.print(progress_table(name, summary))
-    for operator, reasons in sorted(summary.not_used.items()):
-        for reason, rows in sorted(reasons.items()):
-            if rows:
-                console.print(f"{operator}: {rows:,} rows not used ({reason})")
+    for line in left_out(summary):
+        console.print(line)
     for row in summary.bad_rows:
         console.print(f"  {row}")
     state = summary.state
@@ -129,6 +133,16 @@ def print_summary(console: Console, name: str, summary: Summary) -> None:
     console.print(f"{name} completed in {summary.seconds:.1f} s")
 
 
+def left_out(summary: Summary) -> list[str]:
+    """Write how many rows were not used, by the operator or stream where that was, and why."""
+    return [
+        f"{operator}: {rows:,} rows not used ({reason})"
+        for operator, reasons in sorted(summary.not_used.items())
+        for reason, rows in sorted(reasons.items())
+        if rows
+    ]
+
+
 def _state(stream: StreamSummary) -> str:
     if stream.role == _SIDE_INPUT:
         return _bootstrap_text(stream)
@@ -136,12 +150,12 @@ def _state(stream: StreamSummary) -> str:
     return f"watermark {watermark_text(stream.watermark)}{held}"
 
 
-def _held_back(stream: StreamSummary, summary: Summary) -> tuple[str, ...]:
+def _waiting(stream: StreamSummary, summary: Summary) -> str:
     """Write what holds a stream's watermark back, and the operators whose watermark waits for it."""
-    if stream.held_back is None:
-        return ()
-    waiting = [operator for operator, name in summary.held_back_by.items() if name == stream.name]
-    return held_back_text(stream.held_back), ", ".join(waiting)
+    assert stream.held_back is not None
+    operators = [operator for operator, name in summary.held_back_by.items() if name == stream.name]
+    waiting = f", for which {', '.join(operators)} wait" if operators else ""
+    return f"{stream.name}: the watermark is held back by {held_back_text(stream.held_back)}{waiting}"
 
 
 def held_back_text(held: HeldBack) -> str:

@@ -39,7 +39,7 @@ def load(bootstrap_servers: str, data: Path, prefix: str = "") -> dict[str, int]
     """Fill the topics `flights` and `planes` from the files in a folder; tell how many records each has."""
     counts = {}
     for topic, query in ((f"{prefix}flights", FLIGHTS), (f"{prefix}planes", PLANES)):
-        make_anew(AdminClient({"bootstrap.servers": bootstrap_servers}), topic)
+        make_anew(AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 2}), topic)
         with duckdb.connect() as database:
             records = database.execute(query.format(data=data)).fetchall()
         write(bootstrap_servers, topic, records)
@@ -58,9 +58,8 @@ def make_anew(admin: AdminClient, topic: str) -> None:
 
 def write(bootstrap_servers: str, topic: str, records: list[tuple[str, str]]) -> None:
     """Write keyed records in their order, into the partitions where Java clients would write them."""
-    producer = Producer(
-        {"bootstrap.servers": bootstrap_servers, "partitioner": "murmur2", "enable.idempotence": True, "linger.ms": 20}
-    )
+    settings = {"partitioner": "murmur2", "enable.idempotence": True, "linger.ms": 20, "log_level": 2}
+    producer = Producer({"bootstrap.servers": bootstrap_servers, **settings})
     for number, (key, value) in enumerate(records):
         producer.produce(topic, value, key)
         if number % 10_000 == 0:

@@ -12,7 +12,7 @@ from streamapp_systems.file import FileAdmin
 from streamapp_systems.protocols import StreamDescriptor, Transactional
 from streamapp_systems.registry import open_admin
 
-_FIRST_CONTACT = 10.0
+FIRST_CONTACT = 10.0
 """Seconds that a system may take to answer the first question: a person waits for what comes of it."""
 
 CHANGELOG = "_changelog"
@@ -77,7 +77,7 @@ def count_partitions(app: StreamApp, folder: Path) -> dict[str, int]:
     ]
     counts: dict[str, int] = {}
     for system, streams in by_system(declared).items():
-        admin = open_admin(system, app.spec.systems[system], folder, patience=_FIRST_CONTACT)
+        admin = open_admin(system, app.spec.systems[system], folder, patience=FIRST_CONTACT)
         try:
             counts |= admin.partitions(streams)
         finally:

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -15,7 +14,7 @@ from types import ModuleType
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from support import crashes, numbered
-from support.processes import descendants, executors_of, workers_of
+from support.processes import descendants, executors_of, kill, workers_of
 
 DEADLINE = 180.0
 """Seconds until what was fed must have come out, when nothing is killed any more."""
@@ -79,10 +78,15 @@ class Soak:
                 self._producer.flush(1)
         self.fed += count
 
-    def works(self, seconds: float = 60.0) -> bool:
+    def works(self, seconds: float = DEADLINE) -> bool:
         """Wait until something comes out that had not; False if nothing does in that time."""
         before = self._found
         return self._count_until(before + 1, time.monotonic() + seconds) > before
+
+    def go_on(self) -> None:
+        """Wait until the driver has died at a fail-point, and start it again."""
+        assert self._process.wait(DEADLINE) == -signal.SIGKILL, self._log.read_text()[-4000:]
+        self._start()
 
     def strike(self, victim: str, random: Random) -> None:
         """Kill a worker, an executor, the driver, everything of the run, or the broker; start again what has to be.
@@ -110,7 +114,7 @@ class Soak:
         found = self._count_until(self.fed, time.monotonic() + DEADLINE)
         assert found == self.fed, self._log.read_text()[-4000:]
         self._process.send_signal(signal.SIGINT)
-        assert self._process.wait(60) == 130, self._log.read_text()[-4000:]
+        assert self._process.wait(DEADLINE) == 130, self._log.read_text()[-4000:]
         self._scenario.check(self._folder, self.fed)
 
     def _start_if_it_gave_up(self) -> None:
@@ -139,16 +143,9 @@ class Soak:
         return self._found
 
 
-def kill(pids: Iterable[int]) -> None:
-    """Kill processes, those that are still there."""
-    for pid in pids:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-
-
 def freeze(pid: int, seconds: float) -> None:
-    """Let a process stand still for a while; it may be killed meanwhile."""
-    os.kill(pid, signal.SIGSTOP)
-    time.sleep(seconds)
+    """Let a process stand still for a while; it may end before, or be killed meanwhile."""
     with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(seconds)
         os.kill(pid, signal.SIGCONT)

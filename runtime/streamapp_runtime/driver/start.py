@@ -15,6 +15,7 @@ from streamapp_core.metadata.store import ABSENT, MetadataStore
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.parse import ParsedApp, parse_text
 from streamapp_runtime.coordinator import Coordinator
+from streamapp_runtime.driver.edited import check_edits
 from streamapp_runtime.driver.lost import after_newest, instead_of_lost
 from streamapp_runtime.driver.prepare import (
     PreparedRun,
@@ -58,7 +59,7 @@ def start_run(
     Raises:
         PlanRefused, NotSupported: nothing was changed. A growth of streams that is refused is no reason: see
             `PreparedRun.refused`.
-        RuntimeFailure: the spec is not the one the run began with.
+        RuntimeFailure: more than settings of the spec was edited since the run began.
         JobModelLost, JobModelUnreadableError: the run's job model is lost.
         StreamSystemError: a system does not do what it should.
     """
@@ -117,14 +118,11 @@ def _continued(
     stored = read_job_model(store)
     if stored is None or stored.model.run_id != last.run_id:
         raise JobModelDamagedError(f"the job model of run {last.run_id} is gone")
-    if parsed.app is not None and _spec(parsed.app) != last.spec:
-        raise RuntimeFailure(
-            f"the app is not the one that run {last.run_id} began with, and the run has not ended: "
-            "put the YAML back as it was to go on, or start anew with --fresh"
-        )
+    if parsed.app is not None:
+        check_edits(last.spec, parsed.app, last.run_id)
     prepared = plan_again(parsed, request.folder, stored.model, time.time_ns() // 1_000_000)
     _check_files(last, file_names(prepared.plan, request.folder))
-    return prepared, msgspec.structs.replace(last, epoch=last.epoch + 1)
+    return prepared, msgspec.structs.replace(last, epoch=last.epoch + 1, spec=_spec(prepared.plan.app))
 
 
 def put_in_force(store: MetadataStore, model: JobModel, epoch: int) -> None:

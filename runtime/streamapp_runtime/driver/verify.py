@@ -18,10 +18,10 @@ from streamapp_runtime.processor.opening import task_folder
 from streamapp_runtime.state.changelog import PartitionReader
 from streamapp_runtime.state.folder_lock import FolderInUse, FolderLock
 from streamapp_runtime.state.verify import Verdict, verify_state
-from streamapp_runtime.streams import changelog_of
+from streamapp_runtime.streams import FIRST_CONTACT, changelog_of
 from streamapp_systems.metadata.sqlite import SqliteMetadataStore
 from streamapp_systems.protocols import StreamDescriptor
-from streamapp_systems.registry import open_consumer, open_transactional_admin
+from streamapp_systems.registry import open_admin, open_consumer, open_transactional_admin
 
 _WORKER_SECONDS = 20.0
 """How long a worker whose driver is gone may take to end: twice as long as it waits for an answer."""
@@ -59,8 +59,9 @@ def _verify(app: StreamApp, folder: Path, model: JobModel, state: Path) -> Itera
     system = default_system(app.spec)
     assert system is not None
     stream, spec = changelog_of(app.metadata, model.run_id, system), app.spec.systems[system]
-    with closing(open_transactional_admin(system, spec, folder)) as admin:
+    with closing(open_admin(system, spec, folder, patience=FIRST_CONTACT)) as admin:
         _check_exists(admin.partitions([stream]), stream)
+    with closing(open_transactional_admin(system, spec, folder)) as admin:
         for task in sorted(model.tasks, key=natural_key):
             with ExitStack() as handles:
                 here = task_folder(state, task)

@@ -24,6 +24,9 @@ def main() -> None:
     outcome = msgspec.json.encode(work(parcel))
     with os.fdopen(answer, "wb") as pipe:
         pipe.write(outcome)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # all is closed; what libraries tell of themselves at an interpreter's end would fill the log
 
 
 if __name__ == "__main__":

@@ -84,7 +84,8 @@ class Inputs:
                 for fetched in consumer.poll(wanted, max_rows, timeout):
                     yield self._decode(fetched)
             except BadRecord as bad:
-                self._refuse([bad])
+                if not self._skip:
+                    raise _advised(bad) from None
                 skipped = {"unreadable": 1}
                 yield Decoded(
                     ssp=bad.ssp, next_offset=bad.offset + 1, rows=None, not_used=skipped, bad_rows=(str(bad),)
@@ -171,3 +172,13 @@ class Inputs:
             controls=tuple(controls),
             ended=fetched.ended,
         )
+
+
+def _advised(bad: BadRecord) -> BadRecord:
+    """Say of a record that ends the app what can be done about it."""
+    return BadRecord(
+        bad.ssp,
+        bad.offset,
+        f"{bad.reason}. Correct the record or spec.streams.{bad.ssp.stream}.schema, or set spec.job.onError to skip: "
+        "such records are then left out and counted",
+    )

@@ -7,6 +7,7 @@ processor's configuration; rows never pass through Spark.
 import secrets
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -42,8 +43,9 @@ class SparkHost:
         self._spark.cancelJobGroup(group(incarnation))
 
     def close(self) -> None:
-        """See `ProcessorHost.close`."""
-        self._spark.stop()
+        """See `ProcessorHost.close`. Of a JVM that has died nothing is left to be stopped."""
+        with suppress(Py4JError, OSError):
+            self._spark.stop()
         self._server.close()
 
     def _run(self, config: ProcessorConfig) -> ProcessorReport:

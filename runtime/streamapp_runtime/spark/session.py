@@ -8,7 +8,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
+
+from streamapp_runtime.errors import RuntimeFailure
 
 _SLOTS = 1_024
 """More than there are processors, with their followers: a slot that is not used costs nothing."""
@@ -58,10 +62,18 @@ def _log4j_option(file: Path) -> str:
 
 
 def start_local(name: str, folder: Path) -> SparkContext:
-    """Start a local Spark in this process; what it logs goes to `spark.log` in a folder."""
-    settings = {"spark.app.name": name, **local_settings(write_log_settings(folder))}
-    with _stderr_to(folder / "spark.log"):
-        return start_spark(settings)
+    """Start a local Spark in this process; what it logs goes to `spark.log` in a folder.
+
+    Raises:
+        RuntimeFailure: it does not start, or was ended meanwhile.
+    """
+    settings, log = {"spark.app.name": name, **local_settings(write_log_settings(folder))}, folder / "spark.log"
+    with _stderr_to(log):
+        try:
+            return start_spark(settings)
+        except (PySparkException, Py4JError, OSError) as error:
+            reason = str(error).strip().partition("\n")[0].rstrip(".")
+            raise RuntimeFailure(f"Spark has not started: {reason}; see {log}") from error
 
 
 def write_log_settings(folder: Path) -> Path:

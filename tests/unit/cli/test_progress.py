@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from streamapp_cli.progress import progress_table
+from streamapp_cli.progress import follow, progress_table
 from streamapp_runtime.driver.records import StreamSummary, Summary
 from streamapp_runtime.processor.reports import HeldBack
 
@@ -42,6 +42,25 @@ def test_a_side_input_shows_what_other_inputs_wait_for(changed, told):
 def test_who_holds_a_watermark_back_is_shown_with_the_operators_that_wait():
     held = HeldBack(task="Partition 1", partition=1, producer=None, watermark=None, since=1_700_000_000_000)
     told = shown(role="input", held_back=held)
-    assert "partition 1 since 2023-11-14 22:13:20 hourly, daily" in told
+    assert (
+        "planes: the watermark is held back by partition 1 since 2023-11-14 22:13:20, for which hourly, daily wait"
+        in told
+    )
     written = msgspec.structs.replace(held, producer="Partition 7")
     assert "what task Partition 7 writes to partition 1 since" in shown(role="input", held_back=written)
+
+
+def test_rows_that_are_left_out_are_told_while_the_run_goes_on_each_once():
+    def told(seconds, *bad_rows, **not_used):
+        return Summary(streams=(), written={}, not_used=not_used, bad_rows=bad_rows, seconds=seconds, held_back_by={})
+
+    console = Console(file=io.StringIO(), width=200)
+    with follow(console, "app", clock=iter(range(0, 100, 5)).__next__) as listener:
+        listener(told(1, "kafka.in[0], offset 7: 'x' is no JSON object", by={"late": 0}))
+        listener(told(2, "kafka.in[0], offset 7: 'x' is no JSON object", orders={"unreadable": 1_234}))
+        listener(told(3, "kafka.in[0], offset 7: 'x' is no JSON object", orders={"unreadable": 1_234}))
+    lines = [line for line in console.file.getvalue().splitlines() if not line.endswith("s: ")]
+    assert lines == [
+        "app 1s: left out: kafka.in[0], offset 7: 'x' is no JSON object",
+        "app 2s: orders: 1,234 rows not used (unreadable)",
+    ]

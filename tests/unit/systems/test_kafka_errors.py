@@ -1,0 +1,67 @@
+"""What people read when a Kafka client has trouble: the cause, without the client's own noise, and what to check."""
+
+import logging
+
+import pytest
+from confluent_kafka import KafkaError
+
+from streamapp_systems.kafka.config import Cluster
+from streamapp_systems.kafka.errors import Trouble
+from streamapp_systems.protocols import StreamSystemError, Unavailable
+
+REFUSED = KafkaError(
+    KafkaError._TRANSPORT, "b:1/bootstrap: Connect failed: Connection refused (after 0ms in state CONNECT)"
+)
+DOWN = KafkaError(KafkaError._ALL_BROKERS_DOWN, "1/1 brokers are down")
+TIMED_OUT = KafkaError(KafkaError._TIMED_OUT, "Failed while waiting for controller: Local: Timed out")
+LOGIN = KafkaError(
+    KafkaError._AUTHENTICATION,
+    "b:1: SASL error: invalid credentials (after 3ms in state AUTH_REQ, 3 identical error(s) suppressed)",
+)
+
+
+@pytest.fixture
+def trouble() -> Trouble:
+    return Trouble(Cluster(name="k", bootstrap_servers="b:1"))
+
+
+def test_of_a_timeout_the_cause_is_told_and_not_the_client_s_state(trouble: Trouble) -> None:
+    trouble.noticed(REFUSED)
+    trouble.noticed(DOWN)
+    told = trouble.explain("topic t can't be described", TIMED_OUT)
+    assert str(told) == (
+        "Kafka k (b:1): topic t can't be described: b:1/bootstrap: Connect failed: Connection refused. Check that its "
+        "brokers run, that bootstrapServers is right (and the addresses the brokers advertise), and security.protocol"
+    )
+    assert isinstance(told, Unavailable)
+
+
+def test_a_refused_login_is_told_before_all_else(trouble: Trouble) -> None:
+    for error in (DOWN, REFUSED, LOGIN):
+        trouble.noticed(error)
+    told = str(trouble.explain("it can't be opened", TIMED_OUT))
+    assert "it can't be opened: b:1: SASL error: invalid credentials. Check auth (" in told
+
+
+def test_only_a_client_that_never_got_through_may_lack_tls_or_a_login(trouble: Trouble) -> None:
+    trouble.noticed(DOWN)
+    assert "where brokers want TLS or a login" in str(trouble.explain("x", TIMED_OUT))
+    trouble.over()
+    trouble.noticed(DOWN)
+    assert "TLS or a login" not in str(trouble.explain("x", TIMED_OUT))
+
+
+def test_what_is_no_absence_is_no_reason_to_wait(trouble: Trouble) -> None:
+    told = trouble.explain("topic t can't be created", KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
+    assert "TOPIC_AUTHORIZATION_FAILED). Give this user the rights it needs" in str(told)
+    assert isinstance(told, StreamSystemError)
+    assert not isinstance(told, Unavailable)
+
+
+def test_each_cause_is_logged_once_and_that_all_brokers_are_down_never(
+    trouble: Trouble, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "streamapp.kafka"):
+        for error in (DOWN, REFUSED, DOWN, REFUSED):
+            trouble.noticed(error)
+    assert caplog.messages == ["Kafka k (b:1): b:1/bootstrap: Connect failed: Connection refused"]
