@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from support import crashes, shop, timed
-from support.processes import python_workers
+from support.processes import kill, python_workers
 
 RUNS = int(os.environ.get("STREAMAPP_KILL_RUNS", "15"))
 ON_SPARK = max(3, RUNS // 6)
@@ -25,8 +25,7 @@ def die(process: subprocess.Popen, victim: str) -> None:
     elif victim == "driver":
         process.kill()
     else:
-        for pid in python_workers(process.pid)[-1:]:
-            os.kill(pid, signal.SIGKILL)
+        kill(python_workers(process.pid)[-1:])
 
 
 def disturb(folder, random, options, victims, latest, check=crashes.check):

@@ -1,8 +1,8 @@
 """Spark as the host: what goes wrong in a worker reaches the person who runs the app."""
 
-import os
 import re
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +10,7 @@ from streamapp_runtime.driver.decisions import Patience
 from streamapp_runtime.errors import ProcessorFailed
 from streamapp_runtime.spark.host import SparkHost
 from support import apps, shop
-from support.processes import python_workers
+from support.waiting import eventually
 
 pytestmark = pytest.mark.spark
 
@@ -57,10 +57,12 @@ def test_a_worker_that_is_killed_is_started_again_and_the_cause_is_told(tmp_path
 
 
 def test_a_worker_that_hangs_is_killed_and_replaced(tmp_path):
-    summary = apps.run(apps.with_function(tmp_path, HANGS), tmp_path, SparkHost, patience=Patience(report=2.0))
+    """On a slow machine one that works may be taken for one that hangs, too: it makes no difference."""
+    summary = apps.run(apps.with_function(tmp_path, HANGS), tmp_path, SparkHost, patience=Patience(report=5.0))
     assert summary.written == {"out": 2}
-    assert summary.troubles == ("processor 0 is started again: it does not report",)
-    assert int((tmp_path / "hung").read_text()) not in python_workers(os.getpid())
+    assert set(summary.troubles) == {"processor 0 is started again: it does not report"}
+    hung = Path("/proc", (tmp_path / "hung").read_text())
+    assert eventually(lambda: not hung.exists())
 
 
 def test_functions_are_imported_by_the_workers_only(tmp_path):

@@ -13,7 +13,7 @@ from streamapp_runtime.driver.run import MakeHost, run_app
 from streamapp_runtime.driver.start import RunRequest
 from streamapp_runtime.hosts.in_process import InProcessHost
 
-DEADLINE = 60
+DEADLINE = 120
 """Seconds until a test that waits for something gives up."""
 
 

@@ -107,9 +107,17 @@ class Growing:
         with pytest.raises(Stop):
             apps.run(document, self.folder, fresh=False, listener=listen, **options)
 
-    def all_copied(self, summary) -> bool:
-        """Tell whether as many rows were given out as were written."""
+    def all_counted(self, summary) -> bool:
+        """Tell whether a run counts as many rows given out as were written; perhaps it has not committed them yet."""
         return summary.written.get("out", 0) >= sum(self.written.values())
+
+    def all_copied(self, summary) -> bool:
+        """Tell whether as many rows were given out as were written, and committed."""
+        return self.copied(summary, sum(self.written.values()))
+
+    def copied(self, summary, count: int) -> bool:
+        """Tell whether so many rows were given out, and committed."""
+        return summary.written.get("out", 0) >= count and len(self.rows("out")) >= count
 
     def numbers(self) -> dict[int, list[int]]:
         """Read the numbers of each key in the order they were given out."""

@@ -14,7 +14,7 @@ from streamapp_systems.kafka import Cluster, KafkaAdmin, KafkaConsumer, KafkaPro
 from streamapp_systems.protocols import StreamDescriptor, Transactional
 
 SYSTEM = "kafka"
-DEADLINE = 20.0
+DEADLINE = 60.0
 """Seconds until a test that waits for something gives up."""
 
 

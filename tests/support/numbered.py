@@ -9,13 +9,17 @@ from collections import defaultdict
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from streamapp_core.spec.parse import parse_text
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import SystemSpec
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.driver.verify import verify_run
+from streamapp_runtime.errors import Drained
 from streamapp_systems.protocols import StreamDescriptor, Transactional
 from streamapp_systems.registry import open_consumer, open_producer, open_transactional_admin
+from support import apps
 
 LOG = {"log": {"path": "log.db"}}
 HUB = "hub"
@@ -80,6 +84,14 @@ def check(folder: Path, records: int = RECORDS) -> None:
     verdicts = list(verify_run(parsed.app, folder, state))
     assert verdicts
     assert all(verdict.equal and verdict.position is not None for verdict in verdicts), verdicts
+
+
+def finish(folder: Path, records: int = RECORDS) -> None:
+    """Go on with an app without an end until so many records have come out; then prove what `check` does."""
+    text = (folder / "app.yaml").read_text()
+    with pytest.raises(Drained):
+        apps.run(text, folder, fresh=False, drain=lambda: len(results(folder)["out"]) >= records)
+    check(folder, records)
 
 
 def results(folder: Path) -> dict[str, list[tuple[int, dict]]]:

@@ -1,6 +1,9 @@
 """The processes of this machine, as far as tests must find them."""
 
 import os
+import signal
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -19,6 +22,13 @@ def workers_of(root: int) -> list[int]:
 def executors_of(root: int) -> list[int]:
     """Find the JVMs below a driver that are executors of Spark."""
     return [pid for pid, command in descendants(root).items() if b"CoarseGrainedExecutorBackend" in command]
+
+
+def kill(pids: Iterable[int]) -> None:
+    """Kill processes, those that are still there."""
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def descendants(root: int) -> dict[int, bytes]:

@@ -1,5 +1,7 @@
 """One app, and the same as two: the first regroups the rows of a growing stream, the second counts them by the hour."""
 
+import json
+import signal
 from collections import Counter
 from contextlib import closing
 from copy import deepcopy
@@ -10,7 +12,8 @@ import pytest
 from streamapp_core.plan import plan
 from streamapp_core.spec.parse import parse_document
 from streamapp_runtime.errors import Drained
-from support import apps
+from streamapp_runtime.fail_points import VARIABLE
+from support import apps, crashes
 from support.growth import HUB, Growing, Stop
 
 HOUR = 3_600_000
@@ -54,9 +57,15 @@ class Split:
 
     def run(self, document: dict, **options):
         """Run an app to its end, going on where it was."""
-        folder = self._folder / document["metadata"]["name"]
-        folder.mkdir(exist_ok=True)
-        return apps.run(document, folder, **{"fresh": False, **options})
+        return apps.run(document, self._home(document), **{"fresh": False, **options})
+
+    def die(self, document: dict, place: str) -> None:
+        """Run an app in a process of its own until it dies at a fail-point."""
+        folder = self._home(document)
+        (folder / "app.yaml").write_text(json.dumps(document))
+        options = ("--host", "in-process", "--state-dir", str(folder / ".streamapp" / "app"))
+        died, output = crashes.end(crashes.start(folder, *options, **{VARIABLE: place}))
+        assert died == -signal.SIGKILL, output
 
     def kill(self, document: dict, until, *, listener=lambda summary: None) -> None:
         """Run an app until a condition holds and end it there: what it has not committed is lost."""
@@ -100,6 +109,11 @@ class Split:
     def all_counted(self, which: str) -> bool:
         """Tell whether an app has given out a window of each group for all hours but the last one."""
         return self.windows(which).total() >= GROUPS * (self.hours - 1)
+
+    def _home(self, document: dict) -> Path:
+        folder = self._folder / document["metadata"]["name"]
+        folder.mkdir(exist_ok=True)
+        return folder
 
     def _input(self, bounded: bool) -> dict:
         return {"system": HUB, "name": f"{self._name}.in", "schema": "k int, n int", "key": "k", "bounded": bounded}

@@ -16,9 +16,9 @@ def play(source: Growing) -> None:
     source.write(*KEYS, count=4)
     source.expand(8)
     source.write(*KEYS, count=8)
-    source.run(document, lambda summary: copied(summary) >= 2 * len(KEYS))
+    source.run(document, lambda summary: source.copied(summary, 2 * len(KEYS)))
     source.write(*KEYS, count=8)
-    source.run(document, lambda summary: copied(summary) >= 3 * len(KEYS))
+    source.run(document, lambda summary: source.copied(summary, 3 * len(KEYS)))
     assert source.numbers() == {key: [1, 2, 3] for key in KEYS}
     assert {row["k"]: row["c"] for row in source.rows("counts")} == dict.fromkeys(KEYS, 3)
 
@@ -26,8 +26,3 @@ def play(source: Growing) -> None:
 def in_processes(channel, name, log_folder):
     """Make a host whose processors end at once when it is closed, wherever they are."""
     return ProcessHost(channel, log_folder)
-
-
-def copied(summary) -> int:
-    """Tell how many rows were given out."""
-    return summary.written.get("out", 0)

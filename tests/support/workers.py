@@ -96,7 +96,7 @@ def feeding(source: Growing, partitions: int = 4) -> Iterator[Callable[[], None]
     def feed():
         producer = source.producer("source", partitions)
         try:
-            while not ending.wait(0.01):
+            while not ending.wait(0.05):
                 producer.write(*range(KEYS))
         finally:
             producer.close()

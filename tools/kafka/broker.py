@@ -19,7 +19,7 @@ from tools.scratch import Scratch
 __all__ = ["Broker", "BrokerError", "Login"]
 
 HOST = "127.0.0.1"
-_START_SECONDS = 60
+_START_SECONDS = 180
 _ATTEMPTS = 3
 _CLUSTER_ID = base64.urlsafe_b64encode(b"streamapp-broker").decode().rstrip("=")
 

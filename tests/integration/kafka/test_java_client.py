@@ -17,7 +17,7 @@ def produce_with_java(address, topic):
     command += ["-Dlog4j2.level=ERROR", "-Dfile.encoding=UTF-8", "org.apache.kafka.tools.ConsoleProducer"]
     command += ["--bootstrap-server", address, "--topic", topic, "--reader-property", "parse.key=true"]
     lines = "".join(f"{key}\t{key}\n" for key in KEYS)
-    subprocess.run(command, input=lines.encode(), check=True, timeout=60, capture_output=True)
+    subprocess.run(command, input=lines.encode(), check=True, timeout=240, capture_output=True)
 
 
 def test_murmur2_agrees_with_the_java_clients_default_partitioner(kafka, topics):

@@ -9,7 +9,7 @@ from tools.kafka.jars import default_cache, kafka_jars
 
 from streamapp_systems.kafka import KafkaAdmin
 from streamapp_systems.protocols import StreamSystemError
-from support import apps, numbered
+from support import apps, numbered, waiting
 from support.kafka import Topics, cluster_at, committed
 
 pytestmark = pytest.mark.xdist_group("secured-broker")  # one broker
@@ -33,7 +33,7 @@ def secret(tmp_path, monkeypatch):
     (secret / "username").write_text("ann")
     (secret / "password").write_text(PASSWORD)
     monkeypatch.setenv("STREAMAPP_SECRETS", str(tmp_path / "secrets"))
-    monkeypatch.setenv("STREAMAPP_KAFKA_PATIENCE", "3")
+    monkeypatch.setenv("STREAMAPP_KAFKA_PATIENCE", "6")
     return secret
 
 
@@ -52,7 +52,7 @@ def test_a_whole_app_runs_with_tls_and_a_login(tmp_path, broker, secret, monkeyp
     summary = apps.run((tmp_path / "app.yaml").read_text(), tmp_path)
     numbered.check(tmp_path, RECORDS)
     assert summary.troubles == ()
-    assert committed(cluster_at(broker.bootstrap_servers), "default.secured")
+    assert waiting.eventually(lambda: committed(cluster_at(broker.bootstrap_servers), "default.secured"))
 
 
 def test_a_login_without_scram_is_one_too(broker):
@@ -81,5 +81,5 @@ def test_what_keeps_an_app_out_is_told_within_seconds(tmp_path, broker, secret, 
     started = time.monotonic()
     with pytest.raises(StreamSystemError, match=rf"(?s)Kafka hub \({broker.secured_servers}\): .*{reason}") as caught:
         apps.run(numbered.app(system_of(broker, **kafka)), tmp_path)
-    assert time.monotonic() - started < 8
+    assert time.monotonic() - started < 25
     assert "not it" not in str(caught.value)

@@ -14,6 +14,7 @@ from tools.kafka.jars import default_cache, kafka_jars
 from support import timed
 from support.processes import resident_bytes, workers_of
 from support.soak import Soak
+from support.waiting import eventually
 
 pytestmark = pytest.mark.xdist_group("soak")  # one broker
 
@@ -57,7 +58,7 @@ def under_fire(soak, victims, random):
     assert len(soak.gave_up) <= victims.count("broker"), soak.gave_up
 
 
-@pytest.mark.timeout(60 + 30 * KILLS)
+@pytest.mark.timeout(120 + 60 * KILLS)
 def test_a_run_whose_processes_and_broker_die_again_and_again_stays_exact(tmp_path, broker):
     random = Random(5_000)
     victims = [random.choice(["worker", "worker", "driver", "everything"]) for _ in range(KILLS)]
@@ -67,7 +68,7 @@ def test_a_run_whose_processes_and_broker_die_again_and_again_stays_exact(tmp_pa
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(60 + 30 * ON_SPARK)
+@pytest.mark.timeout(120 + 60 * ON_SPARK)
 def test_a_run_on_spark_whose_processes_die_stays_exact(tmp_path, broker, monkeypatch):
     monkeypatch.setenv("STREAMAPP_SPARK_MASTER", "local-cluster[2,1,1024]")
     random = Random(6_000)
@@ -81,6 +82,7 @@ def test_a_run_on_spark_whose_processes_die_stays_exact(tmp_path, broker, monkey
 def test_memory_stays_bounded_when_much_waits_and_the_broker_stands_still_or_is_away(tmp_path, broker):
     with Soak(tmp_path, broker, "backlog", "--host", "processes") as soak:
         soak.feed(BACKLOG, PADDING)
+        assert eventually(lambda: workers_of(soak.pid))
         most = most_memory(soak, 3.0)
         with broker.paused():
             most = max(most, most_memory(soak, 4.0))

@@ -5,6 +5,7 @@ import uuid
 import pytest
 
 from streamapp_runtime.hosts.threads import in_thread
+from support.apps import DEADLINE
 from support.growth import partitions
 from support.split import Split
 
@@ -18,9 +19,9 @@ def split(tmp_path, kafka):
 def test_an_app_follows_another_one_that_is_killed_to_its_end(split):
     split.write(hours=5, count=2)
     follower = in_thread("second", lambda: split.run(split.second(partitions=3)))
-    split.kill(split.first(bounded=True), lambda summary: summary.streams[0].read)
+    split.die(split.first(bounded=True), "commit-3:after:1")
     split.run(split.first(bounded=True))
-    follower.result(60)
+    follower.result(DEADLINE)
     assert split.windows("second") == split.expected(5)
 
 

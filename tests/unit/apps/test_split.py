@@ -9,6 +9,7 @@ from streamapp_core.control.messages import UndecodableMessageError
 from streamapp_runtime.errors import PlanRefused, RuntimeFailure
 from streamapp_runtime.hosts.threads import in_thread
 from streamapp_systems.protocols import BadRecord
+from support.apps import DEADLINE
 from support.growth import partitions
 from support.split import GROUPS, HOUR, KEYS, Split
 
@@ -33,7 +34,7 @@ def test_an_app_that_came_first_follows_the_other_to_its_end(split):
         split.run(split.second())
     follower = in_thread("second", lambda: split.run(split.second(partitions=3)))
     split.run(split.first(bounded=True))
-    follower.result(60)
+    follower.result(DEADLINE)
     assert split.windows("second") == split.expected(3)
 
 

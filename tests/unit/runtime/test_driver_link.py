@@ -22,9 +22,10 @@ class Driver:
     def report(self, report):
         self.reports.append(report)
         self.heard.release()
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        return self.answer
+        answer = self.answer  # which the test may change in between
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
 
 class Clock:
@@ -40,7 +41,7 @@ def link_to(driver, clock=None, every=0.001):
 
 def wait_for(driver, reports):
     for _ in range(reports):
-        assert driver.heard.acquire(timeout=10)
+        assert driver.heard.acquire(timeout=60)
 
 
 def test_reports_go_out_while_the_processor_is_busy():
@@ -93,5 +94,5 @@ def test_no_answer_confirms_nothing():
         wait_for(driver, 5)
         assert confirmed.is_alive()
         driver.answer = Command.RUN
-        confirmed.join(10)
+        confirmed.join(60)
         assert not confirmed.is_alive()

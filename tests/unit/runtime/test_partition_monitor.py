@@ -11,7 +11,7 @@ from streamapp_runtime.driver.prepare import expand_changelog, make_streams, pla
 from support.growth import Growing
 
 INTERVAL = 30.0
-DEADLINE = 20.0
+DEADLINE = 60.0
 
 
 @pytest.fixture
