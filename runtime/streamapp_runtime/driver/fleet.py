@@ -12,6 +12,9 @@ from streamapp_runtime.errors import ProcessorLost
 from streamapp_runtime.hosts.protocol import ProcessorHost
 from streamapp_runtime.processor.reports import Incarnation, ProcessorConfig, ProcessorReport
 
+_DOUBT_SECONDS = 2.0
+"""A driver that has stood still itself, with its machine perhaps, has heard of nobody: it looks again after so long."""
+
 MakeConfig = Callable[[PreparedRun, Incarnation], ProcessorConfig]
 """Makes the configuration of an incarnation under a job model."""
 
@@ -62,6 +65,8 @@ class Fleet:
         self._numbers = itertools.count(1)
         self._living: dict[str, _Living] = {}
         self._drained: dict[str, float] = {}
+        self._doubted: dict[str, float] = {}
+        """Since when processors have been silent for too long, as the driver sees it."""
         self._given_up: list[Future[ProcessorReport]] = []
 
     @property
@@ -118,16 +123,23 @@ class Fleet:
         late = processor in self._drained and (
             self._board.heard(processor) is None or now - self._drained[processor] > self._patience.drain
         )
-        if late or self._patience.is_silent(now, living.started, self._board.heard(processor)):
+        if late or self._is_silent(processor, now):
             why = f"it did not end within {self._patience.drain:g} s" if late else "it does not report"
             self._host.cancel(living.incarnation)
             self._given_up.append(living.future)
             return self._buried(processor, None, ProcessorLost(why))
         return None
 
+    def _is_silent(self, processor: str, now: float) -> bool:
+        if not self._patience.is_silent(now, self._living[processor].started, self._board.heard(processor)):
+            self._doubted.pop(processor, None)
+            return False
+        return now - self._doubted.setdefault(processor, now) >= _DOUBT_SECONDS
+
     def _buried(self, processor: str, report: ProcessorReport | None, error: BaseException | None) -> End:
         living = self._living.pop(processor)
         self._drained.pop(processor, None)
+        self._doubted.pop(processor, None)
         self._board.dismiss(processor)
         newest = self._board.newest(processor)
         return End(

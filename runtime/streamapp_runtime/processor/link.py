@@ -13,6 +13,8 @@ from streamapp_runtime.processor.reports import ProcessorReport
 REPORT_SECONDS = 0.5
 PATIENCE_SECONDS = 10.0
 """How long a driver may be silent; then it has given this processor up."""
+_UNANSWERED = 3
+"""Reports without an answer that it takes, too: a machine that stood still for long has lost but one."""
 
 
 class DriverLink:
@@ -34,6 +36,7 @@ class DriverLink:
         self._every = every
         self._patience = patience
         self._answered = clock()
+        self._unanswered = 0
         self._command = Command.RUN
         self._lost: DriverLost | None = None
         self._closing = threading.Event()
@@ -79,13 +82,14 @@ class DriverLink:
         try:
             command = self._channel.report(self._newest)
         except NoAnswer as silence:
-            if self._clock() - self._answered > self._patience:
+            self._unanswered += 1
+            if self._unanswered >= _UNANSWERED and self._clock() - self._answered > self._patience:
                 self._lost = DriverLost(f"the driver has not answered for {self._patience:g} s: {silence}")
             return False
         except DriverLost as lost:
             self._lost = lost
             return False
-        self._answered = self._clock()
+        self._answered, self._unanswered = self._clock(), 0
         if command is Command.STOP:
             self._lost = DriverLost("the driver said stop: the run ends, or another incarnation has taken over")
         elif command is Command.DRAIN:

@@ -86,6 +86,21 @@ def test_a_silent_driver_is_lost_when_patience_ends():
             link.confirm()
 
 
+def test_a_machine_that_stands_still_for_long_loses_no_driver():
+    clock = Clock()
+
+    class Standing(Driver):
+        def report(self, report):
+            standing = len(self.reports) < 2
+            clock.now += 600.0 * standing
+            self.answer = NoAnswer("timed out") if standing else Command.RUN
+            return super().report(report)
+
+    with link_to(Standing(), clock) as link:
+        link.confirm()
+        assert link.command() is Command.RUN
+
+
 def test_no_answer_confirms_nothing():
     driver = Driver(NoAnswer("timed out"))
     with link_to(driver) as link:

@@ -51,19 +51,29 @@ def test_nothing_is_started_before_its_former_incarnation_is_fenced():
     assert around.release() == ["fence 0", "start 0#3 v1"]
 
 
-def test_a_silent_one_is_given_up_after_ten_seconds(around):
+def test_a_silent_one_is_given_up_after_twelve_seconds(around):
     around.step(PATIENCE.report)
     around.report(2)
-    assert around.step(0.1) == ["cancel 0#1", "fence 0", "start 0#3 v1"]
+    assert around.step(0.1) == []
+    assert around.step(2.0) == ["cancel 0#1", "fence 0", "start 0#3 v1"]
     assert around.report(1) is Command.STOP
     assert "it does not report" in around.supervisor.troubles[0]
+
+
+def test_nobody_is_given_up_since_the_driver_stood_still(around):
+    assert around.step(100 * PATIENCE.report) == []
+    for number in around.living:
+        around.report(number)
+    assert around.step(2.0) == []
+    assert around.step(PATIENCE.report - 2.0) == []
 
 
 def test_one_that_starts_has_more_time_until_its_first_report():
     around = Surroundings(prepared())
     assert around.step(PATIENCE.start) == []
     around.report(2)
-    assert around.step(0.1) == ["cancel 0#1", "fence 0", "start 0#3 v1"]
+    assert around.step(0.1) == []
+    assert around.step(2.0) == ["cancel 0#1", "fence 0", "start 0#3 v1"]
 
 
 def test_what_a_person_must_look_after_ends_the_run_with_its_message(around):
