@@ -1,6 +1,5 @@
 """The open ends of a processor: what reads, what writes, and what is closed with it."""
 
-import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -98,16 +97,14 @@ class Connections:
 
     @contextmanager
     def changelog(self, partition: int) -> Iterator[PartitionReader]:
-        """Open a reader of one partition of the changelog, whose former owners are fenced, for a while."""
+        """Open a reader of one partition of the changelog for a while."""
         system, stream = self._plan.default_system, changelog_stream(self._plan)
         spec = self._plan.app.spec.systems[system]
         with (
             closing(open_transactional_admin(system, spec, self._folder)) as admin,
             closing(open_consumer(system, spec, self._folder, [stream])) as consumer,
         ):
-            reader = PartitionReader(admin, consumer, stream, partition)
-            reader.settle(time.monotonic, time.sleep)
-            yield reader
+            yield PartitionReader(admin, consumer, stream, partition)
 
     def outputs(self, writer: str) -> dict[str, FileOutput]:
         """Open the file outputs, by system; `writer` is in the names of their parts."""

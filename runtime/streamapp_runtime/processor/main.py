@@ -141,7 +141,7 @@ class _Opening:
             time_of_day=_time_of_day,
             restoring=self._restoring,
         )
-        states = opener.open(self._owned, self._connections)
+        states = opener.open(self._owned, self._connections, writers.producer)
         publish_left(states, files)
         engine = SqlEngine()
         self._handles.callback(engine.close)

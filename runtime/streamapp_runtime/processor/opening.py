@@ -11,10 +11,11 @@ from streamapp_runtime.processor.connections import Connections
 from streamapp_runtime.processor.restoring import Restoring
 from streamapp_runtime.state.checkpoint import Checkpoint
 from streamapp_runtime.state.folder_lock import FolderLock
+from streamapp_runtime.state.hanging import settle
 from streamapp_runtime.state.signature import Identity
 from streamapp_runtime.state.task_state import TaskState
 from streamapp_runtime.state.unlogged_state import UnloggedState
-from streamapp_systems.protocols import FileOutput, StagedPart
+from streamapp_systems.protocols import FileOutput, Producer, StagedPart
 
 _LOCK_SECONDS = 20.0
 _SIDE_INPUTS = "side-inputs"
@@ -50,8 +51,10 @@ class StateOpener:
         self._time_of_day = time_of_day
         self._restoring = restoring
 
-    def open(self, tasks: Mapping[str, TaskModel], connections: Connections) -> dict[str, TaskState]:
-        """Lock the state of all tasks, then bring each up to its changelog.
+    def open(
+        self, tasks: Mapping[str, TaskModel], connections: Connections, producer: Producer
+    ) -> dict[str, TaskState]:
+        """Lock the state of all tasks, then bring each up to its changelog; `producer` is that of the processor.
 
         The changelogs stand still: their former owners are fenced. With all locks held, none of them has the stores.
         """
@@ -62,6 +65,15 @@ class StateOpener:
             for name, folder in folders.items():
                 identity = Identity(run_id=self._run_id, task=name, boot_id=self._boot_id)
                 with connections.changelog(tasks[name].changelog_partition) as changelog:
+                    settle(
+                        changelog,
+                        folder,
+                        identity,
+                        producer,
+                        clock=self._clock,
+                        sleep=self._sleep,
+                        now=self._time_of_day(),
+                    )
                     told = partial(self._restoring.told, name)
                     states[name] = TaskState(folder, identity, changelog, self._time_of_day, told)
                 self._handles.callback(states[name].close)

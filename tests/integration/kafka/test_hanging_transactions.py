@@ -1,0 +1,80 @@
+"""A node that dies right after it acknowledged a commit may forget the markers of that transaction: nothing is lost."""
+
+import shutil
+from contextlib import closing
+
+import pytest
+from tools.kafka.broker import Broker
+from tools.kafka.jars import default_cache, kafka_jars
+
+from streamapp_runtime.driver.decisions import Patience
+from streamapp_runtime.errors import Drained, ProcessorFailed
+from streamapp_systems.kafka import KafkaAdmin
+from support import apps, numbered
+from support.kafka import cluster_at
+
+RECORDS = 4_000
+MARKER_BYTES = 78
+"""A record batch with one control record."""
+
+
+@pytest.fixture
+def broker():
+    with Broker(kafka_jars(default_cache())) as broker:
+        yield broker
+
+
+@pytest.fixture
+def stopped(tmp_path, broker):
+    """An app that was drained; the broker has forgotten how the last transactions in its changelog ended."""
+    numbered.lay_out(
+        tmp_path, {"kafka": {"bootstrapServers": broker.bootstrap_servers}}, records=RECORDS, bounded=False
+    )
+    with pytest.raises(Drained):
+        run(tmp_path, lambda: len(numbered.results(tmp_path)["out"]) >= RECORDS)
+    broker.kill()
+    logs = list(broker.data.glob("*_changelog-*/*.log"))
+    assert len(logs) > 1
+    for log in logs:
+        cut(log)
+    broker.start()
+    assert all(end < written for end, written in offsets(broker))
+    return tmp_path
+
+
+def run(folder, drain, **options):
+    return apps.run((folder / "app.yaml").read_text(), folder, fresh=False, run_id="r1", drain=drain, **options)
+
+
+def cut(log):
+    """Take the last marker from a log, and what was derived from it."""
+    content = log.read_bytes()
+    control = int.from_bytes(content[-MARKER_BYTES:][21:23]) & 0x20
+    assert control, log
+    log.write_bytes(content[:-MARKER_BYTES])
+    for derived in (*log.parent.glob("*.snapshot"), *log.parent.glob("*index")):
+        derived.unlink()
+
+
+def offsets(broker):
+    """Give how much can be read of each partition of the changelog, and how much was written."""
+    cluster = cluster_at(broker.bootstrap_servers)
+    with closing(KafkaAdmin(cluster)) as admin:
+        (topic,) = (name for name in admin.beginning_with("default.app.") if name.endswith("_changelog"))
+        stream = numbered.stream_of("default.app", "r1._changelog")
+        assert stream.address == topic
+        ends, written = admin.end_offsets([stream]), admin.written_offsets([stream])
+    return [(ends[ssp], written[ssp]) for ssp in written]
+
+
+def test_stores_that_have_what_was_written_prove_that_it_was_committed(stopped, broker):
+    with pytest.raises(Drained):
+        run(stopped, lambda: all(end == written for end, written in offsets(broker)))
+    numbered.check(stopped, RECORDS)
+
+
+def test_without_stores_a_run_does_not_go_on_from_an_older_state(stopped):
+    shutil.rmtree(stopped / ".streamapp" / "app" / "state")
+    reason = r"the brokers have never ended the transaction from offset \d+ on.* begin a new run"
+    with pytest.raises(ProcessorFailed, match=reason):
+        run(stopped, lambda: False, patience=Patience(failures=1))
