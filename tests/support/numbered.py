@@ -20,6 +20,7 @@ from streamapp_runtime.errors import Drained
 from streamapp_systems.protocols import StreamDescriptor, Transactional
 from streamapp_systems.registry import open_consumer, open_producer, open_transactional_admin
 from support import apps
+from support.waiting import eventually
 
 LOG = {"log": {"path": "log.db"}}
 HUB = "hub"
@@ -73,7 +74,11 @@ def lay_out(
 
 
 def check(folder: Path, records: int = RECORDS) -> None:
-    """Prove that so many records went through once and in order, and that the state is what its changelog says."""
+    """Prove that so many records went through once and in order, and that the state is what its changelog says.
+
+    The app has ended; Kafka shows what it committed last a moment after it has said so.
+    """
+    assert eventually(lambda: settled(folder))
     found = results(folder)
     expected = {key: list(range(len(range(key, records, KEYS)))) for key in range(min(KEYS, records))}
     check_records(found["out"], expected)
@@ -96,10 +101,22 @@ def finish(folder: Path, records: int = RECORDS) -> None:
 
 def results(folder: Path) -> dict[str, list[tuple[int, dict]]]:
     """Read what has come out so far."""
+    return read(folder, *outputs(folder))
+
+
+def settled(folder: Path) -> bool:
+    """Tell whether all that was written can be read."""
+    system, streams = outputs(folder)
+    with closing(open_transactional_admin(HUB, system, folder)) as admin:
+        return admin.end_offsets(streams) == admin.written_offsets(streams)
+
+
+def outputs(folder: Path) -> tuple[SystemSpec, list[StreamDescriptor]]:
+    """Give the outputs of an app and the system that they are in."""
     document = json.loads((folder / "app.yaml").read_text())
     name, system = document["metadata"]["name"], document["spec"]["systems"][HUB]
     streams = [stream_of(name, which) for which in ("out", "counts")]
-    return read(folder, SystemSpec.model_validate_json(json.dumps(system)), streams)
+    return SystemSpec.model_validate_json(json.dumps(system)), streams
 
 
 def check_records(rows: list[tuple[int, dict]], expected: dict[int, list[int]]) -> None:
