@@ -16,8 +16,11 @@ COMMAND = "echo $$ > {file}; exec sleep 60"
 
 
 def is_running(process):
-    status = Path("/proc", process, "stat")
-    return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
+    try:
+        status = Path("/proc", process, "stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):  # the latter of one that ends meanwhile
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"
 
 
 def written(file):
