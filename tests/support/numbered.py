@@ -71,14 +71,15 @@ def lay_out(
             value = json.dumps({"k": key, "n": n}).encode()
             producer.send(Ssp(HUB, "in", key % PARTITIONS), value, timestamp=number + 1)
         producer.commit()
+    assert eventually(lambda: settled(folder, spec, [stream]))
 
 
 def check(folder: Path, records: int = RECORDS) -> None:
     """Prove that so many records went through once and in order, and that the state is what its changelog says.
 
-    The app has ended; Kafka shows what it committed last a moment after it has said so.
+    The app has ended.
     """
-    assert eventually(lambda: settled(folder))
+    assert eventually(lambda: settled(folder, *outputs(folder)))
     found = results(folder)
     expected = {key: list(range(len(range(key, records, KEYS)))) for key in range(min(KEYS, records))}
     check_records(found["out"], expected)
@@ -104,9 +105,8 @@ def results(folder: Path) -> dict[str, list[tuple[int, dict]]]:
     return read(folder, *outputs(folder))
 
 
-def settled(folder: Path) -> bool:
-    """Tell whether all that was written can be read."""
-    system, streams = outputs(folder)
+def settled(folder: Path, system: SystemSpec, streams: list[StreamDescriptor]) -> bool:
+    """Tell whether all that was written can be read: Kafka shows what was committed a moment later."""
     with closing(open_transactional_admin(HUB, system, folder)) as admin:
         return admin.end_offsets(streams) == admin.written_offsets(streams)
 
