@@ -194,8 +194,8 @@ class TransactionalAdmin(Admin, Protocol):
         """Delete these streams with all they hold, those that exist."""
         ...
 
-    def identity(self, stream: StreamDescriptor) -> str:
-        """Tell this stream from others that were, or will be, at its address; empty if there is none."""
+    def identities(self, streams: Sequence[StreamDescriptor]) -> Mapping[str, str]:
+        """Tell each stream, by name, from others that were, or will be, at its address; empty if there is none."""
         ...
 
     def purge(self, streams: Sequence[StreamDescriptor], below: Mapping[Ssp, int]) -> None:

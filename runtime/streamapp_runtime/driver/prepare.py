@@ -183,7 +183,7 @@ def identities(plan: Plan, folder: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for system, streams in by_system([*map(descriptor, read), changelog_stream(plan)]).items():
         with closing(_admin(plan, system, folder)) as admin:
-            found |= {stream.name: admin.identity(stream) for stream in streams}
+            found |= admin.identities(streams)
     return found
 
 

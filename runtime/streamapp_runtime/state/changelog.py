@@ -40,7 +40,7 @@ class PartitionReader:
 
     def identity(self) -> str:
         """See `ChangelogReader.identity`."""
-        return self._admin.identity(self._stream)
+        return self._admin.identities([self._stream])[self._stream.name]
 
     def end(self) -> int:
         """See `ChangelogReader.end`."""

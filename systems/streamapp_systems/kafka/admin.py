@@ -158,22 +158,14 @@ class KafkaAdmin:
                 self._fail(f"topic {topic} can't be deleted", error)
         self._await(streams, deadline, "deleted", lambda found: found == 0)
 
-    def identity(self, stream: StreamDescriptor) -> str:
-        """Tell a topic's id, as `TransactionalAdmin.identity` says.
-
-        Raises:
-            StreamSystemError: the brokers can't be reached or don't tell.
-        """
-        return self.identities([stream]).get(stream.name, "")
-
     def identities(self, streams: Sequence[StreamDescriptor]) -> Mapping[str, str]:
-        """Tell the ids of the topics of streams, those that exist, by stream, with one request.
+        """Tell topics' ids with one request, as `TransactionalAdmin.identities` says.
 
         Raises:
             StreamSystemError: the brokers can't be reached or don't tell.
         """
         described = self._described(streams, self._deadline())
-        return {s.name: str(described[s.address].topic_id) for s in streams if s.address in described}
+        return {s.name: str(described[s.address].topic_id) if s.address in described else "" for s in streams}
 
     def beginning_with(self, prefix: str) -> Sequence[str]:
         """Name the topics whose names begin with a prefix.

@@ -236,7 +236,7 @@ class KafkaConsumer:
         streams = [self._streams[name] for name in self._identities]
         with closing(KafkaAdmin(self._cluster)) as admin:
             found = admin.identities(streams)
-        gone = sorted(s.address for s in streams if found.get(s.name) != self._identities[s.name])
+        gone = sorted(s.address for s in streams if found[s.name] != self._identities[s.name])
         if gone:
             raise StreamSystemError(
                 f"{self._cluster}: topic {', '.join(gone)} was deleted while it was read, and perhaps made anew: "

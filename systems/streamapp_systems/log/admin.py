@@ -112,11 +112,11 @@ class LogAdmin:
                     self._connection.executemany("DELETE FROM records WHERE id = ?", slice_)
         return left
 
-    def identity(self, stream: StreamDescriptor) -> str:
-        """Tell a stream's number, which no other ever gets, as `TransactionalAdmin.identity` says."""
+    def identities(self, streams: Sequence[StreamDescriptor]) -> Mapping[str, str]:
+        """Tell streams' numbers, which no others ever get, as `TransactionalAdmin.identities` says."""
         with explained(self._path):
-            rows = self._connection.execute("SELECT id FROM streams WHERE address = ?", (stream.address,)).fetchall()
-        return str(rows[0][0]) if rows else ""
+            numbers = dict(self._connection.execute("SELECT address, id FROM streams").fetchall())
+        return {stream.name: str(numbers.get(stream.address, "")) for stream in streams}
 
     def purge(self, streams: Sequence[StreamDescriptor], below: Mapping[Ssp, int]) -> None:
         """Delete consumed records, as `TransactionalAdmin.purge` says; the file keeps the room for later ones."""
