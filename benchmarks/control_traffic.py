@@ -22,13 +22,13 @@ from benchmarks.streaming_profile import ProfiledHost, StageTimer
 from streamapp_core.control import ControlStates, decode, encode
 from streamapp_core.control.messages import UserMessage, Watermark
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.driver.run import run_app
-from streamapp_runtime.driver.start import RunRequest
-from streamapp_runtime.processor import inputs as reading
-from streamapp_runtime.processor.intermediate import IntermediateWriter
-from streamapp_runtime.processor.markers import MarkerRounds
+from streamapp_runtime.driver.run_app import run_app
+from streamapp_runtime.driver.run_start import RunRequest
+from streamapp_runtime.processor import input_source as reading
+from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
+from streamapp_runtime.processor.control_rounds import MarkerRounds
 from streamapp_runtime.processor.processor import Processor
-from streamapp_runtime.rows.event_time import EVENT_TIME_FIELD
+from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 from streamapp_runtime.tasks.task import Announcement, Task
 
 PROCESSORS, TASKS, PARTITIONS, RATE = 100, 10, 64, 10_000

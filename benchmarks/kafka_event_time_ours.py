@@ -10,8 +10,8 @@ from typing import Any
 
 from benchmarks.kafka_ours import SCHEMA, head
 from benchmarks.ours import Watch
-from streamapp_runtime.driver.run import run_app
-from streamapp_runtime.driver.start import RunRequest
+from streamapp_runtime.driver.run_app import run_app
+from streamapp_runtime.driver.run_start import RunRequest
 
 STREAMS = {"windows": ("readings",), "pairs": ("left", "right")}
 OPERATORS: dict[str, list[dict[str, Any]]] = {
@@ -51,7 +51,7 @@ def document(case: str, servers: str, output: str) -> str:
 
 
 def main() -> None:
-    from streamapp_runtime.spark.host import SparkHost
+    from streamapp_runtime.spark.spark_host import SparkHost
 
     case, folder, servers, output = sys.argv[1:]
     watch = Watch(STREAMS[case])

@@ -12,9 +12,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from benchmarks.kafka_ours import document
-from streamapp_runtime.driver.records import Summary
-from streamapp_runtime.driver.run import run_app
-from streamapp_runtime.driver.start import RunRequest
+from streamapp_runtime.driver.run_record import Summary
+from streamapp_runtime.driver.run_app import run_app
+from streamapp_runtime.driver.run_start import RunRequest
 from streamapp_runtime.errors import Drained
 
 
@@ -32,7 +32,7 @@ def running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def main() -> None:
-    from streamapp_runtime.spark.host import SparkHost
+    from streamapp_runtime.spark.spark_host import SparkHost
 
     folder, servers, topic, output, interval = sys.argv[1:]
     stop = threading.Event()

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from streamapp_core.keys.murmur2 import murmur2, partitions
+from streamapp_core.murmur2 import murmur2, partitions
 
 KEYS, PARTITIONS = 100_000, 8
 _BATCH = 50_000

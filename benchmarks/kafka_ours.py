@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.ours import Watch
-from streamapp_runtime.driver.run import run_app
-from streamapp_runtime.driver.start import RunRequest
+from streamapp_runtime.driver.run_app import run_app
+from streamapp_runtime.driver.run_start import RunRequest
 
 SCHEMA = "sensor string, value int, at bigint, site string, note string"
 _NEEDED = {"name": "needed", "from": "readings", "map": "sensor, value, at"}
@@ -60,7 +60,7 @@ def head(name: str, spec: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    from streamapp_runtime.spark.host import SparkHost
+    from streamapp_runtime.spark.spark_host import SparkHost
 
     case, folder, servers, topic, output = sys.argv[1:]
     watch = Watch(("readings",))

@@ -20,11 +20,11 @@ from tools.kafka.jars import default_cache, kafka_jars
 
 from benchmarks.kafka_load import PARTITIONS, make_topics, partitions_of
 from benchmarks.kafka_ours import head
-from streamapp_runtime.driver.records import Summary
-from streamapp_runtime.driver.run import run_app
-from streamapp_runtime.driver.start import RunRequest
+from streamapp_runtime.driver.run_record import Summary
+from streamapp_runtime.driver.run_app import run_app
+from streamapp_runtime.driver.run_start import RunRequest
 from streamapp_runtime.errors import Drained
-from streamapp_runtime.hosts.in_process import InProcessHost
+from streamapp_runtime.hosts.in_process_host import InProcessHost
 
 MEGABYTES = (10, 100, 1_000)
 RESTARTS = 11

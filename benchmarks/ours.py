@@ -13,10 +13,10 @@ from typing import Any
 import yaml
 
 from benchmarks.measured import Measured, arguments
-from streamapp_runtime.driver.records import Summary
-from streamapp_runtime.driver.run import MakeHost, run_app
-from streamapp_runtime.driver.start import RunRequest
-from streamapp_runtime.hosts.protocol import ProcessorHost
+from streamapp_runtime.driver.run_record import Summary
+from streamapp_runtime.driver.run_app import MakeHost, run_app
+from streamapp_runtime.driver.run_start import RunRequest
+from streamapp_runtime.hosts.processor_host import ProcessorHost
 
 PROCESSORS = 2
 EXAMPLE = Path(__file__).parents[1] / "examples" / "flights" / "app.yaml"
@@ -99,7 +99,7 @@ class Watch:
 
 
 def main() -> None:
-    from streamapp_runtime.spark.host import SparkHost
+    from streamapp_runtime.spark.spark_host import SparkHost
 
     case, folder = arguments()
     run(case, Path(folder), SparkHost).tell()

@@ -8,14 +8,14 @@ from pydantic import JsonValue
 from rich.console import Console
 from rich.markup import escape
 
-from streamapp_cli.files import give_up
-from streamapp_cli.inputs import ask_counts, read_app, read_counts, read_job_model
-from streamapp_cli.options import DiffOutput
-from streamapp_cli.problems import print_problems
-from streamapp_cli.tables import new_table
-from streamapp_core.edits.compare import Comparison, compare
-from streamapp_core.job_model.build import build_job_model
-from streamapp_core.job_model.model import JobModel
+from streamapp_cli.app_files import give_up
+from streamapp_cli.plan_inputs import ask_counts, read_app, read_counts, read_job_model
+from streamapp_cli.command_options import DiffOutput
+from streamapp_cli.print_problems import print_problems
+from streamapp_cli.text_tables import new_table
+from streamapp_core.edits.compare_specs import Comparison, compare
+from streamapp_core.job_model.build_job_model import build_job_model
+from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan.planner import plan
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.parse import ParsedApp

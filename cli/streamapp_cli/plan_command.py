@@ -5,13 +5,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from streamapp_cli.inputs import ask_counts, read_app, read_counts, read_job_model, read_processors
-from streamapp_cli.options import Output
-from streamapp_cli.problems import print_problems
-from streamapp_cli.tables import new_table
-from streamapp_core.job_model.build import build_job_model
-from streamapp_core.job_model.model import JobModel
-from streamapp_core.plan.model import Plan, PlanResult
+from streamapp_cli.plan_inputs import ask_counts, read_app, read_counts, read_job_model, read_processors
+from streamapp_cli.command_options import Output
+from streamapp_cli.print_problems import print_problems
+from streamapp_cli.text_tables import new_table
+from streamapp_core.job_model.build_job_model import build_job_model
+from streamapp_core.job_model.job_model import JobModel
+from streamapp_core.plan.plan import Plan, PlanResult
 from streamapp_core.plan.planner import plan as make_plan
 from streamapp_core.plan.render import to_document, to_mermaid, to_rows
 from streamapp_core.spec.parse import ParsedApp

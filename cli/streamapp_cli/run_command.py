@@ -4,19 +4,19 @@ from pathlib import Path
 
 from rich.console import Console
 
-from streamapp_cli.files import give_up, read_text
-from streamapp_cli.interrupts import interrupts
-from streamapp_cli.options import Host
-from streamapp_cli.problems import print_problems
-from streamapp_cli.progress import follow, print_summary
-from streamapp_core.spec.document import DocumentError
+from streamapp_cli.app_files import give_up, read_text
+from streamapp_cli.signals import interrupts
+from streamapp_cli.command_options import Host
+from streamapp_cli.print_problems import print_problems
+from streamapp_cli.progress_display import follow, print_summary
+from streamapp_core.spec.yaml_document import DocumentError
 from streamapp_core.spec.parse import parse_text
 from streamapp_runtime.driver.prepare import new_run_id
-from streamapp_runtime.driver.run import MakeHost, run_app
-from streamapp_runtime.driver.start import RunRequest
+from streamapp_runtime.driver.run_app import MakeHost, run_app
+from streamapp_runtime.driver.run_start import RunRequest
 from streamapp_runtime.errors import FAILURES, Drained, PlanRefused
-from streamapp_runtime.hosts.in_process import InProcessHost
-from streamapp_runtime.hosts.processes import ProcessHost
+from streamapp_runtime.hosts.in_process_host import InProcessHost
+from streamapp_runtime.hosts.process_host import ProcessHost
 
 FAILED, INTERRUPTED = 1, 130
 
@@ -58,7 +58,7 @@ def run_here(file: Path, *, state_dir: Path | None, fresh: bool, host: Host) -> 
 
 def _make_host(host: Host) -> MakeHost:
     if host is Host.SPARK:
-        from streamapp_runtime.spark.host import SparkHost
+        from streamapp_runtime.spark.spark_host import SparkHost
 
         return SparkHost
     if host is Host.PROCESSES:

@@ -5,13 +5,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from streamapp_cli.files import give_up
-from streamapp_cli.inputs import read_app
-from streamapp_cli.problems import print_problems
-from streamapp_cli.tables import new_table
-from streamapp_runtime.driver.verify import verify_run
+from streamapp_cli.app_files import give_up
+from streamapp_cli.plan_inputs import read_app
+from streamapp_cli.print_problems import print_problems
+from streamapp_cli.text_tables import new_table
+from streamapp_runtime.driver.verify_run import verify_run
 from streamapp_runtime.errors import FAILURES
-from streamapp_runtime.state.verify import Difference, Verdict
+from streamapp_runtime.state.changelog_verification import Difference, Verdict
 
 EQUAL, DIFFERENT = 0, 1
 _SHOWN_BYTES = 40

@@ -3,9 +3,9 @@
 import os
 import sys
 
-from streamapp_operator.logs import log_as_json
-from streamapp_operator.process import Process
-from streamapp_operator.settings import read_settings
+from streamapp_operator.process.logs import log_as_json
+from streamapp_operator.process.bootstrap import Process
+from streamapp_operator.process.settings import read_settings
 
 if __name__ == "__main__":
     settings = read_settings(sys.argv[1:], os.environ)

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from streamapp_core.control.messages import UndecodableMessageError
-from streamapp_core.job_model.errors import JobModelOutdatedError, JobModelUnreadableError
+from streamapp_core.job_model.job_model_errors import JobModelOutdatedError, JobModelUnreadableError
 from streamapp_core.problems import Problem
-from streamapp_runtime.processor.channel import DriverLost
+from streamapp_runtime.processor.driver_channel import DriverLost
 from streamapp_systems.protocols import CommitUnknown, Fenced, StreamSystemError, Unavailable
 
 

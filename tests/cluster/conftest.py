@@ -12,7 +12,7 @@ from tools.cluster.check import missing_for_light
 from tools.cluster.errors import ClusterError
 from tools.cluster.light import LightCluster
 
-from streamapp_systems.kubernetes.client import KubernetesClient
+from streamapp_systems.kubernetes.kubernetes_client import KubernetesClient
 from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
 from support.api_server import Judge
 from support.machine import need

@@ -5,8 +5,8 @@ import os
 import pytest
 from kubernetes import client
 
-from streamapp_core.job_model.stored import read_job_model
-from streamapp_operator.steps import Step
+from streamapp_core.job_model.stored_job_model import read_job_model
+from streamapp_operator.decide.actions import Step
 from support.kubelet import Fate, Kubelet
 from support.operated_apps import drivers, launch
 from support.operator_process import OperatorProcess

@@ -1,6 +1,6 @@
 """Runs the vectors of `plan.json` through the planner."""
 
-from streamapp_core.job_model.model import JobModel
+from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan import Plan, PlanResult, plan
 from streamapp_core.problems import Problem
 from streamapp_core.spec.parse import parse_document

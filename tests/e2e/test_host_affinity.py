@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 from tools.cluster.check import Missing
 
-from streamapp_core.deployment.names import HTTP_PORT
+from streamapp_core.deployment.kubernetes_names import HTTP_PORT
 from support import cluster_apps
 from support.cluster_apps import eventually
 from support.machine import need

@@ -1,6 +1,6 @@
 import pytest
 
-from streamapp_runtime.spark.host import SparkHost
+from streamapp_runtime.spark.spark_host import SparkHost
 from support import flights
 
 pytestmark = pytest.mark.spark

@@ -23,7 +23,7 @@ from streamapp_core.expressions import (
 )
 from streamapp_core.expressions.functions import BY_NAME
 from streamapp_core.schema import parse_schema
-from streamapp_runtime.sql.engine import SqlEngine
+from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_systems.arrow_types import arrow_schema
 from support import aggregates
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from streamapp_runtime.errors import ProcessorFailed
-from streamapp_runtime.hosts.processes import ProcessHost
+from streamapp_runtime.hosts.process_host import ProcessHost
 from support import apps
 
 

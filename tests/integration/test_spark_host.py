@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from streamapp_runtime.driver.decisions import Patience
+from streamapp_runtime.driver.processor_decisions import Patience
 from streamapp_runtime.errors import ProcessorFailed
-from streamapp_runtime.spark.host import SparkHost
+from streamapp_runtime.spark.spark_host import SparkHost
 from support import apps, shop
 from support.waiting import eventually
 

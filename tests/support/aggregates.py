@@ -2,10 +2,10 @@
 
 import pyarrow as pa
 
-from streamapp_runtime.operators.partials import PartialResults
-from streamapp_runtime.operators.results import Results
-from streamapp_runtime.rows.codec import encode_key
-from streamapp_runtime.rows.event_time import stamp, without_event_time
+from streamapp_runtime.operators.batch_aggregation import PartialResults
+from streamapp_runtime.operators.aggregate_results import Results
+from streamapp_runtime.rows.row_codec import encode_key
+from streamapp_runtime.rows.event_time_column import stamp, without_event_time
 
 
 def computed(engine, aggregation, batches, event_time=None):

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from streamapp_runtime.driver.run import MakeHost, run_app
-from streamapp_runtime.driver.start import RunRequest
-from streamapp_runtime.hosts.in_process import InProcessHost
+from streamapp_runtime.driver.run_app import MakeHost, run_app
+from streamapp_runtime.driver.run_start import RunRequest
+from streamapp_runtime.hosts.in_process_host import InProcessHost
 
 DEADLINE = 120
 """Seconds until a test that waits for something gives up."""

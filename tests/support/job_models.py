@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from streamapp_core.job_model.model import JobModel, ProcessorModel, StreamPartitions, TaskModel
+from streamapp_core.job_model.job_model import JobModel, ProcessorModel, StreamPartitions, TaskModel
 from streamapp_core.spec.job import Grouper
 from streamapp_core.ssp import Ssp
 

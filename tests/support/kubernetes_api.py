@@ -7,7 +7,7 @@ import json
 import threading
 from collections import Counter
 
-from streamapp_systems.kubernetes.api import (
+from streamapp_systems.kubernetes.kubernetes_api import (
     Kind,
     ObjectExistsError,
     ObjectNotFoundError,

@@ -15,7 +15,7 @@ from streamapp_core.spec.parse import parse_text
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import SystemSpec
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.driver.verify import verify_run
+from streamapp_runtime.driver.verify_run import verify_run
 from streamapp_runtime.errors import Drained
 from streamapp_systems.protocols import StreamDescriptor, Transactional
 from streamapp_systems.registry import open_consumer, open_producer, open_transactional_admin

@@ -4,22 +4,22 @@ from datetime import UTC, datetime, timedelta
 
 import yaml
 
-from streamapp_core.deployment.names import driver_pod, executor_prefix
-from streamapp_core.deployment.record import RECORD, AppRecord
-from streamapp_core.deployment.reports import LOCALITY, PROGRESS, DriverPhase, LocalityReport, ProgressReport
-from streamapp_core.job_model.stored import read_job_model
-from streamapp_operator.act import Actor
-from streamapp_operator.cluster.cache import CachedApi, ObjectCache
-from streamapp_operator.cluster.views import AppKey
-from streamapp_operator.controller import Controller, Parts
-from streamapp_operator.decide import Rules
-from streamapp_operator.judging import RememberingJudge
-from streamapp_operator.lost import Announced
-from streamapp_operator.metrics import Metrics
-from streamapp_operator.observe import Observer
-from streamapp_operator.observed import DriverRole, StreamCounts
-from streamapp_operator.watching import Watching
-from streamapp_systems.kubernetes.api import Kind
+from streamapp_core.deployment.kubernetes_names import driver_pod, executor_prefix
+from streamapp_core.deployment.app_record import RECORD, AppRecord
+from streamapp_core.deployment.driver_reports import LOCALITY, PROGRESS, DriverPhase, LocalityReport, ProgressReport
+from streamapp_core.job_model.stored_job_model import read_job_model
+from streamapp_operator.act.actor import Actor
+from streamapp_operator.observe.object_cache import CachedApi, ObjectCache
+from streamapp_operator.observe.resource_views import AppKey
+from streamapp_operator.process.controller import Controller, Parts
+from streamapp_operator.decide.reconciliation import Rules
+from streamapp_operator.decide.validation import RememberingJudge
+from streamapp_operator.observe.document_recovery import Announced
+from streamapp_operator.process.operator_metrics import Metrics
+from streamapp_operator.observe.observer import Observer
+from streamapp_operator.observe.observed_state import DriverRole, StreamCounts
+from streamapp_operator.observe.informer import Watching
+from streamapp_systems.kubernetes.kubernetes_api import Kind
 from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
 from streamapp_systems.protocols import StreamSystemError
 from support.kubernetes_api import MemoryCluster

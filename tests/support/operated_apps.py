@@ -1,6 +1,6 @@
 """What is found of apps on a real API server."""
 
-from streamapp_core.deployment.record import RECORD, AppRecord
+from streamapp_core.deployment.app_record import RECORD, AppRecord
 
 
 def drivers(core, namespace):

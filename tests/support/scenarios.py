@@ -4,8 +4,8 @@ import signal
 import time
 from pathlib import Path
 
-from streamapp_runtime.driver.decisions import Patience
-from streamapp_runtime.driver.records import Summary
+from streamapp_runtime.driver.processor_decisions import Patience
+from streamapp_runtime.driver.run_record import Summary
 from support.growth import Growing
 from support.supervision import scaled
 from support.waiting import eventually

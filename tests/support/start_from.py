@@ -1,6 +1,6 @@
 """An app that begins with what comes after its first start, whatever happens then."""
 
-from streamapp_runtime.hosts.processes import ProcessHost
+from streamapp_runtime.hosts.process_host import ProcessHost
 from support.growth import Growing
 
 KEYS = range(32)

@@ -4,15 +4,15 @@ from collections import deque
 from concurrent.futures import Future
 from dataclasses import replace
 
-from streamapp_core.job_model.build import build_job_model
-from streamapp_core.job_model.model import JobModel
-from streamapp_runtime.driver.board import Board
-from streamapp_runtime.driver.decisions import Patience
+from streamapp_core.job_model.build_job_model import build_job_model
+from streamapp_core.job_model.job_model import JobModel
+from streamapp_runtime.driver.report_registry import Board
+from streamapp_runtime.driver.processor_decisions import Patience
 from streamapp_runtime.driver.fleet import Fleet
 from streamapp_runtime.driver.prepare import PreparedRun
 from streamapp_runtime.driver.supervisor import Supervisor
-from streamapp_runtime.processor.channel import Command
-from streamapp_runtime.processor.reports import ProcessorConfig, ProcessorReport
+from streamapp_runtime.processor.driver_channel import Command
+from streamapp_runtime.processor.processor_report import ProcessorConfig, ProcessorReport
 from support import plan_documents
 
 OPERATORS = [{"name": "copied", "from": "in", "map": "k"}, {"name": "sent", "from": "copied", "sendTo": "out"}]

@@ -13,9 +13,9 @@ from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import SystemSpec
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.fail_points import VARIABLE
-from streamapp_runtime.rows.codec import decode_row
+from streamapp_runtime.rows.row_codec import decode_row
 from streamapp_runtime.state.lmdb_environment import LmdbEnvironment
-from streamapp_runtime.state.unlogged import KeptStore
+from streamapp_runtime.state.unlogged_store import KeptStore
 from streamapp_runtime.tables.adjunct_store import read_record
 from streamapp_systems.protocols import StreamDescriptor, Transactional
 from streamapp_systems.registry import open_consumer, open_producer, open_transactional_admin

@@ -10,10 +10,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from streamapp_runtime.driver.board import Board
-from streamapp_runtime.driver.records import Summary
+from streamapp_runtime.driver.report_registry import Board
+from streamapp_runtime.driver.run_record import Summary
 from streamapp_runtime.errors import Drained
-from streamapp_runtime.hosts.processes import ProcessHost
+from streamapp_runtime.hosts.process_host import ProcessHost
 from support import apps
 from support.growth import Growing
 

@@ -24,9 +24,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from streamapp_core.assignment.flow import Network
-from streamapp_core.assignment.origins import Origin, origins
-from streamapp_core.tasks.natural import natural_key
+from streamapp_core.assignment.minimum_cost_flow import Network
+from streamapp_core.assignment.task_origins import Origin, origins
+from streamapp_core.tasks.natural_order import natural_key
 
 _SOURCE, _SINK, _EXTRA, _POOL, _FIRST_PROCESSOR = range(5)
 

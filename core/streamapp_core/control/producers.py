@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 
 from streamapp_core.ssp import Ssp
-from streamapp_core.tasks.natural import natural_key
+from streamapp_core.tasks.natural_order import natural_key
 
 
 def expected_producers(

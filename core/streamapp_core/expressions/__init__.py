@@ -3,9 +3,9 @@
 Nothing is evaluated here. `docs/expressions.md` tells users what they may write.
 """
 
-from streamapp_core.expressions.aggregate import Aggregation, check_aggregate
-from streamapp_core.expressions.issues import ExpressionError, ExpressionIssue
-from streamapp_core.expressions.partials import ARRIVAL_COLUMN, Merge, Partial, PlainAggregate
+from streamapp_core.expressions.aggregate_select import Aggregation, check_aggregate
+from streamapp_core.expressions.expression_issues import ExpressionError, ExpressionIssue
+from streamapp_core.expressions.partial_aggregates import ARRIVAL_COLUMN, Merge, Partial, PlainAggregate
 from streamapp_core.expressions.queries import (
     DUCKDB_SETTINGS,
     filter_sql,

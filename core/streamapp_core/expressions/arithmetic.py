@@ -4,7 +4,7 @@ The SQL takes it that DuckDB gives null for every division by zero (`DUCKDB_SETT
 """
 
 from streamapp_core.expressions.conversions import converted, number, widened, wrapped
-from streamapp_core.expressions.issues import Refusal
+from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.type_rules import (
     INTEGRAL,
     adjusted_decimal,
@@ -12,7 +12,7 @@ from streamapp_core.expressions.type_rules import (
     common_number,
     decimal,
 )
-from streamapp_core.expressions.value import Value, bound, cast, try_cast
+from streamapp_core.expressions.typed_sql import Value, bound, cast, try_cast
 from streamapp_core.schema import DOUBLE, MAX_PRECISION, DataType, TypeKind
 
 _MIN_DIVISION_SCALE = 6

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from functools import partial, reduce
 
 from streamapp_core.expressions.conversions import converted, implied
-from streamapp_core.expressions.issues import Refusal, invalid
+from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.type_rules import FRACTIONAL, common_type, comparison_type
-from streamapp_core.expressions.value import NULL, Value, bound, text
+from streamapp_core.expressions.typed_sql import NULL, Value, bound, text
 from streamapp_core.schema import BOOLEAN, STRING, TypeKind
 
 _ESCAPE = "\\"

@@ -6,9 +6,9 @@ A value that does not fit gives null, wraps around or saturates, as in Spark wit
 from collections.abc import Callable
 
 from streamapp_core.expressions import text_formats
-from streamapp_core.expressions.issues import Refusal
+from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL, NUMERIC, as_decimal
-from streamapp_core.expressions.value import Value, bound, cast, duckdb_type, try_cast
+from streamapp_core.expressions.typed_sql import Value, bound, cast, duckdb_type, try_cast
 from streamapp_core.schema import DOUBLE, STRING, DataType, TypeKind
 
 _BITS = {TypeKind.INT: 32, TypeKind.BIGINT: 64}

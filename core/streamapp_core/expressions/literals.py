@@ -5,9 +5,9 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from streamapp_core.expressions.issues import invalid
+from streamapp_core.expressions.expression_issues import invalid
 from streamapp_core.expressions.type_rules import decimal, number_literal_type
-from streamapp_core.expressions.value import NULL, Value, cast, text
+from streamapp_core.expressions.typed_sql import NULL, Value, cast, text
 from streamapp_core.schema import (
     BOOLEAN,
     DATE,

@@ -12,7 +12,7 @@ from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from streamapp_core.expressions.issues import ExpressionError, Refusal, invalid
+from streamapp_core.expressions.expression_issues import ExpressionError, Refusal, invalid
 
 MAX_TEXT_LENGTH = 10_000
 MAX_NESTING = 25

@@ -6,9 +6,9 @@ batch goes through all of them in one query.
 
 from collections.abc import Iterable, Sequence
 
-from streamapp_core.expressions.aggregate import Aggregation
+from streamapp_core.expressions.aggregate_select import Aggregation
 from streamapp_core.expressions.select import Condition, SelectColumn
-from streamapp_core.expressions.value import quoted
+from streamapp_core.expressions.typed_sql import quoted
 
 DUCKDB_SETTINGS = {
     "TimeZone": "UTC",

@@ -6,7 +6,7 @@ write the same thing with another meaning (`.`, `$`, `\s`), the text is translat
 
 from dataclasses import dataclass
 
-from streamapp_core.expressions.issues import Refusal, invalid
+from streamapp_core.expressions.expression_issues import Refusal, invalid
 
 MAX_REPEAT = 255
 """The most that {m,n} may ask for; RE2 writes repetitions out, so those inside of others multiply."""

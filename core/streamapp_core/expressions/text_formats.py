@@ -1,6 +1,6 @@
 """Between texts and other values, in DuckDB SQL: what Spark reads and writes, character by character."""
 
-from streamapp_core.expressions.value import Value, bound, cast, text, try_cast
+from streamapp_core.expressions.typed_sql import Value, bound, cast, text, try_cast
 from streamapp_core.schema import BOOLEAN, DOUBLE, MAX_PRECISION, DataType, TypeKind
 
 # Spark trims these around numbers, booleans, dates and timestamps; Java's own number parsers leave 0x7f.

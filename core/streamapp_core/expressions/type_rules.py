@@ -1,6 +1,6 @@
 """Which type values of different types are brought to: Spark's rules with ANSI mode off."""
 
-from streamapp_core.expressions.issues import Refusal
+from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.schema import BIGINT, DOUBLE, INT, MAX_PRECISION, STRING, DataType, TypeKind
 
 INTEGRAL = frozenset({TypeKind.INT, TypeKind.BIGINT})

@@ -1,8 +1,8 @@
 """The graph of an app: operators with resolved names, its checks, and the walks over it (design 4)."""
 
-from streamapp_core.graph.build import build_graph
-from streamapp_core.graph.checks import check_graph
-from streamapp_core.graph.model import Graph, Operator
+from streamapp_core.graph.build_graph import build_graph
+from streamapp_core.graph.check_graph import check_graph
+from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.graph.walks import feeding_streams, reaching_streams
 
 __all__ = ["Graph", "Operator", "build_graph", "check_graph", "feeding_streams", "reaching_streams"]

@@ -6,7 +6,7 @@ broadcast, whose intermediate stream begins a new one.
 
 from collections.abc import Iterable, Mapping
 
-from streamapp_core.graph.model import Graph
+from streamapp_core.graph.graph import Graph
 
 
 class StreamSets:

@@ -1,6 +1,6 @@
 """The planner: from a spec to a plan, or to every reason why there can be none (design 4)."""
 
-from streamapp_core.plan.model import (
+from streamapp_core.plan.plan import (
     CountRule,
     JoinGroup,
     Mode,

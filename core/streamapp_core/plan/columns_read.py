@@ -3,10 +3,10 @@
 import sqlglot
 from sqlglot import exp
 
-from streamapp_core.expressions.aggregate import Aggregation
+from streamapp_core.expressions.aggregate_select import Aggregation
 from streamapp_core.expressions.select import Condition, Select
-from streamapp_core.plan.model import Plan
-from streamapp_core.plan.rows import Compiled
+from streamapp_core.plan.plan import Plan
+from streamapp_core.plan.row_schemas import Compiled
 
 
 def unread_columns(plan: Plan, stream: str) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from streamapp_core.graph.model import Graph
+from streamapp_core.graph.graph import Graph
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.app import StreamAppSpec
 from streamapp_core.spec.job import Delivery, Grouper

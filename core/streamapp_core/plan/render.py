@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from streamapp_core.job_model.model import JobModel
-from streamapp_core.plan.model import Plan, PlannedStream, PlanResult, StreamRole
+from streamapp_core.job_model.job_model import JobModel
+from streamapp_core.plan.plan import Plan, PlannedStream, PlanResult, StreamRole
 from streamapp_core.problems import Problem
 
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from streamapp_core.expressions import Select, check_select
-from streamapp_core.graph.model import Graph
-from streamapp_core.plan.columns import difference, lacking
+from streamapp_core.graph.graph import Graph
+from streamapp_core.plan.joined_columns import difference, lacking
 from streamapp_core.plan.findings import Findings
 from streamapp_core.problems import ProblemCode
 from streamapp_core.schema import DataType, Schema

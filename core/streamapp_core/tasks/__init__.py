@@ -10,7 +10,7 @@ from streamapp_core.tasks.expansion import (
     load_algorithm,
 )
 from streamapp_core.tasks.groupers import group
-from streamapp_core.tasks.grouping import (
+from streamapp_core.tasks.task_grouping import (
     NO_HISTORY,
     ExpansionError,
     GroupedStream,
@@ -18,8 +18,8 @@ from streamapp_core.tasks.grouping import (
     PreviousGrouping,
     StreamHistory,
 )
-from streamapp_core.tasks.natural import natural_key
-from streamapp_core.tasks.parents import parents
+from streamapp_core.tasks.natural_order import natural_key
+from streamapp_core.tasks.parent_partitions import parents
 
 __all__ = [
     "DEFAULT_ALGORITHM",

@@ -13,14 +13,14 @@ from streamapp_core.problems import ProblemCode
 from streamapp_core.spec.job import Grouper
 from streamapp_core.ssp import Ssp
 from streamapp_core.tasks.expansion import MODULO, CheckedAlgorithm, ExpansionRefusedError
-from streamapp_core.tasks.grouping import (
+from streamapp_core.tasks.task_grouping import (
     NO_HISTORY,
     ExpansionError,
     GroupedStream,
     Grouping,
     PreviousGrouping,
 )
-from streamapp_core.tasks.natural import natural_key
+from streamapp_core.tasks.natural_order import natural_key
 
 
 def group(

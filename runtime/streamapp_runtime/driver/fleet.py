@@ -5,12 +5,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 
-from streamapp_runtime.driver.board import Board
-from streamapp_runtime.driver.decisions import Patience
+from streamapp_runtime.driver.report_registry import Board
+from streamapp_runtime.driver.processor_decisions import Patience
 from streamapp_runtime.driver.prepare import PreparedRun
 from streamapp_runtime.errors import ProcessorLost
-from streamapp_runtime.hosts.protocol import ProcessorHost
-from streamapp_runtime.processor.reports import Incarnation, ProcessorConfig, ProcessorReport
+from streamapp_runtime.hosts.processor_host import ProcessorHost
+from streamapp_runtime.processor.processor_report import Incarnation, ProcessorConfig, ProcessorReport
 
 _DOUBT_SECONDS = 2.0
 """A driver that has stood still itself, with its machine perhaps, has heard of nobody: it looks again after so long."""

@@ -7,20 +7,20 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamapp_core.job_model.build import build_job_model
-from streamapp_core.job_model.model import JobModel
-from streamapp_core.plan.model import Plan, PlannedStream, StreamRole
+from streamapp_core.job_model.build_job_model import build_job_model
+from streamapp_core.job_model.job_model import JobModel
+from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.plan.planner import plan as make_plan
 from streamapp_core.problems import Problem
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.parse import ParsedApp
 from streamapp_core.spec.streams import StreamFormat, StreamSpec
 from streamapp_core.spec.systems import SystemKind
-from streamapp_runtime.driver.supported import check_supported
+from streamapp_runtime.driver.supported_features import check_supported
 from streamapp_runtime.errors import PlanRefused, RuntimeFailure
-from streamapp_runtime.functions.load import python_path
-from streamapp_runtime.streams import by_system, changelog_stream, count_partitions, descriptor
-from streamapp_systems.file.folder import prepare_output, remove_leftovers
+from streamapp_runtime.functions.function_loader import python_path
+from streamapp_runtime.app_streams import by_system, changelog_stream, count_partitions, descriptor
+from streamapp_systems.file.output_folder import prepare_output, remove_leftovers
 from streamapp_systems.protocols import StreamDescriptor, Transactional, TransactionalAdmin
 from streamapp_systems.registry import open_transactional_admin
 

@@ -10,15 +10,15 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from typing import Any
 
-from streamapp_runtime.driver.authority import Authority
-from streamapp_runtime.driver.decisions import Patience, affected
+from streamapp_runtime.driver.run_authority import Authority
+from streamapp_runtime.driver.processor_decisions import Patience, affected
 from streamapp_runtime.driver.fleet import End, Fleet
 from streamapp_runtime.driver.prepare import PreparedRun
-from streamapp_runtime.driver.setbacks import Setbacks
-from streamapp_runtime.driver.wishes import Wishes
+from streamapp_runtime.driver.retry_tracker import Setbacks
+from streamapp_runtime.driver.pending_change import Wishes
 from streamapp_runtime.errors import FAILURES, PASSING
 from streamapp_runtime.fail_points import Moment, Step, Taking, reach
-from streamapp_runtime.processor.reports import ProcessorReport
+from streamapp_runtime.processor.processor_report import ProcessorReport
 from streamapp_systems.protocols import Unavailable
 
 _SHORTEST_WAIT = 0.05

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from streamapp_core.metadata.store import MetadataStore
-from streamapp_runtime.coordinator import Coordinator
-from streamapp_runtime.driver.decisions import Patience
-from streamapp_runtime.driver.lost import merged
+from streamapp_core.metadata_store import MetadataStore
+from streamapp_runtime.run_coordinator import Coordinator
+from streamapp_runtime.driver.processor_decisions import Patience
+from streamapp_runtime.driver.run_recovery import merged
 from streamapp_runtime.driver.prepare import (
     PreparedRun,
     check_shared_streams,
@@ -20,11 +20,11 @@ from streamapp_runtime.driver.prepare import (
     made_streams,
     tidy_outputs,
 )
-from streamapp_runtime.driver.records import RunRecord, driver_record, save_record
-from streamapp_runtime.driver.setbacks import until_back
+from streamapp_runtime.driver.run_record import RunRecord, driver_record, save_record
+from streamapp_runtime.driver.retry_tracker import until_back
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.fail_points import Step, Taking
-from streamapp_runtime.streams import bounded_ends, changelog_stream, file_names, first_offsets
+from streamapp_runtime.app_streams import bounded_ends, changelog_stream, file_names, first_offsets
 from streamapp_systems.protocols import Transactional
 
 

@@ -6,9 +6,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamapp_core.schema import EVENT_TIME_COLUMN
-from streamapp_runtime.functions.failures import FunctionFailed
-from streamapp_runtime.functions.results import called, cast_column, checked_table
-from streamapp_runtime.rows.deletions import DELETED_COLUMN, DELETED_FIELD
+from streamapp_runtime.functions.user_errors import FunctionFailed
+from streamapp_runtime.functions.returned_tables import called, cast_column, checked_table
+from streamapp_runtime.rows.tombstones import DELETED_COLUMN, DELETED_FIELD
 
 KEY_COLUMN = "__key"
 """The column of a result with the keys under which its rows are stored; a row without one is skipped."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from streamapp_runtime.functions.failures import FunctionFailed
-from streamapp_runtime.rows.codec import encode_key
-from streamapp_runtime.state.protocol import Store
+from streamapp_runtime.functions.user_errors import FunctionFailed
+from streamapp_runtime.rows.row_codec import encode_key
+from streamapp_runtime.state.store import Store
 
 _VALUE, _TIMER = b"v", b"t"
 _TIME_BYTES, _EARLIEST = 8, 1 << 63

@@ -11,7 +11,7 @@ import msgspec
 
 from streamapp_runtime.fail_points import enter
 from streamapp_runtime.hosts.collecting import collect_rarely
-from streamapp_runtime.hosts.outcome import decode_parcel, work
+from streamapp_runtime.hosts.exit_outcome import decode_parcel, work
 
 
 def main() -> None:

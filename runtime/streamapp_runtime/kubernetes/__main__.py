@@ -12,25 +12,25 @@ import msgspec
 import structlog
 from prometheus_client import CollectorRegistry
 
-from streamapp_core.deployment import names
-from streamapp_core.deployment.record import EpochOutdatedError
-from streamapp_core.deployment.reports import DriverPhase
-from streamapp_core.job_model.model import JobModel
-from streamapp_core.metadata.store import MetadataStore
-from streamapp_runtime.driver.board import Board
+from streamapp_core.deployment import kubernetes_names as names
+from streamapp_core.deployment.app_record import EpochOutdatedError
+from streamapp_core.deployment.driver_reports import DriverPhase
+from streamapp_core.job_model.job_model import JobModel
+from streamapp_core.metadata_store import MetadataStore
+from streamapp_runtime.driver.report_registry import Board
 from streamapp_runtime.driver.takeover import finish
 from streamapp_runtime.errors import FAILURES, Superseded
-from streamapp_runtime.kubernetes.beginning import begin
-from streamapp_runtime.kubernetes.environment import DriverEnvironment, read_environment
-from streamapp_runtime.kubernetes.following import Follower, prepared_run
-from streamapp_runtime.kubernetes.http_server import Health, StatusServer
-from streamapp_runtime.kubernetes.lease import DriverLease
-from streamapp_runtime.kubernetes.metrics import SummaryCollector
-from streamapp_runtime.kubernetes.reporting import Reporter
-from streamapp_runtime.kubernetes.run import LaunchedRun, now
+from streamapp_runtime.kubernetes.epoch_start import begin
+from streamapp_runtime.spark.driver_environment import DriverEnvironment, read_environment
+from streamapp_runtime.kubernetes.job_model_follower import Follower, prepared_run
+from streamapp_runtime.kubernetes.driver_http import Health, StatusServer
+from streamapp_runtime.kubernetes.driver_lease import DriverLease
+from streamapp_runtime.kubernetes.driver_metrics import SummaryCollector
+from streamapp_runtime.kubernetes.progress_reporter import Reporter
+from streamapp_runtime.kubernetes.run_epoch import LaunchedRun, now
 from streamapp_runtime.spark.kubernetes_host import KubernetesHost
-from streamapp_systems.kubernetes.api import Kind, KubernetesApi, KubernetesError, Object
-from streamapp_systems.kubernetes.client import KubernetesClient
+from streamapp_systems.kubernetes.kubernetes_api import Kind, KubernetesApi, KubernetesError, Object
+from streamapp_systems.kubernetes.kubernetes_client import KubernetesClient
 from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
 
 _FAILED_EXIT_CODE = 1

@@ -3,9 +3,9 @@
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from streamapp_runtime.operators.partials import Row
-from streamapp_runtime.rows.codec import decode_row, encode_row
-from streamapp_runtime.state.protocol import Store
+from streamapp_runtime.operators.batch_aggregation import Row
+from streamapp_runtime.rows.row_codec import decode_row, encode_row
+from streamapp_runtime.state.store import Store
 
 _CACHED = 200_000
 

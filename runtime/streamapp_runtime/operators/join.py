@@ -11,8 +11,8 @@ from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_core.spec.operators import JoinType
 from streamapp_runtime.operators.join_side import JoinSide
 from streamapp_runtime.operators.window_bounds import BEGINNING
-from streamapp_runtime.rows.event_time import EVENT_TIME_FIELD, event_times
-from streamapp_runtime.state.protocol import Store
+from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD, event_times
+from streamapp_runtime.state.store import Store
 
 _LEFT, _RIGHT = 0, 1
 _ALONE: Mapping[JoinType, Sequence[bool]] = {

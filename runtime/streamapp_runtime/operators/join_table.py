@@ -6,8 +6,8 @@ import pyarrow as pa
 
 from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_core.spec.operators import TableJoinType
-from streamapp_runtime.operators.protocol import TimelessOperator
-from streamapp_runtime.tables.table import Table
+from streamapp_runtime.operators.operator import TimelessOperator
+from streamapp_runtime.tables.lookup_table import Table
 
 
 class JoinTable(TimelessOperator):

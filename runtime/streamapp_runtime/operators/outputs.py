@@ -4,11 +4,11 @@ from collections import Counter
 
 import pyarrow as pa
 
-from streamapp_core.plan.model import PlannedStream
-from streamapp_runtime.operators.protocol import TimelessOperator
-from streamapp_runtime.processor.intermediate import IntermediateWriter
-from streamapp_runtime.processor.output_writer import OutputWriter
-from streamapp_runtime.rows.event_time import without_event_time
+from streamapp_core.plan.plan import PlannedStream
+from streamapp_runtime.operators.operator import TimelessOperator
+from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
+from streamapp_runtime.writing.output_writer import OutputWriter
+from streamapp_runtime.rows.event_time_column import without_event_time
 from streamapp_systems.protocols import FileOutput
 
 

@@ -2,9 +2,9 @@
 
 import pyarrow as pa
 
-from streamapp_runtime.operators.protocol import TimelessOperator
+from streamapp_runtime.operators.operator import TimelessOperator
 from streamapp_runtime.rows.projection import Projection
-from streamapp_runtime.sql.engine import SqlEngine
+from streamapp_runtime.sql_engine import SqlEngine
 
 
 class SqlOperator(TimelessOperator):

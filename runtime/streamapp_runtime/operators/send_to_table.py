@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from streamapp_runtime.operators.protocol import TimelessOperator
-from streamapp_runtime.tables.table import Table
+from streamapp_runtime.operators.operator import TimelessOperator
+from streamapp_runtime.tables.lookup_table import Table
 
 
 class SendToTable(TimelessOperator):

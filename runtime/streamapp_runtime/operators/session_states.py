@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from streamapp_runtime.operators.window_bounds import due_below, end_key
-from streamapp_runtime.state.protocol import Store
+from streamapp_runtime.state.store import Store
 
 _BY_KEY, _BY_END = b"k", b"e"
 _END_BYTES = 8

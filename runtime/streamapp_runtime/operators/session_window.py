@@ -9,13 +9,13 @@ import pyarrow.compute as pc
 
 from streamapp_core.expressions import Aggregation, Merge, Partial, PlainAggregate, sessions_sql, table
 from streamapp_core.schema import BIGINT, EVENT_TIME_COLUMN
-from streamapp_runtime.operators.partials import PartialResults, event_time_partial
-from streamapp_runtime.operators.results import Results
+from streamapp_runtime.operators.batch_aggregation import PartialResults, event_time_partial
+from streamapp_runtime.operators.aggregate_results import Results
 from streamapp_runtime.operators.session_states import Session, SessionStates
 from streamapp_runtime.operators.window_bounds import BEGINNING, BOUNDS, result_row
-from streamapp_runtime.rows.codec import encode_key
-from streamapp_runtime.sql.engine import SqlEngine
-from streamapp_runtime.state.protocol import Store
+from streamapp_runtime.rows.row_codec import encode_key
+from streamapp_runtime.sql_engine import SqlEngine
+from streamapp_runtime.state.store import Store
 
 _SESSION = "__session"
 _ADDED = (

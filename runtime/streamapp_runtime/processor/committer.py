@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.fail_points import Step, Taking
-from streamapp_runtime.processor.intermediate import IntermediateWriter
-from streamapp_runtime.processor.markers import MarkerRounds
-from streamapp_runtime.processor.output_writer import OutputWriter
+from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
+from streamapp_runtime.processor.control_rounds import MarkerRounds
+from streamapp_runtime.writing.output_writer import OutputWriter
 from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, Part
 from streamapp_runtime.tables.side_inputs import SideInputs
 from streamapp_runtime.tasks.task import Task

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from streamapp_core.job_model.model import JobModel
-from streamapp_core.plan.model import Plan, PlannedStream
+from streamapp_core.job_model.job_model import JobModel
+from streamapp_core.plan.plan import Plan, PlannedStream
 from streamapp_core.ssp import Ssp
-from streamapp_core.tasks import ExpansionRefusedError, load_algorithm, parents
-from streamapp_runtime.processor.gate import Gate, Younger
-from streamapp_runtime.processor.inputs import Decoded, Readings
+from streamapp_core.tasks import parent_partitions as parents
+from streamapp_core.tasks import ExpansionRefusedError, load_algorithm
+from streamapp_runtime.processor.partition_gate import Gate, Younger
+from streamapp_runtime.processor.input_source import Decoded, Readings
 from streamapp_runtime.state.checkpoint import Position
 from streamapp_runtime.tasks.task import Task
 

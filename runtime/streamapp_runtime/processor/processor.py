@@ -4,14 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.processor.bootstrap import Bootstrap, Reader
-from streamapp_runtime.processor.channel import Command
+from streamapp_runtime.processor.side_input_bootstrap import Bootstrap, Reader
+from streamapp_runtime.processor.driver_channel import Command
 from streamapp_runtime.processor.committer import Committer
-from streamapp_runtime.processor.inputs import Readings
-from streamapp_runtime.processor.link import REPORT_SECONDS, DriverLink
-from streamapp_runtime.processor.markers import MarkerRounds
-from streamapp_runtime.processor.progress import Progress
-from streamapp_runtime.processor.reports import ProcessorReport
+from streamapp_runtime.processor.input_source import Readings
+from streamapp_runtime.processor.driver_link import REPORT_SECONDS, DriverLink
+from streamapp_runtime.processor.control_rounds import MarkerRounds
+from streamapp_runtime.processor.processor_progress import Progress
+from streamapp_runtime.processor.processor_report import ProcessorReport
 from streamapp_runtime.tasks.task import Task
 
 _POLL_ROWS = 1_000_000

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamapp_core.keys.murmur2 import Hashes, murmur2, partitions
+from streamapp_core.murmur2 import Hashes, murmur2, partitions
 from streamapp_core.spec.streams import KeyFormat
 
 BINARY_WIDTHS = {KeyFormat.INT: 4, KeyFormat.LONG: 8}

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from streamapp_core.deployment import names
+from streamapp_core.deployment import kubernetes_names as names
 from streamapp_core.spec.app import StreamApp
 from streamapp_runtime.errors import NotSupported
-from streamapp_runtime.kubernetes.environment import DriverEnvironment
-from streamapp_runtime.spark.memory import HEAP_MEBIBYTES, overhead
+from streamapp_runtime.spark.driver_environment import DriverEnvironment
+from streamapp_runtime.spark.pod_memory import HEAP_MEBIBYTES, overhead
 
 _JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 """The JVMs only hold the workers: rows never pass through them."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from streamapp_core.control.snapshot import ControlSnapshot
+from streamapp_core.control.control_snapshot import ControlSnapshot
 
 CHECKPOINT_KEY = b"\0"
 """The key of a checkpoint in a changelog; keys of stores begin with the store's name."""

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from streamapp_runtime.state.lmdb_environment import DamagedState, LmdbEnvironment
-from streamapp_runtime.state.signature import Identity, close_safely, is_signed, made_anew, sign
-from streamapp_runtime.state.unlogged import KeptStore
+from streamapp_runtime.state.state_identity import Identity, close_safely, is_signed, made_anew, sign
+from streamapp_runtime.state.unlogged_store import KeptStore
 
 
 class UnloggedState:

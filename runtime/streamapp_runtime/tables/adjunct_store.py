@@ -6,11 +6,11 @@ import msgspec
 
 from streamapp_core.adjunct.recovery import Action, Found, Recovery, StoreRecord
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.processor.inputs import Decoded
+from streamapp_runtime.processor.input_source import Decoded
 from streamapp_runtime.state.checkpoint import Position
-from streamapp_runtime.state.unlogged import UnloggedStore
-from streamapp_runtime.tables.table import Table
-from streamapp_runtime.tasks.bad_rows import BadRows
+from streamapp_runtime.state.unlogged_store import UnloggedStore
+from streamapp_runtime.tables.lookup_table import Table
+from streamapp_runtime.rows.bad_rows import BadRows
 
 
 class ReadTo(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from streamapp_core.expressions import select_sql, table
-from streamapp_core.plan.model import PlannedTable
+from streamapp_core.plan.plan import PlannedTable
 
 
 def fill_sql(planned: PlannedTable) -> str:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from streamapp_runtime.functions.extractor import KEY_COLUMN
-from streamapp_runtime.functions.guarded import Guarded
-from streamapp_runtime.rows.deletions import DELETED_COLUMN
-from streamapp_runtime.sql.engine import SqlEngine
+from streamapp_runtime.functions.guarded_call import Guarded
+from streamapp_runtime.rows.tombstones import DELETED_COLUMN
+from streamapp_runtime.sql_engine import SqlEngine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

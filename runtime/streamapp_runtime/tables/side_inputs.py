@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.processor.inputs import Decoded
+from streamapp_runtime.processor.input_source import Decoded
 from streamapp_runtime.state.checkpoint import Position
 from streamapp_runtime.tables.adjunct_store import AdjunctStore
-from streamapp_runtime.tables.table import Table
+from streamapp_runtime.tables.lookup_table import Table
 
 
 class SideInputs:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from streamapp_core.control.messages import END_OF_TIME
-from streamapp_runtime.operators.protocol import Port, Step
+from streamapp_runtime.operators.operator import Port, Step
 from streamapp_runtime.operators.window_bounds import BEGINNING
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from streamapp_core.expressions import Condition, Select, filter_sql, nested, select_sql, table
-from streamapp_core.plan.model import PlannedOperator
+from streamapp_core.plan.plan import PlannedOperator
 from streamapp_core.schema import EVENT_TIME_COLUMN
 
 

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from streamapp_core.control.states import ControlStates
-from streamapp_core.control.stream import HeldBack
+from streamapp_core.control.task_watermarks import ControlStates
+from streamapp_core.control.stream_watermark import HeldBack
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.processor.inputs import Decoded
-from streamapp_runtime.rows.event_time import latest
+from streamapp_runtime.processor.input_source import Decoded
+from streamapp_runtime.rows.event_time_column import latest
 from streamapp_runtime.state.checkpoint import (
     Checkpoint,
     Part,
@@ -18,7 +18,7 @@ from streamapp_runtime.state.checkpoint import (
 )
 from streamapp_runtime.state.task_state import TaskState
 from streamapp_runtime.tables.side_inputs import SideInputs
-from streamapp_runtime.tasks.bad_rows import BadRows
+from streamapp_runtime.rows.bad_rows import BadRows
 from streamapp_runtime.tasks.pipeline import Pipeline
 
 _BEGINNING = -(1 << 63)

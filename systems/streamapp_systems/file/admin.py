@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from streamapp_core.ssp import Ssp
-from streamapp_systems.file.partitions import file_format, partition_files
+from streamapp_systems.file.partition_files import file_format, partition_files
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
 
 

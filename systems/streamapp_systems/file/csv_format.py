@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from streamapp_core.spec.streams import CsvOptions
-from streamapp_systems.file.pieces import BLOCK_SIZE, Misfit, Piece, check_columns, convert_columns
-from streamapp_systems.file.text import format_text, parse_text, shorten
+from streamapp_systems.file.file_chunks import BLOCK_SIZE, Misfit, Piece, check_columns, convert_columns
+from streamapp_systems.file.text_values import format_text, parse_text, shorten
 from streamapp_systems.protocols import StreamSystemError
 
 _SMALL = 1 << 16

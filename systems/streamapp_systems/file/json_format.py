@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
-from streamapp_systems.file.pieces import BLOCK_SIZE, Misfit, Piece, divide, misfit
-from streamapp_systems.file.text import format_text, parse_text, shorten
+from streamapp_systems.file.file_chunks import BLOCK_SIZE, Misfit, Piece, divide, misfit
+from streamapp_systems.file.text_values import format_text, parse_text, shorten
 
 _BRACE = ord("{")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from streamapp_systems.file.pieces import Piece, check_columns, convert_columns, type_name
-from streamapp_systems.file.text import parse_text
+from streamapp_systems.file.file_chunks import Piece, check_columns, convert_columns, type_name
+from streamapp_systems.file.text_values import parse_text
 from streamapp_systems.protocols import StreamSystemError
 
 _BATCH_ROWS = 16_384

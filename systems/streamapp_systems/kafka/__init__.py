@@ -1,7 +1,7 @@
 """Kafka: streams are topics, and transactions are the broker's own."""
 
 from streamapp_systems.kafka.admin import KafkaAdmin
-from streamapp_systems.kafka.config import Cluster, cluster_of
+from streamapp_systems.kafka.client_config import Cluster, cluster_of
 from streamapp_systems.kafka.consumer import KafkaConsumer
 from streamapp_systems.kafka.producer import KafkaProducer
 

@@ -17,10 +17,10 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic, OffsetSpec, TopicDescription
 
 from streamapp_core.ssp import Ssp
-from streamapp_systems.kafka.client import PAUSE, Answer, Key, opening, settle
-from streamapp_systems.kafka.config import ClientKind, Cluster
-from streamapp_systems.kafka.errors import MISSING, PASSING, Trouble
-from streamapp_systems.kafka.transactions import take_over
+from streamapp_systems.kafka.kafka_client import PAUSE, Answer, Key, opening, settle
+from streamapp_systems.kafka.client_config import ClientKind, Cluster
+from streamapp_systems.kafka.kafka_errors import MISSING, PASSING, Trouble
+from streamapp_systems.kafka.transactional_client import take_over
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError, Transactional
 
 _DAY = 24 * 60 * 60 * 1000

@@ -11,8 +11,8 @@ from confluent_kafka import KafkaError, KafkaException, Message
 
 from streamapp_core.ssp import Ssp
 from streamapp_systems.kafka.admin import KafkaAdmin
-from streamapp_systems.kafka.config import Cluster
-from streamapp_systems.kafka.transactions import TransactionClient
+from streamapp_systems.kafka.client_config import Cluster
+from streamapp_systems.kafka.transactional_client import TransactionClient
 from streamapp_systems.protocols import (
     CommitUnknown,
     SentRecords,

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from streamapp_core.deployment.names import APP_LABEL, KEY_ANNOTATION, SHARD_LABEL, document_name
-from streamapp_core.job_model.documents import SHARD_PREFIX
-from streamapp_core.metadata.store import ABSENT, VersionConflict, Versioned
-from streamapp_systems.kubernetes.api import (
+from streamapp_core.deployment.kubernetes_names import APP_LABEL, KEY_ANNOTATION, SHARD_LABEL, document_name
+from streamapp_core.job_model.job_model_shards import SHARD_PREFIX
+from streamapp_core.metadata_store import ABSENT, VersionConflict, Versioned
+from streamapp_systems.kubernetes.kubernetes_api import (
     Kind,
     KubernetesApi,
     Object,

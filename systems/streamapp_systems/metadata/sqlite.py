@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from streamapp_core.metadata.store import ABSENT, VersionConflict, Versioned
+from streamapp_core.metadata_store import ABSENT, VersionConflict, Versioned
 from streamapp_systems.protocols import StreamSystemError
 
 _SCHEMA = """

@@ -10,10 +10,10 @@ import pytest
 from tools.kafka.broker import Broker
 from tools.kafka.jars import default_cache, kafka_jars
 
-from streamapp_runtime.driver.decisions import Patience
+from streamapp_runtime.driver.processor_decisions import Patience
 from streamapp_runtime.errors import Drained, ProcessorFailed
 from streamapp_systems.kafka import KafkaAdmin, KafkaConsumer, KafkaProducer
-from streamapp_systems.kafka.config import DEFAULT_PATIENCE
+from streamapp_systems.kafka.client_config import DEFAULT_PATIENCE
 from streamapp_systems.protocols import CommitUnknown, Fenced, StreamSystemError, Transactional, Unavailable
 from support import apps, numbered
 from support.kafka import DEADLINE, Topics, cluster_at, eventually, ssp_of, values_of

@@ -7,7 +7,7 @@ import pytest
 from tools.kafka.broker import Broker
 from tools.kafka.jars import default_cache, kafka_jars
 
-from streamapp_runtime.driver.decisions import Patience
+from streamapp_runtime.driver.processor_decisions import Patience
 from streamapp_runtime.errors import Drained, ProcessorFailed
 from streamapp_systems.kafka import KafkaAdmin
 from support import apps, numbered

@@ -5,7 +5,7 @@ import subprocess
 import numpy as np
 from tools.kafka.jars import default_cache, kafka_jars
 
-from streamapp_core.keys.murmur2 import murmur2, partitions
+from streamapp_core.murmur2 import murmur2, partitions
 from support.kafka import ssp_of
 
 COUNT = 7

@@ -8,7 +8,7 @@ import pytest
 
 from streamapp_core.spec.parse import parse_text
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.driver.verify import verify_run
+from streamapp_runtime.driver.verify_run import verify_run
 from streamapp_systems.protocols import SentRecords
 from support.growth import HUB, Growing
 

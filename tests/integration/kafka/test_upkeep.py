@@ -10,9 +10,9 @@ from confluent_kafka import Consumer
 from streamapp_core.plan.planner import plan
 from streamapp_core.spec.parse import parse_text
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.driver.upkeep import Upkeep
-from streamapp_runtime.processor.reports import Incarnation, ProcessorReport
-from streamapp_runtime.streams import consumer_group, descriptor
+from streamapp_runtime.driver.maintenance import Upkeep
+from streamapp_runtime.processor.processor_report import Incarnation, ProcessorReport
+from streamapp_runtime.app_streams import consumer_group, descriptor
 from streamapp_systems.kafka import KafkaAdmin
 from support.growth import HUB, Growing
 from support.kafka import Topics, cluster_at, eventually

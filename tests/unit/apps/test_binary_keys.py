@@ -7,7 +7,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from streamapp_core.keys.murmur2 import murmur2, partitions
+from streamapp_core.murmur2 import murmur2, partitions
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import SystemSpec
 from streamapp_core.ssp import Ssp

@@ -13,7 +13,7 @@ import pyarrow as pa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from streamapp_runtime.sql.engine import SqlEngine
+from streamapp_runtime.sql_engine import SqlEngine
 from support import apps
 
 START = datetime(2024, 2, 28, 22, tzinfo=UTC)

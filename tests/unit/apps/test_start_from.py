@@ -7,7 +7,7 @@ import pytest
 from streamapp_core.spec.parse import parse_text
 from streamapp_runtime.driver.prepare import plan_run
 from streamapp_runtime.errors import NotSupported
-from streamapp_runtime.streams import first_offsets
+from streamapp_runtime.app_streams import first_offsets
 from support import apps, start_from
 from support.growth import Growing
 

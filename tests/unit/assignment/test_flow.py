@@ -4,7 +4,7 @@ import networkx as nx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_core.assignment.flow import Network
+from streamapp_core.assignment.minimum_cost_flow import Network
 
 NODES = 6
 ARCS = st.lists(

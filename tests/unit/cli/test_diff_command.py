@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from streamapp_cli.main import app
-from streamapp_core.job_model.build import build_job_model
+from streamapp_core.job_model.build_job_model import build_job_model
 from support.edits import COUNTS, edited, running
 from support.plan_documents import accepted
 

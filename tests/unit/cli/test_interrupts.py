@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from streamapp_cli.interrupts import interrupts, quiet_interrupts
+from streamapp_cli.signals import interrupts, quiet_interrupts
 
 
 def test_before_anything_has_begun_ctrl_c_just_ends_the_program():

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from streamapp_cli.progress import follow, progress_table
-from streamapp_runtime.driver.records import StreamSummary, Summary
-from streamapp_runtime.processor.reports import HeldBack
+from streamapp_cli.progress_display import follow, progress_table
+from streamapp_runtime.driver.run_record import StreamSummary, Summary
+from streamapp_runtime.processor.processor_report import HeldBack
 
 
 def shown(**changed):

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_core.control.minimum import RisingMinimum
+from streamapp_core.control.rising_minimum import RisingMinimum
 
 MEMBERS = st.sampled_from("abcd")
 CHANGES = st.lists(st.tuples(MEMBERS, st.one_of(st.just("out"), st.none(), st.integers(0, 9))))

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from streamapp_core.crd import custom_resource_definition
-from streamapp_core.crd.status import Condition, ConditionStatus, PlanSummary, ProcessorsStatus, StreamAppStatus
+from streamapp_core.crd.status_model import Condition, ConditionStatus, PlanSummary, ProcessorsStatus, StreamAppStatus
 from support.custom_resources import SCHEMA, VERSION, schema_errors
 
 ROOT = Path(__file__).parents[3]

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_core.deployment.documents import SCHEMA_VERSION, DocumentUnreadableError
-from streamapp_core.deployment.names import document_name, driver_host, driver_pod, executor_prefix
-from streamapp_core.deployment.record import (
+from streamapp_core.deployment.app_documents import SCHEMA_VERSION, DocumentUnreadableError
+from streamapp_core.deployment.kubernetes_names import document_name, driver_host, driver_pod, executor_prefix
+from streamapp_core.deployment.app_record import (
     RECORD,
     AcceptedSpec,
     AppRecord,
@@ -17,7 +17,7 @@ from streamapp_core.deployment.record import (
     digest,
     read_launch,
 )
-from streamapp_core.deployment.reports import (
+from streamapp_core.deployment.driver_reports import (
     LOCALITY,
     PROGRESS,
     DriverPhase,
@@ -26,7 +26,7 @@ from streamapp_core.deployment.reports import (
     Stall,
     StreamProgress,
 )
-from streamapp_core.metadata.store import InMemoryMetadataStore
+from streamapp_core.metadata_store import InMemoryMetadataStore
 
 GOLDEN = Path(__file__).parent / "golden"
 NOW = datetime(2025, 1, 1, tzinfo=UTC)

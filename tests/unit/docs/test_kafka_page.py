@@ -12,7 +12,7 @@ from streamapp_cli.main import app
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import SystemSpec
 from streamapp_core.ssp import Ssp
-from streamapp_systems.kafka.config import ClientKind, cluster_of
+from streamapp_systems.kafka.client_config import ClientKind, cluster_of
 from streamapp_systems.protocols import StreamDescriptor, Transactional
 from streamapp_systems.registry import open_producer, open_transactional_admin
 from unit.docs import pages

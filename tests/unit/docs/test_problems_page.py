@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from streamapp_core.job_model.build import build_job_model
-from streamapp_core.job_model.model import JobModel
+from streamapp_core.job_model.build_job_model import build_job_model
+from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan import Plan, PlanResult, plan
 from streamapp_core.problems import ProblemCode
-from streamapp_core.spec.document import read_document
+from streamapp_core.spec.yaml_document import read_document
 from streamapp_core.spec.parse import parse_document, parse_text
 from support.plan_documents import repaired
 from unit.docs import pages

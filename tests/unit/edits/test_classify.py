@@ -2,9 +2,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_core.edits import EditClass, classify, run_id_problems
-from streamapp_core.edits.classes import FIELDS, field_class, strongest
-from streamapp_core.job_model.build import build_job_model
+from streamapp_core.edits import classify_edits as classify
+
+from streamapp_core.edits import EditClass, run_id_problems
+from streamapp_core.edits.edit_classes import FIELDS, field_class, strongest
+from streamapp_core.job_model.build_job_model import build_job_model
 from streamapp_core.spec.app import StreamAppSpec
 from streamapp_core.spec.job import JobSpec
 from streamapp_core.spec.processors import DriverSpec, ProcessorsSpec

@@ -1,7 +1,7 @@
 import re
 from pathlib import Path
 
-from streamapp_core.edits.classes import FIELDS, EditClass
+from streamapp_core.edits.edit_classes import FIELDS, EditClass
 
 EDITS = Path(__file__).parents[3] / "docs" / "edits.md"
 ROW = re.compile(r"^\| `([^`]+)` \| (.+?) \|$", re.MULTILINE)

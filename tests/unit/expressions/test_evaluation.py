@@ -20,7 +20,7 @@ from streamapp_core.expressions import (
     table,
 )
 from streamapp_core.schema import EVENT_TIME_COLUMN, parse_schema
-from streamapp_runtime.sql.engine import SqlEngine
+from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_systems.arrow_types import arrow_schema
 from support import aggregates
 

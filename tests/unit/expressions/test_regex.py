@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_core.expressions.issues import Refusal
+from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.regex import translated
 
 ATOMS = st.sampled_from(["a", "b", r"\d", r"\w", ".", "[a-c]", "[^x]", r"\.", "-", "é"])

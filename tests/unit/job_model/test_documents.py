@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_core.job_model.documents import (
+from streamapp_core.job_model.job_model_shards import (
     POINTER,
     SHARD_BYTES,
     JobModelDocuments,
@@ -13,8 +13,8 @@ from streamapp_core.job_model.documents import (
     read_pointer,
     read_shards,
 )
-from streamapp_core.job_model.errors import JobModelDamagedError, JobModelTooNewError
-from streamapp_core.job_model.model import SCHEMA_VERSION, JobModel
+from streamapp_core.job_model.job_model_errors import JobModelDamagedError, JobModelTooNewError
+from streamapp_core.job_model.job_model import SCHEMA_VERSION, JobModel
 from support.job_models import example, job_models
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from streamapp_core.job_model.build import build_job_model
-from streamapp_core.job_model.model import JobModel
+from streamapp_core.job_model.build_job_model import build_job_model
+from streamapp_core.job_model.job_model import JobModel
 from support.plan_documents import accepted, document
 
 APP = document(

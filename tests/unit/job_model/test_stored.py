@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamapp_core.job_model.documents import POINTER, SHARD_PREFIX, JobModelDocuments, read_pointer
-from streamapp_core.job_model.errors import JobModelDamagedError, JobModelOutdatedError, JobModelTooNewError
-from streamapp_core.job_model.stored import read_job_model, write_job_model
-from streamapp_core.metadata.store import ABSENT, InMemoryMetadataStore, VersionConflict
+from streamapp_core.job_model.job_model_shards import POINTER, SHARD_PREFIX, JobModelDocuments, read_pointer
+from streamapp_core.job_model.job_model_errors import JobModelDamagedError, JobModelOutdatedError, JobModelTooNewError
+from streamapp_core.job_model.stored_job_model import read_job_model, write_job_model
+from streamapp_core.metadata_store import ABSENT, InMemoryMetadataStore, VersionConflict
 from streamapp_systems.metadata.sqlite import SqliteMetadataStore
 from support.job_models import example, job_models
 

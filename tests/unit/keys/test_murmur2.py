@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_core.keys.murmur2 import murmur2, partitions
+from streamapp_core.murmur2 import murmur2, partitions
 
 # From the Java client's own test (UtilsTest.testMurmur2).
 JAVA = {

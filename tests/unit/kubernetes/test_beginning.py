@@ -6,16 +6,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from streamapp_core.deployment.record import Launch, LaunchCause
-from streamapp_core.job_model.build import build_job_model
-from streamapp_core.metadata.store import InMemoryMetadataStore
+from streamapp_core.deployment.app_record import Launch, LaunchCause
+from streamapp_core.job_model.build_job_model import build_job_model
+from streamapp_core.metadata_store import InMemoryMetadataStore
 from streamapp_core.plan.planner import plan
 from streamapp_core.spec.parse import parse_text
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.driver.records import load_record
-from streamapp_runtime.kubernetes.beginning import begin
-from streamapp_runtime.kubernetes.following import Launched, prepared_run
+from streamapp_runtime.driver.run_record import load_record
+from streamapp_runtime.kubernetes.epoch_start import begin
+from streamapp_runtime.kubernetes.job_model_follower import Launched, prepared_run
 from streamapp_systems.log import LogAdmin, LogProducer
 from streamapp_systems.protocols import StreamDescriptor, Transactional
 

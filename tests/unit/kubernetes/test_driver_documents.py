@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from streamapp_core.deployment.record import (
+from streamapp_core.deployment.app_record import (
     RECORD,
     AcceptedSpec,
     AppRecord,
@@ -12,18 +12,18 @@ from streamapp_core.deployment.record import (
     Launch,
     LaunchCause,
 )
-from streamapp_core.deployment.reports import LOCALITY, PROGRESS, DriverPhase, LocalityReport, ProgressReport
-from streamapp_core.job_model.model import ProcessorModel
-from streamapp_core.job_model.stored import write_job_model
-from streamapp_core.metadata.store import ABSENT, InMemoryMetadataStore
-from streamapp_runtime.driver.records import StreamSummary, Summary
+from streamapp_core.deployment.driver_reports import LOCALITY, PROGRESS, DriverPhase, LocalityReport, ProgressReport
+from streamapp_core.job_model.job_model import ProcessorModel
+from streamapp_core.job_model.stored_job_model import write_job_model
+from streamapp_core.metadata_store import ABSENT, InMemoryMetadataStore
+from streamapp_runtime.driver.run_record import StreamSummary, Summary
 from streamapp_runtime.errors import RuntimeFailure
-from streamapp_runtime.kubernetes.environment import DriverEnvironment, read_environment
-from streamapp_runtime.kubernetes.following import Follower
-from streamapp_runtime.kubernetes.lease import DriverLease
-from streamapp_runtime.kubernetes.reporting import Reporter
-from streamapp_runtime.processor.reports import Incarnation, ProcessorReport, StateReport
-from streamapp_systems.kubernetes.api import Kind
+from streamapp_runtime.spark.driver_environment import DriverEnvironment, read_environment
+from streamapp_runtime.kubernetes.job_model_follower import Follower
+from streamapp_runtime.kubernetes.driver_lease import DriverLease
+from streamapp_runtime.kubernetes.progress_reporter import Reporter
+from streamapp_runtime.processor.processor_report import Incarnation, ProcessorReport, StateReport
+from streamapp_systems.kubernetes.kubernetes_api import Kind
 from support import job_models
 from support.kubernetes_api import MemoryCluster
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from streamapp_core.job_model.documents import SHARD_PREFIX
-from streamapp_core.job_model.stored import read_job_model, write_job_model
-from streamapp_core.metadata.store import ABSENT, VersionConflict
-from streamapp_systems.kubernetes.api import Kind
+from streamapp_core.job_model.job_model_shards import SHARD_PREFIX
+from streamapp_core.job_model.stored_job_model import read_job_model, write_job_model
+from streamapp_core.metadata_store import ABSENT, VersionConflict
+from streamapp_systems.kubernetes.kubernetes_api import Kind
 from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
 from support.job_models import example
 from support.kubernetes_api import MemoryCluster

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_core.metadata.store import ABSENT, InMemoryMetadataStore, VersionConflict
+from streamapp_core.metadata_store import ABSENT, InMemoryMetadataStore, VersionConflict
 from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
 from streamapp_systems.metadata.sqlite import SqliteMetadataStore
 from streamapp_systems.protocols import StreamSystemError

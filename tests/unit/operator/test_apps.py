@@ -2,10 +2,10 @@
 
 import pytest
 
-from streamapp_core.deployment.record import LaunchCause
-from streamapp_operator.act import NameTakenError
-from streamapp_operator.observed import DriverRole
-from streamapp_systems.kubernetes.api import Kind, RequestRefusedError
+from streamapp_core.deployment.app_record import LaunchCause
+from streamapp_operator.act.actor import NameTakenError
+from streamapp_operator.observe.observed_state import DriverRole
+from streamapp_systems.kubernetes.kubernetes_api import Kind, RequestRefusedError
 from support.operated import BROKEN, Operated
 
 

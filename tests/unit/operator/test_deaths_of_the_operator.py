@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from streamapp_core.deployment.names import driver_pod
-from streamapp_operator.steps import Step
-from streamapp_systems.kubernetes.api import Kind
+from streamapp_core.deployment.kubernetes_names import driver_pod
+from streamapp_operator.decide.actions import Step
+from streamapp_systems.kubernetes.kubernetes_api import Kind
 from support.operated import Operated
 
 

@@ -1,6 +1,6 @@
 """The end of an app, by its deletion policy."""
 
-from streamapp_systems.kubernetes.api import Kind
+from streamapp_systems.kubernetes.kubernetes_api import Kind
 from support.operated import Operated
 
 

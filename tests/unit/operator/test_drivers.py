@@ -2,8 +2,8 @@
 
 import pytest
 
-from streamapp_core.deployment.reports import DriverPhase
-from streamapp_systems.kubernetes.api import Kind
+from streamapp_core.deployment.driver_reports import DriverPhase
+from streamapp_systems.kubernetes.kubernetes_api import Kind
 from support.operated import BOUNDED, Operated
 
 

@@ -2,8 +2,8 @@
 
 import yaml
 
-from streamapp_core.deployment.record import LaunchCause, StopCause
-from streamapp_systems.kubernetes.api import Kind
+from streamapp_core.deployment.app_record import LaunchCause, StopCause
+from streamapp_systems.kubernetes.kubernetes_api import Kind
 from support.operated import BROKEN, SENT, SHOP, Operated
 
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from streamapp_core.deployment.record import LaunchCause
-from streamapp_core.deployment.reports import PROGRESS
-from streamapp_core.job_model.documents import POINTER
-from streamapp_core.metadata.store import VersionConflict
-from streamapp_systems.kubernetes.api import Kind
+from streamapp_core.deployment.app_record import LaunchCause
+from streamapp_core.deployment.driver_reports import PROGRESS
+from streamapp_core.job_model.job_model_shards import POINTER
+from streamapp_core.metadata_store import VersionConflict
+from streamapp_systems.kubernetes.kubernetes_api import Kind
 from support.operated import BROKEN
 
 TROUBLE = "Kafka kafka (kafka:9092): nobody answers"

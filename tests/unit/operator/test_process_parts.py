@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_operator.health import Health
-from streamapp_operator.http_server import HttpServer
-from streamapp_operator.metrics import Metrics
-from streamapp_operator.process import new_run_id, read_secret
-from streamapp_operator.settings import read_settings
-from streamapp_operator.status import changes
-from streamapp_systems.kubernetes.api import Kind, ServerUnavailableError
+from streamapp_operator.process.health import Health
+from streamapp_operator.process.http_server import HttpServer
+from streamapp_operator.process.operator_metrics import Metrics
+from streamapp_operator.process.bootstrap import new_run_id, read_secret
+from streamapp_operator.process.settings import read_settings
+from streamapp_operator.status.app_status import changes
+from streamapp_systems.kubernetes.kubernetes_api import Kind, ServerUnavailableError
 from support.kubernetes_api import MemoryCluster, merged
 
 JSON = st.recursive(

@@ -3,9 +3,9 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_core.deployment.record import Launch, LaunchCause
+from streamapp_core.deployment.app_record import Launch, LaunchCause
 from streamapp_core.spec.processors import RestartPolicy
-from streamapp_operator.restarts import death
+from streamapp_operator.decide.restarts import death
 
 NOW = datetime(2025, 1, 1, tzinfo=UTC)
 POLICY = RestartPolicy()

@@ -1,7 +1,7 @@
 import threading
 
-from streamapp_operator.cluster.views import AppKey
-from streamapp_operator.streams import BrokerSet, Wish
+from streamapp_operator.observe.resource_views import AppKey
+from streamapp_operator.observe.partition_counts import BrokerSet, Wish
 from streamapp_systems.protocols import StreamSystemError
 from support.waiting import eventually
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_operator.cluster.cache import CachedApi, ObjectCache
-from streamapp_operator.cluster.views import AppKey
-from streamapp_operator.watching import Watching
-from streamapp_systems.kubernetes.api import Kind
+from streamapp_operator.observe.object_cache import CachedApi, ObjectCache
+from streamapp_operator.observe.resource_views import AppKey
+from streamapp_operator.observe.informer import Watching
+from streamapp_systems.kubernetes.kubernetes_api import Kind
 from support.kubernetes_api import MemoryCluster
 
 SHOP = AppKey(namespace="default", name="shop")

@@ -1,6 +1,6 @@
 import threading
 
-from streamapp_operator.work_queue import WorkQueue
+from streamapp_operator.process.work_queue import WorkQueue
 
 
 class Clock:

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_core.job_model.build import build_job_model
-from streamapp_core.job_model.model import JobModel
+from streamapp_core.job_model.build_job_model import build_job_model
+from streamapp_core.job_model.job_model import JobModel
 from support.plan_documents import accepted, document, found
 
 COUNT = {"by": ["k"], "select": "count(*) as n"}

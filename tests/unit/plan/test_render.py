@@ -1,4 +1,4 @@
-from streamapp_core.job_model.build import build_job_model
+from streamapp_core.job_model.build_job_model import build_job_model
 from streamapp_core.plan.render import to_document, to_mermaid, to_rows
 from support.plan_documents import accepted, document, planned
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from streamapp_core.edits.compare import compare
-from streamapp_core.job_model.build import build_job_model
+from streamapp_core.edits.compare_specs import compare
+from streamapp_core.job_model.build_job_model import build_job_model
 from streamapp_core.plan.render import to_document, to_mermaid, to_rows
 from streamapp_core.spec.parse import parse_document
 from support.plan_documents import accepted, document, found, planned

@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 
 from streamapp_core.adjunct import Action, Extent, Found, recovery
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.processor.inputs import Decoded
-from streamapp_runtime.rows.codec import decode_row
-from streamapp_runtime.rows.deletions import marked
-from streamapp_runtime.rows.event_time import stamp
-from streamapp_runtime.sql.engine import SqlEngine
+from streamapp_runtime.processor.input_source import Decoded
+from streamapp_runtime.rows.row_codec import decode_row
+from streamapp_runtime.rows.tombstones import marked
+from streamapp_runtime.rows.event_time_column import stamp
+from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.checkpoint import Position
 from streamapp_runtime.state.lmdb_environment import LmdbEnvironment
-from streamapp_runtime.state.unlogged import KeptStore, MemoryOnlyStore
+from streamapp_runtime.state.unlogged_store import KeptStore, MemoryOnlyStore
 from streamapp_runtime.tables.adjunct_store import AdjunctStore, SavedRecord, found_store, read_record
 from streamapp_runtime.tables.filling import SqlFilling
 from streamapp_runtime.tables.side_inputs import SideInputs
-from streamapp_runtime.tables.table import Table
-from streamapp_runtime.tasks.bad_rows import BadRows
+from streamapp_runtime.tables.lookup_table import Table
+from streamapp_runtime.rows.bad_rows import BadRows
 
 ROWS = pa.schema([("k", pa.string()), ("v", pa.int64())])
 AGE = 1_000

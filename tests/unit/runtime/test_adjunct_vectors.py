@@ -14,16 +14,16 @@ from streamapp_core.plan import plan
 from streamapp_core.spec.job import OnError
 from streamapp_core.spec.parse import parse_document
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.processor.inputs import Inputs
-from streamapp_runtime.rows.codec import decode_row
-from streamapp_runtime.rows.deletions import KeyColumn
+from streamapp_runtime.processor.input_source import Inputs
+from streamapp_runtime.rows.row_codec import decode_row
+from streamapp_runtime.rows.tombstones import KeyColumn
 from streamapp_runtime.rows.json_messages import JsonDecoder
-from streamapp_runtime.sql.engine import SqlEngine
+from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.checkpoint import Position
-from streamapp_runtime.state.signature import Identity
+from streamapp_runtime.state.state_identity import Identity
 from streamapp_runtime.state.unlogged_state import UnloggedState
 from streamapp_runtime.tables.adjunct_store import ReadTo, SavedRecord
-from streamapp_runtime.tables.opening import TableOpener
+from streamapp_runtime.tables.table_opener import TableOpener
 from streamapp_systems.protocols import Fetched, Message, MessageTuple
 
 ROWS = pa.schema([("k", pa.string()), ("v", pa.string())])

@@ -1,8 +1,8 @@
 import msgspec
 
-from streamapp_runtime.driver.board import Board
-from streamapp_runtime.processor.channel import Command
-from streamapp_runtime.processor.reports import Incarnation, ProcessorReport, StateReport
+from streamapp_runtime.driver.report_registry import Board
+from streamapp_runtime.processor.driver_channel import Command
+from streamapp_runtime.processor.processor_report import Incarnation, ProcessorReport, StateReport
 
 FIRST = Incarnation(processor="0", epoch=3, version=2, number=1)
 NEXT = msgspec.structs.replace(FIRST, number=2)

@@ -6,7 +6,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_runtime.rows.codec import MAXIMUM_KEY, arrow_columns, decode_row, encode_key, encode_row, plain_rows
+from streamapp_runtime.rows.row_codec import MAXIMUM_KEY, arrow_columns, decode_row, encode_key, encode_row, plain_rows
 
 COLUMNS = {
     "s": (pa.string(), st.text(max_size=5)),

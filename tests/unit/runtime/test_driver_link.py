@@ -3,9 +3,9 @@ from contextlib import closing
 
 import pytest
 
-from streamapp_runtime.processor.channel import Command, DriverLost, NoAnswer
-from streamapp_runtime.processor.link import DriverLink
-from streamapp_runtime.processor.reports import Incarnation, ProcessorReport
+from streamapp_runtime.processor.driver_channel import Command, DriverLost, NoAnswer
+from streamapp_runtime.processor.driver_link import DriverLink
+from streamapp_runtime.processor.processor_report import Incarnation, ProcessorReport
 
 ME = Incarnation(processor="0", epoch=1, version=1, number=1)
 FIRST = ProcessorReport(incarnation=ME)

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamapp_core.ssp import Ssp
-from streamapp_core.tasks import MODULO, parents
-from streamapp_runtime.processor.gate import Gate, Younger
+from streamapp_core.tasks import parent_partitions as parents
+from streamapp_core.tasks import MODULO
+from streamapp_runtime.processor.partition_gate import Gate, Younger
 
 GRACE_END = 100
 KEYS = 5

@@ -3,9 +3,9 @@
 import pyarrow as pa
 
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.processor.gate import Gate, Younger
+from streamapp_runtime.processor.partition_gate import Gate, Younger
 from streamapp_runtime.processor.gated_inputs import GatedInputs
-from streamapp_runtime.processor.inputs import Decoded
+from streamapp_runtime.processor.input_source import Decoded
 
 OLD, NEW = Ssp("log", "in", 0), Ssp("log", "in", 1)
 ROWS = pa.table({"n": [1, 2]})

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from streamapp_core.control.messages import END_OF_TIME
 from streamapp_core.expressions import check_aggregate
 from streamapp_core.schema import EVENT_TIME_COLUMN, parse_schema
-from streamapp_runtime.operators.aggregate import Aggregate
+from streamapp_runtime.operators.running_aggregate import Aggregate
 from streamapp_runtime.operators.session_window import SessionWindow
 from streamapp_runtime.operators.window import AlignedWindow
-from streamapp_runtime.sql.engine import SqlEngine
-from streamapp_runtime.state.memory import MemoryEnvironment
+from streamapp_runtime.sql_engine import SqlEngine
+from streamapp_runtime.state.memory_store import MemoryEnvironment
 from streamapp_systems.arrow_types import arrow_schema
 
 ENGINE = SqlEngine()

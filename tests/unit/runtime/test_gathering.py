@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from streamapp_core.control.messages import Watermark
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.processor.gathering import Gathering
-from streamapp_runtime.processor.inputs import Decoded
+from streamapp_runtime.processor.batch_coalescer import Gathering
+from streamapp_runtime.processor.input_source import Decoded
 
 SSPS = [Ssp("k", "s", partition) for partition in range(2)]
 MANY, ALL = 20_000, 1_000_000

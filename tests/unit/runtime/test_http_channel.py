@@ -6,10 +6,10 @@ from http.client import HTTPConnection
 import msgspec
 import pytest
 
-from streamapp_runtime.driver.board import Board
-from streamapp_runtime.processor.channel import Command, DriverLost, NoAnswer
-from streamapp_runtime.processor.http_channel import ChannelAddress, ChannelServer, HttpChannel
-from streamapp_runtime.processor.reports import Incarnation, PartitionReport, ProcessorReport, StateReport
+from streamapp_runtime.driver.report_registry import Board
+from streamapp_runtime.processor.driver_channel import Command, DriverLost, NoAnswer
+from streamapp_runtime.processor.http_driver_channel import ChannelAddress, ChannelServer, HttpChannel
+from streamapp_runtime.processor.processor_report import Incarnation, PartitionReport, ProcessorReport, StateReport
 
 ME = Incarnation(processor="0", epoch=3, version=2, number=7)
 REPORT = ProcessorReport(

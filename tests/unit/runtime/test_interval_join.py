@@ -11,8 +11,8 @@ from streamapp_core.control.messages import END_OF_TIME
 from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_core.spec.operators import JoinType
 from streamapp_runtime.operators.join import IntervalJoin
-from streamapp_runtime.rows.event_time import stamp
-from streamapp_runtime.state.memory import MemoryEnvironment
+from streamapp_runtime.rows.event_time_column import stamp
+from streamapp_runtime.state.memory_store import MemoryEnvironment
 
 LEFT = pa.schema([("k", pa.string()), ("a", pa.int64()), ("at", pa.int64())])
 RIGHT = pa.schema([("key", pa.string()), ("b", pa.int64()), ("bt", pa.int64())])

@@ -8,9 +8,9 @@ from streamapp_core.expressions import check_aggregate
 from streamapp_core.schema import EVENT_TIME_COLUMN, parse_schema
 from streamapp_runtime.operators.group_states import GroupStates
 from streamapp_runtime.operators.window import AlignedWindow
-from streamapp_runtime.rows.codec import encode_row
-from streamapp_runtime.sql.engine import SqlEngine
-from streamapp_runtime.state.memory import MemoryEnvironment
+from streamapp_runtime.rows.row_codec import encode_row
+from streamapp_runtime.sql_engine import SqlEngine
+from streamapp_runtime.state.memory_store import MemoryEnvironment
 from streamapp_runtime.tasks.pipeline import Node, Pipeline
 
 ENGINE = SqlEngine()

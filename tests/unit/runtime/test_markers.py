@@ -3,7 +3,7 @@
 import pytest
 
 from streamapp_core.control.messages import END_OF_TIME
-from streamapp_runtime.processor.markers import MarkerRounds
+from streamapp_runtime.processor.control_rounds import MarkerRounds
 from streamapp_runtime.tasks.task import Announcement
 
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from streamapp_core.schema import EVENT_TIME_COLUMN
-from streamapp_runtime.processor.output_writer import OutputWriter
+from streamapp_runtime.writing.output_writer import OutputWriter
 from support.plan_documents import accepted, document
 
 NOW = 99

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from streamapp_core.spec.parse import parse_text
-from streamapp_runtime.driver.monitor import Growth, PartitionMonitor, Refused
+from streamapp_runtime.driver.partition_monitor import Growth, PartitionMonitor, Refused
 from streamapp_runtime.driver.prepare import expand_changelog, make_streams, plan_again, plan_run
 from support.growth import Growing
 

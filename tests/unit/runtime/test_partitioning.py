@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_core.keys.murmur2 import murmur2, partitions
+from streamapp_core.murmur2 import murmur2, partitions
 from streamapp_core.spec.streams import KeyFormat
 from streamapp_runtime.rows.partitioning import key_bytes, key_texts, partition_numbers
 

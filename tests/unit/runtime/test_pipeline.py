@@ -11,8 +11,8 @@ from streamapp_core.schema import EVENT_TIME_COLUMN, parse_schema
 from streamapp_core.spec.operators import JoinType
 from streamapp_runtime.operators.join import IntervalJoin
 from streamapp_runtime.operators.window import AlignedWindow
-from streamapp_runtime.sql.engine import SqlEngine
-from streamapp_runtime.state.memory import MemoryEnvironment
+from streamapp_runtime.sql_engine import SqlEngine
+from streamapp_runtime.state.memory_store import MemoryEnvironment
 from streamapp_runtime.tasks.pipeline import Node, Pipeline
 
 ENGINE = SqlEngine()

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from streamapp_core.expressions import check_aggregate, check_select, partials_sql, select_sql, table
 from streamapp_core.schema import parse_schema
-from streamapp_runtime.operators.plain_groups import plain_groups
-from streamapp_runtime.rows.codec import plain_rows
+from streamapp_runtime.operators.arrow_aggregation import plain_groups
+from streamapp_runtime.rows.row_codec import plain_rows
 from streamapp_runtime.rows.projection import projection
-from streamapp_runtime.sql.engine import SqlEngine
+from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_systems.arrow_types import arrow_schema
 
 SCHEMA = parse_schema("k string, b boolean, n bigint, i int, t timestamp, d double")

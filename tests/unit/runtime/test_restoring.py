@@ -1,8 +1,8 @@
 import pytest
 
-from streamapp_runtime.processor.channel import Command, DriverLost
-from streamapp_runtime.processor.reports import Incarnation
-from streamapp_runtime.processor.restoring import Restoring
+from streamapp_runtime.processor.driver_channel import Command, DriverLost
+from streamapp_runtime.processor.processor_report import Incarnation
+from streamapp_runtime.processor.restore_progress import Restoring
 from streamapp_runtime.state.task_state import Replay
 
 ME = Incarnation(processor="0", epoch=1, version=1, number=1)

@@ -10,9 +10,9 @@ from streamapp_core.control.messages import END_OF_TIME
 from streamapp_core.expressions import check_aggregate
 from streamapp_core.schema import parse_schema
 from streamapp_runtime.operators.session_window import SessionWindow
-from streamapp_runtime.rows.event_time import stamp
-from streamapp_runtime.sql.engine import SqlEngine
-from streamapp_runtime.state.memory import MemoryEnvironment
+from streamapp_runtime.rows.event_time_column import stamp
+from streamapp_runtime.sql_engine import SqlEngine
+from streamapp_runtime.state.memory_store import MemoryEnvironment
 
 GAP = 5
 SCHEMA = parse_schema("k string, n bigint, at bigint")

@@ -4,8 +4,8 @@ import logging
 
 import pytest
 
-from streamapp_runtime.driver.decisions import Patience
-from streamapp_runtime.driver.setbacks import until_back
+from streamapp_runtime.driver.processor_decisions import Patience
+from streamapp_runtime.driver.retry_tracker import until_back
 from streamapp_runtime.errors import ProcessorFailed
 from streamapp_systems.protocols import Unavailable
 

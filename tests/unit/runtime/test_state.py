@@ -6,7 +6,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.state.folder_lock import FolderLock
 from streamapp_runtime.state.lmdb_environment import DamagedState, LmdbEnvironment
-from streamapp_runtime.state.memory import MemoryEnvironment
+from streamapp_runtime.state.memory_store import MemoryEnvironment
 
 KEYS = st.binary(min_size=1, max_size=3)
 VALUES = st.binary(max_size=3)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamapp_runtime.errors import ProcessorFailed, ProcessorLost, Superseded
-from streamapp_runtime.processor.channel import Command
+from streamapp_runtime.processor.driver_channel import Command
 from streamapp_systems.protocols import Fenced, StreamSystemError, Unavailable
 from support.supervision import PATIENCE, Surroundings, prepared, scaled, tasks_of
 

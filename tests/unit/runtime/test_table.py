@@ -4,11 +4,11 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_runtime.rows.deletions import marked
-from streamapp_runtime.sql.engine import SqlEngine
-from streamapp_runtime.state.memory import MemoryStore
+from streamapp_runtime.rows.tombstones import marked
+from streamapp_runtime.sql_engine import SqlEngine
+from streamapp_runtime.state.memory_store import MemoryStore
 from streamapp_runtime.tables.filling import SqlFilling
-from streamapp_runtime.tables.table import Table
+from streamapp_runtime.tables.lookup_table import Table
 
 COLUMNS = pa.schema([("v", pa.int64())])
 ENGINE = SqlEngine()

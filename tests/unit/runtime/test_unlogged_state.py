@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from streamapp_runtime.state.lmdb_environment import DATA_FILE
-from streamapp_runtime.state.signature import Identity
+from streamapp_runtime.state.state_identity import Identity
 from streamapp_runtime.state.unlogged_state import UnloggedState
 
 OURS = Identity(run_id="r1", task="Partition 0", boot_id="boot 1")

@@ -7,8 +7,8 @@ import pytest
 from streamapp_core.plan.planner import plan
 from streamapp_core.spec.parse import parse_text
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.driver.upkeep import committed_positions
-from streamapp_runtime.processor.reports import Incarnation, ProcessorReport
+from streamapp_runtime.driver.maintenance import committed_positions
+from streamapp_runtime.processor.processor_report import Incarnation, ProcessorReport
 from support import apps
 
 

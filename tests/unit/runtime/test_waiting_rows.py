@@ -3,7 +3,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_runtime.processor.waiting_rows import WaitingRows, by_partition
+from streamapp_runtime.writing.row_buffer import WaitingRows, by_partition
 
 
 @given(st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=5), min_size=1, max_size=5))

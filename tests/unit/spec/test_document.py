@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_core.spec.document import DocumentError, read_document
+from streamapp_core.spec.yaml_document import DocumentError, read_document
 
 
 def refused(text):

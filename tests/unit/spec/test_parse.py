@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_core.spec.document import DocumentError
+from streamapp_core.spec.yaml_document import DocumentError
 from streamapp_core.spec.parse import parse_document, parse_text
 
 VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "plan.json").read_text())

@@ -6,7 +6,7 @@ import pytest
 
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_systems.file import FileAdmin
-from streamapp_systems.file.partitions import partition_files
+from streamapp_systems.file.partition_files import partition_files
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
 
 

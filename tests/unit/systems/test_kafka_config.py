@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from streamapp_core.spec.systems import KafkaAuth, KafkaSystem
-from streamapp_systems.kafka.config import ClientKind, Cluster, cluster_of
+from streamapp_systems.kafka.client_config import ClientKind, Cluster, cluster_of
 from streamapp_systems.protocols import StreamSystemError, Transactional
 
 AUTH = KafkaAuth(secretName="kafka-login", mechanism="SCRAM-SHA-512")

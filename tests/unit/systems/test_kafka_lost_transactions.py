@@ -3,8 +3,8 @@
 import pytest
 from confluent_kafka import KafkaError
 
-from streamapp_systems.kafka.config import Cluster
-from streamapp_systems.kafka.errors import Trouble
+from streamapp_systems.kafka.client_config import Cluster
+from streamapp_systems.kafka.kafka_errors import Trouble
 from streamapp_systems.protocols import Unavailable
 
 

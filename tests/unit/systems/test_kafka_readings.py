@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamapp_core.ssp import Ssp
-from streamapp_systems.kafka.readings import Reading
+from streamapp_systems.kafka.partition_positions import Reading
 
 SSP = Ssp("k", "s", 0)
 

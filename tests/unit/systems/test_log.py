@@ -115,7 +115,7 @@ from pathlib import Path
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_systems.log import LogProducer
-from streamapp_systems.log.database import connect, transaction
+from streamapp_systems.log.log_database import connect, transaction
 from streamapp_systems.protocols import StreamDescriptor, Transactional
 
 path = Path(sys.argv[1])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_systems.file.text import format_text, parse_text
+from streamapp_systems.file.text_values import format_text, parse_text
 
 UTC = pa.timestamp("us", tz="UTC")
 TEN = datetime.datetime(2013, 1, 1, 10, tzinfo=datetime.UTC)

@@ -1,0 +1,83 @@
+"""What planning starts from: the app, the counts of its streams, a job model, processors; read or asked for."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, NoReturn, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from streamapp_cli.app_files import give_up, read_json, read_text
+from streamapp_core.job_model.job_model_shards import parse_job_model
+from streamapp_core.job_model.job_model_errors import JobModelTooNewError
+from streamapp_core.job_model.job_model import JobModel, ProcessorModel
+from streamapp_core.spec.app import StreamApp
+from streamapp_core.spec.yaml_document import DocumentError
+from streamapp_core.spec.parse import ParsedApp, parse_text
+
+_Value = TypeVar("_Value")
+
+
+class _Given(BaseModel):
+    """What is known of one stream."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    partitions: Annotated[int, Field(ge=1)]
+
+
+_STREAMS = TypeAdapter(Mapping[str, _Given])
+_PROCESSORS = TypeAdapter(Mapping[str, ProcessorModel])
+
+
+def read_app(path: Path) -> ParsedApp:
+    """Read a StreamApp, or end the program if the file has none; one with problems is read as far as possible."""
+    try:
+        return parse_text(read_text(path))
+    except DocumentError as error:
+        give_up(f"{path}: {error}")
+
+
+def ask_counts(app: StreamApp | None, path: Path) -> Mapping[str, int]:
+    """Ask the systems of an app (None: too little of it could be read) for its partition counts, or end the program."""
+    from streamapp_runtime.app_streams import count_partitions
+    from streamapp_systems.protocols import StreamSystemError
+
+    if app is None:
+        return {}
+    try:
+        return count_partitions(app, path.absolute().parent)
+    except StreamSystemError as error:
+        give_up(f"{error}\nTo plan without asking, give the partition counts: --streams STREAMS.json")
+
+
+def read_counts(path: Path) -> Mapping[str, int]:
+    """Read the partition counts of streams, or end the program."""
+    return {name: stream.partitions for name, stream in _read(_STREAMS, path, "no partition counts").items()}
+
+
+def read_job_model(path: Path) -> JobModel:
+    """Read a job model, or end the program."""
+    try:
+        return parse_job_model(read_json(path))
+    except JobModelTooNewError as error:
+        give_up(f"{path}: {error}")
+    except ValidationError as error:
+        _refuse(path, "no job model", error)
+
+
+def read_processors(path: Path) -> Mapping[str, str]:
+    """Read the locations of the live processors, or end the program."""
+    return {name: processor.location for name, processor in _read(_PROCESSORS, path, "no processors").items()}
+
+
+def _read(form: TypeAdapter[_Value], path: Path, otherwise: str) -> _Value:
+    try:
+        return form.validate_python(read_json(path))
+    except ValidationError as error:
+        _refuse(path, otherwise, error)
+
+
+def _refuse(path: Path, otherwise: str, error: ValidationError) -> NoReturn:
+    first = error.errors()[0]
+    where = ".".join(map(str, first["loc"])) or "document"
+    give_up(f"{path}: {otherwise}: {where}: {first['msg']}")

@@ -1,0 +1,93 @@
+"""The CustomResourceDefinition of StreamApp, made of the spec models (design 3 and 10)."""
+
+from typing import Any
+
+from streamapp_core.crd.cel_rules import CONSTRAINTS, ROOT
+from streamapp_core.crd.status_model import StreamAppStatus
+from streamapp_core.crd.structural_schema import Schema, structural_schema
+from streamapp_core.spec.app import API_VERSION, KIND, StreamAppSpec
+
+_GROUP, _, _VERSION = API_VERSION.partition("/")
+_PLURAL = "streamapps"
+
+
+def custom_resource_definition() -> dict[str, Any]:
+    """Give the CustomResourceDefinition, as plain values in the order they should be read."""
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{_PLURAL}.{_GROUP}"},
+        "spec": {
+            "group": _GROUP,
+            "scope": "Namespaced",
+            "names": {
+                "kind": KIND,
+                "listKind": f"{KIND}List",
+                "plural": _PLURAL,
+                "singular": KIND.lower(),
+                "shortNames": ["sapp"],
+                "categories": ["all"],
+            },
+            "versions": [
+                {
+                    "name": _VERSION,
+                    "served": True,
+                    "storage": True,
+                    "additionalPrinterColumns": _printer_columns(),
+                    "subresources": {
+                        "status": {},
+                        "scale": {
+                            "specReplicasPath": ".spec.processors.count",
+                            "statusReplicasPath": ".status.processors.ready",
+                            "labelSelectorPath": ".status.selector",
+                        },
+                    },
+                    "schema": {"openAPIV3Schema": _schema()},
+                }
+            ],
+        },
+    }
+
+
+def _schema() -> Schema:
+    spec = structural_schema(StreamAppSpec, CONSTRAINTS)
+    spec["required"] = ["image", *spec["required"]]  # read on Kubernetes only
+    for entries in ("operators", "imagePullSecrets"):
+        spec["properties"][entries] |= _map_by("name")
+    status = structural_schema(StreamAppStatus, {})
+    status["properties"]["conditions"] |= _map_by("type")
+    return {
+        "type": "object",
+        "description": "A stateful streaming app: streams, tables, a graph of operators, and how to run them.",
+        "required": ["spec"],
+        "properties": {
+            "apiVersion": {"type": "string"},
+            "kind": {"type": "string"},
+            "metadata": {"type": "object"},
+            "spec": spec,
+            "status": status,
+        },
+        **ROOT,
+    }
+
+
+def _map_by(key: str) -> Schema:
+    """Say that the entries of a list are told apart by a field, which server-side apply merges them by."""
+    return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key]}
+
+
+def _printer_columns() -> list[dict[str, Any]]:
+    columns = [
+        ("Phase", "string", ".status.phase", 0),
+        ("Mode", "string", ".status.plan.mode", 0),
+        ("Tasks", "integer", ".status.plan.tasks", 0),
+        ("Processors", "integer", ".spec.processors.count", 0),
+        ("Ready", "integer", ".status.processors.ready", 0),
+        ("Run", "string", ".status.runId", 1),
+        ("Message", "string", '.status.conditions[?(@.type=="Ready")].message', 1),
+        ("Age", "date", ".metadata.creationTimestamp", 0),
+    ]
+    return [
+        {"name": name, "type": kind, "jsonPath": path} | ({"priority": priority} if priority else {})
+        for name, kind, path, priority in columns
+    ]

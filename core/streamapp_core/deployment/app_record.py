@@ -1,0 +1,121 @@
+"""The record of an app: the spec in force, and the launch of its newest driver. Only the Kubernetes operator writes it.
+
+It is one small document, so that one compare-and-set accepts a spec, advances the epoch and says what the driver of
+that epoch is to run. The job model is beside it (`job_model.stored`); it is of the same epoch or, for the moment
+between the two writes, of the one before.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Any, Self
+
+from pydantic import AwareDatetime, Field
+
+from streamapp_core.deployment.app_documents import Document, StoredDocument
+from streamapp_core.metadata_store import MetadataStore
+
+RECORD = "record"
+"""The key of the record in the app's metadata."""
+
+
+class LaunchCause(StrEnum):
+    """Why a driver was started."""
+
+    FIRST_START = "FirstStart"
+    DRIVER_DIED = "DriverDied"
+    EDITED = "Edited"
+    EXPANDED = "Expanded"
+    RESUMED = "Resumed"
+    NEW_RUN = "NewRun"
+    RECORD_LOST = "RecordLost"
+
+
+class StopCause(StrEnum):
+    """Why the Kubernetes operator stops a driver that could go on."""
+
+    SUSPENDED = "Suspended"
+    EDITED = "Edited"
+    EXPANDED = "Expanded"
+
+
+class AppVersion(Document):
+    """What is to run: `app` is the digest of the resource's text, `counts` the partitions of its external streams."""
+
+    app: str
+    run_id: str
+    counts: Mapping[str, int]
+
+
+class AcceptedSpec(AppVersion):
+    """The last spec that was accepted, and the generation of the resource that it came in."""
+
+    generation: int
+
+
+class Launch(AppVersion):
+    """The newest driver: `epoch` was advanced to this before its pod was made.
+
+    `processors` is how many executors the driver keeps, which may change while it runs. `executor_template` is the pod
+    template for all of them. `attempt` counts the deaths in a row before this launch. With `stop`, the driver's pod is
+    being deleted, or has been, on purpose.
+    """
+
+    epoch: Annotated[int, Field(ge=1)]
+    processors: Annotated[int, Field(ge=1)]
+    executor_template: Mapping[str, Any]
+    cause: LaunchCause
+    attempt: Annotated[int, Field(ge=0)] = 0
+    at: AwareDatetime
+    stop: StopCause | None = None
+
+
+class AppRecord(StoredDocument):
+    """The spec in force and the newest launch; `apps` has the texts of both, by digest.
+
+    A text is the resource as JSON: apiVersion, kind, metadata (name, namespace, uid) and spec.
+    """
+
+    accepted: AcceptedSpec
+    launch: Launch | None = None
+    apps: Mapping[str, str]
+
+    def text(self, version: AppVersion) -> str:
+        """Give the text of a resource.
+
+        Raises:
+            KeyError: it is not in this record.
+        """
+        return self.apps[version.app]
+
+    def having(self, *, accepted: AcceptedSpec, launch: Launch | None, texts: Mapping[str, str]) -> Self:
+        """Give the record with another spec in force or launch; of all `texts` it keeps what is still named."""
+        named = {accepted.app} | ({launch.app} if launch is not None else set())
+        kept = {digest: text for digest, text in {**self.apps, **texts}.items() if digest in named}
+        return self.model_copy(update={"accepted": accepted, "launch": launch, "apps": kept})
+
+
+def digest(text: str) -> str:
+    """Name the text of a resource by its content."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+class EpochOutdatedError(Exception):
+    """Another epoch is in force: this driver must exit with `names.OUTDATED_EXIT_CODE`, and change nothing."""
+
+    def __init__(self, epoch: int, found: int | None) -> None:
+        super().__init__(f"epoch {epoch} is not in force: " + ("none is" if found is None else f"{found} is"))
+
+
+def read_launch(store: MetadataStore, epoch: int) -> tuple[Launch, str]:
+    """Give the launch of a driver's own epoch, and the text of the resource that it runs.
+
+    Raises:
+        EpochOutdatedError: another epoch is in force.
+        DocumentUnreadableError: the record is damaged, or of a later release.
+    """
+    record = AppRecord.read(store, RECORD)
+    launch = None if record is None else record.launch
+    if record is None or launch is None or launch.epoch != epoch:
+        raise EpochOutdatedError(epoch, None if launch is None else launch.epoch)
+    return launch, record.text(launch)

@@ -1,0 +1,79 @@
+"""Two versions of a spec become classified edits (design 10, spec edits)."""
+
+from collections.abc import Iterable
+
+from streamapp_core.edits.edit_classes import EditClass, FieldEdit, field_class
+from streamapp_core.edits.spec_differences import Difference, differences
+from streamapp_core.edits.state_edits import state_changers
+from streamapp_core.plan.plan import Plan
+from streamapp_core.plan.planner import plan
+from streamapp_core.problems import Problem, ProblemCode
+from streamapp_core.spec.app import StreamApp
+from streamapp_core.spec.parse import ParsedApp
+
+_GRAPH = ("streams", "tables", "operators")
+_RUN_ID = ("runId",)
+
+
+def classify(old: StreamApp, new: StreamApp, *, run_id: str | None = None) -> tuple[FieldEdit, ...]:
+    """Find the edits that make `new` of `old`, and tell what each does to the running app.
+
+    Edits of streams, tables and operators need a new run where state or keys change. That is told from the plans, so
+    if one of the specs has problems, these edits count as a restart.
+
+    Args:
+        old: the spec that runs.
+        new: the spec that is to run.
+        run_id: the run id in force, if the old spec does not say it.
+    """
+    found = tuple(differences(old.spec, new.spec))
+    edited = frozenset(edit.field[1] for edit in found if edit.field[0] in _GRAPH)
+    before, after = _plan(old), _plan(new)
+    changers: frozenset[str] = frozenset()
+    if before is not None and after is not None:
+        changers = state_changers(before, after, edited)
+    in_force = old.spec.run_id or run_id
+    return tuple(
+        FieldEdit(
+            field=edit.field, before=edit.before, after=edit.after, edit_class=_edit_class(edit, changers, in_force)
+        )
+        for edit in found
+    )
+
+
+def run_id_problems(edits: Iterable[FieldEdit]) -> tuple[Problem, ...]:
+    """Refuse fields that are fixed for a run and differ, unless the run id does; the planner does not look at these.
+
+    (It does look at the state and the keys of the graph, given the job model of the run.)
+    """
+    fixed = [edit for edit in edits if edit.edit_class is EditClass.NEW_RUN]
+    if any(edit.field == _RUN_ID for edit in fixed):
+        return ()
+    return tuple(
+        Problem(
+            path=edit.path,
+            code=ProblemCode.RUN_ID_REQUIRED,
+            message=f"{_shown(edit.before)} can't become {_shown(edit.after)} within a run; set a new `spec.runId` to "
+            "start from nothing, or undo the edit",
+        )
+        for edit in fixed
+        if field_class(edit.field) is EditClass.NEW_RUN
+    )
+
+
+def _plan(app: StreamApp) -> Plan | None:
+    """Plan for the shapes of state alone; these depend on no partition count."""
+    return plan(ParsedApp(app=app, problems=(), broken=frozenset()), dict.fromkeys(app.spec.streams, 1)).plan
+
+
+def _edit_class(edit: Difference, changers: frozenset[str], run_id: str | None) -> EditClass:
+    if edit.field == _RUN_ID and edit.after in (None, run_id):
+        return EditClass.NONE
+    edit_class = field_class(edit.field)
+    if edit.field[0] in _GRAPH and edit.field[1] in changers and edit_class is EditClass.RESTART:
+        return EditClass.NEW_RUN
+    return edit_class
+
+
+def _shown(value: object) -> str:
+    return "nothing" if value is None else f"`{value}`"

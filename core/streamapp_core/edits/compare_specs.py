@@ -1,0 +1,103 @@
+"""What would happen if a running app got a new spec: problems, edits, tasks that move, streams that are made."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import count, islice
+
+from streamapp_core.assignment import task_moves as moves
+
+from streamapp_core.assignment import ANY_LOCATION, Move
+from streamapp_core.edits.edit_classes import EditClass, FieldEdit, strongest
+from streamapp_core.edits.classify_edits import classify, run_id_problems
+from streamapp_core.job_model.build_job_model import build_job_model
+from streamapp_core.job_model.job_model import JobModel
+from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
+from streamapp_core.plan.planner import plan
+from streamapp_core.problems import Problem, sorted_problems
+from streamapp_core.spec.app import StreamApp
+from streamapp_core.spec.parse import ParsedApp
+from streamapp_core.spec.systems import SystemKind
+from streamapp_core.tasks.natural_order import natural_key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What a new spec does to a running app; with `problems` it is refused, and nothing moves or is made.
+
+    `moves` are the tasks that get another processor, `new_streams` those that the app makes. A new run begins with
+    all its streams and moves no task.
+    """
+
+    problems: tuple[Problem, ...]
+    edits: tuple[FieldEdit, ...]
+    moves: tuple[Move, ...] = ()
+    new_streams: tuple[PlannedStream, ...] = ()
+
+    @property
+    def edit_class(self) -> EditClass:
+        """What all edits do together."""
+        return strongest(self.edits)
+
+
+def compare(old: StreamApp, new: ParsedApp, streams: Mapping[str, int], in_force: JobModel) -> Comparison:
+    """Compare a running app with a new spec for it.
+
+    Args:
+        old: the spec that runs.
+        new: the new spec, with the problems of its shape.
+        streams: the number of partitions of every external stream that exists.
+        in_force: the job model that the app runs by. Its processors are expected to stay where they are.
+    """
+    edits: tuple[FieldEdit, ...] = ()
+    if new.app is not None and not new.problems:
+        edits = classify(old, new.app, run_id=in_force.run_id)
+    result = plan(new, streams, in_force)
+    told = {(problem.path, problem.code) for problem in result.problems}
+    more = [problem for problem in run_id_problems(edits) if (problem.path, problem.code) not in told]
+    problems = sorted_problems([*result.problems, *more])
+    if result.plan is None or problems:
+        return Comparison(problems=problems, edits=edits)
+    return Comparison(
+        problems=(),
+        edits=edits,
+        moves=_moves(result.plan, in_force),
+        new_streams=tuple(_new_streams(result.plan, streams, in_force)),
+    )
+
+
+def _moves(planned: Plan, in_force: JobModel) -> tuple[Move, ...]:
+    if planned.run_id != in_force.run_id:
+        return ()
+    processors = _processors(in_force, planned.app.spec.processors.count)
+    model = build_job_model(planned, in_force, processors)
+    return tuple(
+        moves(
+            {name: task.processor for name, task in model.tasks.items()},
+            processors,
+            {name: task.location for name, task in in_force.tasks.items() if task.location is not None},
+            {name: task.processor for name, task in in_force.tasks.items()},
+        )
+    )
+
+
+def _processors(in_force: JobModel, wanted: int) -> Mapping[str, str]:
+    """Expect the processors of now, without the last ones where fewer are wanted, with new ones where more are."""
+    now = sorted(in_force.processors, key=natural_key)[:wanted]
+    new = (str(number) for number in count() if str(number) not in in_force.processors)
+    return {id_: in_force.processors[id_].location for id_ in now} | dict.fromkeys(
+        islice(new, wanted - len(now)), ANY_LOCATION
+    )
+
+
+def _new_streams(planned: Plan, streams: Mapping[str, int], in_force: JobModel) -> Iterator[PlannedStream]:
+    kept = set()
+    if planned.run_id == in_force.run_id:
+        kept = {(ssp.system, ssp.stream) for task in in_force.tasks.values() for ssp in task.ssps}
+        kept |= {(s.system, s.name) for s in planned.streams.values() if s.name in in_force.streams and not s.consumers}
+    for stream in planned.streams.values():
+        if stream.role is StreamRole.INTERMEDIATE:
+            made = (stream.system, stream.name) not in kept
+        else:
+            made = stream.name not in streams and stream.system_kind is not SystemKind.FILE
+        if made:
+            yield stream

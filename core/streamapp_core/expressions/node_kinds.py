@@ -1,0 +1,159 @@
+"""The kinds of nodes that an expression may have, and how each is checked; every other kind is refused."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlglot import exp
+
+from streamapp_core.expressions import arithmetic, comparisons
+from streamapp_core.expressions.conversions import converted
+from streamapp_core.expressions.functions.strings import concatenation, matches
+from streamapp_core.expressions.expression_issues import invalid
+from streamapp_core.expressions.literals import cast_target, check_moment, literal, number
+from streamapp_core.expressions.typed_sql import Value
+
+if TYPE_CHECKING:
+    from streamapp_core.expressions.checker import Checker
+
+Check = Callable[["Checker", exp.Expr], Value | None]
+
+
+class Form(NamedTuple):
+    """A kind of node that is allowed: the parts it may have (with any other it is refused), and its check."""
+
+    parts: frozenset[str]
+    check: Check
+
+
+def unsupported(node: exp.Expr) -> str:
+    """Say that a kind of node is refused, and what to write in its place if there is something."""
+    hint = _HINTS.get(type(node))
+    return hint or f"{type(node).__name__.lower()} is not supported here (docs/expressions.md lists what is)"
+
+
+def _binary(checker: "Checker", node: exp.Expr) -> Value | None:
+    return checker.parts(_BINARY[type(node)], node.this, node.args["expression"])
+
+
+def _connection(checker: "Checker", node: exp.Expr) -> Value | None:
+    operator = "AND" if isinstance(node, exp.And) else "OR"
+    return checker.parts(lambda *values: comparisons.conjunction(operator, values), *_flattened(node))
+
+
+def _flattened(node: exp.Expr) -> list[exp.Expr]:
+    operands: list[exp.Expr] = []
+    stack: list[exp.Expr] = [node]
+    while stack:
+        part = stack.pop()
+        if type(part) is type(node):
+            stack += [part.args["expression"], part.this]
+        else:
+            operands.append(part)
+    return operands
+
+
+def _like(checker: "Checker", node: exp.Expr) -> Value | None:
+    write = comparisons.like if isinstance(node, exp.Like) else matches
+    value = checker.parts(write, node.this, node.args["expression"])
+    return comparisons.negation(value) if value and node.args.get("negate") else value
+
+
+def _is(checker: "Checker", node: exp.Expr) -> Value | None:
+    if not isinstance(node.args["expression"], exp.Null):
+        raise invalid("after `is` comes `null` or `not null`; compare with = otherwise")
+    return checker.parts(comparisons.is_null, node.this)
+
+
+def _membership(checker: "Checker", node: exp.Expr) -> Value | None:
+    return checker.parts(lambda value, *choices: comparisons.membership(value, choices), node.this, *node.expressions)
+
+
+def _between(checker: "Checker", node: exp.Expr) -> Value | None:
+    return checker.parts(comparisons.between, node.this, node.args["low"], node.args["high"])
+
+
+def _negative(checker: "Checker", node: exp.Expr) -> Value | None:
+    if isinstance(node.this, exp.Literal) and not node.this.is_string:
+        return number(f"-{node.this.this}")
+    return checker.parts(arithmetic.negated, node.this)
+
+
+def _case(checker: "Checker", node: exp.Expr) -> Value | None:
+    subject, default = node.this, node.args.get("default")
+    branches = [part for branch in node.args["ifs"] for part in (branch.this, branch.args["true"])]
+
+    def write(*values: Value) -> Value:
+        start, end = (1 if subject else 0), len(values) - (1 if default else 0)
+        whens = values[start:end:2]
+        if subject:
+            whens = tuple(comparisons.comparison("=", values[0], when) for when in whens)
+        choices = list(zip(whens, values[start + 1 : end : 2], strict=True))
+        return comparisons.case(choices, values[-1] if default else None)
+
+    return checker.parts(write, *([subject] if subject else []), *branches, *([default] if default else []))
+
+
+def _cast(checker: "Checker", node: exp.Expr) -> Value | None:
+    target = cast_target(node.args["to"])
+    if type(node) is exp.Cast:  # date '...' and timestamp '...'; what is written as a cast comes as TryCast
+        check_moment(str(node.this.this), target)
+    return checker.parts(lambda value: converted(value, target), node.this)
+
+
+_HINTS: dict[type[exp.Expr], str] = {
+    exp.Star: "`*` stands alone in a select list, or in count(*)",
+    exp.Alias: "`as name` stands at the end of an item of a select list only",
+    exp.Concat: "two text literals side by side: join texts by ||, and write a quote in a text as \\'",
+    exp.Window: "window functions (over) are not supported: use the `window` operator",
+    exp.Filter: "filter (where ...) is not supported: use sum(if(condition, 1, 0))",
+    exp.IgnoreNulls: "first and last leave nulls out anyway: write first(a)",
+    exp.Subquery: "a subquery is not supported: use a join operator",
+    exp.Select: "a subquery is not supported: use a join operator",
+    exp.Exists: "a subquery is not supported: use a join operator",
+    exp.Column: "write a column by its name alone",
+    exp.In: "in takes a list of expressions",
+    exp.IntDiv: "div is not supported: use floor(a / b)",
+    exp.Escape: "like ... escape is not supported: a backslash takes % and _ as they are",
+}
+
+
+_BINARY: dict[type[exp.Expr], Callable[[Value, Value], Value]] = {
+    exp.Add: partial(arithmetic.arithmetic, "+"),
+    exp.Sub: partial(arithmetic.arithmetic, "-"),
+    exp.Mul: partial(arithmetic.arithmetic, "*"),
+    exp.Div: partial(arithmetic.arithmetic, "/"),
+    exp.Mod: partial(arithmetic.arithmetic, "%"),
+    exp.EQ: partial(comparisons.comparison, "="),
+    exp.NEQ: partial(comparisons.comparison, "<>"),
+    exp.LT: partial(comparisons.comparison, "<"),
+    exp.LTE: partial(comparisons.comparison, "<="),
+    exp.GT: partial(comparisons.comparison, ">"),
+    exp.GTE: partial(comparisons.comparison, ">="),
+    exp.NullSafeEQ: partial(comparisons.comparison, "<=>"),
+    exp.DPipe: concatenation,
+}
+
+
+def _form(parts: str, check: Check) -> Form:
+    return Form(frozenset(parts.split()), check)
+
+
+FORMS: dict[type[exp.Expr], Form] = {
+    **dict.fromkeys(_BINARY, _form("this expression typed safe", _binary)),
+    **dict.fromkeys((exp.And, exp.Or), _form("this expression", _connection)),
+    **dict.fromkeys((exp.Like, exp.RegexpLike), _form("this expression negate", _like)),
+    **dict.fromkeys(
+        (exp.Literal, exp.RawString, exp.Boolean, exp.Null), _form("this is_string", lambda _, node: literal(node))
+    ),
+    **dict.fromkeys((exp.Cast, exp.TryCast), _form("this to requires_string", _cast)),
+    exp.Anonymous: _form("this expressions", lambda checker, node: checker.call(node)),
+    exp.Between: _form("this low high", _between),
+    exp.Case: _form("this ifs default", _case),
+    exp.Column: _form("this", lambda checker, node: checker.column(node)),
+    exp.In: _form("this expressions", _membership),
+    exp.Is: _form("this expression", _is),
+    exp.Neg: _form("this", _negative),
+    exp.Not: _form("this", lambda checker, node: checker.parts(comparisons.negation, node.this)),
+    exp.Paren: _form("this", lambda checker, node: checker.node(node.this)),
+}

@@ -1,1 +1,0 @@
-"""Keys: how a key becomes a partition, exactly as Kafka's Java producers do it."""

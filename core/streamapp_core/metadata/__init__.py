@@ -1,1 +1,0 @@
-"""Metadata of an app: small documents that outlive its driver (design 6)."""

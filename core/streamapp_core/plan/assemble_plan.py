@@ -1,0 +1,209 @@
+"""The last step of planning: what was decided, put together as one plan (design 4, output)."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from streamapp_core.graph.graph import Graph, Operator
+from streamapp_core.graph.walks import reaching_streams
+from streamapp_core.plan.delivery import default_system
+from streamapp_core.plan.join_groups import Reach
+from streamapp_core.plan.partition_keys import Keyed, Partitioning
+from streamapp_core.plan.plan import (
+    JoinGroup,
+    Mode,
+    Plan,
+    PlannedOperator,
+    PlannedStream,
+    PlannedTable,
+    StreamRole,
+)
+from streamapp_core.plan.partition_counts import PartitionCounts
+from streamapp_core.plan.row_schemas import RowFlow
+from streamapp_core.schema import DataType, Schema
+from streamapp_core.spec.app import StreamApp, StreamAppSpec
+from streamapp_core.spec.streams import StreamFormat
+from streamapp_core.spec.systems import SystemKind
+
+DEFAULT_NAMESPACE = "default"
+_TOPOLOGY = {"systems", "default_system", "streams", "tables", "operators"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """All decisions about an app; complete only if no problem was found."""
+
+    graph: Graph
+    counts: PartitionCounts
+    rows: RowFlow
+    keys: Mapping[str, Partitioning]
+    broadcast: frozenset[str]
+    partition_keys: Mapping[str, str | None]
+    stores: Mapping[str, str]
+    stateful: bool
+
+
+def assemble(app: StreamApp, run_id: str, draft: Draft) -> Plan:
+    """Put the plan of an app without problems together."""
+    system = default_system(app.spec)
+    if system is None:
+        raise ValueError(f"{app.metadata.name} has no default system")
+    graph = draft.graph
+    reaching = reaching_streams(graph)
+    reach = Reach(draft.counts.walk)
+    streams = [*_external_streams(draft), *_intermediate_streams(app, run_id, system, draft)]
+    return Plan(
+        app=app,
+        run_id=run_id,
+        mode=_mode(graph),
+        default_system=system,
+        streams={stream.name: stream for stream in sorted(streams, key=lambda stream: stream.name)},
+        operators={name: _operator(operator, draft, reaching[name]) for name, operator in graph.operators.items()},
+        tables={name: _table(name, draft) for name in sorted(app.spec.tables)},
+        join_groups=tuple(
+            JoinGroup(operator=name, streams=tuple(sorted(reach.group(name))))
+            for name in sorted(draft.counts.walk.groups)
+        ),
+        feeding_streams={name: reaching[name] for name in sorted(draft.partition_keys)},
+        partition_keys=draft.partition_keys,
+        stores=draft.stores,
+        stateful=draft.stateful,
+        topology_hash=_topology_hash(app.spec),
+    )
+
+
+def _mode(graph: Graph) -> Mode:
+    spec = graph.spec
+    bounded = all(
+        stream.bounded or spec.systems[stream.system].kind is SystemKind.FILE
+        for name, stream in spec.streams.items()
+        if name in graph.readers
+    )
+    return Mode.BOUNDED if bounded else Mode.STREAMING
+
+
+def _external_streams(draft: Draft) -> list[PlannedStream]:
+    graph = draft.graph
+    streams = []
+    for name, spec in graph.spec.streams.items():
+        senders = graph.senders.get(name, ())
+        readers = [operator.name for operator in graph.readers.get(name, ())]
+        schemas = {draft.rows.schemas[sender.inputs[0]] for sender in senders}
+        schema = draft.rows.schemas[name] if not senders else schemas.pop() if len(schemas) == 1 else None
+        role = StreamRole.OUTPUT if senders else StreamRole.INPUT if readers else StreamRole.SIDE_INPUT
+        count = draft.counts.counts[name]
+        streams.append(
+            PlannedStream(
+                name=name,
+                role=role,
+                system=spec.system,
+                system_kind=graph.spec.systems[spec.system].kind,
+                address=spec.name or name,
+                partitions=count.partitions,
+                initial_partitions=count.initial,
+                rule=draft.counts.rules[name],
+                broadcast=spec.broadcast,
+                schema=schema,
+                key=spec.key,
+                format=StreamFormat.ARROW if spec.control_messages else spec.format,
+                producers=tuple(sorted(operator.name for operator in senders)),
+                consumers=tuple(sorted([*readers, *graph.side_inputs.get(name, ())])),
+                shared=spec.control_messages,
+                spec=spec,
+            )
+        )
+    return streams
+
+
+def _intermediate_streams(app: StreamApp, run_id: str, system: str, draft: Draft) -> list[PlannedStream]:
+    prefix = f"{app.metadata.namespace or DEFAULT_NAMESPACE}.{app.metadata.name}.{run_id}"
+    streams = []
+    for name, key in draft.partition_keys.items():
+        operator = draft.graph.operators[name]
+        count = draft.counts.counts[name]
+        streams.append(
+            PlannedStream(
+                name=name,
+                role=StreamRole.INTERMEDIATE,
+                system=system,
+                system_kind=app.spec.systems[system].kind,
+                address=operator.shared_stream or f"{prefix}.{name}",
+                partitions=count.partitions,
+                initial_partitions=count.initial,
+                rule=draft.counts.rules[name],
+                broadcast=key is None,
+                schema=draft.rows.schemas[name],
+                key=key,
+                format=StreamFormat.ARROW,
+                producers=tuple(sorted(operator.inputs)),
+                consumers=tuple(sorted(reader.name for reader in draft.graph.readers.get(name, ()))),
+                shared=operator.shared_stream is not None,
+                spec=None,
+            )
+        )
+    return streams
+
+
+def _operator(operator: Operator, draft: Draft, streams: frozenset[str]) -> PlannedOperator:
+    key = draft.keys[operator.name]
+    return PlannedOperator(
+        name=operator.name,
+        kind=operator.kind,
+        spec=operator.spec,
+        inputs=operator.inputs,
+        input_schemas=tuple(_known(draft, name) for name in operator.inputs),
+        schema=_known(draft, operator.name),
+        key=min(key.columns) if isinstance(key, Keyed) else None,
+        broadcast=operator.name in draft.broadcast,
+        compiled=draft.rows.compiled.get(operator.name),
+        streams=streams,
+    )
+
+
+def _table(name: str, draft: Draft) -> PlannedTable:
+    rows = draft.rows.tables[name]
+    spec = draft.graph.spec.tables[name]
+    if rows.filling is None or rows.stored is None:
+        raise ValueError(f"the columns of table {name} are not known")
+    fillers = [*spec.side_inputs, *(operator.name for operator in draft.graph.fillers.get(name, ()))]
+    return PlannedTable(
+        name=name,
+        spec=spec,
+        fillers=tuple(sorted(fillers)),
+        row_schema=rows.filling,
+        schema=rows.stored,
+        key_type=rows.key_type or _compared_type(name, draft),
+        key=rows.key,
+        value=rows.value,
+        broadcast=name in draft.broadcast,
+    )
+
+
+def _compared_type(table: str, draft: Draft) -> DataType | None:
+    """Tell the type of what joins compare with the keys of a table."""
+    for operator in draft.graph.operators.values():
+        join = operator.spec.join_table
+        column = _known(draft, operator.inputs[0]).get(join.on) if join is not None and join.table == table else None
+        if column is not None:
+            return column.type
+    return None
+
+
+def _known(draft: Draft, name: str) -> Schema:
+    schema = draft.rows.schemas[name]
+    if schema is None:
+        raise ValueError(f"the columns of {name} are not known")
+    return schema
+
+
+def _topology_hash(spec: StreamAppSpec) -> str:
+    """Hash what the app reads, does and writes, whatever order it is written in."""
+    ordered = spec.model_copy(
+        update={
+            "systems": dict(sorted(spec.systems.items())),
+            "streams": dict(sorted(spec.streams.items())),
+            "tables": dict(sorted(spec.tables.items())),
+            "operators": tuple(sorted(spec.operators, key=lambda operator: operator.name)),
+        }
+    )
+    return hashlib.sha256(ordered.model_dump_json(include=_TOPOLOGY).encode()).hexdigest()[:16]

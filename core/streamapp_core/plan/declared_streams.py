@@ -1,0 +1,87 @@
+"""What is declared of streams: their schemas, keys and event times (design 3)."""
+
+from collections.abc import Mapping
+
+from streamapp_core.graph.graph import Graph
+from streamapp_core.plan.joined_columns import missing_column
+from streamapp_core.plan.findings import Findings
+from streamapp_core.problems import ProblemCode
+from streamapp_core.schema import Schema, TypeKind
+from streamapp_core.spec.streams import StreamSpec
+
+_EVENT_TIMES = (TypeKind.TIMESTAMP, TypeKind.BIGINT)
+
+
+def read_schemas(graph: Graph, findings: Findings) -> Mapping[str, Schema | None]:
+    """Find the schema of every declared stream; problems go to `findings`.
+
+    A side input without a schema has that of its table. What is read must have one; outputs have that of the rows
+    sent to them.
+    """
+    return {
+        name: _read_schema(graph, name, stream, findings)
+        for name, stream in graph.spec.streams.items()
+        if name not in graph.opaque
+    }
+
+
+def check_outputs(graph: Graph, schemas: Mapping[str, Schema | None], findings: Findings) -> None:
+    """Check that the rows sent to an output have its key column."""
+    for name, senders in graph.senders.items():
+        stream = graph.spec.streams.get(name)
+        if stream is None or stream.key is None:
+            continue
+        for sender in senders:
+            schema = schemas.get(sender.inputs[0])
+            missing = None if schema is None else missing_column(stream.key, schema, sender.inputs[0])
+            if missing is not None:
+                findings.add(
+                    f"spec.streams.{name}.key", ProblemCode.UNKNOWN_COLUMN, f"{missing}, and is sent to `{name}`"
+                )
+
+
+def _read_schema(graph: Graph, name: str, stream: StreamSpec, findings: Findings) -> Schema | None:
+    path = f"spec.streams.{name}"
+    if stream.stream_schema is not None:
+        schema = findings.parse(f"{path}.schema", stream.stream_schema)
+    elif name in graph.readers:
+        schema = None
+        findings.add(path, ProblemCode.INVALID_SPEC, f"`{name}` is read, so it needs a `schema`: its columns and types")
+    elif name in graph.side_inputs:
+        schema = _schema_of_table(graph, name, findings)
+    else:
+        schema = None
+    if schema is not None and name not in graph.senders:
+        _check_columns(name, stream, schema, findings)
+    return schema
+
+
+def _schema_of_table(graph: Graph, name: str, findings: Findings) -> Schema | None:
+    tables = [graph.spec.tables[table] for table in graph.side_inputs[name]]
+    text = next((table.table_schema for table in tables if table.table_schema is not None), None)
+    if text is not None:
+        return findings.parse(f"spec.tables.{graph.side_inputs[name][0]}.schema", text)
+    findings.add(
+        f"spec.streams.{name}",
+        ProblemCode.INVALID_SPEC,
+        f"`{name}` fills table `{graph.side_inputs[name][0]}`; one of them needs a `schema`",
+    )
+    return None
+
+
+def _check_columns(name: str, stream: StreamSpec, schema: Schema, findings: Findings) -> None:
+    path = f"spec.streams.{name}"
+    if stream.key is not None and (missing := missing_column(stream.key, schema, name)) is not None:
+        findings.add(f"{path}.key", ProblemCode.UNKNOWN_COLUMN, missing)
+    if stream.event_time is None:
+        return
+    column = schema.get(stream.event_time.column)
+    if column is None:
+        missing = missing_column(stream.event_time.column, schema, name) or ""
+        findings.add(f"{path}.eventTime.column", ProblemCode.UNKNOWN_COLUMN, missing)
+    elif column.type.kind not in _EVENT_TIMES:
+        findings.add(
+            f"{path}.eventTime.column",
+            ProblemCode.TYPE_MISMATCH,
+            f"`{column.name}` is {column.type}; an event time is a timestamp, or a bigint of milliseconds since 1970",
+        )

@@ -1,0 +1,89 @@
+"""The sides of a join, and how one is mended: its rows regrouped by another key before it, or given to every task."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from streamapp_core.graph.graph import Graph, Operator
+from streamapp_core.plan.table_rows import TableRows
+from streamapp_core.problems import Edit, Repair
+
+_LONGEST_NAME = 63
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One side of a join: what comes in under `name`, read by `reader` at `position`, to be equal in `column`.
+
+    A table's side inputs are read by no operator. `column` is None where the key is not a plain column.
+    """
+
+    name: str
+    column: str | None
+    reader: Operator | None = None
+    position: int = 0
+    fills: str | None = None
+
+    @property
+    def mendable(self) -> bool:
+        """Whether an edit exists that regroups its rows, or gives them to every task."""
+        return self.reader is None or self.column is not None
+
+
+def sides_of(graph: Graph, join: Operator, tables: Mapping[str, TableRows]) -> Sequence[Side]:
+    """List the sides of a `join` or `joinTable`; all that fills the table is on the side of the table."""
+    spec = join.spec.join
+    if spec is not None:
+        columns = (spec.columns.left, spec.columns.right)
+        return [
+            Side(name=name, column=columns[position], reader=join, position=position)
+            for position, name in enumerate(join.inputs)
+        ]
+    return list(_sides_of_table(graph, join, tables))
+
+
+def _sides_of_table(graph: Graph, join: Operator, tables: Mapping[str, TableRows]) -> Iterator[Side]:
+    if join.spec.join_table is None:
+        raise TypeError(f"{join.name} is a {join.kind}, no joinTable")
+    name = join.spec.join_table.table
+    yield Side(name=join.inputs[0], column=join.spec.join_table.on, reader=join)
+    key = tables[name].key_column if name in tables else None
+    for filler in graph.fillers.get(name, ()):
+        yield Side(name=filler.inputs[0], column=key, reader=filler, fills=name)
+    if name in graph.spec.tables:
+        for stream in graph.spec.tables[name].side_inputs:
+            yield Side(name=stream, column=key, fills=name)
+
+
+def mend(graph: Graph, sides: Sequence[Side]) -> Repair | None:
+    """Put a partitionBy by the side's column before each of the sides; a side input becomes a broadcast stream.
+
+    None if that can't be done for all of them.
+    """
+    if not sides or not all(side.mendable for side in sides):
+        return None
+    texts: list[str] = []
+    edits: list[Edit] = []
+    taken = {*graph.spec.streams, *graph.spec.tables, *(operator.name for operator in graph.spec.operators)}
+    for side in sides:
+        if side.reader is None:
+            texts.append(f"make side input `{side.name}` a broadcast stream, of which every task has all")
+            edits.append(Edit(op="add", pointer=f"/spec/streams/{side.name}/broadcast", value=True))
+        elif side.column is not None:
+            name = _free_name(f"{side.name}-by-{side.column}", taken)
+            taken.add(name)
+            texts.append(f"put a partitionBy by `{side.column}` between `{side.name}` and `{side.reader.name}`")
+            step = {"name": name, "from": side.name, "partitionBy": {"key": side.column}}
+            edits.append(Edit(op="add", pointer="/spec/operators/-", value=step))
+            edits.append(Edit(op="replace", pointer=side.reader.input_pointer(side.position), value=name))
+    return Repair(text=" and ".join(texts), edits=tuple(edits))
+
+
+def _free_name(wish: str, taken: set[str]) -> str:
+    """Make a DNS label of a wish that nothing bears yet."""
+    base = re.sub(r"[^a-z0-9]+", "-", wish.lower())[: _LONGEST_NAME - 5].strip("-")
+    name, number = base, 1
+    while name in taken:
+        number += 1
+        name = f"{base}-{number}"
+    return name

@@ -1,0 +1,133 @@
+"""The number of partitions of every stream, and the rule that set it (design 4, counts of intermediate streams)."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from streamapp_core.graph.graph import Graph
+from streamapp_core.plan.run_continuity import Expansions, StreamCount
+from streamapp_core.plan.join_group_counts import JoinedCounts, spread_counts
+from streamapp_core.plan.join_groups import JoinWalk, walk_joins
+from streamapp_core.plan.plan import CountRule
+from streamapp_core.problems import Problem, ProblemCode
+from streamapp_core.spec.operators import OperatorKind
+from streamapp_core.spec.streams import StreamSpec
+from streamapp_core.spec.systems import SystemKind
+
+LARGEST_MAXIMUM = 256
+"""No intermediate stream gets more partitions than this by rule `maximum`."""
+MOST_PARTITIONS = 10_000
+"""An app has no more partitions than this in all its streams."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionCounts:
+    """Counts of all streams that have one (`counts`), why (`rules`), and how joins tie them together.
+
+    `known` are the counts that do not depend on joins: of external streams, and of intermediate streams the run made
+    before.
+    """
+
+    counts: Mapping[str, StreamCount]
+    rules: Mapping[str, CountRule]
+    known: Mapping[str, StreamCount]
+    walk: JoinWalk
+    joined: JoinedCounts
+
+
+def count_partitions(
+    graph: Graph, external: Mapping[str, StreamCount], kept: Mapping[str, StreamCount]
+) -> PartitionCounts:
+    """Count the partitions of all streams, given those of external and of earlier intermediate streams."""
+    walk = walk_joins(graph)
+    known = {name: count for name, count in external.items() if not graph.spec.streams[name].broadcast}
+    known |= {name: count for name, count in kept.items() if _regroups(graph, name)}
+    unknown = frozenset(name for name in graph.operators if _regroups(graph, name) and name not in kept)
+    joined = spread_counts(walk, {name: count.initial for name, count in known.items()}, unknown)
+    counts = {**external, **kept}
+    rules = dict.fromkeys(external, CountRule.GIVEN) | dict.fromkeys(kept, CountRule.INITIAL)
+    rest = graph.spec.job.intermediate_stream_partitions
+    rule = CountRule.MAXIMUM if rest is None else CountRule.CONFIGURED
+    partitions = _maximum(graph, external) if rest is None else rest
+    for name in unknown:
+        rules[name] = CountRule.JOINED if name in joined.given else rule
+        count = joined.given.get(name, partitions)
+        counts[name] = StreamCount(partitions=count, initial=count)
+    for name, operator in graph.operators.items():
+        if operator.kind is OperatorKind.BROADCAST:
+            rules[name] = CountRule.BROADCAST
+            counts.setdefault(name, StreamCount(partitions=1, initial=1))
+    return PartitionCounts(counts=counts, rules=rules, known=known, walk=walk, joined=joined)
+
+
+def count_external(
+    graph: Graph, streams: Mapping[str, int], expansions: Expansions
+) -> tuple[Mapping[str, StreamCount], list[Problem]]:
+    """Find the counts of the declared streams that are used, given what the systems know of them (`streams`)."""
+    counts: dict[str, StreamCount] = {}
+    problems: list[Problem] = []
+    for name, stream in graph.spec.streams.items():
+        read = name in graph.readers or name in graph.side_inputs
+        if name in graph.opaque or not (read or name in graph.senders):
+            continue
+        partitions = streams.get(name, 0) or _made(graph, stream, read=read)
+        if partitions < 1:
+            problems += _not_found(graph, name, stream)
+        elif read:
+            counts[name] = expansions.judge(name, partitions, stream)
+        else:
+            counts[name] = StreamCount(partitions=partitions, initial=partitions)
+    return counts, problems + expansions.problems
+
+
+def check_total(counts: Mapping[str, StreamCount]) -> Iterator[Problem]:
+    """Refuse more partitions in one app than can be run."""
+    total = sum(count.partitions for count in counts.values())
+    if total > MOST_PARTITIONS:
+        largest = sorted(counts, key=lambda name: (-counts[name].partitions, name))[:3]
+        listed = ", ".join(f"`{name}` {counts[name].partitions:,}" for name in largest)
+        yield Problem(
+            path="spec",
+            code=ProblemCode.TOO_MANY_PARTITIONS,
+            message=f"the app has {total:,} partitions in all its streams, and at most {MOST_PARTITIONS:,} are "
+            f"possible; the largest are {listed}. Split the app, or lower `job.intermediateStreamPartitions`",
+        )
+
+
+def _regroups(graph: Graph, name: str) -> bool:
+    return graph.operators[name].kind is OperatorKind.PARTITION_BY
+
+
+def _maximum(graph: Graph, external: Mapping[str, StreamCount]) -> int:
+    """Take the largest count of inputs and outputs; side inputs and broadcast streams give none."""
+    counts = (
+        count.initial
+        for name, count in external.items()
+        if (name in graph.readers or name in graph.senders) and not graph.spec.streams[name].broadcast
+    )
+    return min(max(counts, default=1), LARGEST_MAXIMUM)
+
+
+def _made(graph: Graph, stream: StreamSpec, *, read: bool) -> int:
+    """Tell how many partitions a stream that is missing gets when the app makes it; 0 if it can't be made."""
+    system = graph.spec.systems.get(stream.system)
+    if system is None:
+        return 0
+    if system.kind is SystemKind.FILE:
+        return 0 if read else 1
+    return stream.partitions or (1 if system.kind is SystemKind.LOG and not stream.control_messages else 0)
+
+
+def _not_found(graph: Graph, name: str, stream: StreamSpec) -> Iterator[Problem]:
+    system = graph.spec.systems.get(stream.system)
+    if system is None:  # the unknown system is a problem of its own
+        return
+    advice = "create it, or give its number of `partitions` and the app creates it"
+    if system.kind is SystemKind.FILE:
+        advice = "put files there; a folder is a stream with one partition per file"
+    elif stream.control_messages:
+        advice = "start the app that writes it first, with this name in its `partitionBy.stream`"
+    yield Problem(
+        path=f"spec.streams.{name}",
+        code=ProblemCode.STREAM_NOT_FOUND,
+        message=f"`{stream.name or name}` does not exist in system `{stream.system}`: {advice}",
+    )

@@ -1,0 +1,64 @@
+"""Joins of streams with different numbers of partitions: what to say, and the smallest repair (design 4)."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from streamapp_core.graph.graph import Graph, Operator
+from streamapp_core.plan.run_continuity import StreamCount
+from streamapp_core.plan.join_groups import Reach
+from streamapp_core.plan.partition_counts import PartitionCounts
+from streamapp_core.plan.join_sides import Side, mend, sides_of
+from streamapp_core.plan.table_rows import TableRows
+from streamapp_core.problems import Problem, ProblemCode
+
+_SHOWN = 8
+
+
+def check_partitions(graph: Graph, counts: PartitionCounts, tables: Mapping[str, TableRows]) -> Iterator[Problem]:
+    """Report every join in conflict, with its streams, their counts, and which side to regroup."""
+    if not counts.joined.conflicts:
+        return
+    reach = Reach(counts.walk)
+    initial = {name: count.initial for name, count in counts.known.items()}
+    for name in counts.joined.conflicts:
+        operator = graph.operators[name]
+        members = _counted(reach.group(name), initial, counts.joined.given)
+        repair = mend(graph, _to_mend(graph, operator, reach, members, tables))
+        advice = "give all of them one count" if repair is None else repair.text
+        yield Problem(
+            path=operator.path("from"),
+            code=ProblemCode.JOIN_PARTITION_MISMATCH,
+            message=f"`{name}` joins streams with different numbers of partitions: {_listed(members, counts.known)}; "
+            f"rows of one key would be in different tasks and never meet: {advice}",
+            repair=repair,
+        )
+
+
+def _counted(streams: Iterable[str], *counts: Mapping[str, int]) -> Mapping[str, int]:
+    return {name: found[name] for name in sorted(streams) for found in counts if name in found}
+
+
+def _to_mend(
+    graph: Graph, join: Operator, reach: Reach, counts: Mapping[str, int], tables: Mapping[str, TableRows]
+) -> Sequence[Side]:
+    """Choose the count that most sides have already, those of the table first, and give the sides that don't."""
+    sides = [(side, set(_counted(reach.of(side.name), counts).values())) for side in sides_of(graph, join, tables)]
+
+    def kept(count: int) -> tuple[int, int, int]:
+        fitting = [side for side, found in sides if found <= {count}]
+        return sum(side.fills is not None for side in fitting), len(fitting), count
+
+    best = max(set(counts.values()), key=kept)
+    return [side for side, found in sides if not found <= {best}]
+
+
+def _listed(counts: Mapping[str, int], known: Mapping[str, StreamCount]) -> str:
+    parts = []
+    for name, count in list(counts.items())[:_SHOWN]:
+        note = ""
+        if name not in known:
+            note = " (from another join)"
+        elif known[name].partitions != count:
+            note = f" (when this run began; {known[name].partitions} now)"
+        parts.append(f"`{name}` has {count}{note}")
+    more = len(counts) - len(parts)
+    return ", ".join(parts) + (f" and {more} more" if more else "")

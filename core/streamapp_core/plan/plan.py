@@ -1,0 +1,160 @@
+"""The plan of an app: everything that is decided before anything runs (design 4, output).
+
+The runtime executes straight from these values: names are resolved, expressions compiled, partitions counted.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from streamapp_core.expressions import Select
+from streamapp_core.plan.row_schemas import Compiled
+from streamapp_core.problems import Problem
+from streamapp_core.schema import DataType, Schema
+from streamapp_core.spec.app import StreamApp
+from streamapp_core.spec.operators import OperatorKind, OperatorSpec
+from streamapp_core.spec.streams import KeyFormat, StreamFormat, StreamSpec
+from streamapp_core.spec.systems import SystemKind
+from streamapp_core.spec.tables import TableSpec
+
+
+class StreamRole(StrEnum):
+    """What an app does with a stream."""
+
+    INPUT = "input"
+    OUTPUT = "output"
+    INTERMEDIATE = "intermediate"
+    SIDE_INPUT = "sideInput"
+
+
+class CountRule(StrEnum):
+    """What set the number of partitions of a stream."""
+
+    GIVEN = "given"
+    JOINED = "joined"
+    CONFIGURED = "configured"
+    MAXIMUM = "maximum"
+    BROADCAST = "broadcast"
+    INITIAL = "initial"
+
+
+class Mode(StrEnum):
+    """Whether the app ends by itself."""
+
+    BOUNDED = "bounded"
+    STREAMING = "streaming"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedStream:
+    """A stream the app uses. `address` is its topic or path; an intermediate stream has no `spec`.
+
+    `initial_partitions` is the count when the run id first saw it: tasks and joins go by it. `producers` are the
+    operators that send to it, of an intermediate stream what its operator reads; `consumers` are the operators that
+    read it, and the tables it fills. An output's `schema` is that of the rows sent to it, if they are all alike.
+    A `shared` stream is one app's intermediate stream and other apps' input: rows and control messages.
+    """
+
+    name: str
+    role: StreamRole
+    system: str
+    system_kind: SystemKind
+    address: str
+    partitions: int
+    initial_partitions: int
+    rule: CountRule
+    broadcast: bool
+    schema: Schema | None
+    key: str | None
+    format: StreamFormat
+    producers: tuple[str, ...]
+    consumers: tuple[str, ...]
+    shared: bool
+    spec: StreamSpec | None
+
+    @property
+    def key_format(self) -> KeyFormat:
+        """How the keys of its messages are written: those of an intermediate stream as text."""
+        return KeyFormat.STRING if self.spec is None else self.spec.key_format
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedOperator:
+    """An operator with everything it needs to run.
+
+    `inputs` are the names of streams and operators it reads, the right side of a join last, and `input_schemas` the
+    columns of each. `schema` is what it gives out (of a terminal operator: what it takes), `key` the column that is
+    partitioned by, if any; if `broadcast`, every task has all of it. `compiled` is its expression, if its kind has
+    one. `streams` are those that reach it: its watermark is the minimum over them.
+    """
+
+    name: str
+    kind: OperatorKind
+    spec: OperatorSpec
+    inputs: tuple[str, ...]
+    input_schemas: tuple[Schema, ...]
+    schema: Schema
+    key: str | None
+    broadcast: bool
+    compiled: Compiled | None
+    streams: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedTable:
+    """A table: rows with `row_schema` fill it, rows with `schema` are stored under a key of type `key_type`.
+
+    `fillers` are the operators or the side inputs that fill it. `key` and `value` are select lists over the rows
+    (`key` of one column); `value` None stores all columns; both are None if an extractor makes them, and `key_type` is
+    that of what joins compare with it. A `broadcast` table is filled by broadcast streams only: one store a processor.
+    """
+
+    name: str
+    spec: TableSpec
+    fillers: tuple[str, ...]
+    row_schema: Schema
+    schema: Schema
+    key_type: DataType | None
+    key: Select | None
+    value: Select | None
+    broadcast: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinGroup:
+    """The streams that must have one number of partitions because `operator` joins them."""
+
+    operator: str
+    streams: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """An accepted app. Mappings go by name; `operators` come in the order of the data, what is read before who reads.
+
+    `partition_keys` has the key of every intermediate stream (None: broadcast), `stores` a hash of the shape of every
+    operator's and table's state: neither may change within a run id. `default_system` holds the intermediate streams
+    and the changelog.
+    """
+
+    app: StreamApp
+    run_id: str
+    mode: Mode
+    default_system: str
+    streams: Mapping[str, PlannedStream]
+    operators: Mapping[str, PlannedOperator]
+    tables: Mapping[str, PlannedTable]
+    join_groups: tuple[JoinGroup, ...]
+    feeding_streams: Mapping[str, frozenset[str]]
+    partition_keys: Mapping[str, str | None]
+    stores: Mapping[str, str]
+    stateful: bool
+    topology_hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanResult:
+    """All problems, sorted by path; the plan if there are none."""
+
+    problems: tuple[Problem, ...]
+    plan: Plan | None

@@ -1,0 +1,226 @@
+"""The columns of rows, followed through the graph, and every expression compiled on the way (design 3, expressions).
+
+What is not known (a broken declaration, an expression that was refused) makes the columns after it unknown, and
+nothing is said about those: one mistake gives one problem.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from streamapp_core.expressions import (
+    Aggregation,
+    Condition,
+    Select,
+    check_aggregate,
+    check_condition,
+    check_flat_map,
+    check_select,
+)
+from streamapp_core.graph.graph import Graph, Operator
+from streamapp_core.plan.joined_columns import difference, keys_match, lacking, missing_column, repeated, without
+from streamapp_core.plan.findings import Findings
+from streamapp_core.plan.table_rows import TableRows, read_tables
+from streamapp_core.problems import ProblemCode
+from streamapp_core.schema import TIMESTAMP, Column, DataType, Schema
+from streamapp_core.spec.operators import Aggregate, Join, JoinTable, OperatorKind, PartitionBy, Process, Window
+
+Compiled = Condition | Select | Aggregation
+C = TypeVar("C", Condition, Select)
+
+WINDOW_COLUMNS = (Column("window_start", TIMESTAMP), Column("window_end", TIMESTAMP))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowFlow:
+    """The columns of what every stream and operator gives out (None: not known), expressions, and tables by name."""
+
+    schemas: Mapping[str, Schema | None]
+    compiled: Mapping[str, Compiled]
+    tables: Mapping[str, TableRows]
+
+
+def flow_rows(graph: Graph, streams: Mapping[str, Schema | None], findings: Findings) -> RowFlow:
+    """Follow the columns from the streams through all operators; problems go to `findings`.
+
+    Args:
+        graph: the operators in the order of the data.
+        streams: the schema of each declared stream (`plan.sources`).
+        findings: collects what is wrong with columns, types and expressions.
+    """
+    flow = _Flow(graph, streams, findings)
+    for operator in graph.operators.values():
+        flow.schemas[operator.name] = flow.follow(operator)
+    return RowFlow(schemas=flow.schemas, compiled=flow.compiled, tables=flow.tables)
+
+
+class _Flow:
+    """The schemas and expressions of the operators passed so far."""
+
+    def __init__(self, graph: Graph, streams: Mapping[str, Schema | None], findings: Findings) -> None:
+        self.findings = findings
+        self.schemas: dict[str, Schema | None] = {**streams, **dict.fromkeys(graph.opaque)}
+        self.tables = read_tables(graph, self.schemas, findings)
+        self.compiled: dict[str, Compiled] = {}
+        self.compared: dict[str, DataType] = {}
+
+    def follow(self, operator: Operator) -> Schema | None:
+        """Check one operator and tell its columns."""
+        inputs = [self.schemas.get(name) for name in operator.inputs]
+        first = inputs[0]
+        spec = operator.spec
+        if spec.process is not None:
+            return self._process(operator, spec.process, first)
+        if spec.merge is not None:
+            return self._merge(operator, inputs)
+        return None if first is None else self._follow_known(operator, first)
+
+    def _follow_known(self, operator: Operator, first: Schema) -> Schema | None:
+        spec = operator.spec
+        if spec.join is not None:
+            return self._join(operator, spec.join, first, self.schemas.get(spec.join.with_))
+        if spec.join_table is not None:
+            return self._join_table(operator, spec.join_table, first)
+        if spec.partition_by is not None:
+            return self._partition_by(operator, spec.partition_by, first)
+        group = spec.window or spec.aggregate
+        if group is not None:
+            return self._group(operator, group, first)
+        return self._row_by_row(operator, first)
+
+    def _row_by_row(self, operator: Operator, schema: Schema) -> Schema | None:
+        spec = operator.spec
+        if spec.filter is not None:
+            self._compile(operator, check_condition, spec.filter, schema)
+            return schema
+        if spec.map is not None:
+            select = self._compile(operator, check_select, spec.map, schema)
+            return None if select is None else select.schema
+        if spec.flat_map is not None:
+            flat_map = self._compile(operator, check_flat_map, spec.flat_map, schema)
+            return None if flat_map is None else flat_map.schema
+        if spec.send_to_table is not None:
+            self._send_to_table(operator, spec.send_to_table, schema)
+        return schema
+
+    def _compile(self, operator: Operator, check: Callable[..., C], text: str, schema: Schema) -> C | None:
+        compiled = self.findings.compile(check, operator.path(operator.kind), text, schema)
+        if compiled is not None:
+            self.compiled[operator.name] = compiled
+        return compiled
+
+    def _process(self, operator: Operator, process: Process, schema: Schema | None) -> Schema | None:
+        if process.state is not None and schema is not None:
+            self._require(operator, process.state.key, schema, "process", "state", "key")
+        return self.findings.parse(operator.path("process", "schema"), process.output_schema)
+
+    def _merge(self, operator: Operator, schemas: Sequence[Schema | None]) -> Schema | None:
+        first = schemas[0]
+        for position, schema in enumerate(schemas):
+            if first is None or schema is None:
+                return None
+            differs = difference(schema, first)
+            if differs is not None:
+                self.findings.add(
+                    operator.input_path(position),
+                    ProblemCode.TYPE_MISMATCH,
+                    f"`{operator.inputs[position]}` can't be merged with `{operator.inputs[0]}`: {differs}; make them "
+                    "alike with a map",
+                )
+        return first
+
+    def _partition_by(self, operator: Operator, partition_by: PartitionBy, schema: Schema) -> Schema:
+        self._require(operator, partition_by.key, schema, "partitionBy", "key")
+        return schema
+
+    def _join(self, operator: Operator, join: Join, left: Schema, right: Schema | None) -> Schema | None:
+        on = join.columns
+        known = self._require(operator, on.left, left, "join", "on")
+        if right is None or not (self._require(operator, on.right, right, "join", "on", side=1) and known):
+            return None
+        left_key, right_key = left.get(on.left), right.get(on.right)
+        if left_key is not None and right_key is not None and not keys_match(left_key.type, right_key.type):
+            self.findings.add(
+                operator.path("join", "on"),
+                ProblemCode.TYPE_MISMATCH,
+                f"`{on.left}` of `{operator.inputs[0]}` is {left_key.type} and `{on.right}` of "
+                f"`{operator.inputs[1]}` is {right_key.type}: they are never one key; cast one in a map",
+            )
+        if operator.inputs[0] == operator.inputs[1]:  # a problem of its own
+            return None
+        return self._both(operator, left, without(right, on.right), operator.inputs[1], "join")
+
+    def _join_table(self, operator: Operator, join: JoinTable, schema: Schema) -> Schema | None:
+        known = self._require(operator, join.on, schema, "joinTable", "on")
+        table = self.tables.get(join.table)
+        if table is None or table.stored is None or not known:
+            return None
+        column = schema.get(join.on)
+        if column is not None:
+            self._check_table_key(operator, join, column, table)
+        return self._both(operator, schema, without(table.stored, table.key_column), join.table, "joinTable")
+
+    def _check_table_key(self, operator: Operator, join: JoinTable, column: Column, table: TableRows) -> None:
+        """Compare types; the keys that an extractor makes are of the type that the first join compares them with."""
+        key_type = table.key_type or self.compared.setdefault(join.table, column.type)
+        if not keys_match(column.type, key_type):
+            self.findings.add(
+                operator.path("joinTable", "on"),
+                ProblemCode.TYPE_MISMATCH,
+                f"`{join.on}` of `{operator.inputs[0]}` is {column.type} and the key of table `{join.table}` is "
+                f"{key_type}{'' if table.key_type else ' in another join'}: they are never equal; cast one in a map",
+            )
+
+    def _both(self, operator: Operator, left: Schema, right: Sequence[Column], other: str, kind: str) -> Schema | None:
+        columns = (*left.columns, *right)
+        twice = repeated(columns)
+        if twice is None:
+            return Schema(columns)
+        self.findings.add(
+            operator.path(kind),
+            ProblemCode.TYPE_MISMATCH,
+            f"`{operator.inputs[0]}` and `{other}` both have a column `{twice.name}`; rename one with a map",
+        )
+        return None
+
+    def _group(self, operator: Operator, group: Window | Aggregate, schema: Schema) -> Schema | None:
+        kind = operator.kind
+        known = [column for column in group.by if self._require(operator, column, schema, kind, "by")]
+        aggregation = self.findings.compile(
+            check_aggregate, operator.path(kind, "select"), group.select, tuple(known), schema
+        )
+        if aggregation is None or len(known) < len(group.by):
+            return None
+        self.compiled[operator.name] = aggregation
+        by = [column for name in group.by if (column := schema.get(name)) is not None]
+        between = WINDOW_COLUMNS if kind is OperatorKind.WINDOW else ()
+        columns = (*by, *between, *(Column(column.name, column.type) for column in aggregation.columns))
+        twice = repeated(columns)
+        if twice is None:
+            return Schema(columns)
+        self.findings.add(
+            operator.path(kind, "select"),
+            ProblemCode.TYPE_MISMATCH,
+            f"two columns of the result would be named `{twice.name}`; it has the columns of `by`, "
+            + ("window_start, window_end, " if between else "")
+            + "and those of `select`",
+        )
+        return None
+
+    def _send_to_table(self, operator: Operator, name: str, schema: Schema) -> None:
+        table = self.tables.get(name)
+        if table is None or table.filling is None or table.extracted:
+            return
+        lacks = lacking(schema, table.filling)
+        if lacks is not None:
+            self.findings.add(
+                operator.path("sendToTable"),
+                ProblemCode.TYPE_MISMATCH,
+                f"the rows of `{operator.inputs[0]}` do not fit to the schema of table `{name}`: {lacks}",
+            )
+
+    def _require(self, operator: Operator, column: str, schema: Schema, *field: str, side: int = 0) -> bool:
+        missing = missing_column(column, schema, operator.inputs[side])
+        if missing is not None:
+            self.findings.add(operator.path(*field), ProblemCode.UNKNOWN_COLUMN, missing)
+        return missing is None

@@ -1,0 +1,124 @@
+"""What an earlier job model of the same run fixes: counts of streams, keys, stores (design 4, expansion)."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from streamapp_core.graph.graph import Graph
+from streamapp_core.job_model.job_model import JobModel
+from streamapp_core.problems import Problem, ProblemCode
+from streamapp_core.spec.streams import StreamSpec
+from streamapp_core.tasks.expansion import CheckedAlgorithm, ExpansionRefusedError
+
+_NEW_RUN = "set a new `spec.runId` to start from nothing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamCount:
+    """The partitions of a stream: now, and when the run first saw it."""
+
+    partitions: int
+    initial: int
+
+
+def kept_counts(graph: Graph, previous: JobModel | None) -> Mapping[str, StreamCount]:
+    """Tell the counts that intermediate streams were made with in this run."""
+    if previous is None:
+        return {}
+    return {
+        name: StreamCount(partitions=known.partitions, initial=known.initial_partitions)
+        for name, known in previous.streams.items()
+        if name in graph.operators and graph.operators[name].kind.makes_intermediate_stream
+    }
+
+
+class Expansions:
+    """Judges how external streams have grown since the earlier job model."""
+
+    def __init__(self, previous: JobModel | None, algorithm: CheckedAlgorithm | None, *, stateful: bool) -> None:
+        self._previous = previous
+        self._algorithm = algorithm
+        self._stateful = stateful
+        self.problems: list[Problem] = []
+
+    def judge(self, stream: str, partitions: int, spec: StreamSpec) -> StreamCount:
+        """Give the counts of a stream that has `partitions` now; a change this run can't follow is a problem.
+
+        Then the last good count stands in, so that nothing else is reported because of it.
+        """
+        known = None if self._previous is None else self._previous.streams.get(stream)
+        if known is None:
+            return StreamCount(partitions=partitions, initial=partitions)
+        initial = known.initial_partitions
+        if partitions < known.partitions:
+            self._add(
+                stream,
+                ProblemCode.PARTITION_COUNT_SHRUNK,
+                f"`{stream}` has {partitions} partitions and had {known.partitions}: what was in the others is gone; "
+                f"bring it back to {known.partitions}, or {_NEW_RUN}",
+            )
+            partitions = known.partitions
+        elif partitions != known.partitions and spec.control_messages:
+            self._add(
+                stream,
+                ProblemCode.UNSUPPORTED_EXPANSION,
+                f"`{stream}` has {partitions} partitions now and had {known.partitions}: the app that writes it knows "
+                "these only, and not even an end would ever come from the others; make it anew with "
+                f"{known.partitions}, and begin a new run of both apps",
+            )
+            partitions = known.partitions
+        elif partitions != known.partitions and self._stateful and not spec.broadcast:
+            self._check_growth(stream, partitions, initial)
+        return StreamCount(partitions=partitions, initial=initial if self._stateful else partitions)
+
+    def _check_growth(self, stream: str, partitions: int, initial: int) -> None:
+        if self._algorithm is None:
+            return
+        try:
+            self._algorithm.initial_partitions(partitions, initial)
+        except ExpansionRefusedError as refused:
+            self._add(
+                stream,
+                ProblemCode.UNSUPPORTED_EXPANSION,
+                f"`{stream}` has {partitions} partitions now: {refused}, as keys would leave their state; let it "
+                f"grow to a count that is accepted, or {_NEW_RUN}",
+            )
+
+    def _add(self, stream: str, code: ProblemCode, message: str) -> None:
+        self.problems.append(Problem(path=f"spec.streams.{stream}", code=code, message=message))
+
+
+def check_run(
+    graph: Graph, previous: JobModel, partition_keys: Mapping[str, str | None], stores: Mapping[str, str]
+) -> Iterator[Problem]:
+    """Find edits that need a new run id: of the grouper, of an intermediate stream, of the shape of a store."""
+    grouper = graph.spec.job.grouper
+    if previous.known_grouper not in (None, grouper):
+        yield _run_id_required(
+            "spec.job.grouper",
+            f"this run's tasks were made by the grouper `{previous.known_grouper}`, and `{grouper}` would give them "
+            "other partitions than their state is of",
+        )
+    for name, key in previous.partition_keys.items():
+        if name in partition_keys:
+            if partition_keys[name] != key:
+                yield _other_key(graph, name, key, partition_keys[name])
+        elif name not in graph.opaque and not graph.guesswork:
+            yield _run_id_required(
+                "spec.operators",
+                f"this run has rows on their way in the intermediate stream `{name}`, which no operator makes now",
+            )
+    for name, shape in previous.stores.items():
+        if name in stores and stores[name] != shape:
+            path = f"spec.tables.{name}" if name in graph.spec.tables else graph.operators[name].path()
+            yield _run_id_required(path, f"the state of `{name}` in this run has another shape than this edit needs")
+
+
+def _other_key(graph: Graph, name: str, before: str | None, now: str | None) -> Problem:
+    operator = graph.operators[name]
+    path = operator.path(operator.kind) if now is None else operator.path("partitionBy", "key")
+    was, is_ = (f"by `{key}`" if key else "broadcast" for key in (before, now))
+    return _run_id_required(path, f"the rows of `{name}` were partitioned {was} in this run, and are {is_} now")
+
+
+def _run_id_required(path: str, reason: str) -> Problem:
+    return Problem(path=path, code=ProblemCode.RUN_ID_REQUIRED, message=f"{reason}; {_NEW_RUN}, or undo the edit")

@@ -1,0 +1,91 @@
+"""The state of an app: does it keep any, and the shape of each store (design 4, state)."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+
+from streamapp_core.expressions import Aggregation
+from streamapp_core.graph.graph import Graph, Operator
+from streamapp_core.plan.partition_keys import Keyed, Partitioning
+from streamapp_core.plan.row_schemas import RowFlow
+from streamapp_core.plan.table_rows import TableRows
+from streamapp_core.spec.operators import OperatorKind
+from streamapp_core.spec.tables import TableSpec
+
+_KEEP_STATE = frozenset(
+    [
+        OperatorKind.JOIN,
+        OperatorKind.JOIN_TABLE,
+        OperatorKind.SEND_TO_TABLE,
+        OperatorKind.AGGREGATE,
+        OperatorKind.WINDOW,
+    ]
+)
+
+
+def keeps_state(graph: Graph) -> bool:
+    """Tell if an app keeps state: then its tasks are fixed for a run."""
+    return any(
+        operator.kind in _KEEP_STATE or (operator.spec.process is not None and operator.spec.process.state is not None)
+        for operator in graph.operators.values()
+    )
+
+
+def partition_keys(graph: Graph) -> Mapping[str, str | None]:
+    """Tell the key of every intermediate stream; None: every task has all of it."""
+    return {
+        name: None if operator.spec.partition_by is None else operator.spec.partition_by.key
+        for name, operator in graph.operators.items()
+        if operator.kind.makes_intermediate_stream
+    }
+
+
+def store_shapes(graph: Graph, rows: RowFlow, keys: Mapping[str, Partitioning]) -> Mapping[str, str]:
+    """Hash the shape of every store: whatever would make stored state wrong if it changed within a run.
+
+    An operator's store bears its name, a table's the table's. What can't be told yet (columns not known) is left out.
+    """
+    shapes: dict[str, object] = {}
+    for name, operator in graph.operators.items():
+        columns = [rows.schemas.get(input_) for input_ in operator.inputs]
+        state = None if None in columns else _state(operator, rows)
+        if state is not None:
+            partitioned = [_key(keys[input_]) for input_ in operator.inputs]
+            shapes[name] = [operator.kind, [str(schema) for schema in columns], partitioned, state]
+    for name, table in graph.spec.tables.items():
+        shapes[name] = _table_shape(table, rows.tables[name])
+    return {name: _hash(shape) for name, shape in shapes.items()}
+
+
+def _state(operator: Operator, rows: RowFlow) -> object:
+    spec = operator.spec
+    if spec.join is not None:
+        return spec.join.model_dump(mode="json", exclude={"with_"})
+    if spec.process is not None and spec.process.state is not None:
+        return spec.process.model_dump(mode="json", exclude={"output_schema"})
+    aggregation = rows.compiled.get(operator.name)
+    if isinstance(aggregation, Aggregation):
+        lengths = None if spec.window is None else spec.window.model_dump(mode="json", exclude={"select", "by"})
+        return [
+            lengths,
+            [column.name.lower() for column in aggregation.by_columns],
+            [repr(p) for p in aggregation.partials],
+        ]
+    return None
+
+
+def _table_shape(table: TableSpec, rows: TableRows) -> object:
+    key = None if rows.key is None else [(column.sql, str(column.type)) for column in rows.key.columns]
+    value = None if rows.value is None else [(column.sql, str(column.type)) for column in rows.value.columns]
+    extractor = None if table.extractor is None else table.extractor.function
+    return [key, value, extractor, str(rows.stored)]
+
+
+def _key(key: Partitioning) -> object:
+    if isinstance(key, Keyed):
+        return [sorted(key.columns), key.key_format, key.partitioner]
+    return key.value
+
+
+def _hash(shape: object) -> str:
+    return hashlib.sha256(json.dumps(shape, sort_keys=True).encode()).hexdigest()[:16]

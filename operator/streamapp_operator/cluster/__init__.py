@@ -1,1 +1,0 @@
-"""What the Kubernetes operator sees of the cluster: a cache of its objects, and typed views of them."""

@@ -1,0 +1,34 @@
+"""Location ids from the metadata of executor pods (design 6): which processors can open the state of which others."""
+
+from collections.abc import Callable, Mapping
+
+from streamapp_core.assignment import ANY_LOCATION
+from streamapp_core.spec.processors import Location, LocationBy, ProcessorsSpec
+from streamapp_operator.observe.resource_views import Pod
+
+LocationIdProvider = Callable[[Pod, Location], str | None]
+"""Tells the location id of an executor pod; None: it has none (yet)."""
+
+PROVIDERS: Mapping[LocationBy, LocationIdProvider] = {
+    LocationBy.NODE: lambda pod, _: pod.node,
+    LocationBy.VOLUME: lambda pod, _: pod.claim,
+    LocationBy.POD: lambda pod, _: pod.uid,
+    LocationBy.CONTAINER: lambda pod, _: pod.container_id,
+    LocationBy.LABEL: lambda pod, location: None if location.label is None else pod.labels.get(location.label),
+}
+
+
+def location_of(processors: ProcessorsSpec) -> Location:
+    """Tell how location ids are found: as the spec says, else by what holds the state."""
+    if processors.location is not None:
+        return processors.location
+    if processors.state.host_path is not None:
+        return Location(by=LocationBy.NODE)
+    if processors.state.volume_claim is not None:
+        return Location(by=LocationBy.VOLUME)
+    return Location(by=LocationBy.POD)
+
+
+def location_id(pod: Pod, location: Location) -> str:
+    """Give the location id of an executor pod; `any` if it has none."""
+    return PROVIDERS[location.by](pod, location) or ANY_LOCATION

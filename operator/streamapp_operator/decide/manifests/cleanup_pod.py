@@ -1,0 +1,60 @@
+"""Pods that remove the state of a deleted app from its nodes."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+from streamapp_core.deployment.kubernetes_names import STATE_FOLDER, STATE_VOLUME, Role
+from streamapp_core.spec.app import StreamAppSpec
+from streamapp_operator.observe.resource_views import AppResource
+from streamapp_operator.decide.manifests.pod_parts import (
+    RESTRICTED_CONTAINER,
+    RESTRICTED_POD,
+    image,
+    labels,
+    pull_secrets,
+)
+from streamapp_operator.decide.manifests.template_merge import merged
+from streamapp_systems.kubernetes.kubernetes_api import Object
+
+
+def cleanup_manifests(app: AppResource, spec: StreamAppSpec, nodes: Sequence[str]) -> Mapping[str, Object]:
+    """Describe a pod for each node with state, by name; none where state is not in a folder of the node.
+
+    They run as processors do: with their security context and tolerations, or they might not see the folder.
+    """
+    if spec.processors.state.host_path is None:
+        return {}
+    return {name: _pod(app, spec, name, node) for node in nodes for name in [_name(app.key.name, node)]}
+
+
+def _name(app: str, node: str) -> str:
+    return f"{app}-cleanup-{hashlib.sha256(node.encode()).hexdigest()[:10]}"
+
+
+def _pod(app: AppResource, spec: StreamAppSpec, name: str, node: str) -> Object:
+    users = spec.processors.template.get("spec", {})
+    kept = {part: users[part] for part in ("securityContext", "tolerations") if part in users}
+    container = {
+        "name": "cleanup",
+        **image(spec),
+        "command": ["rm", "-rf", f"{STATE_FOLDER}/{app.uid}"],
+        "securityContext": RESTRICTED_CONTAINER,
+        "volumeMounts": [{"name": STATE_VOLUME, "mountPath": STATE_FOLDER}],
+    }
+    pod = {
+        "nodeName": node,
+        "restartPolicy": "OnFailure",
+        "containers": [container],
+        "volumes": [{"name": STATE_VOLUME, "hostPath": {"path": spec.processors.state.host_path, "type": "Directory"}}],
+        "securityContext": RESTRICTED_POD,
+        "imagePullSecrets": pull_secrets(spec),
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+    }
+    metadata = {
+        "name": name,
+        "namespace": app.key.namespace,
+        "labels": labels(app.key.name, Role.CLEANUP),
+        "ownerReferences": [app.owner],
+    }
+    return {"metadata": metadata, "spec": merged(pod, kept)}

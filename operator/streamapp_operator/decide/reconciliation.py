@@ -1,0 +1,206 @@
+"""The one place where everything about an app is decided: observe -> decide -> act (design 10).
+
+Level-based: the actions follow from the state as it is, whatever led to it. After any of them the process may die; what
+is decided then leads to the same end.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from streamapp_core.deployment.app_record import AppRecord, Launch
+from streamapp_core.job_model.stored_job_model import StoredJobModel
+from streamapp_core.plan.plan import Plan
+from streamapp_operator.decide.acceptance import Acceptance, InForce, accept, plan_in_force
+from streamapp_operator.observe.resource_views import AppResource
+from streamapp_operator.decide.deletion import delete, finalizer_actions
+from streamapp_operator.decide.driver_decision import DriverState, Driving, drive
+from streamapp_operator.status.status_inputs import Facts
+from streamapp_operator.decide.validation import Judge
+from streamapp_operator.decide.launch import (
+    account,
+    job_model_actions,
+    launch_actions,
+    launched,
+    leftovers,
+    needs,
+    stop_actions,
+)
+from streamapp_operator.decide.location_ids import location_of
+from streamapp_operator.observe.observed_state import DriverRole, Memory, Observed, Seating
+from streamapp_operator.decide.placement import live_executors, place, seated_model, with_locality
+from streamapp_operator.status.app_status import build_status, changes
+from streamapp_operator.decide.actions import Action, EmitEvent, WriteJobModel, WriteRecord, WriteStatus
+from streamapp_operator.status.events import transition_events
+
+_LOOK_FOR_LOST = timedelta(minutes=1)
+"""How often documents that are lost are looked for in the coordinator stream."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What decisions depend on besides the app: settings of the process, and a verdict on specs."""
+
+    judge: Judge
+    driver_role: DriverRole
+    executor_patience: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What is to be done, in this order; when to decide again if nothing happens; what to remember until then."""
+
+    actions: tuple[Action, ...]
+    wake_at: datetime | None = None
+    memory: Memory
+
+
+def decide(observed: Observed, rules: Rules) -> Decision:
+    """Decide about an app."""
+    if observed.app.deleting:
+        deletion = delete(observed)
+        return Decision(actions=deletion.actions, wake_at=deletion.wake_at, memory=observed.memory)
+    if observed.restorable is not None:
+        return Decision(actions=tuple(_restored(observed.app, observed.restorable)), memory=observed.memory)
+    acceptance = accept(observed, rules.judge)
+    if acceptance.in_force is None:
+        facts = Facts(observed=observed, acceptance=acceptance, driving=None, model=None, wanted=0)
+        actions = (*finalizer_actions(observed.app), *_told(facts, None))
+        again_at = None if observed.lost is None else observed.now + _LOOK_FOR_LOST
+        return Decision(actions=actions, wake_at=again_at, memory=observed.memory)
+    return _Course(observed, acceptance, acceptance.in_force, rules).decision()
+
+
+class _Course:
+    """One decision about an app that has a spec in force."""
+
+    def __init__(self, observed: Observed, acceptance: Acceptance, in_force: InForce, rules: Rules) -> None:
+        self._observed = observed
+        self._acceptance = acceptance
+        self._in_force = in_force
+        self._rules = rules
+        self._plan = plan_in_force(observed, in_force, rules.judge)
+        self._driving = drive(observed, in_force)
+        self._model = None if observed.model is None else observed.model.model
+        self._memory = Memory(
+            driver_missing_since=self._driving.missing_since, refused_epoch=observed.memory.refused_epoch
+        )
+        self._wake_at = self._driving.wake_at
+
+    def decision(self) -> Decision:
+        actions = [*finalizer_actions(self._observed.app), *self._actions()]
+        actions += _told(self._facts(), self._plan)
+        return Decision(actions=tuple(actions), wake_at=self._wake_at, memory=self._memory)
+
+    def _facts(self) -> Facts:
+        """Give what the status is made from: the state after all actions, or, if they were refused, before them."""
+        observed, model, in_force = self._observed, self._model, self._in_force
+        known: InForce | None = in_force
+        if observed.refusal is not None:
+            known = None if observed.record is None else replace(in_force, record=observed.record)
+            model = None if observed.model is None else observed.model.model
+        return Facts(
+            observed=observed,
+            acceptance=replace(self._acceptance, in_force=known),
+            driving=self._driving,
+            model=model,
+            wanted=in_force.app.spec.processors.count,
+        )
+
+    def _actions(self) -> Iterator[Action]:
+        driving, launch = self._driving, self._in_force.record.launch
+        match driving.state:
+            case DriverState.LAUNCHING:
+                yield from self._launch(driving)
+            case DriverState.STARTING | DriverState.RUNNING:
+                assert launch is not None
+                yield from self._keep_running(launch)
+            case DriverState.DRAINING if driving.stop is not None:
+                assert launch is not None
+                yield from stop_actions(self._observed, self._in_force.record, launch, driving.stop)
+            case _:
+                yield from self._write(self._in_force.record)
+
+    def _launch(self, driving: Driving) -> Iterator[Action]:
+        if self._plan is None and self._model is None:
+            yield from self._write(self._in_force.record)
+            return
+        assert driving.launch is not None
+        if not driving.same_epoch:
+            self._in_force = launched(self._observed, self._in_force, driving.launch, driving.attempt)
+        launch = self._in_force.record.launch
+        assert launch is not None
+        for action in launch_actions(self._observed, self._in_force, launch, self._plan):
+            self._note(action)
+            yield action
+        yield from needs(self._observed, self._in_force, self._rules.driver_role)
+        yield from leftovers(self._observed, launch.epoch)
+
+    def _keep_running(self, launch: Launch) -> Iterator[Action]:
+        """Keep what a driver needs in place, follow the executors, and rescale."""
+        observed = self._observed
+        yield from account(observed, self._in_force)
+        yield from needs(observed, self._in_force, self._rules.driver_role)
+        count = self._in_force.app.spec.processors.count
+        if launch.processors != count:
+            launch = launch.model_copy(update={"processors": count})
+            record = self._in_force.record
+            record = record.having(accepted=record.accepted, launch=launch, texts={})
+            self._in_force = replace(self._in_force, record=record)
+        yield from self._write(self._in_force.record)
+        placed = self._placed(launch)
+        for action in placed:
+            self._note(action)
+            yield action
+        yield from leftovers(observed, launch.epoch)
+
+    def _placed(self, launch: Launch) -> Iterator[Action]:
+        stored = self._observed.model
+        if stored is None or stored.epoch < launch.epoch:
+            yield from job_model_actions(self._observed, launch, self._plan)
+            return
+        if self._plan is None:
+            return
+        model = with_locality(stored.model, self._observed.locality)
+        executors = live_executors(self._observed, launch.epoch, location_of(self._in_force.app.spec.processors))
+        placement = place(self._observed, model, executors, launch.processors, self._rules.executor_patience)
+        locality = self._observed.locality
+        seating = Seating(plan=self._plan, model=stored.model, locality=locality, seats=placement.seats)
+        self._memory = replace(self._memory, executors_missing_since=placement.missing_since)
+        self._wake_at = placement.wake_at or self._wake_at
+        if seating != self._observed.memory.seated:
+            placed = seated_model(self._plan, model, placement.seats, self._observed.now)
+            if placed.version != stored.model.version:
+                yield WriteJobModel(model=placed, epoch=launch.epoch, expected=stored.pointer_version)
+                return
+        self._memory = replace(self._memory, seated=seating)
+
+    def _write(self, record: AppRecord) -> Iterator[Action]:
+        if record != self._observed.record:
+            yield WriteRecord(record=record, expected=self._observed.record_version)
+
+    def _note(self, action: Action) -> None:
+        """Let the status tell of the job model that is about to be in force."""
+        if isinstance(action, WriteJobModel):
+            self._model = action.model
+
+
+def _restored(app: AppResource, stored: StoredJobModel) -> Iterator[Action]:
+    """Put back a job model that was lost; with it, everything else follows."""
+    yield WriteJobModel(model=stored.model, epoch=stored.epoch, expected=stored.pointer_version)
+    yield EmitEvent(
+        name=f"{app.key.name}.restored-{stored.epoch}-{stored.model.version}",
+        warning=True,
+        reason="JobModelRestored",
+        message=f"the job model of run {stored.model.run_id} was lost; it is back from the coordinator stream",
+    )
+
+
+def _told(facts: Facts, plan: Plan | None) -> Iterator[Action]:
+    status = build_status(facts, plan)
+    if not changes(facts.observed.app.status, status):
+        return
+    yield WriteStatus(status=status)
+    in_force = facts.acceptance.in_force
+    launch = None if in_force is None else in_force.record.launch
+    yield from transition_events(facts.observed.app, status, 0 if launch is None else launch.epoch)

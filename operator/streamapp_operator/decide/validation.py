@@ -1,0 +1,116 @@
+"""Whether a spec is acceptable with the streams as they are now: the planner's verdict, and the one on edits."""
+
+import json
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from streamapp_core.edits import classify_edits as classify
+
+from streamapp_core.edits import run_id_problems
+from streamapp_core.job_model.job_model import JobModel
+from streamapp_core.plan.plan import Plan
+from streamapp_core.plan.planner import plan
+from streamapp_core.problems import Problem, ProblemCode, sorted_problems
+from streamapp_core.spec.app import StreamApp
+from streamapp_core.spec.yaml_document import DocumentError
+from streamapp_core.spec.parse import ParsedApp, parse_document
+
+_REMEMBERED = 5_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A resource (its text), the counts of its streams, and what it follows: another text in force, the job model.
+
+    `run_id` is for an app that has none yet.
+    """
+
+    text: str
+    counts: tuple[tuple[str, int], ...]
+    in_force: str | None
+    model: JobModel | None
+    run_id: str
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What the answer depends on: of the job model not who runs the tasks."""
+        return self.text, self.counts, self.in_force, self.run_id, _continuity(self.model)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """All problems, or the plan."""
+
+    problems: tuple[Problem, ...]
+    plan: Plan | None
+
+
+Judge = Callable[[Question], Verdict]
+
+
+def _continuity(model: JobModel | None) -> object:
+    if model is None:
+        return None
+    streams = {name: (stream.initial_partitions, stream.partitions) for name, stream in model.streams.items()}
+    fixed = (streams, model.partition_keys, model.stores)
+    return model.run_id, model.known_grouper, tuple(tuple(sorted(part.items())) for part in fixed)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def read_app(text: str) -> ParsedApp:
+    """Read a resource's text; one that is no StreamApp at all has one problem."""
+    try:
+        return parse_document(json.loads(text))
+    except DocumentError as error:
+        problem = Problem(path="", code=ProblemCode.INVALID_SPEC, message=str(error))
+        return ParsedApp(app=None, problems=(problem,), broken=frozenset())
+
+
+def accepted_app(text: str) -> StreamApp:
+    """Read a text that was accepted.
+
+    Raises:
+        ValueError: it was not.
+    """
+    app = read_app(text).app
+    if app is None:
+        raise ValueError("the accepted spec can't be read any more: an earlier release accepted it")
+    return app
+
+
+def judge(question: Question) -> Verdict:
+    """Plan an app, or find everything that is wrong with it and with what it would do to its run."""
+    parsed = read_app(question.text)
+    counts: Mapping[str, int] = dict(question.counts)
+    result = plan(parsed, counts, question.model, run_id=question.run_id)
+    told = {(problem.path, problem.code) for problem in result.problems}
+    more = [problem for problem in _edit_problems(parsed, question) if (problem.path, problem.code) not in told]
+    problems = sorted_problems([*result.problems, *more])
+    return Verdict(problems=problems, plan=None if problems else result.plan)
+
+
+def _edit_problems(parsed: ParsedApp, question: Question) -> tuple[Problem, ...]:
+    if question.in_force is None or parsed.app is None or parsed.problems:
+        return ()
+    run_id = None if question.model is None else question.model.run_id
+    return run_id_problems(classify(accepted_app(question.in_force), parsed.app, run_id=run_id))
+
+
+class RememberingJudge:
+    """Judges, and knows the verdicts of before: neither a refused spec nor an unchanged one is planned again."""
+
+    def __init__(self, judge_anew: Judge = judge) -> None:
+        self._judge = judge_anew
+        self._verdicts: OrderedDict[tuple[object, ...], Verdict] = OrderedDict()
+
+    def __call__(self, question: Question) -> Verdict:
+        """Give the verdict on a question. May be called by several threads: at worst one judges twice."""
+        key = question.key
+        verdict = self._verdicts.get(key)
+        if verdict is None:
+            verdict = self._verdicts[key] = self._judge(question)
+            if len(self._verdicts) > _REMEMBERED:
+                self._verdicts.popitem(last=False)
+        return verdict

@@ -1,0 +1,1 @@
+"""Read the world into values: the API server's objects, brokers, and documents that were lost."""

@@ -1,0 +1,151 @@
+"""The objects of all apps as the watches show them, and as our own writes have left them.
+
+A watch lags behind what was written. So each answer to a write goes into the cache too, and whatever is older than what
+the cache has is dropped: versions of a server's objects rise. Nothing is listed to decide about an app.
+"""
+
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from streamapp_core.deployment.kubernetes_names import APP_LABEL, SHARD_LABEL
+from streamapp_core.job_model.job_model_shards import SHARD_PREFIX
+from streamapp_operator.observe.resource_views import AppKey
+from streamapp_systems.kubernetes.kubernetes_api import Kind, KubernetesApi, Object
+
+WATCHED = {
+    Kind.APP: "",
+    Kind.POD: APP_LABEL,
+    Kind.CONFIG_MAP: f"{APP_LABEL},!{SHARD_LABEL}",
+    Kind.SERVICE: APP_LABEL,
+    Kind.SERVICE_ACCOUNT: APP_LABEL,
+    Kind.ROLE_BINDING: APP_LABEL,
+}
+"""What is watched: the kinds, and the labels of the objects."""
+
+_REMEMBERED = 10_000
+_REMEMBERED_SHARDS = 64
+"""Shards are named by their content, so one that we made is what anybody would read."""
+
+
+def app_of(kind: Kind, item: Object) -> AppKey:
+    """Tell which app an object belongs to."""
+    metadata = item["metadata"]
+    name = metadata["name"] if kind is Kind.APP else metadata["labels"][APP_LABEL]
+    return AppKey(namespace=metadata["namespace"], name=name)
+
+
+class ObjectCache:
+    """The newest known state of every watched object, by app."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._apps: defaultdict[AppKey, dict[tuple[Kind, str], Object]] = defaultdict(dict)
+        self._removed: OrderedDict[str, None] = OrderedDict()
+
+    def put(self, kind: Kind, item: Object) -> bool:
+        """Take in an object as it is now; False if what is known is as new, or that it is gone."""
+        metadata = item["metadata"]
+        with self._lock:
+            if metadata["uid"] in self._removed:
+                return False
+            objects = self._apps[app_of(kind, item)]
+            known = objects.get((kind, metadata["name"]))
+            if known is not None and int(known["metadata"]["resourceVersion"]) >= int(metadata["resourceVersion"]):
+                return False
+            objects[kind, metadata["name"]] = _lean(item)
+            return True
+
+    def remove(self, kind: Kind, item: Object) -> None:
+        """Take in that an object is gone; another of its name stays."""
+        metadata = item["metadata"]
+        key = app_of(kind, item)
+        with self._lock:
+            self._removed[metadata["uid"]] = None
+            if len(self._removed) > _REMEMBERED:
+                self._removed.popitem(last=False)
+            objects = self._apps[key]
+            known = objects.get((kind, metadata["name"]))
+            if known is not None and known["metadata"]["uid"] == metadata["uid"]:
+                del objects[kind, metadata["name"]]
+            if not objects:
+                del self._apps[key]
+
+    def objects(self, key: AppKey) -> Mapping[tuple[Kind, str], Object]:
+        """Give all objects of an app, by kind and name."""
+        with self._lock:
+            return dict(self._apps.get(key, ()))
+
+    def find(self, kind: Kind, namespace: str, name: str) -> Object | None:
+        """Look a document of an app up, whose name begins with the app's."""
+        key = AppKey(namespace=namespace, name=name.partition(".")[0])
+        with self._lock:
+            return self._apps.get(key, {}).get((kind, name))
+
+    def apps(self) -> Sequence[AppKey]:
+        """Name all apps of which there is anything."""
+        with self._lock:
+            return list(self._apps)
+
+    def everything(self, kind: Kind) -> Sequence[Object]:
+        """Give all objects of a kind."""
+        with self._lock:
+            return [item for objects in self._apps.values() for (k, _), item in objects.items() if k is kind]
+
+
+def _lean(item: Object) -> Object:
+    """Leave out who has written which field: nobody asks, and it is as long as the rest."""
+    return {**item, "metadata": {key: value for key, value in item["metadata"].items() if key != "managedFields"}}
+
+
+class CachedApi:
+    """A `KubernetesApi` whose writes are seen in the cache at once; documents are read from there."""
+
+    def __init__(self, api: KubernetesApi, cache: ObjectCache) -> None:
+        self._api = api
+        self._cache = cache
+        self._shards: OrderedDict[tuple[str, str], Object] = OrderedDict()
+
+    def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
+        """See `KubernetesApi.get`; what is watched is not asked for."""
+        if kind is not Kind.CONFIG_MAP:
+            return self._api.get(kind, namespace, name)
+        if f".{SHARD_PREFIX}" not in name:
+            return self._cache.find(kind, namespace, name)
+        return self._shards.get((namespace, name)) or self._api.get(kind, namespace, name)
+
+    def list(self, kind: Kind, namespace: str | None, selector: str = "") -> Sequence[Object]:
+        """See `KubernetesApi.list`."""
+        return self._api.list(kind, namespace, selector)
+
+    def create(self, kind: Kind, body: Object) -> Object:
+        """See `KubernetesApi.create`."""
+        item = self._seen(kind, self._api.create(kind, body))
+        metadata = item["metadata"]
+        if SHARD_LABEL in metadata.get("labels", {}):
+            self._shards[metadata["namespace"], metadata["name"]] = item
+            if len(self._shards) > _REMEMBERED_SHARDS:
+                self._shards.popitem(last=False)
+        return item
+
+    def replace(self, kind: Kind, body: Object) -> Object:
+        """See `KubernetesApi.replace`."""
+        return self._seen(kind, self._api.replace(kind, body))
+
+    def patch(self, kind: Kind, namespace: str, name: str, body: Object, *, status: bool = False) -> Object:
+        """See `KubernetesApi.patch`."""
+        return self._seen(kind, self._api.patch(kind, namespace, name, body, status=status))
+
+    def delete(
+        self, kind: Kind, namespace: str, name: str, *, uid: str | None = None, version: str | None = None
+    ) -> None:
+        """See `KubernetesApi.delete`; that the object is gone, or going, is for the watch to say."""
+        self._api.delete(kind, namespace, name, uid=uid, version=version)
+
+    def _seen(self, kind: Kind, item: Object) -> Object:
+        labels = item["metadata"].get("labels", {})
+        if kind is Kind.APP or (kind in WATCHED and APP_LABEL in labels and SHARD_LABEL not in labels):
+            with suppress(KeyError):
+                self._cache.put(kind, item)
+        return item

@@ -1,0 +1,98 @@
+"""What a decision is made from: the state of one app, as far as it is known now."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from streamapp_core.deployment.kubernetes_names import Role
+from streamapp_core.deployment.app_record import AppRecord
+from streamapp_core.deployment.driver_reports import LocalityReport, ProgressReport
+from streamapp_core.job_model.job_model import JobModel, ProcessorModel
+from streamapp_core.job_model.stored_job_model import StoredJobModel
+from streamapp_core.metadata_store import ABSENT
+from streamapp_core.plan.plan import Plan
+from streamapp_operator.observe.resource_views import AppResource, Pod
+from streamapp_systems.kubernetes.kubernetes_api import Kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamCounts:
+    """The partitions of external streams by name, or why they are not known; neither: the answer is on its way."""
+
+    known: Mapping[str, int] | None = None
+    trouble: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriverRole:
+    """The role that drivers get, which is not ours to make."""
+
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """Which account has which role."""
+
+    account: str
+    role: DriverRole
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seating:
+    """All that a job model is made from."""
+
+    plan: Plan
+    model: JobModel
+    locality: LocalityReport | None
+    seats: Mapping[str, ProcessorModel]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """What this process has noticed and nobody else can tell; after a restart it is noticed again."""
+
+    driver_missing_since: datetime | None = None
+    executors_missing_since: datetime | None = None
+    refused_epoch: int | None = None
+    """The API server refused the driver's pod of this epoch, so nobody has ever run in it."""
+    seated: Seating | None = None
+    """What needed no other job model when it was last looked at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """The state of one app at a moment, `now`.
+
+    Versions are for compare-and-set. `lost` says which documents are gone that the app can't go on without,
+    `restorable` is the job model to put in force instead of one that is gone, `refusal` says why what was decided just
+    now could not be done. `fresh_run_id` is for an app that has no run id yet.
+    """
+
+    app: AppResource
+    now: datetime
+    fresh_run_id: str
+    counts: StreamCounts
+    record: AppRecord | None = None
+    record_version: int = ABSENT
+    model: StoredJobModel | None = None
+    lost: str | None = None
+    restorable: StoredJobModel | None = None
+    refusal: str | None = None
+    locality: LocalityReport | None = None
+    locality_lost: str | None = None
+    progress: ProgressReport | None = None
+    pods: tuple[Pod, ...] = ()
+    present: frozenset[tuple[Kind, str]] = frozenset()
+    bound: Bound | None = None
+    memory: Memory = field(default_factory=Memory)
+
+    @property
+    def pointer_version(self) -> int:
+        """The version of the job model's pointer."""
+        return ABSENT if self.model is None else self.model.pointer_version
+
+    def pods_of(self, role: Role, epoch: int | None = None) -> tuple[Pod, ...]:
+        """Give the pods of a role, of one epoch or of all."""
+        return tuple(pod for pod in self.pods if pod.role == role and epoch in (None, pod.epoch))

@@ -1,0 +1,178 @@
+"""Views of objects of the cluster: what decisions are made from, parsed once."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from streamapp_core.deployment.kubernetes_names import (
+    DRIVER_CONTAINER,
+    EPOCH_LABEL,
+    EXECUTOR_ID_LABEL,
+    PROCESSOR_CONTAINER,
+    ROLE_LABEL,
+    STATE_VOLUME,
+    Role,
+)
+from streamapp_core.spec.app import API_VERSION, KIND
+from streamapp_operator.observe.pod_problems import Trouble, pod_trouble
+from streamapp_systems.kubernetes.kubernetes_api import Kind, Object
+
+_OURS = {role.value: name for role, name in ((Role.DRIVER, DRIVER_CONTAINER), (Role.PROCESSOR, PROCESSOR_CONTAINER))}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppKey:
+    """Names an app."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppResource:
+    """A StreamApp as the user wrote it, and its status as we last wrote it.
+
+    `text` is the resource as the planner and the driver read it; equal resources have equal texts.
+    """
+
+    key: AppKey
+    uid: str
+    version: str
+    generation: int
+    spec: Mapping[str, Any]
+    status: Mapping[str, Any]
+    text: str
+    deleting: bool
+    finalizers: tuple[str, ...]
+
+    @property
+    def owner(self) -> Object:
+        """The reference that makes an object go with this app."""
+        return {
+            "apiVersion": Kind.APP.api_version,
+            "kind": Kind.APP.kind,
+            "name": self.key.name,
+            "uid": self.uid,
+            "controller": True,
+            "blockOwnerDeletion": False,
+        }
+
+
+class PodPhase(StrEnum):
+    """The life of a pod."""
+
+    PENDING = "Pending"
+    RUNNING = "Running"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    UNKNOWN = "Unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pod:
+    """A pod of an app. `finished_at`, `exit_code` and `message` are those of its main container.
+
+    `deleting_at` is when the time for a graceful end is over, if it is being deleted.
+    """
+
+    name: str
+    uid: str
+    role: str
+    epoch: int
+    phase: PodPhase
+    ready: bool = False
+    created_at: datetime
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    exit_code: int | None = None
+    message: str | None = None
+    deleting_at: datetime | None = None
+    trouble: Trouble | None = None
+    node: str | None = None
+    executor: str | None = None
+    claim: str | None = None
+    container_id: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def finished(self) -> bool:
+        """Whether its process has ended."""
+        return self.phase in (PodPhase.SUCCEEDED, PodPhase.FAILED)
+
+    @property
+    def live(self) -> bool:
+        """Whether it runs, or will, and nobody has told it to end."""
+        return not self.finished and self.deleting_at is None
+
+
+def app_resource(item: Object) -> AppResource:
+    """View a StreamApp."""
+    metadata = item["metadata"]
+    spec = item.get("spec", {})
+    named = {"name": metadata["name"], "namespace": metadata["namespace"], "uid": metadata["uid"]}
+    document = {"apiVersion": API_VERSION, "kind": KIND, "metadata": named, "spec": spec}
+    return AppResource(
+        key=AppKey(namespace=metadata["namespace"], name=metadata["name"]),
+        uid=metadata["uid"],
+        version=metadata["resourceVersion"],
+        generation=metadata.get("generation", 0),
+        spec=spec,
+        status=item.get("status", {}),
+        text=json.dumps(document, sort_keys=True, separators=(",", ":")),
+        deleting="deletionTimestamp" in metadata,
+        finalizers=tuple(metadata.get("finalizers", ())),
+    )
+
+
+def pod(item: Object) -> Pod:
+    """View a pod of an app."""
+    metadata, spec, status = item["metadata"], item["spec"], item.get("status", {})
+    labels = metadata.get("labels", {})
+    role = labels.get(ROLE_LABEL, "")
+    container = _container(status, _OURS.get(role))
+    state = container.get("state", {})
+    ended = state.get("terminated") or {}
+    started = (state.get("running") or ended).get("startedAt")
+    return Pod(
+        name=metadata["name"],
+        uid=metadata["uid"],
+        role=role,
+        epoch=int(epoch) if (epoch := labels.get(EPOCH_LABEL, "")).isdecimal() else 0,
+        phase=PodPhase(status.get("phase", PodPhase.PENDING)),
+        ready=any(c["type"] == "Ready" and c["status"] == "True" for c in status.get("conditions", ())),
+        created_at=_time(metadata["creationTimestamp"]),
+        started_at=None if started is None else _time(started),
+        finished_at=None if ended.get("finishedAt") is None else _time(ended["finishedAt"]),
+        exit_code=ended.get("exitCode"),
+        message=(ended.get("message") or status.get("message") or ended.get("reason") or "").strip() or None,
+        deleting_at=_time(metadata["deletionTimestamp"]) if "deletionTimestamp" in metadata else None,
+        trouble=pod_trouble(item),
+        node=spec.get("nodeName"),
+        executor=labels.get(EXECUTOR_ID_LABEL),
+        claim=_claim(spec),
+        container_id=container.get("containerID"),
+        labels=labels,
+    )
+
+
+def _container(status: Object, name: str | None) -> Mapping[str, Any]:
+    """Find the status of the main container: the one of our name, else the first."""
+    found = status.get("containerStatuses", ())
+    return next((c for c in found if c.get("name") == name), next(iter(found), {}))
+
+
+def _claim(spec: Object) -> str | None:
+    for volume in spec.get("volumes", ()):
+        if volume["name"] == STATE_VOLUME and "persistentVolumeClaim" in volume:
+            return str(volume["persistentVolumeClaim"]["claimName"])
+    return None
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text)

@@ -1,0 +1,1 @@
+"""The operator's process: start-up, the work queue and its loop, health, metrics, logs."""

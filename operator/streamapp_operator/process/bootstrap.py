@@ -1,0 +1,150 @@
+"""The process, put together: the one place that knows all parts, the clock and the randomness."""
+
+import base64
+import os
+import secrets
+import signal
+import string
+import threading
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+
+import kopf
+import structlog
+
+from streamapp_operator.act.actor import Actor
+from streamapp_operator.observe.object_cache import CachedApi, ObjectCache
+from streamapp_operator.observe.resource_views import AppKey
+from streamapp_operator.process.controller import Controller, Parts
+from streamapp_operator.decide.reconciliation import Rules
+from streamapp_operator.process.health import Health
+from streamapp_operator.process.http_server import HttpServer
+from streamapp_operator.decide.validation import RememberingJudge
+from streamapp_operator.process.operator_metrics import Metrics
+from streamapp_operator.observe.observer import Observer
+from streamapp_operator.observe.observed_state import DriverRole
+from streamapp_operator.process.settings import Settings
+from streamapp_operator.decide.actions import Step
+from streamapp_operator.observe.brokers import Systems
+from streamapp_operator.observe.informer import Watching, register
+from streamapp_systems.kubernetes.kubernetes_api import Kind, KubernetesApi, KubernetesError
+from streamapp_systems.kubernetes.kubernetes_client import KubernetesClient
+from streamapp_systems.protocols import StreamSystemError
+
+_log = structlog.get_logger()
+_STOP_SECONDS = 20.0
+_WATCH_SECONDS = 600
+_PAGE = 500
+
+
+class Process:
+    """One Kubernetes operator."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._api = KubernetesClient(connections=settings.workers + 8)
+        self._cache = ObjectCache()
+        self._metrics = Metrics()
+        self._systems = Systems(self._read_secret, self._enqueue, settle=settings.growth_settle)
+        cached = CachedApi(self._api, self._cache)
+        rules = Rules(
+            judge=RememberingJudge(),
+            driver_role=DriverRole(kind=settings.driver_role_kind, name=settings.driver_role),
+            executor_patience=timedelta(seconds=settings.executor_patience),
+        )
+        self._controller = Controller(
+            Parts(
+                observer=Observer(cached, self._cache, self._systems.ask, self._systems.announced, new_run_id),
+                actor=Actor(cached, self._systems.delete, _now, self._after),
+                rules=rules,
+                clock=_now,
+                forget=self._systems.forget,
+                metrics=self._metrics,
+            )
+        )
+        self._watching = Watching(self._api, self._cache, self._enqueue, settings.watched_namespaces)
+        self._health = Health(
+            self._watching,
+            self._metrics,
+            self._controller.lag,
+            interval=settings.resync_interval,
+            clock=time.monotonic,
+        )
+        self._metrics.count_phases(self._phases)
+
+    def run(self) -> None:
+        """Run until a signal says stop.
+
+        Raises:
+            KubernetesError: the API server can't be asked at the start.
+            OSError: the HTTP port is in use.
+        """
+        http = HttpServer(self._settings.http_port, self._health.wrong, self._metrics.registry)
+        _log.info("listing all apps", port=http.port)
+        self._watching.fill()
+        self._controller.start(self._settings.workers)
+        threading.Thread(target=self._health.run, name="health", daemon=True).start()
+        try:
+            self._watch()
+        finally:
+            self._health.stop()
+            self._controller.stop(_STOP_SECONDS)
+            self._systems.close()
+            http.close()
+            self._api.close()
+
+    def _watch(self) -> None:
+        """Let kopf watch until SIGTERM or SIGINT."""
+        registry = kopf.OperatorRegistry()
+        kopf.on.login(registry=registry, id="login")(kopf.login_via_client)
+        settings = kopf.OperatorSettings()
+        settings.watching.server_timeout = _WATCH_SECONDS
+        settings.watching.chunk_size = _PAGE
+        settings.networking.request_timeout = 30
+        settings.networking.connect_timeout = 5
+        settings.scanning.disabled = True
+        settings.posting.enabled = False
+        settings.peering.standalone = True
+        register(registry, settings, self._watching)
+        namespaces = self._settings.watched_namespaces
+        kopf.run(
+            registry=registry, settings=settings, standalone=True, clusterwide=not namespaces, namespaces=namespaces
+        )
+
+    def _enqueue(self, key: AppKey) -> None:
+        self._controller.enqueue(key)
+
+    def _after(self, step: Step) -> None:
+        if step == self._settings.exit_after:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def _phases(self) -> list[str]:
+        return [item.get("status", {}).get("phase", "Pending") for item in self._cache.everything(Kind.APP)]
+
+    def _read_secret(self, namespace: str, name: str) -> Mapping[str, str]:
+        return read_secret(self._api, namespace, name)
+
+
+def read_secret(api: KubernetesApi, namespace: str, name: str) -> Mapping[str, str]:
+    """Read a secret's items as text; none if it is not there.
+
+    Raises:
+        StreamSystemError: it is not ours to read, or the API server can't be asked.
+    """
+    try:
+        secret = api.get(Kind.SECRET, namespace, name)
+    except KubernetesError as error:
+        raise StreamSystemError(f"secret {name} can't be read: {error}") from error
+    items = {} if secret is None else secret.get("data", {})
+    return {key: base64.b64decode(value).decode() for key, value in items.items()}
+
+
+def new_run_id() -> str:
+    """Make a run id: 8 random characters, the first a letter."""
+    letters = string.ascii_lowercase
+    return secrets.choice(letters) + "".join(secrets.choice(letters + string.digits) for _ in range(7))
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

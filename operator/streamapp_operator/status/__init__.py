@@ -1,0 +1,1 @@
+"""Compute what people read of an app: conditions, the status document, events."""

@@ -1,0 +1,145 @@
+"""The streams of an app as its systems know them."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
+from streamapp_core.spec.app import Metadata, StreamApp
+from streamapp_core.spec.streams import CsvOptions, StartFrom, StreamFormat
+from streamapp_core.spec.systems import SystemKind
+from streamapp_systems.file import FileAdmin
+from streamapp_systems.protocols import StreamDescriptor, Transactional
+from streamapp_systems.registry import open_admin
+
+FIRST_CONTACT = 10.0
+"""Seconds that a system may take to answer the first question: a person waits for what comes of it."""
+
+CHANGELOG = "_changelog"
+"""Among the streams of an app; no operator can have this name."""
+
+
+def descriptor(stream: PlannedStream) -> StreamDescriptor:
+    """Describe a planned stream to its system."""
+    return StreamDescriptor(
+        name=stream.name,
+        system=stream.system,
+        address=stream.address,
+        format=stream.format,
+        schema=stream.schema,
+        csv=CsvOptions() if stream.spec is None else stream.spec.csv,
+    )
+
+
+def changelog_stream(plan: Plan) -> StreamDescriptor:
+    """Describe the changelog of a run: a partition per task, in the default system, beside the intermediate streams."""
+    return changelog_of(plan.app.metadata, plan.run_id, plan.default_system)
+
+
+def changelog_of(metadata: Metadata, run_id: str, system: str) -> StreamDescriptor:
+    """Describe the changelog of a run whose plan is not at hand."""
+    address = f"{consumer_group(metadata)}.{run_id}.{CHANGELOG}"
+    return StreamDescriptor(name=CHANGELOG, system=system, address=address, format=StreamFormat.JSON, keyed=True)
+
+
+def consumer_group(metadata: Metadata) -> str:
+    """Name the consumer group that shows how far an app has read; topics that are made for it begin likewise."""
+    return f"{metadata.namespace or 'default'}.{metadata.name}"
+
+
+def transactional(plan: Plan, processor: str, epoch: int) -> Transactional:
+    """Name the writer that a processor is: one id per run and processor, fenced by later epochs."""
+    return Transactional(id=f"{plan.app.metadata.uid or plan.app.metadata.name}-{plan.run_id}-{processor}", epoch=epoch)
+
+
+def by_system(streams: Iterable[StreamDescriptor]) -> Mapping[str, list[StreamDescriptor]]:
+    """Group streams by their systems."""
+    grouped: dict[str, list[StreamDescriptor]] = defaultdict(list)
+    for stream in streams:
+        grouped[stream.system].append(stream)
+    return grouped
+
+
+def count_partitions(app: StreamApp, folder: Path) -> dict[str, int]:
+    """Ask the systems how many partitions the declared streams have; what does not exist is absent.
+
+    Streams of unknown systems are left out: the planner tells of them. So are file outputs: what earlier runs wrote
+    says nothing about this one. Relative paths resolve from `folder`.
+
+    Raises:
+        StreamSystemError: a system can't be asked.
+    """
+    written = {operator.send_to for operator in app.spec.operators}
+    declared = [
+        StreamDescriptor(name=name, system=spec.system, address=spec.name or name, format=spec.format, csv=spec.csv)
+        for name, spec in app.spec.streams.items()
+        if spec.system in app.spec.systems and not (name in written and app.spec.systems[spec.system].file)
+    ]
+    counts: dict[str, int] = {}
+    for system, streams in by_system(declared).items():
+        admin = open_admin(system, app.spec.systems[system], folder, patience=FIRST_CONTACT)
+        try:
+            counts |= admin.partitions(streams)
+        finally:
+            admin.close()
+    return counts
+
+
+def bounded_ends(plan: Plan, folder: Path, known: Mapping[str, dict[int, int]]) -> dict[str, dict[int, int]]:
+    """Tell where the bounded streams that are read end, by stream and partition: now, if it is not `known`.
+
+    Raises:
+        StreamSystemError: a system can't be asked.
+    """
+    roles = (StreamRole.INPUT, StreamRole.SIDE_INPUT)
+    bounded = [stream for stream in plan.streams.values() if stream.role in roles and _bounded(stream)]
+    found = _ends([stream for stream in bounded if stream.name not in known], plan, folder)
+    return found | {stream.name: known[stream.name] for stream in bounded if stream.name in known}
+
+
+def first_offsets(plan: Plan, folder: Path, known: Mapping[str, dict[int, int]]) -> dict[str, dict[int, int]]:
+    """Tell where a run begins to read its inputs, by stream and partition; those that are not named at their oldest.
+
+    What is `known` of an input stays as it is, so partitions that come later are read from their beginning. Of a new
+    one with `startFrom: latest`, what there is now is left out.
+
+    Raises:
+        StreamSystemError: a system can't be asked.
+    """
+    inputs = [stream for stream in plan.streams.values() if stream.role is StreamRole.INPUT]
+    late = [stream for stream in inputs if stream.name not in known and _from_latest(stream)]
+    found = {**_ends(late, plan, folder), **known}
+    return {stream.name: found.get(stream.name, {}) for stream in inputs}
+
+
+def _from_latest(stream: PlannedStream) -> bool:
+    return stream.spec is not None and stream.spec.start_from is StartFrom.LATEST
+
+
+def _ends(asked: Iterable[PlannedStream], plan: Plan, folder: Path) -> dict[str, dict[int, int]]:
+    ends: dict[str, dict[int, int]] = {}
+    for system, streams in by_system(map(descriptor, asked)).items():
+        admin = open_admin(system, plan.app.spec.systems[system], folder)
+        try:
+            for ssp, end in admin.end_offsets(streams).items():
+                ends.setdefault(ssp.stream, {})[ssp.partition] = end
+        finally:
+            admin.close()
+    return ends
+
+
+def file_names(plan: Plan, folder: Path) -> dict[str, list[str]]:
+    """Name the files that are read, by stream and in the order of its partitions: their numbers mean nothing alone."""
+    return {
+        stream.name: FileAdmin(folder / system.path).names(descriptor(stream))
+        for stream in plan.streams.values()
+        if stream.role in (StreamRole.INPUT, StreamRole.SIDE_INPUT)
+        and (system := plan.app.spec.systems[stream.system].file) is not None
+    }
+
+
+def _bounded(stream: PlannedStream) -> bool:
+    """Files end by themselves, other streams where the spec says so; those of other apps when these say so in them."""
+    if stream.shared:
+        return False
+    return stream.system_kind is SystemKind.FILE or (stream.spec is not None and stream.spec.bounded)

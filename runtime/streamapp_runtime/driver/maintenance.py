@@ -1,0 +1,169 @@
+"""What a driver does beside the data: it deletes consumed records, and shows people's tools how far the app is.
+
+Everything here follows what processors have committed, and nothing depends on it: a round that fails is left out, and
+the next one makes up for it (`docs/protocols.md`, Upkeep).
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
+from streamapp_core.ssp import Ssp
+from streamapp_runtime.processor.processor_report import ProcessorReport
+from streamapp_runtime.app_streams import changelog_stream, consumer_group, descriptor
+from streamapp_systems.protocols import StreamSystemError, TransactionalAdmin
+from streamapp_systems.registry import open_transactional_admin
+
+_LOGGER = logging.getLogger("streamapp.driver")
+
+_ROUND_SECONDS = 1.0
+_PURGE_SECONDS = 5.0
+_CLOSE_SECONDS = 5.0
+_COMPACTED = 100_000
+"""Records by which a changelog has grown, at the least, before an embedded log compacts it again."""
+_DAY = 24 * 60 * 60 * 1_000
+_READ = (StreamRole.INPUT, StreamRole.INTERMEDIATE)
+
+Reports = Callable[[], Mapping[str, ProcessorReport]]
+
+
+class Upkeep:
+    """Makes its rounds in a thread of its own: `with Upkeep(...):`. The last round is made at the end of the block."""
+
+    def __init__(self, plan: Plan, folder: Path, reports: Reports, processors: Callable[[], Collection[str]]) -> None:
+        """Take what tells the newest report of each processor, and the ids of those that have tasks.
+
+        Relative paths of the spec resolve from `folder`.
+        """
+        self._plan = plan
+        self._reports = reports
+        self._processors = processors
+        systems = {stream.system for stream in plan.streams.values() if stream.system_kind.transactional}
+        self._caretakers = [_Caretaker(plan, system, folder) for system in sorted({*systems, plan.default_system})]
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="upkeep", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ending.set()
+        self._thread.join(_CLOSE_SECONDS)
+
+    def _work(self) -> None:
+        ending = False
+        while not ending:
+            ending = self._ending.wait(_ROUND_SECONDS)
+            positions = committed_positions(self._plan, self._reports(), self._processors())
+            for caretaker in self._caretakers:
+                caretaker.make_round(positions, last=ending)
+        for caretaker in self._caretakers:
+            caretaker.close()
+
+
+def committed_positions(
+    plan: Plan, reports: Mapping[str, ProcessorReport], processors: Collection[str]
+) -> Mapping[Ssp, int]:
+    """Tell below which offset of each partition no task reads again.
+
+    Of a partition that one task owns it is the highest offset that was ever reported as committed: that stays true
+    whoever owns the task now. A broadcast one is read by all tasks: the lowest of all processors, once all have told.
+    """
+    told: dict[Ssp, dict[str, int]] = {}
+    for processor, report in reports.items():
+        for stream, partitions in report.committed.items():
+            for partition, offset in partitions.items():
+                told.setdefault(Ssp(plan.streams[stream].system, stream, partition), {})[processor] = offset
+    positions = {}
+    for ssp, offsets in told.items():
+        if not plan.streams[ssp.stream].broadcast:
+            positions[ssp] = max(offsets.values())
+        elif offsets.keys() >= set(processors):
+            positions[ssp] = min(offsets.values())
+    return positions
+
+
+class _Caretaker:
+    """Looks after the streams of one system."""
+
+    def __init__(self, plan: Plan, system: str, folder: Path) -> None:
+        planned = [s for s in plan.streams.values() if s.system == system and s.role in _READ]
+        self._system, self._spec, self._folder = system, plan.app.spec.systems[system], folder
+        self._group = consumer_group(plan.app.metadata)
+        self._read = [descriptor(stream) for stream in planned]
+        self._purged = [descriptor(stream) for stream in planned if _is_ours_to_purge(plan, stream)]
+        self._changelog = changelog_stream(plan) if system == plan.default_system else None
+        self._admin: TransactionalAdmin | None = None
+        self._shown: Mapping[Ssp, int] = {}
+        self._purged_at = time.monotonic()
+        self._compacted_end, self._compacted_left = 0, 0
+        self._troubles: dict[str, str] = {}
+
+    def make_round(self, positions: Mapping[Ssp, int], *, last: bool) -> None:
+        """Do what is due, in the last round everything; what can't be done is told once and tried again.
+
+        One thing that can't be done holds no other up.
+        """
+        here = {ssp: offset for ssp, offset in positions.items() if ssp.system == self._system}
+        if here != self._shown:
+            self._try("positions", lambda admin: self._show(admin, here))
+        if last or time.monotonic() - self._purged_at >= _PURGE_SECONDS:
+            self._purged_at = time.monotonic()
+            self._try("consumed records", lambda admin: self._purge(admin, here))
+
+    def _try(self, what: str, work: Callable[[TransactionalAdmin], None]) -> None:
+        try:
+            if self._admin is None:
+                self._admin = open_transactional_admin(self._system, self._spec, self._folder)
+            work(self._admin)
+        except StreamSystemError as error:
+            if str(error) != self._troubles.get(what):
+                _LOGGER.warning("upkeep of system %s, %s: %s", self._system, what, error)
+            self._troubles[what] = str(error)
+            self.close()
+
+    def _show(self, admin: TransactionalAdmin, positions: Mapping[Ssp, int]) -> None:
+        admin.mirror(self._group, self._read, positions)
+        self._shown = positions
+
+    def close(self) -> None:
+        """Release the system."""
+        if self._admin is not None:
+            self._admin.close()
+            self._admin = None
+
+    def _purge(self, admin: TransactionalAdmin, positions: Mapping[Ssp, int]) -> None:
+        names = {stream.name for stream in self._purged}
+        admin.purge(self._purged, {ssp: offset for ssp, offset in positions.items() if ssp.stream in names})
+        if self._changelog is None:
+            return
+        end = sum(admin.end_offsets([self._changelog]).values())
+        if end - self._compacted_end >= max(_COMPACTED, self._compacted_left):
+            before = time.time_ns() // 1_000_000 - _DAY
+            self._compacted_end, self._compacted_left = end, admin.compact(self._changelog, tombstones_before=before)
+
+
+def _is_ours_to_purge(plan: Plan, stream: PlannedStream) -> bool:
+    """Tell whether nobody but the tasks there are reads a stream, not another app either.
+
+    An app without state gets new tasks when its inputs grow, and these read broadcast streams from the beginning.
+    """
+    ours = stream.role is StreamRole.INTERMEDIATE and not stream.shared
+    return ours and (plan.stateful or not stream.broadcast)
+
+
+def forget_positions(plan: Plan, folder: Path) -> None:
+    """Remove what an earlier run has shown: it says nothing about a new one. What can't be removed is overwritten."""
+    for system in sorted({s.system for s in plan.streams.values() if s.role in _READ and s.system_kind.transactional}):
+        with suppress(StreamSystemError):
+            admin = open_transactional_admin(system, plan.app.spec.systems[system], folder)
+            try:
+                admin.forget(consumer_group(plan.app.metadata))
+            finally:
+                admin.close()

@@ -1,0 +1,118 @@
+"""What a run leaves behind for the next start: who it is, how far it came, and what it found."""
+
+import msgspec
+
+from streamapp_core.metadata_store import MetadataStore
+from streamapp_runtime.errors import RuntimeFailure
+from streamapp_runtime.processor.processor_report import HeldBack
+from streamapp_systems.coordinator_stream import DriverRecord
+
+_KEY = "run"
+
+
+class StreamSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """What was read of one stream, and of how many rows (None: nobody knows the total).
+
+    Other inputs wait for `awaited` more offsets of a side input. `held_back` tells what keeps the watermark where it
+    is; None: nothing, all has ended or is idle.
+    """
+
+    name: str
+    role: str
+    partitions: int
+    ended: int
+    read: int
+    total: int | None
+    watermark: int | None
+    awaited: int = 0
+    held_back: HeldBack | None = None
+
+
+class StateSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """How the tasks came to their state at this start: how many `kept` the stores they found, and had others `rebuilt`.
+
+    Together they have read so many `records` of the changelog; about as many as `left` are still to be read. Tasks
+    that begin with nothing are neither.
+    """
+
+    kept: int = 0
+    rebuilt: int = 0
+    records: int = 0
+    left: int = 0
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """What an app has done: per stream what was read, per output what was written, per operator what was not used.
+
+    `bad_rows` tell of the first rows that could not be used. `seconds` is how long this start of the run has taken,
+    `troubles` what went wrong in it with processors, without an end of the run, `refused` why the run does not follow a
+    change of its streams, if there is one. `held_back_by` names, by operator, the stream whose watermark is the lowest
+    of those that reach it.
+    """
+
+    streams: tuple[StreamSummary, ...]
+    written: dict[str, int]
+    not_used: dict[str, dict[str, int]]
+    bad_rows: tuple[str, ...]
+    seconds: float
+    troubles: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    state: StateSummary = StateSummary()
+    held_back_by: dict[str, str] = {}
+
+
+class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One run: its id, its newest epoch, its spec (as JSON), and its summary once it has completed.
+
+    `ends` are the offsets where bounded partitions end, `starts` those where inputs are read first (0 where nothing is
+    said), `files` the names of the files that are read, all taken at the run's first start. `made` are the addresses of
+    the streams that were made for it, by system, `outdated` those of earlier runs, which go, and `outdated_ids` the
+    transactional ids that they used. `identities` tell the streams that it reads, and its changelog, from others at
+    their addresses. Until it is `prepared`, nothing has been processed.
+    """
+
+    run_id: str
+    epoch: int
+    spec: str
+    ends: dict[str, dict[int, int]]
+    starts: dict[str, dict[int, int]] = {}
+    files: dict[str, list[str]]
+    made: dict[str, list[str]]
+    outdated: dict[str, list[str]]
+    outdated_ids: tuple[str, ...] = ()
+    identities: dict[str, str] = {}
+    prepared: bool = False
+    summary: Summary | None = None
+
+
+_decode = msgspec.json.Decoder(RunRecord).decode
+
+
+def load_record(store: MetadataStore) -> RunRecord | None:
+    """Read the record of the app's last run; None if there was none.
+
+    Raises:
+        RuntimeFailure: the record can't be read.
+    """
+    entry = store.get(_KEY)
+    if entry is None:
+        return None
+    try:
+        return _decode(entry.value)
+    except msgspec.DecodeError as error:
+        raise RuntimeFailure(
+            f"the record of the last run can't be read ({error}); remove the app's state folder"
+        ) from None
+
+
+def save_record(store: MetadataStore, record: RunRecord) -> None:
+    """Write the record of a run."""
+    store.put(_KEY, msgspec.json.encode(record))
+    store.flush()
+
+
+def driver_record(record: RunRecord) -> DriverRecord:
+    """Say of a run what the coordinator stream has."""
+    return DriverRecord(
+        epoch=record.epoch, run_id=record.run_id, made=record.made, completed=record.summary is not None
+    )

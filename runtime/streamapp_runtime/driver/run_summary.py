@@ -1,0 +1,101 @@
+"""The reports of all processors become one picture of the app."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from streamapp_core.plan.plan import Plan
+from streamapp_runtime.driver.run_record import StateSummary, StreamSummary, Summary
+from streamapp_runtime.processor.processor_report import PartitionReport, ProcessorReport, event_time
+from streamapp_runtime.state.checkpoint import counts_added
+
+
+def summarize(
+    plan: Plan, ends: Mapping[str, Mapping[int, int]], reports: Iterable[ProcessorReport], seconds: float
+) -> Summary:
+    """Merge reports: a partition that several processors read (a broadcast one) counts once."""
+    reports = list(reports)
+    read = [stream for stream in plan.streams.values() if stream.role != "output" and stream.consumers]
+    written: Counter[str] = Counter()
+    for report in reports:
+        written.update(report.written)
+    streams = tuple(_stream(stream.name, stream.role, stream.partitions, ends, reports) for stream in read)
+    return Summary(
+        streams=streams,
+        written=dict(written),
+        not_used=_not_used(plan, reports),
+        bad_rows=_bad_rows(reports),
+        seconds=seconds,
+        state=_state(reports),
+        held_back_by=_held_back_by(plan, streams),
+    )
+
+
+def _held_back_by(plan: Plan, streams: Iterable[StreamSummary]) -> dict[str, str]:
+    """Name for each operator the stream that holds its watermark back, if one does."""
+    held = {stream.name: event_time(stream.held_back.watermark) for stream in streams if stream.held_back is not None}
+    reaching = {name: held.keys() & operator.streams for name, operator in plan.operators.items()}
+    return {operator: min(sorted(names), key=held.__getitem__) for operator, names in reaching.items() if names}
+
+
+def _state(reports: list[ProcessorReport]) -> StateSummary:
+    tasks = {task: state for report in reports for task, state in report.states.items()}.values()
+    return StateSummary(
+        kept=sum(state.kept for state in tasks),
+        rebuilt=sum(not state.kept and state.records + state.left > 0 for state in tasks),
+        records=sum(state.records for state in tasks),
+        left=sum(state.left for state in tasks),
+    )
+
+
+def _not_used(plan: Plan, reports: list[ProcessorReport]) -> dict[str, dict[str, int]]:
+    """Add counts; every processor leaves the same rows out of a broadcast table."""
+    own: dict[str, dict[str, int]] = {}
+    shared: dict[str, Counter[str]] = {name: Counter() for name, table in plan.tables.items() if table.broadcast}
+    for report in reports:
+        own = counts_added(own, {name: counts for name, counts in report.not_used.items() if name not in shared})
+        for name in shared:
+            shared[name] |= Counter(report.not_used.get(name, {}))
+    return own | {name: dict(counts) for name, counts in shared.items() if counts}
+
+
+def _bad_rows(reports: list[ProcessorReport]) -> tuple[str, ...]:
+    """Gather what the reports tell; what several tell is of a row that all of these processors read."""
+    told: list[str] = []
+    for report in reports:
+        known = frozenset(told)
+        told += [row for row in report.bad_rows if row not in known]
+    return tuple(told)
+
+
+def _stream(
+    name: str,
+    role: str,
+    count: int,
+    ends: Mapping[str, Mapping[int, int]],
+    reports: list[ProcessorReport],
+) -> StreamSummary:
+    partitions: dict[int, PartitionReport] = {}
+    for report in reports:
+        for number, partition in report.partitions.get(name, {}).items():
+            if number not in partitions or partition.rows >= partitions[number].rows:
+                partitions[number] = partition
+    awaited: Counter[int] = Counter()
+    for report in reports:
+        awaited |= Counter({number: partition.awaited for number, partition in report.partitions.get(name, {}).items()})
+    watermarks = [report.watermarks[name] for report in reports if name in report.watermarks]
+    known = [watermark for watermark in watermarks if watermark is not None]
+    return StreamSummary(
+        name=name,
+        role=role,
+        partitions=count,
+        ended=sum(partition.ended for partition in partitions.values()),
+        read=sum(partition.rows for partition in partitions.values()),
+        total=sum(ends[name].values()) if name in ends else None,
+        watermark=min(known) if known and len(known) == len(watermarks) else None,
+        awaited=awaited.total(),
+        held_back=min(
+            (report.held_back[name] for report in reports if name in report.held_back),
+            key=lambda held: (event_time(held.watermark), held.since),
+            default=None,
+        ),
+    )

@@ -1,0 +1,89 @@
+"""Whether the stores of an app on this machine are what its changelog says (`streamapp verify`)."""
+
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+from streamapp_core.job_model.job_model import JobModel
+from streamapp_core.job_model.stored_job_model import read_job_model
+from streamapp_core.plan.delivery import default_system
+from streamapp_core.spec.app import StreamApp
+from streamapp_core.tasks.natural_order import natural_key
+from streamapp_runtime.driver.run_record import load_record
+from streamapp_runtime.driver.run_folder import RunFolder
+from streamapp_runtime.errors import RuntimeFailure
+from streamapp_runtime.processor.state_opener import task_folder
+from streamapp_runtime.state.changelog import PartitionReader
+from streamapp_runtime.state.folder_lock import FolderInUse, FolderLock
+from streamapp_runtime.state.changelog_verification import Verdict, verify_state
+from streamapp_runtime.app_streams import FIRST_CONTACT, changelog_of
+from streamapp_systems.metadata.sqlite import SqliteMetadataStore
+from streamapp_systems.protocols import StreamDescriptor
+from streamapp_systems.registry import open_admin, open_consumer, open_transactional_admin
+
+_WORKER_SECONDS = 20.0
+"""How long a worker whose driver is gone may take to end: twice as long as it waits for an answer."""
+
+
+def verify_run(app: StreamApp, folder: Path, state: Path) -> Iterator[Verdict]:
+    """Compare the stores of all tasks of the app's run with its changelog, one after the other.
+
+    Relative paths of the spec resolve from `folder`; `state` is the app's folder. Nothing is changed.
+
+    Raises:
+        RuntimeFailure: there is no run here, or it is running.
+        JobModelUnreadableError: the run's job model is lost.
+        StreamSystemError: the changelog can't be read.
+    """
+    if not (state / "metadata.db").exists():
+        raise RuntimeFailure(f"{state}: no run of {app.metadata.name} here; --state-dir says where one keeps its state")
+    try:
+        with RunFolder(state) as run_folder:
+            run_id, model = _in_force(run_folder)
+            yield from _verify(app, folder, model, run_folder.state(run_id))
+    except FolderInUse as used:
+        raise RuntimeFailure(f"{app.metadata.name} is running: stop it, then verify it ({used})") from None
+
+
+def _in_force(folder: RunFolder) -> tuple[str, JobModel]:
+    with closing(SqliteMetadataStore(folder.metadata)) as store:
+        record, stored = load_record(store), read_job_model(store)
+    if record is None or stored is None or not record.prepared:
+        raise RuntimeFailure(f"{folder.path}: its run has not begun, so there is nothing to verify")
+    return record.run_id, stored.model
+
+
+def _verify(app: StreamApp, folder: Path, model: JobModel, state: Path) -> Iterator[Verdict]:
+    system = default_system(app.spec)
+    assert system is not None
+    stream, spec = changelog_of(app.metadata, model.run_id, system), app.spec.systems[system]
+    with closing(open_admin(system, spec, folder, patience=FIRST_CONTACT)) as admin:
+        _check_exists(admin.partitions([stream]), stream)
+    with closing(open_transactional_admin(system, spec, folder)) as admin:
+        for task in sorted(model.tasks, key=natural_key):
+            with ExitStack() as handles:
+                here = task_folder(state, task)
+                if here.exists():
+                    handles.enter_context(closing(_lock(here)))
+                consumer = handles.enter_context(closing(open_consumer(system, spec, folder, [stream])))
+                yield verify_state(
+                    here,
+                    model.run_id,
+                    task,
+                    PartitionReader(admin, consumer, stream, model.tasks[task].changelog_partition),
+                    scratch=Path(handles.enter_context(tempfile.TemporaryDirectory(prefix="streamapp-verify-"))),
+                    sleep=time.sleep,
+                )
+
+
+def _check_exists(found: Mapping[str, int], stream: StreamDescriptor) -> None:
+    if stream.name not in found:
+        raise RuntimeFailure(
+            f"system {stream.system} has no changelog {stream.address}: is the app's file the one the run began with?"
+        )
+
+
+def _lock(folder: Path) -> FolderLock:
+    return FolderLock(folder, wait_seconds=_WORKER_SECONDS, clock=time.monotonic, sleep=time.sleep)

@@ -1,0 +1,94 @@
+"""Where the functions of an app are, and their import."""
+
+import importlib
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from zipfile import is_zipfile
+
+from streamapp_core.plan.plan import Plan
+from streamapp_runtime.errors import RuntimeFailure
+from streamapp_runtime.functions.extractor import Extractor
+from streamapp_runtime.functions.user_errors import RAISED, described
+from streamapp_runtime.functions.process_function import UserFunction
+from streamapp_systems.arrow_types import arrow_schema, arrow_type
+
+_FRAMES = 2
+"""Between us and a module: this one and importlib's."""
+
+_IMPORTING = threading.Lock()
+"""Processors in one process import the same modules; one that fails in one thread is half gone in another."""
+
+
+def python_path(py_files: Sequence[str], folder: Path) -> list[str]:
+    """Tell where modules of an app are looked for: in its file's folder, then in `pyFiles`, relative to that folder.
+
+    Raises:
+        RuntimeFailure: one of them is not there, or is no Python code.
+    """
+    path = [folder]
+    for index, name in enumerate(py_files):
+        found = folder / name
+        if found.suffix == ".py" and found.is_file():
+            path.append(found.parent)
+        elif found.is_dir() or is_zipfile(found):
+            path.append(found)
+        else:
+            raise RuntimeFailure(f"spec.pyFiles[{index}]: there is no folder, zip or .py file {found}")
+    return list(dict.fromkeys(map(str, path)))
+
+
+def load_functions(plan: Plan, folder: Path) -> dict[str, UserFunction]:
+    """Import what users wrote for all `process` operators into this interpreter, by operator.
+
+    What Python finds without the app's path comes first, so no module of an app takes the place of another.
+
+    Raises:
+        RuntimeFailure: a function can't be had; the message names it and its operator.
+    """
+    functions: dict[str, UserFunction] = {}
+    for index, declared in enumerate(plan.app.spec.operators):
+        if declared.process is not None:
+            where = f"spec.operators[{index}].process.function: operator `{declared.name}`"
+            functions[declared.name] = _load(declared.process.function, plan, folder, where)
+    return functions
+
+
+def load_extractors(plan: Plan, folder: Path) -> dict[str, Extractor]:
+    """Import the extractors of all tables, as `load_functions` does: one by the name of each table that has one.
+
+    Raises:
+        RuntimeFailure: an extractor can't be had; the message names it and its table.
+    """
+    extractors: dict[str, Extractor] = {}
+    for table in plan.tables.values():
+        if table.spec.extractor is not None:
+            where = f"spec.tables.{table.name}.extractor.function: table `{table.name}`"
+            assert table.key_type is not None
+            key, columns, name = arrow_type(table.key_type), arrow_schema(table.schema), table.spec.extractor.function
+            extractors[table.name] = Extractor(name, _load(name, plan, folder, where), key, columns)
+    return extractors
+
+
+def _extend_path(entries: Sequence[str]) -> None:
+    sys.path.extend(entry for entry in entries if entry not in sys.path)
+    importlib.invalidate_caches()
+
+
+def _load(name: str, plan: Plan, folder: Path, where: str) -> UserFunction:
+    module_name, _, attribute = name.partition(":")
+    with _IMPORTING:
+        _extend_path(python_path(plan.app.spec.py_files, folder))
+        try:
+            module = importlib.import_module(module_name)
+        except RAISED as error:
+            raise RuntimeFailure(
+                f"{where}: module `{module_name}` can't be imported: {described(error, _FRAMES)}; put it beside the "
+                "app's file, or name it in spec.pyFiles"
+            ) from error
+    function: UserFunction | None = getattr(module, attribute, None)
+    if not callable(function):
+        file = getattr(module, "__file__", None)
+        raise RuntimeFailure(f"{where}: module `{module_name}` ({file or 'built in'}) has no function `{attribute}`")
+    return function

@@ -1,0 +1,66 @@
+"""Calls of users' functions, and what becomes of rows they fail on (`job.onError`)."""
+
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from streamapp_core.spec.job import OnError
+from streamapp_runtime.errors import RuntimeFailure
+from streamapp_runtime.functions.user_errors import FunctionFailed
+from streamapp_runtime.rows.event_time_column import without_event_time
+from streamapp_runtime.rows.bad_rows import BadRows
+from streamapp_systems.file.json_format import json_lines
+
+_SHOWN = 200
+
+
+class Guarded:
+    """Calls a function with each batch. A batch it fails on stops the app, or is halved to find the rows to skip."""
+
+    def __init__(
+        self, caller: str, function: Callable[[pa.Table], pa.Table | None], on_error: OnError, bad_rows: BadRows
+    ) -> None:
+        """Take who calls, for messages; `bad_rows` knows where a batch comes from, and takes skipped rows."""
+        self._caller = caller
+        self._function = function
+        self._skip = on_error is OnError.SKIP
+        self._bad_rows = bad_rows
+        self.failed = 0
+        """How many rows were skipped."""
+
+    def __call__(self, rows: pa.Table) -> pa.Table | None:
+        """Call the function.
+
+        Raises:
+            RuntimeFailure: the function failed, and the app does not skip errors.
+        """
+        results = []
+        pieces = [rows]
+        while pieces:
+            piece = pieces.pop()
+            try:
+                result = self._function(piece)
+            except FunctionFailed as failure:
+                pieces += self._halves(piece, failure)
+            else:
+                results += [] if result is None else [result]
+        return pa.concat_tables(results) if results else None
+
+    def _halves(self, rows: pa.Table, failure: FunctionFailed) -> list[pa.Table]:
+        """Divide rows that failed, the first half last, or leave out a single one."""
+        if not self._skip:
+            raise RuntimeFailure(self._told(failure)) from failure
+        if len(rows) > 1:
+            return [rows.slice(len(rows) // 2), rows.slice(0, len(rows) // 2)]
+        self.failed += 1
+        if not self._bad_rows.full:
+            self._bad_rows.remember(f"{self._told(failure)}; row {_shown(rows)}")
+        return []
+
+    def _told(self, failure: FunctionFailed) -> str:
+        return f"{self._bad_rows.place}: {self._caller}: {failure}"
+
+
+def _shown(row: pa.Table) -> str:
+    (text,) = json_lines(without_event_time(row))
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

@@ -1,0 +1,68 @@
+"""The contract of a `process` function (`docs/functions.md`): what it is given, and what it must give back."""
+
+from collections.abc import Callable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamapp_core.schema import EVENT_TIME_COLUMN
+from streamapp_runtime.functions.user_errors import FunctionFailed
+from streamapp_runtime.functions.returned_tables import called, cast_column, checked_table
+from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
+
+UserFunction = Callable[..., object]
+"""What a user wrote: a function, or a class for functions that remember something."""
+
+
+class Function:
+    """A user's function over batches of rows. Batches and results carry the hidden event time as their last column."""
+
+    def __init__(self, name: str, function: Callable[[pa.Table], object], columns: pa.Schema) -> None:
+        """Take the columns the result must have."""
+        self._name = name
+        self._function = function
+        self._columns = columns
+
+    def __call__(self, rows: pa.Table) -> pa.Table | None:
+        """Call the function with a batch of rows; None: it gave none back.
+
+        Raises:
+            FunctionFailed: it raised something, or gave back something else than rows of its columns.
+        """
+        result = called(f"function {self._name}", self._function, rows)
+        try:
+            return self._checked(result, rows)
+        except FunctionFailed as failure:
+            raise FunctionFailed(f"function {self._name} {failure}") from None
+
+    def _checked(self, result: object, rows: pa.Table) -> pa.Table | None:
+        made = checked_table(result, self._columns.names, {EVENT_TIME_COLUMN}, whose="its `schema` has")
+        if made is None:
+            return None
+        columns = [cast_column(made.column(field.name), field) for field in self._columns]
+        return pa.Table.from_arrays([*columns, _event_times(made, rows)], schema=self._columns.append(EVENT_TIME_FIELD))
+
+
+def _event_times(result: pa.Table, rows: pa.Table) -> pa.ChunkedArray:
+    """Tell when the rows of a result happened: they say so, or they are the batch's, one by one or all of one time.
+
+    There is no other case. A time for all that is made of the times of a batch would depend on the batch: which rows
+    come together is chance, so the same rows would fall into other windows after a restart.
+    """
+    if EVENT_TIME_COLUMN in result.column_names:
+        return _own_times(result.column(EVENT_TIME_COLUMN))
+    times = rows.column(EVENT_TIME_COLUMN)
+    if len(result) == len(rows):
+        return times
+    if pc.count_distinct(times, mode="all").as_py() == 1:
+        return pa.chunked_array([pa.repeat(times[0], len(result))])
+    raise FunctionFailed(
+        f"gives back {len(result)} rows for {len(rows)} without their event times: keep the column "
+        f"{EVENT_TIME_COLUMN} of the rows they are made of (filter and take do), or give back a row for each"
+    )
+
+
+def _own_times(times: pa.ChunkedArray) -> pa.ChunkedArray:
+    if not (pa.types.is_integer(times.type) or pa.types.is_null(times.type)):
+        raise FunctionFailed(f"gives back {EVENT_TIME_COLUMN} as {times.type}, not as milliseconds (int64)")
+    return cast_column(times, EVENT_TIME_FIELD)

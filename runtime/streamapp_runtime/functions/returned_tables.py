@@ -1,0 +1,69 @@
+"""What users' functions give back, checked: tables with the columns that were declared, of types that fit."""
+
+from collections.abc import Callable, Collection, Sequence
+
+import pyarrow as pa
+
+from streamapp_runtime.functions.user_errors import RAISED, FunctionFailed, described
+
+
+def called(name: str, function: Callable[[pa.Table], object], rows: pa.Table) -> object:
+    """Call a user's function with a batch of rows.
+
+    Raises:
+        FunctionFailed: it raised something.
+    """
+    try:
+        return function(rows)
+    except RAISED as error:
+        raise FunctionFailed(f"{name}: {described(error, called_from=1)}") from error
+
+
+def checked_table(result: object, names: Sequence[str], hidden: Collection[str], *, whose: str) -> pa.Table | None:
+    """Take a result as a table with columns of these names, and perhaps hidden ones; None without rows.
+
+    Raises:
+        FunctionFailed: it is something else; the message tells `whose` columns are expected.
+    """
+    if result is None:
+        return None
+    if isinstance(result, pa.RecordBatch):
+        result = pa.Table.from_batches([result])
+    if not isinstance(result, pa.Table):
+        raise FunctionFailed(f"gives back a {type(result).__name__}, not a pyarrow Table or RecordBatch, or None")
+    found = [name for name in result.column_names if name not in hidden]
+    if sorted(found) != sorted(names):
+        raise FunctionFailed(f"gives back the columns ({', '.join(found)}), {whose} ({', '.join(names)})")
+    return result if len(result) else None
+
+
+def cast_column(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+    """Give a column its declared type, where nothing is lost.
+
+    Raises:
+        FunctionFailed: something would be.
+    """
+    if column.type == field.type:
+        return column
+    if _family(column.type) not in (_family(field.type), "null"):
+        raise FunctionFailed(f"gives back column {field.name} as {column.type}, its `schema` says {field.type}")
+    try:
+        return column.cast(field.type)
+    except pa.ArrowException as error:
+        raise FunctionFailed(f"gives back column {field.name} as {column.type}: {error}") from None
+
+
+def _family(kind: pa.DataType) -> str:
+    """Tell types apart between which no cast is safe: whole numbers, say, are not moments until a unit is given."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return next((name for name, members in _FAMILIES.items() if any(is_(kind) for is_ in members)), str(kind))
+
+
+_FAMILIES: dict[str, tuple[Callable[[pa.DataType], bool], ...]] = {
+    "number": (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal),
+    "text": (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
+    "bytes": (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary),
+    "date": (pa.types.is_date,),
+    "timestamp": (pa.types.is_timestamp,),
+}

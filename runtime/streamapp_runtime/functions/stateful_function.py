@@ -1,0 +1,92 @@
+"""The contract of a `process` function with `state`: calls about rows, calls about timers (`docs/functions.md`)."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from streamapp_runtime.functions.user_errors import RAISED, FunctionFailed, described
+from streamapp_runtime.functions.process_function import Function
+from streamapp_runtime.functions.keyed_state import KeyedState
+from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
+
+
+class StatefulProcess(Protocol):
+    """What users write: a class with these methods, made once for every task, or a function like `process`."""
+
+    def process(self, rows: pa.Table, state: KeyedState) -> pa.Table | pa.RecordBatch | None:
+        """Take rows, in the order they came, and give rows."""
+        ...
+
+    def on_timers(self, timers: pa.Table, state: KeyedState) -> pa.Table | pa.RecordBatch | None:
+        """Take timers that are due, the earliest first (the key's column and `__event_time`), and give rows."""
+        ...
+
+
+class StatefulFunction:
+    """One task's copy of a user's function, with the state of the keys in this task."""
+
+    def __init__(self, name: str, made: object, columns: pa.Schema, key: pa.Field, state: KeyedState) -> None:
+        """Take what the user wrote, the columns of its results, the key's column, and the state.
+
+        Raises:
+            FunctionFailed: it is a class that can't be made, or has no method `process`.
+        """
+        self._key = key
+        self._state = state
+        process, on_timers = _methods(name, made)
+        self._on_rows = Function(name, lambda rows: process(rows, state), columns)
+        self._on_timers = Function(name, lambda timers: on_timers(timers, state), columns) if on_timers else None
+        self.timers_name = f"timers of {name}"
+
+    def process(self, rows: pa.Table) -> pa.Table | None:
+        """Call the function with rows; only a call that succeeds changes the state.
+
+        Raises:
+            FunctionFailed: it failed.
+        """
+        return self._call(self._on_rows, rows)
+
+    def has_due(self, watermark: int) -> bool:
+        """Tell whether a timer is due."""
+        return self._state.earliest_timer <= watermark
+
+    def take_due(self, watermark: int) -> pa.Table:
+        """Take the timers that are due: keys and times, the earliest first."""
+        due = list(self._state.take_timers(watermark))
+        keys = pa.array([key for _, key in due], self._key.type)
+        return pa.table(
+            [keys, pa.array([time for time, _ in due], pa.int64())], pa.schema([self._key, EVENT_TIME_FIELD])
+        )
+
+    def fire(self, timers: pa.Table) -> pa.Table | None:
+        """Call the function with timers that were due.
+
+        Raises:
+            FunctionFailed: it failed, or sets timers and has no method for them.
+        """
+        if self._on_timers is None:
+            raise FunctionFailed("it sets timers and has no method `on_timers`")
+        return self._call(self._on_timers, timers)
+
+    def _call(self, function: Function, rows: pa.Table) -> pa.Table | None:
+        self._state.about(set(rows.column(self._key.name).to_pylist()))
+        result = function(rows)
+        self._state.keep()
+        return result
+
+
+_Method = Callable[[pa.Table, KeyedState], Any]
+
+
+def _methods(name: str, made: object) -> tuple[_Method, _Method | None]:
+    """Give what to call with rows, and with timers if there is something."""
+    if isinstance(made, type):
+        try:
+            made = made()
+        except RAISED as error:
+            raise FunctionFailed(f"class {name} can't be made: {described(error, called_from=1)}") from error
+    process = getattr(made, "process", made)
+    if not callable(process):
+        raise FunctionFailed(f"{name} has no method `process`")
+    return process, getattr(made, "on_timers", None)

@@ -1,0 +1,25 @@
+"""Processors as threads of the driver's own process: no JVM, for small data and for tests."""
+
+from concurrent.futures import Future
+
+from streamapp_runtime.hosts.background_thread import in_thread
+from streamapp_runtime.processor.driver_channel import DriverChannel
+from streamapp_runtime.processor.run_processor import run_processor
+from streamapp_runtime.processor.processor_report import Incarnation, ProcessorConfig, ProcessorReport
+
+
+class InProcessHost:
+    """Runs each processor in a thread of its own. They share one interpreter, so they take turns, not cores."""
+
+    def __init__(self, channel: DriverChannel) -> None:
+        self._channel = channel
+
+    def start(self, config: ProcessorConfig) -> Future[ProcessorReport]:
+        """See `ProcessorHost.start`."""
+        return in_thread(f"processor-{config.incarnation.processor}", lambda: run_processor(config, self._channel))
+
+    def cancel(self, incarnation: Incarnation) -> None:
+        """See `ProcessorHost.cancel`: a thread can't be ended from outside, it ends when it asks the driver."""
+
+    def close(self) -> None:
+        """See `ProcessorHost.close`; threads have ended by themselves."""

@@ -1,0 +1,42 @@
+"""The app's figures for Prometheus, read from the newest summary whenever they are asked for."""
+
+from collections.abc import Callable, Iterator
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from streamapp_runtime.driver.run_record import Summary
+
+_MILLISECONDS = 1_000
+
+
+class SummaryCollector(Collector):
+    """Gives the figures of one app."""
+
+    def __init__(self, app: str, namespace: str, summary: Callable[[], Summary | None]) -> None:
+        self._labels = [namespace, app]
+        self._summary = summary
+
+    def collect(self) -> Iterator[Metric]:
+        """See `Collector.collect`."""
+        names = ["namespace", "app"]
+        read = CounterMetricFamily("streamapp_rows_read", "Rows read, by stream.", labels=[*names, "stream"])
+        written = CounterMetricFamily("streamapp_rows_written", "Rows written, by stream.", labels=[*names, "stream"])
+        unused = CounterMetricFamily(
+            "streamapp_rows_not_used", "Rows left out, by operator and reason.", labels=[*names, "name", "reason"]
+        )
+        watermark = GaugeMetricFamily(
+            "streamapp_watermark_seconds", "No earlier row is expected, by stream.", labels=[*names, "stream"]
+        )
+        summary = self._summary()
+        if summary is not None:
+            for stream in summary.streams:
+                read.add_metric([*self._labels, stream.name], stream.read)
+                if stream.watermark is not None:
+                    watermark.add_metric([*self._labels, stream.name], stream.watermark / _MILLISECONDS)
+            for name, rows in summary.written.items():
+                written.add_metric([*self._labels, name], rows)
+            for name, reasons in summary.not_used.items():
+                for reason, rows in reasons.items():
+                    unused.add_metric([*self._labels, name, reason], rows)
+        yield from (read, written, unused, watermark)

@@ -1,0 +1,61 @@
+"""Final results of aggregates: made of rows of partial results, by SQL where they are more than columns of these."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from streamapp_core.expressions import Aggregation, Merge, Partial, SelectColumn, result_sql, table
+from streamapp_core.schema import BIGINT, EVENT_TIME_COLUMN
+from streamapp_runtime.operators.collected_values import GATHERED, gathered_values
+from streamapp_runtime.rows.row_codec import arrow_columns
+from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
+from streamapp_runtime.rows.projection import projection
+from streamapp_runtime.sql_engine import SqlEngine
+from streamapp_systems.arrow_types import arrow_type
+
+_EVENT_TIME = SelectColumn(
+    name=EVENT_TIME_COLUMN, type=BIGINT, sql=f'"{EVENT_TIME_COLUMN}"', source_column=EVENT_TIME_COLUMN
+)
+
+
+class Results:
+    """How partial results become rows of the operator's output.
+
+    Its input are rows of plain values: the columns of `by`, `also_by`, the partial aggregates, and the event time.
+    """
+
+    def __init__(self, engine: SqlEngine, aggregation: Aggregation, also_by: Sequence[pa.Field] = ()) -> None:
+        """Give out the columns of `by`, then `also_by` as they are, then the select list and the event time."""
+        self._engine = engine
+        columns: list[SelectColumn | Partial] = [*aggregation.by_columns, *aggregation.partials]
+        fields = [pa.field(column.name, _type(column)) for column in columns]
+        by = len(aggregation.by_columns)
+        first = by + len(also_by)
+        self._gathered = [(at, p) for at, p in enumerate(aggregation.partials, first) if p.merge in GATHERED]
+        self._schema = pa.schema([*fields[:by], *also_by, *fields[by:], EVENT_TIME_FIELD])
+        timed = replace(aggregation, columns=(*aggregation.columns, _EVENT_TIME))
+        names = [field.name for field in also_by]
+        self._plain = projection(timed.columns, before=[*(column.name for column in aggregation.by_columns), *names])
+        self._sql = result_sql(timed, table("states"), names)
+
+    def of_states(self, states: Sequence[Sequence[Any]]) -> pa.Table | None:
+        """Compute the results of these rows, in their order; None if there are none."""
+        if not states:
+            return None
+        rows = arrow_columns(self._values(states), self._schema)
+        return self._engine.query(self._sql, states=rows) if self._plain is None else self._plain.of_batch(rows)
+
+    def _values(self, states: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
+        if not self._gathered:
+            return states
+        columns = list(zip(*states, strict=True))
+        for at, partial in self._gathered:
+            columns[at] = tuple(gathered_values(partial, columns[at]))
+        return list(zip(*columns, strict=True))
+
+
+def _type(column: SelectColumn | Partial) -> pa.DataType:
+    values = arrow_type(column.type)
+    return pa.list_(values) if isinstance(column, Partial) and column.merge is Merge.COLLECT else values

@@ -1,0 +1,155 @@
+"""Partial results of aggregates: made of a batch by SQL, merged per key in plain Python.
+
+A batch is grouped once, vectorised; the merge then costs a few operations per distinct key, not per row.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from decimal import Context, Decimal
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from streamapp_core.expressions import ARRIVAL_COLUMN, Aggregation, Merge, Partial, PlainAggregate, partials_sql, table
+from streamapp_core.schema import BIGINT, EVENT_TIME_COLUMN, DataType, TypeKind
+from streamapp_runtime.operators.collected_values import GATHERED, gathered_merge
+from streamapp_runtime.operators.arrow_aggregation import plain_groups
+from streamapp_runtime.rows.row_codec import plain_rows
+from streamapp_runtime.sql_engine import SqlEngine
+
+_WRAP, _HALF = 1 << 64, 1 << 63
+_EXACT = Context(prec=80)
+
+Row: TypeAlias = Sequence[Any]
+Column: TypeAlias = tuple[Any, ...]
+ColumnMerger: TypeAlias = Callable[[Column, Column], Column]
+
+
+class PartialResults:
+    """The partial results of one aggregation: how a batch makes them, and how two of one key become one.
+
+    A row of partial results is plain values: the columns of `by`, those of `also_by`, then the partial aggregates.
+    """
+
+    def __init__(self, engine: SqlEngine, aggregation: Aggregation, also_by: Sequence[str] = ()) -> None:
+        """Group by the aggregation's columns and by further columns of the batches."""
+        self._engine = engine
+        self._plain = plain_groups(aggregation, also_by)
+        self._sql = partials_sql(aggregation, table("rows"), also_by)
+        first = len(aggregation.by_columns) + len(also_by)
+        self._mergers = list(enumerate(map(_merger, aggregation.partials), first))
+        self._by_time = any(partial.merge.by_time for partial in aggregation.partials)
+
+    def in_order(self, rows: pa.Table) -> pa.Table:
+        """Number the rows of a batch if partial results need their order: before any step that may change it."""
+        if not self._by_time or ARRIVAL_COLUMN in rows.column_names:
+            return rows
+        return rows.append_column(ARRIVAL_COLUMN, pa.array(np.arange(len(rows))))
+
+    def of_batch(self, rows: pa.Table) -> list[tuple[Any, ...]]:
+        """Group a batch (never an empty one): a row of partial results per key."""
+        if self._plain is not None:
+            return plain_rows(self._plain.of_batch(rows).columns)
+        return plain_rows(self._engine.query(self._sql, rows=self.in_order(rows)).columns)
+
+    def merge_all(self, states: Sequence[Row | None], partials: Sequence[Row]) -> list[Row]:
+        """Add the partial results of a batch to those of their keys so far, None where a key is new.
+
+        Column by column: a loop in one expression takes a third of the time of a call per key.
+        """
+        if not partials:
+            return []
+        nothing = (None,) * len(partials[0])
+        before = list(zip(*(nothing if state is None else state for state in states), strict=True))
+        columns = list(zip(*partials, strict=True))
+        for at, merge in self._mergers:
+            columns[at] = merge(before[at], columns[at])
+        return list(zip(*columns, strict=True))
+
+    def merge(self, state: Row | None, partial: Row) -> list[Any]:
+        """Add the partial results of a batch to those of one key so far."""
+        (merged,) = self.merge_all([state], [partial])
+        return list(merged)
+
+
+def event_time_partial(name: str, merge: Merge) -> Partial:
+    """Give the partial result that has the earliest (MIN) or latest (MAX) event time of a key's rows."""
+    plain = PlainAggregate(merge.value, EVENT_TIME_COLUMN)
+    return Partial(name=name, type=BIGINT, sql=f'{merge.value}("{EVENT_TIME_COLUMN}")', merge=merge, plain=plain)
+
+
+def _merger(partial: Partial) -> ColumnMerger:
+    if partial.merge in GATHERED:
+        return _each(gathered_merge(partial))
+    if partial.merge is Merge.SUM:
+        return _sums(partial.type)
+    choose = min if partial.merge is Merge.MIN else max
+    if partial.type.kind is TypeKind.DECIMAL:
+        return _each(lambda left, right: choose(left, right, key=Decimal))
+    if partial.type.kind in (TypeKind.FLOAT, TypeKind.DOUBLE):
+        return _each(lambda left, right: choose(left, right, key=_nan_last))
+    return _least if partial.merge is Merge.MIN else _greatest
+
+
+def _sums(kind: DataType) -> ColumnMerger:
+    if kind.kind is TypeKind.DECIMAL:
+        return _each(_decimal_sum(kind))
+    if kind.kind is TypeKind.BIGINT:
+        return _wrapped_sums
+    return _each(lambda left, right: left + right)
+
+
+def _each(merge: Callable[[Any, Any], Any]) -> ColumnMerger:
+    """Merge two values at a time; null counts for nothing."""
+
+    def merged(before: Column, added: Column) -> Column:
+        return tuple(
+            right if left is None else left if right is None else merge(left, right)
+            for left, right in zip(before, added, strict=True)
+        )
+
+    return merged
+
+
+def _wrapped_sums(before: Column, added: Column) -> Column:
+    return tuple(
+        right
+        if left is None
+        else left
+        if right is None
+        else total
+        if -_HALF <= (total := left + right) < _HALF
+        else (total + _HALF) % _WRAP - _HALF
+        for left, right in zip(before, added, strict=True)
+    )
+
+
+def _least(before: Column, added: Column) -> Column:
+    return tuple(
+        right if left is None else left if right is None or left <= right else right
+        for left, right in zip(before, added, strict=True)
+    )
+
+
+def _greatest(before: Column, added: Column) -> Column:
+    return tuple(
+        right if left is None else left if right is None or left >= right else right
+        for left, right in zip(before, added, strict=True)
+    )
+
+
+def _decimal_sum(kind: DataType) -> Callable[[str, str], str | None]:
+    """Add decimals written as text; a sum that does not fit its type is null."""
+    limit = Decimal(10) ** (kind.precision - kind.scale)
+
+    def add(left: str, right: str) -> str | None:
+        total = _EXACT.add(Decimal(left), Decimal(right))
+        return str(total) if abs(total) < limit else None
+
+    return add
+
+
+def _nan_last(value: float) -> tuple[bool, float]:
+    """Order numbers as Spark does: not-a-number is larger than all others."""
+    return (True, 0.0) if math.isnan(value) else (False, value)

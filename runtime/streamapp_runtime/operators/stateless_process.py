@@ -1,0 +1,31 @@
+"""User's Python over batches of rows, nothing kept."""
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from streamapp_core.spec.job import OnError
+from streamapp_runtime.functions.process_function import Function
+from streamapp_runtime.functions.guarded_call import Guarded
+from streamapp_runtime.operators.operator import TimelessOperator
+from streamapp_runtime.rows.bad_rows import BadRows
+
+
+class Process(TimelessOperator):
+    """Calls a function with each batch."""
+
+    def __init__(self, name: str, function: Function, on_error: OnError, bad_rows: BadRows) -> None:
+        """Take the operator's name for messages; `bad_rows` knows where a batch comes from, and takes skipped rows."""
+        self._function = Guarded(f"operator `{name}`", function, on_error, bad_rows)
+
+    def process(self, rows: pa.Table) -> pa.Table | None:
+        """See `Operator.process`.
+
+        Raises:
+            RuntimeFailure: the function failed, and the app does not skip errors.
+        """
+        return self._function(rows)
+
+    def counters(self) -> Mapping[str, int]:
+        """See `Operator.counters`."""
+        return {"failed": self._function.failed}

@@ -1,0 +1,184 @@
+"""What a processor reads: one consumer per system, and bytes or rows made into rows with an event time."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Protocol
+
+import pyarrow as pa
+
+from streamapp_core.control.control_codec import decode
+from streamapp_core.control.messages import ControlMessage, UserMessage
+from streamapp_core.spec.job import OnError
+from streamapp_core.ssp import Ssp
+from streamapp_runtime.rows.tombstones import KeyColumn, marked, with_values
+from streamapp_runtime.rows.event_time_column import stamp, without_event_time
+from streamapp_runtime.rows.arrow_ipc import decode_rows, decode_shared_rows
+from streamapp_runtime.rows.json_messages import JsonDecoder, JsonRows
+from streamapp_systems.protocols import BadRecord, Consumer, Fetched
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decoded:
+    """What a poll brought of one partition: all its rows, then the control messages that stood between or after them.
+
+    To hear a marker a little later than it was sent is always right; to hear it before rows sent before it never is.
+    """
+
+    ssp: Ssp
+    next_offset: int
+    rows: pa.Table | None
+    controls: tuple[ControlMessage, ...] = ()
+    ended: bool = False
+    not_used: Mapping[str, int] = field(default_factory=dict)
+    """How many records were left out, by reason: `unreadable` (`onError: skip`), `without value` (deletions)."""
+    bad_rows: tuple[str, ...] = ()
+    """What is wrong with the unreadable ones."""
+    ungated: bool = False
+    """Whether the partition waits for no other from here on (see `Gate`)."""
+
+
+class Readings(Protocol):
+    """What a processor polls."""
+
+    def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Iterator[Decoded]:
+        """Bring what there is of these partitions; see `Consumer.poll`."""
+        ...
+
+
+class Inputs:
+    """Reads and decodes the partitions of a processor."""
+
+    def __init__(
+        self,
+        consumers: Mapping[str, Consumer],
+        *,
+        intermediate: Mapping[str, pa.Schema],
+        shared: Mapping[str, pa.Schema],
+        external: Mapping[str, JsonDecoder],
+        event_times: Mapping[str, str | None],
+        deletion_keys: Mapping[str, KeyColumn | None],
+        on_error: OnError,
+    ) -> None:
+        """Take consumers by system, the schemas of streams between tasks, decoders and event time columns of others.
+
+        `shared` are intermediate streams of other apps, of which these columns are read.
+        In side inputs, messages without a value delete: `deletion_keys` has the column that the key of their messages
+        stands for, if one is known.
+        """
+        self._consumers = consumers
+        self._intermediate = intermediate
+        self._shared = shared
+        self._json = external
+        self._event_times = event_times
+        self._deletion_keys = deletion_keys
+        self._skip = on_error is OnError.SKIP
+
+    def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Iterator[Decoded]:
+        """See `Readings.poll`."""
+        for system, consumer in self._consumers.items():
+            wanted = [ssp for ssp in ssps if ssp.system == system]
+            if not wanted:
+                continue
+            try:
+                for fetched in consumer.poll(wanted, max_rows, timeout):
+                    yield self._decode(fetched)
+            except BadRecord as bad:
+                if not self._skip:
+                    raise _advised(bad) from None
+                skipped = {"unreadable": 1}
+                yield Decoded(
+                    ssp=bad.ssp, next_offset=bad.offset + 1, rows=None, not_used=skipped, bad_rows=(str(bad),)
+                )
+
+    def _decode(self, fetched: Fetched) -> Decoded:
+        stream = fetched.ssp.stream
+        if stream in self._intermediate:
+            return self._decode_messages(fetched, partial(decode_rows, schema=self._intermediate[stream]))
+        if stream in self._shared:
+            return self._decode_shared(fetched)
+        if fetched.messages:
+            return self._decode_json(fetched)
+        rows = None
+        if fetched.rows is not None and len(fetched.rows):
+            rows = stamp(pa.Table.from_batches([fetched.rows]), self._event_times[stream])
+        return Decoded(ssp=fetched.ssp, next_offset=fetched.next_offset, rows=rows, ended=fetched.ended)
+
+    def _decode_json(self, fetched: Fetched) -> Decoded:
+        stream = fetched.ssp.stream
+        if stream in self._deletion_keys:
+            return self._decode_side_input(fetched)
+        read = self._json[stream].decode(fetched.messages, fetched.ssp)
+        self._refuse(read.bad)
+        without_value = len(fetched.messages) - len(read.messages) - len(read.bad)
+        not_used = {"unreadable": len(read.bad), "without value": without_value}
+        return Decoded(
+            ssp=fetched.ssp,
+            next_offset=fetched.next_offset,
+            rows=self._stamped(stream, read),
+            ended=fetched.ended,
+            not_used={reason: count for reason, count in not_used.items() if count},
+            bad_rows=tuple(map(str, read.bad)),
+        )
+
+    def _decode_side_input(self, fetched: Fetched) -> Decoded:
+        stream = fetched.ssp.stream
+        read = self._json[stream].decode(with_values(fetched.messages, self._deletion_keys[stream]), fetched.ssp)
+        self._refuse(read.bad)
+        rows = self._stamped(stream, read)
+        if rows is not None and None in fetched.messages.values:
+            bad = {record.offset for record in read.bad}
+            rows = marked(rows, [m.value is None for m in fetched.messages if m.offset not in bad])
+        return Decoded(
+            ssp=fetched.ssp,
+            next_offset=fetched.next_offset,
+            rows=rows,
+            ended=fetched.ended,
+            not_used={"unreadable": len(read.bad)} if read.bad else {},
+            bad_rows=tuple(map(str, read.bad)),
+        )
+
+    def _stamped(self, stream: str, read: JsonRows) -> pa.Table | None:
+        column = self._event_times[stream]
+        timestamps = read.messages.timestamps if column is None else ()
+        return stamp(read.rows, column, timestamps) if len(read.rows) else None
+
+    def _refuse(self, bad: Sequence[BadRecord]) -> None:
+        """End the app at the first record that can't be read, unless it skips them."""
+        if bad and not self._skip:
+            raise bad[0]
+
+    def _decode_shared(self, fetched: Fetched) -> Decoded:
+        """Decode another app's intermediate stream: rows keep their event times, unless a column is to give them."""
+        stream = fetched.ssp.stream
+        decoded = self._decode_messages(fetched, partial(decode_shared_rows, schema=self._shared[stream]))
+        column = self._event_times[stream]
+        if decoded.rows is None or column is None:
+            return decoded
+        return replace(decoded, rows=stamp(without_event_time(decoded.rows), column))
+
+    def _decode_messages(self, fetched: Fetched, rows_of: Callable[..., pa.Table]) -> Decoded:
+        tables, controls = [], []
+        for message in fetched.messages:
+            content = decode(message.value or b"", ssp=fetched.ssp, offset=message.offset)
+            if isinstance(content, UserMessage):
+                tables.append(rows_of(content.data, ssp=fetched.ssp, offset=message.offset))
+            else:
+                controls.append(content)
+        return Decoded(
+            ssp=fetched.ssp,
+            next_offset=fetched.next_offset,
+            rows=pa.concat_tables(tables) if tables else None,
+            controls=tuple(controls),
+            ended=fetched.ended,
+        )
+
+
+def _advised(bad: BadRecord) -> BadRecord:
+    """Say of a record that ends the app what can be done about it."""
+    return BadRecord(
+        bad.ssp,
+        bad.offset,
+        f"{bad.reason}. Correct the record or spec.streams.{bad.ssp.stream}.schema, or set spec.job.onError to skip: "
+        "such records are then left out and counted",
+    )

@@ -1,0 +1,124 @@
+"""What a processor has read and written, gathered for its reports."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from streamapp_core.ssp import Ssp
+from streamapp_runtime.processor.processor_report import (
+    HeldBack,
+    Incarnation,
+    PartitionReport,
+    ProcessorReport,
+    StateReport,
+    event_time,
+)
+from streamapp_runtime.state.checkpoint import counts_added
+from streamapp_runtime.tables.adjunct_store import AdjunctStore
+from streamapp_runtime.tables.side_inputs import SideInputs
+from streamapp_runtime.tasks.task import Task
+
+
+class Progress:
+    """Asks the tasks, and the side inputs that they share, when a report is due."""
+
+    def __init__(
+        self,
+        incarnation: Incarnation,
+        states: Mapping[str, StateReport],
+        *,
+        tasks: Sequence[Task],
+        shared: SideInputs,
+    ) -> None:
+        self._incarnation = incarnation
+        self._states = dict(states)
+        self._tasks = tasks
+        self._side_inputs = [shared, *(task.side_inputs for task in tasks)]
+        self._held_back: dict[str, HeldBack] = {}
+
+    def report(self, *, commits: int, committed: Mapping[Ssp, int], done: bool, now: int) -> ProcessorReport:
+        """Make a report; `committed` is where each partition has been read to at the last commit.
+
+        `now` is the time of day in milliseconds.
+        """
+        partitions: dict[str, dict[int, PartitionReport]] = {}
+        for side_inputs in self._side_inputs:
+            for ssp, side_input in _reports(side_inputs):
+                partitions.setdefault(ssp.stream, {})[ssp.partition] = side_input
+        for task in self._tasks:
+            for ssp, position in task.positions.items():
+                report = PartitionReport(rows=position.rows, offset=position.offset, ended=task.has_ended(ssp.stream))
+                partitions.setdefault(ssp.stream, {})[ssp.partition] = report
+        held_back = {stream: held for stream in partitions if (held := self._holds_back(stream, now)) is not None}
+        self._held_back = held_back
+        return ProcessorReport(
+            incarnation=self._incarnation,
+            states=self._states,
+            opened=True,
+            partitions=partitions,
+            watermarks={stream: self._watermark(stream) for stream in partitions},
+            held_back=held_back,
+            written=self._written(),
+            not_used=self._not_used(),
+            bad_rows=(
+                *(row for store in self._adjunct_stores() for row in store.bad_rows),
+                *(row for task in self._tasks for row in task.bad_rows),
+            ),
+            commits=commits,
+            committed=_by_stream(committed),
+            done=done,
+        )
+
+    def _written(self) -> dict[str, int]:
+        written: Counter[str] = Counter()
+        for task in self._tasks:
+            written.update(task.written)
+        return dict(written)
+
+    def _adjunct_stores(self) -> Iterator[AdjunctStore]:
+        return (store for side_inputs in self._side_inputs for store in side_inputs.stores)
+
+    def _watermark(self, stream: str) -> int | None:
+        watermarks = [task.watermark(stream) for task in self._tasks if task.reads(stream)]
+        known = [watermark for watermark in watermarks if watermark is not None]
+        return min(known) if known and len(known) == len(watermarks) else None
+
+    def _holds_back(self, stream: str, now: int) -> HeldBack | None:
+        """Find the task whose watermark is the lowest and what holds that back, perhaps since a former report."""
+        found = [(task.name, held) for task in self._tasks if (held := task.held_back_by(stream)) is not None]
+        if not found:
+            return None
+        name, held = min(found, key=lambda one: event_time(one[1].watermark))
+        before = self._held_back.get(stream)
+        since = before.since if before is not None and before.watermark == held.watermark else now
+        return HeldBack(
+            task=name, partition=held.partition, producer=held.producer, watermark=held.watermark, since=since
+        )
+
+    def _not_used(self) -> dict[str, dict[str, int]]:
+        counted: dict[str, dict[str, int]] = {}
+        for store in self._adjunct_stores():
+            counted = counts_added(counted, {store.name: store.not_used} if store.not_used else {})
+        for task in self._tasks:
+            counted = counts_added(counted, task.counters())
+        return counted
+
+
+def _reports(side_inputs: SideInputs) -> Iterator[tuple[Ssp, PartitionReport]]:
+    behind = side_inputs.behind()
+    for ssp, position in side_inputs.positions.items():
+        yield (
+            ssp,
+            PartitionReport(
+                rows=position.rows,
+                offset=position.offset,
+                ended=side_inputs.has_ended(ssp),
+                awaited=behind.get(ssp, 0),
+            ),
+        )
+
+
+def _by_stream(offsets: Mapping[Ssp, int]) -> dict[str, dict[int, int]]:
+    streams: dict[str, dict[int, int]] = {}
+    for ssp, offset in offsets.items():
+        streams.setdefault(ssp.stream, {})[ssp.partition] = offset
+    return streams

@@ -1,0 +1,28 @@
+"""How the tasks of a processor come to their state: the driver hears of it while it goes on."""
+
+from streamapp_runtime.processor.driver_channel import Command, DriverLost
+from streamapp_runtime.processor.driver_link import DriverLink
+from streamapp_runtime.processor.processor_report import Incarnation, ProcessorReport, StateReport
+from streamapp_runtime.state.task_state import Replay
+
+
+class Restoring:
+    """Takes down how far each task's store is, and has it reported."""
+
+    def __init__(self, incarnation: Incarnation, link: DriverLink) -> None:
+        """Take the line to the driver."""
+        self._incarnation = incarnation
+        self._link = link
+        self.states: dict[str, StateReport] = {}
+        """How each task that was opened came to its state."""
+
+    def told(self, task: str, replay: Replay) -> None:
+        """Hear how far a task's store is.
+
+        Raises:
+            DriverLost: the driver is gone, or wants no more of this processor: there is nothing to commit yet.
+        """
+        self.states[task] = StateReport(kept=replay.kept, records=replay.records, left=replay.left)
+        self._link.tell(ProcessorReport(incarnation=self._incarnation, states=dict(self.states)))
+        if self._link.command() is not Command.RUN:
+            raise DriverLost("drained before it had begun")

@@ -1,0 +1,57 @@
+"""The bootstrap of a processor: its side inputs are read first, so that every row finds the whole table (design 8)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from streamapp_core.ssp import Ssp
+from streamapp_runtime.processor.input_source import Decoded, Readings
+from streamapp_runtime.tables.side_inputs import SideInputs
+
+_POLL_ROWS = 100_000
+_SAVED_ROWS = 500_000
+"""Rows after which stores commit: what they have not committed is held in memory."""
+_WAIT_SECONDS = 0.02
+
+
+class Reader(Protocol):
+    """Takes what is read of a partition: a task, or the side inputs that all tasks share."""
+
+    def take(self, decoded: Decoded) -> None:
+        """Process what was read of one partition."""
+        ...
+
+
+class Bootstrap:
+    """Reads side inputs up to the ends they had when the processor started.
+
+    With that each table of one stream is a snapshot of it in this processor, each of several streams in its task: the
+    ends of the partitions were asked for at one time. Other processors may have asked earlier or later.
+    """
+
+    def __init__(
+        self, inputs: Readings, readers: Mapping[Ssp, Sequence[Reader]], side_inputs: Sequence[SideInputs]
+    ) -> None:
+        """Take who reads each partition of the side inputs, which are those of the tasks and those that they share."""
+        self._inputs = inputs
+        self._readers = readers
+        self._side_inputs = side_inputs
+        self._uncommitted = 0
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left that other inputs wait for."""
+        return not any(owner.behind() for owner in self._side_inputs)
+
+    def step(self) -> None:
+        """Read a little; at the end, and now and then before, the stores commit.
+
+        A partition that has come to its end is read on: others may wait for what is new in it (see `Gate`).
+        """
+        for decoded in self._inputs.poll(self._readers, _POLL_ROWS, _WAIT_SECONDS):
+            self._uncommitted += 0 if decoded.rows is None else len(decoded.rows)
+            for reader in self._readers[decoded.ssp]:
+                reader.take(decoded)
+        if self._uncommitted >= _SAVED_ROWS or self.done:
+            self._uncommitted = 0
+            for owner in self._side_inputs:
+                owner.commit()

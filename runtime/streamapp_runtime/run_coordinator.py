@@ -1,0 +1,111 @@
+"""The coordinator stream of an app: which driver is the newest, and what must never be lost of its run (design 6, 9).
+
+It lies in the system of the changelog, where every worker comes by, whatever has become of the driver it knows. One
+partition tells who the newest driver is: a record of a few bytes, which workers read at every start. The other one
+holds the documents of the job model, for those who have lost theirs. Both are written in one transaction, under a
+transactional id that drivers take over from each other, so that of two drivers only the later one writes.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import msgspec
+
+from streamapp_core.job_model.job_model_shards import POINTER, JobModelDocuments
+from streamapp_core.job_model.job_model import JobModel
+from streamapp_core.spec.app import StreamApp
+from streamapp_core.ssp import Ssp
+from streamapp_runtime.errors import Superseded
+from streamapp_systems.coordinator_stream import (
+    DRIVER,
+    DRIVER_KEY,
+    MODEL,
+    CoordinatorReader,
+    DriverRecord,
+    coordinator_stream,
+)
+from streamapp_systems.protocols import Fenced, Transactional
+from streamapp_systems.registry import open_consumer, open_producer, open_transactional_admin
+
+
+class Coordinator:
+    """Reads and writes the coordinator stream of one app. Nothing stays open in between; any thread may use it."""
+
+    def __init__(self, app: StreamApp, system: str, folder: Path) -> None:
+        """Take the app's default system, and the folder that relative paths of the spec resolve from."""
+        self._app = app
+        self._system = system
+        self._spec = app.spec.systems[system]
+        self._folder = folder
+        self._stream = coordinator_stream(app.metadata, system)
+
+    def newest(self) -> DriverRecord | None:
+        """See `CoordinatorReader.newest`."""
+        with self._reader() as reader:
+            return reader.newest()
+
+    def job_model(self) -> JobModel | None:
+        """See `CoordinatorReader.job_model`."""
+        with self._reader() as reader:
+            return reader.job_model()
+
+    def announce(self, record: DriverRecord, model: JobModel, now: int) -> None:
+        """Say that this driver is the newest, and which job model is in force; `now` is in milliseconds since 1970.
+
+        Raises:
+            Superseded: a later one has said so.
+            StreamSystemError: the stream can't be made or written.
+        """
+        with closing(open_transactional_admin(self._system, self._spec, self._folder)) as admin:
+            admin.create({self._stream: 2})
+        metadata = self._app.metadata
+        owner = Transactional(id=f"{metadata.uid or metadata.name}-coordinator", epoch=record.epoch)
+        try:
+            producer = open_producer(self._system, self._spec, self._folder, [self._stream], owner)
+            with closing(producer):
+                self.check(record.epoch, record.run_id)
+                with self._reader() as reader:
+                    stale = reader.latest(MODEL).keys()
+                for key, value in _entries(model, record.epoch, stale).items():
+                    producer.send(self._ssp(MODEL), value, key=key, timestamp=now)
+                producer.send(self._ssp(DRIVER), msgspec.json.encode(record), key=DRIVER_KEY, timestamp=now)
+                producer.commit()
+        except Fenced as fenced:
+            raise Superseded(f"another driver of {metadata.name} has taken over: {fenced}") from None
+
+    def check(self, epoch: int, run_id: str | None = None) -> None:
+        """Go on only if no driver is newer than that of this epoch; and none is of the same epoch in another run.
+
+        Two that begin at the same time, in folders that know nothing of each other, may have chosen the same epoch.
+
+        Raises:
+            Superseded: one is.
+            StreamSystemError: the stream can't be read.
+        """
+        newest = self.newest()
+        if newest is None:
+            return
+        as_new = newest.epoch == epoch and run_id not in (None, newest.run_id)
+        if newest.epoch > epoch or as_new:
+            raise Superseded(
+                f"epoch {newest.epoch} of {self._app.metadata.name} (run {newest.run_id}) has begun elsewhere: "
+                f"the driver of epoch {epoch} ends here"
+            )
+
+    def _ssp(self, partition: int) -> Ssp:
+        return Ssp(self._system, self._stream.name, partition)
+
+    @contextmanager
+    def _reader(self) -> Iterator[CoordinatorReader]:
+        with closing(open_transactional_admin(self._system, self._spec, self._folder)) as admin:
+            yield CoordinatorReader(
+                self._stream, admin, lambda: open_consumer(self._system, self._spec, self._folder, [self._stream])
+            )
+
+
+def _entries(model: JobModel, epoch: int, stale: Iterable[bytes]) -> dict[bytes, bytes | None]:
+    """Give the records that make a model the one in force, and delete the shards of former ones."""
+    documents = JobModelDocuments.of(model, epoch=epoch)
+    current = {name.encode(): shard for name, shard in documents.shards.items()}
+    return {**dict.fromkeys(stale), **current, POINTER.encode(): documents.pointer}

@@ -1,0 +1,208 @@
+"""Proof that the state of a task is what its changelog says: its stores equal a fold of the changelog's records."""
+
+from collections.abc import Callable, Collection, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+
+import lmdb
+
+from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, changelog_key, store_and_key
+from streamapp_runtime.state.lmdb_environment import DATA_FILE, MAP_SIZE, DamagedState, LmdbEnvironment
+from streamapp_runtime.state.state_identity import IDENTITY, META, decode_identity
+from streamapp_runtime.state.task_state import CHANGELOG, CHECKPOINT, POSITION, ChangelogReader
+
+_BATCH = 50_000
+_SHOWN = 10
+_PAUSES = (0.05, 0.2, 1.0, 5.0)
+_MAXIMUM_STORES = 1_024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One entry in which store and changelog differ; None: it is not there."""
+
+    store: str
+    key: bytes
+    found: bytes | None
+    expected: bytes | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What was found of one task: the `records` of its changelog below the store's `position` come to so many `keys`.
+
+    `position` is None if there is no store here. `wrong` says why a store can't be compared; `differences` are the
+    first ones.
+    """
+
+    task: str
+    records: int = 0
+    keys: int = 0
+    position: int | None = None
+    wrong: str | None = None
+    differences: tuple[Difference, ...] = ()
+
+    @property
+    def equal(self) -> bool:
+        """Whether nothing speaks against the store; one that is not there is made at the next start."""
+        return self.wrong is None and not self.differences
+
+
+def verify_state(
+    folder: Path,
+    run_id: str,
+    task: str,
+    changelog: ChangelogReader,
+    *,
+    scratch: Path,
+    sleep: Callable[[float], None],
+) -> Verdict:
+    """Fold a changelog from its beginning in the empty folder `scratch`, and compare with the stores in `folder`.
+
+    The caller holds the folder's lock; the stores stay as they are.
+    """
+    if not (folder / DATA_FILE).exists():
+        return Verdict(task=task)
+    try:
+        state = _Contents(folder)
+    except DamagedState as damaged:
+        return Verdict(task=task, wrong=str(damaged))
+    with closing(state):
+        position = int(state.get(META, POSITION) or b"0")
+        end = _end_of(changelog, position, sleep)
+        wrong = _not_ours(state, run_id, task)
+        if wrong is None and (state.get(META, CHANGELOG) or b"").decode() != changelog.identity():
+            wrong = "its changelog has been made anew"
+        if wrong is None and position > end:
+            wrong = f"it is at {position}, beyond its changelog, which ends at {end}"
+        if wrong is not None:
+            return Verdict(task=task, position=position, wrong=wrong)
+        fold = _folded(scratch, changelog, position, end)
+        with closing(fold.contents):
+            return Verdict(
+                task=task,
+                records=fold.records,
+                keys=sum(1 for _ in fold.contents.entries()),
+                position=position,
+                differences=tuple(fold.differences(state)),
+            )
+
+
+def _end_of(changelog: ChangelogReader, position: int, sleep: Callable[[float], None]) -> int:
+    """Ask where a changelog ends; brokers may show the end of a transaction a moment after they have confirmed it."""
+    for pause in _PAUSES:
+        if (end := changelog.end()) >= position:
+            return end
+        sleep(pause)
+    return changelog.end()
+
+
+class _Contents:
+    """The committed entries of the stores in a folder, as they are now."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open them for reading.
+
+        Raises:
+            DamagedState: the files are no state.
+        """
+        LmdbEnvironment(folder).close()
+        self._environment = lmdb.open(
+            str(folder), map_size=MAP_SIZE, max_dbs=_MAXIMUM_STORES, readonly=True, lock=False, create=False
+        )
+        self._transaction = self._environment.begin()
+        self._stores = {
+            bytes(name).decode(): self._environment.open_db(bytes(name), self._transaction, create=False)
+            for name in self._transaction.cursor().iternext(values=False)
+        }
+
+    def get(self, store: str, key: bytes) -> bytes | None:
+        """Look an entry up."""
+        if store not in self._stores:
+            return None
+        value = self._transaction.get(key, db=self._stores[store])
+        return None if value is None else bytes(value)
+
+    def entries(self) -> Iterator[tuple[str, bytes, bytes]]:
+        """Go through all entries of all stores."""
+        for name, database in self._stores.items():
+            if name != META:
+                for key, value in self._transaction.cursor(database):
+                    yield name, bytes(key), bytes(value)
+
+    def close(self) -> None:
+        """Release the files."""
+        self._transaction.abort()
+        self._environment.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fold:
+    """What the records of a changelog below a position come to: the newest value of each key.
+
+    `later` are the keys that only later records have. Such a key may have had an earlier value, which compaction has
+    removed: nothing can be said of it.
+    """
+
+    contents: _Contents
+    records: int
+    later: Collection[bytes]
+
+    def differences(self, state: _Contents) -> Iterator[Difference]:
+        """Compare the checkpoint and every entry of every store, both ways; give the first few that differ."""
+        found = (d for d in self._all_differences(state) if d.expected is not None or not self._unsure(d))
+        return islice(found, _SHOWN)
+
+    def _all_differences(self, state: _Contents) -> Iterator[Difference]:
+        checkpoint, expected = state.get(META, CHECKPOINT), self.contents.get(META, CHECKPOINT)
+        if checkpoint != expected:
+            yield Difference(store=META, key=CHECKPOINT, found=checkpoint, expected=expected)
+        for store, key, value in state.entries():
+            expected = self.contents.get(store, key)
+            if value != expected:
+                yield Difference(store=store, key=key, found=value, expected=expected)
+        for store, key, value in self.contents.entries():
+            if state.get(store, key) is None:
+                yield Difference(store=store, key=key, found=None, expected=value)
+
+    def _unsure(self, difference: Difference) -> bool:
+        is_checkpoint = difference.store == META
+        return (CHECKPOINT_KEY if is_checkpoint else changelog_key(difference.store, difference.key)) in self.later
+
+
+def _folded(folder: Path, changelog: ChangelogReader, position: int, end: int) -> _Fold:
+    """Fold a changelog on disk, as it may be large."""
+    fold = LmdbEnvironment(folder)
+    records, later = 0, set()
+    for record in chain.from_iterable(changelog.read(0, end)):
+        name, key = _place(record.key or b"")
+        store = fold.store(name)
+        if record.offset >= position:
+            if store.get(key) is None:
+                later.add(record.key or b"")
+            continue
+        records += 1
+        if record.value is None:
+            store.delete(key)
+        else:
+            store.put(key, record.value)
+        if records % _BATCH == 0:
+            fold.commit()
+    fold.commit()
+    fold.close()
+    return _Fold(contents=_Contents(folder), records=records, later=later)
+
+
+def _place(key: bytes) -> tuple[str, bytes]:
+    """Tell where the state keeps what a changelog record is about."""
+    return (META, CHECKPOINT) if key == CHECKPOINT_KEY else store_and_key(key)
+
+
+def _not_ours(state: _Contents, run_id: str, task: str) -> str | None:
+    data = state.get(META, IDENTITY)
+    owner = None if data is None else decode_identity(data)
+    if owner is None or (owner.run_id, owner.task) == (run_id, task):
+        return None
+    return f"it is the store of {owner.task} in run {owner.run_id}"

@@ -1,0 +1,112 @@
+"""Opens the tables of tasks and processors, those of side inputs as their recovery says (design 8)."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from streamapp_core.adjunct.recovery import Extent, Found, recovery
+from streamapp_core.plan.plan import Plan, PlannedTable
+from streamapp_core.ssp import Ssp
+from streamapp_runtime.functions.extractor import Extractor
+from streamapp_runtime.functions.guarded_call import Guarded
+from streamapp_runtime.sql_engine import SqlEngine
+from streamapp_runtime.state.store import Store
+from streamapp_runtime.state.unlogged_store import MemoryOnlyStore, UnloggedStore
+from streamapp_runtime.state.unlogged_state import UnloggedState
+from streamapp_runtime.tables.adjunct_store import AdjunctStore, SavedRecord, found_store, read_record
+from streamapp_runtime.tables.fill_sql import fill_sql
+from streamapp_runtime.tables.filling import Filling, FunctionFilling, SqlFilling
+from streamapp_runtime.tables.side_inputs import SideInputs
+from streamapp_runtime.tables.lookup_table import Table
+from streamapp_runtime.rows.bad_rows import BadRows
+from streamapp_systems.arrow_types import arrow_schema, arrow_type
+
+
+class TableOpener:
+    """Opens the tables of one processor and its tasks."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        engine: SqlEngine,
+        extractors: Mapping[str, Extractor],
+        *,
+        extents: Mapping[Ssp, Extent],
+        time_of_day: Callable[[], int],
+    ) -> None:
+        """Take what the partitions of side inputs hold when the processor starts; times are milliseconds."""
+        self._plan = plan
+        self._engine = engine
+        self._extractors = extractors
+        self._extents = extents
+        self._time_of_day = time_of_day
+
+    def table(self, planned: PlannedTable, store: Store, bad_rows: BadRows) -> Table:
+        """Open a table in a store; `bad_rows` know where the rows come from that fill it."""
+        assert planned.key_type is not None
+        filling = self._filling(planned, bad_rows)
+        return Table(store, filling, arrow_type(planned.key_type), arrow_schema(planned.schema))
+
+    def side_inputs(
+        self,
+        tables: Sequence[PlannedTable],
+        owned: Collection[Ssp],
+        checkpoint: Mapping[Ssp, int],
+        open_state: Callable[[], UnloggedState],
+    ) -> SideInputs:
+        """Open tables that side inputs fill, as their recovery says.
+
+        They commit at once: a store that has not said yet what it holds would be taken for none after a death, and go
+        on from a checkpoint that is ahead of it.
+
+        Takes the partitions that their owner has, the offsets in its checkpoint, and what opens the state that outlives
+        the process, if one of the tables needs it.
+        """
+        state = open_state() if any(table.spec.persistent for table in tables) else None
+        stores = [self._adjunct(table, _unlogged(table, state), owned, checkpoint) for table in tables]
+        commit = _nothing if state is None else state.commit
+        opened = SideInputs(stores, commit=commit, time_of_day=self._time_of_day)
+        opened.commit()
+        return opened
+
+    def _adjunct(
+        self, planned: PlannedTable, kept: UnloggedStore, owned: Collection[Ssp], checkpoint: Mapping[Ssp, int]
+    ) -> AdjunctStore:
+        spec, now = planned.spec, self._time_of_day()
+        saved = read_record(kept.record)
+        decided = recovery(
+            bootstrap=spec.bootstrap,
+            persistent=spec.persistent,
+            max_age=spec.max_age,
+            run_id=self._plan.run_id,
+            now=now,
+            found=found_store(saved),
+            partitions={ssp: self._extents[ssp] for ssp in owned if ssp.stream in spec.side_inputs},
+            checkpoint=checkpoint,
+        )
+        bad_rows = BadRows()
+        nothing = SavedRecord(run_id=self._plan.run_id, written_at=now)
+        return AdjunctStore(
+            planned.name,
+            self.table(planned, kept.store, bad_rows),
+            kept,
+            run_id=self._plan.run_id,
+            recovery=decided,
+            saved=nothing if isinstance(saved, Found) else saved,
+            bad_rows=bad_rows,
+        )
+
+    def _filling(self, planned: PlannedTable, bad_rows: BadRows) -> Filling:
+        extractor = self._extractors.get(planned.name)
+        if extractor is None:
+            return SqlFilling(self._engine, fill_sql(planned))
+        on_error = self._plan.app.spec.job.on_error
+        return FunctionFilling(Guarded(f"table `{planned.name}`", extractor, on_error, bad_rows), extractor.schema)
+
+
+def _unlogged(planned: PlannedTable, state: UnloggedState | None) -> UnloggedStore:
+    if state is None or not planned.spec.persistent:
+        return MemoryOnlyStore(planned.name)
+    return state.store(planned.name)
+
+
+def _nothing() -> None:
+    """Commit stores in memory."""

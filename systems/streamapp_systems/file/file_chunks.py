@@ -1,0 +1,127 @@
+"""What a file is read as: pieces in order, each a batch of rows or one row that can't be read.
+
+The rows of a block are converted together. Only when that fails is the block divided, down to the rows at fault.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeAlias, TypeVar
+
+import pyarrow as pa
+
+from streamapp_systems.file.text_values import shorten
+from streamapp_systems.protocols import StreamSystemError
+
+BLOCK_SIZE = 1 << 20
+"""Bytes of a file that are read and converted at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Misfit:
+    """One row that can't be read, and why."""
+
+    reason: str
+
+
+Piece: TypeAlias = pa.RecordBatch | Misfit
+
+
+class FileFormat(Protocol):
+    """Reads the files of one stream in their format. A record has one offset, whether it can be read or not."""
+
+    def count(self, path: Path) -> int:
+        """Count the records of a file.
+
+        Raises:
+            StreamSystemError, OSError, ValueError, pa.ArrowException: the file can't be read.
+        """
+        ...
+
+    def read(self, path: Path, schema: pa.Schema, start: int) -> Iterator[Piece]:
+        """Read a file from a record on, with exactly these columns; memory is bounded by a few blocks.
+
+        Raises:
+            StreamSystemError, OSError, ValueError, pa.ArrowException: the file can't be read.
+        """
+        ...
+
+
+Block = TypeVar("Block", pa.RecordBatch, list[bytes])
+ColumnConversion: TypeAlias = Callable[[pa.Array, pa.DataType], pa.Array]
+
+
+def divide(
+    block: Block, convert: Callable[[Block], pa.RecordBatch], explain: Callable[[Block, str], Misfit]
+) -> Iterator[Piece]:
+    """Convert a block of rows; rows for which that fails, alone, become misfits in their place.
+
+    `convert` raises ValueError or `pa.ArrowException`; `explain` gets a block of one row and what was raised.
+    """
+    try:
+        yield convert(block)
+    except (ValueError, pa.ArrowException) as error:
+        if len(block) == 1:
+            yield explain(block, str(error))
+            return
+        middle = len(block) // 2
+        yield from divide(block[:middle], convert, explain)
+        yield from divide(block[middle:], convert, explain)
+
+
+def convert_columns(raw: pa.RecordBatch, schema: pa.Schema, convert: ColumnConversion) -> Iterator[Piece]:
+    """Convert columns, by position, to a schema's types; `convert` raises as in `divide`."""
+
+    def convert_rows(rows: pa.RecordBatch) -> pa.RecordBatch:
+        columns = [convert(column, field.type) for column, field in zip(rows.columns, schema, strict=True)]
+        return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    def explain(row: pa.RecordBatch, error: str) -> Misfit:
+        for column, field in zip(row.columns, schema, strict=True):
+            try:
+                convert(column, field.type)
+            except (ValueError, pa.ArrowException):
+                return misfit(field, column[0].as_py())
+        return Misfit(reason=error)
+
+    return divide(raw, convert_rows, explain)
+
+
+def misfit(field: pa.Field, value: object) -> Misfit:
+    """Say that this value is none of the column's type."""
+    text = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+    return Misfit(reason=f"column {field.name}: {shorten(text)} is no {type_name(field.type)}")
+
+
+def type_name(data_type: pa.DataType) -> str:
+    """Name an Arrow type as the spec's schemas do."""
+    if pa.types.is_decimal(data_type):
+        return f"decimal({data_type.precision},{data_type.scale})"
+    if pa.types.is_timestamp(data_type):
+        return "timestamp"
+    return _NAMES.get(data_type, str(data_type))
+
+
+def check_columns(path: Path, found: Sequence[str], schema: pa.Schema) -> None:
+    """Refuse a file that lacks columns of the schema.
+
+    Raises:
+        StreamSystemError: names the file and the columns.
+    """
+    missing = [name for name in schema.names if name not in found]
+    if missing:
+        raise StreamSystemError(
+            f"{path} has no column {', '.join(missing)}: it has {', '.join(found) or 'none'}. "
+            "Mend the file or the stream's schema (upper and lower case matter)"
+        )
+
+
+_NAMES = {
+    pa.string(): "UTF-8 text",
+    pa.bool_(): "boolean",
+    pa.int32(): "int",
+    pa.int64(): "bigint",
+    pa.float32(): "float",
+    pa.float64(): "double",
+    pa.date32(): "date",
+}

@@ -1,0 +1,111 @@
+"""The reading of one file from an offset to an end."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from streamapp_core.ssp import Ssp
+from streamapp_systems.file.file_chunks import FileFormat, Misfit, Piece
+from streamapp_systems.protocols import BadRecord, Fetched, StreamSystemError
+
+_MAXIMUM_BYTES = 16 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionFile:
+    """A partition as a file: its format, its columns, and the offset its reading ends at (None: its end)."""
+
+    ssp: Ssp
+    path: Path
+    format: FileFormat
+    schema: pa.Schema
+    end: int | None
+
+
+class FileCursor:
+    """Brings the rows of one file in order. The file is open from the first `take` until it is finished."""
+
+    def __init__(self, file: PartitionFile, start: int) -> None:
+        self._file = file
+        self._offset = start
+        self._pieces: Iterator[Piece] | None = None
+        self._rest: Piece | None = None
+        self.finished = False
+
+    @property
+    def opened(self) -> bool:
+        """Whether the file is open."""
+        return self._pieces is not None
+
+    def take(self, limit: int) -> Fetched:
+        """Bring up to `limit` rows, fewer if they are large; sets `finished` when no more will come.
+
+        Raises:
+            BadRecord: the next record can't be read; the one after it is next.
+            StreamSystemError: the file can't be read, or has become shorter.
+        """
+        start, end = self._offset, self._file.end
+        batches = self._gather(limit if end is None else min(limit, end - start))
+        ended = end is not None and self._offset >= end
+        self.finished = self.finished or ended
+        if self.finished:
+            self.close()
+        return Fetched(
+            ssp=self._file.ssp,
+            offset=start,
+            next_offset=self._offset,
+            rows=pa.concat_batches(batches) if batches else None,
+            ended=ended,
+        )
+
+    def close(self) -> None:
+        """Close the file."""
+        self._pieces = self._rest = None
+
+    def _open(self) -> Iterator[Piece]:
+        return self._file.format.read(self._file.path, self._file.schema, self._offset)
+
+    def _gather(self, wanted: int) -> list[pa.RecordBatch]:
+        batches: list[pa.RecordBatch] = []
+        size = 0
+        while wanted > 0 and size < _MAXIMUM_BYTES:
+            piece = self._next_piece()
+            if piece is None:
+                break
+            if isinstance(piece, Misfit):
+                if batches:
+                    self._rest = piece
+                    break
+                self._offset += 1
+                raise BadRecord(self._file.ssp, self._offset - 1, f"{self._file.path}: {piece.reason}")
+            rows = piece.slice(0, wanted)
+            self._rest = piece.slice(wanted) if piece.num_rows > wanted else None
+            batches.append(rows)
+            self._offset += rows.num_rows
+            wanted -= rows.num_rows
+            size += rows.nbytes
+        return batches
+
+    def _next_piece(self) -> Piece | None:
+        if self._rest is not None:
+            piece, self._rest = self._rest, None
+            return piece
+        file = self._file
+        try:
+            if self._pieces is None:
+                self._pieces = self._open()
+            piece = next(self._pieces, None)
+        except (OSError, ValueError, pa.ArrowException) as error:
+            raise StreamSystemError(
+                f"{file.ssp}, offset {self._offset} or later: can't read {file.path}: {error}"
+            ) from error
+        if piece is None:
+            if file.end is not None:
+                raise StreamSystemError(
+                    f"{file.ssp}: {file.path} has {self._offset} records now, it had {file.end} when the run began. "
+                    "Put the old file back, or begin a new run"
+                )
+            self.finished = True
+        return piece

@@ -1,0 +1,77 @@
+"""Which files a stream is: its address resolved to one file per partition, in natural name order."""
+
+import glob
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from streamapp_core.spec.streams import StreamFormat
+from streamapp_systems.file.csv_format import CsvFormat
+from streamapp_systems.file.json_format import JsonFormat
+from streamapp_systems.file.parquet_format import ParquetFormat
+from streamapp_systems.file.file_chunks import FileFormat
+from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
+
+ENDINGS: Mapping[StreamFormat, tuple[str, ...]] = {
+    StreamFormat.CSV: (".csv",),
+    StreamFormat.JSON: (".json", ".ndjson", ".jsonl"),
+    StreamFormat.PARQUET: (".parquet",),
+}
+"""The endings of the names of files that a folder's stream is made of; the first is what is written."""
+
+
+def partition_files(root: Path, stream: StreamDescriptor) -> tuple[Path, ...]:
+    """List the files of a stream, one per partition: part-2 comes before part-10. None: it does not exist.
+
+    The address is a path relative to `root`: a file, a folder (its files with an ending of the format) or a pattern
+    (`*`, `?`, `[...]`, and `**` for any folders). Files and folders whose names start with `.` or `_` are left out
+    of folders and patterns.
+    """
+    place = root / stream.address
+    if place.is_file():
+        return (place,)
+    if place.is_dir():
+        base, names = place, [path.name for path in place.iterdir() if path.name.endswith(endings(stream))]
+    else:
+        base, names = root, glob.glob(stream.address, root_dir=root, recursive=True)  # noqa: PTH207 - takes absolute patterns
+    written = Path(stream.address).parts
+    shown = [
+        name
+        for name in names
+        if not any(part.startswith((".", "_")) and part not in written for part in Path(name).parts)
+    ]
+    return tuple(path for name in sorted(shown, key=_natural) if (path := base / name).is_file())
+
+
+def endings(stream: StreamDescriptor) -> tuple[str, ...]:
+    """Give the endings of a stream's files.
+
+    Raises:
+        StreamSystemError: there are no files of its format.
+    """
+    found = ENDINGS.get(stream.format)
+    if found is None:
+        raise StreamSystemError(f"stream {stream.name}: files are csv, json or parquet, not {stream.format}")
+    return found
+
+
+def file_format(stream: StreamDescriptor) -> FileFormat:
+    """Give what reads a stream's files.
+
+    Raises:
+        StreamSystemError: there are no files of its format.
+    """
+    endings(stream)
+    match stream.format:
+        case StreamFormat.CSV:
+            return CsvFormat(stream.csv)
+        case StreamFormat.JSON:
+            return JsonFormat()
+        case _:
+            return ParquetFormat()
+
+
+def _natural(name: str) -> tuple[list[tuple[str, int]], str]:
+    parts = re.split(r"(\d+)", name)
+    texts_and_numbers = zip(parts[::2], map(int, [*parts[1::2], "0"]), strict=True)
+    return list(texts_and_numbers), name

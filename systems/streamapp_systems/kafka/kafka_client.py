@@ -1,0 +1,67 @@
+"""Opens Kafka clients and waits for their answers, always with a deadline."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
+from contextlib import contextmanager
+from typing import TypeVar
+
+from confluent_kafka import KafkaError, KafkaException
+
+from streamapp_systems.kafka.client_config import Cluster
+from streamapp_systems.kafka.kafka_errors import PASSING
+from streamapp_systems.protocols import StreamSystemError
+
+PAUSE = 0.1
+"""Seconds between two questions."""
+
+Key = TypeVar("Key")
+Answer = TypeVar("Answer")
+
+
+@contextmanager
+def opening(cluster: Cluster) -> Iterator[None]:
+    """Explain why a client can't be made of the cluster's settings.
+
+    Raises:
+        StreamSystemError: a value is wrong, or a file that it names can't be read.
+    """
+    try:
+        yield
+    except KafkaException as error:
+        reason = error.args[0].str()
+        raise StreamSystemError(f"{cluster}: {reason}. Correct spec.systems.{cluster.name}.kafka.config") from error
+
+
+def settle(
+    ask: Callable[[Sequence[Key]], Mapping[Key, Future[Answer]]],
+    keys: Sequence[Key],
+    deadline: float,
+    passing: frozenset[int] = PASSING,
+    *,
+    hopeless: Callable[[], bool],
+) -> tuple[Mapping[Key, Answer], Mapping[Key, KafkaError]]:
+    """Ask for all keys in one request, and again for those whose error may pass, until the deadline.
+
+    `deadline` is in seconds of the monotonic clock; when nothing is to be hoped for, nothing is waited for any longer.
+    Returns the answers and the errors that stayed.
+    """
+    answers: dict[Key, Answer] = {}
+    errors: dict[Key, KafkaError] = {}
+    while keys:
+        asked = ask(keys)
+        while wait(asked.values(), PAUSE).not_done and not hopeless():
+            continue
+        for key, future in asked.items():
+            errors.pop(key, None)
+            try:
+                answers[key] = future.result(0)
+            except KafkaException as error:
+                errors[key] = error.args[0]
+            except TimeoutError:
+                errors[key] = KafkaError(KafkaError._TIMED_OUT, "no answer")
+        keys = [key for key in keys if key in errors and errors[key].code() in passing]
+        if not keys or time.monotonic() + PAUSE > deadline or hopeless():
+            break
+        time.sleep(PAUSE)
+    return answers, errors

@@ -1,0 +1,175 @@
+"""What the Kafka client's errors mean, in words that name cluster, topic and partition and say what to do."""
+
+import logging
+import re
+import time
+
+from confluent_kafka import KafkaError
+
+from streamapp_systems.kafka.client_config import Cluster
+from streamapp_systems.protocols import StreamSystemError, Unavailable
+
+_LOGGER = logging.getLogger("streamapp.kafka")
+
+FENCING = frozenset(
+    {
+        KafkaError._FENCED,
+        KafkaError.PRODUCER_FENCED,
+        KafkaError.INVALID_PRODUCER_EPOCH,
+        KafkaError.INVALID_PRODUCER_ID_MAPPING,
+        KafkaError.TRANSACTION_COORDINATOR_FENCED,
+    }
+)
+MISSING = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION})
+PASSING = frozenset(
+    {
+        KafkaError._NOENT,  # of the leader of a partition, right after a broker came back
+        KafkaError._TIMED_OUT,
+        KafkaError._TRANSPORT,
+        KafkaError._ALL_BROKERS_DOWN,
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.FENCED_LEADER_EPOCH,
+        KafkaError.KAFKA_STORAGE_ERROR,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.NETWORK_EXCEPTION,
+        KafkaError.NOT_CONTROLLER,
+        KafkaError.NOT_COORDINATOR,
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.OFFSET_NOT_AVAILABLE,
+        KafkaError.REQUEST_TIMED_OUT,
+        KafkaError.UNKNOWN_LEADER_EPOCH,
+    }
+)
+"""Errors after which the same request may succeed a moment later."""
+
+_REFUSING = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL})
+_CAUSES = _REFUSING | {KafkaError._RESOLVE}
+"""Errors that are the cause of others, of timeouts above all."""
+
+_FORGOTTEN = frozenset(
+    {
+        KafkaError.CONCURRENT_TRANSACTIONS,
+        KafkaError.INVALID_TXN_STATE,
+        KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        KafkaError.TRANSACTION_ABORTABLE,
+        KafkaError.UNKNOWN_PRODUCER_ID,
+    }
+)
+"""Errors of brokers that do not know, after a death of one of them say, what a transaction has written so far."""
+
+_AWAY = (
+    PASSING
+    | _CAUSES
+    | {
+        KafkaError._MSG_TIMED_OUT,
+        KafkaError.NOT_ENOUGH_REPLICAS,
+        KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    }
+    | _FORGOTTEN
+)
+"""Errors that say of the brokers that they are away, or shut, or lost what was under way: a new client may get through
+to them again."""
+
+_WAITED = frozenset({KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN})
+"""Errors that say no more than that nothing came: what the client told before says why."""
+
+_STATE = re.compile(r" \(after \d+ms in state (?:[^()]|\(\w*\))*\)")
+"""How long a connection had been in which state, which the client adds to its errors."""
+
+_REFUSED_SECONDS = 2.0
+"""How long refusals of TLS or the login must have gone on to be believed: a broker that stops breaks handshakes off."""
+
+_UNREACHABLE = (
+    "Check that its brokers run, that bootstrapServers is right (and the addresses the brokers advertise), and "
+    "security.protocol"
+)
+_SILENT = f"{_UNREACHABLE}: connections end without a word, as they do where brokers want TLS or a login"
+_LOGIN = "Check auth (the username and the password in its secret, the mechanism) and security.protocol"
+_TLS = (
+    "Check the certificates: ssl.ca.location (or ssl.ca.pem) must have the authority that signed the brokers', and "
+    "theirs the names in bootstrapServers"
+)
+_RIGHTS = "Give this user the rights it needs (docs/kafka.md)"
+_ADVICE = {
+    **dict.fromkeys(PASSING, _UNREACHABLE),
+    **dict.fromkeys(_FORGOTTEN, "The brokers have lost track of the transaction: what it held is done again"),
+    **dict.fromkeys(MISSING, "Create the topic, or correct the stream's name; if it was there before, it was deleted"),
+    KafkaError._RESOLVE: _UNREACHABLE,
+    KafkaError._AUTHENTICATION: _LOGIN,
+    KafkaError.SASL_AUTHENTICATION_FAILED: _LOGIN,
+    KafkaError.UNSUPPORTED_SASL_MECHANISM: _LOGIN,
+    KafkaError._SSL: _TLS,
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: _RIGHTS,
+    KafkaError.GROUP_AUTHORIZATION_FAILED: _RIGHTS,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED: _RIGHTS,
+    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: _RIGHTS,
+    KafkaError.MSG_SIZE_TOO_LARGE: (
+        "Raise the topic's max.message.bytes, and message.max.bytes in spec.systems.*.kafka.config"
+    ),
+    KafkaError._AUTO_OFFSET_RESET: (
+        "The records there were deleted before they were read (retention, or the topic was made anew): begin a new run"
+    ),
+    KafkaError.OFFSET_OUT_OF_RANGE: (
+        "The records there were deleted before they were read (retention, or the topic was made anew): begin a new run"
+    ),
+    KafkaError.UNKNOWN_MEMBER_ID: (
+        "Another program's consumers have joined this group: give theirs another name, or this one, with group.id in "
+        "spec.systems.*.kafka.config"
+    ),
+    KafkaError.INVALID_REPLICATION_FACTOR: "Start more brokers, or lower their default.replication.factor",
+    KafkaError.TOPIC_EXCEPTION: "Kafka does not allow this name for a topic",
+    KafkaError.POLICY_VIOLATION: "The brokers' policy refuses this: create the topic by other means, or ask its owners",
+    KafkaError.INVALID_RECORD: "The topic is compacted, and the record has no key",
+    KafkaError.INVALID_TIMESTAMP: "Raise the topic's message.timestamp.before.max.ms and .after.max.ms",
+}
+
+
+class Trouble:
+    """What a client has told in passing since it last worked: the cause behind its timeouts."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._causes: dict[int, str] = {}
+        self._refused_at: float | None = None
+        self._worked = False
+        self.disconnected = False
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether the brokers have been refusing TLS or the login for some time: waiting will not help."""
+        since = self._refused_at
+        return self.disconnected and since is not None and time.monotonic() - since > _REFUSED_SECONDS
+
+    def noticed(self, error: KafkaError) -> None:
+        """Remember an error; the client calls this from its polls."""
+        if error.code() not in self._causes and error.code() != KafkaError._ALL_BROKERS_DOWN:
+            _LOGGER.warning("%s: %s", self._cluster, _words(error))
+        self._causes[error.code()] = _words(error)
+        if error.code() in _REFUSING and self._refused_at is None:
+            self._refused_at = time.monotonic()
+        self.disconnected = self.disconnected or error.code() == KafkaError._ALL_BROKERS_DOWN
+
+    def over(self) -> None:
+        """Forget all: the client has just worked."""
+        self._causes.clear()
+        self._refused_at = None
+        self._worked = True
+        self.disconnected = False
+
+    def explain(self, what: str, error: KafkaError) -> StreamSystemError:
+        """Make an error of what the client says about `what`, with the cause it told before, if any."""
+        kind = Unavailable if error.code() in _AWAY else StreamSystemError
+        for code in _CAUSES & self._causes.keys() if kind is Unavailable else ():
+            return kind(f"{self._cluster}: {what}: {self._causes[code]}. {_ADVICE[code]}")
+        causes = [text for known, text in self._causes.items() if known != KafkaError._ALL_BROKERS_DOWN]
+        if causes and error.code() in _WAITED:
+            return kind(f"{self._cluster}: {what}: {'; '.join(dict.fromkeys(causes))}. {_UNREACHABLE}")
+        reason = "; ".join(dict.fromkeys([_words(error), *causes]))
+        silent = error.code() in PASSING and self.disconnected and not causes and not self._worked
+        advice = _SILENT if silent else _ADVICE.get(error.code(), "See the message above")
+        return kind(f"{self._cluster}: {what}: {reason} ({error.name()}). {advice}")
+
+
+def _words(error: KafkaError) -> str:
+    return _STATE.sub("", error.str())
