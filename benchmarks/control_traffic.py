@@ -25,11 +25,11 @@ from streamapp_core.ssp import Ssp
 from streamapp_runtime.driver.run_app import run_app
 from streamapp_runtime.driver.run_start import RunRequest
 from streamapp_runtime.processor import input_source as reading
-from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 from streamapp_runtime.processor.control_rounds import MarkerRounds
 from streamapp_runtime.processor.processor import Processor
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 from streamapp_runtime.tasks.task import Announcement, Task
+from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 
 PROCESSORS, TASKS, PARTITIONS, RATE = 100, 10, 64, 10_000
 """Processors, tasks of each, partitions of the intermediate stream, rows a second of each task."""

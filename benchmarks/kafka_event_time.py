@@ -18,7 +18,7 @@ from tools.kafka.broker import Broker
 from tools.kafka.jars import default_cache, kafka_jars
 
 from benchmarks.kafka import committed
-from benchmarks.kafka_load import PARTITIONS, Readings, make_topics, send
+from benchmarks.kafka_load import PARTITIONS, InputSource, make_topics, send
 from benchmarks.measured import Measured
 from benchmarks.streaming import watched
 
@@ -70,7 +70,7 @@ def fill(servers: str, topic: str, rows: int, seed: int) -> None:
     """Write readings whose event times go on in small steps, and one much later in each partition: windows close."""
     make_topics(servers, topic)
     producer = Producer({"bootstrap.servers": servers, "queue.buffering.max.messages": 1_000_000, "linger.ms": 50})
-    readings = Readings(seed)
+    readings = InputSource(seed)
     for start in range(0, rows, _TICK_ROWS):
         send(producer, topic, readings.batch(_TICK_ROWS, BEGIN + start // _TICK_ROWS * _TICK_MILLISECONDS))
         if start % _FLUSHED_ROWS == 0:

@@ -16,7 +16,7 @@ from tools.kafka.broker import Broker
 from tools.kafka.jars import default_cache, kafka_jars
 
 from benchmarks.kafka_live import running
-from benchmarks.kafka_load import PARTITIONS, Readings, make_topics, now, offer
+from benchmarks.kafka_load import PARTITIONS, InputSource, make_topics, now, offer
 
 RATE, SECONDS, WARM_SECONDS = 20_000, 30.0, 10.0
 INTERVALS = ("10ms", "20ms", "50ms")
@@ -51,7 +51,7 @@ def measure(servers: str, interval: str) -> np.ndarray:
     consumer.assign([TopicPartition(output, partition, 0) for partition in range(PARTITIONS)])
     with tempfile.TemporaryDirectory() as folder, running(folder, servers, topic, output, interval):
         while not consumer.consume(1, 1.0):
-            offer(servers, topic, 1_000, 0.2, Readings())
+            offer(servers, topic, 1_000, 0.2, InputSource())
         load = [sys.executable, "-m", "benchmarks.kafka_load", servers, topic, str(RATE), str(SECONDS)]
         with subprocess.Popen(load) as generator:  # noqa: S603
             delays = _delays(consumer, generator)

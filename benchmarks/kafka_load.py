@@ -25,7 +25,7 @@ Messages = dict[int, list[dict[str, object]]]
 """Messages by partition."""
 
 
-class Readings:
+class InputSource:
     """Makes readings with random keys: the same ones in every run with the same seed."""
 
     def __init__(self, seed: int = 17) -> None:
@@ -67,7 +67,7 @@ def fill(servers: str, topic: str, rows: int) -> None:
     """Make a topic and write so many readings to it, as fast as possible."""
     make_topics(servers, topic)
     producer = Producer({"bootstrap.servers": servers, "queue.buffering.max.messages": 1_000_000, "linger.ms": 50})
-    readings = Readings()
+    readings = InputSource()
     for start in range(0, rows, _BATCH):
         send(producer, topic, readings.batch(min(_BATCH, rows - start), now()))
         producer.flush()
@@ -79,7 +79,7 @@ def send(producer: Producer, topic: str, messages: Messages) -> None:
         producer.produce_batch(topic, of_partition, partition)
 
 
-def offer(servers: str, topic: str, per_second: int, seconds: float, readings: Readings) -> None:
+def offer(servers: str, topic: str, per_second: int, seconds: float, readings: InputSource) -> None:
     """Write at a rate, a few rows every 10 ms."""
     producer = Producer({"bootstrap.servers": servers, "linger.ms": 0, "queue.buffering.max.messages": 1_000_000})
     began, written = time.monotonic(), 0
@@ -95,4 +95,4 @@ def offer(servers: str, topic: str, per_second: int, seconds: float, readings: R
 
 if __name__ == "__main__":
     _, servers, topic, rate, seconds = sys.argv
-    offer(servers, topic, int(rate), float(seconds), Readings())
+    offer(servers, topic, int(rate), float(seconds), InputSource())

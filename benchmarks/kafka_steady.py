@@ -24,7 +24,7 @@ from tools.kafka.jars import default_cache, kafka_jars
 
 from benchmarks.kafka import check
 from benchmarks.kafka_live import running
-from benchmarks.kafka_load import PARTITIONS, Readings, make_topics, now, send
+from benchmarks.kafka_load import PARTITIONS, InputSource, make_topics, now, send
 from benchmarks.kafka_replay import Replay
 
 RATE, SECONDS = 525_000, 600
@@ -104,7 +104,7 @@ def main(rate: int = RATE, seconds: int = SECONDS) -> None:
 def _fill(servers: str) -> None:
     """Write what is repeated."""
     producer = Producer({"bootstrap.servers": servers, **_BATCHES})
-    send(producer, "in", Readings().batch(_ROWS, now()))
+    send(producer, "in", InputSource().batch(_ROWS, now()))
     producer.flush()
 
 

@@ -13,18 +13,18 @@ from typing import ParamSpec, TypeVar
 from benchmarks.ours import run
 from benchmarks.streaming_data import make_readings
 from streamapp_runtime.hosts.background_thread import in_thread
-from streamapp_runtime.operators.running_aggregate import Aggregate
 from streamapp_runtime.operators.outputs import PartitionBy
 from streamapp_runtime.operators.row_operators import SqlOperator
-from streamapp_runtime.processor.driver_channel import DriverChannel
+from streamapp_runtime.operators.running_aggregate import Aggregate
 from streamapp_runtime.processor.committer import Committer
+from streamapp_runtime.processor.driver_channel import DriverChannel
 from streamapp_runtime.processor.input_source import Inputs
-from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
-from streamapp_runtime.processor.run_processor import run_processor
 from streamapp_runtime.processor.processor import Processor
 from streamapp_runtime.processor.processor_report import ProcessorConfig, ProcessorReport
+from streamapp_runtime.processor.run_processor import run_processor
 from streamapp_runtime.spark.spark_host import collect_rarely
 from streamapp_runtime.tasks.task import Task
+from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 from streamapp_systems.file.consumer import FileConsumer
 from streamapp_systems.file.file_output import FolderOutput
 from streamapp_systems.log.consumer import LogConsumer

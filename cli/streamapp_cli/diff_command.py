@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from streamapp_cli.app_files import give_up
-from streamapp_cli.plan_inputs import ask_counts, read_app, read_counts, read_job_model
 from streamapp_cli.command_options import DiffOutput
+from streamapp_cli.plan_inputs import ask_counts, read_app, read_counts, read_job_model
 from streamapp_cli.print_problems import print_problems
 from streamapp_cli.text_tables import new_table
 from streamapp_core.edits.compare_specs import Comparison, compare

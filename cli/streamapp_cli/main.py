@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from streamapp_cli.signals import quiet_interrupts
 from streamapp_cli.command_options import DiffOutput, Host, Output
+from streamapp_cli.signals import quiet_interrupts
 
 app = typer.Typer(
     name="streamapp",

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from streamapp_cli.plan_inputs import ask_counts, read_app, read_counts, read_job_model, read_processors
 from streamapp_cli.command_options import Output
+from streamapp_cli.plan_inputs import ask_counts, read_app, read_counts, read_job_model, read_processors
 from streamapp_cli.print_problems import print_problems
 from streamapp_cli.text_tables import new_table
 from streamapp_core.job_model.build_job_model import build_job_model

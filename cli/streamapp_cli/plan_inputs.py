@@ -7,12 +7,12 @@ from typing import Annotated, NoReturn, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from streamapp_cli.app_files import give_up, read_json, read_text
-from streamapp_core.job_model.job_model_shards import parse_job_model
-from streamapp_core.job_model.job_model_errors import JobModelTooNewError
 from streamapp_core.job_model.job_model import JobModel, ProcessorModel
+from streamapp_core.job_model.job_model_errors import JobModelTooNewError
+from streamapp_core.job_model.job_model_shards import parse_job_model
 from streamapp_core.spec.app import StreamApp
-from streamapp_core.spec.yaml_document import DocumentError
 from streamapp_core.spec.parse import ParsedApp, parse_text
+from streamapp_core.spec.yaml_document import DocumentError
 
 _Value = TypeVar("_Value")
 

@@ -5,12 +5,12 @@ from pathlib import Path
 from rich.console import Console
 
 from streamapp_cli.app_files import give_up, read_text
-from streamapp_cli.signals import interrupts
 from streamapp_cli.command_options import Host
 from streamapp_cli.print_problems import print_problems
 from streamapp_cli.progress_display import follow, print_summary
-from streamapp_core.spec.yaml_document import DocumentError
+from streamapp_cli.signals import interrupts
 from streamapp_core.spec.parse import parse_text
+from streamapp_core.spec.yaml_document import DocumentError
 from streamapp_runtime.driver.prepare import new_run_id
 from streamapp_runtime.driver.run_app import MakeHost, run_app
 from streamapp_runtime.driver.run_start import RunRequest

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from streamapp_core.control.messages import UndecodableMessageError
 from streamapp_core.job_model.job_model_errors import JobModelOutdatedError, JobModelUnreadableError
 from streamapp_core.problems import Problem
-from streamapp_runtime.processor.driver_channel import DriverLost
 from streamapp_systems.protocols import CommitUnknown, Fenced, StreamSystemError, Unavailable
 
 
@@ -45,8 +44,12 @@ class ProcessorLost(Exception):  # noqa: N818 - what happened
     """A processor ended before its work was done, and may do better when it is started again."""
 
 
+class DriverLost(Exception):  # noqa: N818 - what happened
+    """The driver is gone or has given this incarnation up: end without another commit."""
+
+
 FAILURES = (RuntimeFailure, StreamSystemError, UndecodableMessageError, JobModelUnreadableError, JobModelOutdatedError)
 """What a person is told by its message alone; anything else is a bug and comes with its trace."""
 
-PASSING = (ProcessorLost, DriverLost, Fenced, CommitUnknown, Unavailable)
+TRANSIENT = (ProcessorLost, DriverLost, Fenced, CommitUnknown, Unavailable)
 """What ends an incarnation of a processor and not the run: the next one finds what was committed, and goes on."""

@@ -12,7 +12,7 @@ from enum import StrEnum
 VARIABLE = "STREAMAPP_FAIL_POINT"
 
 
-class Step(StrEnum):
+class FailPoint(StrEnum):
     """Every step of the protocols; each can be died before and after."""
 
     COMMIT_FLUSH = "commit-1"
@@ -50,7 +50,7 @@ class _Armed:
 
     def __init__(self, setting: str) -> None:
         step, moment, times, *incarnation = setting.split(":")
-        self.place = (Step(step), Moment(moment))
+        self.place = (FailPoint(step), Moment(moment))
         self.left = int(times)
         self.incarnation = int(incarnation[0]) if incarnation else None
 
@@ -65,7 +65,7 @@ def enter(incarnation: int) -> None:
     _incarnation = incarnation
 
 
-def reach(step: Step, moment: Moment) -> None:
+def reach(step: FailPoint, moment: Moment) -> None:
     """Die here if this is the place and the time; else nothing."""
     for armed in _armed:
         if armed.place == (step, moment) and armed.incarnation in (None, _incarnation):
@@ -77,7 +77,7 @@ def reach(step: Step, moment: Moment) -> None:
 class Taking:
     """A step under way: `with Taking(Step.COMMIT_LOG): ...` passes its fail-points before and after."""
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: FailPoint) -> None:
         self._step = step
 
     def __enter__(self) -> None:

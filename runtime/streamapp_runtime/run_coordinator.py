@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from streamapp_core.job_model.job_model_shards import POINTER, JobModelDocuments
 from streamapp_core.job_model.job_model import JobModel
+from streamapp_core.job_model.job_model_shards import POINTER, JobModelDocuments
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.errors import Superseded

@@ -11,15 +11,15 @@ import pyarrow as pa
 from streamapp_core.control.messages import END_OF_TIME
 from streamapp_core.schema import parse_schema
 from streamapp_core.spec.job import OnError
-from streamapp_runtime.functions.process_function import Function, UserFunction
 from streamapp_runtime.functions.keyed_state import KeyedState
+from streamapp_runtime.functions.process_function import Function, UserFunction
 from streamapp_runtime.functions.stateful_function import StatefulFunction
-from streamapp_runtime.operators.stateless_process import Process
-from streamapp_runtime.operators.stateful_process import ProcessWithState
 from streamapp_runtime.operators.operator import Operator
+from streamapp_runtime.operators.stateful_process import ProcessWithState
+from streamapp_runtime.operators.stateless_process import Process
+from streamapp_runtime.rows.bad_rows import BadRows
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 from streamapp_runtime.state.memory_store import MemoryEnvironment
-from streamapp_runtime.rows.bad_rows import BadRows
 from streamapp_systems.arrow_types import arrow_schema
 
 __all__ = ["FunctionBench"]

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from streamapp_core.job_model.job_model_shards import POINTER, read_pointer, read_shards
 from streamapp_core.job_model.job_model import JobModel
+from streamapp_core.job_model.job_model_shards import POINTER, read_pointer, read_shards
 from streamapp_core.plan.assemble_plan import DEFAULT_NAMESPACE
 from streamapp_core.spec.app import Metadata
 from streamapp_core.spec.streams import StreamFormat

@@ -14,7 +14,7 @@ from tools.cluster.light import LightCluster
 
 from streamapp_systems.kubernetes.kubernetes_client import KubernetesClient
 from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
-from support.api_server import Judge
+from support.api_server import Planner
 from support.machine import need
 from support.operator_process import HOME, access_manifests
 from support.shop_resources import Shop
@@ -91,7 +91,7 @@ def namespace(api_client, request):
 @pytest.fixture(scope="session")
 def judge(api_client):
     client.CoreV1Api(api_client).create_namespace({"metadata": {"name": "judged"}})
-    return Judge(api_client, "judged")
+    return Planner(api_client, "judged")
 
 
 @pytest.fixture(scope="session")

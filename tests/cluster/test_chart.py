@@ -13,8 +13,8 @@ from tools.cluster.check import missing_for_light
 from tools.images.base import OPERATOR
 
 from streamapp_core.deployment.kubernetes_names import APP_LABEL, HTTP_PORT
-from streamapp_operator.observe.resource_views import app_resource
 from streamapp_operator.decide.manifests.access import service_manifest
+from streamapp_operator.observe.resource_views import app_resource
 from streamapp_operator.process.settings import Settings, read_settings
 from support.chart import CHART, DRIVER_RIGHTS, Chart, defaults, leaves, rights
 from support.machine import need

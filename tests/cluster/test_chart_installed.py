@@ -7,11 +7,11 @@ import pytest
 from kubernetes import client, config
 from tools.cluster.errors import ClusterError
 
-from streamapp_core.deployment.kubernetes_names import driver_account
 from streamapp_core.deployment.app_record import RECORD
 from streamapp_core.deployment.driver_reports import PROGRESS
-from streamapp_runtime.spark.driver_environment import DriverEnvironment
+from streamapp_core.deployment.kubernetes_names import driver_account
 from streamapp_runtime.kubernetes.driver_lease import DriverLease
+from streamapp_runtime.spark.driver_environment import DriverEnvironment
 from streamapp_systems.kubernetes.kubernetes_client import KubernetesClient
 from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
 from support.chart import DRIVER_RIGHTS, Chart, rights

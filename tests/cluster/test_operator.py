@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 from kubernetes import client
 
-from streamapp_core.deployment.kubernetes_names import EXECUTOR_ID_LABEL
 from streamapp_core.deployment.app_record import LaunchCause
 from streamapp_core.deployment.driver_reports import PROGRESS, DriverPhase, ProgressReport
+from streamapp_core.deployment.kubernetes_names import EXECUTOR_ID_LABEL
 from streamapp_core.job_model.stored_job_model import read_job_model
 from support.kubelet import Kubelet
 from support.operated_apps import drivers, launch, leftovers

@@ -6,23 +6,23 @@ import pytest
 from kubernetes import client
 
 from streamapp_core.job_model.stored_job_model import read_job_model
-from streamapp_operator.decide.actions import Step
+from streamapp_operator.decide.actions import ActionKind
 from support.kubelet import Fate, Kubelet
 from support.operated_apps import drivers, launch
 from support.operator_process import OperatorProcess
 from support.waiting import eventually
 
 STEPS_OF_A_START = [
-    Step.MAKE_ACCOUNT,
-    Step.WRITE_RECORD,
-    Step.MAKE_DRIVER,
-    Step.WRITE_JOB_MODEL,
-    Step.MAKE_BINDING,
-    Step.MAKE_SERVICE,
-    Step.WRITE_STATUS,
-    Step.EMIT_EVENT,
+    ActionKind.MAKE_ACCOUNT,
+    ActionKind.WRITE_RECORD,
+    ActionKind.MAKE_DRIVER,
+    ActionKind.WRITE_JOB_MODEL,
+    ActionKind.MAKE_BINDING,
+    ActionKind.MAKE_SERVICE,
+    ActionKind.WRITE_STATUS,
+    ActionKind.EMIT_EVENT,
 ]
-STEPS = STEPS_OF_A_START if "STREAMAPP_OPERATOR_ALL_STEPS" in os.environ else [Step.MAKE_DRIVER]
+STEPS = STEPS_OF_A_START if "STREAMAPP_OPERATOR_ALL_STEPS" in os.environ else [ActionKind.MAKE_DRIVER]
 """In memory, the operator is killed after every single write; here it is shown that a process is no different."""
 
 

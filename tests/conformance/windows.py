@@ -12,13 +12,13 @@ from streamapp_core.expressions import check_aggregate
 from streamapp_core.schema import parse_schema
 from streamapp_core.spec.base import parse_duration
 from streamapp_core.spec.operators import JoinType, TableJoinType
-from streamapp_runtime.operators.running_aggregate import Aggregate
 from streamapp_runtime.operators.join import IntervalJoin
 from streamapp_runtime.operators.join_table import JoinTable
+from streamapp_runtime.operators.running_aggregate import Aggregate
 from streamapp_runtime.operators.session_window import SessionWindow
 from streamapp_runtime.operators.window import AlignedWindow
-from streamapp_runtime.rows.tombstones import marked
 from streamapp_runtime.rows.event_time_column import stamp, without_event_time
+from streamapp_runtime.rows.tombstones import marked
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.lmdb_environment import LmdbEnvironment
 from streamapp_runtime.tables.filling import SqlFilling

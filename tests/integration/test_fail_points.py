@@ -4,14 +4,14 @@ import signal
 
 import pytest
 
-from streamapp_runtime.fail_points import VARIABLE, Moment, Step
+from streamapp_runtime.fail_points import VARIABLE, FailPoint, Moment
 from support import crashes
 
 IN_PROCESS = ("--host", "in-process")
 PROCESSES = ("--host", "processes")
-OF_THE_DRIVER = [step for step in Step if step.startswith("run")]
-OF_A_WORKER = [step for step in Step if step.startswith(("processor", "task", "commit"))]
-OF_A_REPLACEMENT = [step for step in Step if step.startswith("replace")]
+OF_THE_DRIVER = [step for step in FailPoint if step.startswith("run")]
+OF_A_WORKER = [step for step in FailPoint if step.startswith(("processor", "task", "commit"))]
+OF_A_REPLACEMENT = [step for step in FailPoint if step.startswith("replace")]
 COMMITS = {"run": 3, "worker": 2}
 """How many commits there are at least, however fast the machine is: of the processors together, and of the first."""
 DEATH_OF_A_WORKER = f"commit-3:after:{COMMITS['worker']}:1"

@@ -5,13 +5,13 @@ import signal
 
 import pytest
 
-from streamapp_runtime.fail_points import VARIABLE, Moment, Step
+from streamapp_runtime.fail_points import VARIABLE, FailPoint, Moment
 from support import crashes
 from support.growth import Growing
 from support.waiting import eventually
 
 KEYS = range(16)
-OF_A_HANDOVER = [step for step in Step if step.startswith("handover")]
+OF_A_HANDOVER = [step for step in FailPoint if step.startswith("handover")]
 
 
 @pytest.mark.parametrize("moment", list(Moment))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from streamapp_runtime.driver.processor_decisions import Patience
+from streamapp_runtime.driver.processor_decisions import Timeouts
 from streamapp_runtime.errors import ProcessorFailed
 from streamapp_runtime.spark.spark_host import SparkHost
 from support import apps, shop
@@ -58,7 +58,7 @@ def test_a_worker_that_is_killed_is_started_again_and_the_cause_is_told(tmp_path
 
 def test_a_worker_that_hangs_is_killed_and_replaced(tmp_path):
     """On a slow machine one that works may be taken for one that hangs, too: it makes no difference."""
-    summary = apps.run(apps.with_function(tmp_path, HANGS), tmp_path, SparkHost, patience=Patience(report=5.0))
+    summary = apps.run(apps.with_function(tmp_path, HANGS), tmp_path, SparkHost, patience=Timeouts(report=5.0))
     assert summary.written == {"out": 2}
     assert set(summary.troubles) == {"processor 0 is started again: it does not report"}
     hung = Path("/proc", (tmp_path / "hung").read_text())

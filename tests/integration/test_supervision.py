@@ -9,13 +9,13 @@ import time
 
 import pytest
 
-from streamapp_runtime.fail_points import VARIABLE, Moment, Step
+from streamapp_runtime.fail_points import VARIABLE, FailPoint, Moment
 from support import crashes, numbered, scenarios
 from support.growth import Growing
 from support.processes import workers_of
 from support.workers import DEADLINE, LOG
 
-OF_A_HANDOVER = [step for step in Step if step.startswith("handover")]
+OF_A_HANDOVER = [step for step in FailPoint if step.startswith("handover")]
 RECORDS = 10_000
 
 

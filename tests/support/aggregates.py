@@ -2,10 +2,10 @@
 
 import pyarrow as pa
 
-from streamapp_runtime.operators.batch_aggregation import PartialResults
 from streamapp_runtime.operators.aggregate_results import Results
-from streamapp_runtime.rows.row_codec import encode_key
+from streamapp_runtime.operators.batch_aggregation import PartialResults
 from streamapp_runtime.rows.event_time_column import stamp, without_event_time
+from streamapp_runtime.rows.row_codec import encode_key
 
 
 def computed(engine, aggregation, batches, event_time=None):

@@ -18,7 +18,7 @@ class Cause:
     message: str
 
 
-class Judge:
+class Planner:
     """Sends resources to the API server as kubectl does (strict about unknown fields), for a dry run."""
 
     def __init__(self, api_client, namespace):

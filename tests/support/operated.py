@@ -4,21 +4,21 @@ from datetime import UTC, datetime, timedelta
 
 import yaml
 
-from streamapp_core.deployment.kubernetes_names import driver_pod, executor_prefix
 from streamapp_core.deployment.app_record import RECORD, AppRecord
 from streamapp_core.deployment.driver_reports import LOCALITY, PROGRESS, DriverPhase, LocalityReport, ProgressReport
+from streamapp_core.deployment.kubernetes_names import driver_pod, executor_prefix
 from streamapp_core.job_model.stored_job_model import read_job_model
 from streamapp_operator.act.actor import Actor
+from streamapp_operator.decide.reconciliation import Rules
+from streamapp_operator.decide.validation import CachingPlanner
+from streamapp_operator.observe.document_recovery import Announced
+from streamapp_operator.observe.informer import Informer
 from streamapp_operator.observe.object_cache import CachedApi, ObjectCache
+from streamapp_operator.observe.observed_state import DriverRole, StreamCounts
+from streamapp_operator.observe.observer import Observer
 from streamapp_operator.observe.resource_views import AppKey
 from streamapp_operator.process.controller import Controller, Parts
-from streamapp_operator.decide.reconciliation import Rules
-from streamapp_operator.decide.validation import RememberingJudge
-from streamapp_operator.observe.document_recovery import Announced
 from streamapp_operator.process.operator_metrics import Metrics
-from streamapp_operator.observe.observer import Observer
-from streamapp_operator.observe.observed_state import DriverRole, StreamCounts
-from streamapp_operator.observe.informer import Watching
 from streamapp_systems.kubernetes.kubernetes_api import Kind
 from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
 from streamapp_systems.protocols import StreamSystemError
@@ -35,7 +35,7 @@ operators:
   - {name: sent, from: per-item, sendTo: totals}
 processors: {count: 2, state: {hostPath: /var/lib/streamapp}}
 """
-JUDGE = RememberingJudge()
+JUDGE = CachingPlanner()
 """Verdicts are pure: all tests share them."""
 SPEC = yaml.safe_load(SHOP)
 SENT = {"name": "sent", "from": "per-item", "sendTo": "totals"}
@@ -112,7 +112,7 @@ class Operated:
                 metrics=Metrics(),
             )
         )
-        watching = Watching(self.cluster, cache, self.due.add, ())
+        watching = Informer(self.cluster, cache, self.due.add, ())
         watching.fill()
         self.cluster.listeners[:] = [lambda *event: event[1] in WATCHED_BY_ALL and take_in(watching, *event)]
 

@@ -4,17 +4,17 @@ import signal
 import time
 from pathlib import Path
 
-from streamapp_runtime.driver.processor_decisions import Patience
+from streamapp_runtime.driver.processor_decisions import Timeouts
 from streamapp_runtime.driver.run_record import Summary
 from support.growth import Growing
 from support.supervision import scaled
 from support.waiting import eventually
 from support.workers import SeparateMachines, Workers, feeding, play
 
-IMPATIENT = Patience(report=5.0)
+IMPATIENT = Timeouts(report=5.0)
 """Gives up who is silent for 5 s; who works reports twice a second."""
 
-PATIENT = Patience(report=60.0, drain=60.0)
+PATIENT = Timeouts(report=60.0, drain=60.0)
 """Gives up nobody who lives, however slow the machine is."""
 
 

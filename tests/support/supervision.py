@@ -6,17 +6,17 @@ from dataclasses import replace
 
 from streamapp_core.job_model.build_job_model import build_job_model
 from streamapp_core.job_model.job_model import JobModel
-from streamapp_runtime.driver.report_registry import Board
-from streamapp_runtime.driver.processor_decisions import Patience
 from streamapp_runtime.driver.fleet import Fleet
 from streamapp_runtime.driver.prepare import PreparedRun
+from streamapp_runtime.driver.processor_decisions import Timeouts
+from streamapp_runtime.driver.report_registry import ReportRegistry
 from streamapp_runtime.driver.supervisor import Supervisor
 from streamapp_runtime.processor.driver_channel import Command
 from streamapp_runtime.processor.processor_report import ProcessorConfig, ProcessorReport
 from support import plan_documents
 
 OPERATORS = [{"name": "copied", "from": "in", "map": "k"}, {"name": "sent", "from": "copied", "sendTo": "out"}]
-PATIENCE = Patience()
+PATIENCE = Timeouts()
 
 
 def prepared(partitions=6, processors=2):
@@ -36,7 +36,7 @@ def _ids(count):
     return {str(number): "here" for number in range(count)}
 
 
-class Surroundings:
+class OperatorContext:
     """Everything a supervisor has to do with. Time stands still until the test moves it; what runs beside the driver's
     thread runs at once, or, with `held`, when the test says so."""
 
@@ -48,7 +48,7 @@ class Surroundings:
         self.fence_errors: deque[Exception] = deque()
         self.held = deque() if held else None
         self.fenced: set[int] = set()
-        self.board = Board(lambda: self.now)
+        self.board = ReportRegistry(lambda: self.now)
         fleet = Fleet(self, self.board, _config, epoch=1, clock=lambda: self.now, patience=PATIENCE)
         self.supervisor = Supervisor(
             run, fleet, self, clock=lambda: self.now, patience=PATIENCE, background=self._background

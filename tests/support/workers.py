@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from streamapp_runtime.driver.report_registry import Board
+from streamapp_runtime.driver.report_registry import ReportRegistry
 from streamapp_runtime.driver.run_record import Summary
 from streamapp_runtime.errors import Drained
 from streamapp_runtime.hosts.process_host import ProcessHost
@@ -36,7 +36,7 @@ class SeparateMachines(ProcessHost):
 class Workers:
     """The workers of one run, and what they report."""
 
-    board: Board
+    board: ReportRegistry
     host: ProcessHost
 
     def __init__(self, kind: type[ProcessHost] = ProcessHost):

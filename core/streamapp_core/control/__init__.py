@@ -1,6 +1,7 @@
 """Control messages: watermarks and end-of-stream that flow within the streams (design, section 7)."""
 
 from streamapp_core.control.control_codec import decode, encode
+from streamapp_core.control.control_snapshot import ControlSnapshot
 from streamapp_core.control.messages import (
     END_OF_TIME,
     ControlMessage,
@@ -14,10 +15,9 @@ from streamapp_core.control.messages import (
     Watermark,
 )
 from streamapp_core.control.producers import expected_producers
-from streamapp_core.control.control_snapshot import ControlSnapshot
 from streamapp_core.control.source_partition import SourceTiming
-from streamapp_core.control.task_watermarks import ControlStates
 from streamapp_core.control.stream_watermark import HeldBack
+from streamapp_core.control.task_watermarks import ControlStates
 
 __all__ = [
     "END_OF_TIME",

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Set
 from itertools import islice
 
+from streamapp_core.control.control_snapshot import IntermediateSnapshot
 from streamapp_core.control.messages import END_OF_TIME, ControlMessage, EndOfStream, Watermark
 from streamapp_core.control.rising_minimum import RisingMinimum
-from streamapp_core.control.control_snapshot import IntermediateSnapshot
 from streamapp_core.tasks.natural_order import natural_key
 
 _NOT_HEARD_OF = ""

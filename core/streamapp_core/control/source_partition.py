@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from streamapp_core.control.messages import END_OF_TIME
 from streamapp_core.control.control_snapshot import SourceSnapshot
+from streamapp_core.control.messages import END_OF_TIME
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

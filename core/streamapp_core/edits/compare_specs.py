@@ -4,11 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count, islice
 
-from streamapp_core.assignment import task_moves as moves
-
 from streamapp_core.assignment import ANY_LOCATION, Move
-from streamapp_core.edits.edit_classes import EditClass, FieldEdit, strongest
+from streamapp_core.assignment.task_moves import moves
 from streamapp_core.edits.classify_edits import classify, run_id_problems
+from streamapp_core.edits.edit_classes import EditClass, FieldEdit, strongest
 from streamapp_core.job_model.build_job_model import build_job_model
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from streamapp_core.expressions.functions.aggregates_and_generators import MOST_COLLECTED
 from streamapp_core.expressions.expression_issues import invalid
+from streamapp_core.expressions.functions.aggregates_and_generators import MOST_COLLECTED
 from streamapp_core.expressions.literals import literal
 
 _COLLECTED = "array_join(slice(collect_list(a), 1, n), ', ')"

@@ -10,9 +10,9 @@ from typing import Protocol
 from sqlglot import exp
 
 from streamapp_core.expressions.aggregate_calls import AggregateCall, aggregate_call
-from streamapp_core.expressions.node_kinds import FORMS, unsupported
-from streamapp_core.expressions.functions import AGGREGATE_NAMES, BY_NAME, GENERATOR_NAMES
 from streamapp_core.expressions.expression_issues import ExpressionIssue, Refusal, invalid
+from streamapp_core.expressions.functions import AGGREGATE_NAMES, BY_NAME, GENERATOR_NAMES
+from streamapp_core.expressions.node_kinds import FORMS, unsupported
 from streamapp_core.expressions.typed_sql import Value, quoted
 from streamapp_core.problems import ProblemCode
 from streamapp_core.schema import Schema

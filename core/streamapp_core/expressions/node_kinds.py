@@ -8,8 +8,8 @@ from sqlglot import exp
 
 from streamapp_core.expressions import arithmetic, comparisons
 from streamapp_core.expressions.conversions import converted
-from streamapp_core.expressions.functions.strings import concatenation, matches
 from streamapp_core.expressions.expression_issues import invalid
+from streamapp_core.expressions.functions.strings import concatenation, matches
 from streamapp_core.expressions.literals import cast_target, check_moment, literal, number
 from streamapp_core.expressions.typed_sql import Value
 

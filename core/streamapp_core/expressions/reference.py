@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
+from streamapp_core.expressions.functions.aggregates_and_generators import AGGREGATES, GENERATORS, Special
 from streamapp_core.expressions.functions.conditionals import CHOICES
 from streamapp_core.expressions.functions.dates_and_times import MOMENTS
-from streamapp_core.expressions.functions.numbers import NUMBERS
-from streamapp_core.expressions.functions.aggregates_and_generators import AGGREGATES, GENERATORS, Special
-from streamapp_core.expressions.functions.strings import STRINGS
 from streamapp_core.expressions.functions.function_table import Function
+from streamapp_core.expressions.functions.numbers import NUMBERS
+from streamapp_core.expressions.functions.strings import STRINGS
 
 
 def _line(usage: str, result: str, doc: str) -> Special:

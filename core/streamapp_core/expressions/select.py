@@ -6,8 +6,8 @@ from sqlglot import exp
 
 from streamapp_core.expressions.checker import Checker
 from streamapp_core.expressions.comparisons import condition
-from streamapp_core.expressions.functions.strings import split
 from streamapp_core.expressions.expression_issues import ExpressionError, Refusal, invalid
+from streamapp_core.expressions.functions.strings import split
 from streamapp_core.expressions.parsing import parse_items
 from streamapp_core.expressions.typed_sql import Value, quoted
 from streamapp_core.schema import (

@@ -15,8 +15,8 @@ from typing import Annotated, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from streamapp_core.job_model.job_model_errors import JobModelDamagedError, JobModelTooNewError
 from streamapp_core.job_model.job_model import SCHEMA_VERSION, JobModel
+from streamapp_core.job_model.job_model_errors import JobModelDamagedError, JobModelTooNewError
 
 POINTER = "job-model"
 SHARD_PREFIX = "job-model-"

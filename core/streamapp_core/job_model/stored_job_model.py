@@ -10,6 +10,12 @@ even later; they have other names, or, written again, other versions.
 from contextlib import suppress
 from dataclasses import dataclass
 
+from streamapp_core.job_model.job_model import JobModel
+from streamapp_core.job_model.job_model_errors import (
+    JobModelDamagedError,
+    JobModelOutdatedError,
+    JobModelUnreadableError,
+)
 from streamapp_core.job_model.job_model_shards import (
     POINTER,
     SHARD_BYTES,
@@ -18,8 +24,6 @@ from streamapp_core.job_model.job_model_shards import (
     read_pointer,
     read_shards,
 )
-from streamapp_core.job_model.job_model_errors import JobModelDamagedError, JobModelOutdatedError, JobModelUnreadableError
-from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.metadata_store import ABSENT, MetadataStore, VersionConflict
 
 

@@ -8,6 +8,7 @@ from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.graph.walks import reaching_streams
 from streamapp_core.plan.delivery import default_system
 from streamapp_core.plan.join_groups import Reach
+from streamapp_core.plan.partition_counts import PartitionCounts
 from streamapp_core.plan.partition_keys import Keyed, Partitioning
 from streamapp_core.plan.plan import (
     JoinGroup,
@@ -18,7 +19,6 @@ from streamapp_core.plan.plan import (
     PlannedTable,
     StreamRole,
 )
-from streamapp_core.plan.partition_counts import PartitionCounts
 from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.schema import DataType, Schema
 from streamapp_core.spec.app import StreamApp, StreamAppSpec

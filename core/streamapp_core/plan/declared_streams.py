@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from streamapp_core.graph.graph import Graph
-from streamapp_core.plan.joined_columns import missing_column
 from streamapp_core.plan.findings import Findings
+from streamapp_core.plan.joined_columns import missing_column
 from streamapp_core.problems import ProblemCode
 from streamapp_core.schema import Schema, TypeKind
 from streamapp_core.spec.streams import StreamSpec

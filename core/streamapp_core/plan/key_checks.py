@@ -6,9 +6,9 @@ What a function remembers of a key is a group, too.
 from collections.abc import Iterator, Mapping, Sequence
 
 from streamapp_core.graph.graph import Graph, Operator
+from streamapp_core.plan.join_sides import Side, mend, sides_of
 from streamapp_core.plan.partition_keys import Keyed, Partitioning, Spread
 from streamapp_core.plan.row_schemas import RowFlow
-from streamapp_core.plan.join_sides import Side, mend, sides_of
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.streams import KeyFormat
 

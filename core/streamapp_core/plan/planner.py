@@ -10,18 +10,18 @@ from streamapp_core.graph.check_graph import check_graph
 from streamapp_core.graph.graph import Graph
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan.assemble_plan import Draft, assemble
-from streamapp_core.plan.run_continuity import Expansions, check_run, kept_counts
-from streamapp_core.plan.delivery import check_delivery
 from streamapp_core.plan.check_event_time import check_event_time
+from streamapp_core.plan.declared_streams import check_outputs, read_schemas
+from streamapp_core.plan.delivery import check_delivery
 from streamapp_core.plan.findings import Findings
 from streamapp_core.plan.key_checks import check_keys
+from streamapp_core.plan.partition_counts import PartitionCounts, check_total, count_external, count_partitions
 from streamapp_core.plan.partition_keys import broadcast_names, flow_keys
 from streamapp_core.plan.partition_mismatch import check_partitions
 from streamapp_core.plan.plan import PlanResult
-from streamapp_core.plan.partition_counts import PartitionCounts, check_total, count_external, count_partitions
 from streamapp_core.plan.row_schemas import flow_rows
+from streamapp_core.plan.run_continuity import Expansions, check_run, kept_counts
 from streamapp_core.plan.shared_streams import check_shared_streams
-from streamapp_core.plan.declared_streams import check_outputs, read_schemas
 from streamapp_core.plan.state_stores import keeps_state, partition_keys, store_shapes
 from streamapp_core.problems import Problem, ProblemCode, sorted_problems
 from streamapp_core.spec.parse import ParsedApp

@@ -18,8 +18,8 @@ from streamapp_core.expressions import (
     check_select,
 )
 from streamapp_core.graph.graph import Graph, Operator
-from streamapp_core.plan.joined_columns import difference, keys_match, lacking, missing_column, repeated, without
 from streamapp_core.plan.findings import Findings
+from streamapp_core.plan.joined_columns import difference, keys_match, lacking, missing_column, repeated, without
 from streamapp_core.plan.table_rows import TableRows, read_tables
 from streamapp_core.problems import ProblemCode
 from streamapp_core.schema import TIMESTAMP, Column, DataType, Schema

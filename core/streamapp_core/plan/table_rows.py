@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from streamapp_core.expressions import Select, check_select
 from streamapp_core.graph.graph import Graph
-from streamapp_core.plan.joined_columns import difference, lacking
 from streamapp_core.plan.findings import Findings
+from streamapp_core.plan.joined_columns import difference, lacking
 from streamapp_core.problems import ProblemCode
 from streamapp_core.schema import DataType, Schema
 from streamapp_core.spec.tables import TableSpec

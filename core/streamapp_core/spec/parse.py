@@ -16,9 +16,9 @@ from pydantic_core import ErrorDetails
 
 from streamapp_core.problems import PathPart, Problem, ProblemCode, path_text, sorted_problems
 from streamapp_core.spec.app import API_VERSION, KIND, StreamApp
-from streamapp_core.spec.yaml_document import DocumentError, read_document
 from streamapp_core.spec.field_suggestions import fields_at
 from streamapp_core.spec.name_checks import check_names
+from streamapp_core.spec.yaml_document import DocumentError, read_document
 
 _MAXIMUM_ROUNDS = 200
 _SHOWN = 60

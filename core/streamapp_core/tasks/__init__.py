@@ -10,6 +10,8 @@ from streamapp_core.tasks.expansion import (
     load_algorithm,
 )
 from streamapp_core.tasks.groupers import group
+from streamapp_core.tasks.natural_order import natural_key
+from streamapp_core.tasks.parent_partitions import parents
 from streamapp_core.tasks.task_grouping import (
     NO_HISTORY,
     ExpansionError,
@@ -18,8 +20,6 @@ from streamapp_core.tasks.task_grouping import (
     PreviousGrouping,
     StreamHistory,
 )
-from streamapp_core.tasks.natural_order import natural_key
-from streamapp_core.tasks.parent_partitions import parents
 
 __all__ = [
     "DEFAULT_ALGORITHM",

@@ -13,6 +13,7 @@ from streamapp_core.problems import ProblemCode
 from streamapp_core.spec.job import Grouper
 from streamapp_core.ssp import Ssp
 from streamapp_core.tasks.expansion import MODULO, CheckedAlgorithm, ExpansionRefusedError
+from streamapp_core.tasks.natural_order import natural_key
 from streamapp_core.tasks.task_grouping import (
     NO_HISTORY,
     ExpansionError,
@@ -20,7 +21,6 @@ from streamapp_core.tasks.task_grouping import (
     Grouping,
     PreviousGrouping,
 )
-from streamapp_core.tasks.natural_order import natural_key
 
 
 def group(

@@ -7,26 +7,26 @@ from typing import Any, Protocol
 
 from pydantic import JsonValue
 
-from streamapp_core.deployment.kubernetes_names import APP_LABEL
 from streamapp_core.deployment.app_record import RECORD
+from streamapp_core.deployment.kubernetes_names import APP_LABEL
 from streamapp_core.job_model.stored_job_model import write_job_model
 from streamapp_core.spec.systems import SystemSpec
-from streamapp_operator.observe.resource_views import AppResource
-from streamapp_operator.decide.deletion import FINALIZER
-from streamapp_operator.status.app_status import changes
 from streamapp_operator.decide.actions import (
     Action,
+    ActionKind,
     DeleteClaims,
     DeletePod,
     DeleteStreams,
     EmitEvent,
     MakeObject,
     SetFinalizer,
-    Step,
     WriteJobModel,
     WriteRecord,
     WriteStatus,
 )
+from streamapp_operator.decide.deletion import FINALIZER
+from streamapp_operator.observe.resource_views import AppResource
+from streamapp_operator.status.app_status import changes
 from streamapp_systems.kubernetes.kubernetes_api import (
     Kind,
     KubernetesApi,
@@ -38,7 +38,7 @@ from streamapp_systems.kubernetes.kubernetes_api import (
 )
 from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
 
-AfterStep = Callable[[Step], object]
+AfterStep = Callable[[ActionKind], object]
 """Is told of every step that has been taken; tests let the process die there."""
 
 

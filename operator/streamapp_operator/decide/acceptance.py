@@ -6,18 +6,18 @@ from enum import StrEnum
 from functools import lru_cache
 
 from streamapp_core.deployment.app_record import AcceptedSpec, AppRecord, AppVersion, digest
-from streamapp_core.edits import classify_edits as classify
 from streamapp_core.edits import EditClass
+from streamapp_core.edits.classify_edits import classify
 from streamapp_core.edits.edit_classes import strongest
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan.plan import Plan
 from streamapp_core.problems import Problem
 from streamapp_core.spec.app import StreamApp
-from streamapp_operator.decide.validation import Judge, Question, accepted_app
+from streamapp_operator.decide.validation import Planner, PlanRequest, accepted_app
 from streamapp_operator.observe.observed_state import Observed
 
 
-class Standing(StrEnum):
+class AcceptanceState(StrEnum):
     """What is known of the newest spec and the newest state of its streams."""
 
     ACCEPTED = "Accepted"
@@ -29,7 +29,7 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InForce:
+class ActiveSpec:
     """The accepted spec by which the app runs. `record` has it; it is not written yet if it differs from what is."""
 
     record: AppRecord
@@ -46,36 +46,36 @@ class InForce:
 class Acceptance:
     """The standing of the newest spec, why, and what is in force (None: nothing was ever accepted)."""
 
-    standing: Standing
-    in_force: InForce | None
+    standing: AcceptanceState
+    in_force: ActiveSpec | None
     problems: tuple[Problem, ...] = ()
     message: str | None = None
 
 
-def accept(observed: Observed, judge: Judge) -> Acceptance:
+def accept(observed: Observed, judge: Planner) -> Acceptance:
     """Judge the newest spec with the newest counts of its streams."""
     text = observed.app.text
     record = observed.record
     kept = None if record is None else _in_force(observed, record)
     if observed.lost is not None and not _starts_anew(observed):
-        return Acceptance(standing=Standing.LOST, in_force=None, message=observed.lost)
+        return Acceptance(standing=AcceptanceState.LOST, in_force=None, message=observed.lost)
     same = record is not None and record.accepted.app == digest(text)
     counts = observed.counts.known
     if counts is None:
         if same:
-            return Acceptance(standing=Standing.ACCEPTED, in_force=kept, message=observed.counts.trouble)
-        standing = Standing.ASKING if observed.counts.trouble is None else Standing.UNREACHABLE
+            return Acceptance(standing=AcceptanceState.ACCEPTED, in_force=kept, message=observed.counts.trouble)
+        standing = AcceptanceState.ASKING if observed.counts.trouble is None else AcceptanceState.UNREACHABLE
         return Acceptance(standing=standing, in_force=kept, message=observed.counts.trouble)
     if record is not None and same and not _read_streams_differ(observed, record.accepted.counts, counts):
-        return Acceptance(standing=Standing.ACCEPTED, in_force=kept)
+        return Acceptance(standing=AcceptanceState.ACCEPTED, in_force=kept)
     return _judged(observed, judge, counts, kept, same=same)
 
 
 def _judged(
-    observed: Observed, judge: Judge, counts: Mapping[str, int], kept: InForce | None, *, same: bool
+    observed: Observed, judge: Planner, counts: Mapping[str, int], kept: ActiveSpec | None, *, same: bool
 ) -> Acceptance:
     record, text = observed.record, observed.app.text
-    question = Question(
+    question = PlanRequest(
         text=text,
         counts=tuple(sorted(counts.items())),
         in_force=None if record is None or same else record.text(record.accepted),
@@ -84,7 +84,7 @@ def _judged(
     )
     verdict = judge(question)
     if verdict.plan is None:
-        standing = Standing.STREAMS_REFUSED if same else Standing.SPEC_REFUSED
+        standing = AcceptanceState.STREAMS_REFUSED if same else AcceptanceState.SPEC_REFUSED
         return Acceptance(standing=standing, in_force=kept, problems=verdict.problems)
     accepted = AcceptedSpec(
         app=digest(text), run_id=verdict.plan.run_id, counts=counts, generation=observed.app.generation
@@ -94,18 +94,20 @@ def _judged(
         record = AppRecord(accepted=accepted, apps=texts)
     else:
         record = record.having(accepted=accepted, launch=record.launch, texts=texts)
-    return Acceptance(standing=Standing.ACCEPTED, in_force=_in_force(observed, record))
+    return Acceptance(standing=AcceptanceState.ACCEPTED, in_force=_in_force(observed, record))
 
 
-def plan_in_force(observed: Observed, in_force: InForce, judge: Judge) -> Plan | None:
+def plan_in_force(observed: Observed, in_force: ActiveSpec, judge: Planner) -> Plan | None:
     """Plan the spec in force with the counts it was accepted with; None if this release refuses it."""
     accepted = in_force.accepted
     text = in_force.record.text(accepted)
     counts = tuple(sorted(accepted.counts.items()))
-    return judge(Question(text=text, counts=counts, in_force=None, model=_model(observed), run_id=accepted.run_id)).plan
+    return judge(
+        PlanRequest(text=text, counts=counts, in_force=None, model=_model(observed), run_id=accepted.run_id)
+    ).plan
 
 
-def launched_edit(in_force: InForce) -> EditClass:
+def launched_edit(in_force: ActiveSpec) -> EditClass:
     """Tell what becoming the spec in force does to the driver that was launched with another one."""
     launch = in_force.record.launch
     if launch is None or launch.app == in_force.accepted.app:
@@ -113,7 +115,7 @@ def launched_edit(in_force: InForce) -> EditClass:
     return _edit_class(in_force.record.text(launch), in_force.record.text(in_force.accepted), launch.run_id)
 
 
-def expanded(observed: Observed, in_force: InForce) -> bool:
+def expanded(observed: Observed, in_force: ActiveSpec) -> bool:
     """Tell whether streams that the launched driver reads have other counts in force."""
     launch = in_force.record.launch
     return launch is not None and _read_streams_differ(observed, launch.counts, in_force.accepted.counts)
@@ -129,10 +131,10 @@ def _edit_class(old: str, new: str, run_id: str) -> EditClass:
     return strongest(classify(accepted_app(old), accepted_app(new), run_id=run_id))
 
 
-def _in_force(observed: Observed, record: AppRecord) -> InForce:
+def _in_force(observed: Observed, record: AppRecord) -> ActiveSpec:
     app = accepted_app(record.text(record.accepted))
     suspended = app.spec.suspend or observed.app.spec.get("suspend") is True
-    return InForce(record=record, app=app, suspended=suspended)
+    return ActiveSpec(record=record, app=app, suspended=suspended)
 
 
 def _read_streams_differ(observed: Observed, before: Mapping[str, int], now: Mapping[str, int]) -> bool:

@@ -16,7 +16,7 @@ from streamapp_core.spec.systems import SystemSpec
 from streamapp_systems.kubernetes.kubernetes_api import Kind, Object
 
 
-class Step(StrEnum):
+class ActionKind(StrEnum):
     """The kinds of changes."""
 
     KEEP_FOR_CLEANUP = "keep-for-cleanup"
@@ -42,9 +42,9 @@ class SetFinalizer:
     present: bool
 
     @property
-    def step(self) -> Step:
+    def step(self) -> ActionKind:
         """What this is."""
-        return Step.KEEP_FOR_CLEANUP if self.present else Step.LET_GO
+        return ActionKind.KEEP_FOR_CLEANUP if self.present else ActionKind.LET_GO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class WriteRecord:
 
     record: AppRecord
     expected: int
-    step = Step.WRITE_RECORD
+    step = ActionKind.WRITE_RECORD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class WriteJobModel:
     model: JobModel
     epoch: int
     expected: int
-    step = Step.WRITE_JOB_MODEL
+    step = ActionKind.WRITE_JOB_MODEL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ class MakeObject:
 
     kind: Kind
     body: Object
-    step: Step
+    step: ActionKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ class DeletePod:
 
     name: str
     uid: str
-    step = Step.DELETE_POD
+    step = ActionKind.DELETE_POD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,14 +90,14 @@ class DeleteStreams:
 
     prefix: str
     systems: Mapping[str, SystemSpec]
-    step = Step.DELETE_STREAMS
+    step = ActionKind.DELETE_STREAMS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteClaims:
     """Delete the claims of the volumes that hold state."""
 
-    step = Step.DELETE_CLAIMS
+    step = ActionKind.DELETE_CLAIMS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +105,7 @@ class WriteStatus:
     """Write what differs between the status that is there and this one."""
 
     status: Mapping[str, JsonValue]
-    step = Step.WRITE_STATUS
+    step = ActionKind.WRITE_STATUS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +116,7 @@ class EmitEvent:
     warning: bool
     reason: str
     message: str
-    step = Step.EMIT_EVENT
+    step = ActionKind.EMIT_EVENT
 
 
 Action = (

@@ -11,13 +11,21 @@ from streamapp_core.deployment.kubernetes_names import Role
 from streamapp_core.plan.assemble_plan import DEFAULT_NAMESPACE
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.processors import DeletionPolicy
-from streamapp_operator.observe.resource_views import AppResource, PodPhase
-from streamapp_operator.decide.validation import read_app
+from streamapp_operator.decide.actions import (
+    Action,
+    ActionKind,
+    DeleteClaims,
+    DeletePod,
+    DeleteStreams,
+    MakeObject,
+    SetFinalizer,
+)
 from streamapp_operator.decide.manifests.cleanup_pod import cleanup_manifests
 from streamapp_operator.decide.manifests.executor_template import nodes_with_state
-from streamapp_operator.observe.observed_state import Observed
 from streamapp_operator.decide.placement import with_locality
-from streamapp_operator.decide.actions import Action, DeleteClaims, DeletePod, DeleteStreams, MakeObject, SetFinalizer, Step
+from streamapp_operator.decide.validation import read_app
+from streamapp_operator.observe.observed_state import Observed
+from streamapp_operator.observe.resource_views import AppResource, PodPhase
 from streamapp_systems.kubernetes.kubernetes_api import Kind
 
 FINALIZER = "streamapp.dev/cleanup"
@@ -70,7 +78,7 @@ def _state(observed: Observed, app: StreamApp) -> tuple[Sequence[Action], dateti
     wanted = cleanup_manifests(observed.app, app.spec, sorted(nodes_with_state(model)))
     found = {pod.name: pod for pod in observed.pods_of(Role.CLEANUP)}
     missing = [
-        MakeObject(kind=Kind.POD, body=body, step=Step.MAKE_CLEANUP)
+        MakeObject(kind=Kind.POD, body=body, step=ActionKind.MAKE_CLEANUP)
         for name, body in wanted.items()
         if name not in found
     ]

@@ -3,22 +3,22 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from streamapp_core.deployment.kubernetes_names import Role, driver_account, driver_service
 from streamapp_core.deployment.app_record import AppRecord, Launch, LaunchCause, StopCause
+from streamapp_core.deployment.kubernetes_names import Role, driver_account, driver_service
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan.plan import Plan
-from streamapp_operator.decide.acceptance import InForce, same_run
-from streamapp_operator.observe.document_recovery import newest_epoch
+from streamapp_operator.decide.acceptance import ActiveSpec, same_run
+from streamapp_operator.decide.actions import Action, ActionKind, DeletePod, MakeObject, WriteJobModel, WriteRecord
 from streamapp_operator.decide.manifests.access import account_manifest, binding_manifest, service_manifest
 from streamapp_operator.decide.manifests.driver_pod import driver_manifest
 from streamapp_operator.decide.manifests.executor_template import executor_template
-from streamapp_operator.observe.observed_state import Bound, DriverRole, Observed
 from streamapp_operator.decide.placement import empty_seats, seated_model, with_locality
-from streamapp_operator.decide.actions import Action, DeletePod, MakeObject, Step, WriteJobModel, WriteRecord
+from streamapp_operator.observe.document_recovery import newest_epoch
+from streamapp_operator.observe.observed_state import Bound, DriverRole, Observed
 from streamapp_systems.kubernetes.kubernetes_api import Kind
 
 
-def launched(observed: Observed, in_force: InForce, cause: LaunchCause, attempt: int) -> InForce:
+def launched(observed: Observed, in_force: ActiveSpec, cause: LaunchCause, attempt: int) -> ActiveSpec:
     """Give the record with the next launch: the epoch is higher than any before, whatever became of them."""
     before = in_force.record.launch
     known = [0 if before is None else before.epoch, 0 if observed.model is None else observed.model.epoch]
@@ -41,7 +41,7 @@ def launched(observed: Observed, in_force: InForce, cause: LaunchCause, attempt:
     return replace(in_force, record=in_force.record.having(accepted=accepted, launch=launch, texts={}))
 
 
-def launch_actions(observed: Observed, in_force: InForce, launch: Launch, plan: Plan | None) -> Iterator[Action]:
+def launch_actions(observed: Observed, in_force: ActiveSpec, launch: Launch, plan: Plan | None) -> Iterator[Action]:
     """Launch a driver: the epoch first, then its pod, then the job model that lets it begin.
 
     A death after the first leaves an epoch that no pod has, and none ever will: its job model is not there, so the
@@ -51,7 +51,7 @@ def launch_actions(observed: Observed, in_force: InForce, launch: Launch, plan: 
     if in_force.record != observed.record:
         yield WriteRecord(record=in_force.record, expected=observed.record_version)
     yield MakeObject(
-        kind=Kind.POD, body=driver_manifest(observed.app, in_force.app.spec, launch.epoch), step=Step.MAKE_DRIVER
+        kind=Kind.POD, body=driver_manifest(observed.app, in_force.app.spec, launch.epoch), step=ActionKind.MAKE_DRIVER
     )
     yield from job_model_actions(observed, launch, plan)
 
@@ -72,23 +72,23 @@ def first_model(observed: Observed, launch: Launch, plan: Plan | None) -> JobMod
     return same_run(previous, launch)
 
 
-def account(observed: Observed, in_force: InForce) -> Iterator[Action]:
+def account(observed: Observed, in_force: ActiveSpec) -> Iterator[Action]:
     """Make the account of an app's drivers, where it is missing; without it no pod can be made."""
     missing = (Kind.SERVICE_ACCOUNT, driver_account(observed.app.key.name)) not in observed.present
     if missing and in_force.app.spec.service_account_name is None:
-        yield MakeObject(kind=Kind.SERVICE_ACCOUNT, body=account_manifest(observed.app), step=Step.MAKE_ACCOUNT)
+        yield MakeObject(kind=Kind.SERVICE_ACCOUNT, body=account_manifest(observed.app), step=ActionKind.MAKE_ACCOUNT)
 
 
-def needs(observed: Observed, in_force: InForce, role: DriverRole) -> Iterator[Action]:
+def needs(observed: Observed, in_force: ActiveSpec, role: DriverRole) -> Iterator[Action]:
     """Make what else every driver of an app needs, where it is missing."""
     app, name = observed.app, observed.app.key.name
     spec = in_force.app.spec
     wanted = Bound(account=spec.service_account_name or driver_account(name), role=role)
     if observed.bound != wanted:
         body = binding_manifest(app, wanted)
-        yield MakeObject(kind=Kind.ROLE_BINDING, body=body, step=Step.MAKE_BINDING)
+        yield MakeObject(kind=Kind.ROLE_BINDING, body=body, step=ActionKind.MAKE_BINDING)
     if (Kind.SERVICE, driver_service(name)) not in observed.present:
-        yield MakeObject(kind=Kind.SERVICE, body=service_manifest(app), step=Step.MAKE_SERVICE)
+        yield MakeObject(kind=Kind.SERVICE, body=service_manifest(app), step=ActionKind.MAKE_SERVICE)
 
 
 def stop_actions(observed: Observed, record: AppRecord, launch: Launch, cause: StopCause) -> Iterator[Action]:

@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from streamapp_core.assignment import ANY_LOCATION
-from streamapp_core.deployment.kubernetes_names import Role
 from streamapp_core.deployment.driver_reports import LocalityReport
+from streamapp_core.deployment.kubernetes_names import Role
 from streamapp_core.job_model.build_job_model import build_job_model
 from streamapp_core.job_model.job_model import JobModel, ProcessorModel
 from streamapp_core.plan.plan import Plan
 from streamapp_core.spec.processors import Location
 from streamapp_core.tasks.natural_order import natural_key
-from streamapp_operator.observe.resource_views import PodPhase
 from streamapp_operator.decide.location_ids import location_id
 from streamapp_operator.observe.observed_state import Observed
+from streamapp_operator.observe.resource_views import PodPhase
 
-Seats = Mapping[str, ProcessorModel]
+ExecutorBindings = Mapping[str, ProcessorModel]
 """Processor -> its executor and location."""
 
 
@@ -29,12 +29,12 @@ Seats = Mapping[str, ProcessorModel]
 class Placement:
     """The seats as they should be. `missing_since`: since when there are fewer executors than processors."""
 
-    seats: Seats
+    seats: ExecutorBindings
     missing_since: datetime | None = None
     wake_at: datetime | None = None
 
 
-def live_executors(observed: Observed, epoch: int, location: Location) -> Seats:
+def live_executors(observed: Observed, epoch: int, location: Location) -> ExecutorBindings:
     """Give the executors of an epoch that run, and where they are, by executor."""
     running = [
         pod
@@ -48,7 +48,9 @@ def live_executors(observed: Observed, epoch: int, location: Location) -> Seats:
     }
 
 
-def place(observed: Observed, model: JobModel, executors: Seats, wanted: int, patience: timedelta) -> Placement:
+def place(
+    observed: Observed, model: JobModel, executors: ExecutorBindings, wanted: int, patience: timedelta
+) -> Placement:
     """Give `wanted` processors their executors; without enough of them, wait, and then go on with those that live."""
     ids = [str(number) for number in range(wanted)]
     missing_since = None
@@ -62,7 +64,7 @@ def place(observed: Observed, model: JobModel, executors: Seats, wanted: int, pa
     return Placement(seats=seats or model.processors, missing_since=missing_since)
 
 
-def _seated(model: JobModel, executors: Seats, ids: Sequence[str]) -> Seats:
+def _seated(model: JobModel, executors: ExecutorBindings, ids: Sequence[str]) -> ExecutorBindings:
     kept = {id_: model.processors[id_].executor for id_ in ids if id_ in model.processors}
     seats = {id_: executors[name] for id_, name in kept.items() if name is not None and name in executors}
     taken = {seat.executor for seat in seats.values()}
@@ -88,7 +90,7 @@ def _homes(model: JobModel) -> Mapping[str, str]:
     return {id_: max(sorted(counts), key=counts.__getitem__) for id_, counts in found.items()}
 
 
-def seated_model(plan: Plan, previous: JobModel | None, seats: Seats, now: datetime) -> JobModel:
+def seated_model(plan: Plan, previous: JobModel | None, seats: ExecutorBindings, now: datetime) -> JobModel:
     """Assign the tasks to the processors in their seats: the next job model, or the previous one if nothing changes.
 
     Host affinity is in the assignment: `previous` says where the tasks have their state.
@@ -107,7 +109,7 @@ def seated_model(plan: Plan, previous: JobModel | None, seats: Seats, now: datet
     return model.model_copy(update={"version": previous.version + 1})
 
 
-def empty_seats(wanted: int) -> Seats:
+def empty_seats(wanted: int) -> ExecutorBindings:
     """Give the seats of a driver that has no executors yet."""
     return {str(number): ProcessorModel(location=ANY_LOCATION) for number in range(wanted)}
 

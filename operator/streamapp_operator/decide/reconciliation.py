@@ -11,12 +11,10 @@ from datetime import datetime, timedelta
 from streamapp_core.deployment.app_record import AppRecord, Launch
 from streamapp_core.job_model.stored_job_model import StoredJobModel
 from streamapp_core.plan.plan import Plan
-from streamapp_operator.decide.acceptance import Acceptance, InForce, accept, plan_in_force
-from streamapp_operator.observe.resource_views import AppResource
+from streamapp_operator.decide.acceptance import Acceptance, ActiveSpec, accept, plan_in_force
+from streamapp_operator.decide.actions import Action, EmitEvent, WriteJobModel, WriteRecord, WriteStatus
 from streamapp_operator.decide.deletion import delete, finalizer_actions
-from streamapp_operator.decide.driver_decision import DriverState, Driving, drive
-from streamapp_operator.status.status_inputs import Facts
-from streamapp_operator.decide.validation import Judge
+from streamapp_operator.decide.driver_decision import DriverDecision, DriverState, drive
 from streamapp_operator.decide.launch import (
     account,
     job_model_actions,
@@ -27,11 +25,13 @@ from streamapp_operator.decide.launch import (
     stop_actions,
 )
 from streamapp_operator.decide.location_ids import location_of
-from streamapp_operator.observe.observed_state import DriverRole, Memory, Observed, Seating
 from streamapp_operator.decide.placement import live_executors, place, seated_model, with_locality
+from streamapp_operator.decide.validation import Planner
+from streamapp_operator.observe.observed_state import DriverRole, Memory, Observed, PlacementInputs
+from streamapp_operator.observe.resource_views import AppResource
 from streamapp_operator.status.app_status import build_status, changes
-from streamapp_operator.decide.actions import Action, EmitEvent, WriteJobModel, WriteRecord, WriteStatus
 from streamapp_operator.status.events import transition_events
+from streamapp_operator.status.status_inputs import StatusInputs
 
 _LOOK_FOR_LOST = timedelta(minutes=1)
 """How often documents that are lost are looked for in the coordinator stream."""
@@ -41,7 +41,7 @@ _LOOK_FOR_LOST = timedelta(minutes=1)
 class Rules:
     """What decisions depend on besides the app: settings of the process, and a verdict on specs."""
 
-    judge: Judge
+    judge: Planner
     driver_role: DriverRole
     executor_patience: timedelta
 
@@ -64,7 +64,7 @@ def decide(observed: Observed, rules: Rules) -> Decision:
         return Decision(actions=tuple(_restored(observed.app, observed.restorable)), memory=observed.memory)
     acceptance = accept(observed, rules.judge)
     if acceptance.in_force is None:
-        facts = Facts(observed=observed, acceptance=acceptance, driving=None, model=None, wanted=0)
+        facts = StatusInputs(observed=observed, acceptance=acceptance, driving=None, model=None, wanted=0)
         actions = (*finalizer_actions(observed.app), *_told(facts, None))
         again_at = None if observed.lost is None else observed.now + _LOOK_FOR_LOST
         return Decision(actions=actions, wake_at=again_at, memory=observed.memory)
@@ -74,7 +74,7 @@ def decide(observed: Observed, rules: Rules) -> Decision:
 class _Course:
     """One decision about an app that has a spec in force."""
 
-    def __init__(self, observed: Observed, acceptance: Acceptance, in_force: InForce, rules: Rules) -> None:
+    def __init__(self, observed: Observed, acceptance: Acceptance, in_force: ActiveSpec, rules: Rules) -> None:
         self._observed = observed
         self._acceptance = acceptance
         self._in_force = in_force
@@ -92,14 +92,14 @@ class _Course:
         actions += _told(self._facts(), self._plan)
         return Decision(actions=tuple(actions), wake_at=self._wake_at, memory=self._memory)
 
-    def _facts(self) -> Facts:
+    def _facts(self) -> StatusInputs:
         """Give what the status is made from: the state after all actions, or, if they were refused, before them."""
         observed, model, in_force = self._observed, self._model, self._in_force
-        known: InForce | None = in_force
+        known: ActiveSpec | None = in_force
         if observed.refusal is not None:
             known = None if observed.record is None else replace(in_force, record=observed.record)
             model = None if observed.model is None else observed.model.model
-        return Facts(
+        return StatusInputs(
             observed=observed,
             acceptance=replace(self._acceptance, in_force=known),
             driving=self._driving,
@@ -121,7 +121,7 @@ class _Course:
             case _:
                 yield from self._write(self._in_force.record)
 
-    def _launch(self, driving: Driving) -> Iterator[Action]:
+    def _launch(self, driving: DriverDecision) -> Iterator[Action]:
         if self._plan is None and self._model is None:
             yield from self._write(self._in_force.record)
             return
@@ -165,7 +165,7 @@ class _Course:
         executors = live_executors(self._observed, launch.epoch, location_of(self._in_force.app.spec.processors))
         placement = place(self._observed, model, executors, launch.processors, self._rules.executor_patience)
         locality = self._observed.locality
-        seating = Seating(plan=self._plan, model=stored.model, locality=locality, seats=placement.seats)
+        seating = PlacementInputs(plan=self._plan, model=stored.model, locality=locality, seats=placement.seats)
         self._memory = replace(self._memory, executors_missing_since=placement.missing_since)
         self._wake_at = placement.wake_at or self._wake_at
         if seating != self._observed.memory.seated:
@@ -196,7 +196,7 @@ def _restored(app: AppResource, stored: StoredJobModel) -> Iterator[Action]:
     )
 
 
-def _told(facts: Facts, plan: Plan | None) -> Iterator[Action]:
+def _told(facts: StatusInputs, plan: Plan | None) -> Iterator[Action]:
     status = build_status(facts, plan)
     if not changes(facts.observed.app.status, status):
         return

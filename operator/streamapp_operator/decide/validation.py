@@ -6,22 +6,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from streamapp_core.edits import classify_edits as classify
-
 from streamapp_core.edits import run_id_problems
+from streamapp_core.edits.classify_edits import classify
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan.plan import Plan
 from streamapp_core.plan.planner import plan
 from streamapp_core.problems import Problem, ProblemCode, sorted_problems
 from streamapp_core.spec.app import StreamApp
-from streamapp_core.spec.yaml_document import DocumentError
 from streamapp_core.spec.parse import ParsedApp, parse_document
+from streamapp_core.spec.yaml_document import DocumentError
 
 _REMEMBERED = 5_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class PlanRequest:
     """A resource (its text), the counts of its streams, and what it follows: another text in force, the job model.
 
     `run_id` is for an app that has none yet.
@@ -40,14 +39,14 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class PlanVerdict:
     """All problems, or the plan."""
 
     problems: tuple[Problem, ...]
     plan: Plan | None
 
 
-Judge = Callable[[Question], Verdict]
+Planner = Callable[[PlanRequest], PlanVerdict]
 
 
 def _continuity(model: JobModel | None) -> object:
@@ -80,7 +79,7 @@ def accepted_app(text: str) -> StreamApp:
     return app
 
 
-def judge(question: Question) -> Verdict:
+def judge(question: PlanRequest) -> PlanVerdict:
     """Plan an app, or find everything that is wrong with it and with what it would do to its run."""
     parsed = read_app(question.text)
     counts: Mapping[str, int] = dict(question.counts)
@@ -88,24 +87,24 @@ def judge(question: Question) -> Verdict:
     told = {(problem.path, problem.code) for problem in result.problems}
     more = [problem for problem in _edit_problems(parsed, question) if (problem.path, problem.code) not in told]
     problems = sorted_problems([*result.problems, *more])
-    return Verdict(problems=problems, plan=None if problems else result.plan)
+    return PlanVerdict(problems=problems, plan=None if problems else result.plan)
 
 
-def _edit_problems(parsed: ParsedApp, question: Question) -> tuple[Problem, ...]:
+def _edit_problems(parsed: ParsedApp, question: PlanRequest) -> tuple[Problem, ...]:
     if question.in_force is None or parsed.app is None or parsed.problems:
         return ()
     run_id = None if question.model is None else question.model.run_id
     return run_id_problems(classify(accepted_app(question.in_force), parsed.app, run_id=run_id))
 
 
-class RememberingJudge:
+class CachingPlanner:
     """Judges, and knows the verdicts of before: neither a refused spec nor an unchanged one is planned again."""
 
-    def __init__(self, judge_anew: Judge = judge) -> None:
+    def __init__(self, judge_anew: Planner = judge) -> None:
         self._judge = judge_anew
-        self._verdicts: OrderedDict[tuple[object, ...], Verdict] = OrderedDict()
+        self._verdicts: OrderedDict[tuple[object, ...], PlanVerdict] = OrderedDict()
 
-    def __call__(self, question: Question) -> Verdict:
+    def __call__(self, question: PlanRequest) -> PlanVerdict:
         """Give the verdict on a question. May be called by several threads: at worst one judges twice."""
         key = question.key
         verdict = self._verdicts.get(key)

@@ -14,11 +14,11 @@ from streamapp_core.plan.delivery import default_system
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import KafkaSystem, SystemSpec
-from streamapp_operator.observe.resource_views import AppKey, AppResource
 from streamapp_operator.decide.validation import read_app
 from streamapp_operator.observe.document_recovery import Announced
 from streamapp_operator.observe.observed_state import StreamCounts
-from streamapp_operator.observe.partition_counts import BrokerSet, Wish
+from streamapp_operator.observe.partition_counts import BrokerSet, CountRequest
+from streamapp_operator.observe.resource_views import AppKey, AppResource
 from streamapp_systems.coordinator_stream import CoordinatorReader, coordinator_stream
 from streamapp_systems.kafka import Cluster, KafkaAdmin, KafkaConsumer, cluster_of
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
@@ -129,7 +129,7 @@ class Systems:
         monitor = app.spec.job.partition_monitor
         interval = monitor.interval / _MILLISECONDS if monitor.enabled else None
         brokers = self._brokers(key.namespace, name, system)
-        answer = brokers.answer(key, Wish(topics=frozenset(topics.values()), interval=interval))
+        answer = brokers.answer(key, CountRequest(topics=frozenset(topics.values()), interval=interval))
         if answer.known is None:
             return answer
         counts = {stream: answer.known[topic] for stream, topic in topics.items() if topic in answer.known}

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from streamapp_core.deployment.app_record import AppRecord
-from streamapp_core.job_model.job_model_shards import read_pointer
-from streamapp_core.job_model.job_model_errors import JobModelDamagedError, JobModelTooNewError, JobModelUnreadableError
 from streamapp_core.job_model.job_model import JobModel
+from streamapp_core.job_model.job_model_errors import JobModelDamagedError, JobModelTooNewError, JobModelUnreadableError
+from streamapp_core.job_model.job_model_shards import read_pointer
 from streamapp_core.job_model.stored_job_model import StoredJobModel
 from streamapp_core.metadata_store import ABSENT, Versioned
 from streamapp_operator.observe.resource_views import AppResource

@@ -16,7 +16,7 @@ from streamapp_systems.kubernetes.kubernetes_api import Kind, KubernetesApi, Obj
 Changed = Callable[[AppKey], object]
 
 
-class Watching:
+class Informer:
     """Takes in what happens to objects, and says which apps it concerns."""
 
     def __init__(self, api: KubernetesApi, cache: ObjectCache, changed: Changed, namespaces: Sequence[str]) -> None:
@@ -79,7 +79,7 @@ class Watching:
         return [item for space in self._namespaces for item in self._api.list(kind, space, WATCHED[kind])]
 
 
-def register(registry: kopf.OperatorRegistry, settings: kopf.OperatorSettings, watching: Watching) -> None:
+def register(registry: kopf.OperatorRegistry, settings: kopf.OperatorSettings, watching: Informer) -> None:
     """Let kopf watch every kind that is cached, filtered by the API server."""
     for kind, selector in WATCHED.items():
         group, _, version = kind.api_version.rpartition("/")
@@ -88,7 +88,7 @@ def register(registry: kopf.OperatorRegistry, settings: kopf.OperatorSettings, w
         _register(registry, group, version, kind, watching)
 
 
-def _register(registry: kopf.OperatorRegistry, group: str, version: str, kind: Kind, watching: Watching) -> None:
+def _register(registry: kopf.OperatorRegistry, group: str, version: str, kind: Kind, watching: Informer) -> None:
     @kopf.on.event(group, version, kind.plural, registry=registry, id=kind.plural)  # type: ignore[untyped-decorator]
     async def seen(event: kopf.RawEvent, **_: Any) -> None:
         watching.take_in(event["type"], kind, event["object"])

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from streamapp_core.deployment.kubernetes_names import Role
 from streamapp_core.deployment.app_record import AppRecord
 from streamapp_core.deployment.driver_reports import LocalityReport, ProgressReport
+from streamapp_core.deployment.kubernetes_names import Role
 from streamapp_core.job_model.job_model import JobModel, ProcessorModel
 from streamapp_core.job_model.stored_job_model import StoredJobModel
 from streamapp_core.metadata_store import ABSENT
@@ -40,7 +40,7 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seating:
+class PlacementInputs:
     """All that a job model is made from."""
 
     plan: Plan
@@ -57,7 +57,7 @@ class Memory:
     executors_missing_since: datetime | None = None
     refused_epoch: int | None = None
     """The API server refused the driver's pod of this epoch, so nobody has ever run in it."""
-    seated: Seating | None = None
+    seated: PlacementInputs | None = None
     """What needed no other job model when it was last looked at."""
 
 

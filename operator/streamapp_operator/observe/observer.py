@@ -7,17 +7,17 @@ from datetime import datetime
 from typing import TypeVar
 
 from streamapp_core.deployment.app_documents import DocumentUnreadableError, StoredDocument
-from streamapp_core.deployment.kubernetes_names import driver_account
 from streamapp_core.deployment.app_record import RECORD, AppRecord
 from streamapp_core.deployment.driver_reports import LOCALITY, PROGRESS, LocalityReport, ProgressReport
-from streamapp_core.job_model.job_model_shards import POINTER
+from streamapp_core.deployment.kubernetes_names import driver_account
 from streamapp_core.job_model.job_model_errors import JobModelUnreadableError
+from streamapp_core.job_model.job_model_shards import POINTER
 from streamapp_core.job_model.stored_job_model import StoredJobModel, read_job_model
 from streamapp_core.metadata_store import ABSENT
-from streamapp_operator.observe.object_cache import ObjectCache
-from streamapp_operator.observe.resource_views import AppKey, AppResource, Pod, app_resource, pod
 from streamapp_operator.observe.document_recovery import AskAnnounced, Found, Loss, loss
+from streamapp_operator.observe.object_cache import ObjectCache
 from streamapp_operator.observe.observed_state import Bound, DriverRole, Memory, Observed, StreamCounts
+from streamapp_operator.observe.resource_views import AppKey, AppResource, Pod, app_resource, pod
 from streamapp_systems.kubernetes.kubernetes_api import Kind, KubernetesApi, Object
 from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore, key_of, read_entry, version_of
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from streamapp_operator.observe.resource_views import AppKey
 from streamapp_operator.observe.observed_state import StreamCounts
+from streamapp_operator.observe.resource_views import AppKey
 from streamapp_systems.protocols import StreamSystemError
 
 _RETRY_SECONDS = 5.0
@@ -31,7 +31,7 @@ class TopicCounter(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class CountRequest:
     """The topics that an app wants to know about, and how often (seconds; None: once is enough)."""
 
     topics: frozenset[str]
@@ -49,7 +49,7 @@ class _Topic:
 
 @dataclass(slots=True, kw_only=True)
 class _State:
-    wishes: dict[AppKey, Wish] = field(default_factory=dict)
+    wishes: dict[AppKey, CountRequest] = field(default_factory=dict)
     topics: dict[str, _Topic] = field(default_factory=dict)
     trouble: str | None = None
     asked_at: float | None = None
@@ -74,7 +74,7 @@ class BrokerSet:
         self._state = _State()
         self._woken = threading.Condition()
 
-    def answer(self, app: AppKey, wish: Wish) -> StreamCounts:
+    def answer(self, app: AppKey, wish: CountRequest) -> StreamCounts:
         """Tell what is known of an app's topics (by topic), and see to it that it stays known."""
         with self._woken:
             state = self._state
@@ -145,7 +145,7 @@ class BrokerSet:
         known.count, known.other_since = count, None
         return True
 
-    def _note_trouble(self, trouble: str, wishes: Mapping[AppKey, Wish]) -> None:
+    def _note_trouble(self, trouble: str, wishes: Mapping[AppKey, CountRequest]) -> None:
         with self._woken:
             new = self._state.trouble != trouble
             self._state.trouble, self._state.asked_at = trouble, self._clock()

@@ -24,14 +24,14 @@ UNSCHEDULABLE = "Unschedulable"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trouble:
+class PodProblem:
     """What keeps a pod from running: a word for programs, a message for people."""
 
     reason: str
     message: str
 
 
-def pod_trouble(item: Object) -> Trouble | None:
+def pod_trouble(item: Object) -> PodProblem | None:
     """Find what keeps a pod from running; None if nothing is known to."""
     status = item.get("status", {})
     name = item["metadata"]["name"]
@@ -39,13 +39,13 @@ def pod_trouble(item: Object) -> Trouble | None:
         return None
     for condition in status.get("conditions", ()):
         if condition["type"] == "PodScheduled" and condition.get("reason") == UNSCHEDULABLE:
-            return Trouble(reason=UNSCHEDULABLE, message=f"pod {name}: {condition.get('message', 'no node fits')}")
+            return PodProblem(reason=UNSCHEDULABLE, message=f"pod {name}: {condition.get('message', 'no node fits')}")
     for container in _containers(status):
         waiting = container.get("state", {}).get("waiting") or {}
         reason = _REASONS.get(waiting.get("reason", ""))
         if reason is not None:
             details = waiting.get("message") or waiting["reason"]
-            return Trouble(reason=reason, message=f"pod {name}, container {container['name']}: {details}")
+            return PodProblem(reason=reason, message=f"pod {name}, container {container['name']}: {details}")
     return None
 
 

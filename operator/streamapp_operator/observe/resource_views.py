@@ -17,7 +17,7 @@ from streamapp_core.deployment.kubernetes_names import (
     Role,
 )
 from streamapp_core.spec.app import API_VERSION, KIND
-from streamapp_operator.observe.pod_problems import Trouble, pod_trouble
+from streamapp_operator.observe.pod_problems import PodProblem, pod_trouble
 from streamapp_systems.kubernetes.kubernetes_api import Kind, Object
 
 _OURS = {role.value: name for role, name in ((Role.DRIVER, DRIVER_CONTAINER), (Role.PROCESSOR, PROCESSOR_CONTAINER))}
@@ -93,7 +93,7 @@ class Pod:
     exit_code: int | None = None
     message: str | None = None
     deleting_at: datetime | None = None
-    trouble: Trouble | None = None
+    trouble: PodProblem | None = None
     node: str | None = None
     executor: str | None = None
     claim: str | None = None

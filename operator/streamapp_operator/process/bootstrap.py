@@ -14,20 +14,20 @@ import kopf
 import structlog
 
 from streamapp_operator.act.actor import Actor
+from streamapp_operator.decide.actions import ActionKind
+from streamapp_operator.decide.reconciliation import Rules
+from streamapp_operator.decide.validation import CachingPlanner
+from streamapp_operator.observe.brokers import Systems
+from streamapp_operator.observe.informer import Informer, register
 from streamapp_operator.observe.object_cache import CachedApi, ObjectCache
+from streamapp_operator.observe.observed_state import DriverRole
+from streamapp_operator.observe.observer import Observer
 from streamapp_operator.observe.resource_views import AppKey
 from streamapp_operator.process.controller import Controller, Parts
-from streamapp_operator.decide.reconciliation import Rules
 from streamapp_operator.process.health import Health
 from streamapp_operator.process.http_server import HttpServer
-from streamapp_operator.decide.validation import RememberingJudge
 from streamapp_operator.process.operator_metrics import Metrics
-from streamapp_operator.observe.observer import Observer
-from streamapp_operator.observe.observed_state import DriverRole
 from streamapp_operator.process.settings import Settings
-from streamapp_operator.decide.actions import Step
-from streamapp_operator.observe.brokers import Systems
-from streamapp_operator.observe.informer import Watching, register
 from streamapp_systems.kubernetes.kubernetes_api import Kind, KubernetesApi, KubernetesError
 from streamapp_systems.kubernetes.kubernetes_client import KubernetesClient
 from streamapp_systems.protocols import StreamSystemError
@@ -38,7 +38,7 @@ _WATCH_SECONDS = 600
 _PAGE = 500
 
 
-class Process:
+class OperatorProcess:
     """One Kubernetes operator."""
 
     def __init__(self, settings: Settings) -> None:
@@ -49,7 +49,7 @@ class Process:
         self._systems = Systems(self._read_secret, self._enqueue, settle=settings.growth_settle)
         cached = CachedApi(self._api, self._cache)
         rules = Rules(
-            judge=RememberingJudge(),
+            judge=CachingPlanner(),
             driver_role=DriverRole(kind=settings.driver_role_kind, name=settings.driver_role),
             executor_patience=timedelta(seconds=settings.executor_patience),
         )
@@ -63,7 +63,7 @@ class Process:
                 metrics=self._metrics,
             )
         )
-        self._watching = Watching(self._api, self._cache, self._enqueue, settings.watched_namespaces)
+        self._watching = Informer(self._api, self._cache, self._enqueue, settings.watched_namespaces)
         self._health = Health(
             self._watching,
             self._metrics,
@@ -115,7 +115,7 @@ class Process:
     def _enqueue(self, key: AppKey) -> None:
         self._controller.enqueue(key)
 
-    def _after(self, step: Step) -> None:
+    def _after(self, step: ActionKind) -> None:
         if step == self._settings.exit_after:
             os.kill(os.getpid(), signal.SIGKILL)
 

@@ -16,12 +16,12 @@ from streamapp_core.deployment.kubernetes_names import EPOCH_LABEL
 from streamapp_core.job_model.job_model_errors import JobModelOutdatedError
 from streamapp_core.metadata_store import VersionConflict
 from streamapp_operator.act.actor import Actor, NameTakenError
-from streamapp_operator.observe.resource_views import AppKey, AppResource
+from streamapp_operator.decide.actions import Action, ActionKind, EmitEvent, MakeObject, WriteStatus
 from streamapp_operator.decide.reconciliation import Rules, decide
-from streamapp_operator.process.operator_metrics import Metrics
-from streamapp_operator.observe.observer import Observer
 from streamapp_operator.observe.observed_state import Memory
-from streamapp_operator.decide.actions import Action, EmitEvent, MakeObject, Step, WriteStatus
+from streamapp_operator.observe.observer import Observer
+from streamapp_operator.observe.resource_views import AppKey, AppResource
+from streamapp_operator.process.operator_metrics import Metrics
 from streamapp_operator.process.work_queue import WorkQueue
 from streamapp_systems.kubernetes.kubernetes_api import KubernetesError, RequestRefusedError, VersionConflictError
 from streamapp_systems.protocols import StreamSystemError
@@ -118,7 +118,7 @@ class Controller:
                 raise
 
     def _note_refused_driver(self, app: AppResource, action: Action) -> None:
-        if isinstance(action, MakeObject) and action.step is Step.MAKE_DRIVER:
+        if isinstance(action, MakeObject) and action.step is ActionKind.MAKE_DRIVER:
             epoch = int(action.body["metadata"]["labels"][EPOCH_LABEL])
             self._memories[app.key] = replace(self._memories[app.key], refused_epoch=epoch)
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import structlog
 
+from streamapp_operator.observe.informer import Informer
 from streamapp_operator.process.operator_metrics import Metrics
-from streamapp_operator.observe.informer import Watching
 from streamapp_systems.kubernetes.kubernetes_api import KubernetesError
 
 _log = structlog.get_logger()
@@ -21,7 +21,7 @@ class Health:
 
     def __init__(
         self,
-        watching: Watching,
+        watching: Informer,
         metrics: Metrics,
         lag: Callable[[], float],
         *,

@@ -17,10 +17,10 @@ from streamapp_core.crd.status_model import (
 )
 from streamapp_core.deployment.kubernetes_names import APP_LABEL, ROLE_LABEL, Role
 from streamapp_core.plan.plan import Plan
-from streamapp_operator.decide.acceptance import Standing
-from streamapp_operator.status.conditions import find_conditions
+from streamapp_operator.decide.acceptance import AcceptanceState
 from streamapp_operator.decide.driver_decision import DriverState
-from streamapp_operator.status.status_inputs import Facts, Finding
+from streamapp_operator.status.conditions import find_conditions
+from streamapp_operator.status.status_inputs import ConditionValue, StatusInputs
 
 _PHASES = {
     DriverState.LAUNCHING: "Starting",
@@ -38,7 +38,7 @@ _EVIDENCE = ("runId", "plan", "driver")
 """What shows that a run has begun, and so must stay when its documents are gone."""
 
 
-def build_status(facts: Facts, plan: Plan | None) -> dict[str, JsonValue]:
+def build_status(facts: StatusInputs, plan: Plan | None) -> dict[str, JsonValue]:
     """Give the whole status; what has not changed is as it was, to the byte."""
     observed, acceptance = facts.observed, facts.acceptance
     found = find_conditions(facts)
@@ -87,7 +87,7 @@ def changes(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]) -> 
     return patch
 
 
-def _conditions(facts: Facts, found: Mapping[str, Finding]) -> tuple[Condition, ...]:
+def _conditions(facts: StatusInputs, found: Mapping[str, ConditionValue]) -> tuple[Condition, ...]:
     known = {entry["type"]: entry for entry in facts.observed.app.status.get("conditions", ())}
     time = facts.observed.now.isoformat(timespec="seconds").replace("+00:00", "Z")
     conditions = []
@@ -107,11 +107,11 @@ def _conditions(facts: Facts, found: Mapping[str, Finding]) -> tuple[Condition, 
     return tuple(conditions)
 
 
-def _phase(facts: Facts, found: Mapping[str, Finding]) -> str:
+def _phase(facts: StatusInputs, found: Mapping[str, ConditionValue]) -> str:
     if facts.observed.app.deleting:
         return "Deleting"
     if facts.state is None:
-        refused = facts.acceptance.standing in (Standing.SPEC_REFUSED, Standing.LOST)
+        refused = facts.acceptance.standing in (AcceptanceState.SPEC_REFUSED, AcceptanceState.LOST)
         return "Refused" if refused else "Pending"
     if facts.state is DriverState.RUNNING:
         if found["Ready"].status is not ConditionStatus.TRUE:
@@ -120,7 +120,7 @@ def _phase(facts: Facts, found: Mapping[str, Finding]) -> str:
     return _PHASES[facts.state]
 
 
-def _plan_summary(facts: Facts, plan: Plan | None) -> PlanSummary | None:
+def _plan_summary(facts: StatusInputs, plan: Plan | None) -> PlanSummary | None:
     model = facts.model
     if plan is None or model is None:
         return None

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from streamapp_core.crd.status_model import ConditionStatus
 from streamapp_core.deployment.driver_reports import DriverPhase
 from streamapp_core.problems import Problem
-from streamapp_operator.decide.acceptance import Standing
-from streamapp_operator.observe.pod_problems import Trouble
-from streamapp_operator.decide.driver_decision import DriverState, Driving
-from streamapp_operator.status.status_inputs import Facts, Finding
+from streamapp_operator.decide.acceptance import AcceptanceState
+from streamapp_operator.decide.driver_decision import DriverDecision, DriverState
 from streamapp_operator.decide.restarts import Death
+from streamapp_operator.observe.pod_problems import PodProblem
+from streamapp_operator.status.status_inputs import ConditionValue, StatusInputs
 
-_REFUSED = (Standing.SPEC_REFUSED, Standing.STREAMS_REFUSED)
+_REFUSED = (AcceptanceState.SPEC_REFUSED, AcceptanceState.STREAMS_REFUSED)
 _CRASH_LOOP = 3
 """From so many deaths in a row on it is called a crash loop."""
 _SHOWN_PROBLEMS = 3
@@ -22,7 +22,7 @@ _RESTING = {
 }
 
 
-def find_conditions(facts: Facts) -> dict[str, Finding]:
+def find_conditions(facts: StatusInputs) -> dict[str, ConditionValue]:
     """Find all conditions, in the order in which they are shown."""
     found = {
         "Accepted": _accepted(facts),
@@ -38,38 +38,38 @@ def find_conditions(facts: Facts) -> dict[str, Finding]:
     return found
 
 
-def _true(reason: str, message: str = "") -> Finding:
-    return Finding(status=ConditionStatus.TRUE, reason=reason, message=message)
+def _true(reason: str, message: str = "") -> ConditionValue:
+    return ConditionValue(status=ConditionStatus.TRUE, reason=reason, message=message)
 
 
-def _false(reason: str, message: str = "") -> Finding:
-    return Finding(status=ConditionStatus.FALSE, reason=reason, message=message)
+def _false(reason: str, message: str = "") -> ConditionValue:
+    return ConditionValue(status=ConditionStatus.FALSE, reason=reason, message=message)
 
 
-def _unknown(reason: str, message: str = "") -> Finding:
-    return Finding(status=ConditionStatus.UNKNOWN, reason=reason, message=message)
+def _unknown(reason: str, message: str = "") -> ConditionValue:
+    return ConditionValue(status=ConditionStatus.UNKNOWN, reason=reason, message=message)
 
 
-def _accepted(facts: Facts) -> Finding:
+def _accepted(facts: StatusInputs) -> ConditionValue:
     acceptance = facts.acceptance
     match acceptance.standing:
-        case Standing.SPEC_REFUSED:
+        case AcceptanceState.SPEC_REFUSED:
             return _false(_code(acceptance.problems), _problem_text(acceptance.problems))
-        case Standing.ASKING:
-            return _unknown(Standing.ASKING, "the systems are asked for their streams")
-        case Standing.UNREACHABLE:
-            return _unknown(Standing.UNREACHABLE, acceptance.message or "")
-        case Standing.LOST:
-            return _unknown(Standing.LOST, acceptance.message or "")
-        case Standing.ACCEPTED | Standing.STREAMS_REFUSED:
+        case AcceptanceState.ASKING:
+            return _unknown(AcceptanceState.ASKING, "the systems are asked for their streams")
+        case AcceptanceState.UNREACHABLE:
+            return _unknown(AcceptanceState.UNREACHABLE, acceptance.message or "")
+        case AcceptanceState.LOST:
+            return _unknown(AcceptanceState.LOST, acceptance.message or "")
+        case AcceptanceState.ACCEPTED | AcceptanceState.STREAMS_REFUSED:
             return _true("Accepted", "the spec is in force")
 
 
-def _planned(facts: Facts) -> Finding:
+def _planned(facts: StatusInputs) -> ConditionValue:
     acceptance, model = facts.acceptance, facts.model
-    if acceptance.standing is Standing.LOST:
-        return _false(Standing.LOST, acceptance.message or "")
-    if acceptance.standing is Standing.STREAMS_REFUSED:
+    if acceptance.standing is AcceptanceState.LOST:
+        return _false(AcceptanceState.LOST, acceptance.message or "")
+    if acceptance.standing is AcceptanceState.STREAMS_REFUSED:
         text = f"the app goes on with the plan of before: {_problem_text(acceptance.problems)}"
         return _false(_code(acceptance.problems), text)
     if acceptance.in_force is None:
@@ -80,7 +80,7 @@ def _planned(facts: Facts) -> Finding:
     return _true("Planned", f"{len(model.tasks)} tasks, of the spec of generation {generation}")
 
 
-def _driver_ready(facts: Facts) -> Finding:
+def _driver_ready(facts: StatusInputs) -> ConditionValue:
     driving = facts.driving
     if driving is None:
         return _false("NotPlanned", "there is nothing to run yet")
@@ -96,7 +96,7 @@ def _driver_ready(facts: Facts) -> Finding:
     return _false(driving.state, _RESTING[driving.state])
 
 
-def _died(driving: Driving, ended: Death) -> Finding:
+def _died(driving: DriverDecision, ended: Death) -> ConditionValue:
     again = ended.again_at
     if again is None:
         return _false("RestartsUsedUp", f"{ended.message}; spec.restartPolicy.maxRestarts is reached")
@@ -105,7 +105,7 @@ def _died(driving: Driving, ended: Death) -> Finding:
     return _false(reason, f"{ended.message}; it is restarted at {at}")
 
 
-def _processors_ready(facts: Facts) -> Finding:
+def _processors_ready(facts: StatusInputs) -> ConditionValue:
     if facts.state is DriverState.COMPLETED:
         return _false("Completed", "all bounded streams have been read to their ends")
     if facts.state not in (DriverState.RUNNING, DriverState.STARTING, DriverState.LAUNCHING):
@@ -120,7 +120,7 @@ def _processors_ready(facts: Facts) -> Finding:
     return _false("Starting", text)
 
 
-def _locality_ready(facts: Facts) -> Finding:
+def _locality_ready(facts: StatusInputs) -> ConditionValue:
     model, report = facts.model, facts.observed.locality
     if facts.observed.locality_lost is not None:
         return _false("LocalityLost", facts.observed.locality_lost)
@@ -136,7 +136,7 @@ def _locality_ready(facts: Facts) -> Finding:
     return _true("Reported", text) if opened == len(model.tasks) else _false("NotReported", text)
 
 
-def _progressing(facts: Facts, found: dict[str, Finding]) -> Finding:
+def _progressing(facts: StatusInputs, found: dict[str, ConditionValue]) -> ConditionValue:
     if facts.state in (DriverState.LAUNCHING, DriverState.STARTING):
         return _true("Starting", "the driver is starting")
     if facts.state is DriverState.DRAINING:
@@ -148,7 +148,7 @@ def _progressing(facts: Facts, found: dict[str, Finding]) -> Finding:
     return _false("Stable", "")
 
 
-def _ready(facts: Facts, found: dict[str, Finding]) -> Finding:
+def _ready(facts: StatusInputs, found: dict[str, ConditionValue]) -> ConditionValue:
     if facts.state is DriverState.COMPLETED:
         return _true("Completed", "all results are written")
     for condition in ("DriverReady", "ProcessorsReady"):
@@ -158,19 +158,19 @@ def _ready(facts: Facts, found: dict[str, Finding]) -> Finding:
     return _true("Running", found["ProcessorsReady"].message)
 
 
-def _degraded(facts: Facts, found: dict[str, Finding]) -> Finding:
+def _degraded(facts: StatusInputs, found: dict[str, ConditionValue]) -> ConditionValue:
     """Tell what people should look at: of several things the gravest."""
     return next(_worries(facts, found), _false("AsExpected"))
 
 
-def _worries(facts: Facts, found: dict[str, Finding]) -> Iterator[Finding]:
+def _worries(facts: StatusInputs, found: dict[str, ConditionValue]) -> Iterator[ConditionValue]:
     acceptance = facts.acceptance
     if facts.state is DriverState.COMPLETED:
         return
     if acceptance.standing in _REFUSED:
-        refused = found["Accepted" if acceptance.standing is Standing.SPEC_REFUSED else "Planned"]
+        refused = found["Accepted" if acceptance.standing is AcceptanceState.SPEC_REFUSED else "Planned"]
         yield _true(refused.reason, refused.message)
-    if acceptance.standing in (Standing.UNREACHABLE, Standing.LOST):
+    if acceptance.standing in (AcceptanceState.UNREACHABLE, AcceptanceState.LOST):
         yield _true(acceptance.standing, acceptance.message or "")
     if facts.observed.refusal is not None:
         yield _true("Refused", facts.observed.refusal)
@@ -180,20 +180,20 @@ def _worries(facts: Facts, found: dict[str, Finding]) -> Iterator[Finding]:
     if stuck is not None:
         yield _true(*_told(stuck))
     if acceptance.message is not None:
-        yield _true(Standing.UNREACHABLE, acceptance.message)
+        yield _true(AcceptanceState.UNREACHABLE, acceptance.message)
     for stall in () if facts.report is None else facts.report.stalled:
         since = stall.since.isoformat(timespec="seconds").replace("+00:00", "Z")
         yield _true("StreamStalled", f"stream {stall.stream} since {since}: {stall.reason}")
 
 
-def _stuck(facts: Facts) -> Trouble | None:
+def _stuck(facts: StatusInputs) -> PodProblem | None:
     driver = None if facts.driving is None or facts.driving.pod is None else facts.driving.pod
     if driver is not None and driver.live and driver.trouble is not None:
         return driver.trouble
     return facts.executor_trouble if facts.state is DriverState.RUNNING else None
 
 
-def _completed(facts: Facts) -> Finding:
+def _completed(facts: StatusInputs) -> ConditionValue:
     if facts.state is DriverState.COMPLETED:
         return _true("Completed", "all bounded streams have been read to their ends")
     report = facts.report
@@ -201,7 +201,7 @@ def _completed(facts: Facts) -> Finding:
     return _false("Draining" if draining else "NotCompleted")
 
 
-def _told(trouble: Trouble) -> tuple[str, str]:
+def _told(trouble: PodProblem) -> tuple[str, str]:
     return trouble.reason, trouble.message
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import JsonValue
 
 from streamapp_core.crd.status_model import ConditionStatus
-from streamapp_operator.observe.resource_views import AppResource
 from streamapp_operator.decide.actions import EmitEvent
+from streamapp_operator.observe.resource_views import AppResource
 
 _TOLD = ("Accepted", "Planned", "DriverReady", "Ready", "Degraded", "Completed")
 _BAD_WHEN_TRUE = ("Degraded",)

@@ -3,17 +3,17 @@
 from dataclasses import dataclass
 
 from streamapp_core.crd.status_model import ConditionStatus
-from streamapp_core.deployment.kubernetes_names import Role
 from streamapp_core.deployment.driver_reports import ProgressReport
+from streamapp_core.deployment.kubernetes_names import Role
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_operator.decide.acceptance import Acceptance
-from streamapp_operator.observe.pod_problems import Trouble
-from streamapp_operator.decide.driver_decision import DriverState, Driving
+from streamapp_operator.decide.driver_decision import DriverDecision, DriverState
 from streamapp_operator.observe.observed_state import Observed
+from streamapp_operator.observe.pod_problems import PodProblem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class ConditionValue:
     """Whether a condition holds, a word for programs, and a sentence for people."""
 
     status: ConditionStatus
@@ -22,12 +22,12 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class StatusInputs:
     """What conditions are found from. `driving` is None as long as nothing was accepted."""
 
     observed: Observed
     acceptance: Acceptance
-    driving: Driving | None
+    driving: DriverDecision | None
     model: JobModel | None
     wanted: int
 
@@ -55,7 +55,7 @@ class Facts:
         return None if self.driving is None else self.driving.state
 
     @property
-    def executor_trouble(self) -> Trouble | None:
+    def executor_trouble(self) -> PodProblem | None:
         """What keeps an executor of the driver that is launched from running."""
         in_force = self.acceptance.in_force
         if in_force is None or in_force.record.launch is None:

@@ -5,9 +5,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 
-from streamapp_runtime.driver.report_registry import Board
-from streamapp_runtime.driver.processor_decisions import Patience
 from streamapp_runtime.driver.prepare import PreparedRun
+from streamapp_runtime.driver.processor_decisions import Timeouts
+from streamapp_runtime.driver.report_registry import ReportRegistry
 from streamapp_runtime.errors import ProcessorLost
 from streamapp_runtime.hosts.processor_host import ProcessorHost
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorConfig, ProcessorReport
@@ -49,12 +49,12 @@ class Fleet:
     def __init__(
         self,
         host: ProcessorHost,
-        board: Board,
+        board: ReportRegistry,
         config: MakeConfig,
         *,
         epoch: int,
         clock: Callable[[], float],
-        patience: Patience,
+        patience: Timeouts,
     ) -> None:
         self._host = host
         self._board = board

@@ -14,8 +14,8 @@ from typing import Self
 
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.processor.processor_report import ProcessorReport
 from streamapp_runtime.app_streams import changelog_stream, consumer_group, descriptor
+from streamapp_runtime.processor.processor_report import ProcessorReport
 from streamapp_systems.protocols import StreamSystemError, TransactionalAdmin
 from streamapp_systems.registry import open_transactional_admin
 
@@ -32,7 +32,7 @@ _READ = (StreamRole.INPUT, StreamRole.INTERMEDIATE)
 Reports = Callable[[], Mapping[str, ProcessorReport]]
 
 
-class Upkeep:
+class Maintenance:
     """Makes its rounds in a thread of its own: `with Upkeep(...):`. The last round is made at the end of the block."""
 
     def __init__(self, plan: Plan, folder: Path, reports: Reports, processors: Callable[[], Collection[str]]) -> None:

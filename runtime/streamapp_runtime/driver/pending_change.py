@@ -6,7 +6,7 @@ from queue import Empty, SimpleQueue
 from streamapp_runtime.driver.prepare import PreparedRun
 
 
-class Wishes:
+class PendingChange:
     """Takes runs to go on with from any thread, and gives them to one."""
 
     def __init__(self) -> None:

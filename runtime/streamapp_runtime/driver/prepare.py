@@ -16,10 +16,10 @@ from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.parse import ParsedApp
 from streamapp_core.spec.streams import StreamFormat, StreamSpec
 from streamapp_core.spec.systems import SystemKind
+from streamapp_runtime.app_streams import by_system, changelog_stream, count_partitions, descriptor
 from streamapp_runtime.driver.supported_features import check_supported
 from streamapp_runtime.errors import PlanRefused, RuntimeFailure
 from streamapp_runtime.functions.function_loader import python_path
-from streamapp_runtime.app_streams import by_system, changelog_stream, count_partitions, descriptor
 from streamapp_systems.file.output_folder import prepare_output, remove_leftovers
 from streamapp_systems.protocols import StreamDescriptor, Transactional, TransactionalAdmin
 from streamapp_systems.registry import open_transactional_admin

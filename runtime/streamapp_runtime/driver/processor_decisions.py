@@ -6,7 +6,7 @@ from streamapp_core.job_model.job_model import JobModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class Timeouts:
     """How long the driver waits, in seconds, and how often it tries (design 9).
 
     `start`: until an incarnation reports for the first time; `report`: between two reports; `drain`: until it has made
@@ -40,7 +40,7 @@ class Failures:
     count: int = 0
     furthest: int = -1
 
-    def another(self, *, committed: int, lived: float, patience: Patience) -> "Failures":
+    def another(self, *, committed: int, lived: float, patience: Timeouts) -> "Failures":
         """Count the end of an incarnation that lived so many seconds.
 
         One that came further than all before it, or lived long, was well: its failure is the first.

@@ -9,7 +9,7 @@ from streamapp_runtime.processor.driver_channel import Command
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorReport
 
 
-class Board:
+class ReportRegistry:
     """Knows which incarnation of each processor is the current one; all others are told to stop.
 
     Used by any thread.

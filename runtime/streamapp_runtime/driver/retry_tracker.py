@@ -5,9 +5,9 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from streamapp_runtime.driver.processor_decisions import Failures, Patience
 from streamapp_runtime.driver.fleet import End
-from streamapp_runtime.errors import FAILURES, PASSING, ProcessorFailed
+from streamapp_runtime.driver.processor_decisions import Failures, Timeouts
+from streamapp_runtime.errors import FAILURES, TRANSIENT, ProcessorFailed
 from streamapp_systems.protocols import Unavailable
 
 _LOGGER = logging.getLogger("streamapp.driver")
@@ -21,10 +21,10 @@ class _Absence:
     tries: int = 0
 
 
-class Setbacks:
+class RetryTracker:
     """Counts failures in a row of each processor, and knows since when a system has been away. Used by one thread."""
 
-    def __init__(self, patience: Patience, clock: Callable[[], float]) -> None:
+    def __init__(self, patience: Timeouts, clock: Callable[[], float]) -> None:
         self.troubles: tuple[str, ...] = ()
         """What went wrong, each a line; the run went on."""
         self._patience = patience
@@ -88,10 +88,10 @@ class Setbacks:
             self._absences.pop(_name(processor), None)
 
     def _pause(self, processor: str, error: BaseException | None) -> float:
-        if isinstance(error, FAILURES) and not isinstance(error, PASSING):
+        if isinstance(error, FAILURES) and not isinstance(error, TRANSIENT):
             raise error
         told = str(error)
-        if not isinstance(error, PASSING):
+        if not isinstance(error, TRANSIENT):
             _LOGGER.error("a defect in processor %s", processor, exc_info=error)
             told = f"{type(error).__name__}: {error}"
         count = self._failures[processor].count
@@ -108,7 +108,7 @@ class Setbacks:
 
 def until_back(
     call: Callable[[], object],
-    patience: Patience,
+    patience: Timeouts,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], object] = time.sleep,
 ) -> None:
@@ -117,7 +117,7 @@ def until_back(
     Raises:
         ProcessorFailed: it has been away for too long.
     """
-    setbacks, told = Setbacks(patience, clock), 0
+    setbacks, told = RetryTracker(patience, clock), 0
     while True:
         try:
             call()

@@ -9,22 +9,22 @@ import msgspec
 
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.metadata_store import MetadataStore
-from streamapp_runtime.driver.run_authority import RunAuthority
-from streamapp_runtime.driver.report_registry import Board
-from streamapp_runtime.driver.processor_decisions import Patience
 from streamapp_runtime.driver.fleet import Fleet
+from streamapp_runtime.driver.maintenance import Maintenance
 from streamapp_runtime.driver.partition_monitor import Growth, PartitionMonitor
 from streamapp_runtime.driver.prepare import PreparedRun
-from streamapp_runtime.driver.run_record import RunRecord, Summary, load_record
+from streamapp_runtime.driver.processor_decisions import Timeouts
+from streamapp_runtime.driver.report_registry import ReportRegistry
+from streamapp_runtime.driver.run_authority import RunAuthority
 from streamapp_runtime.driver.run_folder import RunFolder
+from streamapp_runtime.driver.run_record import RunRecord, Summary, load_record
 from streamapp_runtime.driver.run_start import RunRequest, check_unchanged, put_in_force, start_run
 from streamapp_runtime.driver.run_summary import summarize
 from streamapp_runtime.driver.supervisor import Supervisor
 from streamapp_runtime.driver.takeover import finish
-from streamapp_runtime.driver.maintenance import Upkeep
 from streamapp_runtime.errors import Drained
-from streamapp_runtime.hosts.processor_host import ProcessorHost
 from streamapp_runtime.hosts.background_thread import in_thread
+from streamapp_runtime.hosts.processor_host import ProcessorHost
 from streamapp_runtime.processor.driver_channel import DriverChannel
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorConfig, ProcessorReport
 from streamapp_systems.metadata.sqlite import SqliteMetadataStore
@@ -63,7 +63,7 @@ def run_app(
     *,
     drain: Callable[[], bool] = _never,
     wanted: Wanted = _nothing_else,
-    patience: Patience | None = None,
+    patience: Timeouts | None = None,
 ) -> Summary:
     """Run an app to its end, going on where the last start left off; of a completed run, give the summary again.
 
@@ -84,7 +84,7 @@ def run_app(
                 check_unchanged(request, last)
                 return last.summary
             prepared, record = start_run(request, folder, store, last)
-            run = _Run(request, prepared, record, folder=folder, store=store, patience=patience or Patience())
+            run = _Run(request, prepared, record, folder=folder, store=store, patience=patience or Timeouts())
             summary = run.to_the_end(make_host, listener, drain, wanted)
             finish(msgspec.structs.replace(record, summary=summary), prepared, store, request.folder, patience)
         finally:
@@ -104,7 +104,7 @@ class _Run:
         *,
         folder: RunFolder,
         store: MetadataStore,
-        patience: Patience,
+        patience: Timeouts,
     ) -> None:
         self._request = request
         self._store = store
@@ -112,7 +112,7 @@ class _Run:
         self._record = record
         self._folder = folder
         self._patience = patience
-        self._board = Board(time.monotonic)
+        self._board = ReportRegistry(time.monotonic)
         self._started = time.monotonic()
         self._monitor = PartitionMonitor(request.text, request.folder, prepared, self._started)
 
@@ -152,7 +152,7 @@ class _Run:
         def working() -> set[str]:
             return {task.processor for task in supervisor.prepared.model.tasks.values()}
 
-        with Upkeep(self._prepared.plan, self._request.folder, self._board.reports, working):
+        with Maintenance(self._prepared.plan, self._request.folder, self._board.reports, working):
             supervisor.start()
             while not supervisor.finished:
                 supervisor.step()

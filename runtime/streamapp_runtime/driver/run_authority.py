@@ -6,11 +6,11 @@ from typing import Protocol
 
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan.plan import Plan
-from streamapp_runtime.run_coordinator import Coordinator
+from streamapp_runtime.app_streams import transactional
 from streamapp_runtime.driver.prepare import PreparedRun, expand_changelog, fence
 from streamapp_runtime.driver.run_record import RunRecord
 from streamapp_runtime.driver.takeover import announce
-from streamapp_runtime.app_streams import transactional
+from streamapp_runtime.run_coordinator import Coordinator
 
 
 class Authority(Protocol):

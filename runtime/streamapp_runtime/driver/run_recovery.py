@@ -13,10 +13,10 @@ from streamapp_core.job_model.job_model_errors import JobModelUnreadableError
 from streamapp_core.plan.plan import Plan
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.streams import StreamFormat
-from streamapp_runtime.run_coordinator import Coordinator
+from streamapp_runtime.app_streams import changelog_stream
 from streamapp_runtime.driver.run_record import RunRecord
 from streamapp_runtime.errors import JobModelLost
-from streamapp_runtime.app_streams import changelog_stream
+from streamapp_runtime.run_coordinator import Coordinator
 from streamapp_systems.protocols import StreamDescriptor
 from streamapp_systems.registry import open_transactional_admin
 

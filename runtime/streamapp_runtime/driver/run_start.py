@@ -7,16 +7,16 @@ from pathlib import Path
 
 import msgspec
 
-from streamapp_core.job_model.job_model_shards import POINTER
-from streamapp_core.job_model.job_model_errors import JobModelDamagedError, JobModelUnreadableError
 from streamapp_core.job_model.job_model import JobModel
+from streamapp_core.job_model.job_model_errors import JobModelDamagedError, JobModelUnreadableError
+from streamapp_core.job_model.job_model_shards import POINTER
 from streamapp_core.job_model.stored_job_model import read_job_model, write_job_model
 from streamapp_core.metadata_store import ABSENT, MetadataStore
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.parse import ParsedApp, parse_text
-from streamapp_runtime.run_coordinator import Coordinator
+from streamapp_runtime.app_streams import file_names
 from streamapp_runtime.driver.local_edits import check_edits
-from streamapp_runtime.driver.run_recovery import after_newest, instead_of_lost
+from streamapp_runtime.driver.maintenance import forget_positions
 from streamapp_runtime.driver.prepare import (
     PreparedRun,
     drop_streams,
@@ -25,13 +25,13 @@ from streamapp_runtime.driver.prepare import (
     plan_again,
     plan_run,
 )
-from streamapp_runtime.driver.run_record import RunRecord, save_record
 from streamapp_runtime.driver.run_folder import RunFolder
+from streamapp_runtime.driver.run_record import RunRecord, save_record
+from streamapp_runtime.driver.run_recovery import after_newest, instead_of_lost
 from streamapp_runtime.driver.takeover import announce, fence_former, find_streams_again, made_ready, new_record
-from streamapp_runtime.driver.maintenance import forget_positions
 from streamapp_runtime.errors import RuntimeFailure
-from streamapp_runtime.fail_points import Step, Taking
-from streamapp_runtime.app_streams import file_names
+from streamapp_runtime.fail_points import FailPoint, Taking
+from streamapp_runtime.run_coordinator import Coordinator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ def start_run(
     record = after_newest(record, coordinator)
     if last is None:
         record = instead_of_lost(record, coordinator, plan, request.folder, fresh=request.fresh)
-    with Taking(Step.RUN_RECORD):
+    with Taking(FailPoint.RUN_RECORD):
         save_record(store, record)
         if record.prepared:
             find_streams_again(record, prepared, request.folder)
@@ -81,7 +81,7 @@ def start_run(
         announce(record, prepared, request.folder)
     fence_former(record, prepared, request.folder)
     if not record.prepared:
-        with Taking(Step.RUN_STREAMS):
+        with Taking(FailPoint.RUN_STREAMS):
             drop_streams(record.outdated, prepared.plan.app, request.folder)
             folder.forget_all_but(record.run_id)
             make_outputs(prepared.plan, request.folder)

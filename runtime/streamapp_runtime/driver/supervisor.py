@@ -10,14 +10,14 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from typing import Any
 
-from streamapp_runtime.driver.run_authority import Authority
-from streamapp_runtime.driver.processor_decisions import Patience, affected
 from streamapp_runtime.driver.fleet import End, Fleet
+from streamapp_runtime.driver.pending_change import PendingChange
 from streamapp_runtime.driver.prepare import PreparedRun
-from streamapp_runtime.driver.retry_tracker import Setbacks
-from streamapp_runtime.driver.pending_change import Wishes
-from streamapp_runtime.errors import FAILURES, PASSING
-from streamapp_runtime.fail_points import Moment, Step, Taking, reach
+from streamapp_runtime.driver.processor_decisions import Timeouts, affected
+from streamapp_runtime.driver.retry_tracker import RetryTracker
+from streamapp_runtime.driver.run_authority import Authority
+from streamapp_runtime.errors import FAILURES, TRANSIENT
+from streamapp_runtime.fail_points import FailPoint, Moment, Taking, reach
 from streamapp_runtime.processor.processor_report import ProcessorReport
 from streamapp_systems.protocols import Unavailable
 
@@ -62,7 +62,7 @@ class Supervisor:
         authority: Authority,
         *,
         clock: Callable[[], float],
-        patience: Patience,
+        patience: Timeouts,
         background: Background,
     ) -> None:
         self.prepared = prepared
@@ -71,10 +71,10 @@ class Supervisor:
         self._clock = clock
         self._patience = patience
         self._background = background
-        self._setbacks = Setbacks(patience, clock)
+        self._setbacks = RetryTracker(patience, clock)
         self._recoveries: dict[str, _Recovery] = {}
         self._done: dict[str, ProcessorReport] = {}
-        self._wishes = Wishes()
+        self._wishes = PendingChange()
         self._handover: _Handover | None = None
         self._draining = False
 
@@ -154,7 +154,7 @@ class Supervisor:
                 self._done[end.processor] = end.report
             return
         assert end.error is not None
-        if isinstance(end.error, FAILURES) and not isinstance(end.error, PASSING):
+        if isinstance(end.error, FAILURES) and not isinstance(end.error, TRANSIENT):
             raise end.error
         leaving = self._handover is not None and end.processor in self._handover.affected
         if not self._draining and not leaving:
@@ -164,14 +164,14 @@ class Supervisor:
         """Shut out an incarnation that was lost, and have the next one started."""
         self._recoveries[end.processor] = _Recovery(
             due=self._clock() + self._setbacks.lost(end),
-            fence=self._fence(Step.REPLACE_FENCE, {end.processor}),
+            fence=self._fence(FailPoint.REPLACE_FENCE, {end.processor}),
         )
 
     def _recover(self, processor: str, recovery: _Recovery) -> None:
         due = self._clock() >= recovery.due
         if recovery.fence is None:
             if due:
-                recovery.fence = self._fence(Step.REPLACE_FENCE, {processor})
+                recovery.fence = self._fence(FailPoint.REPLACE_FENCE, {processor})
         elif recovery.fence.done():
             error = recovery.fence.exception()
             if error is not None:
@@ -180,10 +180,10 @@ class Supervisor:
             elif due:
                 self._setbacks.fenced(processor)
                 del self._recoveries[processor]
-                with Taking(Step.REPLACE_START):
+                with Taking(FailPoint.REPLACE_START):
                     self._fleet.start(processor, self.prepared)
 
-    def _fence(self, step: Step, processors: Collection[str]) -> Future[None]:
+    def _fence(self, step: FailPoint, processors: Collection[str]) -> Future[None]:
         def fence() -> None:
             with Taking(step):
                 self._authority.fence(processors)
@@ -199,8 +199,8 @@ class Supervisor:
         if handover.fence is None:
             if self._clock() >= handover.due:
                 if handover.attempts == 0:
-                    reach(Step.HANDOVER_DRAIN, Moment.AFTER)
-                handover.fence = self._fence(Step.HANDOVER_FENCE, handover.former)
+                    reach(FailPoint.HANDOVER_DRAIN, Moment.AFTER)
+                handover.fence = self._fence(FailPoint.HANDOVER_FENCE, handover.former)
         elif handover.fence.done():
             error = handover.fence.exception()
             if error is None:
@@ -211,9 +211,9 @@ class Supervisor:
     def _begun(self, prepared: PreparedRun, done: Future[None]) -> _Handover:
         """Put the new job model in force, and let those that it affects leave."""
         former = self.prepared.model
-        with Taking(Step.HANDOVER_MODEL):
+        with Taking(FailPoint.HANDOVER_MODEL):
             self._authority.put_in_force(prepared)
-        reach(Step.HANDOVER_DRAIN, Moment.BEFORE)
+        reach(FailPoint.HANDOVER_DRAIN, Moment.BEFORE)
         concerned = affected(former, prepared.model)
         for processor in concerned:
             self._recoveries.pop(processor, None)
@@ -231,7 +231,7 @@ class Supervisor:
         handover.attempts += 1
         if isinstance(error, Unavailable):
             handover.due = self._clock() + self._setbacks.away(_HANDOVER, error)
-        elif not isinstance(error, PASSING) or handover.attempts >= self._patience.failures:
+        elif not isinstance(error, TRANSIENT) or handover.attempts >= self._patience.failures:
             raise error
         else:
             handover.due = self._clock() + self._patience.pause(handover.attempts + 1)
@@ -244,7 +244,7 @@ class Supervisor:
         self._setbacks.forget(handover.affected)
         for processor in handover.affected:
             self._done.pop(processor, None)
-        with Taking(Step.HANDOVER_START):
+        with Taking(FailPoint.HANDOVER_START):
             for processor in sorted(handover.affected & self.prepared.model.processors.keys()):
                 self._fleet.start(processor, self.prepared)
         handover.done.set_result(None)

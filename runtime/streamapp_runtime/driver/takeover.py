@@ -8,9 +8,7 @@ from pathlib import Path
 import msgspec
 
 from streamapp_core.metadata_store import MetadataStore
-from streamapp_runtime.run_coordinator import Coordinator
-from streamapp_runtime.driver.processor_decisions import Patience
-from streamapp_runtime.driver.run_recovery import merged
+from streamapp_runtime.app_streams import bounded_ends, changelog_stream, file_names, first_offsets
 from streamapp_runtime.driver.prepare import (
     PreparedRun,
     check_shared_streams,
@@ -20,11 +18,13 @@ from streamapp_runtime.driver.prepare import (
     made_streams,
     tidy_outputs,
 )
-from streamapp_runtime.driver.run_record import RunRecord, driver_record, save_record
+from streamapp_runtime.driver.processor_decisions import Timeouts
 from streamapp_runtime.driver.retry_tracker import until_back
+from streamapp_runtime.driver.run_record import RunRecord, driver_record, save_record
+from streamapp_runtime.driver.run_recovery import merged
 from streamapp_runtime.errors import RuntimeFailure
-from streamapp_runtime.fail_points import Step, Taking
-from streamapp_runtime.app_streams import bounded_ends, changelog_stream, file_names, first_offsets
+from streamapp_runtime.fail_points import FailPoint, Taking
+from streamapp_runtime.run_coordinator import Coordinator
 from streamapp_systems.protocols import Transactional
 
 
@@ -97,7 +97,7 @@ def fence_former(record: RunRecord, prepared: PreparedRun, folder: Path) -> None
     Raises:
         Superseded: another driver has taken over.
     """
-    with Taking(Step.RUN_FENCE):
+    with Taking(FailPoint.RUN_FENCE):
         ids = sorted({*prepared.model.transactional_ids, *record.outdated_ids})
         owners = [Transactional(id=id_, epoch=record.epoch) for id_ in ids]
         fence(prepared.plan.app, [prepared.plan.default_system, *record.outdated], owners, folder)
@@ -149,7 +149,7 @@ def find_streams_again(record: RunRecord, prepared: PreparedRun, folder: Path) -
 
 
 def finish(
-    record: RunRecord, prepared: PreparedRun, store: MetadataStore, folder: Path, patience: Patience | None = None
+    record: RunRecord, prepared: PreparedRun, store: MetadataStore, folder: Path, patience: Timeouts | None = None
 ) -> None:
     """End a run that has completed; the record has its summary (run-4). A system that is away is waited for.
 
@@ -157,7 +157,7 @@ def finish(
         Superseded: a later epoch has begun.
         ProcessorFailed: a system has been away for too long.
     """
-    with Taking(Step.RUN_FINISH):
+    with Taking(FailPoint.RUN_FINISH):
         tidy_outputs(prepared.plan, folder)
-        until_back(lambda: announce(record, prepared, folder), patience or Patience())
+        until_back(lambda: announce(record, prepared, folder), patience or Timeouts())
         save_record(store, record)

@@ -11,14 +11,14 @@ from streamapp_core.job_model.stored_job_model import read_job_model
 from streamapp_core.plan.delivery import default_system
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.tasks.natural_order import natural_key
-from streamapp_runtime.driver.run_record import load_record
+from streamapp_runtime.app_streams import FIRST_CONTACT, changelog_of
 from streamapp_runtime.driver.run_folder import RunFolder
+from streamapp_runtime.driver.run_record import load_record
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.processor.state_opener import task_folder
 from streamapp_runtime.state.changelog import PartitionReader
-from streamapp_runtime.state.folder_lock import FolderInUse, FolderLock
 from streamapp_runtime.state.changelog_verification import Verdict, verify_state
-from streamapp_runtime.app_streams import FIRST_CONTACT, changelog_of
+from streamapp_runtime.state.folder_lock import FolderInUse, FolderLock
 from streamapp_systems.metadata.sqlite import SqliteMetadataStore
 from streamapp_systems.protocols import StreamDescriptor
 from streamapp_systems.registry import open_admin, open_consumer, open_transactional_admin

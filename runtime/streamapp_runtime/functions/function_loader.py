@@ -10,8 +10,8 @@ from zipfile import is_zipfile
 from streamapp_core.plan.plan import Plan
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.functions.extractor import Extractor
-from streamapp_runtime.functions.user_errors import RAISED, described
 from streamapp_runtime.functions.process_function import UserFunction
+from streamapp_runtime.functions.user_errors import RAISED, described
 from streamapp_systems.arrow_types import arrow_schema, arrow_type
 
 _FRAMES = 2

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamapp_core.schema import EVENT_TIME_COLUMN
-from streamapp_runtime.functions.user_errors import FunctionFailed
 from streamapp_runtime.functions.returned_tables import called, cast_column, checked_table
+from streamapp_runtime.functions.user_errors import FunctionFailed
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 
 UserFunction = Callable[..., object]

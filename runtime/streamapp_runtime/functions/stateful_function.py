@@ -5,9 +5,9 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from streamapp_runtime.functions.user_errors import RAISED, FunctionFailed, described
-from streamapp_runtime.functions.process_function import Function
 from streamapp_runtime.functions.keyed_state import KeyedState
+from streamapp_runtime.functions.process_function import Function
+from streamapp_runtime.functions.user_errors import RAISED, FunctionFailed, described
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 
 

@@ -5,10 +5,10 @@ import traceback
 
 import msgspec
 
-from streamapp_runtime.errors import FAILURES, PASSING, ProcessorFailed, ProcessorLost
+from streamapp_runtime.errors import FAILURES, TRANSIENT, ProcessorFailed, ProcessorLost
 from streamapp_runtime.processor.http_driver_channel import ChannelAddress, HttpChannel
-from streamapp_runtime.processor.run_processor import run_processor
 from streamapp_runtime.processor.processor_report import ProcessorConfig, ProcessorReport
+from streamapp_runtime.processor.run_processor import run_processor
 
 
 class Parcel(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ def work(parcel: Parcel) -> Outcome:
     """Be the processor of a parcel to its end. A defect's trace goes to standard error."""
     try:
         return Outcome(report=run_processor(parcel.config, HttpChannel(parcel.address)))
-    except PASSING as error:
+    except TRANSIENT as error:
         return Outcome(lost=str(error))
     except FAILURES as error:
         return Outcome(failure=str(error))

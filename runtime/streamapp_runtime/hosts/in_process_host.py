@@ -4,8 +4,8 @@ from concurrent.futures import Future
 
 from streamapp_runtime.hosts.background_thread import in_thread
 from streamapp_runtime.processor.driver_channel import DriverChannel
-from streamapp_runtime.processor.run_processor import run_processor
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorConfig, ProcessorReport
+from streamapp_runtime.processor.run_processor import run_processor
 
 
 class InProcessHost:

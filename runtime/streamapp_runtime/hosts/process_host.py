@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 
 from streamapp_runtime.errors import ProcessorLost
-from streamapp_runtime.hosts.exit_outcome import Parcel, decode_outcome, report_of
 from streamapp_runtime.hosts.background_thread import in_thread
+from streamapp_runtime.hosts.exit_outcome import Parcel, decode_outcome, report_of
 from streamapp_runtime.processor.driver_channel import DriverChannel
 from streamapp_runtime.processor.http_driver_channel import ChannelServer
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorConfig, ProcessorReport

@@ -13,7 +13,7 @@ class ProcessorHost(Protocol):
         """Start an incarnation of a processor.
 
         The future ends with its last report, or with the exception it died of: one of `FAILURES` where a person must
-        look after it, else one of `PASSING`, or any other for a defect.
+        look after it, else one of `TRANSIENT`, or any other for a defect.
         """
         ...
 

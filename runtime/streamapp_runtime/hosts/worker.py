@@ -4,14 +4,20 @@ A parcel comes on standard input, the outcome goes to standard output. What else
 users, goes to standard error.
 """
 
+import gc
 import os
 import sys
 
 import msgspec
 
 from streamapp_runtime.fail_points import enter
-from streamapp_runtime.hosts.collecting import collect_rarely
 from streamapp_runtime.hosts.exit_outcome import decode_parcel, work
+
+
+def collect_rarely() -> None:
+    """Let Python look for cyclic garbage rarely: rows are many objects and no cycles, and to walk them takes time."""
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 20)
 
 
 def main() -> None:

@@ -17,17 +17,17 @@ from streamapp_core.deployment.app_record import EpochOutdatedError
 from streamapp_core.deployment.driver_reports import DriverPhase
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.metadata_store import MetadataStore
-from streamapp_runtime.driver.report_registry import Board
+from streamapp_runtime.driver.report_registry import ReportRegistry
 from streamapp_runtime.driver.takeover import finish
 from streamapp_runtime.errors import FAILURES, Superseded
-from streamapp_runtime.kubernetes.epoch_start import begin
-from streamapp_runtime.spark.driver_environment import DriverEnvironment, read_environment
-from streamapp_runtime.kubernetes.job_model_follower import Follower, prepared_run
 from streamapp_runtime.kubernetes.driver_http import Health, StatusServer
 from streamapp_runtime.kubernetes.driver_lease import DriverLease
 from streamapp_runtime.kubernetes.driver_metrics import SummaryCollector
+from streamapp_runtime.kubernetes.epoch_start import begin
+from streamapp_runtime.kubernetes.job_model_follower import Follower, prepared_run
 from streamapp_runtime.kubernetes.progress_reporter import Reporter
 from streamapp_runtime.kubernetes.run_epoch import LaunchedRun, now
+from streamapp_runtime.spark.driver_environment import DriverEnvironment, read_environment
 from streamapp_runtime.spark.kubernetes_host import KubernetesHost
 from streamapp_systems.kubernetes.kubernetes_api import Kind, KubernetesApi, KubernetesError, Object
 from streamapp_systems.kubernetes.kubernetes_client import KubernetesClient
@@ -112,7 +112,7 @@ def _run(
     reporter.phase(DriverPhase.STARTING)
     prepared = prepared_run(launched, model)
     record = begin(launched, prepared, store, _FOLDER)
-    board = Board(time.monotonic)
+    board = ReportRegistry(time.monotonic)
     launch = launched.launch
     host = KubernetesHost(board, prepared.plan.app, environment, launch.processors, launch.executor_template)
     handles.callback(host.close)

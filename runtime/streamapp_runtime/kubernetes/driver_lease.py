@@ -5,7 +5,13 @@ from datetime import UTC, datetime
 
 from streamapp_core.deployment.kubernetes_names import APP_LABEL, driver_lease
 from streamapp_runtime.spark.driver_environment import DriverEnvironment
-from streamapp_systems.kubernetes.kubernetes_api import Kind, KubernetesApi, Object, ObjectExistsError, ObjectNotFoundError
+from streamapp_systems.kubernetes.kubernetes_api import (
+    Kind,
+    KubernetesApi,
+    Object,
+    ObjectExistsError,
+    ObjectNotFoundError,
+)
 
 DURATION_SECONDS = 30
 """A lease that has not been renewed for so long shows a driver without progress."""

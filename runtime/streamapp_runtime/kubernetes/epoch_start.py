@@ -4,8 +4,6 @@ from pathlib import Path
 
 from streamapp_core.metadata_store import MetadataStore
 from streamapp_core.spec.processors import DeletionPolicy
-from streamapp_runtime.run_coordinator import Coordinator
-from streamapp_runtime.driver.run_recovery import announced_ids
 from streamapp_runtime.driver.prepare import (
     PreparedRun,
     add_streams,
@@ -14,6 +12,7 @@ from streamapp_runtime.driver.prepare import (
     make_streams,
 )
 from streamapp_runtime.driver.run_record import RunRecord, load_record, save_record
+from streamapp_runtime.driver.run_recovery import announced_ids
 from streamapp_runtime.driver.takeover import (
     announce,
     edited_record,
@@ -23,8 +22,9 @@ from streamapp_runtime.driver.takeover import (
     new_record,
     with_added,
 )
-from streamapp_runtime.fail_points import Step, Taking
+from streamapp_runtime.fail_points import FailPoint, Taking
 from streamapp_runtime.kubernetes.job_model_follower import Launched
+from streamapp_runtime.run_coordinator import Coordinator
 
 
 def begin(launched: Launched, prepared: PreparedRun, store: MetadataStore, folder: Path) -> RunRecord:
@@ -39,13 +39,13 @@ def begin(launched: Launched, prepared: PreparedRun, store: MetadataStore, folde
     """
     plan = prepared.plan
     record = _record(launched, prepared, load_record(store), folder)
-    with Taking(Step.RUN_RECORD):
+    with Taking(FailPoint.RUN_RECORD):
         save_record(store, record)
         if record.prepared:
             find_streams_again(record, prepared, folder)
         announce(record, prepared, folder)
     fence_former(record, prepared, folder)
-    with Taking(Step.RUN_STREAMS):
+    with Taking(FailPoint.RUN_STREAMS):
         if record.prepared:
             add_streams(prepared, folder)
             return with_added(record, store, prepared, folder)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from streamapp_core.deployment.app_record import EpochOutdatedError, Launch, read_launch
-from streamapp_core.job_model.job_model_shards import POINTER, read_pointer
 from streamapp_core.job_model.job_model import JobModel
+from streamapp_core.job_model.job_model_shards import POINTER, read_pointer
 from streamapp_core.job_model.stored_job_model import read_job_model
 from streamapp_core.metadata_store import MetadataStore
 from streamapp_core.plan.planner import plan as make_plan

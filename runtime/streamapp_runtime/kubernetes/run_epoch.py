@@ -5,21 +5,21 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from streamapp_core.deployment.kubernetes_names import STATE_FOLDER
 from streamapp_core.deployment.driver_reports import DriverPhase
-from streamapp_runtime.driver.run_authority import RunAuthority
-from streamapp_runtime.driver.report_registry import Board
-from streamapp_runtime.driver.processor_decisions import Patience
+from streamapp_core.deployment.kubernetes_names import STATE_FOLDER
 from streamapp_runtime.driver.fleet import Fleet
+from streamapp_runtime.driver.maintenance import Maintenance
 from streamapp_runtime.driver.prepare import PreparedRun
+from streamapp_runtime.driver.processor_decisions import Timeouts
+from streamapp_runtime.driver.report_registry import ReportRegistry
+from streamapp_runtime.driver.run_authority import RunAuthority
 from streamapp_runtime.driver.run_record import RunRecord, Summary
 from streamapp_runtime.driver.run_summary import summarize
 from streamapp_runtime.driver.supervisor import Supervisor
-from streamapp_runtime.driver.maintenance import Upkeep
 from streamapp_runtime.hosts.background_thread import in_thread
-from streamapp_runtime.kubernetes.job_model_follower import Follower, Launched, prepared_run
 from streamapp_runtime.kubernetes.driver_http import Health
 from streamapp_runtime.kubernetes.driver_lease import DriverLease
+from streamapp_runtime.kubernetes.job_model_follower import Follower, Launched, prepared_run
 from streamapp_runtime.kubernetes.progress_reporter import Reporter
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorConfig, ProcessorReport
 from streamapp_runtime.spark.kubernetes_host import KubernetesHost
@@ -29,7 +29,7 @@ _LOOK_SECONDS = 0.25
 _FOLLOW_SECONDS = 1.0
 _LEASE_SECONDS = 10.0
 _STOP_SECONDS = 15.0
-PATIENCE = Patience(start=900.0)
+PATIENCE = Timeouts(start=900.0)
 """An executor may be long in coming: nodes are started for it, images are pulled."""
 
 
@@ -44,7 +44,7 @@ class LaunchedRun:
         *,
         follower: Follower,
         folder: Path,
-        board: Board,
+        board: ReportRegistry,
         host: KubernetesHost,
         reporter: Reporter,
         lease: DriverLease,
@@ -99,7 +99,7 @@ class LaunchedRun:
         def working() -> set[str]:
             return {task.processor for task in supervisor.prepared.model.tasks.values()}
 
-        with Upkeep(supervisor.prepared.plan, self._folder, self._board.reports, working):
+        with Maintenance(supervisor.prepared.plan, self._folder, self._board.reports, working):
             supervisor.start()
             while not supervisor.finished:
                 supervisor.step()

@@ -9,9 +9,9 @@ import pyarrow as pa
 from streamapp_core.expressions import Aggregation, Merge, Partial, SelectColumn, result_sql, table
 from streamapp_core.schema import BIGINT, EVENT_TIME_COLUMN
 from streamapp_runtime.operators.collected_values import GATHERED, gathered_values
-from streamapp_runtime.rows.row_codec import arrow_columns
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 from streamapp_runtime.rows.projection import projection
+from streamapp_runtime.rows.row_codec import arrow_columns
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_systems.arrow_types import arrow_type
 

@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from streamapp_core.expressions import ARRIVAL_COLUMN, Aggregation, Merge, Partial, PlainAggregate, partials_sql, table
 from streamapp_core.schema import BIGINT, EVENT_TIME_COLUMN, DataType, TypeKind
-from streamapp_runtime.operators.collected_values import GATHERED, gathered_merge
 from streamapp_runtime.operators.arrow_aggregation import plain_groups
+from streamapp_runtime.operators.collected_values import GATHERED, gathered_merge
 from streamapp_runtime.rows.row_codec import plain_rows
 from streamapp_runtime.sql_engine import SqlEngine
 

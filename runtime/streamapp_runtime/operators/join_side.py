@@ -16,8 +16,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streamapp_runtime.operators.sorted_run import Positions, SortedRun, sorted_order
-from streamapp_runtime.rows.event_time_column import event_times
 from streamapp_runtime.rows.arrow_ipc import encode_rows
+from streamapp_runtime.rows.event_time_column import event_times
 from streamapp_runtime.rows.partitioning import key_hashes
 from streamapp_runtime.state.chunked_values import delete_pieces, get_pieces, put_pieces
 from streamapp_runtime.state.store import Store

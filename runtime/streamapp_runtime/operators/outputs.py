@@ -6,9 +6,9 @@ import pyarrow as pa
 
 from streamapp_core.plan.plan import PlannedStream
 from streamapp_runtime.operators.operator import TimelessOperator
+from streamapp_runtime.rows.event_time_column import without_event_time
 from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 from streamapp_runtime.writing.output_writer import OutputWriter
-from streamapp_runtime.rows.event_time_column import without_event_time
 from streamapp_systems.protocols import FileOutput
 
 

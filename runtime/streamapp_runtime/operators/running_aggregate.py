@@ -6,10 +6,10 @@ import pyarrow as pa
 
 from streamapp_core.expressions import Aggregation, Merge
 from streamapp_core.schema import EVENT_TIME_COLUMN
-from streamapp_runtime.operators.group_states import GroupStates
-from streamapp_runtime.operators.batch_aggregation import PartialResults, event_time_partial
-from streamapp_runtime.operators.operator import TimelessOperator
 from streamapp_runtime.operators.aggregate_results import Results
+from streamapp_runtime.operators.batch_aggregation import PartialResults, event_time_partial
+from streamapp_runtime.operators.group_states import GroupStates
+from streamapp_runtime.operators.operator import TimelessOperator
 from streamapp_runtime.rows.row_codec import encode_key
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.store import Store

@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 
 from streamapp_core.expressions import Aggregation, Merge, Partial, PlainAggregate, sessions_sql, table
 from streamapp_core.schema import BIGINT, EVENT_TIME_COLUMN
-from streamapp_runtime.operators.batch_aggregation import PartialResults, event_time_partial
 from streamapp_runtime.operators.aggregate_results import Results
+from streamapp_runtime.operators.batch_aggregation import PartialResults, event_time_partial
 from streamapp_runtime.operators.session_states import Session, SessionStates
 from streamapp_runtime.operators.window_bounds import BEGINNING, BOUNDS, result_row
 from streamapp_runtime.rows.row_codec import encode_key

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from streamapp_core.spec.job import OnError
-from streamapp_runtime.functions.process_function import Function
 from streamapp_runtime.functions.guarded_call import Guarded
+from streamapp_runtime.functions.process_function import Function
 from streamapp_runtime.operators.operator import TimelessOperator
 from streamapp_runtime.rows.bad_rows import BadRows
 

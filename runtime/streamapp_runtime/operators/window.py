@@ -7,12 +7,12 @@ import numpy as np
 import pyarrow as pa
 
 from streamapp_core.expressions import Aggregation
-from streamapp_runtime.operators.group_states import GroupStates
-from streamapp_runtime.operators.batch_aggregation import PartialResults
 from streamapp_runtime.operators.aggregate_results import Results
+from streamapp_runtime.operators.batch_aggregation import PartialResults
+from streamapp_runtime.operators.group_states import GroupStates
 from streamapp_runtime.operators.window_bounds import BEGINNING, BOUNDS, due_below, end_key, result_row
-from streamapp_runtime.rows.row_codec import encode_key
 from streamapp_runtime.rows.event_time_column import event_times
+from streamapp_runtime.rows.row_codec import encode_key
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.store import Store
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pyarrow as pa
 
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.processor.input_source import Decoded, Readings
+from streamapp_runtime.processor.input_source import InputSource
+from streamapp_runtime.rows.decoded_batch import DecodedBatch
 
 _FEW_ROWS = 10_000
 """A poll that brings fewer has caught up with its partitions."""
@@ -20,13 +21,13 @@ _SHRINKS, _GROWS = 1 / 16, 8.0
 """What a batch may be of the one before, at the least and at the most."""
 
 
-class Gathering:
+class BatchCoalescer:
     """Polls again and again until there are enough rows, or no more are waiting; see `Inputs.poll`.
 
     Enough is what the operators manage in about two seconds, by how long they took last time.
     """
 
-    def __init__(self, inputs: Readings, clock: Callable[[], float]) -> None:
+    def __init__(self, inputs: InputSource, clock: Callable[[], float]) -> None:
         """Take what is polled, and a clock that tells seconds."""
         self._inputs = inputs
         self._clock = clock
@@ -34,11 +35,11 @@ class Gathering:
         self._given_rows = 0
         self._given_at = clock()
 
-    def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Iterator[Decoded]:
+    def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Iterator[DecodedBatch]:
         """See `Inputs.poll`."""
         self._learn()
         limit = self._enough = min(max_rows, self._enough)
-        parts: dict[Ssp, list[Decoded]] = {}
+        parts: dict[Ssp, list[DecodedBatch]] = {}
         rows = more = 0
         while rows < limit and (not parts or more >= _FEW_ROWS):
             more = 0
@@ -59,7 +60,7 @@ class Gathering:
             self._enough = max(int(self._enough * min(max(_SECONDS / seconds, _SHRINKS), _GROWS)), _LEAST_ROWS)
 
 
-def _joined(parts: Sequence[Decoded]) -> Sequence[Decoded]:
+def _joined(parts: Sequence[DecodedBatch]) -> Sequence[DecodedBatch]:
     """Make one part of several that follow each other, unless their rows have different columns."""
     rows = [part.rows for part in parts if part.rows is not None]
     if len(parts) == 1 or any(table.schema != rows[0].schema for table in rows):

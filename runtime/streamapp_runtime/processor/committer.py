@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.fail_points import Step, Taking
-from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
+from streamapp_runtime.fail_points import FailPoint, Taking
 from streamapp_runtime.processor.control_rounds import MarkerRounds
-from streamapp_runtime.writing.output_writer import OutputWriter
 from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, Part
 from streamapp_runtime.tables.side_inputs import SideInputs
 from streamapp_runtime.tasks.task import Task
+from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
+from streamapp_runtime.writing.output_writer import OutputWriter
 from streamapp_systems.protocols import FileOutput, Producer, SentRecords, StagedPart
 
 
@@ -51,22 +51,22 @@ class Committer:
     def commit(self, now: int) -> None:
         """Commit everything done so far; `now` is the time of day in milliseconds."""
         begun = self._clock()
-        with Taking(Step.COMMIT_FLUSH):
+        with Taking(FailPoint.COMMIT_FLUSH):
             for task in self._tasks:
                 task.flush()
             self._writer.flush()
             self._output_writer.flush()
             self._markers.send(now)
-        with Taking(Step.COMMIT_STAGE):
+        with Taking(FailPoint.COMMIT_STAGE):
             staged = {system: output.stage() for system, output in self._outputs.items()}
-        with Taking(Step.COMMIT_LOG):
+        with Taking(FailPoint.COMMIT_LOG):
             checkpoints = self._send_changes(staged, now)
             positions = self._producer.commit()
         self.log_seconds = self._clock() - begun
-        with Taking(Step.COMMIT_PUBLISH):
+        with Taking(FailPoint.COMMIT_PUBLISH):
             for system, parts in staged.items():
                 self._outputs[system].publish(parts)
-        with Taking(Step.COMMIT_STATE):
+        with Taking(FailPoint.COMMIT_STATE):
             for task in self._tasks:
                 if task in checkpoints:
                     task.commit(positions[self._changelogs[task.name]], checkpoints[task])

@@ -12,12 +12,12 @@ from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.schema import Column
 from streamapp_core.spec.systems import SystemKind
 from streamapp_core.ssp import Ssp
+from streamapp_runtime.app_streams import by_system, changelog_stream, descriptor
 from streamapp_runtime.processor.input_source import Inputs
-from streamapp_runtime.rows.tombstones import KeyColumn
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 from streamapp_runtime.rows.json_messages import JsonDecoder
+from streamapp_runtime.rows.tombstones import KeyColumn
 from streamapp_runtime.state.changelog import PartitionReader
-from streamapp_runtime.app_streams import by_system, changelog_stream, descriptor
 from streamapp_systems.arrow_types import arrow_schema, arrow_type
 from streamapp_systems.protocols import Consumer, FileOutput, Producer, Transactional, TransactionalAdmin
 from streamapp_systems.registry import open_admin, open_consumer, open_output, open_producer, open_transactional_admin

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from streamapp_core.control.messages import END_OF_TIME, EndOfStream, Watermark
-from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 from streamapp_runtime.tasks.task import Announcement, Task
+from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 
 
 class MarkerRounds:

@@ -29,7 +29,3 @@ class DriverChannel(Protocol):
 
 class NoAnswer(Exception):  # noqa: N818 - what happened
     """The driver did not answer this time."""
-
-
-class DriverLost(Exception):  # noqa: N818 - what happened
-    """The driver is gone or has given this incarnation up: end without another commit."""

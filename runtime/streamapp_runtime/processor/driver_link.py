@@ -7,7 +7,8 @@ hold the data up.
 import threading
 from collections.abc import Callable
 
-from streamapp_runtime.processor.driver_channel import Command, DriverChannel, DriverLost, NoAnswer
+from streamapp_runtime.errors import DriverLost
+from streamapp_runtime.processor.driver_channel import Command, DriverChannel, NoAnswer
 from streamapp_runtime.processor.processor_report import ProcessorReport
 
 REPORT_SECONDS = 0.5

@@ -6,10 +6,11 @@ from dataclasses import replace
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan.plan import Plan, PlannedStream
 from streamapp_core.ssp import Ssp
-from streamapp_core.tasks import parent_partitions as parents
 from streamapp_core.tasks import ExpansionRefusedError, load_algorithm
+from streamapp_core.tasks.parent_partitions import parents
+from streamapp_runtime.processor.input_source import InputSource
 from streamapp_runtime.processor.partition_gate import Gate, Younger
-from streamapp_runtime.processor.input_source import Decoded, Readings
+from streamapp_runtime.rows.decoded_batch import DecodedBatch
 from streamapp_runtime.state.checkpoint import Position
 from streamapp_runtime.tasks.task import Task
 
@@ -19,7 +20,7 @@ _NEVER = 2**63 - 1
 
 
 def gated(
-    inputs: Readings,
+    inputs: InputSource,
     plan: Plan,
     model: JobModel,
     positions: Mapping[Ssp, Position],
@@ -27,13 +28,13 @@ def gated(
     owners: Mapping[Ssp, Sequence[Task]],
     written_offsets: Callable[[Collection[str]], Mapping[Ssp, int]],
     time_of_day: Callable[[], int],
-) -> Readings:
+) -> InputSource:
     """Gate what is read of `positions`, as far as streams have grown; for the rest see `GatedInputs`."""
     younger = younger_partitions(plan, model, positions)
     if not younger:
         return inputs
     members = {*younger, *(parent for gated in younger.values() for parent in gated.parents)}
-    gate: Gate[Decoded] = Gate(
+    gate: Gate[DecodedBatch] = Gate(
         younger,
         {ssp: positions[ssp].offset for ssp in members},
         {ssp for ssp in younger if not positions[ssp].rows},
@@ -74,8 +75,8 @@ class GatedInputs:
 
     def __init__(
         self,
-        inputs: Readings,
-        gate: Gate[Decoded],
+        inputs: InputSource,
+        gate: Gate[DecodedBatch],
         *,
         owners: Mapping[Ssp, Sequence[Task]],
         written_offsets: Callable[[Collection[str]], Mapping[Ssp, int]],
@@ -91,7 +92,7 @@ class GatedInputs:
         self._written_offsets = written_offsets
         self._time_of_day = time_of_day
 
-    def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Iterator[Decoded]:
+    def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Iterator[DecodedBatch]:
         """Bring what there is of these partitions and may be processed.
 
         All gated partitions together hold about as many rows as one poll brings.
@@ -111,12 +112,12 @@ class GatedInputs:
         yield from self._passing(self._released(ssps))
         self._tell()
 
-    def _passing(self, brought: Iterable[Decoded]) -> Iterator[Decoded]:
+    def _passing(self, brought: Iterable[DecodedBatch]) -> Iterator[DecodedBatch]:
         for decoded in brought:
             yield decoded
             self._gate.passed(decoded.ssp, decoded.next_offset, ended=decoded.ended)
 
-    def _held_back(self, brought: Iterable[Decoded]) -> Iterator[Decoded]:
+    def _held_back(self, brought: Iterable[DecodedBatch]) -> Iterator[DecodedBatch]:
         """Hold back rows, and what follows them; before them, positions and ends have no order to keep."""
         for decoded in brought:
             if decoded.rows is None and decoded.ssp not in self._gate.waiting:
@@ -124,7 +125,7 @@ class GatedInputs:
             else:
                 self._gate.hold(decoded.ssp, decoded)
 
-    def _released(self, ssps: Collection[Ssp]) -> Iterator[Decoded]:
+    def _released(self, ssps: Collection[Ssp]) -> Iterator[DecodedBatch]:
         while released := self._gate.release(ssps):
             *others, latest = released.batches
             yield from others

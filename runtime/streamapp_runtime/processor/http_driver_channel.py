@@ -9,7 +9,8 @@ from typing import Self
 
 import msgspec
 
-from streamapp_runtime.processor.driver_channel import Command, DriverLost, NoAnswer
+from streamapp_runtime.errors import DriverLost
+from streamapp_runtime.processor.driver_channel import Command, NoAnswer
 from streamapp_runtime.processor.processor_report import ProcessorReport
 
 _ANSWER_SECONDS = 3.0

@@ -1,47 +1,28 @@
 """What a processor reads: one consumer per system, and bytes or rows made into rows with an event time."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
 import pyarrow as pa
 
 from streamapp_core.control.control_codec import decode
-from streamapp_core.control.messages import ControlMessage, UserMessage
+from streamapp_core.control.messages import UserMessage
 from streamapp_core.spec.job import OnError
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.rows.tombstones import KeyColumn, marked, with_values
-from streamapp_runtime.rows.event_time_column import stamp, without_event_time
 from streamapp_runtime.rows.arrow_ipc import decode_rows, decode_shared_rows
+from streamapp_runtime.rows.decoded_batch import DecodedBatch
+from streamapp_runtime.rows.event_time_column import stamp, without_event_time
 from streamapp_runtime.rows.json_messages import JsonDecoder, JsonRows
+from streamapp_runtime.rows.tombstones import KeyColumn, marked, with_values
 from streamapp_systems.protocols import BadRecord, Consumer, Fetched
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decoded:
-    """What a poll brought of one partition: all its rows, then the control messages that stood between or after them.
-
-    To hear a marker a little later than it was sent is always right; to hear it before rows sent before it never is.
-    """
-
-    ssp: Ssp
-    next_offset: int
-    rows: pa.Table | None
-    controls: tuple[ControlMessage, ...] = ()
-    ended: bool = False
-    not_used: Mapping[str, int] = field(default_factory=dict)
-    """How many records were left out, by reason: `unreadable` (`onError: skip`), `without value` (deletions)."""
-    bad_rows: tuple[str, ...] = ()
-    """What is wrong with the unreadable ones."""
-    ungated: bool = False
-    """Whether the partition waits for no other from here on (see `Gate`)."""
-
-
-class Readings(Protocol):
+class InputSource(Protocol):
     """What a processor polls."""
 
-    def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Iterator[Decoded]:
+    def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Iterator[DecodedBatch]:
         """Bring what there is of these partitions; see `Consumer.poll`."""
         ...
 
@@ -74,8 +55,8 @@ class Inputs:
         self._deletion_keys = deletion_keys
         self._skip = on_error is OnError.SKIP
 
-    def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Iterator[Decoded]:
-        """See `Readings.poll`."""
+    def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Iterator[DecodedBatch]:
+        """See `InputSource.poll`."""
         for system, consumer in self._consumers.items():
             wanted = [ssp for ssp in ssps if ssp.system == system]
             if not wanted:
@@ -87,11 +68,11 @@ class Inputs:
                 if not self._skip:
                     raise _advised(bad) from None
                 skipped = {"unreadable": 1}
-                yield Decoded(
+                yield DecodedBatch(
                     ssp=bad.ssp, next_offset=bad.offset + 1, rows=None, not_used=skipped, bad_rows=(str(bad),)
                 )
 
-    def _decode(self, fetched: Fetched) -> Decoded:
+    def _decode(self, fetched: Fetched) -> DecodedBatch:
         stream = fetched.ssp.stream
         if stream in self._intermediate:
             return self._decode_messages(fetched, partial(decode_rows, schema=self._intermediate[stream]))
@@ -102,9 +83,9 @@ class Inputs:
         rows = None
         if fetched.rows is not None and len(fetched.rows):
             rows = stamp(pa.Table.from_batches([fetched.rows]), self._event_times[stream])
-        return Decoded(ssp=fetched.ssp, next_offset=fetched.next_offset, rows=rows, ended=fetched.ended)
+        return DecodedBatch(ssp=fetched.ssp, next_offset=fetched.next_offset, rows=rows, ended=fetched.ended)
 
-    def _decode_json(self, fetched: Fetched) -> Decoded:
+    def _decode_json(self, fetched: Fetched) -> DecodedBatch:
         stream = fetched.ssp.stream
         if stream in self._deletion_keys:
             return self._decode_side_input(fetched)
@@ -112,7 +93,7 @@ class Inputs:
         self._refuse(read.bad)
         without_value = len(fetched.messages) - len(read.messages) - len(read.bad)
         not_used = {"unreadable": len(read.bad), "without value": without_value}
-        return Decoded(
+        return DecodedBatch(
             ssp=fetched.ssp,
             next_offset=fetched.next_offset,
             rows=self._stamped(stream, read),
@@ -121,7 +102,7 @@ class Inputs:
             bad_rows=tuple(map(str, read.bad)),
         )
 
-    def _decode_side_input(self, fetched: Fetched) -> Decoded:
+    def _decode_side_input(self, fetched: Fetched) -> DecodedBatch:
         stream = fetched.ssp.stream
         read = self._json[stream].decode(with_values(fetched.messages, self._deletion_keys[stream]), fetched.ssp)
         self._refuse(read.bad)
@@ -129,7 +110,7 @@ class Inputs:
         if rows is not None and None in fetched.messages.values:
             bad = {record.offset for record in read.bad}
             rows = marked(rows, [m.value is None for m in fetched.messages if m.offset not in bad])
-        return Decoded(
+        return DecodedBatch(
             ssp=fetched.ssp,
             next_offset=fetched.next_offset,
             rows=rows,
@@ -148,7 +129,7 @@ class Inputs:
         if bad and not self._skip:
             raise bad[0]
 
-    def _decode_shared(self, fetched: Fetched) -> Decoded:
+    def _decode_shared(self, fetched: Fetched) -> DecodedBatch:
         """Decode another app's intermediate stream: rows keep their event times, unless a column is to give them."""
         stream = fetched.ssp.stream
         decoded = self._decode_messages(fetched, partial(decode_shared_rows, schema=self._shared[stream]))
@@ -157,7 +138,7 @@ class Inputs:
             return decoded
         return replace(decoded, rows=stamp(without_event_time(decoded.rows), column))
 
-    def _decode_messages(self, fetched: Fetched, rows_of: Callable[..., pa.Table]) -> Decoded:
+    def _decode_messages(self, fetched: Fetched, rows_of: Callable[..., pa.Table]) -> DecodedBatch:
         tables, controls = [], []
         for message in fetched.messages:
             content = decode(message.value or b"", ssp=fetched.ssp, offset=message.offset)
@@ -165,7 +146,7 @@ class Inputs:
                 tables.append(rows_of(content.data, ssp=fetched.ssp, offset=message.offset))
             else:
                 controls.append(content)
-        return Decoded(
+        return DecodedBatch(
             ssp=fetched.ssp,
             next_offset=fetched.next_offset,
             rows=pa.concat_tables(tables) if tables else None,

@@ -4,14 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.processor.side_input_bootstrap import Bootstrap, Reader
-from streamapp_runtime.processor.driver_channel import Command
 from streamapp_runtime.processor.committer import Committer
-from streamapp_runtime.processor.input_source import Readings
-from streamapp_runtime.processor.driver_link import REPORT_SECONDS, DriverLink
 from streamapp_runtime.processor.control_rounds import MarkerRounds
+from streamapp_runtime.processor.driver_channel import Command
+from streamapp_runtime.processor.driver_link import REPORT_SECONDS, DriverLink
+from streamapp_runtime.processor.input_source import InputSource
 from streamapp_runtime.processor.processor_progress import Progress
 from streamapp_runtime.processor.processor_report import ProcessorReport
+from streamapp_runtime.processor.side_input_bootstrap import Bootstrap, Reader
 from streamapp_runtime.tasks.task import Task
 
 _POLL_ROWS = 1_000_000
@@ -29,7 +29,7 @@ whatever its rows is then paid less often, and results are not seen before the c
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class InputRouting:
     """What a processor reads, and who takes what is read of each partition: several take a broadcast stream."""
 
     side_inputs: Mapping[Ssp, Sequence[Reader]]
@@ -45,8 +45,8 @@ class Processor:
         *,
         tasks: Sequence[Task],
         bootstrap: Bootstrap,
-        reading: Reading,
-        inputs: Readings,
+        reading: InputRouting,
+        inputs: InputSource,
         markers: MarkerRounds,
         committer: Committer,
         progress: Progress,

@@ -1,6 +1,7 @@
 """How the tasks of a processor come to their state: the driver hears of it while it goes on."""
 
-from streamapp_runtime.processor.driver_channel import Command, DriverLost
+from streamapp_runtime.errors import DriverLost
+from streamapp_runtime.processor.driver_channel import Command
 from streamapp_runtime.processor.driver_link import DriverLink
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorReport, StateReport
 from streamapp_runtime.state.task_state import Replay

@@ -13,30 +13,30 @@ from streamapp_core.plan.plan import Plan, StreamRole
 from streamapp_core.plan.planner import plan as make_plan
 from streamapp_core.spec.parse import parse_text
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.run_coordinator import Coordinator
+from streamapp_runtime.app_streams import CHANGELOG, transactional
 from streamapp_runtime.errors import PlanRefused
-from streamapp_runtime.fail_points import Step, Taking
+from streamapp_runtime.fail_points import FailPoint, Taking
 from streamapp_runtime.functions.function_loader import load_extractors, load_functions
-from streamapp_runtime.processor.task_assembly import Assembled, Assembly
-from streamapp_runtime.processor.side_input_bootstrap import Bootstrap
-from streamapp_runtime.processor.driver_channel import DriverChannel
+from streamapp_runtime.processor.batch_coalescer import BatchCoalescer
 from streamapp_runtime.processor.committer import Committer
 from streamapp_runtime.processor.connections import Connections
-from streamapp_runtime.processor.gated_inputs import gated
-from streamapp_runtime.processor.batch_coalescer import Gathering
-from streamapp_runtime.processor.input_source import Readings
-from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
-from streamapp_runtime.processor.driver_link import DriverLink
 from streamapp_runtime.processor.control_rounds import MarkerRounds
-from streamapp_runtime.processor.state_opener import StateOpener, publish_left
-from streamapp_runtime.writing.output_writer import OutputWriter
+from streamapp_runtime.processor.driver_channel import DriverChannel
+from streamapp_runtime.processor.driver_link import DriverLink
+from streamapp_runtime.processor.gated_inputs import gated
+from streamapp_runtime.processor.input_source import InputSource
 from streamapp_runtime.processor.processor import Processor
 from streamapp_runtime.processor.processor_progress import Progress
 from streamapp_runtime.processor.processor_report import ProcessorConfig, ProcessorReport
 from streamapp_runtime.processor.restore_progress import Restoring
+from streamapp_runtime.processor.side_input_bootstrap import Bootstrap
+from streamapp_runtime.processor.state_opener import StateOpener, publish_left
+from streamapp_runtime.processor.task_assembly import Assembled, Assembly
+from streamapp_runtime.run_coordinator import Coordinator
 from streamapp_runtime.sql_engine import SqlEngine
-from streamapp_runtime.app_streams import CHANGELOG, transactional
 from streamapp_runtime.tables.table_opener import TableOpener
+from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
+from streamapp_runtime.writing.output_writer import OutputWriter
 from streamapp_systems.protocols import FileOutput, Producer
 
 _SECOND = 1_000
@@ -96,7 +96,7 @@ class _Opening:
         committer = self._committer(parts, writers, markers)
         inputs = self._inputs(parts)
         progress = Progress(self._me, self._restoring.states, tasks=parts.tasks, shared=parts.shared)
-        with Taking(Step.PROCESSOR_REPORT):
+        with Taking(FailPoint.PROCESSOR_REPORT):
             self._link.tell(progress.report(commits=0, committed=committer.committed, done=False, now=_time_of_day()))
             self._link.confirm()
         return Processor(
@@ -116,9 +116,9 @@ class _Opening:
 
     def _writers(self) -> _Writers:
         """Shut out all earlier incarnations, then make sure that this one is the current one."""
-        with Taking(Step.PROCESSOR_OPEN):
+        with Taking(FailPoint.PROCESSOR_OPEN):
             producer = self._connections.producer(transactional(self._plan, self._me.processor, self._me.epoch))
-        with Taking(Step.PROCESSOR_CHECK):
+        with Taking(FailPoint.PROCESSOR_CHECK):
             self._link.confirm()
             Coordinator(self._plan.app, self._plan.default_system, self._folder).check(self._me.epoch)
         return _Writers(
@@ -183,11 +183,11 @@ class _Opening:
             clock=time.monotonic,
         )
 
-    def _inputs(self, parts: Assembled) -> Readings:
+    def _inputs(self, parts: Assembled) -> InputSource:
         positions = parts.positions
         starts = {ssp: position.offset for ssp, position in positions.items()}
         return gated(
-            Gathering(self._connections.inputs(starts, self._config.ends), time.monotonic),
+            BatchCoalescer(self._connections.inputs(starts, self._config.ends), time.monotonic),
             self._plan,
             self._model,
             positions,

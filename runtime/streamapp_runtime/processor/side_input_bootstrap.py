@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.processor.input_source import Decoded, Readings
+from streamapp_runtime.processor.input_source import InputSource
+from streamapp_runtime.rows.decoded_batch import DecodedBatch
 from streamapp_runtime.tables.side_inputs import SideInputs
 
 _POLL_ROWS = 100_000
@@ -16,7 +17,7 @@ _WAIT_SECONDS = 0.02
 class Reader(Protocol):
     """Takes what is read of a partition: a task, or the side inputs that all tasks share."""
 
-    def take(self, decoded: Decoded) -> None:
+    def take(self, decoded: DecodedBatch) -> None:
         """Process what was read of one partition."""
         ...
 
@@ -29,7 +30,7 @@ class Bootstrap:
     """
 
     def __init__(
-        self, inputs: Readings, readers: Mapping[Ssp, Sequence[Reader]], side_inputs: Sequence[SideInputs]
+        self, inputs: InputSource, readers: Mapping[Ssp, Sequence[Reader]], side_inputs: Sequence[SideInputs]
     ) -> None:
         """Take who reads each partition of the side inputs, which are those of the tasks and those that they share."""
         self._inputs = inputs

@@ -11,18 +11,18 @@ from streamapp_core.job_model.job_model import TaskModel
 from streamapp_core.plan.plan import Plan, PlannedTable, StreamRole
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.functions.process_function import UserFunction
-from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
-from streamapp_runtime.writing.output_writer import OutputWriter
-from streamapp_runtime.processor.processor import Reading
+from streamapp_runtime.processor.processor import InputRouting
+from streamapp_runtime.rows.bad_rows import BadRows
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.checkpoint import Position
 from streamapp_runtime.state.task_state import TaskState
 from streamapp_runtime.state.unlogged_state import UnloggedState
-from streamapp_runtime.tables.table_opener import TableOpener
 from streamapp_runtime.tables.side_inputs import SideInputs
-from streamapp_runtime.rows.bad_rows import BadRows
-from streamapp_runtime.tasks.pipeline_builder import Surroundings, build_pipeline
+from streamapp_runtime.tables.table_opener import TableOpener
+from streamapp_runtime.tasks.pipeline_builder import OperatorContext, build_pipeline
 from streamapp_runtime.tasks.task import Task
+from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
+from streamapp_runtime.writing.output_writer import OutputWriter
 from streamapp_systems.protocols import FileOutput
 
 
@@ -32,7 +32,7 @@ class Assembled:
 
     tasks: tuple[Task, ...]
     shared: SideInputs
-    reading: Reading
+    reading: InputRouting
 
     @property
     def side_inputs(self) -> tuple[SideInputs, ...]:
@@ -116,7 +116,7 @@ class Assembly:
             for planned in self._plan.tables.values()
             if not planned.spec.side_inputs
         }
-        around = Surroundings(
+        around = OperatorContext(
             number=self._tasks[name].changelog_partition,
             engine=self._engine,
             writer=self._writer,
@@ -167,7 +167,7 @@ class Assembly:
     def _filled_by_side_inputs(self) -> list[PlannedTable]:
         return [table for table in self._plan.tables.values() if table.spec.side_inputs]
 
-    def _reading(self, tasks: Mapping[str, Task], shared: SideInputs) -> Reading:
+    def _reading(self, tasks: Mapping[str, Task], shared: SideInputs) -> InputRouting:
         side_inputs: dict[Ssp, list[SideInputs | Task]] = {ssp: [shared] for ssp in shared.positions}
         intermediate: dict[Ssp, list[Task]] = {}
         inputs: dict[Ssp, list[Task]] = {}
@@ -177,7 +177,7 @@ class Assembly:
             for ssp in task.positions:
                 owners = intermediate if self._role(ssp) is StreamRole.INTERMEDIATE else inputs
                 owners.setdefault(ssp, []).append(task)
-        return Reading(side_inputs=side_inputs, intermediate=intermediate, inputs=inputs)
+        return InputRouting(side_inputs=side_inputs, intermediate=intermediate, inputs=inputs)
 
     def _role(self, ssp: Ssp) -> StreamRole:
         return self._plan.streams[ssp.stream].role

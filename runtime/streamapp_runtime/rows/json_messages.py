@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamapp_core.ssp import Ssp
-from streamapp_systems.file.json_format import json_texts, parse_lines
 from streamapp_systems.file.file_chunks import Misfit
+from streamapp_systems.file.json_format import json_texts, parse_lines
 from streamapp_systems.file.text_values import parse_text
 from streamapp_systems.protocols import BadRecord, Message, Messages, MessageTuple
 

@@ -21,17 +21,16 @@ from streamapp_core.deployment import kubernetes_names as names
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.spec.app import StreamApp
 from streamapp_runtime.errors import ProcessorLost
-from streamapp_runtime.hosts.collecting import collect_rarely
-from streamapp_runtime.hosts.exit_outcome import Outcome, Parcel, decode_outcome, decode_parcel, report_of, work
 from streamapp_runtime.hosts.background_thread import in_thread
-from streamapp_runtime.spark.driver_environment import DriverEnvironment
+from streamapp_runtime.hosts.exit_outcome import Outcome, Parcel, decode_outcome, decode_parcel, report_of, work
+from streamapp_runtime.hosts.worker import collect_rarely
 from streamapp_runtime.processor.driver_channel import DriverChannel
 from streamapp_runtime.processor.http_driver_channel import ChannelServer
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorConfig, ProcessorReport
-from streamapp_runtime.spark.spark_jobs import cause, group
+from streamapp_runtime.spark.driver_environment import DriverEnvironment
 from streamapp_runtime.spark.kubernetes_settings import kubernetes_settings
-from streamapp_runtime.spark.pinning import pinned
 from streamapp_runtime.spark.local_session import start_spark, write_log_settings
+from streamapp_runtime.spark.spark_jobs import cause, group, pinned
 
 _EXECUTOR_VARIABLE = "SPARK_EXECUTOR_ID"
 _LOOK_SECONDS = 0.2

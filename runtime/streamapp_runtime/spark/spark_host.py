@@ -15,14 +15,14 @@ from py4j.protocol import Py4JError
 from pyspark import SparkContext
 
 from streamapp_runtime.errors import ProcessorLost
-from streamapp_runtime.hosts.collecting import collect_rarely
-from streamapp_runtime.hosts.exit_outcome import Parcel, decode_outcome, decode_parcel, report_of, work
 from streamapp_runtime.hosts.background_thread import in_thread
+from streamapp_runtime.hosts.exit_outcome import Parcel, decode_outcome, decode_parcel, report_of, work
+from streamapp_runtime.hosts.worker import collect_rarely
 from streamapp_runtime.processor.driver_channel import DriverChannel
 from streamapp_runtime.processor.http_driver_channel import ChannelServer
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorConfig, ProcessorReport
-from streamapp_runtime.spark.spark_jobs import cause, group
 from streamapp_runtime.spark.local_session import start_local
+from streamapp_runtime.spark.spark_jobs import cause, group
 
 
 class SparkHost:

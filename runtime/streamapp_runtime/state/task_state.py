@@ -11,8 +11,8 @@ from streamapp_runtime.state.checkpoint import (
     decode_checkpoint,
 )
 from streamapp_runtime.state.lmdb_environment import DamagedState, LmdbEnvironment, LmdbStore
-from streamapp_runtime.state.store import Store
 from streamapp_runtime.state.state_identity import META, Identity, close_safely, is_signed, made_anew, sign
+from streamapp_runtime.state.store import Store
 from streamapp_systems.protocols import Messages
 
 POSITION, CHECKPOINT = b"position", b"checkpoint"

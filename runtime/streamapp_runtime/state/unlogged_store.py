@@ -4,8 +4,8 @@ from typing import Protocol
 
 from streamapp_runtime.state.lmdb_environment import LmdbEnvironment
 from streamapp_runtime.state.memory_store import MemoryEnvironment
-from streamapp_runtime.state.store import Store
 from streamapp_runtime.state.state_identity import META
+from streamapp_runtime.state.store import Store
 
 _PREFIX = b"side inputs of "
 

@@ -6,11 +6,11 @@ import msgspec
 
 from streamapp_core.adjunct.recovery import Action, Found, Recovery, StoreRecord
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.processor.input_source import Decoded
+from streamapp_runtime.rows.bad_rows import BadRows
+from streamapp_runtime.rows.decoded_batch import DecodedBatch
 from streamapp_runtime.state.checkpoint import Position
 from streamapp_runtime.state.unlogged_store import UnloggedStore
 from streamapp_runtime.tables.lookup_table import Table
-from streamapp_runtime.rows.bad_rows import BadRows
 
 
 class ReadTo(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,7 +100,7 @@ class AdjunctStore:
         """Tell how many offsets of which partitions are still to be read before any other input."""
         return {ssp: end - self.positions[ssp].offset for ssp, end in self._wait_for.items()}
 
-    def take(self, decoded: Decoded) -> None:
+    def take(self, decoded: DecodedBatch) -> None:
         """Take what was read of one partition.
 
         What the table holds already, since another one had to be read for from further back, is left out. A batch that
@@ -133,7 +133,7 @@ class AdjunctStore:
         )
         self._kept.write_record(msgspec.json.encode(record))
 
-    def _fill(self, decoded: Decoded) -> None:
+    def _fill(self, decoded: DecodedBatch) -> None:
         self._bad_rows.remember(*decoded.bad_rows)
         self.not_used += Counter(decoded.not_used)
         if decoded.rows is not None:

@@ -1,10 +1,12 @@
 """How rows that fill a table become its keys and columns: by expressions, or by a function of the user's."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from streamapp_core.expressions import select_sql, table
+from streamapp_core.plan.plan import PlannedTable
 from streamapp_runtime.functions.extractor import KEY_COLUMN
 from streamapp_runtime.functions.guarded_call import Guarded
 from streamapp_runtime.rows.tombstones import DELETED_COLUMN
@@ -62,3 +64,12 @@ class FunctionFilling:
             deleted=made.column(DELETED_COLUMN),
             failed=self._function.failed - before,
         )
+
+
+def fill_sql(planned: PlannedTable) -> str:
+    """Write the query over `rows` that gives the table's key, then its columns in the order of its schema."""
+    assert planned.key is not None
+    key = replace(planned.key.columns[0], name="__key")
+    if planned.value is None:
+        return select_sql([key], table("rows"), planned.schema.names)
+    return select_sql([key, *planned.value.columns], table("rows"))

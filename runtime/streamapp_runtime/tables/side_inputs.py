@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.processor.input_source import Decoded
+from streamapp_runtime.rows.decoded_batch import DecodedBatch
 from streamapp_runtime.state.checkpoint import Position
 from streamapp_runtime.tables.adjunct_store import AdjunctStore
 from streamapp_runtime.tables.lookup_table import Table
@@ -53,7 +53,7 @@ class SideInputs:
                 behind[ssp] = max(offsets, behind.get(ssp, 0))
         return behind
 
-    def take(self, decoded: Decoded) -> None:
+    def take(self, decoded: DecodedBatch) -> None:
         """Fill tables with what was read of one partition."""
         for store in self._filled[decoded.ssp]:
             store.take(decoded)

@@ -7,16 +7,15 @@ from streamapp_core.plan.plan import Plan, PlannedTable
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.functions.extractor import Extractor
 from streamapp_runtime.functions.guarded_call import Guarded
+from streamapp_runtime.rows.bad_rows import BadRows
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.store import Store
-from streamapp_runtime.state.unlogged_store import MemoryOnlyStore, UnloggedStore
 from streamapp_runtime.state.unlogged_state import UnloggedState
+from streamapp_runtime.state.unlogged_store import MemoryOnlyStore, UnloggedStore
 from streamapp_runtime.tables.adjunct_store import AdjunctStore, SavedRecord, found_store, read_record
-from streamapp_runtime.tables.fill_sql import fill_sql
-from streamapp_runtime.tables.filling import Filling, FunctionFilling, SqlFilling
-from streamapp_runtime.tables.side_inputs import SideInputs
+from streamapp_runtime.tables.filling import Filling, FunctionFilling, SqlFilling, fill_sql
 from streamapp_runtime.tables.lookup_table import Table
-from streamapp_runtime.rows.bad_rows import BadRows
+from streamapp_runtime.tables.side_inputs import SideInputs
 from streamapp_systems.arrow_types import arrow_schema, arrow_type
 
 

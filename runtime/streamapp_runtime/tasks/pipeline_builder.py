@@ -9,37 +9,36 @@ from streamapp_core.plan.plan import Plan, PlannedOperator
 from streamapp_core.schema import EVENT_TIME_COLUMN, Schema
 from streamapp_core.spec.operators import OperatorKind
 from streamapp_runtime.errors import RuntimeFailure
-from streamapp_runtime.functions.user_errors import FunctionFailed
-from streamapp_runtime.functions.process_function import Function, UserFunction
 from streamapp_runtime.functions.keyed_state import KeyedState
+from streamapp_runtime.functions.process_function import Function, UserFunction
 from streamapp_runtime.functions.stateful_function import StatefulFunction
-from streamapp_runtime.operators.running_aggregate import Aggregate
+from streamapp_runtime.functions.user_errors import FunctionFailed
 from streamapp_runtime.operators.join import IntervalJoin
 from streamapp_runtime.operators.join_table import JoinTable
-from streamapp_runtime.operators.outputs import Broadcast, PartitionBy, SendToFile, SendToStream
-from streamapp_runtime.operators.stateless_process import Process
-from streamapp_runtime.operators.stateful_process import ProcessWithState
 from streamapp_runtime.operators.operator import Operator, Port, Step
+from streamapp_runtime.operators.outputs import Broadcast, PartitionBy, SendToFile, SendToStream
 from streamapp_runtime.operators.row_operators import Merge, PlainSelect, SqlOperator
+from streamapp_runtime.operators.running_aggregate import Aggregate
 from streamapp_runtime.operators.send_to_table import SendToTable
 from streamapp_runtime.operators.session_window import SessionWindow
+from streamapp_runtime.operators.stateful_process import ProcessWithState
+from streamapp_runtime.operators.stateless_process import Process
 from streamapp_runtime.operators.window import AlignedWindow
-from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
-from streamapp_runtime.writing.output_writer import OutputWriter
+from streamapp_runtime.rows.bad_rows import BadRows
 from streamapp_runtime.rows.projection import projection
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.task_state import TaskState
 from streamapp_runtime.tables.lookup_table import Table
-from streamapp_runtime.rows.bad_rows import BadRows
-from streamapp_runtime.tasks.query_chains import ROW_KINDS, chains
 from streamapp_runtime.tasks.pipeline import Node, Pipeline
-from streamapp_runtime.tasks.row_sql import row_sql
+from streamapp_runtime.tasks.query_chains import ROW_KINDS, chains, row_sql
+from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
+from streamapp_runtime.writing.output_writer import OutputWriter
 from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.protocols import FileOutput
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class OperatorContext:
     """What the operators of a task work with: tables and file outputs by name, functions by operator.
 
     `written` counts the rows of each output; `number` is the task's number in the run.
@@ -57,7 +56,7 @@ class Surroundings:
     bad_rows: BadRows
 
 
-def build_pipeline(plan: Plan, surroundings: Surroundings) -> Pipeline:
+def build_pipeline(plan: Plan, surroundings: OperatorContext) -> Pipeline:
     """Make the operators of one task and wire them."""
     nodes = []
     for chain in chains(plan.operators):
@@ -77,7 +76,7 @@ def build_pipeline(plan: Plan, surroundings: Surroundings) -> Pipeline:
     return Pipeline(nodes)
 
 
-def _operator(plan: Plan, chain: Sequence[PlannedOperator], around: Surroundings) -> Operator:
+def _operator(plan: Plan, chain: Sequence[PlannedOperator], around: OperatorContext) -> Operator:
     planned = chain[-1]
     if planned.kind in ROW_KINDS:
         return _row_operator(chain, around.engine)
@@ -93,7 +92,7 @@ def _row_operator(chain: Sequence[PlannedOperator], engine: SqlEngine) -> Operat
     return SqlOperator(engine, row_sql(chain))
 
 
-def _join(planned: PlannedOperator, around: Surroundings) -> IntervalJoin:
+def _join(planned: PlannedOperator, around: OperatorContext) -> IntervalJoin:
     join = planned.spec.join
     assert join is not None
     left, right = planned.input_schemas
@@ -106,32 +105,32 @@ def _join(planned: PlannedOperator, around: Surroundings) -> IntervalJoin:
     )
 
 
-def _merge(_: Plan, planned: PlannedOperator, __: Surroundings) -> Operator:
+def _merge(_: Plan, planned: PlannedOperator, __: OperatorContext) -> Operator:
     return Merge([*planned.schema.names, EVENT_TIME_COLUMN])
 
 
-def _partition_by(plan: Plan, planned: PlannedOperator, around: Surroundings) -> Operator:
+def _partition_by(plan: Plan, planned: PlannedOperator, around: OperatorContext) -> Operator:
     assert planned.spec.partition_by is not None
     written = None if plan.streams[planned.name].consumers else around.written
     return PartitionBy(around.writer, planned.name, planned.spec.partition_by.key, written)
 
 
-def _broadcast(_: Plan, planned: PlannedOperator, around: Surroundings) -> Operator:
+def _broadcast(_: Plan, planned: PlannedOperator, around: OperatorContext) -> Operator:
     return Broadcast(around.writer, planned.name)
 
 
-def _join_table(_: Plan, planned: PlannedOperator, around: Surroundings) -> Operator:
+def _join_table(_: Plan, planned: PlannedOperator, around: OperatorContext) -> Operator:
     join = planned.spec.join_table
     assert join is not None
     added = planned.schema.names[len(planned.input_schemas[0].names) :]
     return JoinTable(around.tables[join.table], join.on, added, join.type)
 
 
-def _aggregate(_: Plan, planned: PlannedOperator, around: Surroundings) -> Operator:
+def _aggregate(_: Plan, planned: PlannedOperator, around: OperatorContext) -> Operator:
     return Aggregate(around.engine, around.state.logged_store(planned.name), _aggregation(planned))
 
 
-def _window(_: Plan, planned: PlannedOperator, around: Surroundings) -> Operator:
+def _window(_: Plan, planned: PlannedOperator, around: OperatorContext) -> Operator:
     window = planned.spec.window
     assert window is not None
     store = around.state.logged_store(planned.name)
@@ -142,7 +141,7 @@ def _window(_: Plan, planned: PlannedOperator, around: Surroundings) -> Operator
     return AlignedWindow(around.engine, store, _aggregation(planned), length=length, step=window.every or length)
 
 
-def _process(plan: Plan, planned: PlannedOperator, around: Surroundings) -> Operator:
+def _process(plan: Plan, planned: PlannedOperator, around: OperatorContext) -> Operator:
     process, on_error = planned.spec.process, plan.app.spec.job.on_error
     assert process is not None
     made, columns = around.functions[planned.name], arrow_schema(planned.schema)
@@ -158,13 +157,13 @@ def _process(plan: Plan, planned: PlannedOperator, around: Surroundings) -> Oper
     return ProcessWithState(planned.name, function, on_error, around.bad_rows)
 
 
-def _send_to_table(_: Plan, planned: PlannedOperator, around: Surroundings) -> Operator:
+def _send_to_table(_: Plan, planned: PlannedOperator, around: OperatorContext) -> Operator:
     table = planned.spec.send_to_table
     assert table is not None
     return SendToTable(around.tables[table])
 
 
-def _send_to(plan: Plan, planned: PlannedOperator, around: Surroundings) -> Operator:
+def _send_to(plan: Plan, planned: PlannedOperator, around: OperatorContext) -> Operator:
     name = planned.spec.send_to
     assert name is not None
     if name in around.outputs:
@@ -183,7 +182,7 @@ def _aggregation(planned: PlannedOperator) -> Aggregation:
     return planned.compiled
 
 
-_BUILDERS: Mapping[OperatorKind, Callable[[Plan, PlannedOperator, Surroundings], Operator]] = {
+_BUILDERS: Mapping[OperatorKind, Callable[[Plan, PlannedOperator, OperatorContext], Operator]] = {
     OperatorKind.MERGE: _merge,
     OperatorKind.PARTITION_BY: _partition_by,
     OperatorKind.BROADCAST: _broadcast,

@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from streamapp_core.control.task_watermarks import ControlStates
 from streamapp_core.control.stream_watermark import HeldBack
+from streamapp_core.control.task_watermarks import ControlStates
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.processor.input_source import Decoded
+from streamapp_runtime.rows.bad_rows import BadRows
+from streamapp_runtime.rows.decoded_batch import DecodedBatch
 from streamapp_runtime.rows.event_time_column import latest
 from streamapp_runtime.state.checkpoint import (
     Checkpoint,
@@ -18,7 +19,6 @@ from streamapp_runtime.state.checkpoint import (
 )
 from streamapp_runtime.state.task_state import TaskState
 from streamapp_runtime.tables.side_inputs import SideInputs
-from streamapp_runtime.rows.bad_rows import BadRows
 from streamapp_runtime.tasks.pipeline import Pipeline
 
 _BEGINNING = -(1 << 63)
@@ -90,7 +90,7 @@ class Task:
         """The first rows that could not be read or processed, each with its place and what was wrong."""
         return self._bad_rows.told
 
-    def take(self, decoded: Decoded) -> None:
+    def take(self, decoded: DecodedBatch) -> None:
         """Process what was read of one partition."""
         _, stream, partition = decoded.ssp
         self.touched = True
@@ -209,7 +209,7 @@ class Task:
             if ssp.stream in self._sources and not self._states.ended(ssp.stream):
                 self._states.wake(ssp.stream, ssp.partition)
 
-    def _observe(self, decoded: Decoded) -> None:
+    def _observe(self, decoded: DecodedBatch) -> None:
         """Let the rows of a source move its watermark; intermediate streams have theirs from control messages."""
         assert decoded.rows is not None
         _, stream, partition = decoded.ssp

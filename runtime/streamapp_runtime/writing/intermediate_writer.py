@@ -8,10 +8,10 @@ import pyarrow as pa
 from streamapp_core.control.control_codec import encode
 from streamapp_core.control.messages import ControlMessage, UserMessage
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.writing.row_buffer import WaitingRows, by_partition
-from streamapp_runtime.rows.event_time_column import latest
 from streamapp_runtime.rows.arrow_ipc import encode_rows
+from streamapp_runtime.rows.event_time_column import latest
 from streamapp_runtime.rows.partitioning import partition_numbers
+from streamapp_runtime.writing.row_buffer import RowBuffer, by_partition
 from streamapp_systems.protocols import Producer
 
 _GATHERED_ROWS = 100_000
@@ -31,7 +31,7 @@ class IntermediateWriter:
         """Write to these intermediate streams: name -> system and partition count."""
         self._producer = producer
         self._streams = streams
-        self._waiting = {stream: WaitingRows() for stream in streams}
+        self._waiting = {stream: RowBuffer() for stream in streams}
         self._keys: dict[str, str | None] = {}
 
     def add(self, stream: str, rows: pa.Table, key: str | None) -> None:

@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 from streamapp_core.plan.plan import PlannedStream
 from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.writing.row_buffer import WaitingRows, by_partition
 from streamapp_runtime.rows.event_time_column import without_event_time
 from streamapp_runtime.rows.json_messages import encode_json
 from streamapp_runtime.rows.partitioning import key_bytes, partition_numbers
+from streamapp_runtime.writing.row_buffer import RowBuffer, by_partition
 from streamapp_systems.protocols import Producer, SentRecords
 
 _GATHERED_ROWS = 20_000
@@ -29,12 +29,12 @@ class OutputWriter:
     def __init__(self, producer: Producer, time_of_day: Callable[[], int]) -> None:
         self._producer = producer
         self._time_of_day = time_of_day
-        self._waiting: dict[tuple[str, int], tuple[PlannedStream, WaitingRows]] = {}
+        self._waiting: dict[tuple[str, int], tuple[PlannedStream, RowBuffer]] = {}
 
     def add(self, stream: PlannedStream, rows: pa.Table, spread: int) -> None:
         """Add rows; in a stream without a key they go to partition `spread`, modulo their number."""
         place = (stream.name, spread if stream.key is None else 0)
-        _, waiting = self._waiting.setdefault(place, (stream, WaitingRows()))
+        _, waiting = self._waiting.setdefault(place, (stream, RowBuffer()))
         if not waiting.fits(rows):
             self._send_rows(stream, waiting.take(), spread)
         waiting.add(rows)

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 
-class WaitingRows:
+class RowBuffer:
     """The rows that wait for one stream, in the order they came."""
 
     def __init__(self) -> None:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from streamapp_core.ssp import Ssp
 from streamapp_systems.arrow_types import arrow_schema
+from streamapp_systems.fair_turns import Turns, share
 from streamapp_systems.file.file_cursor import FileCursor, PartitionFile
 from streamapp_systems.file.partition_files import file_format, partition_files
 from streamapp_systems.protocols import Fetched, StreamDescriptor, StreamSystemError
-from streamapp_systems.fair_turns import Turns, share
 
 MAXIMUM_OPEN_FILES = 32
 """Files of one consumer that are read side by side; each costs a few megabytes. Others wait for one to end."""

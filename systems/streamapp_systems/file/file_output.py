@@ -11,8 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from streamapp_systems.file.output_folder import STAGING, part_name, sync_folder
-from streamapp_systems.file.partition_files import endings
 from streamapp_systems.file.output_parts import Part
+from streamapp_systems.file.partition_files import endings
 from streamapp_systems.protocols import StagedPart, StreamDescriptor, StreamSystemError
 
 

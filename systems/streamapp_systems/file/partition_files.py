@@ -7,9 +7,9 @@ from pathlib import Path
 
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_systems.file.csv_format import CsvFormat
+from streamapp_systems.file.file_chunks import FileFormat
 from streamapp_systems.file.json_format import JsonFormat
 from streamapp_systems.file.parquet_format import ParquetFormat
-from streamapp_systems.file.file_chunks import FileFormat
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
 
 ENDINGS: Mapping[StreamFormat, tuple[str, ...]] = {

@@ -17,9 +17,9 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic, OffsetSpec, TopicDescription
 
 from streamapp_core.ssp import Ssp
-from streamapp_systems.kafka.kafka_client import PAUSE, Answer, Key, opening, settle
 from streamapp_systems.kafka.client_config import ClientKind, Cluster
-from streamapp_systems.kafka.kafka_errors import MISSING, PASSING, Trouble
+from streamapp_systems.kafka.kafka_client import PAUSE, Answer, Key, opening, settle
+from streamapp_systems.kafka.kafka_errors import MISSING, TRANSIENT, Trouble
 from streamapp_systems.kafka.transactional_client import take_over
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError, Transactional
 
@@ -262,7 +262,7 @@ class KafkaAdmin:
         ask: Callable[[Sequence[Key]], Mapping[Key, Future[Answer]]],
         keys: Sequence[Key],
         deadline: float,
-        passing: frozenset[int] = PASSING,
+        passing: frozenset[int] = TRANSIENT,
     ) -> tuple[Mapping[Key, Answer], Mapping[Key, KafkaError]]:
         answers, errors = settle(ask, keys, deadline, passing, hopeless=self._hopeless)
         if answers:
@@ -309,7 +309,7 @@ class KafkaAdmin:
             ),
             list(ssps),
             deadline,
-            PASSING | MISSING,
+            TRANSIENT | MISSING,
         )
         for key, error in errors.items():
             self._fail(f"{ssps[key]} (topic {key.topic}): its {name} can't be read", error)

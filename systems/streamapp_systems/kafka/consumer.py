@@ -10,13 +10,13 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka import Message as Record
 
 from streamapp_core.ssp import Ssp
+from streamapp_systems.fair_turns import Turns, share
 from streamapp_systems.kafka.admin import KafkaAdmin
-from streamapp_systems.kafka.kafka_client import opening
 from streamapp_systems.kafka.client_config import ClientKind, Cluster
+from streamapp_systems.kafka.kafka_client import opening
 from streamapp_systems.kafka.kafka_errors import MISSING, Trouble
 from streamapp_systems.kafka.partition_positions import Reading
 from streamapp_systems.protocols import Fetched, StreamDescriptor, StreamSystemError
-from streamapp_systems.fair_turns import Turns, share
 
 MAXIMUM_BYTES = 8 << 20
 """Bytes of records that one poll takes from the client, about."""

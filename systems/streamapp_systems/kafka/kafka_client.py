@@ -9,7 +9,7 @@ from typing import TypeVar
 from confluent_kafka import KafkaError, KafkaException
 
 from streamapp_systems.kafka.client_config import Cluster
-from streamapp_systems.kafka.kafka_errors import PASSING
+from streamapp_systems.kafka.kafka_errors import TRANSIENT
 from streamapp_systems.protocols import StreamSystemError
 
 PAUSE = 0.1
@@ -37,7 +37,7 @@ def settle(
     ask: Callable[[Sequence[Key]], Mapping[Key, Future[Answer]]],
     keys: Sequence[Key],
     deadline: float,
-    passing: frozenset[int] = PASSING,
+    passing: frozenset[int] = TRANSIENT,
     *,
     hopeless: Callable[[], bool],
 ) -> tuple[Mapping[Key, Answer], Mapping[Key, KafkaError]]:

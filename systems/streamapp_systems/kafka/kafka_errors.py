@@ -21,7 +21,7 @@ FENCING = frozenset(
     }
 )
 MISSING = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION})
-PASSING = frozenset(
+TRANSIENT = frozenset(
     {
         KafkaError._NOENT,  # of the leader of a partition, right after a broker came back
         KafkaError._TIMED_OUT,
@@ -59,7 +59,7 @@ _FORGOTTEN = frozenset(
 """Errors of brokers that do not know, after a death of one of them say, what a transaction has written so far."""
 
 _AWAY = (
-    PASSING
+    TRANSIENT
     | _CAUSES
     | {
         KafkaError._MSG_TIMED_OUT,
@@ -92,7 +92,7 @@ _TLS = (
 )
 _RIGHTS = "Give this user the rights it needs (docs/kafka.md)"
 _ADVICE = {
-    **dict.fromkeys(PASSING, _UNREACHABLE),
+    **dict.fromkeys(TRANSIENT, _UNREACHABLE),
     **dict.fromkeys(_FORGOTTEN, "The brokers have lost track of the transaction: what it held is done again"),
     **dict.fromkeys(MISSING, "Create the topic, or correct the stream's name; if it was there before, it was deleted"),
     KafkaError._RESOLVE: _UNREACHABLE,
@@ -166,7 +166,7 @@ class Trouble:
         if causes and error.code() in _WAITED:
             return kind(f"{self._cluster}: {what}: {'; '.join(dict.fromkeys(causes))}. {_UNREACHABLE}")
         reason = "; ".join(dict.fromkeys([_words(error), *causes]))
-        silent = error.code() in PASSING and self.disconnected and not causes and not self._worked
+        silent = error.code() in TRANSIENT and self.disconnected and not causes and not self._worked
         advice = _SILENT if silent else _ADVICE.get(error.code(), "See the message above")
         return kind(f"{self._cluster}: {what}: {reason} ({error.name()}). {advice}")
 

@@ -7,8 +7,8 @@ from contextlib import contextmanager, suppress
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from streamapp_systems.kafka.kafka_client import opening
 from streamapp_systems.kafka.client_config import TRANSACTION_SECONDS, ClientKind, Cluster
+from streamapp_systems.kafka.kafka_client import opening
 from streamapp_systems.kafka.kafka_errors import FENCING, Trouble
 from streamapp_systems.protocols import CommitUnknown, Fenced, StreamSystemError, Transactional
 

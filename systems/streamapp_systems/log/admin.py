@@ -6,8 +6,8 @@ from pathlib import Path
 
 from streamapp_core.ssp import Ssp
 from streamapp_systems.log.log_database import connect, explained, first_row, transaction
-from streamapp_systems.log.producer_fences import take_over
 from streamapp_systems.log.partition_shards import stream_shards
+from streamapp_systems.log.producer_fences import take_over
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError, Transactional
 
 _DELETIONS = 10_000

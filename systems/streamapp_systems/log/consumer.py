@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streamapp_core.ssp import Ssp
+from streamapp_systems.fair_turns import Turns, share
 from streamapp_systems.log.log_database import connect, explained, first_row, transaction
 from streamapp_systems.log.partition_shards import find_shard, next_offset_of
 from streamapp_systems.protocols import Fetched, Message, MessageTuple, StreamDescriptor, StreamSystemError
-from streamapp_systems.fair_turns import Turns, share
 
 MAXIMUM_BYTES = 16 << 20
 """Bytes of values that one poll brings, about: the last record may go beyond."""

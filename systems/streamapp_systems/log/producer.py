@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from streamapp_core.ssp import Ssp
 from streamapp_systems.log.log_database import BUSY_SECONDS, connect, first_row, transaction
-from streamapp_systems.log.producer_fences import check, take_over
 from streamapp_systems.log.partition_shards import find_shard
+from streamapp_systems.log.producer_fences import check, take_over
 from streamapp_systems.protocols import SentRecords, StreamDescriptor, Transactional
 
 _Record: TypeAlias = tuple[int, bytes | None, bytes | None]

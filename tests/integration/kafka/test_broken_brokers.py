@@ -10,7 +10,7 @@ import pytest
 from tools.kafka.broker import Broker
 from tools.kafka.jars import default_cache, kafka_jars
 
-from streamapp_runtime.driver.processor_decisions import Patience
+from streamapp_runtime.driver.processor_decisions import Timeouts
 from streamapp_runtime.errors import Drained, ProcessorFailed
 from streamapp_systems.kafka import KafkaAdmin, KafkaConsumer, KafkaProducer
 from streamapp_systems.kafka.client_config import DEFAULT_PATIENCE
@@ -169,7 +169,7 @@ def test_an_app_ends_with_the_reason_when_a_broker_does_not_come_back(tmp_path, 
 
     text = lay_out_app(tmp_path, broker, records=100, bounded=False)
     with pytest.raises(ProcessorFailed, match=r"waited for \d+ s in vain: Kafka hub .*Check that its brokers run"):
-        apps.run(text, tmp_path, listener=listener, patience=Patience(away=2.0))
+        apps.run(text, tmp_path, listener=listener, patience=Timeouts(away=2.0))
 
 
 def impatient(address):

@@ -4,20 +4,20 @@ import time
 import uuid
 from itertools import product
 
-from streamapp_runtime.fail_points import VARIABLE, Moment, Step
+from streamapp_runtime.fail_points import VARIABLE, FailPoint, Moment
 from support.soak import Soak
 
-OF_A_START = [Step.RUN_FENCE, Step.RUN_STREAMS]
+OF_A_START = [FailPoint.RUN_FENCE, FailPoint.RUN_STREAMS]
 OF_A_WORKER = [
-    Step.PROCESSOR_OPEN,
-    Step.COMMIT_LOG,
-    Step.PROCESSOR_CHECK,
-    Step.COMMIT_STATE,
-    Step.TASK_RESTORE,
+    FailPoint.PROCESSOR_OPEN,
+    FailPoint.COMMIT_LOG,
+    FailPoint.PROCESSOR_CHECK,
+    FailPoint.COMMIT_STATE,
+    FailPoint.TASK_RESTORE,
 ]
 """Commits in between: a run ends when six incarnations in a row die before they have done anything."""
 
-DEATH_OF_A_WORKER = f"{Step.COMMIT_LOG}:{Moment.AFTER}:1:1"
+DEATH_OF_A_WORKER = f"{FailPoint.COMMIT_LOG}:{Moment.AFTER}:1:1"
 DIED = "is started again: its process died (SIGKILL)"
 
 
@@ -27,7 +27,7 @@ def places(steps):
 
 
 def test_a_run_that_died_around_every_step_with_the_broker_is_exact(tmp_path, kafka, monkeypatch):
-    drivers = places(OF_A_START) + [f"{place},{DEATH_OF_A_WORKER}" for place in places([Step.REPLACE_FENCE])]
+    drivers = places(OF_A_START) + [f"{place},{DEATH_OF_A_WORKER}" for place in places([FailPoint.REPLACE_FENCE])]
     workers = [f"{place}:{incarnation}" for incarnation, place in enumerate(places(OF_A_WORKER), 1)]
     log = tmp_path / "run.log"
     monkeypatch.setenv(VARIABLE, drivers[0])

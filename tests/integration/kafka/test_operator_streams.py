@@ -8,9 +8,9 @@ import pytest
 
 from streamapp_core.spec.parse import parse_document
 from streamapp_core.spec.systems import KafkaSystem, SystemSpec
-from streamapp_operator.observe.resource_views import app_resource
-from streamapp_operator.observe.document_recovery import Announced
 from streamapp_operator.observe.brokers import KafkaCounter, Systems
+from streamapp_operator.observe.document_recovery import Announced
+from streamapp_operator.observe.resource_views import app_resource
 from streamapp_runtime.run_coordinator import Coordinator
 from streamapp_systems.coordinator_stream import DriverRecord
 from streamapp_systems.kafka import KafkaAdmin

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from streamapp_core.spec.parse import parse_text
+from streamapp_runtime.app_streams import first_offsets
 from streamapp_runtime.driver.prepare import plan_run
 from streamapp_runtime.errors import NotSupported
-from streamapp_runtime.app_streams import first_offsets
 from support import apps, start_from
 from support.growth import Growing
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamapp_core.assignment import task_moves as moves
+from streamapp_core.assignment.task_moves import moves
 
 PROCESSORS = {"1": "node-a", "2": "node-b", "3": "any"}
 

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamapp_core.deployment.app_documents import SCHEMA_VERSION, DocumentUnreadableError
-from streamapp_core.deployment.kubernetes_names import document_name, driver_host, driver_pod, executor_prefix
 from streamapp_core.deployment.app_record import (
     RECORD,
     AcceptedSpec,
@@ -26,6 +25,7 @@ from streamapp_core.deployment.driver_reports import (
     Stall,
     StreamProgress,
 )
+from streamapp_core.deployment.kubernetes_names import document_name, driver_host, driver_pod, executor_prefix
 from streamapp_core.metadata_store import InMemoryMetadataStore
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -8,8 +8,8 @@ from streamapp_core.job_model.build_job_model import build_job_model
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan import Plan, PlanResult, plan
 from streamapp_core.problems import ProblemCode
-from streamapp_core.spec.yaml_document import read_document
 from streamapp_core.spec.parse import parse_document, parse_text
+from streamapp_core.spec.yaml_document import read_document
 from support.plan_documents import repaired
 from unit.docs import pages
 

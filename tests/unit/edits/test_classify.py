@@ -2,9 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_core.edits import classify_edits as classify
-
 from streamapp_core.edits import EditClass, run_id_problems
+from streamapp_core.edits.classify_edits import classify
 from streamapp_core.edits.edit_classes import FIELDS, field_class, strongest
 from streamapp_core.job_model.build_job_model import build_job_model
 from streamapp_core.spec.app import StreamAppSpec

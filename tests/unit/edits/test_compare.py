@@ -1,5 +1,5 @@
-from streamapp_core.edits import compare_specs as compare
 from streamapp_core.edits import EditClass
+from streamapp_core.edits.compare_specs import compare
 from streamapp_core.job_model.build_job_model import build_job_model
 from streamapp_core.spec.parse import parse_document
 from support.edits import COUNTS, app_of, edited, running

@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamapp_core.job_model.job_model import SCHEMA_VERSION, JobModel
+from streamapp_core.job_model.job_model_errors import JobModelDamagedError, JobModelTooNewError
 from streamapp_core.job_model.job_model_shards import (
     POINTER,
     SHARD_BYTES,
@@ -13,8 +15,6 @@ from streamapp_core.job_model.job_model_shards import (
     read_pointer,
     read_shards,
 )
-from streamapp_core.job_model.job_model_errors import JobModelDamagedError, JobModelTooNewError
-from streamapp_core.job_model.job_model import SCHEMA_VERSION, JobModel
 from support.job_models import example, job_models
 
 GOLDEN = Path(__file__).parent / "golden"

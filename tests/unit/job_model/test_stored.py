@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamapp_core.job_model.job_model_shards import POINTER, SHARD_PREFIX, JobModelDocuments, read_pointer
 from streamapp_core.job_model.job_model_errors import JobModelDamagedError, JobModelOutdatedError, JobModelTooNewError
+from streamapp_core.job_model.job_model_shards import POINTER, SHARD_PREFIX, JobModelDocuments, read_pointer
 from streamapp_core.job_model.stored_job_model import read_job_model, write_job_model
 from streamapp_core.metadata_store import ABSENT, InMemoryMetadataStore, VersionConflict
 from streamapp_systems.metadata.sqlite import SqliteMetadataStore

@@ -18,11 +18,11 @@ from streamapp_core.job_model.stored_job_model import write_job_model
 from streamapp_core.metadata_store import ABSENT, InMemoryMetadataStore
 from streamapp_runtime.driver.run_record import StreamSummary, Summary
 from streamapp_runtime.errors import RuntimeFailure
-from streamapp_runtime.spark.driver_environment import DriverEnvironment, read_environment
-from streamapp_runtime.kubernetes.job_model_follower import Follower
 from streamapp_runtime.kubernetes.driver_lease import DriverLease
+from streamapp_runtime.kubernetes.job_model_follower import Follower
 from streamapp_runtime.kubernetes.progress_reporter import Reporter
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorReport, StateReport
+from streamapp_runtime.spark.driver_environment import DriverEnvironment, read_environment
 from streamapp_systems.kubernetes.kubernetes_api import Kind
 from support import job_models
 from support.kubernetes_api import MemoryCluster

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from streamapp_core.deployment.kubernetes_names import driver_pod
-from streamapp_operator.decide.actions import Step
+from streamapp_operator.decide.actions import ActionKind
 from streamapp_systems.kubernetes.kubernetes_api import Kind
 from support.operated import Operated
 
@@ -176,4 +176,4 @@ def test_every_step_is_taken_in_some_scenario():
         operated = Operated()
         scenario(operated)
         taken |= set(operated.steps)
-    assert set(Step) - taken <= {Step.DELETE_CLAIMS}
+    assert set(ActionKind) - taken <= {ActionKind.DELETE_CLAIMS}

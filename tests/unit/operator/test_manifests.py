@@ -5,13 +5,13 @@ from hypothesis import strategies as st
 
 from streamapp_core.job_model.job_model import JobModel, ProcessorModel, TaskModel
 from streamapp_core.spec.parse import parse_document
-from streamapp_operator.observe.resource_views import app_resource
 from streamapp_operator.decide.manifests.access import account_manifest, binding_manifest, service_manifest
 from streamapp_operator.decide.manifests.cleanup_pod import cleanup_manifests
 from streamapp_operator.decide.manifests.driver_pod import driver_manifest
 from streamapp_operator.decide.manifests.executor_template import executor_template
 from streamapp_operator.decide.manifests.template_merge import merged
 from streamapp_operator.observe.observed_state import Bound, DriverRole
+from streamapp_operator.observe.resource_views import app_resource
 from support.operated import SHOP
 
 

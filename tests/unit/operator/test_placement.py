@@ -11,10 +11,10 @@ from streamapp_core.job_model.job_model import ProcessorModel
 from streamapp_core.plan.planner import plan
 from streamapp_core.spec.parse import parse_document
 from streamapp_core.spec.processors import LocationBy, ProcessorsSpec
-from streamapp_operator.observe.resource_views import AppKey, AppResource, Pod, PodPhase
 from streamapp_operator.decide.location_ids import location_id, location_of
-from streamapp_operator.observe.observed_state import Memory, Observed, StreamCounts
 from streamapp_operator.decide.placement import empty_seats, live_executors, place, seated_model, with_locality
+from streamapp_operator.observe.observed_state import Memory, Observed, StreamCounts
+from streamapp_operator.observe.resource_views import AppKey, AppResource, Pod, PodPhase
 from support.operated import SHOP
 
 NOW = datetime(2025, 1, 1, tzinfo=UTC)

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamapp_operator.process.bootstrap import new_run_id, read_secret
 from streamapp_operator.process.health import Health
 from streamapp_operator.process.http_server import HttpServer
 from streamapp_operator.process.operator_metrics import Metrics
-from streamapp_operator.process.bootstrap import new_run_id, read_secret
 from streamapp_operator.process.settings import read_settings
 from streamapp_operator.status.app_status import changes
 from streamapp_systems.kubernetes.kubernetes_api import Kind, ServerUnavailableError
@@ -67,7 +67,7 @@ def test_secrets_are_read_by_name():
     assert read_secret(cluster, "default", "none") == {}
 
 
-class Watching:
+class Informer:
     """Watches that miss what a test says."""
 
     def __init__(self):
@@ -83,7 +83,7 @@ class Watching:
 class TestHealth:
     @pytest.fixture
     def watching(self):
-        return Watching()
+        return Informer()
 
     @pytest.fixture
     def time(self):

@@ -1,7 +1,7 @@
 import threading
 
+from streamapp_operator.observe.partition_counts import BrokerSet, CountRequest
 from streamapp_operator.observe.resource_views import AppKey
-from streamapp_operator.observe.partition_counts import BrokerSet, Wish
 from streamapp_systems.protocols import StreamSystemError
 from support.waiting import eventually
 
@@ -26,7 +26,7 @@ class Brokers:
         return {topic: self.topics[topic] for topic in topics if topic in self.topics}
 
     def answer(self, app=SHOP, topics=("orders",), interval=30.0):
-        return self.set.answer(app, Wish(topics=frozenset(topics), interval=interval))
+        return self.set.answer(app, CountRequest(topics=frozenset(topics), interval=interval))
 
     def ask(self, seconds=0.0):
         self.now += seconds

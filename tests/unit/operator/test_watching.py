@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamapp_operator.observe.informer import Informer
 from streamapp_operator.observe.object_cache import CachedApi, ObjectCache
 from streamapp_operator.observe.resource_views import AppKey
-from streamapp_operator.observe.informer import Watching
 from streamapp_systems.kubernetes.kubernetes_api import Kind
 from support.kubernetes_api import MemoryCluster
 
@@ -71,7 +71,7 @@ class TestComparison:
 
     @pytest.fixture
     def watching(self, cluster, cache, changed):
-        watching = Watching(cluster, cache, changed.append, ["default"])
+        watching = Informer(cluster, cache, changed.append, ["default"])
         watching.fill()
         changed.clear()
         return watching

@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 
 from streamapp_core.adjunct import Action, Extent, Found, recovery
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.processor.input_source import Decoded
+from streamapp_runtime.rows.bad_rows import BadRows
+from streamapp_runtime.rows.decoded_batch import DecodedBatch
+from streamapp_runtime.rows.event_time_column import stamp
 from streamapp_runtime.rows.row_codec import decode_row
 from streamapp_runtime.rows.tombstones import marked
-from streamapp_runtime.rows.event_time_column import stamp
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.checkpoint import Position
 from streamapp_runtime.state.lmdb_environment import LmdbEnvironment
 from streamapp_runtime.state.unlogged_store import KeptStore, MemoryOnlyStore
 from streamapp_runtime.tables.adjunct_store import AdjunctStore, SavedRecord, found_store, read_record
 from streamapp_runtime.tables.filling import SqlFilling
-from streamapp_runtime.tables.side_inputs import SideInputs
 from streamapp_runtime.tables.lookup_table import Table
-from streamapp_runtime.rows.bad_rows import BadRows
+from streamapp_runtime.tables.side_inputs import SideInputs
 
 ROWS = pa.schema([("k", pa.string()), ("v", pa.int64())])
 AGE = 1_000
@@ -63,7 +63,7 @@ class Stream:
             return None
         rows = pa.table([list(column) for column in zip(*records, strict=True)], schema=ROWS)
         rows = marked(stamp(rows, None), [value is None for _, value in records])
-        return Decoded(ssp=ssp, next_offset=start + len(records), rows=rows)
+        return DecodedBatch(ssp=ssp, next_offset=start + len(records), rows=rows)
 
     def fold(self, below):
         """Tell what the records below these offsets come to; the keys of each partition are its own."""
@@ -144,7 +144,7 @@ def prefixed(decoded):
     """Make the keys of a partition its own, as partitioning by key does."""
     keys = [None if k is None else f"{decoded.ssp.partition}{k}" for k in decoded.rows.column("k").to_pylist()]
     rows = decoded.rows.set_column(0, "k", pa.array(keys, pa.string()))
-    return Decoded(ssp=decoded.ssp, next_offset=decoded.next_offset, rows=rows)
+    return DecodedBatch(ssp=decoded.ssp, next_offset=decoded.next_offset, rows=rows)
 
 
 def table_in(store, engine):
@@ -246,7 +246,7 @@ def test_a_partition_that_ends_before_it_should_is_not_waited_for(engine):
     store = opened(MemoryOnlyStore("t"), engine, {ssp: 0}, wait_for={ssp: 5})
     inputs = SideInputs([store], commit=lambda: None, time_of_day=lambda: 0)
     assert inputs.behind() == {ssp: 5}
-    inputs.take(Decoded(ssp=ssp, next_offset=3, rows=None, ended=True))
+    inputs.take(DecodedBatch(ssp=ssp, next_offset=3, rows=None, ended=True))
     assert inputs.behind() == {}
     assert inputs.has_ended(ssp)
 
@@ -254,8 +254,8 @@ def test_a_partition_that_ends_before_it_should_is_not_waited_for(engine):
 def test_a_store_remembers_which_partitions_wait_for_no_other_any_more(engine, tmp_path):
     owner = Owner(tmp_path, engine, Stream(), bootstrap=True)
     ssp = Ssp("log", "s", 1)
-    owner.store.take(Decoded(ssp=ssp, next_offset=3, rows=None, ungated=True))
-    owner.store.take(Decoded(ssp=ssp, next_offset=5, rows=None))
+    owner.store.take(DecodedBatch(ssp=ssp, next_offset=3, rows=None, ungated=True))
+    owner.store.take(DecodedBatch(ssp=ssp, next_offset=5, rows=None))
     owner.commit()
     owner.environment.close()
     owner.open()

@@ -15,9 +15,9 @@ from streamapp_core.spec.job import OnError
 from streamapp_core.spec.parse import parse_document
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.processor.input_source import Inputs
+from streamapp_runtime.rows.json_messages import JsonDecoder
 from streamapp_runtime.rows.row_codec import decode_row
 from streamapp_runtime.rows.tombstones import KeyColumn
-from streamapp_runtime.rows.json_messages import JsonDecoder
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.checkpoint import Position
 from streamapp_runtime.state.state_identity import Identity

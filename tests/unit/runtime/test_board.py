@@ -1,6 +1,6 @@
 import msgspec
 
-from streamapp_runtime.driver.report_registry import Board
+from streamapp_runtime.driver.report_registry import ReportRegistry
 from streamapp_runtime.processor.driver_channel import Command
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorReport, StateReport
 
@@ -17,7 +17,7 @@ class Clock:
 
 
 def test_only_the_current_incarnation_may_go_on():
-    board = Board(Clock())
+    board = ReportRegistry(Clock())
     board.expect(FIRST)
     assert board.report(ProcessorReport(incarnation=FIRST)) is Command.RUN
     board.dismiss("0")
@@ -29,7 +29,7 @@ def test_only_the_current_incarnation_may_go_on():
 
 
 def test_the_next_incarnation_is_not_drained_with_the_one_before():
-    board = Board(Clock())
+    board = ReportRegistry(Clock())
     board.expect(FIRST)
     board.expect(OTHER)
     board.drain({"0"})
@@ -41,7 +41,7 @@ def test_the_next_incarnation_is_not_drained_with_the_one_before():
 
 def test_the_time_of_the_last_report_is_that_of_the_current_incarnation():
     clock = Clock()
-    board = Board(clock)
+    board = ReportRegistry(clock)
     board.expect(FIRST)
     assert board.heard("0") is None
     clock.now = 5.0
@@ -54,7 +54,7 @@ def test_the_time_of_the_last_report_is_that_of_the_current_incarnation():
 
 
 def test_what_a_processor_has_done_is_shown_until_the_next_incarnation_has_opened_its_tasks():
-    board = Board(Clock())
+    board = ReportRegistry(Clock())
     done = ProcessorReport(incarnation=FIRST, opened=True, written={"out": 5})
     restoring = ProcessorReport(incarnation=NEXT, states={"Partition 0": StateReport(kept=False, records=1, left=9)})
     opened = ProcessorReport(incarnation=NEXT, opened=True, written={"out": 4})

@@ -6,9 +6,9 @@ from contextlib import closing
 import pytest
 
 from streamapp_core.spec.parse import parse_text
-from streamapp_runtime.run_coordinator import Coordinator
-from streamapp_runtime.errors import JobModelLost, Superseded
 from streamapp_runtime.app_streams import changelog_of
+from streamapp_runtime.errors import JobModelLost, Superseded
+from streamapp_runtime.run_coordinator import Coordinator
 from streamapp_systems.coordinator_stream import DriverRecord
 from streamapp_systems.log import LogAdmin
 from support import apps, job_models

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from streamapp_core.spec.streams import KeyFormat
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.rows.tombstones import KeyColumn, with_values
 from streamapp_runtime.rows.json_messages import JsonDecoder
 from streamapp_runtime.rows.partitioning import key_bytes, key_texts
+from streamapp_runtime.rows.tombstones import KeyColumn, with_values
 from streamapp_systems.protocols import Message, MessageTuple
 
 SSP = Ssp("log", "s", 0)

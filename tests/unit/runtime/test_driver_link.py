@@ -3,7 +3,8 @@ from contextlib import closing
 
 import pytest
 
-from streamapp_runtime.processor.driver_channel import Command, DriverLost, NoAnswer
+from streamapp_runtime.errors import DriverLost
+from streamapp_runtime.processor.driver_channel import Command, NoAnswer
 from streamapp_runtime.processor.driver_link import DriverLink
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorReport
 

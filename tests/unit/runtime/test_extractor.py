@@ -6,12 +6,12 @@ import pytest
 
 from streamapp_core.spec.job import OnError
 from streamapp_runtime.functions.extractor import Extractor
-from streamapp_runtime.functions.user_errors import FunctionFailed
 from streamapp_runtime.functions.guarded_call import Guarded
-from streamapp_runtime.rows.tombstones import marked
-from streamapp_runtime.rows.event_time_column import stamp
-from streamapp_runtime.tables.filling import FunctionFilling
+from streamapp_runtime.functions.user_errors import FunctionFailed
 from streamapp_runtime.rows.bad_rows import BadRows
+from streamapp_runtime.rows.event_time_column import stamp
+from streamapp_runtime.rows.tombstones import marked
+from streamapp_runtime.tables.filling import FunctionFilling
 from unit.docs import pages
 
 COLUMNS = pa.schema([("n", pa.int64())])

@@ -13,12 +13,12 @@ from streamapp_core.schema import EVENT_TIME_COLUMN, parse_schema
 from streamapp_core.spec.job import OnError
 from streamapp_core.spec.parse import parse_document
 from streamapp_runtime.errors import RuntimeFailure
-from streamapp_runtime.functions.user_errors import FunctionFailed
-from streamapp_runtime.functions.process_function import Function
 from streamapp_runtime.functions.function_loader import load_functions, python_path
+from streamapp_runtime.functions.process_function import Function
+from streamapp_runtime.functions.user_errors import FunctionFailed
 from streamapp_runtime.operators.stateless_process import Process
-from streamapp_runtime.rows.event_time_column import without_event_time
 from streamapp_runtime.rows.bad_rows import BadRows
+from streamapp_runtime.rows.event_time_column import without_event_time
 from streamapp_systems.arrow_types import arrow_schema
 from support import apps
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamapp_core.ssp import Ssp
-from streamapp_core.tasks import parent_partitions as parents
 from streamapp_core.tasks import MODULO
+from streamapp_core.tasks.parent_partitions import parents
 from streamapp_runtime.processor.partition_gate import Gate, Younger
 
 GRACE_END = 100

@@ -3,9 +3,9 @@
 import pyarrow as pa
 
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.processor.partition_gate import Gate, Younger
 from streamapp_runtime.processor.gated_inputs import GatedInputs
-from streamapp_runtime.processor.input_source import Decoded
+from streamapp_runtime.processor.partition_gate import Gate, Younger
+from streamapp_runtime.rows.decoded_batch import DecodedBatch
 
 OLD, NEW = Ssp("log", "in", 0), Ssp("log", "in", 1)
 ROWS = pa.table({"n": [1, 2]})
@@ -39,7 +39,7 @@ class Owner:
 
 
 def part(ssp, next_offset, rows=ROWS):
-    return Decoded(ssp=ssp, next_offset=next_offset, rows=rows)
+    return DecodedBatch(ssp=ssp, next_offset=next_offset, rows=rows)
 
 
 class Setting:

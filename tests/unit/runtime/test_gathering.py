@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 
 from streamapp_core.control.messages import Watermark
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.processor.batch_coalescer import Gathering
-from streamapp_runtime.processor.input_source import Decoded
+from streamapp_runtime.processor.batch_coalescer import BatchCoalescer
+from streamapp_runtime.rows.decoded_batch import DecodedBatch
 
 SSPS = [Ssp("k", "s", partition) for partition in range(2)]
 MANY, ALL = 20_000, 1_000_000
 
 
-def part(partition: int, first: int, rows: int, *, control: bool = False, column: str = "n") -> Decoded:
+def part(partition: int, first: int, rows: int, *, control: bool = False, column: str = "n") -> DecodedBatch:
     mark = Watermark(timestamps=(("t", first),), task_count=1, idle=False, version=1)
-    return Decoded(
+    return DecodedBatch(
         ssp=SSPS[partition],
         next_offset=first + rows,
         rows=pa.table({column: range(first, first + rows)}) if rows else None,
@@ -31,11 +31,11 @@ def part(partition: int, first: int, rows: int, *, control: bool = False, column
 class Polls:
     """Gives what each poll brings; nothing once all have been given."""
 
-    def __init__(self, polls: list[list[Decoded]]) -> None:
+    def __init__(self, polls: list[list[DecodedBatch]]) -> None:
         self._polls = iter(polls)
         self.timeouts: list[float] = []
 
-    def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Iterator[Decoded]:
+    def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Iterator[DecodedBatch]:
         self.timeouts.append(timeout)
         yield from next(self._polls, [])
 
@@ -57,7 +57,7 @@ def test_all_parts_of_a_partition_come_in_their_order(sizes: list[list[tuple[int
         for decoded in polls[-1]:
             ends[SSPS.index(decoded.ssp)] = max(decoded.next_offset, ends[SSPS.index(decoded.ssp)])
             assert decoded.rows is None or decoded.next_offset >= len(decoded.rows)
-    gathering = Gathering(Polls(polls), Clock())
+    gathering = BatchCoalescer(Polls(polls), Clock())
     given_out = [decoded for _ in range(len(polls) + 1) for decoded in gathering.poll(SSPS, ALL, 0.0)]
     for ssp in SSPS:
         wanted = [decoded for poll in polls for decoded in poll if decoded.ssp == ssp]
@@ -68,9 +68,9 @@ def test_all_parts_of_a_partition_come_in_their_order(sizes: list[list[tuple[int
         assert [d.next_offset for d in found][-1:] == [d.next_offset for d in wanted][-1:]
 
 
-def practised(polls: Polls) -> Gathering:
+def practised(polls: Polls) -> BatchCoalescer:
     """Give one that takes large batches, since the first two took no time."""
-    gathering = Gathering(Polls([[part(0, 0, MANY)]] * 2), Clock())
+    gathering = BatchCoalescer(Polls([[part(0, 0, MANY)]] * 2), Clock())
     for _ in range(2):
         assert len(list(gathering.poll(SSPS, ALL, 0.0))) == 1
     gathering._inputs = polls
@@ -95,7 +95,7 @@ class Rows:
     def __init__(self) -> None:
         self.asked = 0
 
-    def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Iterator[Decoded]:
+    def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Iterator[DecodedBatch]:
         self.asked += max_rows
         yield part(0, 0, max_rows)
 
@@ -103,7 +103,7 @@ class Rows:
 @pytest.mark.parametrize("seconds_a_row", [1e-5, 1e-3, 1e-2])
 def test_batches_take_about_two_seconds_however_long_a_row_takes_and_none_takes_much_longer(seconds_a_row) -> None:
     clock, rows = Clock(), Rows()
-    gathering = Gathering(rows, clock)
+    gathering = BatchCoalescer(rows, clock)
     taken = []
     for _ in range(10):
         before = rows.asked
@@ -116,7 +116,7 @@ def test_batches_take_about_two_seconds_however_long_a_row_takes_and_none_takes_
 
 def test_batches_shrink_when_rows_take_longer_than_before() -> None:
     clock, rows = Clock(), Rows()
-    gathering = Gathering(rows, clock)
+    gathering = BatchCoalescer(rows, clock)
     sizes = []
     for seconds in [0.1] * 4 + [100.0] * 6:
         before = rows.asked
@@ -128,5 +128,5 @@ def test_batches_shrink_when_rows_take_longer_than_before() -> None:
     assert sizes[-1] <= sizes[0]
 
 
-def _numbers(parts: list[Decoded]) -> list[int]:
+def _numbers(parts: list[DecodedBatch]) -> list[int]:
     return [number for decoded in parts if decoded.rows is not None for number in decoded.rows.column(0).to_pylist()]

@@ -6,8 +6,9 @@ from http.client import HTTPConnection
 import msgspec
 import pytest
 
-from streamapp_runtime.driver.report_registry import Board
-from streamapp_runtime.processor.driver_channel import Command, DriverLost, NoAnswer
+from streamapp_runtime.driver.report_registry import ReportRegistry
+from streamapp_runtime.errors import DriverLost
+from streamapp_runtime.processor.driver_channel import Command, NoAnswer
 from streamapp_runtime.processor.http_driver_channel import ChannelAddress, ChannelServer, HttpChannel
 from streamapp_runtime.processor.processor_report import Incarnation, PartitionReport, ProcessorReport, StateReport
 
@@ -27,7 +28,7 @@ REPORT = ProcessorReport(
 
 
 def board():
-    board = Board(lambda: 0.0)
+    board = ReportRegistry(lambda: 0.0)
     board.expect(ME)
     return board
 

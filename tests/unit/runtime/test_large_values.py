@@ -10,11 +10,11 @@ from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_core.spec.operators import JoinType
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.operators.join import IntervalJoin
-from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
-from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 from streamapp_runtime.rows.arrow_ipc import decode_rows
-from streamapp_runtime.state.memory_store import MemoryEnvironment
+from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 from streamapp_runtime.state.chunked_values import PIECE_BYTES, delete_pieces, get_pieces, put_pieces
+from streamapp_runtime.state.memory_store import MemoryEnvironment
+from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 
 RECORD_BYTES = 1_000_000
 """What clients of Kafka send as one record if nothing else is said."""

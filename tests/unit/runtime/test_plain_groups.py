@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from streamapp_core.expressions import check_aggregate, check_select, partials_sql, select_sql, table
 from streamapp_core.schema import parse_schema
 from streamapp_runtime.operators.arrow_aggregation import plain_groups
-from streamapp_runtime.rows.row_codec import plain_rows
 from streamapp_runtime.rows.projection import projection
+from streamapp_runtime.rows.row_codec import plain_rows
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_systems.arrow_types import arrow_schema
 

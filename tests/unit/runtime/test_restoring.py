@@ -1,6 +1,7 @@
 import pytest
 
-from streamapp_runtime.processor.driver_channel import Command, DriverLost
+from streamapp_runtime.errors import DriverLost
+from streamapp_runtime.processor.driver_channel import Command
 from streamapp_runtime.processor.processor_report import Incarnation
 from streamapp_runtime.processor.restore_progress import Restoring
 from streamapp_runtime.state.task_state import Replay

@@ -6,13 +6,13 @@ import pytest
 from streamapp_core.control.messages import END_OF_TIME
 from streamapp_core.spec.job import OnError
 from streamapp_runtime.errors import RuntimeFailure
-from streamapp_runtime.functions.user_errors import FunctionFailed
 from streamapp_runtime.functions.keyed_state import KeyedState
 from streamapp_runtime.functions.stateful_function import StatefulFunction
+from streamapp_runtime.functions.user_errors import FunctionFailed
 from streamapp_runtime.operators.stateful_process import ProcessWithState
+from streamapp_runtime.rows.bad_rows import BadRows
 from streamapp_runtime.rows.event_time_column import stamp
 from streamapp_runtime.state.memory_store import MemoryEnvironment
-from streamapp_runtime.rows.bad_rows import BadRows
 
 ROWS = pa.schema([("k", pa.string()), ("n", pa.int64()), ("at", pa.int64())])
 RESULTS = pa.schema([("k", pa.string()), ("total", pa.int64())])

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from streamapp_runtime.errors import ProcessorFailed, ProcessorLost, Superseded
 from streamapp_runtime.processor.driver_channel import Command
 from streamapp_systems.protocols import Fenced, StreamSystemError, Unavailable
-from support.supervision import PATIENCE, Surroundings, prepared, scaled, tasks_of
+from support.supervision import PATIENCE, OperatorContext, prepared, scaled, tasks_of
 
 DIED = ProcessorLost("its process died (SIGKILL)")
 
 
 def surroundings(run, **options):
     """Give the surroundings of a run whose processors have all reported."""
-    around = Surroundings(run, **options)
+    around = OperatorContext(run, **options)
     for number in around.living:
         around.report(number)
     return around
@@ -69,7 +69,7 @@ def test_nobody_is_given_up_since_the_driver_stood_still(around):
 
 
 def test_one_that_starts_has_more_time_until_its_first_report():
-    around = Surroundings(prepared())
+    around = OperatorContext(prepared())
     assert around.step(PATIENCE.start) == []
     around.report(2)
     assert around.step(0.1) == []
@@ -253,7 +253,7 @@ class TestChange:
         assert around.step(0.25) == ["fence 0 1", "start 0#3 v2"]
 
     def test_one_that_has_not_come_up_does_not_hold_a_change_up(self):
-        around = Surroundings(prepared())
+        around = OperatorContext(prepared())
         around.report(2)
         around.supervisor.change(scaled(around.supervisor.prepared, 3))
         assert around.step() == ["in force v2", "cancel 0#1"]
@@ -295,7 +295,7 @@ EVENTS = st.one_of(
 )
 
 
-class Strict(Surroundings):
+class Strict(OperatorContext):
     """A host that starts nobody while a former owner of one of its tasks might still write."""
 
     def start(self, config):

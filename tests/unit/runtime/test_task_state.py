@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from streamapp_core.control.control_snapshot import ControlSnapshot
-from streamapp_runtime.processor.driver_channel import DriverLost
+from streamapp_runtime.errors import DriverLost
 from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, Checkpoint, Position, encode_checkpoint
 from streamapp_runtime.state.state_identity import Identity
 from streamapp_runtime.state.task_state import TaskState

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamapp_runtime.state.changelog_verification import verify_state
 from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, changelog_key
 from streamapp_runtime.state.lmdb_environment import DATA_FILE
 from streamapp_runtime.state.state_identity import Identity
 from streamapp_runtime.state.task_state import TaskState
-from streamapp_runtime.state.changelog_verification import verify_state
 from support.changelogs import Changelog
 
 IDENTITY = Identity(run_id="r1", task="Partition 0", boot_id="b")

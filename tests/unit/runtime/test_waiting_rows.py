@@ -3,12 +3,12 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_runtime.writing.row_buffer import WaitingRows, by_partition
+from streamapp_runtime.writing.row_buffer import RowBuffer, by_partition
 
 
 @given(st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=5), min_size=1, max_size=5))
 def test_rows_that_waited_are_divided_by_partition_in_the_order_they_came(batches):
-    waiting, number = WaitingRows(), 0
+    waiting, number = RowBuffer(), 0
     for batch in batches:
         waiting.add(pa.table({"partition": batch, "number": range(number, number + len(batch))}))
         number += len(batch)
@@ -22,7 +22,7 @@ def test_rows_that_waited_are_divided_by_partition_in_the_order_they_came(batche
 
 
 def test_rows_with_other_columns_do_not_wait_with_those_that_do():
-    waiting = WaitingRows()
+    waiting = RowBuffer()
     waiting.add(pa.table({"a": [1]}))
     assert waiting.fits(pa.table({"a": [2]}))
     assert not waiting.fits(pa.table({"b": [2]}))

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_core.spec.yaml_document import DocumentError
 from streamapp_core.spec.parse import parse_document, parse_text
+from streamapp_core.spec.yaml_document import DocumentError
 
 VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "plan.json").read_text())
 GOOD = next(vector["app"] for vector in VECTORS if vector["name"] == "table-case-4")

@@ -3,9 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_core.tasks import parent_partitions as parents
-
 from streamapp_core.tasks import MODULO
+from streamapp_core.tasks.parent_partitions import parents
 
 
 @given(st.integers(1, 6), st.lists(st.integers(1, 3), max_size=4), st.integers(0, 10_000))

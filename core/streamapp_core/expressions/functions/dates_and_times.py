@@ -1,8 +1,8 @@
 """Functions of dates and timestamps, all in UTC."""
 
 from streamapp_core.expressions.conversions import aware, converted, floor_division, naive
-from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter, fixed
 from streamapp_core.expressions.expression_issues import Refusal, invalid
+from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter, fixed
 from streamapp_core.expressions.type_rules import INTEGRAL
 from streamapp_core.expressions.typed_sql import Value, cast
 from streamapp_core.schema import BIGINT, DATE, INT, TIMESTAMP, DataType, TypeKind

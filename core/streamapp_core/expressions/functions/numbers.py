@@ -2,8 +2,8 @@
 
 from streamapp_core.expressions.arithmetic import digits_of, from_digits
 from streamapp_core.expressions.conversions import converted, widened, wrapped
-from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.expression_issues import Refusal, invalid
+from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL, common_number
 from streamapp_core.expressions.typed_sql import Value, bound, cast
 from streamapp_core.schema import BIGINT, DOUBLE, MAX_PRECISION, DataType, TypeKind

@@ -3,8 +3,8 @@
 from functools import partial
 
 from streamapp_core.expressions.conversions import implied
-from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter, fixed
 from streamapp_core.expressions.expression_issues import invalid
+from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter, fixed
 from streamapp_core.expressions.regex import translated
 from streamapp_core.expressions.typed_sql import Value, bound, cast, text
 from streamapp_core.schema import BINARY, BOOLEAN, INT, STRING

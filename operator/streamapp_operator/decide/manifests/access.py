@@ -2,9 +2,9 @@
 
 from streamapp_core.deployment import kubernetes_names as names
 from streamapp_core.deployment.kubernetes_names import APP_LABEL, Role, driver_account, driver_service
-from streamapp_operator.observe.resource_views import AppResource
 from streamapp_operator.decide.manifests.pod_parts import labels
 from streamapp_operator.observe.observed_state import Bound
+from streamapp_operator.observe.resource_views import AppResource
 from streamapp_systems.kubernetes.kubernetes_api import Object
 
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 
 from streamapp_core.deployment.kubernetes_names import STATE_FOLDER, STATE_VOLUME, Role
 from streamapp_core.spec.app import StreamAppSpec
-from streamapp_operator.observe.resource_views import AppResource
 from streamapp_operator.decide.manifests.pod_parts import (
     RESTRICTED_CONTAINER,
     RESTRICTED_POD,
@@ -14,6 +13,7 @@ from streamapp_operator.decide.manifests.pod_parts import (
     pull_secrets,
 )
 from streamapp_operator.decide.manifests.template_merge import merged
+from streamapp_operator.observe.resource_views import AppResource
 from streamapp_systems.kubernetes.kubernetes_api import Object
 
 

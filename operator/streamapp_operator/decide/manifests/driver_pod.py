@@ -6,7 +6,6 @@ from typing import Any
 from streamapp_core.deployment import kubernetes_names as names
 from streamapp_core.deployment.kubernetes_names import Role, driver_account, driver_pod, driver_service
 from streamapp_core.spec.app import StreamAppSpec
-from streamapp_operator.observe.resource_views import AppResource
 from streamapp_operator.decide.manifests.pod_parts import (
     RESTRICTED_CONTAINER,
     RESTRICTED_POD,
@@ -16,6 +15,7 @@ from streamapp_operator.decide.manifests.pod_parts import (
     volumes,
 )
 from streamapp_operator.decide.manifests.template_merge import merged
+from streamapp_operator.observe.resource_views import AppResource
 from streamapp_systems.kubernetes.kubernetes_api import Object
 
 _GRACE_SECONDS = 60

@@ -3,7 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from streamapp_core.deployment.kubernetes_names import APP_FOLDER, APP_LABEL, EPOCH_LABEL, ROLE_LABEL, SECRETS_FOLDER, Role
+from streamapp_core.deployment.kubernetes_names import (
+    APP_FOLDER,
+    APP_LABEL,
+    EPOCH_LABEL,
+    ROLE_LABEL,
+    SECRETS_FOLDER,
+    Role,
+)
 from streamapp_core.spec.app import StreamAppSpec
 
 RESTRICTED_POD = {
