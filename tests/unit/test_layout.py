@@ -48,5 +48,7 @@ def test_the_readme_names_only_make_targets_that_exist():
 
 def test_make_lists_every_target_that_says_what_it_is_for():
     told = re.findall(r"^(\S+):.* ## ", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    listed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["make", "--no-print-directory", "help"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     assert [re.sub(r"\x1b\[\d*m", "", line).split()[0] for line in listed.splitlines()] == told

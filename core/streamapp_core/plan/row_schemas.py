@@ -45,7 +45,7 @@ def flow_rows(graph: Graph, streams: Mapping[str, Schema | None], findings: Find
 
     Args:
         graph: the operators in the order of the data.
-        streams: the schema of each declared stream (`plan.sources`).
+        streams: the schema of each declared stream (`plan.declared_streams`).
         findings: collects what is wrong with columns, types and expressions.
     """
     flow = _Flow(graph, streams, findings)

@@ -66,7 +66,7 @@ Name = Annotated[
     Field(min_length=1, max_length=63),
     WithJsonSchema({"type": "string", "minLength": 1, "maxLength": 63, "pattern": DNS_LABEL}),
 ]
-"""A DNS label. Its form is checked with all names at once (`spec.names`), so that one bad name hides nothing."""
+"""A DNS label. Its form is checked with all names at once (`spec.name_checks`), so that one bad name hides nothing."""
 
 ColumnName = Annotated[str, Field(min_length=1, max_length=255)]
 Text = Annotated[str, Field(min_length=1, max_length=1_024)]
