@@ -1,8 +1,8 @@
 """The record of an app: the spec in force, and the launch of its newest driver. Only the Kubernetes operator writes it.
 
 It is one small document, so that one compare-and-set accepts a spec, advances the epoch and says what the driver of
-that epoch is to run. The job model is beside it (`job_model.stored_job_model`); it is of the same epoch or, for the moment
-between the two writes, of the one before.
+that epoch is to run. The job model is beside it (`job_model.stored_job_model`), of the same epoch or, for the moment
+between the two writes, of the previous one.
 """
 
 import hashlib

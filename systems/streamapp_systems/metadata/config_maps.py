@@ -109,7 +109,7 @@ class ConfigMapMetadataStore:
     def _over(self, key: str, value: bytes, found: Object, expected: int | None) -> int:
         """Write over a ConfigMap. An immutable one has this content already: then only its version is raised.
 
-        Whoever removes a shard names its version, so that one that is in use again stays (`job_model.stored_job_model`).
+        Whoever removes a shard names its version, so that one in use again stays (`job_model.stored_job_model`).
         """
         condition = {} if expected is None else {"resourceVersion": str(expected)}
         if found.get("immutable") and read_entry(found).value == value:
