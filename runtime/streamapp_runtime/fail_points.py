@@ -7,13 +7,15 @@ Several are separated by commas. The names are the steps of `docs/protocols.md`.
 
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 
 VARIABLE = "STREAMAPP_FAIL_POINT"
 
 
 class FailPoint(StrEnum):
-    """Every step of the protocols; each can be died before and after."""
+    """A step of the protocols; a process can be made to die before it and after it."""
 
     COMMIT_FLUSH = "commit-1"
     COMMIT_STAGE = "commit-2"
@@ -46,11 +48,11 @@ class Moment(StrEnum):
 
 
 class _Armed:
-    """A place where this process is to die, how often it still passes it, and in which incarnation (None: any)."""
+    """An armed fail-point: where this process dies, at which pass, and in which incarnation (None: any)."""
 
     def __init__(self, setting: str) -> None:
-        step, moment, times, *incarnation = setting.split(":")
-        self.place = (FailPoint(step), Moment(moment))
+        point, moment, times, *incarnation = setting.split(":")
+        self.place = (FailPoint(point), Moment(moment))
         self.left = int(times)
         self.incarnation = int(incarnation[0]) if incarnation else None
 
@@ -59,30 +61,24 @@ _armed = [_Armed(setting) for setting in os.environ.get(VARIABLE, "").split(",")
 _incarnation: int | None = None
 
 
-def enter(incarnation: int) -> None:
-    """Say that this process is the worker of an incarnation."""
+def set_incarnation(incarnation: int) -> None:
+    """Note that this process is the worker of an incarnation: some fail-points are only for one of them."""
     global _incarnation  # noqa: PLW0603 - there is one per process
     _incarnation = incarnation
 
 
-def reach(step: FailPoint, moment: Moment) -> None:
-    """Die here if this is the place and the time; else nothing."""
+def reach(point: FailPoint, moment: Moment) -> None:
+    """Kill this process if this fail-point is armed and has been passed often enough."""
     for armed in _armed:
-        if armed.place == (step, moment) and armed.incarnation in (None, _incarnation):
+        if armed.place == (point, moment) and armed.incarnation in (None, _incarnation):
             armed.left -= 1
             if armed.left == 0:
                 os.kill(os.getpid(), signal.SIGKILL)
 
 
-class Taking:
-    """A step under way: `with Taking(Step.COMMIT_LOG): ...` passes its fail-points before and after."""
-
-    def __init__(self, step: FailPoint) -> None:
-        self._step = step
-
-    def __enter__(self) -> None:
-        reach(self._step, Moment.BEFORE)
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        if kind is None:
-            reach(self._step, Moment.AFTER)
+@contextmanager
+def fail_point(point: FailPoint) -> Iterator[None]:
+    """Pass a fail-point before the block and, unless the block raises, after it."""
+    reach(point, Moment.BEFORE)
+    yield
+    reach(point, Moment.AFTER)

@@ -30,7 +30,7 @@ from streamapp_runtime.driver.run_record import RunRecord, save_record
 from streamapp_runtime.driver.run_recovery import after_newest, instead_of_lost
 from streamapp_runtime.driver.takeover import announce, fence_former, find_streams_again, made_ready, new_record
 from streamapp_runtime.errors import RuntimeFailure
-from streamapp_runtime.fail_points import FailPoint, Taking
+from streamapp_runtime.fail_points import FailPoint, fail_point
 from streamapp_runtime.run_coordinator import Coordinator
 
 
@@ -73,7 +73,7 @@ def start_run(
     record = after_newest(record, coordinator)
     if last is None:
         record = instead_of_lost(record, coordinator, plan, request.folder, fresh=request.fresh)
-    with Taking(FailPoint.RUN_RECORD):
+    with fail_point(FailPoint.RUN_RECORD):
         save_record(store, record)
         if record.prepared:
             find_streams_again(record, prepared, request.folder)
@@ -81,7 +81,7 @@ def start_run(
         announce(record, prepared, request.folder)
     fence_former(record, prepared, request.folder)
     if not record.prepared:
-        with Taking(FailPoint.RUN_STREAMS):
+        with fail_point(FailPoint.RUN_STREAMS):
             drop_streams(record.outdated, prepared.plan.app, request.folder)
             folder.forget_all_but(record.run_id)
             make_outputs(prepared.plan, request.folder)

@@ -17,7 +17,7 @@ from streamapp_runtime.driver.processor_decisions import Timeouts, affected
 from streamapp_runtime.driver.retry_tracker import RetryTracker
 from streamapp_runtime.driver.run_authority import Authority
 from streamapp_runtime.errors import FAILURES, TRANSIENT
-from streamapp_runtime.fail_points import FailPoint, Moment, Taking, reach
+from streamapp_runtime.fail_points import FailPoint, Moment, fail_point, reach
 from streamapp_runtime.processor.processor_report import ProcessorReport
 from streamapp_systems.protocols import Unavailable
 
@@ -180,12 +180,12 @@ class Supervisor:
             elif due:
                 self._setbacks.fenced(processor)
                 del self._recoveries[processor]
-                with Taking(FailPoint.REPLACE_START):
+                with fail_point(FailPoint.REPLACE_START):
                     self._fleet.start(processor, self.prepared)
 
     def _fence(self, step: FailPoint, processors: Collection[str]) -> Future[None]:
         def fence() -> None:
-            with Taking(step):
+            with fail_point(step):
                 self._authority.fence(processors)
 
         return self._background("fence", fence)
@@ -211,7 +211,7 @@ class Supervisor:
     def _begun(self, prepared: PreparedRun, done: Future[None]) -> _Handover:
         """Put the new job model in force, and let those that it affects leave."""
         former = self.prepared.model
-        with Taking(FailPoint.HANDOVER_MODEL):
+        with fail_point(FailPoint.HANDOVER_MODEL):
             self._authority.put_in_force(prepared)
         reach(FailPoint.HANDOVER_DRAIN, Moment.BEFORE)
         concerned = affected(former, prepared.model)
@@ -244,7 +244,7 @@ class Supervisor:
         self._setbacks.forget(handover.affected)
         for processor in handover.affected:
             self._done.pop(processor, None)
-        with Taking(FailPoint.HANDOVER_START):
+        with fail_point(FailPoint.HANDOVER_START):
             for processor in sorted(handover.affected & self.prepared.model.processors.keys()):
                 self._fleet.start(processor, self.prepared)
         handover.done.set_result(None)

@@ -23,7 +23,7 @@ from streamapp_runtime.driver.retry_tracker import until_back
 from streamapp_runtime.driver.run_record import RunRecord, driver_record, save_record
 from streamapp_runtime.driver.run_recovery import merged
 from streamapp_runtime.errors import RuntimeFailure
-from streamapp_runtime.fail_points import FailPoint, Taking
+from streamapp_runtime.fail_points import FailPoint, fail_point
 from streamapp_runtime.run_coordinator import Coordinator
 from streamapp_systems.protocols import Transactional
 
@@ -97,7 +97,7 @@ def fence_former(record: RunRecord, prepared: PreparedRun, folder: Path) -> None
     Raises:
         Superseded: another driver has taken over.
     """
-    with Taking(FailPoint.RUN_FENCE):
+    with fail_point(FailPoint.RUN_FENCE):
         ids = sorted({*prepared.model.transactional_ids, *record.outdated_ids})
         owners = [Transactional(id=id_, epoch=record.epoch) for id_ in ids]
         fence(prepared.plan.app, [prepared.plan.default_system, *record.outdated], owners, folder)
@@ -157,7 +157,7 @@ def finish(
         Superseded: a later epoch has begun.
         ProcessorFailed: a system has been away for too long.
     """
-    with Taking(FailPoint.RUN_FINISH):
+    with fail_point(FailPoint.RUN_FINISH):
         tidy_outputs(prepared.plan, folder)
         until_back(lambda: announce(record, prepared, folder), patience or Timeouts())
         save_record(store, record)

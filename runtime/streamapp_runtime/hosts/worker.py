@@ -10,7 +10,7 @@ import sys
 
 import msgspec
 
-from streamapp_runtime.fail_points import enter
+from streamapp_runtime.fail_points import set_incarnation
 from streamapp_runtime.hosts.exit_outcome import decode_parcel, work
 
 
@@ -26,7 +26,7 @@ def main() -> None:
     os.dup2(2, 1)
     collect_rarely()
     parcel = decode_parcel(sys.stdin.buffer.readline())
-    enter(parcel.config.incarnation.number)
+    set_incarnation(parcel.config.incarnation.number)
     outcome = msgspec.json.encode(work(parcel))
     with os.fdopen(answer, "wb") as pipe:
         pipe.write(outcome)

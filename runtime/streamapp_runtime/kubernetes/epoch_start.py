@@ -22,7 +22,7 @@ from streamapp_runtime.driver.takeover import (
     new_record,
     with_added,
 )
-from streamapp_runtime.fail_points import FailPoint, Taking
+from streamapp_runtime.fail_points import FailPoint, fail_point
 from streamapp_runtime.kubernetes.job_model_follower import Launched
 from streamapp_runtime.run_coordinator import Coordinator
 
@@ -39,13 +39,13 @@ def begin(launched: Launched, prepared: PreparedRun, store: MetadataStore, folde
     """
     plan = prepared.plan
     record = _record(launched, prepared, load_record(store), folder)
-    with Taking(FailPoint.RUN_RECORD):
+    with fail_point(FailPoint.RUN_RECORD):
         save_record(store, record)
         if record.prepared:
             find_streams_again(record, prepared, folder)
         announce(record, prepared, folder)
     fence_former(record, prepared, folder)
-    with Taking(FailPoint.RUN_STREAMS):
+    with fail_point(FailPoint.RUN_STREAMS):
         if record.prepared:
             add_streams(prepared, folder)
             return with_added(record, store, prepared, folder)

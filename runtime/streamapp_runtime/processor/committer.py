@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.fail_points import FailPoint, Taking
+from streamapp_runtime.fail_points import FailPoint, fail_point
 from streamapp_runtime.processor.control_rounds import MarkerRounds
 from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, Part
 from streamapp_runtime.tables.side_inputs import SideInputs
@@ -51,22 +51,22 @@ class Committer:
     def commit(self, now: int) -> None:
         """Commit everything done so far; `now` is the time of day in milliseconds."""
         begun = self._clock()
-        with Taking(FailPoint.COMMIT_FLUSH):
+        with fail_point(FailPoint.COMMIT_FLUSH):
             for task in self._tasks:
                 task.flush()
             self._writer.flush()
             self._output_writer.flush()
             self._markers.send(now)
-        with Taking(FailPoint.COMMIT_STAGE):
+        with fail_point(FailPoint.COMMIT_STAGE):
             staged = {system: output.stage() for system, output in self._outputs.items()}
-        with Taking(FailPoint.COMMIT_LOG):
+        with fail_point(FailPoint.COMMIT_LOG):
             checkpoints = self._send_changes(staged, now)
             positions = self._producer.commit()
         self.log_seconds = self._clock() - begun
-        with Taking(FailPoint.COMMIT_PUBLISH):
+        with fail_point(FailPoint.COMMIT_PUBLISH):
             for system, parts in staged.items():
                 self._outputs[system].publish(parts)
-        with Taking(FailPoint.COMMIT_STATE):
+        with fail_point(FailPoint.COMMIT_STATE):
             for task in self._tasks:
                 if task in checkpoints:
                     task.commit(positions[self._changelogs[task.name]], checkpoints[task])

@@ -15,7 +15,7 @@ from streamapp_core.spec.parse import parse_text
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import CHANGELOG, transactional
 from streamapp_runtime.errors import PlanRefused
-from streamapp_runtime.fail_points import FailPoint, Taking
+from streamapp_runtime.fail_points import FailPoint, fail_point
 from streamapp_runtime.functions.function_loader import load_extractors, load_functions
 from streamapp_runtime.processor.batch_coalescer import BatchCoalescer
 from streamapp_runtime.processor.committer import Committer
@@ -96,7 +96,7 @@ class _Opening:
         committer = self._committer(parts, writers, markers)
         inputs = self._inputs(parts)
         progress = Progress(self._me, self._restoring.states, tasks=parts.tasks, shared=parts.shared)
-        with Taking(FailPoint.PROCESSOR_REPORT):
+        with fail_point(FailPoint.PROCESSOR_REPORT):
             self._link.tell(progress.report(commits=0, committed=committer.committed, done=False, now=_time_of_day()))
             self._link.confirm()
         return Processor(
@@ -116,9 +116,9 @@ class _Opening:
 
     def _writers(self) -> _Writers:
         """Shut out all earlier incarnations, then make sure that this one is the current one."""
-        with Taking(FailPoint.PROCESSOR_OPEN):
+        with fail_point(FailPoint.PROCESSOR_OPEN):
             producer = self._connections.producer(transactional(self._plan, self._me.processor, self._me.epoch))
-        with Taking(FailPoint.PROCESSOR_CHECK):
+        with fail_point(FailPoint.PROCESSOR_CHECK):
             self._link.confirm()
             Coordinator(self._plan.app, self._plan.default_system, self._folder).check(self._me.epoch)
         return _Writers(

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from streamapp_core.job_model.job_model import TaskModel
-from streamapp_runtime.fail_points import FailPoint, Taking
+from streamapp_runtime.fail_points import FailPoint, fail_point
 from streamapp_runtime.processor.connections import Connections
 from streamapp_runtime.processor.restore_progress import Restoring
 from streamapp_runtime.state.checkpoint import Checkpoint
@@ -58,10 +58,10 @@ class StateOpener:
 
         The changelogs stand still: their former owners are fenced. With all locks held, none of them has the stores.
         """
-        with Taking(FailPoint.TASK_LOCK):
+        with fail_point(FailPoint.TASK_LOCK):
             folders = {name: self._locked(name) for name in sorted(tasks)}
         states = {}
-        with Taking(FailPoint.TASK_RESTORE):
+        with fail_point(FailPoint.TASK_RESTORE):
             for name, folder in folders.items():
                 identity = Identity(run_id=self._run_id, task=name, boot_id=self._boot_id)
                 with connections.changelog(tasks[name].changelog_partition) as changelog:
@@ -102,7 +102,7 @@ class StateOpener:
 
 def publish_left(states: Mapping[str, TaskState], outputs: Mapping[str, FileOutput]) -> None:
     """Publish the parts of commits that died before they could, whoever made them; `outputs` are by system."""
-    with Taking(FailPoint.TASK_PUBLISH):
+    with fail_point(FailPoint.TASK_PUBLISH):
         for checkpoint in filter(None, (state.checkpoint for state in states.values())):
             for system, part in _parts(checkpoint):
                 outputs[system].publish([part])
