@@ -23,7 +23,7 @@ from streamapp_operator.decide.actions import (
 from streamapp_operator.decide.manifests.cleanup_pod import cleanup_manifests
 from streamapp_operator.decide.manifests.executor_template import nodes_with_state
 from streamapp_operator.decide.placement import with_locality
-from streamapp_operator.decide.validation import read_app
+from streamapp_operator.observe.app_text import read_app
 from streamapp_operator.observe.observed_state import Observed
 from streamapp_operator.observe.resource_views import AppResource, PodPhase
 from streamapp_systems.kubernetes.kubernetes_api import Kind

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from streamapp_core.deployment.app_record import AppRecord, Launch
+from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.job_model.stored_job_model import StoredJobModel
 from streamapp_core.plan.plan import Plan
 from streamapp_operator.decide.acceptance import Acceptance, ActiveSpec, accept, plan_in_force
-from streamapp_operator.decide.actions import Action, EmitEvent, WriteJobModel, WriteRecord, WriteStatus
+from streamapp_operator.decide.actions import Action, EmitEvent, WriteJobModel, WriteRecord
 from streamapp_operator.decide.deletion import delete, finalizer_actions
 from streamapp_operator.decide.driver_decision import DriverDecision, DriverState, drive
 from streamapp_operator.decide.launch import (
@@ -29,9 +30,6 @@ from streamapp_operator.decide.placement import live_executors, place, seated_mo
 from streamapp_operator.decide.validation import Planner
 from streamapp_operator.observe.observed_state import DriverRole, Memory, Observed, PlacementInputs
 from streamapp_operator.observe.resource_views import AppResource
-from streamapp_operator.status.app_status import build_status, changes
-from streamapp_operator.status.events import transition_events
-from streamapp_operator.status.status_inputs import StatusInputs
 
 _LOOK_FOR_LOST = timedelta(minutes=1)
 """How often documents that are lost are looked for in the coordinator stream."""
@@ -47,12 +45,29 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """The state that the actions of a decision lead to, for the status.
+
+    `driver` is None as long as nothing was accepted; `plan` too, or if this release refuses the active spec.
+    """
+
+    acceptance: Acceptance
+    driver: DriverDecision | None = None
+    model: JobModel | None = None
+    plan: Plan | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What is to be done, in this order; when to decide again if nothing happens; what to remember until then."""
+    """The actions to take, in this order; when to decide again if nothing happens; what to remember until then.
+
+    `outcome` is None if the status stays as it is: of an app that is being deleted, or that gets its job model back.
+    """
 
     actions: tuple[Action, ...]
     wake_at: datetime | None = None
     memory: Memory
+    outcome: Outcome | None = None
 
 
 def decide(observed: Observed, rules: Rules) -> Decision:
@@ -64,10 +79,12 @@ def decide(observed: Observed, rules: Rules) -> Decision:
         return Decision(actions=tuple(_restored(observed.app, observed.restorable)), memory=observed.memory)
     acceptance = accept(observed, rules.judge)
     if acceptance.in_force is None:
-        facts = StatusInputs(observed=observed, acceptance=acceptance, driving=None, model=None, wanted=0)
-        actions = (*finalizer_actions(observed.app), *_told(facts, None))
-        again_at = None if observed.lost is None else observed.now + _LOOK_FOR_LOST
-        return Decision(actions=actions, wake_at=again_at, memory=observed.memory)
+        return Decision(
+            actions=tuple(finalizer_actions(observed.app)),
+            wake_at=None if observed.lost is None else observed.now + _LOOK_FOR_LOST,
+            memory=observed.memory,
+            outcome=Outcome(acceptance=acceptance),
+        )
     return _Course(observed, acceptance, acceptance.in_force, rules).decision()
 
 
@@ -88,24 +105,14 @@ class _Course:
         self._wake_at = self._driving.wake_at
 
     def decision(self) -> Decision:
-        actions = [*finalizer_actions(self._observed.app), *self._actions()]
-        actions += _told(self._facts(), self._plan)
-        return Decision(actions=tuple(actions), wake_at=self._wake_at, memory=self._memory)
-
-    def _facts(self) -> StatusInputs:
-        """Give what the status is made from: the state after all actions, or, if they were refused, before them."""
-        observed, model, in_force = self._observed, self._model, self._in_force
-        known: ActiveSpec | None = in_force
-        if observed.refusal is not None:
-            known = None if observed.record is None else replace(in_force, record=observed.record)
-            model = None if observed.model is None else observed.model.model
-        return StatusInputs(
-            observed=observed,
-            acceptance=replace(self._acceptance, in_force=known),
-            driving=self._driving,
-            model=model,
-            wanted=in_force.app.spec.processors.count,
+        actions = (*finalizer_actions(self._observed.app), *self._actions())
+        outcome = Outcome(
+            acceptance=replace(self._acceptance, in_force=self._in_force),
+            driver=self._driving,
+            model=self._model,
+            plan=self._plan,
         )
+        return Decision(actions=actions, wake_at=self._wake_at, memory=self._memory, outcome=outcome)
 
     def _actions(self) -> Iterator[Action]:
         driving, launch = self._driving, self._in_force.record.launch
@@ -194,13 +201,3 @@ def _restored(app: AppResource, stored: StoredJobModel) -> Iterator[Action]:
         reason="JobModelRestored",
         message=f"the job model of run {stored.model.run_id} was lost; it is back from the coordinator stream",
     )
-
-
-def _told(facts: StatusInputs, plan: Plan | None) -> Iterator[Action]:
-    status = build_status(facts, plan)
-    if not changes(facts.observed.app.status, status):
-        return
-    yield WriteStatus(status=status)
-    in_force = facts.acceptance.in_force
-    launch = None if in_force is None else in_force.record.launch
-    yield from transition_events(facts.observed.app, status, 0 if launch is None else launch.epoch)

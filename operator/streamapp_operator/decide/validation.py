@@ -1,20 +1,18 @@
 """Whether a spec is acceptable with the streams as they are now: the planner's verdict, and the one on edits."""
 
-import json
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
 from streamapp_core.edits import run_id_problems
 from streamapp_core.edits.classify_edits import classify
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan.plan import Plan
 from streamapp_core.plan.planner import plan
-from streamapp_core.problems import Problem, ProblemCode, sorted_problems
+from streamapp_core.problems import Problem, sorted_problems
 from streamapp_core.spec.app import StreamApp
-from streamapp_core.spec.parse import ParsedApp, parse_document
-from streamapp_core.spec.yaml_document import DocumentError
+from streamapp_core.spec.parse import ParsedApp
+from streamapp_operator.observe.app_text import read_app
 
 _REMEMBERED = 5_000
 
@@ -55,16 +53,6 @@ def _continuity(model: JobModel | None) -> object:
     streams = {name: (stream.initial_partitions, stream.partitions) for name, stream in model.streams.items()}
     fixed = (streams, model.partition_keys, model.stores)
     return model.run_id, model.known_grouper, tuple(tuple(sorted(part.items())) for part in fixed)
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def read_app(text: str) -> ParsedApp:
-    """Read a resource's text; one that is no StreamApp at all has one problem."""
-    try:
-        return parse_document(json.loads(text))
-    except DocumentError as error:
-        problem = Problem(path="", code=ProblemCode.INVALID_SPEC, message=str(error))
-        return ParsedApp(app=None, problems=(problem,), broken=frozenset())
 
 
 def accepted_app(text: str) -> StreamApp:

@@ -14,7 +14,7 @@ from streamapp_core.plan.delivery import default_system
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import KafkaSystem, SystemSpec
-from streamapp_operator.decide.validation import read_app
+from streamapp_operator.observe.app_text import read_app
 from streamapp_operator.observe.document_recovery import Announced
 from streamapp_operator.observe.observed_state import StreamCounts
 from streamapp_operator.observe.partition_counts import BrokerSet, CountRequest

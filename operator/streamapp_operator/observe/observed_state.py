@@ -66,8 +66,8 @@ class Observed:
     """The state of one app at a moment, `now`.
 
     Versions are for compare-and-set. `lost` says which documents are gone that the app can't go on without,
-    `restorable` is the job model to put in force instead of one that is gone, `refusal` says why what was decided just
-    now could not be done. `fresh_run_id` is for an app that has no run id yet.
+    `restorable` is the job model to put in force instead of one that is gone. `fresh_run_id` is for an app that has no
+    run id yet.
     """
 
     app: AppResource
@@ -79,7 +79,6 @@ class Observed:
     model: StoredJobModel | None = None
     lost: str | None = None
     restorable: StoredJobModel | None = None
-    refusal: str | None = None
     locality: LocalityReport | None = None
     locality_lost: str | None = None
     progress: ProgressReport | None = None

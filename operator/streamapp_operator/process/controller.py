@@ -23,6 +23,7 @@ from streamapp_operator.observe.observer import Observer
 from streamapp_operator.observe.resource_views import AppKey, AppResource
 from streamapp_operator.process.operator_metrics import Metrics
 from streamapp_operator.process.work_queue import WorkQueue
+from streamapp_operator.status.status_actions import status_actions
 from streamapp_systems.kubernetes.kubernetes_api import KubernetesError, RequestRefusedError, VersionConflictError
 from streamapp_systems.protocols import StreamSystemError
 
@@ -98,7 +99,7 @@ class Controller:
         decision = decide(observed, self._parts.rules)
         self._memories[key] = decision.memory
         try:
-            self._act(observed.app, decision.actions)
+            self._act(observed.app, (*decision.actions, *status_actions(observed, decision)))
         except (RequestRefusedError, NameTakenError) as error:
             self._tell(key, str(error))
             raise
@@ -126,8 +127,8 @@ class Controller:
         """Let the status say why what was decided can't be done."""
         observed = self._parts.observer.observe(key, self._parts.clock(), self._memories[key])
         if observed is not None:
-            actions = decide(replace(observed, refusal=refusal), self._parts.rules).actions
-            self._act(observed.app, [action for action in actions if isinstance(action, WriteStatus | EmitEvent)])
+            decision = decide(observed, self._parts.rules)
+            self._act(observed.app, status_actions(observed, decision, refusal))
 
     def _work(self) -> None:
         while (key := self._queue.take()) is not None:

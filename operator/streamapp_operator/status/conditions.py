@@ -87,8 +87,8 @@ def _driver_ready(facts: StatusInputs) -> ConditionValue:
     if driving.state is DriverState.RUNNING:
         return _true("Running", "" if driving.pod is None else f"pod {driving.pod.name}")
     if driving.state in (DriverState.STARTING, DriverState.LAUNCHING):
-        if facts.observed.refusal is not None:
-            return _false("Refused", facts.observed.refusal)
+        if facts.refusal is not None:
+            return _false("Refused", facts.refusal)
         trouble = None if driving.pod is None else driving.pod.trouble
         return _false("Starting", "its pod is starting") if trouble is None else _false(*_told(trouble))
     if driving.death is not None:
@@ -172,8 +172,8 @@ def _worries(facts: StatusInputs, found: dict[str, ConditionValue]) -> Iterator[
         yield _true(refused.reason, refused.message)
     if acceptance.standing in (AcceptanceState.UNREACHABLE, AcceptanceState.LOST):
         yield _true(acceptance.standing, acceptance.message or "")
-    if facts.observed.refusal is not None:
-        yield _true("Refused", facts.observed.refusal)
+    if facts.refusal is not None:
+        yield _true("Refused", facts.refusal)
     if facts.state in (DriverState.BACKING_OFF, DriverState.GIVEN_UP):
         yield _true(found["DriverReady"].reason, found["DriverReady"].message)
     stuck = _stuck(facts)

@@ -23,13 +23,17 @@ class ConditionValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusInputs:
-    """What conditions are found from. `driving` is None as long as nothing was accepted."""
+    """What conditions are found from. `driving` is None as long as nothing was accepted.
+
+    `refusal` says why the API server refused what was decided just now.
+    """
 
     observed: Observed
     acceptance: Acceptance
     driving: DriverDecision | None
     model: JobModel | None
     wanted: int
+    refusal: str | None = None
 
     @property
     def running(self) -> tuple[str, ...]:
