@@ -12,17 +12,17 @@ from support.operated_apps import drivers, launch
 from support.operator_process import OperatorProcess
 from support.waiting import eventually
 
-STEPS_OF_A_START = [
-    ActionKind.MAKE_ACCOUNT,
+ACTIONS_OF_A_START = [
+    ActionKind.CREATE_SERVICE_ACCOUNT,
     ActionKind.WRITE_RECORD,
-    ActionKind.MAKE_DRIVER,
+    ActionKind.CREATE_DRIVER,
     ActionKind.WRITE_JOB_MODEL,
-    ActionKind.MAKE_BINDING,
-    ActionKind.MAKE_SERVICE,
+    ActionKind.CREATE_ROLE_BINDING,
+    ActionKind.CREATE_SERVICE,
     ActionKind.WRITE_STATUS,
     ActionKind.EMIT_EVENT,
 ]
-STEPS = STEPS_OF_A_START if "STREAMAPP_OPERATOR_ALL_STEPS" in os.environ else [ActionKind.MAKE_DRIVER]
+KILLED_AFTER = ACTIONS_OF_A_START if "STREAMAPP_OPERATOR_ALL_STEPS" in os.environ else [ActionKind.CREATE_DRIVER]
 """In memory, the operator is killed after every single write; here it is shown that a process is no different."""
 
 
@@ -77,11 +77,11 @@ def bind_otherwise(access, namespace, name):
     access.create_namespaced_role_binding(namespace, binding)
 
 
-@pytest.mark.parametrize("step", STEPS)
-def test_the_process_killed_after_a_step_comes_back_to_the_same_end(
-    shop, core, namespace, operator, documents_of, step
+@pytest.mark.parametrize("action", KILLED_AFTER)
+def test_the_process_killed_after_an_action_comes_back_to_the_same_end(
+    shop, core, namespace, operator, documents_of, action
 ):
-    operator.start(exit_after=step.value)
+    operator.start(exit_after=action.value)
     documents = documents_of(namespace, "shop")
     shop.apply(namespace)
     assert eventually(operator.ended)

@@ -35,8 +35,8 @@ operators:
   - {name: sent, from: per-item, sendTo: totals}
 processors: {count: 2, state: {hostPath: /var/lib/streamapp}}
 """
-JUDGE = CachingPlanner()
-"""Verdicts are pure: all tests share them."""
+PLANNER = CachingPlanner()
+"""Its verdicts are pure: all tests share them."""
 SPEC = yaml.safe_load(SHOP)
 SENT = {"name": "sent", "from": "per-item", "sendTo": "totals"}
 BROKEN = [{"name": "per-item", "from": "orders", "aggregate": {"by": ["item"], "select": "sum(amout) as amount"}}, SENT]
@@ -84,7 +84,7 @@ class Operated:
         self.trouble = None
         self.announced = None
         self.deleted_streams = []
-        self.steps = []
+        self.actions = []
         self.died = False
         self.start(dies_after)
 
@@ -101,11 +101,11 @@ class Operated:
         self.controller = Controller(
             Parts(
                 observer=Observer(cached, cache, self._ask, self._announcement, lambda: "run1"),
-                actor=Actor(cached, self._delete_streams, lambda: self.now, self.steps.append),
+                actor=Actor(cached, self._delete_streams, lambda: self.now, self.actions.append),
                 rules=Rules(
-                    judge=JUDGE,
+                    planner=PLANNER,
                     driver_role=self.driver_role,
-                    executor_patience=timedelta(seconds=30),
+                    executor_timeout=timedelta(seconds=30),
                 ),
                 clock=lambda: self.now,
                 forget=lambda key: None,

@@ -14,11 +14,11 @@ from streamapp_core.spec.systems import SystemSpec
 from streamapp_operator.decide.actions import (
     Action,
     ActionKind,
+    CreateObject,
     DeleteClaims,
     DeletePod,
     DeleteStreams,
     EmitEvent,
-    MakeObject,
     SetFinalizer,
     WriteJobModel,
     WriteRecord,
@@ -38,7 +38,7 @@ from streamapp_systems.kubernetes.kubernetes_api import (
 )
 from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
 
-AfterStep = Callable[[ActionKind], object]
+AfterAction = Callable[[ActionKind], object]
 """Is told of every step that has been taken; tests let the process die there."""
 
 
@@ -58,7 +58,7 @@ class Actor:
     """Acts for any app, from any thread."""
 
     def __init__(
-        self, api: KubernetesApi, delete_streams: DeleteAppStreams, clock: Callable[[], datetime], after: AfterStep
+        self, api: KubernetesApi, delete_streams: DeleteAppStreams, clock: Callable[[], datetime], after: AfterAction
     ) -> None:
         self._api = api
         self._delete_streams = delete_streams
@@ -81,7 +81,7 @@ class Actor:
                 self._store(app).put(RECORD, action.record.to_bytes(), action.expected)
             case WriteJobModel():
                 write_job_model(self._store(app), action.model, epoch=action.epoch, expected=action.expected)
-            case MakeObject():
+            case CreateObject():
                 self._make(app, action.kind, action.body)
             case DeletePod():
                 self._delete_pod(app, action)
@@ -93,7 +93,7 @@ class Actor:
                 self._write_status(app, action.status)
             case EmitEvent():
                 self._emit(app, action)
-        self._after(action.step)
+        self._after(action.action_kind)
 
     def _store(self, app: AppResource) -> ConfigMapMetadataStore:
         return ConfigMapMetadataStore(self._api, app.key.namespace, app.key.name, owners=[app.owner])

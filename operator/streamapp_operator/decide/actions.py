@@ -1,6 +1,6 @@
-"""The steps that the Kubernetes operator takes: every kind of change that it makes, by name.
+"""The actions of the Kubernetes operator: every kind of change that it makes, by name.
 
-A death after any of them must lead to the same end. Tests take the steps from here: in memory by an exception, of the
+A crash after any of them must lead to the same end. Tests crash it after each kind: in memory by an exception, the
 real process by the setting `exit_after`.
 """
 
@@ -17,62 +17,62 @@ from streamapp_systems.kubernetes.kubernetes_api import Kind, Object
 
 
 class ActionKind(StrEnum):
-    """The kinds of changes."""
+    """The kinds of changes that the Kubernetes operator makes."""
 
-    KEEP_FOR_CLEANUP = "keep-for-cleanup"
+    ADD_FINALIZER = "add-finalizer"
     WRITE_RECORD = "write-record"
     WRITE_JOB_MODEL = "write-job-model"
-    MAKE_ACCOUNT = "make-account"
-    MAKE_BINDING = "make-binding"
-    MAKE_SERVICE = "make-service"
-    MAKE_DRIVER = "make-driver"
+    CREATE_SERVICE_ACCOUNT = "create-service-account"
+    CREATE_ROLE_BINDING = "create-role-binding"
+    CREATE_SERVICE = "create-service"
+    CREATE_DRIVER = "create-driver"
     DELETE_POD = "delete-pod"
-    MAKE_CLEANUP = "make-cleanup"
+    CREATE_CLEANUP_POD = "create-cleanup-pod"
     DELETE_STREAMS = "delete-streams"
     DELETE_CLAIMS = "delete-claims"
-    LET_GO = "let-go"
+    REMOVE_FINALIZER = "remove-finalizer"
     WRITE_STATUS = "write-status"
     EMIT_EVENT = "emit-event"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetFinalizer:
-    """Keep the resource until we have cleaned up after it, or let it go."""
+    """Add our finalizer to the resource, which keeps it until we have cleaned up after it, or remove it."""
 
     present: bool
 
     @property
-    def step(self) -> ActionKind:
-        """What this is."""
-        return ActionKind.KEEP_FOR_CLEANUP if self.present else ActionKind.LET_GO
+    def action_kind(self) -> ActionKind:
+        """The kind of this change."""
+        return ActionKind.ADD_FINALIZER if self.present else ActionKind.REMOVE_FINALIZER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteRecord:
-    """Write the record by compare-and-set; whoever decided from another one is refused."""
+    """Write the record by compare-and-set; a decision from an older one is refused."""
 
     record: AppRecord
     expected: int
-    step = ActionKind.WRITE_RECORD
+    action_kind = ActionKind.WRITE_RECORD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteJobModel:
-    """Put a job model in force, for the driver of an epoch, by compare-and-set."""
+    """Make a job model the active one, for the driver of an epoch, by compare-and-set."""
 
     model: JobModel
     epoch: int
     expected: int
-    step = ActionKind.WRITE_JOB_MODEL
+    action_kind = ActionKind.WRITE_JOB_MODEL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MakeObject:
-    """Make an object that is not there."""
+class CreateObject:
+    """Create an object that does not exist."""
 
     kind: Kind
     body: Object
-    step: ActionKind
+    action_kind: ActionKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,49 +81,49 @@ class DeletePod:
 
     name: str
     uid: str
-    step = ActionKind.DELETE_POD
+    action_kind = ActionKind.DELETE_POD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteStreams:
-    """Delete the streams that runs of the app have made in these systems: all whose addresses begin with `prefix`."""
+    """Delete the streams that runs of the app have created in these systems: those whose addresses begin with `prefix`."""
 
     prefix: str
     systems: Mapping[str, SystemSpec]
-    step = ActionKind.DELETE_STREAMS
+    action_kind = ActionKind.DELETE_STREAMS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteClaims:
-    """Delete the claims of the volumes that hold state."""
+    """Delete the claims of the app's volumes of state."""
 
-    step = ActionKind.DELETE_CLAIMS
+    action_kind = ActionKind.DELETE_CLAIMS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteStatus:
-    """Write what differs between the status that is there and this one."""
+    """Write what differs between the resource's status and this one."""
 
     status: Mapping[str, JsonValue]
-    step = ActionKind.WRITE_STATUS
+    action_kind = ActionKind.WRITE_STATUS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmitEvent:
-    """Tell people that something happened; `name` makes sure that it is told once."""
+    """Emit a Kubernetes event; `name` makes sure that it is emitted once."""
 
     name: str
     warning: bool
     reason: str
     message: str
-    step = ActionKind.EMIT_EVENT
+    action_kind = ActionKind.EMIT_EVENT
 
 
 Action = (
     SetFinalizer
     | WriteRecord
     | WriteJobModel
-    | MakeObject
+    | CreateObject
     | DeletePod
     | DeleteStreams
     | DeleteClaims

@@ -14,15 +14,15 @@ from streamapp_core.spec.processors import DeletionPolicy
 from streamapp_operator.decide.actions import (
     Action,
     ActionKind,
+    CreateObject,
     DeleteClaims,
     DeletePod,
     DeleteStreams,
-    MakeObject,
     SetFinalizer,
 )
 from streamapp_operator.decide.manifests.cleanup_pod import cleanup_manifests
 from streamapp_operator.decide.manifests.executor_template import nodes_with_state
-from streamapp_operator.decide.placement import with_locality
+from streamapp_operator.decide.placement import apply_locality
 from streamapp_operator.observe.app_text import read_app
 from streamapp_operator.observe.observed_state import Observed
 from streamapp_operator.observe.resource_views import AppResource, PodPhase
@@ -74,11 +74,11 @@ def made_prefix(app: AppResource) -> str:
 
 def _state(observed: Observed, app: StreamApp) -> tuple[Sequence[Action], datetime | None]:
     """Remove the state from the nodes: the pods that are still to be made, and until when to wait for the others."""
-    model = None if observed.model is None else with_locality(observed.model.model, observed.locality)
+    model = None if observed.model is None else apply_locality(observed.model.model, observed.locality)
     wanted = cleanup_manifests(observed.app, app.spec, sorted(nodes_with_state(model)))
     found = {pod.name: pod for pod in observed.pods_of(Role.CLEANUP)}
     missing = [
-        MakeObject(kind=Kind.POD, body=body, step=ActionKind.MAKE_CLEANUP)
+        CreateObject(kind=Kind.POD, body=body, action_kind=ActionKind.CREATE_CLEANUP_POD)
         for name, body in wanted.items()
         if name not in found
     ]

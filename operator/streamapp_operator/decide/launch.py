@@ -8,11 +8,11 @@ from streamapp_core.deployment.kubernetes_names import Role, driver_account, dri
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan.plan import Plan
 from streamapp_operator.decide.acceptance import ActiveSpec, same_run
-from streamapp_operator.decide.actions import Action, ActionKind, DeletePod, MakeObject, WriteJobModel, WriteRecord
+from streamapp_operator.decide.actions import Action, ActionKind, CreateObject, DeletePod, WriteJobModel, WriteRecord
 from streamapp_operator.decide.manifests.access import account_manifest, binding_manifest, service_manifest
 from streamapp_operator.decide.manifests.driver_pod import driver_manifest
 from streamapp_operator.decide.manifests.executor_template import executor_template
-from streamapp_operator.decide.placement import empty_seats, seated_model, with_locality
+from streamapp_operator.decide.placement import apply_locality, assign_tasks, unbound_processors
 from streamapp_operator.observe.document_recovery import newest_epoch
 from streamapp_operator.observe.observed_state import Bound, DriverRole, Observed
 from streamapp_systems.kubernetes.kubernetes_api import Kind
@@ -32,7 +32,7 @@ def launched(observed: Observed, in_force: ActiveSpec, cause: LaunchCause, attem
         epoch=epoch,
         processors=spec.processors.count,
         executor_template=executor_template(
-            observed.app.key.name, spec, epoch, None if model is None else with_locality(model, observed.locality)
+            observed.app.key.name, spec, epoch, None if model is None else apply_locality(model, observed.locality)
         ),
         cause=cause,
         attempt=attempt,
@@ -50,8 +50,10 @@ def launch_actions(observed: Observed, in_force: ActiveSpec, launch: Launch, pla
     yield from account(observed, in_force)
     if in_force.record != observed.record:
         yield WriteRecord(record=in_force.record, expected=observed.record_version)
-    yield MakeObject(
-        kind=Kind.POD, body=driver_manifest(observed.app, in_force.app.spec, launch.epoch), step=ActionKind.MAKE_DRIVER
+    yield CreateObject(
+        kind=Kind.POD,
+        body=driver_manifest(observed.app, in_force.app.spec, launch.epoch),
+        action_kind=ActionKind.CREATE_DRIVER,
     )
     yield from job_model_actions(observed, launch, plan)
 
@@ -65,10 +67,10 @@ def job_model_actions(observed: Observed, launch: Launch, plan: Plan | None) -> 
 
 def first_model(observed: Observed, launch: Launch, plan: Plan | None) -> JobModel | None:
     """Give the job model that an epoch begins with; without a plan that of before, if it is of the same run."""
-    previous = None if observed.model is None else with_locality(observed.model.model, observed.locality)
-    seats = empty_seats(launch.processors)
+    previous = None if observed.model is None else apply_locality(observed.model.model, observed.locality)
+    bindings = unbound_processors(launch.processors)
     if plan is not None:
-        return seated_model(plan, previous, seats, observed.now)
+        return assign_tasks(plan, previous, bindings, observed.now)
     return same_run(previous, launch)
 
 
@@ -76,7 +78,11 @@ def account(observed: Observed, in_force: ActiveSpec) -> Iterator[Action]:
     """Make the account of an app's drivers, where it is missing; without it no pod can be made."""
     missing = (Kind.SERVICE_ACCOUNT, driver_account(observed.app.key.name)) not in observed.present
     if missing and in_force.app.spec.service_account_name is None:
-        yield MakeObject(kind=Kind.SERVICE_ACCOUNT, body=account_manifest(observed.app), step=ActionKind.MAKE_ACCOUNT)
+        yield CreateObject(
+            kind=Kind.SERVICE_ACCOUNT,
+            body=account_manifest(observed.app),
+            action_kind=ActionKind.CREATE_SERVICE_ACCOUNT,
+        )
 
 
 def needs(observed: Observed, in_force: ActiveSpec, role: DriverRole) -> Iterator[Action]:
@@ -86,9 +92,9 @@ def needs(observed: Observed, in_force: ActiveSpec, role: DriverRole) -> Iterato
     wanted = Bound(account=spec.service_account_name or driver_account(name), role=role)
     if observed.bound != wanted:
         body = binding_manifest(app, wanted)
-        yield MakeObject(kind=Kind.ROLE_BINDING, body=body, step=ActionKind.MAKE_BINDING)
+        yield CreateObject(kind=Kind.ROLE_BINDING, body=body, action_kind=ActionKind.CREATE_ROLE_BINDING)
     if (Kind.SERVICE, driver_service(name)) not in observed.present:
-        yield MakeObject(kind=Kind.SERVICE, body=service_manifest(app), step=ActionKind.MAKE_SERVICE)
+        yield CreateObject(kind=Kind.SERVICE, body=service_manifest(app), action_kind=ActionKind.CREATE_SERVICE)
 
 
 def stop_actions(observed: Observed, record: AppRecord, launch: Launch, cause: StopCause) -> Iterator[Action]:

@@ -27,14 +27,14 @@ ExecutorBindings = Mapping[str, ProcessorModel]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """The seats as they should be. `missing_since`: since when there are fewer executors than processors."""
+    """The bindings as they should be. `missing_since`: since when there are fewer executors than processors."""
 
-    seats: ExecutorBindings
+    bindings: ExecutorBindings
     missing_since: datetime | None = None
     wake_at: datetime | None = None
 
 
-def live_executors(observed: Observed, epoch: int, location: Location) -> ExecutorBindings:
+def find_live_executors(observed: Observed, epoch: int, location: Location) -> ExecutorBindings:
     """Give the executors of an epoch that run, and where they are, by executor."""
     running = [
         pod
@@ -58,27 +58,27 @@ def place(
         missing_since = observed.memory.executors_missing_since or observed.now
         if observed.now < missing_since + patience:
             waiting = {id_: seat for id_, seat in model.processors.items() if id_ in ids}
-            seats = waiting or model.processors
-            return Placement(seats=seats, missing_since=missing_since, wake_at=missing_since + patience)
-    seats = _seated(model, executors, ids)
-    return Placement(seats=seats or model.processors, missing_since=missing_since)
+            bindings = waiting or model.processors
+            return Placement(bindings=bindings, missing_since=missing_since, wake_at=missing_since + patience)
+    bindings = _seated(model, executors, ids)
+    return Placement(bindings=bindings or model.processors, missing_since=missing_since)
 
 
 def _seated(model: JobModel, executors: ExecutorBindings, ids: Sequence[str]) -> ExecutorBindings:
     kept = {id_: model.processors[id_].executor for id_ in ids if id_ in model.processors}
-    seats = {id_: executors[name] for id_, name in kept.items() if name is not None and name in executors}
-    taken = {seat.executor for seat in seats.values()}
+    bindings = {id_: executors[name] for id_, name in kept.items() if name is not None and name in executors}
+    taken = {seat.executor for seat in bindings.values()}
     free = [seat for name, seat in executors.items() if name not in taken]
     homes = _homes(model)
-    empty = [id_ for id_ in ids if id_ not in seats]
+    empty = [id_ for id_ in ids if id_ not in bindings]
     for id_ in [id_ for id_ in empty if id_ in homes]:
         at_home = next((seat for seat in free if seat.location == homes[id_]), None)
         if at_home is not None:
-            seats[id_] = at_home
+            bindings[id_] = at_home
             free.remove(at_home)
-    rest = (id_ for id_ in empty if id_ not in seats)
-    seats.update(zip(rest, free, strict=False))
-    return {id_: seats[id_] for id_ in ids if id_ in seats}
+    rest = (id_ for id_ in empty if id_ not in bindings)
+    bindings.update(zip(rest, free, strict=False))
+    return {id_: bindings[id_] for id_ in ids if id_ in bindings}
 
 
 def _homes(model: JobModel) -> Mapping[str, str]:
@@ -90,8 +90,8 @@ def _homes(model: JobModel) -> Mapping[str, str]:
     return {id_: max(sorted(counts), key=counts.__getitem__) for id_, counts in found.items()}
 
 
-def seated_model(plan: Plan, previous: JobModel | None, seats: ExecutorBindings, now: datetime) -> JobModel:
-    """Assign the tasks to the processors in their seats: the next job model, or the previous one if nothing changes.
+def assign_tasks(plan: Plan, previous: JobModel | None, bindings: ExecutorBindings, now: datetime) -> JobModel:
+    """Assign the tasks to the processors in their bindings: the next job model, or the previous one if nothing changes.
 
     Host affinity is in the assignment: `previous` says where the tasks have their state.
     """
@@ -99,9 +99,9 @@ def seated_model(plan: Plan, previous: JobModel | None, seats: ExecutorBindings,
     if previous is not None:
         at = {id_: ProcessorModel(location=seat.location) for id_, seat in previous.processors.items()}
         plain = previous.model_copy(update={"processors": at})
-    locations = {id_: seat.location for id_, seat in seats.items()}
+    locations = {id_: seat.location for id_, seat in bindings.items()}
     built = build_job_model(plan, plain, locations, now=int(now.timestamp() * 1_000))
-    model = built.model_copy(update={"processors": dict(seats)})
+    model = built.model_copy(update={"processors": dict(bindings)})
     if previous is None:
         return model
     if model.model_copy(update={"version": previous.version}) == previous:
@@ -109,12 +109,12 @@ def seated_model(plan: Plan, previous: JobModel | None, seats: ExecutorBindings,
     return model.model_copy(update={"version": previous.version + 1})
 
 
-def empty_seats(wanted: int) -> ExecutorBindings:
-    """Give the seats of a driver that has no executors yet."""
+def unbound_processors(wanted: int) -> ExecutorBindings:
+    """Give the bindings of a driver that has no executors yet."""
     return {str(number): ProcessorModel(location=ANY_LOCATION) for number in range(wanted)}
 
 
-def with_locality(model: JobModel, report: LocalityReport | None) -> JobModel:
+def apply_locality(model: JobModel, report: LocalityReport | None) -> JobModel:
     """Note where the tasks have opened their state, as the driver reports; the version stays."""
     if report is None or report.run_id != model.run_id:
         return model

@@ -26,7 +26,7 @@ from streamapp_operator.decide.launch import (
     stop_actions,
 )
 from streamapp_operator.decide.location_ids import location_of
-from streamapp_operator.decide.placement import live_executors, place, seated_model, with_locality
+from streamapp_operator.decide.placement import apply_locality, assign_tasks, find_live_executors, place
 from streamapp_operator.decide.validation import Planner
 from streamapp_operator.observe.observed_state import DriverRole, Memory, Observed, PlacementInputs
 from streamapp_operator.observe.resource_views import AppResource
@@ -39,9 +39,9 @@ _LOOK_FOR_LOST = timedelta(minutes=1)
 class Rules:
     """What decisions depend on besides the app: settings of the process, and a verdict on specs."""
 
-    judge: Planner
+    planner: Planner
     driver_role: DriverRole
-    executor_patience: timedelta
+    executor_timeout: timedelta
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,7 @@ def decide(observed: Observed, rules: Rules) -> Decision:
         return Decision(actions=deletion.actions, wake_at=deletion.wake_at, memory=observed.memory)
     if observed.restorable is not None:
         return Decision(actions=tuple(_restored(observed.app, observed.restorable)), memory=observed.memory)
-    acceptance = accept(observed, rules.judge)
+    acceptance = accept(observed, rules.planner)
     if acceptance.in_force is None:
         return Decision(
             actions=tuple(finalizer_actions(observed.app)),
@@ -96,7 +96,7 @@ class _Course:
         self._acceptance = acceptance
         self._in_force = in_force
         self._rules = rules
-        self._plan = plan_in_force(observed, in_force, rules.judge)
+        self._plan = plan_in_force(observed, in_force, rules.planner)
         self._driving = drive(observed, in_force)
         self._model = None if observed.model is None else observed.model.model
         self._memory = Memory(
@@ -168,19 +168,21 @@ class _Course:
             return
         if self._plan is None:
             return
-        model = with_locality(stored.model, self._observed.locality)
-        executors = live_executors(self._observed, launch.epoch, location_of(self._in_force.app.spec.processors))
-        placement = place(self._observed, model, executors, launch.processors, self._rules.executor_patience)
+        model = apply_locality(stored.model, self._observed.locality)
+        executors = find_live_executors(self._observed, launch.epoch, location_of(self._in_force.app.spec.processors))
+        placement = place(self._observed, model, executors, launch.processors, self._rules.executor_timeout)
         locality = self._observed.locality
-        seating = PlacementInputs(plan=self._plan, model=stored.model, locality=locality, seats=placement.seats)
+        placement_inputs = PlacementInputs(
+            plan=self._plan, model=stored.model, locality=locality, bindings=placement.bindings
+        )
         self._memory = replace(self._memory, executors_missing_since=placement.missing_since)
         self._wake_at = placement.wake_at or self._wake_at
-        if seating != self._observed.memory.seated:
-            placed = seated_model(self._plan, model, placement.seats, self._observed.now)
+        if placement_inputs != self._observed.memory.placement_inputs:
+            placed = assign_tasks(self._plan, model, placement.bindings, self._observed.now)
             if placed.version != stored.model.version:
                 yield WriteJobModel(model=placed, epoch=launch.epoch, expected=stored.pointer_version)
                 return
-        self._memory = replace(self._memory, seated=seating)
+        self._memory = replace(self._memory, placement_inputs=placement_inputs)
 
     def _write(self, record: AppRecord) -> Iterator[Action]:
         if record != self._observed.record:

@@ -41,12 +41,12 @@ class Bound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementInputs:
-    """All that a job model is made from."""
+    """Everything that a placement depends on."""
 
     plan: Plan
     model: JobModel
     locality: LocalityReport | None
-    seats: Mapping[str, ProcessorModel]
+    bindings: Mapping[str, ProcessorModel]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +57,8 @@ class Memory:
     executors_missing_since: datetime | None = None
     refused_epoch: int | None = None
     """The API server refused the driver's pod of this epoch, so nobody has ever run in it."""
-    seated: PlacementInputs | None = None
-    """What needed no other job model when it was last looked at."""
+    placement_inputs: PlacementInputs | None = None
+    """The inputs of the last placement; while they are equal, the job model stays."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,9 +49,9 @@ class OperatorProcess:
         self._systems = Systems(self._read_secret, self._enqueue, settle=settings.growth_settle)
         cached = CachedApi(self._api, self._cache)
         rules = Rules(
-            judge=CachingPlanner(),
+            planner=CachingPlanner(),
             driver_role=DriverRole(kind=settings.driver_role_kind, name=settings.driver_role),
-            executor_patience=timedelta(seconds=settings.executor_patience),
+            executor_timeout=timedelta(seconds=settings.executor_patience),
         )
         self._controller = Controller(
             Parts(
@@ -115,8 +115,8 @@ class OperatorProcess:
     def _enqueue(self, key: AppKey) -> None:
         self._controller.enqueue(key)
 
-    def _after(self, step: ActionKind) -> None:
-        if step == self._settings.exit_after:
+    def _after(self, action: ActionKind) -> None:
+        if action == self._settings.exit_after:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def _phases(self) -> list[str]:

@@ -16,7 +16,7 @@ from streamapp_core.deployment.kubernetes_names import EPOCH_LABEL
 from streamapp_core.job_model.job_model_errors import JobModelOutdatedError
 from streamapp_core.metadata_store import VersionConflict
 from streamapp_operator.act.actor import Actor, NameTakenError
-from streamapp_operator.decide.actions import Action, ActionKind, EmitEvent, MakeObject, WriteStatus
+from streamapp_operator.decide.actions import Action, ActionKind, CreateObject, EmitEvent, WriteStatus
 from streamapp_operator.decide.reconciliation import Rules, decide
 from streamapp_operator.observe.observed_state import Memory
 from streamapp_operator.observe.observer import Observer
@@ -110,8 +110,8 @@ class Controller:
     def _act(self, app: AppResource, actions: Iterable[Action]) -> None:
         for action in actions:
             if not isinstance(action, WriteStatus | EmitEvent):
-                _log.info("step", app=str(app.key), step=action.step.value)
-            self._parts.metrics.steps.labels(step=action.step.value).inc()
+                _log.info("step", app=str(app.key), step=action.action_kind.value)
+            self._parts.metrics.steps.labels(step=action.action_kind.value).inc()
             try:
                 self._parts.actor.act(app, action)
             except (RequestRefusedError, NameTakenError):
@@ -119,7 +119,7 @@ class Controller:
                 raise
 
     def _note_refused_driver(self, app: AppResource, action: Action) -> None:
-        if isinstance(action, MakeObject) and action.step is ActionKind.MAKE_DRIVER:
+        if isinstance(action, CreateObject) and action.action_kind is ActionKind.CREATE_DRIVER:
             epoch = int(action.body["metadata"]["labels"][EPOCH_LABEL])
             self._memories[app.key] = replace(self._memories[app.key], refused_epoch=epoch)
 

@@ -30,7 +30,9 @@ class Settings:
     growth_settle: float = _setting(10.0, "How long a stream's partition count is unchanged before it is planned with.")
     resync_interval: float = _setting(300.0, "How often the caches are compared with the API server.")
     log_level: str = _setting("INFO", "The least severe messages that are logged.")
-    exit_after: str = _setting("", "For tests: the process kills itself after this step (see `steps.Step`).")
+    exit_after: str = _setting(
+        "", "For tests: the process kills itself after this kind of action (`decide.actions.ActionKind`)."
+    )
 
     @property
     def watched_namespaces(self) -> tuple[str, ...]:

@@ -170,10 +170,10 @@ def test_a_death_after_any_write_changes_nothing(scenario):
     assert deaths > 5
 
 
-def test_every_step_is_taken_in_some_scenario():
+def test_every_kind_of_action_is_taken_in_some_scenario():
     taken = set()
     for scenario in SCENARIOS:
         operated = Operated()
         scenario(operated)
-        taken |= set(operated.steps)
+        taken |= set(operated.actions)
     assert set(ActionKind) - taken <= {ActionKind.DELETE_CLAIMS}

@@ -12,7 +12,13 @@ from streamapp_core.plan.planner import plan
 from streamapp_core.spec.parse import parse_document
 from streamapp_core.spec.processors import LocationBy, ProcessorsSpec
 from streamapp_operator.decide.location_ids import location_id, location_of
-from streamapp_operator.decide.placement import empty_seats, live_executors, place, seated_model, with_locality
+from streamapp_operator.decide.placement import (
+    apply_locality,
+    assign_tasks,
+    find_live_executors,
+    place,
+    unbound_processors,
+)
 from streamapp_operator.observe.observed_state import Memory, Observed, StreamCounts
 from streamapp_operator.observe.resource_views import AppKey, AppResource, Pod, PodPhase
 from support.operated import SHOP
@@ -58,16 +64,16 @@ def observed(*pods, missing_since=None, now=NOW):
     return Observed(app=app, now=now, fresh_run_id="r1", counts=StreamCounts(), pods=pods, memory=memory)
 
 
-def seats(*pods, model, wanted, missing_since=None, now=NOW):
+def placed_on(*pods, model, wanted, missing_since=None, now=NOW):
     seen = observed(*pods, missing_since=missing_since, now=now)
-    executors = live_executors(seen, 1, location_of(ProcessorsSpec.model_validate(NODES)))
+    executors = find_live_executors(seen, 1, location_of(ProcessorsSpec.model_validate(NODES)))
     return place(seen, model, executors, wanted, PATIENCE)
 
 
 def placed(model, *nodes, numbers=None):
     """Give the model after executors have come up on nodes."""
     pods = [executor(number, node) for number, node in zip(numbers or range(1, 1000), nodes, strict=False)]
-    return seated_model(shop_plan(), model, seats(*pods, model=model, wanted=len(nodes)).seats, NOW)
+    return assign_tasks(shop_plan(), model, placed_on(*pods, model=model, wanted=len(nodes)).bindings, NOW)
 
 
 def opened(model):
@@ -75,12 +81,12 @@ def opened(model):
     locations = {}
     for task in model.tasks.values():
         locations.setdefault(model.processors[task.processor].location, []).append(task.changelog_partition)
-    return with_locality(model, LocalityReport(run_id="r1", epoch=1, locations=locations))
+    return apply_locality(model, LocalityReport(run_id="r1", epoch=1, locations=locations))
 
 
 @pytest.fixture
 def fresh():
-    return seated_model(shop_plan(), None, empty_seats(2), NOW)
+    return assign_tasks(shop_plan(), None, unbound_processors(2), NOW)
 
 
 def test_processors_get_the_executors_that_run(fresh):
@@ -98,24 +104,24 @@ def test_nothing_changes_as_long_as_they_live(fresh):
 
 
 def test_a_driver_waits_for_all_of_its_executors(fresh):
-    placement = seats(executor(1, "node-a"), model=fresh, wanted=2)
-    assert placement.seats == fresh.processors
+    placement = placed_on(executor(1, "node-a"), model=fresh, wanted=2)
+    assert placement.bindings == fresh.processors
     assert placement.wake_at == NOW + PATIENCE
 
 
 def test_after_a_while_those_that_live_take_over_the_tasks(fresh):
     model = placed(fresh, "node-a", "node-b")
     late = NOW + PATIENCE
-    placement = seats(executor(2, "node-b"), model=model, wanted=2, missing_since=NOW, now=late)
-    after = seated_model(shop_plan(), model, placement.seats, late)
+    placement = placed_on(executor(2, "node-b"), model=model, wanted=2, missing_since=NOW, now=late)
+    after = assign_tasks(shop_plan(), model, placement.bindings, late)
     assert {task.processor for task in after.tasks.values()} == {"1"}
     assert placement.wake_at is None
 
 
 def test_a_lost_executor_is_replaced_without_touching_the_others(fresh):
     model = opened(placed(fresh, "node-a", "node-b"))
-    placement = seats(executor(2, "node-b"), executor(3, "node-a"), model=model, wanted=2)
-    after = seated_model(shop_plan(), model, placement.seats, NOW)
+    placement = placed_on(executor(2, "node-b"), executor(3, "node-a"), model=model, wanted=2)
+    after = assign_tasks(shop_plan(), model, placement.bindings, NOW)
     assert after.processors["1"] == model.processors["1"]
     assert after.processors["0"].executor == "3"
     assert {n: t.processor for n, t in after.tasks.items()} == {n: t.processor for n, t in model.tasks.items()}
@@ -123,7 +129,7 @@ def test_a_lost_executor_is_replaced_without_touching_the_others(fresh):
 
 def test_after_a_restart_tasks_go_where_their_state_is(fresh):
     model = opened(placed(fresh, "node-a", "node-b"))
-    restarted = seated_model(shop_plan(), model, empty_seats(2), NOW)
+    restarted = assign_tasks(shop_plan(), model, unbound_processors(2), NOW)
     after = placed(restarted, "node-b", "node-a")
     at = {name: after.processors[task.processor].location for name, task in after.tasks.items()}
     assert at == {name: task.location for name, task in model.tasks.items()}
@@ -132,21 +138,21 @@ def test_after_a_restart_tasks_go_where_their_state_is(fresh):
 
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=6), st.permutations(range(6)))
 def test_as_many_tasks_as_balance_allows_restart_at_their_location(nodes, order):
-    fresh = seated_model(shop_plan(12), None, empty_seats(len(nodes)), NOW)
+    fresh = assign_tasks(shop_plan(12), None, unbound_processors(len(nodes)), NOW)
     pods = [executor(number + 1, node) for number, node in enumerate(nodes)]
-    model = opened(seated_model(shop_plan(12), fresh, seats(*pods, model=fresh, wanted=len(nodes)).seats, NOW))
-    restarted = seated_model(shop_plan(12), model, empty_seats(len(nodes)), NOW)
+    model = opened(assign_tasks(shop_plan(12), fresh, placed_on(*pods, model=fresh, wanted=len(nodes)).bindings, NOW))
+    restarted = assign_tasks(shop_plan(12), model, unbound_processors(len(nodes)), NOW)
     moved = [nodes[place] for place in order if place < len(nodes)]
     again = [executor(number + 1, node) for number, node in enumerate(moved)]
-    placement = seats(*again, model=restarted, wanted=len(nodes))
-    after = seated_model(shop_plan(12), restarted, placement.seats, NOW)
+    placement = placed_on(*again, model=restarted, wanted=len(nodes))
+    after = assign_tasks(shop_plan(12), restarted, placement.bindings, NOW)
     assert all(after.processors[task.processor].location == task.location for task in after.tasks.values())
 
 
 def test_fewer_processors_go_at_once_and_more_wait_for_executors(fresh):
     model = placed(fresh, "node-a", "node-b")
-    assert set(seats(executor(1, "node-a"), executor(2, "node-b"), model=model, wanted=1).seats) == {"0"}
-    assert set(seats(executor(1, "node-a"), executor(2, "node-b"), model=model, wanted=3).seats) == {"0", "1"}
+    assert set(placed_on(executor(1, "node-a"), executor(2, "node-b"), model=model, wanted=1).bindings) == {"0"}
+    assert set(placed_on(executor(1, "node-a"), executor(2, "node-b"), model=model, wanted=3).bindings) == {"0", "1"}
 
 
 @pytest.mark.parametrize(
@@ -159,12 +165,12 @@ def test_fewer_processors_go_at_once_and_more_wait_for_executors(fresh):
     ids=["pending", "failed", "going"],
 )
 def test_only_executors_that_run_count(pod):
-    assert live_executors(observed(pod), 1, location_of(ProcessorsSpec.model_validate(NODES))) == {}
+    assert find_live_executors(observed(pod), 1, location_of(ProcessorsSpec.model_validate(NODES))) == {}
 
 
 def test_reports_of_another_run_say_nothing(fresh):
     report = LocalityReport(run_id="r0", epoch=1, locations={"node-a": (0, 1)})
-    assert with_locality(fresh, report) is fresh
+    assert apply_locality(fresh, report) is fresh
 
 
 @pytest.mark.parametrize(
@@ -196,5 +202,5 @@ def test_what_holds_the_state_tells_where_it_is(state, by):
     assert location_of(ProcessorsSpec.model_validate({"state": state})).by is by
 
 
-def test_empty_seats_have_no_executors():
-    assert empty_seats(2) == {"0": ProcessorModel(), "1": ProcessorModel()}
+def test_unbound_processors_have_no_executors():
+    assert unbound_processors(2) == {"0": ProcessorModel(), "1": ProcessorModel()}
