@@ -25,7 +25,7 @@ from streamapp_core.ssp import Ssp
 from streamapp_runtime.driver.run_app import run_app
 from streamapp_runtime.driver.run_start import RunRequest
 from streamapp_runtime.processor import input_source as reading
-from streamapp_runtime.processor.control_rounds import MarkerRounds
+from streamapp_runtime.processor.control_message_sender import ControlMessageSender
 from streamapp_runtime.processor.processor import Processor
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 from streamapp_runtime.tasks.task import Announcement, Task
@@ -44,9 +44,9 @@ BOOKKEEPING = [
     (ControlStates, "ended"),
     (ControlStates, "snapshot"),
     (Task, "unannounced"),
-    (MarkerRounds, "ends_wait"),
-    (MarkerRounds, "news_waits"),
-    (MarkerRounds, "send"),
+    (ControlMessageSender, "has_unsent_ends"),
+    (ControlMessageSender, "has_unsent"),
+    (ControlMessageSender, "send"),
     (IntermediateWriter, "send_control"),
     (reading, "decode"),
 ]
@@ -96,7 +96,7 @@ def _simulate() -> None:
     names = [[f"Partition {p * TASKS + number}" for number in range(TASKS)] for p in range(PROCESSORS)]
     tasks = [[Announcing(name) for name in of_processor] for of_processor in names]
     count = PROCESSORS * TASKS
-    rounds = [MarkerRounds(writer, own, {STREAM: count}, WATERMARK_MILLISECONDS) for own in tasks]
+    rounds = [ControlMessageSender(writer, own, {STREAM: count}, WATERMARK_MILLISECONDS) for own in tasks]
     every = [name for of_processor in names for name in of_processor]
     states = ControlStates([(STREAM, 0)], producers={STREAM: every}, sources={}, now=0)
     spent, lag = 0.0, 0

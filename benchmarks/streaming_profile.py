@@ -13,16 +13,16 @@ from typing import ParamSpec, TypeVar
 from benchmarks.ours import run
 from benchmarks.streaming_data import make_readings
 from streamapp_runtime.hosts.background_thread import in_thread
+from streamapp_runtime.hosts.worker import collect_garbage_rarely
 from streamapp_runtime.operators.outputs import PartitionBy
 from streamapp_runtime.operators.row_operators import SqlOperator
 from streamapp_runtime.operators.running_aggregate import Aggregate
 from streamapp_runtime.processor.committer import Committer
+from streamapp_runtime.processor.decoding_input_source import DecodingInputSource
 from streamapp_runtime.processor.driver_channel import DriverChannel
-from streamapp_runtime.processor.input_source import Inputs
 from streamapp_runtime.processor.processor import Processor
 from streamapp_runtime.processor.processor_report import ProcessorConfig, ProcessorReport
 from streamapp_runtime.processor.run_processor import run_processor
-from streamapp_runtime.spark.spark_host import collect_rarely
 from streamapp_runtime.tasks.task import Task
 from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 from streamapp_systems.file.consumer import FileConsumer
@@ -40,7 +40,7 @@ STAGES: dict[str, Sequence[tuple[object, str]]] = {
     "hash keys": [(PartitionBy, "process")],
     "shuffle: encode": [(IntermediateWriter, "_send_rows")],
     "shuffle: read": [(LogConsumer, "poll")],
-    "event time, shuffle: decode": [(Inputs, "_decode")],
+    "event time, shuffle: decode": [(DecodingInputSource, "_decode")],
     "aggregate": [(Aggregate, "process")],
     "state: encode": [(Task, "flush")],
     "changelog entries": [(Committer, "_send_changes")],
@@ -117,7 +117,7 @@ def _print(title: str, seconds: Counter[str], shown: int) -> None:
 
 
 def main() -> None:
-    collect_rarely()
+    collect_garbage_rarely()
     with tempfile.TemporaryDirectory() as folder:
         readings = Path(folder) / "readings"
         make_readings(readings)

@@ -12,7 +12,7 @@ import msgspec
 
 from streamapp_runtime.errors import ProcessorLost
 from streamapp_runtime.hosts.background_thread import in_thread
-from streamapp_runtime.hosts.exit_outcome import Parcel, decode_outcome, report_of
+from streamapp_runtime.hosts.processor_launch import ProcessorLaunch, decode_outcome, final_report
 from streamapp_runtime.processor.driver_channel import DriverChannel
 from streamapp_runtime.processor.http_driver_channel import ChannelServer
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorConfig, ProcessorReport
@@ -57,7 +57,7 @@ class ProcessHost:
         self._server.close()
 
     def _run(self, process: subprocess.Popen[bytes], config: ProcessorConfig) -> ProcessorReport:
-        parcel = msgspec.json.encode(Parcel(config=config, address=self._server.address))
+        parcel = msgspec.json.encode(ProcessorLaunch(config=config, address=self._server.address))
         try:
             answer, _ = process.communicate(parcel + b"\n")
         finally:
@@ -65,7 +65,7 @@ class ProcessHost:
                 self._processes.pop(config.incarnation.number, None)
         if not answer:
             raise ProcessorLost(f"its process died ({_cause(process.returncode)}); see {self._log}")
-        return report_of(decode_outcome(answer), config.incarnation.processor)
+        return final_report(decode_outcome(answer), config.incarnation.processor)
 
 
 def _cause(code: int) -> str:

@@ -11,10 +11,10 @@ import sys
 import msgspec
 
 from streamapp_runtime.fail_points import set_incarnation
-from streamapp_runtime.hosts.exit_outcome import decode_parcel, work
+from streamapp_runtime.hosts.processor_launch import decode_launch, work
 
 
-def collect_rarely() -> None:
+def collect_garbage_rarely() -> None:
     """Let Python look for cyclic garbage rarely: rows are many objects and no cycles, and to walk them takes time."""
     gc.freeze()
     gc.set_threshold(100_000, 20, 20)
@@ -24,8 +24,8 @@ def main() -> None:
     """Be a worker."""
     answer = os.dup(1)
     os.dup2(2, 1)
-    collect_rarely()
-    parcel = decode_parcel(sys.stdin.buffer.readline())
+    collect_garbage_rarely()
+    parcel = decode_launch(sys.stdin.buffer.readline())
     set_incarnation(parcel.config.incarnation.number)
     outcome = msgspec.json.encode(work(parcel))
     with os.fdopen(answer, "wb") as pipe:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.processor.input_source import InputSource
+from streamapp_runtime.processor.decoding_input_source import InputSource
 from streamapp_runtime.rows.decoded_batch import DecodedBatch
 
 _FEW_ROWS = 10_000
@@ -22,7 +22,7 @@ _SHRINKS, _GROWS = 1 / 16, 8.0
 
 
 class BatchCoalescer:
-    """Polls again and again until there are enough rows, or no more are waiting; see `Inputs.poll`.
+    """Polls again and again until there are enough rows, or no more are waiting; see `DecodingInputSource.poll`.
 
     Enough is what the operators manage in about two seconds, by how long they took last time.
     """
@@ -36,7 +36,7 @@ class BatchCoalescer:
         self._given_at = clock()
 
     def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Iterator[DecodedBatch]:
-        """See `Inputs.poll`."""
+        """See `DecodingInputSource.poll`."""
         self._learn()
         limit = self._enough = min(max_rows, self._enough)
         parts: dict[Ssp, list[DecodedBatch]] = {}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.fail_points import FailPoint, fail_point
-from streamapp_runtime.processor.control_rounds import MarkerRounds
+from streamapp_runtime.processor.control_message_sender import ControlMessageSender
 from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, Part
 from streamapp_runtime.tables.side_inputs import SideInputs
 from streamapp_runtime.tasks.task import Task
@@ -24,7 +24,7 @@ class Committer:
         shared: SideInputs,
         writer: IntermediateWriter,
         output_writer: OutputWriter,
-        markers: MarkerRounds,
+        control_messages: ControlMessageSender,
         producer: Producer,
         outputs: Mapping[str, FileOutput],
         clock: Callable[[], float],
@@ -38,7 +38,7 @@ class Committer:
         self._shared = shared
         self._writer = writer
         self._output_writer = output_writer
-        self._markers = markers
+        self._control_messages = control_messages
         self._producer = producer
         self._outputs = outputs
         self._clock = clock
@@ -56,7 +56,7 @@ class Committer:
                 task.flush()
             self._writer.flush()
             self._output_writer.flush()
-            self._markers.send(now)
+            self._control_messages.send(now)
         with fail_point(FailPoint.COMMIT_STAGE):
             staged = {system: output.stage() for system, output in self._outputs.items()}
         with fail_point(FailPoint.COMMIT_LOG):

@@ -13,7 +13,7 @@ from streamapp_core.schema import Column
 from streamapp_core.spec.systems import SystemKind
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import by_system, changelog_stream, descriptor
-from streamapp_runtime.processor.input_source import Inputs
+from streamapp_runtime.processor.decoding_input_source import DecodingInputSource
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 from streamapp_runtime.rows.json_messages import JsonDecoder
 from streamapp_runtime.rows.tombstones import KeyColumn
@@ -33,7 +33,7 @@ class Connections:
         self._handles = handles
         self._admins: dict[str, TransactionalAdmin] = {}
 
-    def inputs(self, starts: Mapping[Ssp, int], ends: Mapping[str, Mapping[int, int]]) -> Inputs:
+    def inputs(self, starts: Mapping[Ssp, int], ends: Mapping[str, Mapping[int, int]]) -> DecodingInputSource:
         """Open readers of these partitions, from these offsets on, to their ends where they have one."""
         streams = [self._plan.streams[name] for name in sorted({ssp.stream for ssp in starts})]
         consumers: dict[str, Consumer] = {}
@@ -43,7 +43,7 @@ class Connections:
             here = {ssp: start for ssp, start in sorted(starts.items()) if ssp.system == system}
             consumer.assign(here, {ssp: ends[ssp.stream][ssp.partition] for ssp in here if ssp.stream in ends})
             consumers[system] = consumer
-        return Inputs(
+        return DecodingInputSource(
             consumers,
             intermediate=self._message_schemas(StreamRole.INTERMEDIATE),
             shared=self._message_schemas(StreamRole.INPUT, StreamRole.SIDE_INPUT),

@@ -12,7 +12,7 @@ from streamapp_runtime.processor.driver_channel import Command, DriverChannel, N
 from streamapp_runtime.processor.processor_report import ProcessorReport
 
 REPORT_SECONDS = 0.5
-PATIENCE_SECONDS = 10.0
+TIMEOUT_SECONDS = 10.0
 """How long a driver may be silent; then it has given this processor up."""
 _UNANSWERED = 3
 """Reports without an answer that it takes, too: a machine that stood still for long has lost but one."""
@@ -28,23 +28,23 @@ class DriverLink:
         clock: Callable[[], float],
         *,
         every: float = REPORT_SECONDS,
-        patience: float = PATIENCE_SECONDS,
+        timeout: float = TIMEOUT_SECONDS,
     ) -> None:
         """Begin at once, with the first report; `clock` tells monotonic seconds."""
         self._channel = channel
         self._newest = first
         self._clock = clock
         self._every = every
-        self._patience = patience
+        self._timeout = timeout
         self._answered = clock()
         self._unanswered = 0
         self._command = Command.RUN
         self._lost: DriverLost | None = None
         self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._talk, name="driver-link", daemon=True)
+        self._thread = threading.Thread(target=self._report_until_closed, name="driver-link", daemon=True)
         self._thread.start()
 
-    def tell(self, report: ProcessorReport) -> None:
+    def set_report(self, report: ProcessorReport) -> None:
         """Make this the report that goes out next."""
         self._newest = report
 
@@ -58,13 +58,13 @@ class DriverLink:
             raise self._lost
         return self._command
 
-    def confirm(self) -> None:
+    def confirm_current(self) -> None:
         """Ask the driver now, and go on only when it has answered that this incarnation is the current one.
 
         Raises:
             DriverLost: it is not, or the driver does not answer.
         """
-        while not self._ask() and self._lost is None:
+        while not self._send_report() and self._lost is None:
             self._closing.wait(self._every)
         self.command()
 
@@ -73,19 +73,19 @@ class DriverLink:
         self._closing.set()
         self._thread.join()
 
-    def _talk(self) -> None:
+    def _report_until_closed(self) -> None:
         while not self._closing.is_set() and self._lost is None:
-            self._ask()
+            self._send_report()
             self._closing.wait(self._every)
 
-    def _ask(self) -> bool:
+    def _send_report(self) -> bool:
         """Report once; True if the driver answered."""
         try:
             command = self._channel.report(self._newest)
         except NoAnswer as silence:
             self._unanswered += 1
-            if self._unanswered >= _UNANSWERED and self._clock() - self._answered > self._patience:
-                self._lost = DriverLost(f"the driver has not answered for {self._patience:g} s: {silence}")
+            if self._unanswered >= _UNANSWERED and self._clock() - self._answered > self._timeout:
+                self._lost = DriverLost(f"the driver has not answered for {self._timeout:g} s: {silence}")
             return False
         except DriverLost as lost:
             self._lost = lost

@@ -1,4 +1,4 @@
-"""The order of a key's rows across an expansion: which batches wait for which partitions (design 5, "Order").
+"""The order of a key's rows across an expansion: which batches wait for which partitions (docs/expansion.md).
 
 A key's earlier rows may lie in an older partition of the same stream, a *parent*, and its later ones in a younger one.
 So a batch of a younger partition waits until every parent has been read up to the end that it had after the batch was
@@ -19,7 +19,7 @@ BatchT = TypeVar("BatchT")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Younger:
+class YoungerPartition:
     """A partition that came with an expansion: its parents, and when its grace period ends (ms since 1970)."""
 
     parents: tuple[Ssp, ...]
@@ -28,7 +28,7 @@ class Younger:
 
 @dataclass(slots=True, kw_only=True)
 class _Held(Generic[BatchT]):
-    """What waits until `ends` (None: not asked for yet) have been reached; those that have are removed."""
+    """The batches that wait until `ends` (None: not asked for yet) have been reached; those that have are removed."""
 
     batches: list[BatchT]
     ends: list[tuple[Ssp, int]] | None = None
@@ -37,7 +37,7 @@ class _Held(Generic[BatchT]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Released(Generic[BatchT]):
-    """What may be processed of a partition. If it was the `last` to wait, its partition is gated no more."""
+    """The batches of a partition that may be processed. After the `last` ones to wait, it is gated no more."""
 
     ssp: Ssp
     batches: list[BatchT]
@@ -45,14 +45,14 @@ class Released(Generic[BatchT]):
 
 
 @dataclass(slots=True)
-class Gate(Generic[BatchT]):
-    """Decides what waits. It holds what one poll brought of each gated partition at most: the rest stays unread.
+class PartitionGate(Generic[BatchT]):
+    """The decision which batches wait. At most what one poll brought is held of each partition: the rest stays unread.
 
-    `younger` are the partitions that are gated. `positions` tells how far partitions have been processed: at the start
-    those of all of them and of their parents. `empty` are gated partitions of which no row was read so far.
+    `younger` are the gated partitions. `positions` are the offsets up to which they and their parents have been
+    processed. `empty` are gated partitions of which no row has been read so far.
     """
 
-    younger: dict[Ssp, Younger]
+    younger: dict[Ssp, YoungerPartition]
     positions: dict[Ssp, int]
     empty: set[Ssp]
     _ended: set[Ssp] = field(default_factory=set)
@@ -70,20 +70,20 @@ class Gate(Generic[BatchT]):
         return (ssp for ssp in self.empty if ssp in self._first_ends and self.positions[ssp] >= self._first_ends[ssp])
 
     @property
-    def asks(self) -> frozenset[str]:
+    def streams_to_ask(self) -> frozenset[str]:
         """The streams whose ends must be asked for now: of partitions whose end is not known, or of held batches."""
         unknown = [ssp for ssp, held in self._held.items() if held.ends is None]
         return frozenset(ssp.stream for ssp in (*unknown, *(self.empty - self._first_ends.keys())))
 
     def hold(self, ssp: Ssp, batch: BatchT) -> None:
-        """Take the next batch of a gated partition, perhaps the next of several that one poll brought."""
+        """Hold the next batch of a gated partition, perhaps the next of several that one poll brought."""
         held = self._held.setdefault(ssp, _Held(batches=[]))
         assert held.ends is None, "what was fetched after the question is not covered by the answer"
         held.batches.append(batch)
         self.empty.discard(ssp)
 
     def answer(self, ends: Mapping[Ssp, int], asked_at: int) -> None:
-        """Take what was asked for: per partition the offset after its last record, committed or not.
+        """Note the ends that were asked for: per partition the offset after its last record, committed or not.
 
         Records of a transaction that is still open count: others of them may lie before rows that are committed.
         `asked_at` is the time of day before the question (ms since 1970).
@@ -97,16 +97,16 @@ class Gate(Generic[BatchT]):
                 held.last = asked_at >= younger.until
 
     def passed(self, ssp: Ssp, position: int, *, ended: bool) -> None:
-        """Note how far a partition has been processed, and if nothing follows any more."""
+        """Note up to which offset a partition has been processed, and whether it has ended."""
         if ssp in self.positions:
             self.positions[ssp] = position
             if ended:
                 self._ended.add(ssp)
 
     def release(self, ssps: Iterable[Ssp]) -> Released[BatchT] | None:
-        """Give what was held of one of these partitions and waits for nothing any more, if there is any.
+        """Return the held batches of one of these partitions that wait for nothing any more; None if there are none.
 
-        Its position counts as passed by `passed` only, so call that before the next one is asked for.
+        Call `passed` for them before the next call: what they let pass depends on it.
         """
         for ssp in sorted(self._held.keys() & set(ssps)):
             held = self._held[ssp]

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.processor.committer import Committer
-from streamapp_runtime.processor.control_rounds import MarkerRounds
+from streamapp_runtime.processor.control_message_sender import ControlMessageSender
+from streamapp_runtime.processor.decoding_input_source import InputSource
 from streamapp_runtime.processor.driver_channel import Command
 from streamapp_runtime.processor.driver_link import REPORT_SECONDS, DriverLink
-from streamapp_runtime.processor.input_source import InputSource
-from streamapp_runtime.processor.processor_progress import Progress
+from streamapp_runtime.processor.processor_progress import ProcessorProgress
 from streamapp_runtime.processor.processor_report import ProcessorReport
-from streamapp_runtime.processor.side_input_bootstrap import Bootstrap, Reader
+from streamapp_runtime.processor.side_input_bootstrap import BatchReceiver, SideInputBootstrap
 from streamapp_runtime.tasks.task import Task
 
 _POLL_ROWS = 1_000_000
@@ -32,7 +32,7 @@ whatever its rows is then paid less often, and results are not seen before the c
 class InputRouting:
     """What a processor reads, and who takes what is read of each partition: several take a broadcast stream."""
 
-    side_inputs: Mapping[Ssp, Sequence[Reader]]
+    side_inputs: Mapping[Ssp, Sequence[BatchReceiver]]
     intermediate: Mapping[Ssp, Sequence[Task]]
     inputs: Mapping[Ssp, Sequence[Task]]
 
@@ -44,12 +44,12 @@ class Processor:
         self,
         *,
         tasks: Sequence[Task],
-        bootstrap: Bootstrap,
+        bootstrap: SideInputBootstrap,
         reading: InputRouting,
         inputs: InputSource,
-        markers: MarkerRounds,
+        control_messages: ControlMessageSender,
         committer: Committer,
-        progress: Progress,
+        progress: ProcessorProgress,
         link: DriverLink,
         commit_seconds: float,
         clock: Callable[[], float],
@@ -63,7 +63,7 @@ class Processor:
         self._late = reading.inputs
         self._all = {**self._early, **self._late}
         self._inputs = inputs
-        self._markers = markers
+        self._control_messages = control_messages
         self._committer = committer
         self._progress = progress
         self._link = link
@@ -71,7 +71,7 @@ class Processor:
         self._clock = clock
         self._sleep = sleep
         self._time_of_day = time_of_day
-        self._committed = self._told = clock()
+        self._committed = self._reported = clock()
         self._dirty = self._few = False
         self._uncommitted = 0
         self._most = _FIRST_ROWS
@@ -87,14 +87,14 @@ class Processor:
             if not self._goes_on():
                 return self._report(done=False)
             self._bootstrap.step()
-            self._tell_if_due()
+            self._report_if_due()
         self._dirty = True
         for task in self._tasks:
             task.advance(self._time_of_day())
         while self._goes_on() and not self._ended():
             self._step()
             self._commit_if_due()
-            self._tell_if_due()
+            self._report_if_due()
         self._commit()
         return self._report(done=self._ended())
 
@@ -122,19 +122,21 @@ class Processor:
         if self._few and left > 0:
             self._sleep(min(left, _LONGEST_REST))
 
-    def _take(self, readers: Mapping[Ssp, Sequence[Reader]], timeout: float) -> bool:
+    def _take(self, receivers: Mapping[Ssp, Sequence[BatchReceiver]], timeout: float) -> bool:
         read = False
-        for decoded in self._inputs.poll(readers, min(_POLL_ROWS, self._most), timeout):
+        for decoded in self._inputs.poll(receivers, min(_POLL_ROWS, self._most), timeout):
             read = True
             self._uncommitted += 0 if decoded.rows is None else len(decoded.rows)
-            for reader in readers[decoded.ssp]:
-                reader.take(decoded)
+            for receiver in receivers[decoded.ssp]:
+                receiver.take(decoded)
         return read
 
     def _commit_if_due(self) -> None:
         """Commit at the interval, and earlier when others wait for the end of a stream or much is held in memory."""
         due = self._clock() - self._committed >= self._commit_seconds or self._uncommitted >= self._most
-        if (due and (self._dirty or self._markers.news_waits())) or (self._dirty and self._markers.ends_wait()):
+        if (due and (self._dirty or self._control_messages.has_unsent())) or (
+            self._dirty and self._control_messages.has_unsent_ends()
+        ):
             self._commit()
 
     def _commit(self) -> None:
@@ -144,10 +146,10 @@ class Processor:
         self._dirty = False
         self._uncommitted = 0
 
-    def _tell_if_due(self) -> None:
-        if self._clock() - self._told >= REPORT_SECONDS:
-            self._told = self._clock()
-            self._link.tell(self._report(done=False))
+    def _report_if_due(self) -> None:
+        if self._clock() - self._reported >= REPORT_SECONDS:
+            self._reported = self._clock()
+            self._link.set_report(self._report(done=False))
 
     def _report(self, *, done: bool) -> ProcessorReport:
         committer, now = self._committer, self._time_of_day()

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.processor.processor_report import (
-    HeldBack,
     Incarnation,
     PartitionReport,
     ProcessorReport,
     StateReport,
+    WatermarkHold,
     event_time,
 )
 from streamapp_runtime.state.checkpoint import counts_added
@@ -18,7 +18,7 @@ from streamapp_runtime.tables.side_inputs import SideInputs
 from streamapp_runtime.tasks.task import Task
 
 
-class Progress:
+class ProcessorProgress:
     """Asks the tasks, and the side inputs that they share, when a report is due."""
 
     def __init__(
@@ -33,7 +33,7 @@ class Progress:
         self._states = dict(states)
         self._tasks = tasks
         self._side_inputs = [shared, *(task.side_inputs for task in tasks)]
-        self._held_back: dict[str, HeldBack] = {}
+        self._held_back: dict[str, WatermarkHold] = {}
 
     def report(self, *, commits: int, committed: Mapping[Ssp, int], done: bool, now: int) -> ProcessorReport:
         """Make a report; `committed` is where each partition has been read to at the last commit.
@@ -82,7 +82,7 @@ class Progress:
         known = [watermark for watermark in watermarks if watermark is not None]
         return min(known) if known and len(known) == len(watermarks) else None
 
-    def _holds_back(self, stream: str, now: int) -> HeldBack | None:
+    def _holds_back(self, stream: str, now: int) -> WatermarkHold | None:
         """Find the task whose watermark is the lowest and what holds that back, perhaps since a former report."""
         found = [(task.name, held) for task in self._tasks if (held := task.held_back_by(stream)) is not None]
         if not found:
@@ -90,7 +90,7 @@ class Progress:
         name, held = min(found, key=lambda one: event_time(one[1].watermark))
         before = self._held_back.get(stream)
         since = before.since if before is not None and before.watermark == held.watermark else now
-        return HeldBack(
+        return WatermarkHold(
             task=name, partition=held.partition, producer=held.producer, watermark=held.watermark, since=since
         )
 

@@ -7,7 +7,7 @@ from streamapp_runtime.processor.processor_report import Incarnation, ProcessorR
 from streamapp_runtime.state.task_state import Replay
 
 
-class Restoring:
+class RestoreProgress:
     """Takes down how far each task's store is, and has it reported."""
 
     def __init__(self, incarnation: Incarnation, link: DriverLink) -> None:
@@ -17,13 +17,13 @@ class Restoring:
         self.states: dict[str, StateReport] = {}
         """How each task that was opened came to its state."""
 
-    def told(self, task: str, replay: Replay) -> None:
+    def report(self, task: str, replay: Replay) -> None:
         """Hear how far a task's store is.
 
         Raises:
             DriverLost: the driver is gone, or wants no more of this processor: there is nothing to commit yet.
         """
         self.states[task] = StateReport(kept=replay.kept, records=replay.records, left=replay.left)
-        self._link.tell(ProcessorReport(incarnation=self._incarnation, states=dict(self.states)))
+        self._link.set_report(ProcessorReport(incarnation=self._incarnation, states=dict(self.states)))
         if self._link.command() is not Command.RUN:
             raise DriverLost("drained before it had begun")

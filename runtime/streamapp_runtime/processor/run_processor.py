@@ -20,17 +20,17 @@ from streamapp_runtime.functions.function_loader import load_extractors, load_fu
 from streamapp_runtime.processor.batch_coalescer import BatchCoalescer
 from streamapp_runtime.processor.committer import Committer
 from streamapp_runtime.processor.connections import Connections
-from streamapp_runtime.processor.control_rounds import MarkerRounds
+from streamapp_runtime.processor.control_message_sender import ControlMessageSender
+from streamapp_runtime.processor.decoding_input_source import InputSource
 from streamapp_runtime.processor.driver_channel import DriverChannel
 from streamapp_runtime.processor.driver_link import DriverLink
-from streamapp_runtime.processor.gated_inputs import gated
-from streamapp_runtime.processor.input_source import InputSource
+from streamapp_runtime.processor.gated_input_source import gated
 from streamapp_runtime.processor.processor import Processor
-from streamapp_runtime.processor.processor_progress import Progress
+from streamapp_runtime.processor.processor_progress import ProcessorProgress
 from streamapp_runtime.processor.processor_report import ProcessorConfig, ProcessorReport
-from streamapp_runtime.processor.restore_progress import Restoring
-from streamapp_runtime.processor.side_input_bootstrap import Bootstrap
-from streamapp_runtime.processor.state_opener import StateOpener, publish_left
+from streamapp_runtime.processor.restore_progress import RestoreProgress
+from streamapp_runtime.processor.side_input_bootstrap import SideInputBootstrap
+from streamapp_runtime.processor.state_opener import StateOpener, publish_staged_parts
 from streamapp_runtime.processor.task_assembly import Assembled, Assembly
 from streamapp_runtime.run_coordinator import Coordinator
 from streamapp_runtime.sql_engine import SqlEngine
@@ -85,26 +85,30 @@ class _Opening:
             self._plan.feeding_streams, {name: task.ssps for name, task in self._model.tasks.items()}
         )
         self._connections = Connections(self._plan, self._folder, handles)
-        self._restoring = Restoring(self._me, link)
+        self._restoring = RestoreProgress(self._me, link)
 
     def processor(self) -> Processor:
         """Open everything, and let the driver know."""
         writers = self._writers()
         parts = self._assembled(writers)
         counts = {stream: len(tasks) for stream, tasks in self._producers.items()}
-        markers = MarkerRounds(writers.intermediate, parts.tasks, counts, self._plan.app.spec.job.watermark_interval)
-        committer = self._committer(parts, writers, markers)
+        control_messages = ControlMessageSender(
+            writers.intermediate, parts.tasks, counts, self._plan.app.spec.job.watermark_interval
+        )
+        committer = self._committer(parts, writers, control_messages)
         inputs = self._inputs(parts)
-        progress = Progress(self._me, self._restoring.states, tasks=parts.tasks, shared=parts.shared)
+        progress = ProcessorProgress(self._me, self._restoring.states, tasks=parts.tasks, shared=parts.shared)
         with fail_point(FailPoint.PROCESSOR_REPORT):
-            self._link.tell(progress.report(commits=0, committed=committer.committed, done=False, now=_time_of_day()))
-            self._link.confirm()
+            self._link.set_report(
+                progress.report(commits=0, committed=committer.committed, done=False, now=_time_of_day())
+            )
+            self._link.confirm_current()
         return Processor(
             tasks=parts.tasks,
-            bootstrap=Bootstrap(inputs, parts.reading.side_inputs, parts.side_inputs),
+            bootstrap=SideInputBootstrap(inputs, parts.reading.side_inputs, parts.side_inputs),
             reading=parts.reading,
             inputs=inputs,
-            markers=markers,
+            control_messages=control_messages,
             committer=committer,
             progress=progress,
             link=self._link,
@@ -119,7 +123,7 @@ class _Opening:
         with fail_point(FailPoint.PROCESSOR_OPEN):
             producer = self._connections.producer(transactional(self._plan, self._me.processor, self._me.epoch))
         with fail_point(FailPoint.PROCESSOR_CHECK):
-            self._link.confirm()
+            self._link.confirm_current()
             Coordinator(self._plan.app, self._plan.default_system, self._folder).check(self._me.epoch)
         return _Writers(
             producer=producer,
@@ -142,7 +146,7 @@ class _Opening:
             restoring=self._restoring,
         )
         states = opener.open(self._owned, self._connections, writers.producer)
-        publish_left(states, files)
+        publish_staged_parts(states, files)
         engine = SqlEngine()
         self._handles.callback(engine.close)
         return Assembly(
@@ -168,7 +172,7 @@ class _Opening:
         extents = self._connections.extents(side_inputs, self._config.ends)
         return TableOpener(self._plan, engine, self._extractors, extents=extents, time_of_day=_time_of_day)
 
-    def _committer(self, parts: Assembled, writers: _Writers, markers: MarkerRounds) -> Committer:
+    def _committer(self, parts: Assembled, writers: _Writers, control_messages: ControlMessageSender) -> Committer:
         system = self._plan.default_system
         changelogs = {name: Ssp(system, CHANGELOG, task.changelog_partition) for name, task in self._owned.items()}
         return Committer(
@@ -177,7 +181,7 @@ class _Opening:
             shared=parts.shared,
             writer=writers.intermediate,
             output_writer=writers.streams,
-            markers=markers,
+            control_messages=control_messages,
             producer=writers.producer,
             outputs=writers.files,
             clock=time.monotonic,

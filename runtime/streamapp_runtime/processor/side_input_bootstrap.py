@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.processor.input_source import InputSource
+from streamapp_runtime.processor.decoding_input_source import InputSource
 from streamapp_runtime.rows.decoded_batch import DecodedBatch
 from streamapp_runtime.tables.side_inputs import SideInputs
 
@@ -14,7 +14,7 @@ _SAVED_ROWS = 500_000
 _WAIT_SECONDS = 0.02
 
 
-class Reader(Protocol):
+class BatchReceiver(Protocol):
     """Takes what is read of a partition: a task, or the side inputs that all tasks share."""
 
     def take(self, decoded: DecodedBatch) -> None:
@@ -22,7 +22,7 @@ class Reader(Protocol):
         ...
 
 
-class Bootstrap:
+class SideInputBootstrap:
     """Reads side inputs up to the ends they had when the processor started.
 
     With that each table of one stream is a snapshot of it in this processor, each of several streams in its task: the
@@ -30,11 +30,11 @@ class Bootstrap:
     """
 
     def __init__(
-        self, inputs: InputSource, readers: Mapping[Ssp, Sequence[Reader]], side_inputs: Sequence[SideInputs]
+        self, inputs: InputSource, receivers: Mapping[Ssp, Sequence[BatchReceiver]], side_inputs: Sequence[SideInputs]
     ) -> None:
         """Take who reads each partition of the side inputs, which are those of the tasks and those that they share."""
         self._inputs = inputs
-        self._readers = readers
+        self._readers = receivers
         self._side_inputs = side_inputs
         self._uncommitted = 0
 
@@ -46,12 +46,12 @@ class Bootstrap:
     def step(self) -> None:
         """Read a little; at the end, and now and then before, the stores commit.
 
-        A partition that has come to its end is read on: others may wait for what is new in it (see `Gate`).
+        A partition that has come to its end is read on: others may wait for what is new in it (see `PartitionGate`).
         """
         for decoded in self._inputs.poll(self._readers, _POLL_ROWS, _WAIT_SECONDS):
             self._uncommitted += 0 if decoded.rows is None else len(decoded.rows)
-            for reader in self._readers[decoded.ssp]:
-                reader.take(decoded)
+            for receiver in self._readers[decoded.ssp]:
+                receiver.take(decoded)
         if self._uncommitted >= _SAVED_ROWS or self.done:
             self._uncommitted = 0
             for owner in self._side_inputs:

@@ -8,7 +8,7 @@ from pathlib import Path
 from streamapp_core.job_model.job_model import TaskModel
 from streamapp_runtime.fail_points import FailPoint, fail_point
 from streamapp_runtime.processor.connections import Connections
-from streamapp_runtime.processor.restore_progress import Restoring
+from streamapp_runtime.processor.restore_progress import RestoreProgress
 from streamapp_runtime.state.checkpoint import Checkpoint
 from streamapp_runtime.state.folder_lock import FolderLock
 from streamapp_runtime.state.hanging_transactions import settle
@@ -39,7 +39,7 @@ class StateOpener:
         clock: Callable[[], float],
         sleep: Callable[[float], None],
         time_of_day: Callable[[], int],
-        restoring: Restoring,
+        restoring: RestoreProgress,
     ) -> None:
         """Take the folder of the run, what tells this start of the machine from others, and who hears of restores."""
         self._folder = folder
@@ -74,8 +74,8 @@ class StateOpener:
                         sleep=self._sleep,
                         now=self._time_of_day(),
                     )
-                    told = partial(self._restoring.told, name)
-                    states[name] = TaskState(folder, identity, changelog, self._time_of_day, told)
+                    report = partial(self._restoring.report, name)
+                    states[name] = TaskState(folder, identity, changelog, self._time_of_day, report)
                 self._handles.callback(states[name].close)
         return states
 
@@ -100,7 +100,7 @@ class StateOpener:
         return folder
 
 
-def publish_left(states: Mapping[str, TaskState], outputs: Mapping[str, FileOutput]) -> None:
+def publish_staged_parts(states: Mapping[str, TaskState], outputs: Mapping[str, FileOutput]) -> None:
     """Publish the parts of commits that died before they could, whoever made them; `outputs` are by system."""
     with fail_point(FailPoint.TASK_PUBLISH):
         for checkpoint in filter(None, (state.checkpoint for state in states.values())):

@@ -26,4 +26,4 @@ class DecodedBatch:
     bad_rows: tuple[str, ...] = ()
     """What is wrong with the unreadable ones."""
     ungated: bool = False
-    """Whether the partition waits for no other from here on (see `Gate`)."""
+    """Whether the partition waits for no other from here on (see `PartitionGate`)."""

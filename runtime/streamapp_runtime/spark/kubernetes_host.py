@@ -22,8 +22,15 @@ from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.spec.app import StreamApp
 from streamapp_runtime.errors import ProcessorLost
 from streamapp_runtime.hosts.background_thread import in_thread
-from streamapp_runtime.hosts.exit_outcome import Outcome, Parcel, decode_outcome, decode_parcel, report_of, work
-from streamapp_runtime.hosts.worker import collect_rarely
+from streamapp_runtime.hosts.processor_launch import (
+    ProcessorLaunch,
+    ProcessorOutcome,
+    decode_launch,
+    decode_outcome,
+    final_report,
+    work,
+)
+from streamapp_runtime.hosts.worker import collect_garbage_rarely
 from streamapp_runtime.processor.driver_channel import DriverChannel
 from streamapp_runtime.processor.http_driver_channel import ChannelServer
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorConfig, ProcessorReport
@@ -94,12 +101,12 @@ class KubernetesHost:
     def _run(self, config: ProcessorConfig) -> ProcessorReport:
         incarnation = config.incarnation
         executor, host = self._await_executor(config)
-        parcel = msgspec.json.encode(Parcel(config=config, address=self._server.address))
+        parcel = msgspec.json.encode(ProcessorLaunch(config=config, address=self._server.address))
         try:
             (answer,) = self._job(incarnation, executor, host, parcel)
         except Py4JError as error:
             raise ProcessorLost(f"its worker died on executor {executor} ({cause(error)})") from None
-        return report_of(decode_outcome(answer), incarnation.processor)
+        return final_report(decode_outcome(answer), incarnation.processor)
 
     def _await_executor(self, config: ProcessorConfig) -> tuple[str, str]:
         """Wait for the executor that the job model gives to a processor, and give its id and host."""
@@ -122,11 +129,11 @@ class KubernetesHost:
 
 def _work(parcels: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
     """Run a processor; called in the Python worker."""
-    collect_rarely()
+    collect_garbage_rarely()
     for executor, parcel in parcels:
         here = os.environ.get(_EXECUTOR_VARIABLE)
         if here == executor:
-            outcome = work(decode_parcel(parcel))
+            outcome = work(decode_launch(parcel))
         else:
-            outcome = Outcome(lost=f"it came to executor {here or 'unknown'} instead of {executor}")
+            outcome = ProcessorOutcome(lost=f"it came to executor {here or 'unknown'} instead of {executor}")
         yield msgspec.json.encode(outcome)

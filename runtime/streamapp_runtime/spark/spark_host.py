@@ -16,8 +16,8 @@ from pyspark import SparkContext
 
 from streamapp_runtime.errors import ProcessorLost
 from streamapp_runtime.hosts.background_thread import in_thread
-from streamapp_runtime.hosts.exit_outcome import Parcel, decode_outcome, decode_parcel, report_of, work
-from streamapp_runtime.hosts.worker import collect_rarely
+from streamapp_runtime.hosts.processor_launch import ProcessorLaunch, decode_launch, decode_outcome, final_report, work
+from streamapp_runtime.hosts.worker import collect_garbage_rarely
 from streamapp_runtime.processor.driver_channel import DriverChannel
 from streamapp_runtime.processor.http_driver_channel import ChannelServer
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorConfig, ProcessorReport
@@ -49,12 +49,12 @@ class SparkHost:
         self._server.close()
 
     def _run(self, config: ProcessorConfig) -> ProcessorReport:
-        parcel = msgspec.json.encode(Parcel(config=config, address=self._server.address))
+        parcel = msgspec.json.encode(ProcessorLaunch(config=config, address=self._server.address))
         try:
             (answer,) = _job(self._spark, config.incarnation, parcel)
         except Py4JError as error:
             raise ProcessorLost(f"its worker died ({cause(error)}); see {self._log}") from None
-        return report_of(decode_outcome(answer), config.incarnation.processor)
+        return final_report(decode_outcome(answer), config.incarnation.processor)
 
 
 def _job(spark: SparkContext, incarnation: Incarnation, parcel: bytes) -> list[bytes]:
@@ -65,6 +65,6 @@ def _job(spark: SparkContext, incarnation: Incarnation, parcel: bytes) -> list[b
 
 def _work(parcels: Iterable[bytes]) -> Iterator[bytes]:
     """Run a processor; called in the Python worker."""
-    collect_rarely()
+    collect_garbage_rarely()
     for parcel in parcels:
-        yield msgspec.json.encode(work(decode_parcel(parcel)))
+        yield msgspec.json.encode(work(decode_launch(parcel)))

@@ -14,7 +14,7 @@ CHECKPOINT_KEY = b"\0"
 class Position(msgspec.Struct, frozen=True, kw_only=True):
     """How far a partition has been read: the next offset, and how many rows that were.
 
-    `ungated`: it came with an expansion and has waited for others for the last time (see `Gate`).
+    `ungated`: it came with an expansion and has waited for others for the last time (see `PartitionGate`).
     """
 
     offset: int

@@ -14,7 +14,7 @@ from streamapp_core.plan import plan
 from streamapp_core.spec.job import OnError
 from streamapp_core.spec.parse import parse_document
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.processor.input_source import Inputs
+from streamapp_runtime.processor.decoding_input_source import DecodingInputSource
 from streamapp_runtime.rows.json_messages import JsonDecoder
 from streamapp_runtime.rows.row_codec import decode_row
 from streamapp_runtime.rows.tombstones import KeyColumn
@@ -122,7 +122,7 @@ class Read:
 def test_messages_do_to_a_table_what_the_vector_says(vector, persistent, tmp_path):
     ssp = Ssp("kafka", "planes", 0)
     app = planned({"bootstrap": True, "persistent": persistent}, 1)
-    inputs = Inputs(
+    inputs = DecodingInputSource(
         {"kafka": Read(*map(message, range(100), vector["messages"]))},
         intermediate={},
         shared={},

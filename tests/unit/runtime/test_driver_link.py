@@ -37,7 +37,7 @@ class Clock:
 
 
 def link_to(driver, clock=None, every=0.001):
-    return closing(DriverLink(driver, FIRST, clock or Clock(), every=every, patience=10.0))
+    return closing(DriverLink(driver, FIRST, clock or Clock(), every=every, timeout=10.0))
 
 
 def wait_for(driver, reports):
@@ -50,7 +50,7 @@ def test_reports_go_out_while_the_processor_is_busy():
     with link_to(driver) as link:
         wait_for(driver, 3)
         newer = ProcessorReport(incarnation=ME, commits=1)
-        link.tell(newer)
+        link.set_report(newer)
         while driver.reports[-1] != newer:
             wait_for(driver, 1)
         assert link.command() is Command.RUN
@@ -61,7 +61,7 @@ def test_a_driver_that_says_stop_or_is_gone_ends_the_processor(answer):
     driver = Driver(answer)
     with link_to(driver) as link:
         with pytest.raises(DriverLost):
-            link.confirm()
+            link.confirm_current()
         with pytest.raises(DriverLost):
             link.command()
 
@@ -69,13 +69,13 @@ def test_a_driver_that_says_stop_or_is_gone_ends_the_processor(answer):
 def test_to_drain_is_not_taken_back():
     driver = Driver(Command.DRAIN)
     with link_to(driver) as link:
-        link.confirm()
+        link.confirm_current()
         driver.answer = Command.RUN
-        link.confirm()
+        link.confirm_current()
         assert link.command() is Command.DRAIN
 
 
-def test_a_silent_driver_is_lost_when_patience_ends():
+def test_a_silent_driver_is_lost_after_the_timeout():
     driver, clock = Driver(NoAnswer("timed out")), Clock()
     with link_to(driver, clock) as link:
         wait_for(driver, 3)
@@ -84,7 +84,7 @@ def test_a_silent_driver_is_lost_when_patience_ends():
         assert link.command() is Command.RUN
         clock.now = 10.5
         with pytest.raises(DriverLost, match="has not answered for 10 s: timed out"):
-            link.confirm()
+            link.confirm_current()
 
 
 def test_a_machine_that_stands_still_for_long_loses_no_driver():
@@ -98,14 +98,14 @@ def test_a_machine_that_stands_still_for_long_loses_no_driver():
             return super().report(report)
 
     with link_to(Standing(), clock) as link:
-        link.confirm()
+        link.confirm_current()
         assert link.command() is Command.RUN
 
 
 def test_no_answer_confirms_nothing():
     driver = Driver(NoAnswer("timed out"))
     with link_to(driver) as link:
-        confirmed = threading.Thread(target=link.confirm)
+        confirmed = threading.Thread(target=link.confirm_current)
         confirmed.start()
         wait_for(driver, 5)
         assert confirmed.is_alive()

@@ -11,14 +11,14 @@ from streamapp_runtime.processor.processor_report import ProcessorConfig, Proces
 from streamapp_runtime.processor.run_processor import run_processor
 
 
-class Parcel(msgspec.Struct, frozen=True, kw_only=True):
+class ProcessorLaunch(msgspec.Struct, frozen=True, kw_only=True):
     """What a worker gets: the processor it is to be, and where its driver listens."""
 
     config: ProcessorConfig
     address: ChannelAddress
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class ProcessorOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """Exactly one of these: the last report, a failure meant for people, or why it may be tried again."""
 
     report: ProcessorReport | None = None
@@ -26,24 +26,24 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     lost: str | None = None
 
 
-decode_parcel = msgspec.json.Decoder(Parcel).decode
-decode_outcome = msgspec.json.Decoder(Outcome).decode
+decode_launch = msgspec.json.Decoder(ProcessorLaunch).decode
+decode_outcome = msgspec.json.Decoder(ProcessorOutcome).decode
 
 
-def work(parcel: Parcel) -> Outcome:
+def work(parcel: ProcessorLaunch) -> ProcessorOutcome:
     """Be the processor of a parcel to its end. A defect's trace goes to standard error."""
     try:
-        return Outcome(report=run_processor(parcel.config, HttpChannel(parcel.address)))
+        return ProcessorOutcome(report=run_processor(parcel.config, HttpChannel(parcel.address)))
     except TRANSIENT as error:
-        return Outcome(lost=str(error))
+        return ProcessorOutcome(lost=str(error))
     except FAILURES as error:
-        return Outcome(failure=str(error))
+        return ProcessorOutcome(failure=str(error))
     except Exception as error:  # noqa: BLE001 - the driver decides what follows from it
         traceback.print_exc(file=sys.stderr)
-        return Outcome(lost=f"{type(error).__name__}: {error}")
+        return ProcessorOutcome(lost=f"{type(error).__name__}: {error}")
 
 
-def report_of(outcome: Outcome, processor: str) -> ProcessorReport:
+def final_report(outcome: ProcessorOutcome, processor: str) -> ProcessorReport:
     """Give the last report of a processor.
 
     Raises:

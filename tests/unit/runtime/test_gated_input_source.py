@@ -3,8 +3,8 @@
 import pyarrow as pa
 
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.processor.gated_inputs import GatedInputs
-from streamapp_runtime.processor.partition_gate import Gate, Younger
+from streamapp_runtime.processor.gated_input_source import GatedInputSource
+from streamapp_runtime.processor.partition_gate import PartitionGate, YoungerPartition
 from streamapp_runtime.rows.decoded_batch import DecodedBatch
 
 OLD, NEW = Ssp("log", "in", 0), Ssp("log", "in", 1)
@@ -46,8 +46,10 @@ class Setting:
     def __init__(self, *, empty=False):
         self.partitions, self.owner = Partitions(), Owner()
         self.ends, self.now = {OLD: 0, NEW: 0}, 0
-        self.gate = Gate({NEW: Younger(parents=(OLD,), until=100)}, {OLD: 0, NEW: 0}, {NEW} if empty else set())
-        self.inputs = GatedInputs(
+        self.gate = PartitionGate(
+            {NEW: YoungerPartition(parents=(OLD,), until=100)}, {OLD: 0, NEW: 0}, {NEW} if empty else set()
+        )
+        self.inputs = GatedInputSource(
             self.partitions,
             self.gate,
             owners={OLD: [self.owner], NEW: [self.owner]},
@@ -106,6 +108,8 @@ def test_an_empty_partition_follows_its_parents_until_rows_wait_in_it():
 
 def test_gated_partitions_share_the_rows_of_one_poll():
     s = Setting()
-    s.gate.younger.update({Ssp("log", "in", number): Younger(parents=(OLD,), until=100) for number in range(2, 5)})
+    s.gate.younger.update(
+        {Ssp("log", "in", number): YoungerPartition(parents=(OLD,), until=100) for number in range(2, 5)}
+    )
     s.poll()
     assert s.partitions.asked == [({OLD}, 5_000), ({NEW}, 1_250)]

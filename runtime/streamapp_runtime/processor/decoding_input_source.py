@@ -27,7 +27,7 @@ class InputSource(Protocol):
         ...
 
 
-class Inputs:
+class DecodingInputSource:
     """Reads and decodes the partitions of a processor."""
 
     def __init__(

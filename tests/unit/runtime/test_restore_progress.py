@@ -3,7 +3,7 @@ import pytest
 from streamapp_runtime.errors import DriverLost
 from streamapp_runtime.processor.driver_channel import Command
 from streamapp_runtime.processor.processor_report import Incarnation
-from streamapp_runtime.processor.restore_progress import Restoring
+from streamapp_runtime.processor.restore_progress import RestoreProgress
 from streamapp_runtime.state.task_state import Replay
 
 ME = Incarnation(processor="0", epoch=1, version=1, number=1)
@@ -14,11 +14,11 @@ class Link:
 
     def __init__(self, wanted=Command.RUN):
         self.wanted = wanted
-        self.told = []
+        self.reported = []
 
-    def tell(self, report):
+    def set_report(self, report):
         assert not report.opened
-        self.told.append({task: (state.kept, state.records, state.left) for task, state in report.states.items()})
+        self.reported.append({task: (state.kept, state.records, state.left) for task, state in report.states.items()})
 
     def command(self):
         return self.wanted
@@ -26,13 +26,13 @@ class Link:
 
 def test_the_driver_hears_how_far_each_store_is():
     link = Link()
-    restoring = Restoring(ME, link)
-    restoring.told("a", Replay(kept=False, records=0, left=2))
-    restoring.told("a", Replay(kept=False, records=2, left=0))
-    restoring.told("b", Replay(kept=True, records=0, left=9))
-    assert link.told == [{"a": (False, 0, 2)}, {"a": (False, 2, 0)}, {"a": (False, 2, 0), "b": (True, 0, 9)}]
+    restoring = RestoreProgress(ME, link)
+    restoring.report("a", Replay(kept=False, records=0, left=2))
+    restoring.report("a", Replay(kept=False, records=2, left=0))
+    restoring.report("b", Replay(kept=True, records=0, left=9))
+    assert link.reported == [{"a": (False, 0, 2)}, {"a": (False, 2, 0)}, {"a": (False, 2, 0), "b": (True, 0, 9)}]
 
 
 def test_a_processor_that_is_to_end_restores_no_further():
     with pytest.raises(DriverLost):
-        Restoring(ME, Link(Command.DRAIN)).told("a", Replay(kept=False, records=1, left=1))
+        RestoreProgress(ME, Link(Command.DRAIN)).report("a", Replay(kept=False, records=1, left=1))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from streamapp_core.ssp import Ssp
 from streamapp_core.tasks import MODULO
 from streamapp_core.tasks.parent_partitions import parents
-from streamapp_runtime.processor.partition_gate import Gate, Younger
+from streamapp_runtime.processor.partition_gate import PartitionGate, YoungerPartition
 
 GRACE_END = 100
 KEYS = 5
@@ -53,12 +53,12 @@ class Stream:
         self.read = dict(self.committed)
         grew_from = MODULO.initial_partitions(self.counts[-1], self.initial)
         younger = {
-            ssp(partition): Younger(parents=tuple(map(ssp, parents(partition, grew_from))), until=GRACE_END)
+            ssp(partition): YoungerPartition(parents=tuple(map(ssp, parents(partition, grew_from))), until=GRACE_END)
             for partition in range(self.initial, self.counts[-1])
             if partition not in self.ungated
         }
         positions = {ssp(partition): position for partition, position in self.committed.items()}
-        self.gate = Gate(younger, positions, {one for one in younger if not positions[one]})
+        self.gate = PartitionGate(younger, positions, {one for one in younger if not positions[one]})
 
     def fetch(self, partition, most):
         """Read a batch of a partition, unless one of it waits; process or hold it."""
@@ -75,7 +75,7 @@ class Stream:
 
     def answer(self):
         """Tell the ends of all streams that the gate asks for."""
-        if self.gate.asks:
+        if self.gate.streams_to_ask:
             self.gate.answer({ssp(p): len(rows) for p, rows in self.partitions.items()}, self.now)
 
     def release(self):
@@ -162,10 +162,10 @@ def test_a_backlog_read_after_the_grace_period_keeps_its_order_and_each_partitio
 def gate(*, empty=(), until=GRACE_END):
     """Partitions 1 and 2 came after 0."""
     younger = {
-        ssp(1): Younger(parents=(ssp(0),), until=until),
-        ssp(2): Younger(parents=(ssp(0), ssp(1)), until=until),
+        ssp(1): YoungerPartition(parents=(ssp(0),), until=until),
+        ssp(2): YoungerPartition(parents=(ssp(0), ssp(1)), until=until),
     }
-    return Gate(younger, dict.fromkeys(map(ssp, range(3)), 0), set(map(ssp, empty)))
+    return PartitionGate(younger, dict.fromkeys(map(ssp, range(3)), 0), set(map(ssp, empty)))
 
 
 def released(gate):
@@ -179,9 +179,9 @@ def test_a_batch_waits_for_the_end_its_parent_had_after_it_was_fetched():
     g.hold(ssp(1), "rows")
     g.passed(ssp(0), 5, ended=False)
     assert released(g) is None
-    assert g.asks == {"in"}
+    assert g.streams_to_ask == {"in"}
     g.answer({ssp(0): 7, ssp(1): 1, ssp(2): 0}, 0)
-    assert not g.asks
+    assert not g.streams_to_ask
     g.passed(ssp(0), 6, ended=False)
     assert released(g) is None
     g.passed(ssp(0), 7, ended=False)
@@ -240,7 +240,7 @@ def test_the_first_ends_after_the_grace_period_are_the_last_to_wait_for():
 def test_an_empty_partition_follows_until_it_has_rows():
     g = gate(empty=(1, 2))
     assert list(g.following) == []
-    assert g.asks == {"in"}
+    assert g.streams_to_ask == {"in"}
     g.answer({ssp(0): 3, ssp(1): 0, ssp(2): 2}, 0)
     assert list(g.following) == [ssp(1)]
     g.passed(ssp(2), 2, ended=False)
@@ -253,5 +253,5 @@ def test_ends_that_lack_a_parent_are_asked_for_again():
     g = gate()
     g.hold(ssp(1), "rows")
     g.answer({ssp(1): 4}, 0)
-    assert g.asks == {"in"}
+    assert g.streams_to_ask == {"in"}
     assert released(g) is None

@@ -1,4 +1,4 @@
-"""Reads partitions so that the rows of a key keep their order across an expansion (`Gate` decides)."""
+"""The reading of partitions in an order that keeps the rows of a key in order across an expansion (see `PartitionGate`)."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -8,8 +8,8 @@ from streamapp_core.plan.plan import Plan, PlannedStream
 from streamapp_core.ssp import Ssp
 from streamapp_core.tasks import ExpansionRefusedError, load_algorithm
 from streamapp_core.tasks.parent_partitions import parents
-from streamapp_runtime.processor.input_source import InputSource
-from streamapp_runtime.processor.partition_gate import Gate, Younger
+from streamapp_runtime.processor.decoding_input_source import InputSource
+from streamapp_runtime.processor.partition_gate import PartitionGate, YoungerPartition
 from streamapp_runtime.rows.decoded_batch import DecodedBatch
 from streamapp_runtime.state.checkpoint import Position
 from streamapp_runtime.tasks.task import Task
@@ -29,26 +29,26 @@ def gated(
     written_offsets: Callable[[Collection[str]], Mapping[Ssp, int]],
     time_of_day: Callable[[], int],
 ) -> InputSource:
-    """Gate what is read of `positions`, as far as streams have grown; for the rest see `GatedInputs`."""
+    """Return the inputs gated where streams have grown, else as they are; for the parameters see `GatedInputSource`."""
     younger = younger_partitions(plan, model, positions)
     if not younger:
         return inputs
     members = {*younger, *(parent for gated in younger.values() for parent in gated.parents)}
-    gate: Gate[DecodedBatch] = Gate(
+    gate: PartitionGate[DecodedBatch] = PartitionGate(
         younger,
         {ssp: positions[ssp].offset for ssp in members},
         {ssp for ssp in younger if not positions[ssp].rows},
     )
-    return GatedInputs(inputs, gate, owners=owners, written_offsets=written_offsets, time_of_day=time_of_day)
+    return GatedInputSource(inputs, gate, owners=owners, written_offsets=written_offsets, time_of_day=time_of_day)
 
 
-def younger_partitions(plan: Plan, model: JobModel, positions: Mapping[Ssp, Position]) -> dict[Ssp, Younger]:
-    """Give those of some partitions that came with an expansion and may have to wait for others still.
+def younger_partitions(plan: Plan, model: JobModel, positions: Mapping[Ssp, Position]) -> dict[Ssp, YoungerPartition]:
+    """Return those of some partitions that came with an expansion and may still have to wait for others.
 
     A stream that every task reads may have grown in a way that no algorithm accepts: then nothing is known of where its
     keys were, and nothing waits.
     """
-    younger: dict[Ssp, Younger] = {}
+    younger: dict[Ssp, YoungerPartition] = {}
     for name in sorted({ssp.stream for ssp in positions}):
         stream = plan.streams[name]
         mine = [ssp for ssp in positions if ssp.stream == name and ssp.partition >= stream.initial_partitions]
@@ -58,7 +58,7 @@ def younger_partitions(plan: Plan, model: JobModel, positions: Mapping[Ssp, Posi
             until = _NEVER if grown_at is None else grown_at + plan.app.spec.job.expansion_grace_period
             for ssp in waiting:
                 older = tuple(ssp._replace(partition=partition) for partition in parents(ssp.partition, initial))
-                younger[ssp] = Younger(parents=older, until=until)
+                younger[ssp] = YoungerPartition(parents=older, until=until)
     return younger
 
 
@@ -70,21 +70,21 @@ def _initial_partitions(plan: Plan, stream: PlannedStream) -> Sequence[int]:
         return ()
 
 
-class GatedInputs:
-    """Inputs of which some partitions wait for others; see `Inputs.poll`."""
+class GatedInputSource:
+    """An input source of which some partitions wait for others."""
 
     def __init__(
         self,
         inputs: InputSource,
-        gate: Gate[DecodedBatch],
+        gate: PartitionGate[DecodedBatch],
         *,
         owners: Mapping[Ssp, Sequence[Task]],
         written_offsets: Callable[[Collection[str]], Mapping[Ssp, int]],
         time_of_day: Callable[[], int],
     ) -> None:
-        """Take what reads, and the tasks by the partitions they own; side inputs have none.
+        """Wrap an input source; `owners` are the tasks by the partitions they own (side inputs have none).
 
-        `written_offsets` asks, per partition of some streams, for the offset after the last record, committed or not.
+        `written_offsets` asks for the offset after the last record, committed or not, of each partition of some streams.
         """
         self._inputs = inputs
         self._gate = gate
@@ -93,7 +93,7 @@ class GatedInputs:
         self._time_of_day = time_of_day
 
     def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Iterator[DecodedBatch]:
-        """Bring what there is of these partitions and may be processed.
+        """Yield what there is of these partitions and may be processed.
 
         All gated partitions together hold about as many rows as one poll brings.
         """
@@ -105,20 +105,20 @@ class GatedInputs:
         readable = [ssp for ssp in ssps if ssp in younger and ssp not in self._gate.waiting]
         if readable:
             share = max(max_rows // len(younger), _LEAST_ROWS)
-            yield from self._passing(self._held_back(self._inputs.poll(readable, share, 0.0)))
-        if streams := self._gate.asks:
+            yield from self._passing(self._hold_rows(self._inputs.poll(readable, share, 0.0)))
+        if streams := self._gate.streams_to_ask:
             asked_at = self._time_of_day()
             self._gate.answer(self._written_offsets(streams), asked_at)
         yield from self._passing(self._released(ssps))
-        self._tell()
+        self._note_silent_partitions()
 
     def _passing(self, brought: Iterable[DecodedBatch]) -> Iterator[DecodedBatch]:
         for decoded in brought:
             yield decoded
             self._gate.passed(decoded.ssp, decoded.next_offset, ended=decoded.ended)
 
-    def _held_back(self, brought: Iterable[DecodedBatch]) -> Iterator[DecodedBatch]:
-        """Hold back rows, and what follows them; before them, positions and ends have no order to keep."""
+    def _hold_rows(self, brought: Iterable[DecodedBatch]) -> Iterator[DecodedBatch]:
+        """Hold rows and what follows them; pass on the positions and ends before them, which have no order to keep."""
         for decoded in brought:
             if decoded.rows is None and decoded.ssp not in self._gate.waiting:
                 yield decoded
@@ -131,8 +131,8 @@ class GatedInputs:
             yield from others
             yield replace(latest, ungated=True) if released.last else latest
 
-    def _tell(self) -> None:
-        """Let the tasks know which partitions are not silent but wait, and which are empty so far."""
+    def _note_silent_partitions(self) -> None:
+        """Note in the tasks which partitions are not silent but wait, and which are empty so far."""
         for ssp in self._gate.waiting:
             for task in self._owners.get(ssp, ()):
                 task.wait(ssp)

@@ -7,7 +7,7 @@ from streamapp_runtime.tasks.task import Announcement, Task
 from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 
 
-class MarkerRounds:
+class ControlMessageSender:
     """Sends what tasks have not announced yet: one record per partition for all tasks of the processor (design 7)."""
 
     def __init__(
@@ -23,11 +23,11 @@ class MarkerRounds:
         self._interval = interval
         self._last_round: int | None = None
 
-    def ends_wait(self) -> bool:
+    def has_unsent_ends(self) -> bool:
         """Whether a task has ended a stream and its consumers have not heard of it."""
         return any(_is_end(task.unannounced(stream)) for task in self._tasks for stream in self._producers)
 
-    def news_waits(self) -> bool:
+    def has_unsent(self) -> bool:
         """Whether a task has anything to tell."""
         return any(task.unannounced(stream) is not None for task in self._tasks for stream in self._producers)
 

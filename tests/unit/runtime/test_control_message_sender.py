@@ -3,7 +3,7 @@
 import pytest
 
 from streamapp_core.control.messages import END_OF_TIME
-from streamapp_runtime.processor.control_rounds import MarkerRounds
+from streamapp_runtime.processor.control_message_sender import ControlMessageSender
 from streamapp_runtime.tasks.task import Announcement
 
 
@@ -38,7 +38,7 @@ class Writer:
 )
 def test_watermarks_are_told_at_an_interval_whatever_the_clock_does(times, sent):
     writer = Writer()
-    rounds = MarkerRounds(writer, [Telling()], {"by": 1}, interval=100)
+    rounds = ControlMessageSender(writer, [Telling()], {"by": 1}, interval=100)
     for now in times:
         rounds.send(now)
     assert writer.sent == sent
@@ -46,9 +46,9 @@ def test_watermarks_are_told_at_an_interval_whatever_the_clock_does(times, sent)
 
 def test_an_end_is_told_at_once():
     writer, task = Writer(), Telling()
-    rounds = MarkerRounds(writer, [task], {"by": 1}, interval=100)
+    rounds = ControlMessageSender(writer, [task], {"by": 1}, interval=100)
     rounds.send(1_000)
     task.watermark = END_OF_TIME
-    assert rounds.ends_wait()
+    assert rounds.has_unsent_ends()
     rounds.send(1_001)
     assert writer.sent == [1_000, 1_001]
