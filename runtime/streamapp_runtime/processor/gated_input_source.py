@@ -1,4 +1,4 @@
-"""The reading of partitions in an order that keeps the rows of a key in order across an expansion (see `PartitionGate`)."""
+"""An input source that keeps the order of a key's rows across an expansion (see `PartitionGate`)."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -84,7 +84,7 @@ class GatedInputSource:
     ) -> None:
         """Wrap an input source; `owners` are the tasks by the partitions they own (side inputs have none).
 
-        `written_offsets` asks for the offset after the last record, committed or not, of each partition of some streams.
+        `written_offsets` asks for the offset after the last record, committed or not, per partition of some streams.
         """
         self._inputs = inputs
         self._gate = gate
