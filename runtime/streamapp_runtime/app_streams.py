@@ -9,7 +9,7 @@ from streamapp_core.spec.app import Metadata, StreamApp
 from streamapp_core.spec.streams import CsvOptions, StartFrom, StreamFormat
 from streamapp_core.spec.systems import SystemKind
 from streamapp_systems.file import FileAdmin
-from streamapp_systems.protocols import StreamDescriptor, Transactional
+from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 from streamapp_systems.registry import open_admin
 
 FIRST_CONTACT = 10.0
@@ -47,9 +47,11 @@ def consumer_group(metadata: Metadata) -> str:
     return f"{metadata.namespace or 'default'}.{metadata.name}"
 
 
-def transactional(plan: Plan, processor: str, epoch: int) -> Transactional:
+def transactional(plan: Plan, processor: str, epoch: int) -> TransactionOwner:
     """Name the writer that a processor is: one id per run and processor, fenced by later epochs."""
-    return Transactional(id=f"{plan.app.metadata.uid or plan.app.metadata.name}-{plan.run_id}-{processor}", epoch=epoch)
+    return TransactionOwner(
+        id=f"{plan.app.metadata.uid or plan.app.metadata.name}-{plan.run_id}-{processor}", epoch=epoch
+    )
 
 
 def by_system(streams: Iterable[StreamDescriptor]) -> Mapping[str, list[StreamDescriptor]]:

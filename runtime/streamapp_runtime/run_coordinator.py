@@ -25,7 +25,7 @@ from streamapp_systems.coordinator_stream import (
     DriverRecord,
     coordinator_stream,
 )
-from streamapp_systems.protocols import Fenced, Transactional
+from streamapp_systems.protocols import Fenced, TransactionOwner
 from streamapp_systems.registry import open_consumer, open_producer, open_transactional_admin
 
 
@@ -60,7 +60,7 @@ class Coordinator:
         with closing(open_transactional_admin(self._system, self._spec, self._folder)) as admin:
             admin.create({self._stream: 2})
         metadata = self._app.metadata
-        owner = Transactional(id=f"{metadata.uid or metadata.name}-coordinator", epoch=record.epoch)
+        owner = TransactionOwner(id=f"{metadata.uid or metadata.name}-coordinator", epoch=record.epoch)
         try:
             producer = open_producer(self._system, self._spec, self._folder, [self._stream], owner)
             with closing(producer):

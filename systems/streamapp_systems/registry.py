@@ -21,8 +21,8 @@ from streamapp_systems.protocols import (
     Producer,
     StreamDescriptor,
     StreamSystemError,
-    Transactional,
     TransactionalAdmin,
+    TransactionOwner,
 )
 
 
@@ -66,7 +66,7 @@ def open_consumer(name: str, system: SystemSpec, base: Path, streams: Sequence[S
 
 
 def open_producer(
-    name: str, system: SystemSpec, base: Path, streams: Sequence[StreamDescriptor], owner: Transactional
+    name: str, system: SystemSpec, base: Path, streams: Sequence[StreamDescriptor], owner: TransactionOwner
 ) -> Producer:
     """Open a writer of these streams of a transactional system; it takes over the owner's id.
 

@@ -27,7 +27,7 @@ from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.partitioning import partition_numbers
 from streamapp_systems.log import LogAdmin, LogConsumer, LogProducer
-from streamapp_systems.protocols import StreamDescriptor, Transactional
+from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 from support import apps
 
 PARTITIONS = 2
@@ -187,7 +187,7 @@ class Vectors:
         steps = [(v, v.vector["steps"][number]) for v in self.vectors if number < len(v.vector["steps"])]
         self.epoch += 1
         streams = [_descriptor(name) for name in self.declared]
-        owner = Transactional(id="source", epoch=self.epoch)
+        owner = TransactionOwner(id="source", epoch=self.epoch)
         with closing(LogProducer(self.folder / "log.db", streams, owner)) as producer:
             for vector, step in steps:
                 vector.expect(step)

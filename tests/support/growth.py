@@ -19,7 +19,7 @@ from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import SystemSpec
 from streamapp_core.ssp import Ssp
 from streamapp_systems.protocols import Producer as SystemProducer
-from streamapp_systems.protocols import StreamDescriptor, Transactional
+from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 from streamapp_systems.registry import open_consumer, open_producer, open_transactional_admin
 from support import apps
 
@@ -77,7 +77,7 @@ class Growing:
 
     def producer(self, name: str, count: int) -> "Producer":
         """Open a producer that knows `count` partitions."""
-        owner = Transactional(id=f"{self.name}-{name}", epoch=1)
+        owner = TransactionOwner(id=f"{self.name}-{name}", epoch=1)
         stream = self.stream("in")
         return Producer(self.written, lambda: open_producer(HUB, self._spec, self.folder, [stream], owner), count)
 

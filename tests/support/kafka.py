@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_systems.kafka import Cluster, KafkaAdmin, KafkaConsumer, KafkaProducer
-from streamapp_systems.protocols import StreamDescriptor, Transactional
+from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 
 SYSTEM = "kafka"
 DEADLINE = 60.0
@@ -42,7 +42,7 @@ class Topics:
         return stream
 
     def owner(self, name="writer", epoch=1):
-        return Transactional(id=f"{self.prefix}.{name}", epoch=epoch)
+        return TransactionOwner(id=f"{self.prefix}.{name}", epoch=epoch)
 
     @contextmanager
     def producer(self, *streams, name="writer", epoch=1):

@@ -5,11 +5,11 @@ from pathlib import Path
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_systems.log import LogAdmin, LogConsumer
-from streamapp_systems.protocols import Fetched, StreamDescriptor, Transactional
+from streamapp_systems.protocols import FetchedBatch, StreamDescriptor, TransactionOwner
 
 STREAM = StreamDescriptor(name="s", system="log", address="app.s", format=StreamFormat.JSON)
 OTHER = StreamDescriptor(name="o", system="log", address="app.o", format=StreamFormat.JSON)
-OWNER = Transactional(id="run-0", epoch=1)
+OWNER = TransactionOwner(id="run-0", epoch=1)
 SSPS = [Ssp("log", "s", 0), Ssp("log", "s", 1), Ssp("log", "o", 0)]
 FIRST, SECOND, THIRD = SSPS
 
@@ -46,7 +46,7 @@ def reading(
     return consumer
 
 
-def poll(path: Path, starts: dict[Ssp, int], ends: dict[Ssp, int] | None = None) -> list[Fetched]:
+def poll(path: Path, starts: dict[Ssp, int], ends: dict[Ssp, int] | None = None) -> list[FetchedBatch]:
     consumer = reading(path, starts, ends)
     fetched = list(consumer.poll(list(starts), 1_000, 0))
     consumer.close()

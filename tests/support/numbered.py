@@ -17,7 +17,7 @@ from streamapp_core.spec.systems import SystemSpec
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.driver.verify_run import verify_run
 from streamapp_runtime.errors import Drained
-from streamapp_systems.protocols import StreamDescriptor, Transactional
+from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 from streamapp_systems.registry import open_consumer, open_producer, open_transactional_admin
 from support import apps
 from support.waiting import eventually
@@ -64,7 +64,7 @@ def lay_out(
     stream, spec = stream_of(name, "in"), SystemSpec.model_validate_json(json.dumps(system))
     with closing(open_transactional_admin(HUB, spec, folder)) as admin:
         admin.create({stream: PARTITIONS})
-    owner = Transactional(id=f"{name}-source", epoch=1)
+    owner = TransactionOwner(id=f"{name}-source", epoch=1)
     with closing(open_producer(HUB, spec, folder, [stream], owner)) as producer:
         for number in range(records):
             key, n = number % KEYS, number // KEYS

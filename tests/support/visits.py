@@ -17,7 +17,7 @@ from streamapp_runtime.rows.row_codec import decode_row
 from streamapp_runtime.state.lmdb_environment import LmdbEnvironment
 from streamapp_runtime.state.unlogged_store import KeptStore
 from streamapp_runtime.tables.adjunct_store import read_record
-from streamapp_systems.protocols import StreamDescriptor, Transactional
+from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 from streamapp_systems.registry import open_consumer, open_producer, open_transactional_admin
 from support import crashes
 
@@ -93,13 +93,13 @@ class Hub:
     def forget(self, stream):
         """Delete what a stream holds: only a store still knows it."""
         with self.admin() as admin:
-            admin.purge([self.stream(stream)], admin.end_offsets([self.stream(stream)]))
+            admin.delete_records([self.stream(stream)], admin.end_offsets([self.stream(stream)]))
 
     @contextmanager
     def writer(self, stream):
         """Open a producer; what it committed can be read once it is closed."""
         self.epoch += 1
-        owner = Transactional(id=f"{self.name}-{stream}-source", epoch=self.epoch)
+        owner = TransactionOwner(id=f"{self.name}-{stream}-source", epoch=self.epoch)
         with closing(open_producer(HUB, self.system, self.folder, [self.stream(stream)], owner)) as producer:
             yield producer
         with self.admin() as admin:

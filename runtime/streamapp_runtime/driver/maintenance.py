@@ -129,7 +129,7 @@ class _Caretaker:
             self.close()
 
     def _show(self, admin: TransactionalAdmin, positions: Mapping[Ssp, int]) -> None:
-        admin.mirror(self._group, self._read, positions)
+        admin.publish_group_offsets(self._group, self._read, positions)
         self._shown = positions
 
     def close(self) -> None:
@@ -140,7 +140,7 @@ class _Caretaker:
 
     def _purge(self, admin: TransactionalAdmin, positions: Mapping[Ssp, int]) -> None:
         names = {stream.name for stream in self._purged}
-        admin.purge(self._purged, {ssp: offset for ssp, offset in positions.items() if ssp.stream in names})
+        admin.delete_records(self._purged, {ssp: offset for ssp, offset in positions.items() if ssp.stream in names})
         if self._changelog is None:
             return
         end = sum(admin.end_offsets([self._changelog]).values())
@@ -164,6 +164,6 @@ def forget_positions(plan: Plan, folder: Path) -> None:
         with suppress(StreamSystemError):
             admin = open_transactional_admin(system, plan.app.spec.systems[system], folder)
             try:
-                admin.forget(consumer_group(plan.app.metadata))
+                admin.delete_group(consumer_group(plan.app.metadata))
             finally:
                 admin.close()

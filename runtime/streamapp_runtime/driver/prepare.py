@@ -21,7 +21,7 @@ from streamapp_runtime.driver.supported_features import check_supported
 from streamapp_runtime.errors import PlanRefused, RuntimeFailure
 from streamapp_runtime.functions.function_loader import python_path
 from streamapp_systems.file.output_folder import prepare_output, remove_leftovers
-from streamapp_systems.protocols import StreamDescriptor, Transactional, TransactionalAdmin
+from streamapp_systems.protocols import StreamDescriptor, TransactionalAdmin, TransactionOwner
 from streamapp_systems.registry import open_transactional_admin
 
 _LETTERS = string.ascii_lowercase
@@ -200,7 +200,7 @@ def expand_changelog(prepared: PreparedRun, folder: Path) -> None:
             admin.expand(stream, needed)
 
 
-def fence(app: StreamApp, systems: Iterable[str], owners: Collection[Transactional], folder: Path) -> None:
+def fence(app: StreamApp, systems: Iterable[str], owners: Collection[TransactionOwner], folder: Path) -> None:
     """Shut out all earlier producers of these ids, dead or alive, in those of the systems that the app still has.
 
     Raises:

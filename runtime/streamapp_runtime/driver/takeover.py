@@ -25,7 +25,7 @@ from streamapp_runtime.driver.run_recovery import merged
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.fail_points import FailPoint, fail_point
 from streamapp_runtime.run_coordinator import Coordinator
-from streamapp_systems.protocols import Transactional
+from streamapp_systems.protocols import TransactionOwner
 
 
 def new_record(
@@ -99,7 +99,7 @@ def fence_former(record: RunRecord, prepared: PreparedRun, folder: Path) -> None
     """
     with fail_point(FailPoint.RUN_FENCE):
         ids = sorted({*prepared.model.transactional_ids, *record.outdated_ids})
-        owners = [Transactional(id=id_, epoch=record.epoch) for id_ in ids]
+        owners = [TransactionOwner(id=id_, epoch=record.epoch) for id_ in ids]
         fence(prepared.plan.app, [prepared.plan.default_system, *record.outdated], owners, folder)
 
 

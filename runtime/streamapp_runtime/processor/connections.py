@@ -19,7 +19,7 @@ from streamapp_runtime.rows.json_messages import JsonDecoder
 from streamapp_runtime.rows.tombstones import KeyColumn
 from streamapp_runtime.state.changelog import PartitionReader
 from streamapp_systems.arrow_types import arrow_schema, arrow_type
-from streamapp_systems.protocols import Consumer, FileOutput, Producer, Transactional, TransactionalAdmin
+from streamapp_systems.protocols import Consumer, FileOutput, Producer, TransactionalAdmin, TransactionOwner
 from streamapp_systems.registry import open_admin, open_consumer, open_output, open_producer, open_transactional_admin
 
 
@@ -73,7 +73,7 @@ class Connections:
         bounds = {ssp: ends[ssp.stream][ssp.partition] for ssp in ssps if ssp.stream in ends}
         return {ssp: Extent(oldest=starts.get(ssp, 0), end=bounds.get(ssp, present.get(ssp, 0))) for ssp in ssps}
 
-    def producer(self, owner: Transactional) -> Producer:
+    def producer(self, owner: TransactionOwner) -> Producer:
         """Open the writer of all streams in the default system; it shuts out earlier epochs of its owner."""
         system = self._plan.default_system
         written = (StreamRole.INTERMEDIATE, StreamRole.OUTPUT)

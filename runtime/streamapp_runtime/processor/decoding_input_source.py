@@ -16,7 +16,7 @@ from streamapp_runtime.rows.decoded_batch import DecodedBatch
 from streamapp_runtime.rows.event_time_column import stamp, without_event_time
 from streamapp_runtime.rows.json_messages import JsonDecoder, JsonRows
 from streamapp_runtime.rows.tombstones import KeyColumn, marked, with_values
-from streamapp_systems.protocols import BadRecord, Consumer, Fetched
+from streamapp_systems.protocols import BadRecord, Consumer, FetchedBatch
 
 
 class InputSource(Protocol):
@@ -72,7 +72,7 @@ class DecodingInputSource:
                     ssp=bad.ssp, next_offset=bad.offset + 1, rows=None, not_used=skipped, bad_rows=(str(bad),)
                 )
 
-    def _decode(self, fetched: Fetched) -> DecodedBatch:
+    def _decode(self, fetched: FetchedBatch) -> DecodedBatch:
         stream = fetched.ssp.stream
         if stream in self._intermediate:
             return self._decode_messages(fetched, partial(decode_rows, schema=self._intermediate[stream]))
@@ -85,7 +85,7 @@ class DecodingInputSource:
             rows = stamp(pa.Table.from_batches([fetched.rows]), self._event_times[stream])
         return DecodedBatch(ssp=fetched.ssp, next_offset=fetched.next_offset, rows=rows, ended=fetched.ended)
 
-    def _decode_json(self, fetched: Fetched) -> DecodedBatch:
+    def _decode_json(self, fetched: FetchedBatch) -> DecodedBatch:
         stream = fetched.ssp.stream
         if stream in self._deletion_keys:
             return self._decode_side_input(fetched)
@@ -102,7 +102,7 @@ class DecodingInputSource:
             bad_rows=tuple(map(str, read.bad)),
         )
 
-    def _decode_side_input(self, fetched: Fetched) -> DecodedBatch:
+    def _decode_side_input(self, fetched: FetchedBatch) -> DecodedBatch:
         stream = fetched.ssp.stream
         read = self._json[stream].decode(with_values(fetched.messages, self._deletion_keys[stream]), fetched.ssp)
         self._refuse(read.bad)
@@ -129,7 +129,7 @@ class DecodingInputSource:
         if bad and not self._skip:
             raise bad[0]
 
-    def _decode_shared(self, fetched: Fetched) -> DecodedBatch:
+    def _decode_shared(self, fetched: FetchedBatch) -> DecodedBatch:
         """Decode another app's intermediate stream: rows keep their event times, unless a column is to give them."""
         stream = fetched.ssp.stream
         decoded = self._decode_messages(fetched, partial(decode_shared_rows, schema=self._shared[stream]))
@@ -138,7 +138,7 @@ class DecodingInputSource:
             return decoded
         return replace(decoded, rows=stamp(without_event_time(decoded.rows), column))
 
-    def _decode_messages(self, fetched: Fetched, rows_of: Callable[..., pa.Table]) -> DecodedBatch:
+    def _decode_messages(self, fetched: FetchedBatch, rows_of: Callable[..., pa.Table]) -> DecodedBatch:
         tables, controls = [], []
         for message in fetched.messages:
             content = decode(message.value or b"", ssp=fetched.ssp, offset=message.offset)

@@ -8,7 +8,7 @@ from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.fair_turns import Turns, share
 from streamapp_systems.file.file_cursor import FileCursor, PartitionFile
 from streamapp_systems.file.partition_files import file_format, partition_files
-from streamapp_systems.protocols import Fetched, StreamDescriptor, StreamSystemError
+from streamapp_systems.protocols import FetchedBatch, StreamDescriptor, StreamSystemError
 
 MAXIMUM_OPEN_FILES = 32
 """Files of one consumer that are read side by side; each costs a few megabytes. Others wait for one to end."""
@@ -55,12 +55,12 @@ class FileConsumer:
             self._cursors[ssp] = FileCursor(file, start)
         self._turns = Turns(self._cursors)
 
-    def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Sequence[Fetched]:  # noqa: ARG002 - files keep nobody waiting
+    def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Sequence[FetchedBatch]:  # noqa: ARG002 - files keep nobody waiting
         """Bring rows, as `Consumer.poll` says, at once."""
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure
-        fetched: list[Fetched] = []
+        fetched: list[FetchedBatch] = []
         waiting = self._waiting(ssps)
         for ssp in waiting:
             limit = min(share(max_rows, len(waiting)), max_rows - _rows(fetched))
@@ -88,7 +88,7 @@ class FileConsumer:
         chosen = frozenset(sorted(order, key=lambda ssp: not self._cursors[ssp].opened)[:MAXIMUM_OPEN_FILES])
         return [ssp for ssp in order if ssp in chosen]
 
-    def _take(self, ssp: Ssp, limit: int) -> Fetched:
+    def _take(self, ssp: Ssp, limit: int) -> FetchedBatch:
         cursor = self._cursors[ssp]
         self._turns.served(ssp)
         brought = cursor.take(limit)
@@ -102,5 +102,5 @@ class FileConsumer:
         return self._streams[name]
 
 
-def _rows(fetched: Sequence[Fetched]) -> int:
+def _rows(fetched: Sequence[FetchedBatch]) -> int:
     return sum(part.next_offset - part.offset for part in fetched)

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from streamapp_core.ssp import Ssp
 from streamapp_systems.file.file_chunks import FileFormat, Misfit, Piece
-from streamapp_systems.protocols import BadRecord, Fetched, StreamSystemError
+from streamapp_systems.protocols import BadRecord, FetchedBatch, StreamSystemError
 
 _MAXIMUM_BYTES = 16 << 20
 
@@ -39,7 +39,7 @@ class FileCursor:
         """Whether the file is open."""
         return self._pieces is not None
 
-    def take(self, limit: int) -> Fetched:
+    def take(self, limit: int) -> FetchedBatch:
         """Bring up to `limit` rows, fewer if they are large; sets `finished` when no more will come.
 
         Raises:
@@ -52,7 +52,7 @@ class FileCursor:
         self.finished = self.finished or ended
         if self.finished:
             self.close()
-        return Fetched(
+        return FetchedBatch(
             ssp=self._file.ssp,
             offset=start,
             next_offset=self._offset,

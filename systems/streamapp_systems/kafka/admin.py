@@ -21,7 +21,7 @@ from streamapp_systems.kafka.client_config import ClientKind, Cluster
 from streamapp_systems.kafka.kafka_client import PAUSE, Answer, Key, opening, settle
 from streamapp_systems.kafka.kafka_errors import MISSING, TRANSIENT, Trouble
 from streamapp_systems.kafka.transactional_client import take_over
-from streamapp_systems.protocols import StreamDescriptor, StreamSystemError, Transactional
+from streamapp_systems.protocols import StreamDescriptor, StreamSystemError, TransactionOwner
 
 _DAY = 24 * 60 * 60 * 1000
 _NEVER = str((1 << 63) - 1)
@@ -179,8 +179,8 @@ class KafkaAdmin:
             self._fail("its topics can't be listed", error.args[0])
         return sorted(topic for topic in topics if topic.startswith(prefix))
 
-    def purge(self, streams: Sequence[StreamDescriptor], below: Mapping[Ssp, int]) -> None:
-        """Delete records, as `TransactionalAdmin.purge` says; topics that are gone have none.
+    def delete_records(self, streams: Sequence[StreamDescriptor], below: Mapping[Ssp, int]) -> None:
+        """Delete records, as `TransactionalAdmin.delete_records` says; topics that are gone have none.
 
         Raises:
             StreamSystemError: the brokers can't be reached or refuse.
@@ -199,8 +199,10 @@ class KafkaAdmin:
         """Do nothing: brokers compact topics by themselves."""
         return 0
 
-    def mirror(self, group: str, streams: Sequence[StreamDescriptor], positions: Mapping[Ssp, int]) -> None:
-        """Commit positions for a consumer group, as `TransactionalAdmin.mirror` says; the group has no members.
+    def publish_group_offsets(
+        self, group: str, streams: Sequence[StreamDescriptor], positions: Mapping[Ssp, int]
+    ) -> None:
+        """Commit positions for a consumer group, as `TransactionalAdmin.publish_group_offsets` says; the group has no members.
 
         Raises:
             StreamSystemError: the brokers can't be reached or refuse.
@@ -219,8 +221,8 @@ class KafkaAdmin:
             if error.code() not in MISSING:
                 self._fail(f"consumer group {group}: its offsets can't be written", error)
 
-    def forget(self, group: str) -> None:
-        """Delete a consumer group with its offsets, as `TransactionalAdmin.forget` says.
+    def delete_group(self, group: str) -> None:
+        """Delete a consumer group with its offsets, as `TransactionalAdmin.delete_group` says.
 
         Raises:
             StreamSystemError: the brokers can't be reached or refuse.
@@ -236,7 +238,7 @@ class KafkaAdmin:
             if error.code() != KafkaError.GROUP_ID_NOT_FOUND:
                 self._fail(f"consumer group {group} can't be deleted", error)
 
-    def fence(self, owners: Sequence[Transactional]) -> None:
+    def fence(self, owners: Sequence[TransactionOwner]) -> None:
         """Initialise these transactional ids: what their producers have not committed is aborted, and stays so.
 
         Kafka knows no epochs of ours: it shuts out every earlier producer of an id, so only who has made sure that

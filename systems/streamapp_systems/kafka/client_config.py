@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from streamapp_core.spec.systems import KafkaAuth, KafkaSystem
-from streamapp_systems.protocols import StreamSystemError, Transactional
+from streamapp_systems.protocols import StreamSystemError, TransactionOwner
 
 SECRETS_FOLDER = "STREAMAPP_SECRETS"
 """Environment variable: the folder with one subfolder per secret, each with the files `username` and `password`."""
@@ -151,7 +151,7 @@ class Cluster:
     def __str__(self) -> str:
         return f"Kafka {self.name} ({self.bootstrap_servers})"
 
-    def client(self, kind: ClientKind, owner: Transactional | None = None) -> dict[str, str]:
+    def client(self, kind: ClientKind, owner: TransactionOwner | None = None) -> dict[str, str]:
         """Give all settings of a client of this kind; a producer writes for `owner`."""
         users = {key: value for key, value in self.settings.items() if kind in _ALLOWED.get(key, _ANY)}
         transactional = {} if owner is None else {"transactional.id": owner.id}

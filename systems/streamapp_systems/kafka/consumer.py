@@ -16,7 +16,7 @@ from streamapp_systems.kafka.client_config import ClientKind, Cluster
 from streamapp_systems.kafka.kafka_client import opening
 from streamapp_systems.kafka.kafka_errors import MISSING, Trouble
 from streamapp_systems.kafka.partition_positions import Reading
-from streamapp_systems.protocols import Fetched, StreamDescriptor, StreamSystemError
+from streamapp_systems.protocols import FetchedBatch, StreamDescriptor, StreamSystemError
 
 MAXIMUM_BYTES = 8 << 20
 """Bytes of records that one poll takes from the client, about."""
@@ -79,7 +79,7 @@ class KafkaConsumer:
         self._client.assign([self._at(reading) for reading in self._by_ssp.values() if not reading.complete])
         self._last_news = time.monotonic()
 
-    def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Sequence[Fetched]:
+    def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Sequence[FetchedBatch]:
         """Bring records, as `Consumer.poll` says, about 8 MB at most.
 
         Raises:
@@ -186,7 +186,7 @@ class KafkaConsumer:
         where = "reading" if reading is None else f"{reading.ssp} (topic {place[0]}), offset {reading.position}"
         raise self._trouble.explain(where, error)
 
-    def _give(self, waiting: Sequence[Ssp], max_rows: int) -> Sequence[Fetched]:
+    def _give(self, waiting: Sequence[Ssp], max_rows: int) -> Sequence[FetchedBatch]:
         """Give out what is held of these partitions: a fair share each, and then what room is left."""
         left = max_rows
         allotted = dict.fromkeys(waiting, 0)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from confluent_kafka import Message as Record
 
 from streamapp_core.ssp import Ssp
-from streamapp_systems.protocols import Fetched, Message
+from streamapp_systems.protocols import FetchedBatch, Message
 
 
 class Records:
@@ -82,7 +82,7 @@ class Reading:
         bounded = position if self.end is None else min(position, self.end)
         self.position = max(self.position, bounded)
 
-    def give(self, limit: int) -> Fetched | None:
+    def give(self, limit: int) -> FetchedBatch | None:
         """Give out up to `limit` records and how far that goes; None if there is no news."""
         records = self.held[:limit]
         self.held = self.held[limit:]
@@ -92,7 +92,9 @@ class Reading:
         if not records and not ended and next_offset == self.offset:
             return None
         messages = Records(records)
-        fetched = Fetched(ssp=self.ssp, offset=self.offset, next_offset=next_offset, messages=messages, ended=ended)
+        fetched = FetchedBatch(
+            ssp=self.ssp, offset=self.offset, next_offset=next_offset, messages=messages, ended=ended
+        )
         self.offset = next_offset
         return fetched
 

@@ -18,7 +18,7 @@ from streamapp_systems.protocols import (
     SentRecords,
     StreamDescriptor,
     StreamSystemError,
-    Transactional,
+    TransactionOwner,
     Unavailable,
 )
 
@@ -44,7 +44,7 @@ class KafkaProducer:
     are slower. After an error other than `CommitUnknown` the producer is of no more use than to be aborted and closed.
     """
 
-    def __init__(self, cluster: Cluster, streams: Sequence[StreamDescriptor], owner: Transactional) -> None:
+    def __init__(self, cluster: Cluster, streams: Sequence[StreamDescriptor], owner: TransactionOwner) -> None:
         """Take over the owner's transactional id.
 
         Raises:

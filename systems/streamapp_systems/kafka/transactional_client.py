@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from streamapp_systems.kafka.client_config import TRANSACTION_SECONDS, ClientKind, Cluster
 from streamapp_systems.kafka.kafka_client import opening
 from streamapp_systems.kafka.kafka_errors import FENCING, Trouble
-from streamapp_systems.protocols import CommitUnknown, Fenced, StreamSystemError, Transactional
+from streamapp_systems.protocols import CommitUnknown, Fenced, StreamSystemError, TransactionOwner
 
 _SLICE_SECONDS = 1.0
 
@@ -18,7 +18,7 @@ _SLICE_SECONDS = 1.0
 class TransactionClient:
     """One transactional id's client. Every step ends, or fails with a word of why, within the cluster's patience."""
 
-    def __init__(self, cluster: Cluster, owner: Transactional) -> None:
+    def __init__(self, cluster: Cluster, owner: TransactionOwner) -> None:
         self.owner = owner
         self.trouble = Trouble(cluster)
         self._patience = cluster.patience
@@ -142,7 +142,7 @@ def _client_error(error: KafkaException | SystemError) -> KafkaError:
     return told
 
 
-def take_over(cluster: Cluster, owner: Transactional) -> None:
+def take_over(cluster: Cluster, owner: TransactionOwner) -> None:
     """Initialise a transactional id and let go of it: earlier producers of the id can't commit any more.
 
     Raises:

@@ -8,7 +8,7 @@ from streamapp_core.ssp import Ssp
 from streamapp_systems.log.log_database import connect, explained, first_row, transaction
 from streamapp_systems.log.partition_shards import stream_shards
 from streamapp_systems.log.producer_fences import take_over
-from streamapp_systems.protocols import StreamDescriptor, StreamSystemError, Transactional
+from streamapp_systems.protocols import StreamDescriptor, StreamSystemError, TransactionOwner
 
 _DELETIONS = 10_000
 """Records that compaction deletes in one transaction: others may write in between."""
@@ -118,8 +118,8 @@ class LogAdmin:
             numbers = dict(self._connection.execute("SELECT address, id FROM streams").fetchall())
         return {stream.name: str(numbers.get(stream.address, "")) for stream in streams}
 
-    def purge(self, streams: Sequence[StreamDescriptor], below: Mapping[Ssp, int]) -> None:
-        """Delete consumed records, as `TransactionalAdmin.purge` says; the file keeps the room for later ones."""
+    def delete_records(self, streams: Sequence[StreamDescriptor], below: Mapping[Ssp, int]) -> None:
+        """Delete consumed records, as `TransactionalAdmin.delete_records` says; the file keeps the room for later ones."""
         for stream in streams:
             for partition, shard in enumerate(self._shard_ids(stream)):
                 end = first_row(shard) + below.get(Ssp(stream.system, stream.name, partition), 0)
@@ -128,10 +128,12 @@ class LogAdmin:
                     with transaction(self._connection, self._path, write=True):
                         deleted = self._connection.execute(_PURGE, (first_row(shard), end, _PURGED)).rowcount
 
-    def mirror(self, group: str, streams: Sequence[StreamDescriptor], positions: Mapping[Ssp, int]) -> None:
+    def publish_group_offsets(
+        self, group: str, streams: Sequence[StreamDescriptor], positions: Mapping[Ssp, int]
+    ) -> None:
         """Do nothing: a log has no consumer groups."""
 
-    def forget(self, group: str) -> None:
+    def delete_group(self, group: str) -> None:
         """Do nothing: a log has no consumer groups."""
 
     def delete(self, streams: Sequence[StreamDescriptor]) -> None:
@@ -145,7 +147,7 @@ class LogAdmin:
                     self._connection.execute("DELETE FROM shards WHERE id = ?", (shard,))
                 self._connection.execute("DELETE FROM streams WHERE address = ?", (stream.address,))
 
-    def fence(self, owners: Sequence[Transactional]) -> None:
+    def fence(self, owners: Sequence[TransactionOwner]) -> None:
         """Shut earlier producers out, as `TransactionalAdmin.fence` says: all ids or none."""
         with transaction(self._connection, self._path, write=True):
             for owner in owners:

@@ -9,7 +9,7 @@ from streamapp_core.ssp import Ssp
 from streamapp_systems.fair_turns import Turns, share
 from streamapp_systems.log.log_database import connect, explained, first_row, transaction
 from streamapp_systems.log.partition_shards import find_shard, next_offset_of
-from streamapp_systems.protocols import Fetched, Message, MessageTuple, StreamDescriptor, StreamSystemError
+from streamapp_systems.protocols import FetchedBatch, Message, MessageTuple, StreamDescriptor, StreamSystemError
 
 MAXIMUM_BYTES = 16 << 20
 """Bytes of values that one poll brings, about: the last record may go beyond."""
@@ -67,7 +67,7 @@ class LogConsumer:
                 self._readings[ssp] = _Reading(shard=shard.id, offset=start, end=ends.get(ssp))
         self._turns = Turns(self._readings)
 
-    def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Sequence[Fetched]:
+    def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Sequence[FetchedBatch]:
         """Bring records, as `Consumer.poll` says, about 16 MB at most.
 
         Raises:
@@ -101,8 +101,8 @@ class LogConsumer:
             pause = min(2 * pause, _LONGEST_PAUSE)
         return True
 
-    def _fetch(self, waiting: Sequence[Ssp], max_rows: int) -> Sequence[Fetched]:
-        fetched: list[Fetched] = []
+    def _fetch(self, waiting: Sequence[Ssp], max_rows: int) -> Sequence[FetchedBatch]:
+        fetched: list[FetchedBatch] = []
         rows, size = max_rows, MAXIMUM_BYTES
         with transaction(self._connection, self._path, write=False):
             for ssp in waiting:
@@ -120,7 +120,7 @@ class LogConsumer:
                 self._turns.drop(part.ssp)
         return fetched
 
-    def _fetch_partition(self, ssp: Ssp, limit: int, size: int) -> Fetched:
+    def _fetch_partition(self, ssp: Ssp, limit: int, size: int) -> FetchedBatch:
         reading = self._readings[ssp]
         first = first_row(reading.shard)
         end = first_row(reading.shard + 1) if reading.end is None else first + reading.end
@@ -132,7 +132,7 @@ class LogConsumer:
                 break
         cut = len(messages) == limit or size <= 0
         next_offset = messages[-1].offset + 1 if cut else self._offset_after_all(ssp, reading)
-        return Fetched(
+        return FetchedBatch(
             ssp=ssp,
             offset=reading.offset,
             next_offset=next_offset,

@@ -9,7 +9,7 @@ from streamapp_core.ssp import Ssp
 from streamapp_systems.log.log_database import BUSY_SECONDS, connect, first_row, transaction
 from streamapp_systems.log.partition_shards import find_shard
 from streamapp_systems.log.producer_fences import check, take_over
-from streamapp_systems.protocols import SentRecords, StreamDescriptor, Transactional
+from streamapp_systems.protocols import SentRecords, StreamDescriptor, TransactionOwner
 
 _Record: TypeAlias = tuple[int, bytes | None, bytes | None]
 """Timestamp, key and value."""
@@ -26,7 +26,7 @@ class LogProducer:
         self,
         path: Path,
         streams: Sequence[StreamDescriptor],
-        owner: Transactional,
+        owner: TransactionOwner,
         busy_seconds: float = BUSY_SECONDS,
     ) -> None:
         """Open the log and take over the owner's transactional id.

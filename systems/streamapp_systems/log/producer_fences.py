@@ -5,10 +5,10 @@ A later epoch shuts out earlier ones; within an epoch the last one that took the
 
 import sqlite3
 
-from streamapp_systems.protocols import Fenced, Transactional
+from streamapp_systems.protocols import Fenced, TransactionOwner
 
 
-def take_over(connection: sqlite3.Connection, owner: Transactional) -> int:
+def take_over(connection: sqlite3.Connection, owner: TransactionOwner) -> int:
     """Make the owner the only one that may commit, and return its turn; call it in a write transaction.
 
     Raises:
@@ -23,7 +23,7 @@ def take_over(connection: sqlite3.Connection, owner: Transactional) -> int:
     return turn + 1
 
 
-def check(connection: sqlite3.Connection, owner: Transactional, turn: int) -> None:
+def check(connection: sqlite3.Connection, owner: TransactionOwner, turn: int) -> None:
     """Go on only if nobody has taken over since the owner's turn began.
 
     Raises:
@@ -36,10 +36,10 @@ def check(connection: sqlite3.Connection, owner: Transactional, turn: int) -> No
         raise Fenced(f"{owner.id}: a later producer of epoch {epoch} has taken over; the work of this one ends here")
 
 
-def _newest(connection: sqlite3.Connection, owner: Transactional) -> tuple[int, int]:
+def _newest(connection: sqlite3.Connection, owner: TransactionOwner) -> tuple[int, int]:
     row = connection.execute("SELECT epoch, turn FROM fences WHERE id = ?", (owner.id,)).fetchone()
     return (0, 0) if row is None else (row[0], row[1])
 
 
-def _overtaken(owner: Transactional, epoch: int) -> Fenced:
+def _overtaken(owner: TransactionOwner, epoch: int) -> Fenced:
     return Fenced(f"{owner.id}: epoch {epoch} has taken over from epoch {owner.epoch}, whose work ends here")

@@ -14,7 +14,7 @@ from streamapp_runtime.driver.processor_decisions import Timeouts
 from streamapp_runtime.errors import Drained, ProcessorFailed
 from streamapp_systems.kafka import KafkaAdmin, KafkaConsumer, KafkaProducer
 from streamapp_systems.kafka.client_config import DEFAULT_PATIENCE
-from streamapp_systems.protocols import CommitUnknown, Fenced, StreamSystemError, Transactional, Unavailable
+from streamapp_systems.protocols import CommitUnknown, Fenced, StreamSystemError, TransactionOwner, Unavailable
 from support import apps, numbered
 from support.kafka import DEADLINE, Topics, cluster_at, eventually, ssp_of, values_of
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.xdist_group("broken-brokers")  # one broker, in this or
 NOBODY = "127.0.0.1:1"
 IMPATIENCE = 5
 """Seconds after which the impatient take a broker for gone: a busy one answers before."""
-OWNER = Transactional(id="w", epoch=1)
+OWNER = TransactionOwner(id="w", epoch=1)
 RECORDS = 20_000
 
 

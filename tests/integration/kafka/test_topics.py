@@ -107,7 +107,7 @@ def test_purged_records_are_gone_and_offsets_stay(admin, cluster, topics):
         producer.commit()
     ends = admin.end_offsets([stream])
     for _ in range(2):
-        admin.purge([stream, topics.stream("gone")], {ssp_of(stream): 3, ssp_of(topics.stream("gone")): 1})
+        admin.delete_records([stream, topics.stream("gone")], {ssp_of(stream): 3, ssp_of(topics.stream("gone")): 1})
     assert topics.values(stream) == {
         ssp_of(stream): [b"3", b"4"],
         ssp_of(stream, 1): [b"0", b"1", b"2", b"3", b"4"],
@@ -118,10 +118,10 @@ def test_purged_records_are_gone_and_offsets_stay(admin, cluster, topics):
 def test_positions_are_shown_under_a_group_and_forgotten_with_it(admin, cluster, topics):
     stream = topics.create("s", 2)
     group = f"{topics.prefix}.group"
-    admin.mirror(group, [stream], {})
+    admin.publish_group_offsets(group, [stream], {})
     for offset in (3, 4):
-        admin.mirror(group, [stream], {ssp_of(stream): offset, ssp_of(stream, 1): 1})
+        admin.publish_group_offsets(group, [stream], {ssp_of(stream): offset, ssp_of(stream, 1): 1})
     assert committed(cluster, group) == {(stream.address, 0): 4, (stream.address, 1): 1}
     for _ in range(2):
-        admin.forget(group)
+        admin.delete_group(group)
     assert committed(cluster, group) == {}

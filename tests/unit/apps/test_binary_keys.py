@@ -12,7 +12,7 @@ from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import SystemSpec
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.errors import NotSupported
-from streamapp_systems.protocols import StreamDescriptor, Transactional
+from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 from streamapp_systems.registry import open_consumer, open_producer, open_transactional_admin
 from support import apps
 
@@ -51,7 +51,7 @@ def write(folder):
     streams = [stream("in"), stream("names")]
     with closing(open_transactional_admin("log", SPEC, folder)) as admin:
         admin.create(dict.fromkeys(streams, PARTITIONS))
-    with closing(open_producer("log", SPEC, folder, streams, Transactional(id="source", epoch=1))) as producer:
+    with closing(open_producer("log", SPEC, folder, streams, TransactionOwner(id="source", epoch=1))) as producer:
 
         def send(name, k, value):
             key = struct.pack(">q", k)

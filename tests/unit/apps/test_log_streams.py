@@ -10,7 +10,7 @@ import pytest
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_systems.log import LogAdmin, LogConsumer, LogProducer
-from streamapp_systems.protocols import BadRecord, StreamDescriptor, Transactional
+from streamapp_systems.protocols import BadRecord, StreamDescriptor, TransactionOwner
 from support import apps
 
 ORDERS = StreamDescriptor(name="orders", system="log", address="orders", format=StreamFormat.JSON)
@@ -57,7 +57,7 @@ def produce(folder, *records, partition=0, epoch=1):
 
 def write(folder, *records, partition=0, epoch=1):
     path = folder / "log.db"
-    with closing(LogProducer(path, [ORDERS], Transactional(id="shop", epoch=epoch))) as producer:
+    with closing(LogProducer(path, [ORDERS], TransactionOwner(id="shop", epoch=epoch))) as producer:
         for record in records:
             value = None if record is None else record.encode()
             producer.send(Ssp("log", "orders", partition), value, key=b"k", timestamp=0)

@@ -13,12 +13,12 @@ from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import SystemSpec
 from streamapp_core.ssp import Ssp
 from streamapp_systems.kafka.client_config import ClientKind, cluster_of
-from streamapp_systems.protocols import StreamDescriptor, Transactional
+from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 from streamapp_systems.registry import open_producer, open_transactional_admin
 from unit.docs import pages
 
 PAGE = pages.read("kafka.md")
-OWNER = Transactional(id="w", epoch=1)
+OWNER = TransactionOwner(id="w", epoch=1)
 ROWS = re.findall(r"^\| (`[a-z.]+`(?:, `[a-z.]+`)*) \| ([^|]+?) \|", PAGE, re.MULTILINE)
 UNITS = {"KB": 1 << 10, "MB": 1 << 20}
 SECRET = {f"STREAMAPP_SECRET_KAFKA_LOGIN_{item}": "x" for item in ("USERNAME", "PASSWORD")}

@@ -17,7 +17,7 @@ from streamapp_runtime.driver.run_record import load_record
 from streamapp_runtime.kubernetes.epoch_start import begin
 from streamapp_runtime.kubernetes.job_model_follower import Launched, prepared_run
 from streamapp_systems.log import LogAdmin, LogProducer
-from streamapp_systems.protocols import StreamDescriptor, Transactional
+from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 
 EVENTS = {"system": "log", "format": "json", "schema": "k string", "bounded": True}
 COUNTS = {"events": 2, "more": 3, "out": 1}
@@ -85,7 +85,7 @@ def test_an_edit_gets_its_streams_and_what_was_known_of_the_others_stays(run):
     assert first.ends == {"events": {0: 0, 1: 0}}
 
     with closing(
-        LogProducer(run.folder / "log.db", [stream("events")], Transactional(id="somebody", epoch=1))
+        LogProducer(run.folder / "log.db", [stream("events")], TransactionOwner(id="somebody", epoch=1))
     ) as producer:
         producer.send(Ssp("log", "events", 0), b'{"k": "a"}', timestamp=1)
         producer.commit()

@@ -24,7 +24,7 @@ from streamapp_runtime.state.state_identity import Identity
 from streamapp_runtime.state.unlogged_state import UnloggedState
 from streamapp_runtime.tables.adjunct_store import ReadTo, SavedRecord
 from streamapp_runtime.tables.table_opener import TableOpener
-from streamapp_systems.protocols import Fetched, Message, MessageTuple
+from streamapp_systems.protocols import FetchedBatch, Message, MessageTuple
 
 ROWS = pa.schema([("k", pa.string()), ("v", pa.string())])
 
@@ -114,7 +114,7 @@ class Read:
 
     def poll(self, ssps, max_rows, timeout):
         (ssp,) = ssps
-        return [Fetched(ssp=ssp, offset=0, next_offset=len(self.messages), messages=MessageTuple(self.messages))]
+        return [FetchedBatch(ssp=ssp, offset=0, next_offset=len(self.messages), messages=MessageTuple(self.messages))]
 
 
 @pytest.mark.parametrize("persistent", [True, False])

@@ -6,10 +6,10 @@ import pytest
 
 from streamapp_core.spec.systems import KafkaAuth, KafkaSystem
 from streamapp_systems.kafka.client_config import ClientKind, Cluster, cluster_of
-from streamapp_systems.protocols import StreamSystemError, Transactional
+from streamapp_systems.protocols import StreamSystemError, TransactionOwner
 
 AUTH = KafkaAuth(secretName="kafka-login", mechanism="SCRAM-SHA-512")
-OWNER = Transactional(id="run-0", epoch=1)
+OWNER = TransactionOwner(id="run-0", epoch=1)
 
 
 def cluster(config: dict[str, str] | None = None, auth: KafkaAuth | None = None, **environment: str) -> Cluster:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from streamapp_core.ssp import Ssp
 from streamapp_systems.log import LogAdmin, LogProducer
-from streamapp_systems.protocols import Fetched, Message, StreamSystemError, Transactional
+from streamapp_systems.protocols import FetchedBatch, Message, StreamSystemError, TransactionOwner
 from support.logs import FIRST, OTHER, OWNER, SECOND, SSPS, STREAM, THIRD, FakeTime, create, poll, reading, values
 
 
@@ -23,13 +23,13 @@ def test_a_record_is_read_as_it_was_sent(path: Path, producer: LogProducer) -> N
     producer.send(THIRD, b"", timestamp=0)
     assert producer.commit() == {FIRST: 2, THIRD: 1}
     assert poll(path, dict.fromkeys(SSPS, 0)) == [
-        Fetched(
+        FetchedBatch(
             ssp=THIRD,
             offset=0,
             next_offset=1,
             messages=(Message(offset=0, timestamp=0, key=None, value=b""),),
         ),
-        Fetched(
+        FetchedBatch(
             ssp=FIRST,
             offset=0,
             next_offset=2,
@@ -58,7 +58,7 @@ def test_any_interleaving_keeps_order_and_leaves_no_gaps(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.db"
         create(path)
-        producers = [LogProducer(path, [STREAM, OTHER], Transactional(id=str(n), epoch=1)) for n in range(3)]
+        producers = [LogProducer(path, [STREAM, OTHER], TransactionOwner(id=str(n), epoch=1)) for n in range(3)]
         consumers = [reading(path, dict.fromkeys(SSPS, 0)) for _ in range(2)]
         sent: list[list[tuple[Ssp, bytes]]] = [[], [], []]
         log: dict[Ssp, list[bytes]] = {ssp: [] for ssp in SSPS}
@@ -91,7 +91,7 @@ def test_any_interleaving_keeps_order_and_leaves_no_gaps(
 
 def test_producers_of_many_threads_take_turns(path: Path) -> None:
     def produce(name: int) -> None:
-        producer = LogProducer(path, [STREAM, OTHER], Transactional(id=str(name), epoch=1))
+        producer = LogProducer(path, [STREAM, OTHER], TransactionOwner(id=str(name), epoch=1))
         for number in range(0, 60, 2):
             for ssp in SSPS:
                 producer.send(ssp, b"%d" % name, timestamp=number)
@@ -116,11 +116,11 @@ from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_systems.log import LogProducer
 from streamapp_systems.log.log_database import connect, transaction
-from streamapp_systems.protocols import StreamDescriptor, Transactional
+from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 
 path = Path(sys.argv[1])
 stream = StreamDescriptor(name="s", system="log", address="app.s", format=StreamFormat.JSON)
-producer = LogProducer(path, [stream], Transactional(id="killed", epoch=1))
+producer = LogProducer(path, [stream], TransactionOwner(id="killed", epoch=1))
 producer.send(Ssp("log", "s", 0), b"committed", timestamp=0)
 producer.commit()
 connection = connect(path)

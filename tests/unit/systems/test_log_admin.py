@@ -55,7 +55,7 @@ def test_purged_records_are_gone_and_offsets_stay(path: Path, producer: LogProdu
     producer.commit()
     with closing(LogAdmin(path)) as admin:
         for _ in range(2):
-            admin.purge([STREAM], {FIRST: below})
+            admin.delete_records([STREAM], {FIRST: below})
     producer.send(FIRST, b"new", timestamp=0)
     assert producer.commit() == {FIRST: 2_001}
     with closing(reading(path, {FIRST: 0, SECOND: 0})) as consumer:
@@ -68,7 +68,7 @@ def test_a_log_whose_records_are_purged_does_not_grow(path: Path, producer: LogP
     with closing(LogAdmin(path)) as admin:
         for _ in range(20):
             producer.send(FIRST, bytes(200_000), timestamp=0)
-            admin.purge([STREAM], {FIRST: producer.commit()[FIRST]})
+            admin.delete_records([STREAM], {FIRST: producer.commit()[FIRST]})
             sizes.append(path.stat().st_size)
     assert sizes[-1] <= max(sizes[:10])
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from streamapp_systems.log import LogAdmin, LogProducer
-from streamapp_systems.protocols import Fenced, Transactional
+from streamapp_systems.protocols import Fenced, TransactionOwner
 from support.logs import FIRST, OTHER, OWNER, STREAM, values
 
 
 def test_a_later_epoch_shuts_an_earlier_one_out(path: Path, producer: LogProducer) -> None:
     producer.send(FIRST, b"too late", timestamp=0)
-    successor = LogProducer(path, [STREAM, OTHER], Transactional(id=OWNER.id, epoch=2))
+    successor = LogProducer(path, [STREAM, OTHER], TransactionOwner(id=OWNER.id, epoch=2))
     with pytest.raises(Fenced, match="run-0: epoch 2 has taken over from epoch 1"):
         producer.commit()
     successor.send(FIRST, b"mine", timestamp=0)
@@ -51,7 +51,7 @@ def test_a_log_of_the_first_version_is_upgraded_with_its_fences(path: Path, prod
     older.close()
     with pytest.raises(Fenced, match="epoch 7 has taken over"):
         LogProducer(path, [STREAM], OWNER)
-    with closing(LogProducer(path, [STREAM], Transactional(id=OWNER.id, epoch=7))) as successor:
+    with closing(LogProducer(path, [STREAM], TransactionOwner(id=OWNER.id, epoch=7))) as successor:
         successor.send(FIRST, b"mine", timestamp=0)
         successor.commit()
     assert values(path, FIRST) == [b"mine"]
@@ -59,12 +59,12 @@ def test_a_log_of_the_first_version_is_upgraded_with_its_fences(path: Path, prod
 
 def test_a_fence_is_for_its_ids_only(path: Path, producer: LogProducer) -> None:
     admin = LogAdmin(path)
-    admin.fence([Transactional(id="run-1", epoch=7)])
+    admin.fence([TransactionOwner(id="run-1", epoch=7)])
     producer.send(FIRST, b"undisturbed", timestamp=0)
     producer.commit()
-    admin.fence([Transactional(id=OWNER.id, epoch=2), Transactional(id="run-1", epoch=7)])
+    admin.fence([TransactionOwner(id=OWNER.id, epoch=2), TransactionOwner(id="run-1", epoch=7)])
     with pytest.raises(Fenced):
-        admin.fence([Transactional(id="new", epoch=1), Transactional(id="run-1", epoch=6)])
+        admin.fence([TransactionOwner(id="new", epoch=1), TransactionOwner(id="run-1", epoch=6)])
     producer.send(FIRST, b"fenced", timestamp=0)
     with pytest.raises(Fenced):
         producer.commit()

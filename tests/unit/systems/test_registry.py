@@ -7,10 +7,10 @@ import pytest
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import FileSystem, KafkaSystem, LogSystem, SystemSpec
 from streamapp_core.ssp import Ssp
-from streamapp_systems.protocols import StreamDescriptor, StreamSystemError, Transactional
+from streamapp_systems.protocols import StreamDescriptor, StreamSystemError, TransactionOwner
 from streamapp_systems.registry import open_admin, open_consumer, open_output, open_producer
 
-OWNER = Transactional(id="run-0", epoch=1)
+OWNER = TransactionOwner(id="run-0", epoch=1)
 KAFKA = SystemSpec(kafka=KafkaSystem(bootstrapServers="127.0.0.1:1"))
 LOG = SystemSpec(log=LogSystem(path="state/log.db"))
 FILES = SystemSpec(file=FileSystem(path="data"))

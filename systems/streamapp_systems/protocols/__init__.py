@@ -1,0 +1,40 @@
+"""The protocols of systems, whatever lies behind one: a folder of files, an embedded log, a Kafka cluster.
+
+The runtime knows systems by these protocols only. An offset is that of the next record to read or to write; an end is
+exclusive. Event times and timestamps are integer milliseconds since 1970 UTC.
+"""
+
+from streamapp_systems.protocols.admin import Admin, TransactionalAdmin
+from streamapp_systems.protocols.consumer import Consumer, FetchedBatch
+from streamapp_systems.protocols.messages import Message, Messages, MessageTuple
+from streamapp_systems.protocols.producer import Producer, SentRecords, TransactionOwner
+from streamapp_systems.protocols.staged_output import FileOutput, StagedPart
+from streamapp_systems.protocols.stream_descriptor import StreamDescriptor
+from streamapp_systems.protocols.system_errors import (
+    BadRecord,
+    CommitUnknown,
+    Fenced,
+    StreamSystemError,
+    Unavailable,
+)
+
+__all__ = [
+    "Admin",
+    "BadRecord",
+    "CommitUnknown",
+    "Consumer",
+    "Fenced",
+    "FetchedBatch",
+    "FileOutput",
+    "Message",
+    "MessageTuple",
+    "Messages",
+    "Producer",
+    "SentRecords",
+    "StagedPart",
+    "StreamDescriptor",
+    "StreamSystemError",
+    "TransactionOwner",
+    "TransactionalAdmin",
+    "Unavailable",
+]

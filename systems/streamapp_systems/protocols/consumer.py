@@ -1,0 +1,57 @@
+"""Reading: what a consumer does, and the batches it fetches."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+from streamapp_core.ssp import Ssp
+from streamapp_systems.protocols.messages import Messages, MessageTuple
+
+_NONE = MessageTuple()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchedBatch:
+    """The records that one poll fetched of one partition, in order.
+
+    A system that stores rows fills `rows` (one row an offset, columns as in the stream's schema); one that stores
+    bytes fills `messages`. Reading continues at `next_offset`. `ended`: a bounded partition has been read up to its
+    end; this is reported once, perhaps with nothing else.
+    """
+
+    ssp: Ssp
+    offset: int
+    next_offset: int
+    rows: pa.RecordBatch | None = None
+    messages: Messages = _NONE
+    ended: bool = False
+
+
+class Consumer(Protocol):
+    """Reads assigned partitions. Used by one thread; several consumers may read the same partition."""
+
+    def assign(self, starts: Mapping[Ssp, int], ends: Mapping[Ssp, int]) -> None:
+        """Read exactly these partitions from these offsets on; those in `ends` are bounded.
+
+        Called once, before the first poll.
+        """
+        ...
+
+    def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Sequence[FetchedBatch]:
+        """Fetch what there is of these partitions, about `max_rows` rows in all, fair between partitions.
+
+        Waits up to `timeout` seconds when there is nothing yet, and not at all when nothing can come any more.
+        Partitions that ended stay silent.
+
+        Raises:
+            BadRecord: a record can't be read. All records before it have been returned; the next poll goes on with
+                the one after it.
+            StreamSystemError: a partition can't be read; the message says which and why.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release every handle; the consumer is not used again."""
+        ...

@@ -1,0 +1,74 @@
+"""Writing in transactions: what a producer does, and in whose name."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from streamapp_core.ssp import Ssp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionOwner:
+    """The transactional id a producer writes under: of all producers with one id, only the last opened may commit.
+
+    A system that knows epochs (the log) refuses to open one of an earlier epoch. Kafka does not.
+    """
+
+    id: str
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentRecords:
+    """Records to write to one partition, in their order, as columns of one length."""
+
+    timestamps: Sequence[int] | None
+    """None: the time of day, whenever that is."""
+    keys: Sequence[bytes | None]
+    values: Sequence[bytes | None]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, place: slice) -> "SentRecords":
+        times = self.timestamps
+        return SentRecords(
+            timestamps=None if times is None else times[place], keys=self.keys[place], values=self.values[place]
+        )
+
+
+class Producer(Protocol):
+    """Appends records to partitions in transactions. Used by one thread.
+
+    Nothing is visible to consumers before `commit`; all of a transaction becomes visible at once, each partition's
+    records in the order they were sent.
+    """
+
+    def send(self, ssp: Ssp, value: bytes | None, *, key: bytes | None = None, timestamp: int) -> None:
+        """Add one record to the open transaction (opening one if there is none)."""
+        ...
+
+    def send_all(self, ssp: Ssp, records: SentRecords) -> None:
+        """Add many records to one partition: as `send` does, in less time for each."""
+        ...
+
+    def commit(self) -> Mapping[Ssp, int]:
+        """Make all that was sent visible, durably; without an open transaction nothing happens.
+
+        Returns the next offset of each partition written. After a StreamSystemError nothing is visible and the
+        transaction is still open: commit again, or abort.
+
+        Raises:
+            Fenced: a later owner has taken over.
+            CommitUnknown: perhaps it is visible: commit again, or exit.
+            StreamSystemError: it can't be committed.
+        """
+        ...
+
+    def abort(self) -> None:
+        """Drop the open transaction."""
+        ...
+
+    def close(self) -> None:
+        """Abort what is open and release every handle."""
+        ...

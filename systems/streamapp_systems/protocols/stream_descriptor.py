@@ -1,0 +1,23 @@
+"""A stream as its system sees it."""
+
+from dataclasses import dataclass, field
+
+from streamapp_core.schema import Schema
+from streamapp_core.spec.streams import CsvOptions, StreamFormat
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamDescriptor:
+    """The properties of a stream that its system needs: `name` as in the spec, `address` as in the system.
+
+    The address is a path or a topic. Of a `keyed` stream only the last record of each key counts: a system that
+    creates it may compact it.
+    """
+
+    name: str
+    system: str
+    address: str
+    format: StreamFormat
+    schema: Schema | None = None
+    csv: CsvOptions = field(default_factory=CsvOptions)
+    keyed: bool = False
