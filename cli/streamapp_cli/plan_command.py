@@ -37,7 +37,7 @@ def _print(file: Path, parsed: ParsedApp, result: PlanResult, model: JobModel | 
     console = Console(highlight=False, soft_wrap=True)
     name = parsed.app.metadata.name if parsed.app is not None else file.stem
     if output is Output.JSON:
-        print(json.dumps(to_document(result, model), indent=2))
+        print(json.dumps(to_document(result, None if model is None else model.to_document()), indent=2))
     elif result.plan is None or model is None:
         print_problems(console, name, result.problems)
     elif output is Output.MERMAID:

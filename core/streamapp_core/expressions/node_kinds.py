@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from sqlglot import exp
 
@@ -13,10 +13,28 @@ from streamapp_core.expressions.functions.strings import concatenation, matches
 from streamapp_core.expressions.literals import cast_target, check_moment, literal, number
 from streamapp_core.expressions.typed_sql import Value
 
-if TYPE_CHECKING:
-    from streamapp_core.expressions.checker import Checker
 
-Check = Callable[["Checker", exp.Expr], Value | None]
+class NodeChecker(Protocol):
+    """The checker of a whole expression, as the check of one kind of node uses it for the node's parts."""
+
+    def node(self, node: exp.Expr) -> Value | None:
+        """Check a node below; None if it has issues."""
+        ...
+
+    def parts(self, write: Callable[..., Value], *nodes: exp.Expr) -> Value | None:
+        """Check nodes below, then write the node over their values; None if one has issues."""
+        ...
+
+    def column(self, node: exp.Expr) -> Value:
+        """Check a column."""
+        ...
+
+    def call(self, node: exp.Expr) -> Value | None:
+        """Check a call of a function."""
+        ...
+
+
+Check = Callable[[NodeChecker, exp.Expr], Value | None]
 
 
 class Form(NamedTuple):
@@ -32,11 +50,11 @@ def unsupported(node: exp.Expr) -> str:
     return hint or f"{type(node).__name__.lower()} is not supported here (docs/expressions.md lists what is)"
 
 
-def _binary(checker: "Checker", node: exp.Expr) -> Value | None:
+def _binary(checker: NodeChecker, node: exp.Expr) -> Value | None:
     return checker.parts(_BINARY[type(node)], node.this, node.args["expression"])
 
 
-def _connection(checker: "Checker", node: exp.Expr) -> Value | None:
+def _connection(checker: NodeChecker, node: exp.Expr) -> Value | None:
     operator = "AND" if isinstance(node, exp.And) else "OR"
     return checker.parts(lambda *values: comparisons.conjunction(operator, values), *_flattened(node))
 
@@ -53,33 +71,33 @@ def _flattened(node: exp.Expr) -> list[exp.Expr]:
     return operands
 
 
-def _like(checker: "Checker", node: exp.Expr) -> Value | None:
+def _like(checker: NodeChecker, node: exp.Expr) -> Value | None:
     write = comparisons.like if isinstance(node, exp.Like) else matches
     value = checker.parts(write, node.this, node.args["expression"])
     return comparisons.negation(value) if value and node.args.get("negate") else value
 
 
-def _is(checker: "Checker", node: exp.Expr) -> Value | None:
+def _is(checker: NodeChecker, node: exp.Expr) -> Value | None:
     if not isinstance(node.args["expression"], exp.Null):
         raise invalid("after `is` comes `null` or `not null`; compare with = otherwise")
     return checker.parts(comparisons.is_null, node.this)
 
 
-def _membership(checker: "Checker", node: exp.Expr) -> Value | None:
+def _membership(checker: NodeChecker, node: exp.Expr) -> Value | None:
     return checker.parts(lambda value, *choices: comparisons.membership(value, choices), node.this, *node.expressions)
 
 
-def _between(checker: "Checker", node: exp.Expr) -> Value | None:
+def _between(checker: NodeChecker, node: exp.Expr) -> Value | None:
     return checker.parts(comparisons.between, node.this, node.args["low"], node.args["high"])
 
 
-def _negative(checker: "Checker", node: exp.Expr) -> Value | None:
+def _negative(checker: NodeChecker, node: exp.Expr) -> Value | None:
     if isinstance(node.this, exp.Literal) and not node.this.is_string:
         return number(f"-{node.this.this}")
     return checker.parts(arithmetic.negated, node.this)
 
 
-def _case(checker: "Checker", node: exp.Expr) -> Value | None:
+def _case(checker: NodeChecker, node: exp.Expr) -> Value | None:
     subject, default = node.this, node.args.get("default")
     branches = [part for branch in node.args["ifs"] for part in (branch.this, branch.args["true"])]
 
@@ -94,7 +112,7 @@ def _case(checker: "Checker", node: exp.Expr) -> Value | None:
     return checker.parts(write, *([subject] if subject else []), *branches, *([default] if default else []))
 
 
-def _cast(checker: "Checker", node: exp.Expr) -> Value | None:
+def _cast(checker: NodeChecker, node: exp.Expr) -> Value | None:
     target = cast_target(node.args["to"])
     if type(node) is exp.Cast:  # date '...' and timestamp '...'; what is written as a cast comes as TryCast
         check_moment(str(node.this.this), target)

@@ -1,6 +1,6 @@
-"""The planner: a spec, the partition counts of its streams and the job model before become a plan, or all problems.
+"""The planner: a spec, the partition counts of its streams and the previous run become a plan, or all problems.
 
-The Kubernetes operator, the local runner and the CLI call this one function (design 2 and 4).
+The Kubernetes operator, the local runner and the CLI call this one function (docs/planner.md).
 """
 
 from collections.abc import Mapping
@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from streamapp_core.graph.build_graph import build_graph
 from streamapp_core.graph.check_graph import check_graph
 from streamapp_core.graph.graph import Graph
-from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan.assemble_plan import Draft, assemble
 from streamapp_core.plan.check_event_time import check_event_time
 from streamapp_core.plan.declared_streams import check_outputs, read_schemas
@@ -19,6 +18,7 @@ from streamapp_core.plan.partition_counts import PartitionCounts, check_total, c
 from streamapp_core.plan.partition_keys import broadcast_names, flow_keys
 from streamapp_core.plan.partition_mismatch import check_partitions
 from streamapp_core.plan.plan import PlanResult
+from streamapp_core.plan.previous_run import PreviousRun
 from streamapp_core.plan.row_schemas import flow_rows
 from streamapp_core.plan.run_continuity import Expansions, check_run, kept_counts
 from streamapp_core.plan.shared_streams import check_shared_streams
@@ -31,14 +31,14 @@ DEFAULT_RUN_ID = "r1"
 
 
 def plan(
-    parsed: ParsedApp, streams: Mapping[str, int], previous: JobModel | None = None, *, run_id: str = DEFAULT_RUN_ID
+    parsed: ParsedApp, streams: Mapping[str, int], previous: PreviousRun | None = None, *, run_id: str = DEFAULT_RUN_ID
 ) -> PlanResult:
     """Plan an app, or find everything that is wrong with it.
 
     Args:
         parsed: the spec, with the problems of its shape.
         streams: the number of partitions of every external stream that exists.
-        previous: the newest job model of the app; it counts only for the same run id.
+        previous: the newest job model of the app; it is used only if the run id is the same.
         run_id: for an app that has none yet, neither in its spec nor from `previous`.
 
     Returns:
@@ -59,7 +59,7 @@ def plan(
     return PlanResult(problems=(), plan=assemble(app, run_id, draft))
 
 
-def _decide(graph: Graph, streams: Mapping[str, int], previous: JobModel | None) -> tuple[Draft, list[Problem]]:
+def _decide(graph: Graph, streams: Mapping[str, int], previous: PreviousRun | None) -> tuple[Draft, list[Problem]]:
     """Make all decisions, as far as they can be made, and find all problems."""
     stateful = keeps_state(graph)
     counts, problems = _count(graph, streams, previous, stateful=stateful)
@@ -92,7 +92,7 @@ def _decide(graph: Graph, streams: Mapping[str, int], previous: JobModel | None)
 
 
 def _count(
-    graph: Graph, streams: Mapping[str, int], previous: JobModel | None, *, stateful: bool
+    graph: Graph, streams: Mapping[str, int], previous: PreviousRun | None, *, stateful: bool
 ) -> tuple[PartitionCounts, list[Problem]]:
     problems: list[Problem] = []
     algorithm: CheckedAlgorithm | None = None

@@ -1,9 +1,8 @@
 """A plan for people and programs: the JSON document of design 12, rows of a table, a Mermaid diagram."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan.plan import Plan, PlannedStream, PlanResult, StreamRole
 from streamapp_core.problems import Problem
 
@@ -20,8 +19,11 @@ class StreamRow(NamedTuple):
     schema: str
 
 
-def to_document(result: PlanResult, job_model: JobModel | None) -> dict[str, Any]:
-    """Give the document that `streamapp plan --output json` prints; a refused spec has no job model."""
+def to_document(result: PlanResult, job_model: Mapping[str, object] | None) -> dict[str, Any]:
+    """Return the document that `streamapp plan --output json` prints.
+
+    `job_model` is the document of the job model; a refused spec has none.
+    """
     plan = result.plan
     document: dict[str, Any] = {
         "accepted": plan is not None,
@@ -37,7 +39,7 @@ def to_document(result: PlanResult, job_model: JobModel | None) -> dict[str, Any
         document["joinGroups"] = [
             {"operator": group.operator, "streams": list(group.streams)} for group in plan.join_groups
         ]
-        document["jobModel"] = job_model.to_document()
+        document["jobModel"] = dict(job_model)
     return document
 
 

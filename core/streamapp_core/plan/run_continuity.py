@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from streamapp_core.graph.graph import Graph
-from streamapp_core.job_model.job_model import JobModel
+from streamapp_core.plan.previous_run import PreviousRun
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.streams import StreamSpec
 from streamapp_core.tasks.expansion import CheckedAlgorithm, ExpansionRefusedError
@@ -20,7 +20,7 @@ class StreamCount:
     initial: int
 
 
-def kept_counts(graph: Graph, previous: JobModel | None) -> Mapping[str, StreamCount]:
+def kept_counts(graph: Graph, previous: PreviousRun | None) -> Mapping[str, StreamCount]:
     """Tell the counts that intermediate streams were made with in this run."""
     if previous is None:
         return {}
@@ -34,7 +34,7 @@ def kept_counts(graph: Graph, previous: JobModel | None) -> Mapping[str, StreamC
 class Expansions:
     """Judges how external streams have grown since the earlier job model."""
 
-    def __init__(self, previous: JobModel | None, algorithm: CheckedAlgorithm | None, *, stateful: bool) -> None:
+    def __init__(self, previous: PreviousRun | None, algorithm: CheckedAlgorithm | None, *, stateful: bool) -> None:
         self._previous = previous
         self._algorithm = algorithm
         self._stateful = stateful
@@ -88,7 +88,7 @@ class Expansions:
 
 
 def check_run(
-    graph: Graph, previous: JobModel, partition_keys: Mapping[str, str | None], stores: Mapping[str, str]
+    graph: Graph, previous: PreviousRun, partition_keys: Mapping[str, str | None], stores: Mapping[str, str]
 ) -> Iterator[Problem]:
     """Find edits that need a new run id: of the grouper, of an intermediate stream, of the shape of a store."""
     grouper = graph.spec.job.grouper

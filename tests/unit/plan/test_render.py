@@ -17,7 +17,7 @@ APP = document(
 
 def test_the_document_of_an_accepted_app():
     result = planned(APP, {"in": 2, "side": 3})
-    document_ = to_document(result, build_job_model(result.plan, processors={"0": "node-a"}))
+    document_ = to_document(result, build_job_model(result.plan, processors={"0": "node-a"}).to_document())
     assert document_["accepted"] is True
     assert document_["problems"] == []
     assert document_["mode"] == "streaming"

@@ -53,7 +53,7 @@ def test_a_shared_stream_that_an_operator_begins_to_read_gets_its_tasks_then():
 
 def test_plans_show_what_a_shared_stream_is_called_outside():
     result = planned(WRITER, {"in": 2})
-    assert to_document(result, build_job_model(result.plan))["streams"]["by"]["stream"] == "between-apps"
+    assert to_document(result, build_job_model(result.plan).to_document())["streams"]["by"]["stream"] == "between-apps"
     assert [row.stream for row in to_rows(result.plan)] == ["in", "by as between-apps"]
     assert "partitionBy to between-apps, 5 partitions" in to_mermaid(result.plan)
 

@@ -1,0 +1,49 @@
+"""The previous state of a run, as far as a plan depends on it; the job model of the run is one."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from streamapp_core.spec.job import Grouper
+
+
+class PreviousStream(Protocol):
+    """The partitions of a stream: when the run id first saw it, and in the previous plan."""
+
+    @property
+    def initial_partitions(self) -> int:
+        """The partitions when the run id first saw it."""
+        ...
+
+    @property
+    def partitions(self) -> int:
+        """The partitions in the previous plan."""
+        ...
+
+
+class PreviousRun(Protocol):
+    """The parts of a run that its next plan must keep (`job_model.JobModel` has them all)."""
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run."""
+        ...
+
+    @property
+    def streams(self) -> Mapping[str, PreviousStream]:
+        """Inputs, side inputs and intermediate streams."""
+        ...
+
+    @property
+    def known_grouper(self) -> Grouper | None:
+        """The grouper that made the tasks; None: not known."""
+        ...
+
+    @property
+    def partition_keys(self) -> Mapping[str, str | None]:
+        """The key of every intermediate stream; None: broadcast."""
+        ...
+
+    @property
+    def stores(self) -> Mapping[str, str]:
+        """The hash of the shape of every store."""
+        ...
