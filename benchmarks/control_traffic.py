@@ -1,8 +1,8 @@
-"""What control messages cost: beside the data's messages and bytes in a large app, and as a share of the time here.
+"""The cost of control messages: beside the data's messages and bytes in a large app, and as a share of the time here.
 
 The large app is simulated: its processors commit by a schedule with phases and delays of their own. What one of them
-sends goes through the code that sends it and is counted; one task hears all that comes for its partition. The share of
-the time is that of the flights example on one processor in this process.
+sends goes through the code that sends it and is counted; one task receives all that comes for its partition. The share
+of the time is that of the flights example on one processor in this process.
 """
 
 import json
@@ -58,14 +58,14 @@ class Counting:
 
     messages: Counter[bool] = field(default_factory=Counter)
     size: Counter[bool] = field(default_factory=Counter)
-    heard: list[bytes] = field(default_factory=list)
+    received: list[bytes] = field(default_factory=list)
 
     def send(self, ssp: Ssp, value: bytes, *, timestamp: int) -> None:  # noqa: ARG002 - the protocol's
         control = value[0] != encode(UserMessage(data=b""))[0]
         self.messages[control] += 1
         self.size[control] += len(value)
         if control and ssp.partition == 0:
-            self.heard.append(value)
+            self.received.append(value)
 
 
 @dataclass(slots=True)
@@ -105,12 +105,12 @@ def _simulate() -> None:
             task.watermark = max(task.watermark, now - random.randint(0, 500))
         rounds[processor].send(now)
         began = time.process_time()
-        for value in counting.heard:
+        for value in counting.received:
             message = decode(value, ssp=Ssp("kafka", STREAM, 0), offset=0)
             assert isinstance(message, Watermark)
             states.apply(STREAM, 0, message)
         spent += time.process_time() - began
-        counting.heard.clear()
+        counting.received.clear()
         lag = now - (states.watermark(STREAM) or 0)
     controls, size = counting.messages[True] / SECONDS, counting.size[True] / SECONDS
     messages, data_size = _data(counting, writer)
@@ -122,7 +122,7 @@ def _simulate() -> None:
 
 
 def _schedule() -> Iterator[tuple[int, int]]:
-    """Give when which processor commits, in milliseconds."""
+    """Return the times of commits, in milliseconds, each with its processor."""
     random.seed(17)
     commits = []
     for processor in range(PROCESSORS):
@@ -134,7 +134,7 @@ def _schedule() -> Iterator[tuple[int, int]]:
 
 
 def _data(counting: Counting, writer: IntermediateWriter) -> tuple[float, float]:
-    """Give messages and bytes of all data in a second: one processor's rows of a commit are encoded."""
+    """Return messages and bytes of all data in a second: one processor's rows of a commit are encoded."""
     rows = TASKS * int(RATE * COMMIT_SECONDS)
     sensors = pa.array([f"sensor-{random.randint(0, 99_999):06d}" for _ in range(rows)])
     numbers = pa.array(range(rows), pa.int64())

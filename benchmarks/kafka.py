@@ -1,7 +1,7 @@
 """StreamApp against Structured Streaming and Quix Streams on one broker, with one input (see docs/performance.md).
 
 Each run is a process of its own in an empty folder; the systems take turns. All must find the same counts. Whoever has
-not finished in time is killed, and told as such.
+not finished in time is killed, and shown as such.
 """
 
 import itertools
@@ -50,7 +50,7 @@ class Side:
 
     @property
     def rows(self) -> int:
-        """How many rows it reads."""
+        """The number of rows that it reads."""
         return ROWS[self.topic]
 
     def run(self, servers: str) -> None:
@@ -68,13 +68,13 @@ class Side:
             except TimeoutError:
                 self.late = True
                 return
-        self.runs.append(Measured.told(printed))
+        self.runs.append(Measured.parse(printed))
         self.processor_time.append(processor_time)
         if self.sent:
             check(servers, output, self.rows, joined=self.case == "join")
 
     def figures(self) -> tuple[float, float, float]:
-        """Give medians: rows a second without start-up, steady ones, and rows a CPU second."""
+        """Return medians: rows a second without start-up, steady ones, and rows a CPU second."""
         steady = [run.steady or self.rows / run.seconds for run in self.runs]
         without_start = self.rows / median(run.seconds for run in self.runs)
         return without_start, median(steady), self.rows / median(self.processor_time)
@@ -154,7 +154,7 @@ def _print(title: str, sides: list[Side]) -> None:
 
 
 def quix_python() -> Path:
-    """Give the interpreter of an environment that has Quix Streams, made once in the cache."""
+    """Return the interpreter of an environment that has Quix Streams, made once in the cache."""
     folder = default_cache() / QUIX
     python = folder / "bin" / "python"
     if not python.exists():

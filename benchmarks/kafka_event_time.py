@@ -56,18 +56,18 @@ class Side:
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, "-m", f"benchmarks.{self.module}", self.case, folder, servers, output]
             printed, processor_time = watched(command)
-        self.runs.append(Measured.told(printed))
+        self.runs.append(Measured.parse(printed))
         self.processor_time.append(processor_time)
         return _totals(servers, output)
 
     def figures(self) -> tuple[float, float, float]:
-        """Give medians: rows a second without start-up, steady ones, and rows a CPU second."""
+        """Return medians: rows a second without start-up, steady ones, and rows a CPU second."""
         steady = median(run.steady or self.rows / run.seconds for run in self.runs)
         return self.rows / median(run.seconds for run in self.runs), steady, self.rows / median(self.processor_time)
 
 
 def fill(servers: str, topic: str, rows: int, seed: int) -> None:
-    """Write readings whose event times go on in small steps, and one much later in each partition: windows close."""
+    """Write readings whose event times advance in small steps, and one much later in each partition: windows close."""
     make_topics(servers, topic)
     producer = Producer({"bootstrap.servers": servers, "queue.buffering.max.messages": 1_000_000, "linger.ms": 50})
     readings = InputSource(seed)

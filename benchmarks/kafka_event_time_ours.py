@@ -33,7 +33,7 @@ OPERATORS: dict[str, list[dict[str, Any]]] = {
 
 
 def document(case: str, servers: str, output: str) -> str:
-    """Give the app of a case as text."""
+    """Return the app of a case as text."""
     time = {"column": "at", "maxOutOfOrderness": "10s"}
     read = {"system": "kafka", "schema": SCHEMA, "key": "sensor", "bounded": True, "eventTime": time}
     spec: dict[str, Any] = {
@@ -58,7 +58,7 @@ def main() -> None:
     text = document(case, servers, output)
     request = RunRequest(text=text, folder=Path(folder), state=Path(folder) / "state", fresh=True, run_id=output)
     summary = run_app(request, partial(watch.started, SparkHost), watch.look)
-    watch.measured(summary).tell()
+    watch.measured(summary).print()
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ def main() -> None:
     running.awaitTermination()
     taken = measured([running], time.monotonic() - began)
     spark.stop()
-    taken.tell()
+    taken.print()
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def measure(servers: str, interval: str) -> np.ndarray:
-    """Give the delays of all results after the warm-up, in milliseconds."""
+    """Return the delays of all results after the warm-up, in milliseconds."""
     topic, output = f"in-{interval}", f"out-{interval}"
     make_topics(servers, topic, output)
     consumer = Consumer(

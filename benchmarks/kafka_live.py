@@ -1,4 +1,4 @@
-"""An app that runs until it is told to stop: `python -m benchmarks.kafka_live FOLDER SERVERS TOPIC OUTPUT INTERVAL`.
+"""An app that runs until it is stopped: `python -m benchmarks.kafka_live FOLDER SERVERS TOPIC OUTPUT INTERVAL`.
 
 The keyed count with a repartition, on two processors. Prints how many rows were read, a line a look; a line on its
 standard input stops it.

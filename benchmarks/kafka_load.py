@@ -35,7 +35,7 @@ class InputSource:
         self._partitions = partitions_of(self._keys)
 
     def batch(self, rows: int, at: int, /) -> Messages:
-        """Give the messages of so many readings; `at` is when they were made, in milliseconds."""
+        """Return the messages of so many readings; `at` is when they were made, in milliseconds."""
         found: Messages = {partition: [] for partition in range(PARTITIONS)}
         numbers = self._random.integers(0, KEYS, rows)
         values = self._random.integers(0, 1_000, rows).tolist()
@@ -46,12 +46,12 @@ class InputSource:
 
 
 def partitions_of(keys: list[bytes]) -> npt.NDArray[np.int64]:
-    """Tell the partition of each key, as Java producers would."""
+    """Return the partition of each key, as Java producers would."""
     return partitions(murmur2(np.frombuffer(b"".join(keys), np.uint8), np.cumsum([0, *map(len, keys)])), PARTITIONS)
 
 
 def now() -> int:
-    """Tell the time of day in milliseconds."""
+    """Return the time of day in milliseconds."""
     return time.time_ns() // 1_000_000
 
 

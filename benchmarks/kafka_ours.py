@@ -34,7 +34,7 @@ PLACES = {"system": "files", "format": "parquet", "schema": "sensor string, floo
 def document(
     case: str, servers: str, topic: str, output: str, *, bounded: bool, commit_interval: str, processors: int = 2
 ) -> str:
-    """Give the app of a case as text."""
+    """Return the app of a case as text."""
     spec: dict[str, Any] = {
         "systems": {"kafka": {"kafka": {"bootstrapServers": servers}}},
         "defaultSystem": "kafka",
@@ -54,7 +54,7 @@ def document(
 
 
 def head(name: str, spec: dict[str, Any]) -> str:
-    """Give an app as text."""
+    """Return an app as text."""
     kind = {"apiVersion": "streamapp.dev/v1alpha1", "kind": "StreamApp"}
     return json.dumps({**kind, "metadata": {"name": name}, "spec": spec})
 
@@ -67,7 +67,7 @@ def main() -> None:
     text = document(case, servers, topic, output, bounded=True, commit_interval="1s")
     request = RunRequest(text=text, folder=Path(folder), state=Path(folder) / "state", fresh=True, run_id=output)
     summary = run_app(request, partial(watch.started, SparkHost), watch.look)
-    watch.measured(summary).tell()
+    watch.measured(summary).print()
 
 
 if __name__ == "__main__":

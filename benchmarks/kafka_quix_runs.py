@@ -23,7 +23,7 @@ def main() -> None:
     seen = [json.loads(process.communicate()[0].splitlines()[-1]) for process in processes]
     end = max(when for looks in seen for when, _ in looks[:-1])
     steady = sum(_rate(looks) for looks in seen)
-    Measured(seconds=end - began, steady=steady).tell()
+    Measured(seconds=end - began, steady=steady).print()
 
 
 def _rate(looks: list[tuple[float, int]]) -> float:

@@ -32,7 +32,7 @@ class Batch(NamedTuple):
 
 
 def batches(log: bytes) -> Iterator[Batch]:
-    """Give the record batches of a segment of a log."""
+    """Return the record batches of a segment of a log."""
     start = 0
     while start < len(log):
         length, rows = _HEADER.unpack_from(log, start)
@@ -52,13 +52,13 @@ def request(topic: str, records: Sequence[bytes]) -> bytes:
 
 
 def refused(answer: bytes) -> dict[int, int]:
-    """Give the error code of each partition that did not take its batch; the answer is without its length."""
+    """Return the error code of each partition that did not take its batch; the answer is without its length."""
     _, _, name_length = struct.unpack_from(">iih", answer)
     start = 10 + name_length
     (count,) = struct.unpack_from(">i", answer, start)
     start += 4
-    told = _ANSWERED.iter_unpack(answer[start : start + count * _ANSWERED.size])
-    return {partition: error for partition, error in told if error}
+    answers = _ANSWERED.iter_unpack(answer[start : start + count * _ANSWERED.size])
+    return {partition: error for partition, error in answers if error}
 
 
 class Replay:

@@ -1,4 +1,4 @@
-"""How long a processor takes until its first record after a restart, with little and much state, and a full restore.
+"""The time of a restart until the first record, with little and much state, and of a full restore.
 
 One processor in this process, without Spark. A key's state is about a kilobyte.
 """
@@ -30,7 +30,7 @@ MEGABYTES = (10, 100, 1_000)
 RESTARTS = 11
 _BATCH = 5_000
 _KILOBYTE = 1_000
-_PATIENCE_SECONDS = 1_800.0
+_TIMEOUT_SECONDS = 1_800.0
 
 
 class App:
@@ -116,7 +116,7 @@ class App:
 
 
 def _until(true: Any) -> None:  # noqa: ANN401
-    deadline = time.monotonic() + _PATIENCE_SECONDS
+    deadline = time.monotonic() + _TIMEOUT_SECONDS
     while not true():
         assert time.monotonic() < deadline, "it takes too long"
         time.sleep(0.005)

@@ -118,7 +118,7 @@ def main() -> None:
     seconds = time.monotonic() - began
     result = measured([running], seconds)
     spark.stop()
-    result.tell()
+    result.print()
 
 
 if __name__ == "__main__":

@@ -34,13 +34,13 @@ _INPUT_KEPT, _OUTPUT_KEPT = 320 << 20, 8 << 20
 """Bytes of a partition: half a minute of the input at the rate above, and of the output many results of each key."""
 _SETTINGS = {"log.retention.check.interval.ms": 2_000, "log.segment.delete.delay.ms": 1_000}
 _LOOK_SECONDS = 5.0
-_PATIENCE_SECONDS = 120.0
+_TIMEOUT_SECONDS = 120.0
 _PAGES = os.sysconf("SC_PAGE_SIZE") / (1 << 20)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """What was written and read after some seconds, and the memory of the workers then (MB)."""
+    """One look at the run: rows written and read after some seconds, and the memory of the workers then (MB)."""
 
     seconds: float
     written: int
@@ -57,12 +57,12 @@ class App:
         threading.Thread(target=self._follow, daemon=True).start()
 
     def runs(self) -> bool:
-        """Tell whether it has not ended."""
+        """Return whether it is still running."""
         return self._process.poll() is None
 
     def wait(self, rows: int) -> None:
         """Wait until it has read so many rows."""
-        deadline = time.monotonic() + _PATIENCE_SECONDS
+        deadline = time.monotonic() + _TIMEOUT_SECONDS
         while self.read < rows:
             in_time = self.runs() and time.monotonic() < deadline
             assert in_time, f"only {self.read:,} of {rows:,} rows were read"

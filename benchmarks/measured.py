@@ -1,4 +1,4 @@
-"""What one measured run tells: printed as JSON by the process that ran, read by the one that compares."""
+"""The figures of one measured run: printed as JSON by the process that ran, read by the one that compares."""
 
 import json
 import sys
@@ -12,17 +12,17 @@ class Measured:
     seconds: float
     steady: float | None
 
-    def tell(self) -> None:
+    def print(self) -> None:
         """Print this."""
         print(json.dumps(asdict(self)), flush=True)
 
     @classmethod
-    def told(cls, output: str) -> "Measured":
+    def parse(cls, output: str) -> "Measured":
         """Read what a process printed."""
         return cls(**json.loads(next(line for line in output.splitlines() if line.startswith('{"seconds"'))))
 
 
 def arguments() -> tuple[str, str]:
-    """Give what a measured process is started with: the case and its folder."""
+    """Return the arguments of a measured process: the case and its folder."""
     _, case, folder = sys.argv
     return case, folder

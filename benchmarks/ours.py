@@ -53,7 +53,7 @@ COUNT = {
 
 
 def document(case: str, processors: int = PROCESSORS) -> str:
-    """Give the app of a case as text."""
+    """Return the app of a case as text."""
     app: dict[str, Any] = yaml.safe_load(EXAMPLE.read_text(encoding="utf-8")) if case == "flights" else COUNT
     return json.dumps(app | {"spec": app["spec"] | {"processors": {"count": processors}}})
 
@@ -102,7 +102,7 @@ def main() -> None:
     from streamapp_runtime.spark.spark_host import SparkHost
 
     case, folder = arguments()
-    run(case, Path(folder), SparkHost).tell()
+    run(case, Path(folder), SparkHost).print()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How long planning takes, and how that grows: chains, stars and layered diamonds without expressions (design 4)."""
+"""The time that planning takes, and how it grows: chains, stars and layered diamonds without expressions."""
 
 import gc
 import time

@@ -28,7 +28,7 @@ FLIGHTS = Path(__file__).parents[1] / "examples" / "flights" / "data"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """What is run: `data` is linked into the folder of each run; `results` are queries over its output folder."""
+    """A case to run: `data` is linked into the folder of each run; `results` are queries over its output folder."""
 
     name: str
     title: str
@@ -57,12 +57,12 @@ class Side:
         output, processor_time = watched(command)
         self.whole.append(time.monotonic() - began)
         self.processor_time.append(processor_time)
-        self.runs.append(Measured.told(output))
+        self.runs.append(Measured.parse(output))
         with duckdb.connect() as database:
             return [database.execute(query.format(out=folder / "out")).fetchall() for query in case.results]
 
     def figures(self, case: Case) -> tuple[float | None, ...]:
-        """Give medians: rows a second of the whole process, without start-up, and steady; and rows a CPU second."""
+        """Return medians: rows a second of the whole process, without start-up, and steady; and rows a CPU second."""
         steady = [run.steady for run in self.runs if run.steady is not None]
         return (
             case.rows / median(self.whole),

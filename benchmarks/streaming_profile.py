@@ -1,4 +1,4 @@
-"""Where the time of the keyed count goes: one processor in this process, seconds by stage and by module."""
+"""A profile of the keyed count: one processor in this process, seconds by stage and by module."""
 
 import cProfile
 import pstats

@@ -107,7 +107,7 @@ def main() -> None:
     seconds = time.monotonic() - began
     result = measured(queries, seconds)
     spark.stop()
-    result.tell()
+    result.print()
 
 
 if __name__ == "__main__":

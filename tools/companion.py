@@ -45,7 +45,7 @@ class Companion:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Let the process stand still for a while, as one does whose machine is overloaded."""
+        """Suspend the process for a while, as an overloaded machine does."""
         shell = self._process.pid
         command = int(Path(f"/proc/{shell}/task/{shell}/children").read_text().split()[0])
         os.kill(command, signal.SIGSTOP)

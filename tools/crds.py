@@ -23,7 +23,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def text() -> str:
-    """Give the file's text."""
+    """Return the file's text."""
     return HEADER + yaml.dump(custom_resource_definition(), Dumper=_Dumper, sort_keys=False, width=120)
 
 

@@ -1,4 +1,4 @@
-"""Says which tiers of tests this machine can run: `python -m tools.machine`.
+"""The tiers of tests that this machine can run: `python -m tools.machine`.
 
 The first line names their targets, which `make test` runs; it prints the others, a summary, last. Where the environment
 has CI set, every tier is a target: what can't run fails.
@@ -19,7 +19,7 @@ TIERS = ("integration", "light", "e2e")
 
 
 def lacking() -> dict[str, tuple[Missing, ...]]:
-    """Give what each tier of tests lacks here, by the name of its target; in CI nobody asks."""
+    """Return what each tier of tests lacks here, by the name of its target; nothing in CI, where all must run."""
     if os.environ.get("CI"):
         return dict.fromkeys(TIERS, ())
     java = missing_for_java()
@@ -28,7 +28,7 @@ def lacking() -> dict[str, tuple[Missing, ...]]:
 
 
 def missing_for_java() -> tuple[Missing, ...]:
-    """Say what keeps Spark and Kafka from running here; Maven is installed where that needs no questions."""
+    """Return what keeps Spark and Kafka from running here; Maven is installed where that needs no questions."""
     java = () if shutil.which("java") else (_JAVA,)
     installs = os.geteuid() == 0 and shutil.which("apt-get")
     maven = () if has_jars(default_cache()) or shutil.which("mvn") or installs else (_MAVEN,)
@@ -41,7 +41,7 @@ def targets(lacks: dict[str, tuple[Missing, ...]]) -> list[str]:
 
 
 def summary(lacks: dict[str, tuple[Missing, ...]]) -> str:
-    """Say what could not run, why, and what to install."""
+    """Return what could not run, why, and what to install."""
     lines = [f"   make {tier}: {item}" for tier, items in lacks.items() for item in items]
     return "\n".join(["== this machine can't run all tests:", *lines] if lines else ["== all tests ran"]) + "\n"
 

@@ -5,7 +5,7 @@ import pyarrow.compute as pc
 
 
 def current(changes: pa.Table) -> pa.Table:
-    """Give each change's row under its id; a change with `op` d deletes it."""
+    """Return each change's row under its id; a change with `op` d deletes it."""
     return pa.table(
         {
             "__key": changes["id"],

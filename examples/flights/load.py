@@ -24,7 +24,7 @@ FROM (SELECT tailnum, year, manufacturer, model, seats FROM read_csv('{data}/pla
 
 
 def main() -> None:
-    """Make the topics anew and fill them."""
+    """Recreate the topics and fill them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bootstrap-servers", default="127.0.0.1:9092", help="default: %(default)s")
     arguments = parser.parse_args()

@@ -38,7 +38,7 @@ class Request:
 
 
 def read_requests(log: Path) -> list[Request]:
-    """Give what the log holds; a last line that is being written is left out."""
+    """Return what the log holds; a last line that is being written is left out."""
     if not log.exists():
         return []
     complete, _, _ = log.read_text().rpartition("\n")

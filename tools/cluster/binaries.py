@@ -45,7 +45,7 @@ _PROGRESS_SECONDS = 15
 
 
 def kube_binaries(cache: Path) -> Path:
-    """Give the folder of the programs (`LINKS`, kind, helm, coredns, local-path-provisioner), built if missing.
+    """Return the folder of the programs (`LINKS`, kind, helm, coredns, local-path-provisioner), built if missing.
 
     Raises:
         ClusterError: there is no Go, or the build failed.
@@ -59,7 +59,7 @@ def kube_binaries(cache: Path) -> Path:
 
 
 def _linker_flags(kubernetes: str, helm: str) -> str:
-    """Tell the programs their versions: kubeadm's checks and `helm template` read them."""
+    """Return the flags that give the programs their versions: kubeadm's checks and `helm template` read them."""
     major, minor, _ = kubernetes.removeprefix("v").split(".")
     facts = {
         "gitVersion": kubernetes,

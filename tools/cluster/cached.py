@@ -1,4 +1,4 @@
-"""What is costly to make is made once per set of inputs, outside the checkout, and shared by all checkouts."""
+"""A cache of what is costly to make: once per set of inputs, outside the checkout, shared by all checkouts."""
 
 import fcntl
 import hashlib
@@ -15,7 +15,7 @@ __all__ = ["default_cache", "kept", "key_of", "locked", "workplace"]
 
 
 def key_of(*parts: str | Path | Iterable[Path]) -> str:
-    """Give one short name to inputs: texts, files, or folders' files by name and content."""
+    """Return one short name for inputs: texts, files, or folders' files by name and content."""
     digest = hashlib.sha256()
     for part in parts:
         for item in [part] if isinstance(part, str | Path) else sorted(part):
@@ -41,7 +41,7 @@ def locked(cache: Path, name: str) -> Iterator[None]:
 
 
 def kept(cache: Path, name: str, make: Callable[[Path], None], *, what: str) -> Path:
-    """Give the folder `name` of the cache; if there is none, have `make` fill it.
+    """Return the folder `name` of the cache; if there is none, have `make` fill it.
 
     A name holds the key of its inputs, so a folder never changes. It appears when it is complete: an interrupted
     `make` leaves nothing that would be taken for it, and another process waits instead of doing the same work.
@@ -62,7 +62,7 @@ def kept(cache: Path, name: str, make: Callable[[Path], None], *, what: str) -> 
 
 @contextmanager
 def workplace(cache: Path, name: str) -> Iterator[Path]:
-    """Give an empty folder in the cache, which goes at the end unless it was renamed.
+    """Yield an empty folder in the cache, which goes at the end unless it was renamed.
 
     The caller holds the lock of that name. What an interrupted process has left goes first; its folder is never used
     again, as programs that it has started may still write there.

@@ -1,4 +1,4 @@
-"""Says what this machine lacks for tests on Kubernetes, why they need it, and what to install."""
+"""The check of a machine for tests on Kubernetes: what it lacks, why they need it, and what to install."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ class Missing:
 
 
 def missing() -> tuple[Missing, ...]:
-    """Say what keeps clusters from being made here; nothing when all is there or can be installed without questions."""
+    """Return what keeps clusters from being made here; nothing if all is there or installable without questions."""
     lacking = missing_for_light()
     packages = missing_packages()
     if os.geteuid() == 0 and (not packages or shutil.which("apt-get")):
@@ -37,7 +37,7 @@ def missing() -> tuple[Missing, ...]:
 
 
 def missing_for_light() -> tuple[Missing, ...]:
-    """Say what keeps an API server from running here as a plain process."""
+    """Return what keeps an API server from running here as a plain process."""
     go = Missing(
         what="Go",
         why="Kubernetes' programs are built from Go modules",

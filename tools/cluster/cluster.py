@@ -34,7 +34,7 @@ class Cluster:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What programs that use the cluster need in their environment."""
+        """The environment of programs that use the cluster."""
         cached = {"KUBECACHEDIR": str(self.api_cache)} if self.api_cache else {}
         return {"KUBECONFIG": str(self.kubeconfig), **cached}
 
@@ -47,12 +47,12 @@ class Cluster:
         return run([self.programs / "kubectl", *arguments], env=self.environment, text=text, timeout=timeout)
 
     def get(self, *arguments: str) -> Any:  # noqa: ANN401 - JSON
-        """Give what `kubectl get` finds: an object, or a list of objects."""
+        """Return what `kubectl get` finds: an object, or a list of objects."""
         found = json.loads(self.kubectl("get", "--output", "json", *arguments))
         return found["items"] if found["kind"].endswith("List") else found
 
     def load_image(self, archive: Path) -> None:
-        """Give the images of an archive (OCI or docker) to every node. Layers that nodes have need not be in it.
+        """Load the images of an archive (OCI or docker) on every node. Layers that nodes have need not be in it.
 
         Raises:
             ClusterError: a node did not take it, or the nodes are not ours.
@@ -81,7 +81,7 @@ class Cluster:
             self.kubectl("rollout", "status", here, workload, limit, timeout=2 * _READY_SECONDS)
 
     def is_ready(self) -> bool:
-        """Say whether the API answers and all nodes are Ready."""
+        """Return whether the API answers and all nodes are Ready."""
         wanted = 'jsonpath={range .items[*]}{.status.conditions[?(@.type=="Ready")].status} {end}'
         ask = ["get", "nodes", "--output", wanted, "--request-timeout=10s"]
         done = attempt([self.programs / "kubectl", *ask], env=self.environment)

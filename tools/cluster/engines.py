@@ -20,7 +20,7 @@ _LABEL = "io.x-k8s.kind.cluster"
 
 
 def is_node(name: str, cluster: str) -> bool:
-    """Say whether a node of that name, as kind gives them, is one of this cluster."""
+    """Return whether a node of that name, as kind gives them, is one of this cluster."""
     return re.fullmatch(rf"{re.escape(cluster)}-(control-plane|worker)\d*", name) is not None
 
 
@@ -38,7 +38,7 @@ class Engine:
         return "self-built nodes" if self.own_store else self.program
 
     def network_name(self, cluster: str) -> str:
-        """Give the name of the network that only this cluster uses; all stores of a machine share one name server."""
+        """Return the name of the network that only this cluster uses; all stores of a machine share one name server."""
         return f"kind-{cluster}-{self.own_store.name}" if self.own_store else f"kind-{cluster}"
 
     def run(self, *arguments: str, timeout: float = 600) -> str:
@@ -50,23 +50,23 @@ class Engine:
         return run([self.program, *arguments], env=self.environment, timeout=timeout)
 
     def answers(self) -> bool:
-        """Say whether the engine works."""
+        """Return whether the engine works."""
         return attempt([self.program, "info"], env=self.environment, timeout=_ANSWER_SECONDS).returncode == 0
 
     def nodes(self, cluster: str) -> list[str]:
-        """Give the names of a cluster's nodes, running or not."""
+        """Return the names of a cluster's nodes, running or not."""
         wanted = ["--filter", f"label={_LABEL}={cluster}", "--format", "{{.Names}}"]
         return sorted(self.run("ps", "--all", *wanted).split())
 
     def volumes(self, cluster: str) -> list[str]:
-        """Give the names of the volumes of a cluster's nodes, be the nodes there or not; docker's have no names."""
+        """Return the names of the volumes of a cluster's nodes, be the nodes there or not; docker's have no names."""
         if self.program == "docker":
             return []
         found = json.loads(self.run("volume", "ls", "--format", "json"))
         return [volume["Name"] for volume in found if any(is_node(label, cluster) for label in volume["Labels"] or ())]
 
     def networks(self, cluster: str) -> list[str]:
-        """Give the name of the cluster's network, if it is there."""
+        """Return the name of the cluster's network, if it is there."""
         names = self.run("network", "ls", "--format", "{{.Name}}").split()
         return [name for name in names if name == self.network_name(cluster)]
 
@@ -108,7 +108,7 @@ class Engine:
 
 
 def _nodes_are_made(cluster: str) -> bool:
-    """Say whether kind, or what it has started, is at work on a cluster's nodes."""
+    """Return whether kind, or what it has started, is at work on a cluster's nodes."""
     label = f"{_LABEL}={cluster}".encode()
     for command in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):  # it has ended meanwhile
@@ -119,7 +119,7 @@ def _nodes_are_made(cluster: str) -> bool:
 
 
 def engines_here(cache: Path) -> Iterator[Engine]:
-    """Give every engine that may hold nodes."""
+    """Return every engine that may hold nodes."""
     for engine in (Engine(program="docker"), Engine(program="podman")):
         if shutil.which(engine.program) and engine.answers():
             yield engine
@@ -129,5 +129,5 @@ def engines_here(cache: Path) -> Iterator[Engine]:
 
 
 def own_engine(podman: Podman) -> Engine:
-    """Give the engine of a cache's own store."""
+    """Return the engine of a cache's own store."""
     return Engine(program="podman", environment=podman.environment, own_store=podman)

@@ -10,7 +10,7 @@ from tools.images.debian import in_tree
 from tools.images.layers import read_layer, tree_state, write_layer
 
 REPOSITORY = "localhost/kube"
-"""Where kubeadm is told to find its images."""
+"""The repository that kubeadm takes its images from."""
 
 _APPLETS = ("sh", "mkdir", "rm")  # for the scripts of the storage
 _IPTABLES = ("iptables", "iptables-save", "iptables-restore", "ip6tables", "ip6tables-save", "ip6tables-restore")
@@ -18,12 +18,12 @@ _XTABLES = "usr/lib/x86_64-linux-gnu/xtables"
 
 
 def kube_image(name: str, tag: str = VERSIONS.kubernetes) -> str:
-    """Give the full name of one of kubeadm's images."""
+    """Return the full name of one of kubeadm's images."""
     return f"{REPOSITORY}/{name}:{tag}"
 
 
 def kube_images(work: Path, node: Path, binaries: Path) -> list[Image]:
-    """Give kubeadm's images: one layer, an entrypoint each. `node` is the tree that their libraries come from."""
+    """Return kubeadm's images: one layer, an entrypoint each. `node` is the tree that their libraries come from."""
     _fill_kube_tree(work / "tree", node, binaries)
     write_layer(work, work / "tree", sorted(tree_state(work / "tree")), owned_by_root=True)
     layers = (read_layer(work),)

@@ -19,7 +19,7 @@ WORKERS = 3
 
 
 def up(cache: Path, name: str, *, workers: int = WORKERS) -> Cluster:
-    """Give the cluster of that name, making it if it does not run, is not whole, or is of another node image.
+    """Return the cluster of that name, making it if it does not run, is not whole, or is of another node image.
 
     Raises:
         ClusterError: no cluster can be made here; the message says what to do.
@@ -33,7 +33,7 @@ def up(cache: Path, name: str, *, workers: int = WORKERS) -> Cluster:
             if image in possible_images(cache):
                 say(f"== cluster {name} runs already, with nodes of {image.partition('@')[0]}")
                 return found
-            say(f"== cluster {name} is made anew: its nodes are of {image}, which is not what this checkout wants")
+            say(f"== cluster {name} is rebuilt: its nodes are of {image}, which is not what this checkout wants")
         _remove(cache, name)
         way = choose_way(cache)
         shutil.rmtree(_logs(cache, name), ignore_errors=True)
@@ -64,12 +64,12 @@ def down(cache: Path, name: str) -> None:
 
 
 def running(cache: Path, name: str) -> Cluster | None:
-    """Give the cluster of that name if it runs and is whole."""
+    """Return the cluster of that name if it runs and is whole."""
     return _find(cache, name, kube_binaries(cache)) if _image_file(cache, name).exists() else None
 
 
 def given(cache: Path, kubeconfig: Path) -> Cluster:
-    """Give the cluster of a kubeconfig: one that `up` has made, or the user's own, whose nodes we have no hold of.
+    """Return the cluster of a kubeconfig: one that `up` has made, or the user's own, whose nodes we have no hold of.
 
     Raises:
         ClusterError: there is no such file, or no kubectl can be made.

@@ -66,14 +66,14 @@ class LightCluster:
         return self.seen_by(ADMIN)
 
     def seen_by(self, user: str) -> Cluster:
-        """Give the cluster as a user sees it."""
+        """Return the cluster as a user sees it."""
         kubeconfig = self._folder / f"{user}.kubeconfig"
         return Cluster(
             name="light", kubeconfig=kubeconfig, programs=self._binaries, api_cache=self._folder / "api-cache"
         )
 
     def seen_by_service_account(self, namespace: str, name: str) -> Cluster:
-        """Give the cluster as pods of a service account see it; the account must exist."""
+        """Return the cluster as pods of a service account see it; the account must exist."""
         token = self.cluster.kubectl("create", "token", name, "--namespace", namespace, "--duration=24h")
         user = f"{namespace}.{name}"
         self._write_kubeconfig(user, token.strip())
@@ -98,7 +98,7 @@ class LightCluster:
             self._processes.pop("kube-scheduler").kill()
 
     def requests(self) -> list[Request]:
-        """Give all requests that were answered so far, the oldest first."""
+        """Return all requests that were answered so far, the oldest first."""
         return read_requests(self._folder / "audit.log")
 
     def close(self) -> None:

@@ -53,7 +53,7 @@ def _go(*arguments: str) -> str:
 
 
 def main() -> None:
-    """Write `go.mod` and `go.sum` anew; needs the network."""
+    """Rewrite `go.mod` and `go.sum`; needs the network."""
     (KUBEBOX / "go.mod").write_text("module kubebox\n")
     module = json.loads(_go("mod", "download", "-json", f"{KUBERNETES}@{VERSIONS.modules[KUBERNETES]}"))
     kubernetes = json.loads(_go("mod", "edit", "-json", module["GoMod"]))

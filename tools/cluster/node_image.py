@@ -46,7 +46,7 @@ _DESCRIPTION = (
 
 
 def node_image(cache: Path, podman: Podman) -> str:
-    """Give the name of the node image in podman's store, making the image if it is not there.
+    """Return the name of the node image in podman's store, making the image if it is not there.
 
     Raises:
         ClusterError: something it is made of can't be had or built here.
@@ -63,7 +63,7 @@ def node_image(cache: Path, podman: Podman) -> str:
 
 
 def node_image_name(cache: Path) -> str:
-    """Give the name that the node image has, made or not: it holds the key of all the image is made of."""
+    """Return the name that the node image has, made or not: it holds the key of all the image is made of."""
     sources = [*_FILES.iterdir(), Path(__file__), Path(__file__).with_name("kube_images.py")]
     binaries = kube_binaries(cache)
     key = key_of(_tree_key(), binaries.name, app_base_key(), sources, VERSIONS.kubeadm.model_dump_json())

@@ -71,7 +71,7 @@ class Podman:
         }
 
     def exists(self) -> bool:
-        """Say whether this store has ever been used."""
+        """Return whether this store has ever been used."""
         return (self._folder / "storage.conf").exists()
 
     def prepare(self) -> None:
@@ -101,7 +101,7 @@ class Podman:
         return run(["podman", *arguments], env=self.environment, timeout=timeout)
 
     def has_image(self, name: str) -> bool:
-        """Say whether the store has an image."""
+        """Return whether the store has an image."""
         return attempt(["podman", "image", "exists", name], env=self.environment).returncode == 0
 
     def import_image(self, tree: Path, name: str, description: Sequence[str]) -> None:
@@ -119,7 +119,7 @@ class Podman:
     def remove_network(self, network: str) -> None:
         """Remove a network, with what stays of it where podman was killed while it made containers.
 
-        The name server would go on with the addresses of that network for the next one of that name.
+        The name server would keep the addresses of that network for the next one of that name.
 
         Raises:
             ClusterError: it could not be removed.
@@ -163,7 +163,7 @@ def _unmount_unused_namespaces() -> None:
 
 
 def missing_packages() -> list[str]:
-    """Give the Debian packages that must be installed before nodes can run."""
+    """Return the Debian packages that must be installed before nodes can run."""
     programs = [package for program, package in _PROGRAMS.items() if not shutil.which(program)]
     return programs + [package for path, package in _FILES.items() if not Path(path).exists()]
 

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 
 def free_ports(count: int) -> list[int]:
-    """Give ports that nobody listens at now; who starts there must be ready to lose the race for one."""
+    """Return ports that nobody listens at now; who starts there must be ready to lose the race for one."""
     with ExitStack() as held:
         listeners = [held.enter_context(socket.socket()) for _ in range(count)]
         for listener in listeners:

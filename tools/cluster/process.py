@@ -26,7 +26,7 @@ kill -KILL $!
 exit $status
 """
 """Runs a command. The descriptor named first is the end of a pipe whose other end we hold. It closes when we end, even
-when we are killed: then the command is told to end too. It is not killed at once: podman would leave a mess."""
+when we are killed: then the command is asked to end too. It is not killed at once: podman would leave a mess."""
 
 
 def say(text: str) -> None:

@@ -21,14 +21,14 @@ class KubeadmTags(_Strict):
 
 
 class Published(_Strict):
-    """What an ordinary image registry offers."""
+    """The images of an ordinary registry."""
 
     node_image: str
     python_image: str
 
 
 class Debian(_Strict):
-    """What self-built images are made of."""
+    """The parts of self-built images."""
 
     release: str
     java: str

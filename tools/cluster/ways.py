@@ -47,7 +47,7 @@ def possible_images(cache: Path) -> set[str]:
 
 
 def published_way() -> tuple[Way | None, str]:
-    """Give the way by an ordinary engine that has the published image or can pull it, or the reasons why none is."""
+    """Return the way by an ordinary engine that has the published image or can pull it, or the reasons why none is."""
     reasons = []
     for program in ("docker", "podman"):
         way, reason = _published(Engine(program=program))
@@ -58,7 +58,7 @@ def published_way() -> tuple[Way | None, str]:
 
 
 def _published(engine: Engine) -> tuple[Way | None, str]:
-    """Give the way by an ordinary engine, or the reason why there is none."""
+    """Return the way by an ordinary engine, or the reason why there is none."""
     image = VERSIONS.published.node_image
     if not shutil.which(engine.program):
         return None, "not installed"

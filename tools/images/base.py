@@ -58,12 +58,12 @@ class AppBase:
 
 
 def app_base_key() -> str:
-    """Give the key of the base without making it."""
+    """Return the key of the base without making it."""
     return key_of(debian_key(), packages_key(), POM)
 
 
 def app_base(cache: Path) -> AppBase:
-    """Give the base, making what of it is not in the cache.
+    """Return the base, making what of it is not in the cache.
 
     Raises:
         ClusterError: Debian's or Python's packages can't be had or used here.
@@ -83,7 +83,7 @@ def app_base(cache: Path) -> AppBase:
 
 
 def operator_image(base: AppBase, code: Layer, labels: dict[str, str]) -> Image:
-    """Give the image of the Kubernetes operator."""
+    """Return the image of the Kubernetes operator."""
     return Image(
         name=OPERATOR,
         layers=(*base.operator, code),
@@ -97,7 +97,7 @@ def operator_image(base: AppBase, code: Layer, labels: dict[str, str]) -> Image:
 
 
 def runtime_image(base: AppBase, code: Layer, labels: dict[str, str]) -> Image:
-    """Give the image of drivers and processors."""
+    """Return the image of drivers and processors."""
     return Image(
         name=RUNTIME,
         layers=(*base.runtime, code),

@@ -28,12 +28,12 @@ _STEPS = "1"
 
 
 def debian_key() -> str:
-    """Give the key of both layers."""
+    """Return the key of both layers."""
     return key_of(VERSIONS.debian.release, *PYTHON_PACKAGES, "/", *JAVA_PACKAGES, _STEPS)
 
 
 def debian_layers(cache: Path) -> tuple[Layer, Layer]:
-    """Give the layers (Debian with Python, Java), making them if they are not in the cache.
+    """Return the layers (Debian with Python, Java), making them if they are not in the cache.
 
     Raises:
         ClusterError: not root, no debootstrap, or the packages can't be had.
@@ -97,7 +97,7 @@ def _write(into: Path, tree: Path, paths: Sequence[str]) -> None:
 
 
 def _sources() -> list[str]:
-    """Give apt's source lines of this release as this machine has them; none if it runs another one."""
+    """Return apt's source lines of this release as this machine has them; none if it runs another one."""
     if not shutil.which("apt-get"):
         return []
     wanted = "$(REPO_URI)|$(RELEASE)|$(COMPONENT)|$(ORIGIN)"

@@ -1,4 +1,4 @@
-"""What images say about the checkout they were made from."""
+"""The labels of images: the checkout that they were made from."""
 
 import tomllib
 
@@ -7,18 +7,18 @@ from tools.images.packages import ROOT
 
 
 def version() -> str:
-    """Give the project's version."""
+    """Return the project's version."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     return str(project["version"])
 
 
 def revision() -> str:
-    """Give the commit of the checkout, or `unknown` outside of git."""
+    """Return the commit of the checkout, or `unknown` outside of git."""
     found = attempt(["git", "rev-parse", "HEAD"], cwd=ROOT)
     return found.stdout.strip() if found.returncode == 0 else "unknown"
 
 
 def checkout_labels() -> dict[str, str]:
-    """Give the labels of both, under the names that OCI gives them."""
+    """Return the labels of both, under the names that OCI gives them."""
     prefix = "org.opencontainers.image"
     return {f"{prefix}.version": version(), f"{prefix}.revision": revision()}

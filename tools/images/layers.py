@@ -19,7 +19,7 @@ _OF_THIS_MACHINE = ("etc/hostname", "etc/machine-id", "etc/resolv.conf")
 
 
 def tree_state(tree: Path) -> State:
-    """Say what a tree holds that belongs into a layer: all but caches, manuals and what only this machine needs."""
+    """Return what of a tree belongs into a layer: all but caches, manuals and what only this machine needs."""
     state: State = {}
     for folder, folders, files in os.walk(tree):
         for name in (*folders, *files):
@@ -39,7 +39,7 @@ def _belongs(path: str) -> bool:
 
 
 def added(before: State, after: State) -> list[str]:
-    """Give the paths that are new or changed, sorted. What went away stays in the layer below."""
+    """Return the paths that are new or changed, sorted. What went away stays in the layer below."""
     return sorted(path for path, state in after.items() if before.get(path) != state)
 
 
@@ -56,5 +56,5 @@ def write_layer(into: Path, tree: Path, paths: Iterable[str], *, owned_by_root: 
 
 
 def read_layer(folder: Path) -> Layer:
-    """Give the layer that `write_layer` has written."""
+    """Return the layer that `write_layer` has written."""
     return Layer(tar=folder / "layer.tar", **json.loads((folder / "layer.json").read_text()))

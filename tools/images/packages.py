@@ -31,13 +31,13 @@ _STEPS = "1"
 
 
 def requirements(extra: str) -> list[str]:
-    """Give what `pyproject.toml` requires with an extra."""
+    """Return what `pyproject.toml` requires with an extra."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     return [*project["dependencies"], *project["optional-dependencies"][extra]]
 
 
 def closure(wanted: Iterable[str]) -> dict[str, str]:
-    """Give the versions of the packages that requirements need, directly or not, as they are installed here."""
+    """Return the versions of the packages that requirements need, directly or not, as they are installed here."""
     found: dict[str, str] = {}
     seen: set[tuple[str, str]] = set()
     open_ends = [(Requirement(text), extra) for text in wanted for extra in _extras(text)]
@@ -61,13 +61,13 @@ def _extras(requirement: str) -> list[str]:
 
 
 def packages_key() -> str:
-    """Give the key of both layers."""
+    """Return the key of both layers."""
     sets = (_pins(closure(requirements(extra))) for extra in ("operator", "runtime"))
     return key_of(*("\n".join(pins) for pins in sets), UNUSED, _STEPS)
 
 
 def package_layers(cache: Path) -> tuple[Layer, Layer]:
-    """Give the layers (operator's packages, what the runtime adds), making them if they are not in the cache.
+    """Return the layers (operator's packages, what the runtime adds), making them if they are not in the cache.
 
     Raises:
         ClusterError: this Python is not the images' one, or a package can't be had.

@@ -127,7 +127,7 @@ class Broker:
             time.sleep(0.05)
 
     def accepts(self) -> bool:
-        """Tell whether the broker takes connections."""
+        """Return whether the broker takes connections."""
         try:
             with socket.create_connection((HOST, self.port), timeout=1):
                 return True
@@ -141,7 +141,7 @@ class Broker:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Let the process stand still for a while, as one does whose machine is overloaded."""
+        """Suspend the process for a while, as an overloaded machine does."""
         assert self._process is not None
         with self._process.paused():
             yield
@@ -223,7 +223,7 @@ def _free_port() -> int:
 
 
 def _taken(port: int) -> bool:
-    """Tell whether somebody listens at a port; connections that have just ended are no hindrance."""
+    """Return whether somebody listens at a port; connections that have just ended are no hindrance."""
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -21,7 +21,7 @@ class BrokerError(Exception):
 
 
 def default_cache() -> Path:
-    """Say where downloads are kept: `$STREAMAPP_CACHE`, else the user's cache folder."""
+    """Return the folder of downloads: `$STREAMAPP_CACHE`, else the user's cache folder."""
     return Path(os.environ.get("STREAMAPP_CACHE") or Path.home() / ".cache" / "streamapp")
 
 
@@ -32,7 +32,7 @@ def note_use(folder: Path) -> None:
 
 
 def kafka_jars(cache: Path, pom: Path = POM) -> Path:
-    """Give the folder of jars that a pom names (`pom.xml`: the broker's), fetching them if they are not in the cache.
+    """Return the folder of jars that a pom names (`pom.xml`: the broker's), fetching them if they are not in the cache.
 
     Several processes may do so at once: each fetches into a folder of its own, the first one's stays.
 
@@ -60,7 +60,7 @@ def kafka_jars(cache: Path, pom: Path = POM) -> Path:
 
 
 def has_jars(cache: Path, pom: Path = POM) -> bool:
-    """Say whether the jars that a pom names are in the cache."""
+    """Return whether the jars that a pom names are in the cache."""
     return _folder(cache, pom).is_dir()
 
 

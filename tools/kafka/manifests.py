@@ -10,7 +10,7 @@ NODE_PORT = 30092
 
 
 def kafka_manifests(image: str | None = None, *, node_port: int = NODE_PORT) -> list[dict[str, Any]]:
-    """Give the documents of `deploy/kafka` for an image, or for the published one.
+    """Return the documents of `deploy/kafka` for an image, or for the published one.
 
     Two Kafka nodes of one cluster must differ in `node_port`, where programs outside of the cluster reach them.
     """
@@ -23,6 +23,6 @@ def kafka_manifests(image: str | None = None, *, node_port: int = NODE_PORT) -> 
 
 
 def published_image() -> str:
-    """Give the name of Kafka's published image."""
+    """Return the name of Kafka's published image."""
     (broker,) = (document for document in kafka_manifests() if document["kind"] == "StatefulSet")
     return str(broker["spec"]["template"]["spec"]["containers"][0]["image"])

@@ -23,7 +23,7 @@ listener.name.secured.plain.sasl.jaas.config=org.apache.kafka.common.security.pl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Login:
-    """Who may come in, by SCRAM or PLAIN."""
+    """A login of a client, by SCRAM or PLAIN."""
 
     username: str
     password: str
@@ -40,7 +40,7 @@ class Login:
 
     @property
     def storage_options(self) -> list[str]:
-        """What the broker's storage is prepared with: SCRAM logins are kept there."""
+        """Return the options that the broker's storage is prepared with: SCRAM logins are kept there."""
         return ["--add-scram", f"SCRAM-SHA-512=[name={self.username},password={self.password}]"]
 
 
