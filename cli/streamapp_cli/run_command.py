@@ -9,6 +9,7 @@ from streamapp_cli.command_options import Host
 from streamapp_cli.print_problems import print_problems
 from streamapp_cli.progress_display import follow, print_summary
 from streamapp_cli.signals import interrupts
+from streamapp_core.naming import local_run_path
 from streamapp_core.spec.parse import parse_text
 from streamapp_core.spec.yaml_document import DocumentError
 from streamapp_runtime.driver.prepare import new_run_id
@@ -34,7 +35,7 @@ def run_here(file: Path, *, state_dir: Path | None, fresh: bool, host: Host) -> 
     request = RunRequest(
         text=text,
         folder=folder,
-        state=(state_dir or folder / ".streamapp" / name).absolute(),
+        state=(state_dir or folder / local_run_path(name)).absolute(),
         fresh=fresh,
         run_id=new_run_id(),
     )

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from streamapp_core.naming import CHANGELOG, run_stream_address, transactional_id
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.spec.app import Metadata, StreamApp
 from streamapp_core.spec.streams import CsvOptions, StartFrom, StreamFormat
@@ -14,9 +15,6 @@ from streamapp_systems.registry import open_admin
 
 FIRST_CONTACT = 10.0
 """Seconds that a system may take to answer the first question: a person waits for what comes of it."""
-
-CHANGELOG = "_changelog"
-"""Among the streams of an app; no operator can have this name."""
 
 
 def descriptor(stream: PlannedStream) -> StreamDescriptor:
@@ -38,20 +36,13 @@ def changelog_stream(plan: Plan) -> StreamDescriptor:
 
 def changelog_of(metadata: Metadata, run_id: str, system: str) -> StreamDescriptor:
     """Describe the changelog of a run whose plan is not at hand."""
-    address = f"{consumer_group(metadata)}.{run_id}.{CHANGELOG}"
+    address = run_stream_address(metadata, run_id, CHANGELOG)
     return StreamDescriptor(name=CHANGELOG, system=system, address=address, format=StreamFormat.JSON, keyed=True)
 
 
-def consumer_group(metadata: Metadata) -> str:
-    """Name the consumer group that shows how far an app has read; topics that are made for it begin likewise."""
-    return f"{metadata.namespace or 'default'}.{metadata.name}"
-
-
-def transactional(plan: Plan, processor: str, epoch: int) -> TransactionOwner:
-    """Name the writer that a processor is: one id per run and processor, fenced by later epochs."""
-    return TransactionOwner(
-        id=f"{plan.app.metadata.uid or plan.app.metadata.name}-{plan.run_id}-{processor}", epoch=epoch
-    )
+def transaction_owner(plan: Plan, processor: str, epoch: int) -> TransactionOwner:
+    """Return the identity a processor writes under: one id per run and processor, fenced by later epochs."""
+    return TransactionOwner(id=transactional_id(plan.app.metadata, plan.run_id, processor), epoch=epoch)
 
 
 def by_system(streams: Iterable[StreamDescriptor]) -> Mapping[str, list[StreamDescriptor]]:

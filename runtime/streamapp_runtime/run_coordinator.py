@@ -14,6 +14,7 @@ import msgspec
 
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.job_model.job_model_shards import POINTER, JobModelDocuments
+from streamapp_core.naming import coordinator_transactional_id
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.errors import Superseded
@@ -60,7 +61,7 @@ class Coordinator:
         with closing(open_transactional_admin(self._system, self._spec, self._folder)) as admin:
             admin.create({self._stream: 2})
         metadata = self._app.metadata
-        owner = TransactionOwner(id=f"{metadata.uid or metadata.name}-coordinator", epoch=record.epoch)
+        owner = TransactionOwner(id=coordinator_transactional_id(metadata), epoch=record.epoch)
         try:
             producer = open_producer(self._system, self._spec, self._folder, [self._stream], owner)
             with closing(producer):

@@ -9,14 +9,12 @@ import msgspec
 
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.job_model.job_model_shards import POINTER, read_pointer, read_shards
-from streamapp_core.plan.assemble_plan import DEFAULT_NAMESPACE
+from streamapp_core.naming import COORDINATOR, coordinator_stream_address
 from streamapp_core.spec.app import Metadata
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_systems.protocols import Admin, Consumer, StreamDescriptor
 
-NAME = "_coordinator"
-"""Among the streams of an app; no operator can have this name."""
 DRIVER, MODEL = 0, 1
 """Its partitions: of the record of the newest driver, and of the documents of the job model."""
 DRIVER_KEY = b"driver"
@@ -38,8 +36,8 @@ _decode = msgspec.json.Decoder(DriverRecord).decode
 
 def coordinator_stream(metadata: Metadata, system: str) -> StreamDescriptor:
     """Describe the coordinator stream of an app, which outlives its runs."""
-    address = f"{metadata.namespace or DEFAULT_NAMESPACE}.{metadata.name}.{NAME}"
-    return StreamDescriptor(name=NAME, system=system, address=address, format=StreamFormat.JSON, keyed=True)
+    address = coordinator_stream_address(metadata)
+    return StreamDescriptor(name=COORDINATOR, system=system, address=address, format=StreamFormat.JSON, keyed=True)
 
 
 class CoordinatorReader:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from streamapp_core.assignment import ANY_LOCATION, assign
 from streamapp_core.job_model.job_model import JobModel, ProcessorModel, StreamPartitions, TaskModel
+from streamapp_core.naming import transactional_id
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.tasks import (
     GroupedStream,
@@ -74,11 +75,6 @@ def build_job_model(
     return model.model_copy(update={"version": previous.version + 1})
 
 
-def transactional_id(app: str, run_id: str, processor: str) -> str:
-    """Name the transactions of a processor; `app` is the app's uid, or its name where it has none (design 9)."""
-    return f"{app}-{run_id}-{processor}"
-
-
 def _stream_partitions(stream: PlannedStream, before: StreamPartitions | None, now: int | None) -> StreamPartitions:
     grown_at = None if before is None else before.grown_at
     if before is not None and stream.initial_partitions < stream.partitions != before.partitions:
@@ -125,6 +121,5 @@ def _changelog(previous: JobModel | None) -> dict[str, int]:
 
 
 def _transactional_ids(plan: Plan, previous: JobModel | None, processors: Iterable[str]) -> tuple[str, ...]:
-    app = plan.app.metadata.uid or plan.app.metadata.name
-    now = {transactional_id(app, plan.run_id, processor) for processor in processors}
+    now = {transactional_id(plan.app.metadata, plan.run_id, processor) for processor in processors}
     return tuple(sorted(now.union(() if previous is None else previous.transactional_ids), key=natural_key))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.graph.walks import reaching_streams
+from streamapp_core.naming import run_stream_address
 from streamapp_core.plan.delivery import default_system
 from streamapp_core.plan.join_groups import Reach
 from streamapp_core.plan.partition_counts import PartitionCounts
@@ -25,7 +26,6 @@ from streamapp_core.spec.app import StreamApp, StreamAppSpec
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import SystemKind
 
-DEFAULT_NAMESPACE = "default"
 _TOPOLOGY = {"systems", "default_system", "streams", "tables", "operators"}
 
 
@@ -116,7 +116,6 @@ def _external_streams(draft: Draft) -> list[PlannedStream]:
 
 
 def _intermediate_streams(app: StreamApp, run_id: str, system: str, draft: Draft) -> list[PlannedStream]:
-    prefix = f"{app.metadata.namespace or DEFAULT_NAMESPACE}.{app.metadata.name}.{run_id}"
     streams = []
     for name, key in draft.partition_keys.items():
         operator = draft.graph.operators[name]
@@ -127,7 +126,7 @@ def _intermediate_streams(app: StreamApp, run_id: str, system: str, draft: Draft
                 role=StreamRole.INTERMEDIATE,
                 system=system,
                 system_kind=app.spec.systems[system].kind,
-                address=operator.shared_stream or f"{prefix}.{name}",
+                address=operator.shared_stream or run_stream_address(app.metadata, run_id, name),
                 partitions=count.partitions,
                 initial_partitions=count.initial,
                 rule=draft.counts.rules[name],

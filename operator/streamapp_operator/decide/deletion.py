@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from streamapp_core.deployment.kubernetes_names import Role
-from streamapp_core.plan.assemble_plan import DEFAULT_NAMESPACE
+from streamapp_core.naming import stream_prefix
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.processors import DeletionPolicy
 from streamapp_operator.decide.actions import (
@@ -62,14 +62,9 @@ def delete(observed: Observed) -> Deletion:
     missing, waiting = _state(observed, app)
     if missing or waiting is not None:
         return Deletion(actions=tuple(missing), wake_at=waiting)
-    streams = DeleteStreams(prefix=made_prefix(observed.app), systems=app.spec.systems)
+    streams = DeleteStreams(prefix=stream_prefix(observed.app.key), systems=app.spec.systems)
     claims = [DeleteClaims()] if app.spec.processors.state.volume_claim is not None else []
     return Deletion(actions=(streams, *claims, SetFinalizer(present=False)))
-
-
-def made_prefix(app: AppResource) -> str:
-    """Begin the addresses of all streams that any run of an app has made, and no other app's."""
-    return f"{app.key.namespace or DEFAULT_NAMESPACE}.{app.key.name}."
 
 
 def _state(observed: Observed, app: StreamApp) -> tuple[Sequence[Action], datetime | None]:

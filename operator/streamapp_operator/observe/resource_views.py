@@ -52,6 +52,11 @@ class AppResource:
     finalizers: tuple[str, ...]
 
     @property
+    def name(self) -> str:
+        """Its name, unique in its namespace."""
+        return self.key.name
+
+    @property
     def owner(self) -> Object:
         """The reference that makes an object go with this app."""
         return {

@@ -12,9 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
+from streamapp_core.naming import consumer_group
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.app_streams import changelog_stream, consumer_group, descriptor
+from streamapp_runtime.app_streams import changelog_stream, descriptor
 from streamapp_runtime.processor.processor_report import ProcessorReport
 from streamapp_systems.protocols import StreamSystemError, TransactionalAdmin
 from streamapp_systems.registry import open_transactional_admin

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan.plan import Plan
-from streamapp_runtime.app_streams import transactional
+from streamapp_runtime.app_streams import transaction_owner
 from streamapp_runtime.driver.prepare import PreparedRun, expand_changelog, fence
 from streamapp_runtime.driver.run_record import RunRecord
 from streamapp_runtime.driver.takeover import announce
@@ -78,5 +78,5 @@ class RunAuthority:
         self._check()
         epoch = self._record.epoch
         self._coordinator.check(epoch)
-        owners = [transactional(self._plan, processor, epoch) for processor in sorted(processors)]
+        owners = [transaction_owner(self._plan, processor, epoch) for processor in sorted(processors)]
         fence(self._plan.app, [self._plan.default_system], owners, self._folder)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from streamapp_core.deployment.driver_reports import DriverPhase
 from streamapp_core.deployment.kubernetes_names import STATE_FOLDER
+from streamapp_core.naming import run_state_path
 from streamapp_runtime.driver.fleet import Fleet
 from streamapp_runtime.driver.maintenance import Maintenance
 from streamapp_runtime.driver.prepare import PreparedRun
@@ -147,7 +148,6 @@ class LaunchedRun:
             self._warn(f"progress can't be reported: {error}")
 
     def _config(self, prepared: PreparedRun, incarnation: Incarnation) -> ProcessorConfig:
-        metadata = prepared.plan.app.metadata
         return ProcessorConfig(
             incarnation=incarnation,
             app=self._launched.text,
@@ -156,7 +156,7 @@ class LaunchedRun:
             ends=self._record.ends,
             starts=self._record.starts,
             folder=str(self._folder),
-            state_folder=f"{STATE_FOLDER}/{metadata.uid or metadata.name}/{self._record.run_id}",
+            state_folder=f"{STATE_FOLDER}/{run_state_path(prepared.plan.app.metadata, self._record.run_id)}",
         )
 
     def _summary(self, reports: Iterable[ProcessorReport]) -> Summary:

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from streamapp_core.control.producers import expected_producers
 from streamapp_core.job_model.job_model import JobModel
+from streamapp_core.naming import CHANGELOG
 from streamapp_core.plan.plan import Plan, StreamRole
 from streamapp_core.plan.planner import plan as make_plan
 from streamapp_core.spec.parse import parse_text
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.app_streams import CHANGELOG, transactional
+from streamapp_runtime.app_streams import transaction_owner
 from streamapp_runtime.errors import PlanRefused
 from streamapp_runtime.fail_points import FailPoint, fail_point
 from streamapp_runtime.functions.function_loader import load_extractors, load_functions
@@ -121,7 +122,7 @@ class _Opening:
     def _writers(self) -> _Writers:
         """Shut out all earlier incarnations, then make sure that this one is the current one."""
         with fail_point(FailPoint.PROCESSOR_OPEN):
-            producer = self._connections.producer(transactional(self._plan, self._me.processor, self._me.epoch))
+            producer = self._connections.producer(transaction_owner(self._plan, self._me.processor, self._me.epoch))
         with fail_point(FailPoint.PROCESSOR_CHECK):
             self._link.confirm_current()
             Coordinator(self._plan.app, self._plan.default_system, self._folder).check(self._me.epoch)

@@ -202,7 +202,7 @@ class KafkaAdmin:
     def publish_group_offsets(
         self, group: str, streams: Sequence[StreamDescriptor], positions: Mapping[Ssp, int]
     ) -> None:
-        """Commit positions for a consumer group, as `TransactionalAdmin.publish_group_offsets` says; the group has no members.
+        """Commit positions, as `TransactionalAdmin.publish_group_offsets` says; the group has no members.
 
         Raises:
             StreamSystemError: the brokers can't be reached or refuse.

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 
 from streamapp_core.deployment.kubernetes_names import STATE_FOLDER, STATE_VOLUME, Role
+from streamapp_core.naming import app_state_path
 from streamapp_core.spec.app import StreamAppSpec
 from streamapp_operator.decide.manifests.pod_parts import (
     RESTRICTED_CONTAINER,
@@ -37,7 +38,7 @@ def _pod(app: AppResource, spec: StreamAppSpec, name: str, node: str) -> Object:
     container = {
         "name": "cleanup",
         **image(spec),
-        "command": ["rm", "-rf", f"{STATE_FOLDER}/{app.uid}"],
+        "command": ["rm", "-rf", f"{STATE_FOLDER}/{app_state_path(app)}"],
         "securityContext": RESTRICTED_CONTAINER,
         "volumeMounts": [{"name": STATE_VOLUME, "mountPath": STATE_FOLDER}],
     }
