@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from support.repository import PACKAGES
 from unit.docs import pages
 
 PAGES = ("architecture", "glossary", "concepts", "development")
@@ -35,3 +36,14 @@ def test_every_term_of_the_glossary_has_a_place_in_the_code():
     assert [columns for columns in terms if len(columns) != 3 or not MODULE.search(columns[2])] == []
     names = [name for columns in terms for name in columns[0].split(", ")]
     assert len(names) == len(set(names))
+
+
+def test_the_ten_questions_of_a_newcomer_lead_to_files_in_the_packages():
+    """That the files exist is shown with all other links (`test_links`)."""
+    section = dict(pages.sections(pages.read("development.md")))["Where to find it"]
+    answers = re.findall(r"^\| (?!where|-)(.+?) \| (.+) \|$", section, re.MULTILINE)
+    assert len(answers) == 10
+    for _, answer in answers:
+        links = re.findall(r"\]\(\.\./(\w+)/", answer)
+        assert links
+        assert set(links) <= set(PACKAGES)
