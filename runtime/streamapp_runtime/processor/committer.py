@@ -1,52 +1,43 @@
-"""The commit of a processor (`docs/protocols.md`, Commit): what becomes visible and lasting, and in which order."""
+"""The commit of a processor (docs/protocols.md, Commit): its steps and their order."""
 
 from collections.abc import Callable, Mapping, Sequence
 
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.fail_points import FailPoint, fail_point
 from streamapp_runtime.processor.control_message_sender import ControlMessageSender
+from streamapp_runtime.processor.task_assembly import AssembledTasks
 from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, Part
-from streamapp_runtime.tables.side_inputs import SideInputs
 from streamapp_runtime.tasks.task import Task
-from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
-from streamapp_runtime.writing.output_writer import OutputWriter
-from streamapp_systems.protocols import FileOutput, Producer, SentRecords, StagedPart
+from streamapp_runtime.tasks.task_context import Writers
+from streamapp_systems.protocols import SentRecords, StagedPart
 
 
 class Committer:
-    """Commits all tasks of a processor at once."""
+    """The committer of a processor: all its tasks commit at once."""
 
     def __init__(
         self,
-        *,
-        tasks: Sequence[Task],
+        assembled: AssembledTasks,
         changelogs: Mapping[str, Ssp],
-        shared: SideInputs,
-        writer: IntermediateWriter,
-        output_writer: OutputWriter,
+        writers: Writers,
         control_messages: ControlMessageSender,
-        producer: Producer,
-        outputs: Mapping[str, FileOutput],
         clock: Callable[[], float],
     ) -> None:
-        """Take what takes part: the changelog partition of each task, the file outputs by system.
-
-        `shared` fill the tables that all tasks of the processor use; `clock` tells seconds.
-        """
-        self._tasks = tasks
+        """Take all that is committed; `changelogs` are the partitions of the tasks, `clock` counts seconds."""
+        self._tasks = assembled.tasks
+        self._shared = assembled.shared
         self._changelogs = changelogs
-        self._shared = shared
-        self._writer = writer
-        self._output_writer = output_writer
+        self._intermediate = writers.intermediate
+        self._outputs = writers.outputs
+        self._producer = writers.producer
+        self._files = writers.files
         self._control_messages = control_messages
-        self._producer = producer
-        self._outputs = outputs
         self._clock = clock
         self.commits = 0
         self.log_seconds = 0.0
-        """How long the last commit took up to the moment that counts (commit-3)."""
-        self.committed = _lowest_positions(tasks)
-        """The lowest offset at which a task would go on after a death, by partition."""
+        """The seconds that the last commit took up to the end of commit-3, which decides it."""
+        self.committed = _lowest_positions(self._tasks)
+        """The offset from which each partition would be read after a crash: the lowest of its tasks."""
 
     def commit(self, now: int) -> None:
         """Commit everything done so far; `now` is the time of day in milliseconds."""
@@ -54,24 +45,24 @@ class Committer:
         with fail_point(FailPoint.COMMIT_FLUSH):
             for task in self._tasks:
                 task.flush()
-            self._writer.flush()
-            self._output_writer.flush()
+            self._intermediate.flush()
+            self._outputs.flush()
             self._control_messages.send(now)
         with fail_point(FailPoint.COMMIT_STAGE):
-            staged = {system: output.stage() for system, output in self._outputs.items()}
+            staged = {system: output.stage() for system, output in self._files.items()}
         with fail_point(FailPoint.COMMIT_LOG):
             checkpoints = self._send_changes(staged, now)
             positions = self._producer.commit()
         self.log_seconds = self._clock() - begun
         with fail_point(FailPoint.COMMIT_PUBLISH):
             for system, parts in staged.items():
-                self._outputs[system].publish(parts)
+                self._files[system].publish(parts)
         with fail_point(FailPoint.COMMIT_STATE):
             for task in self._tasks:
                 if task in checkpoints:
                     task.commit(positions[self._changelogs[task.name]], checkpoints[task])
                 else:
-                    task.confirm()
+                    task.commit_unchanged()
             self._shared.commit()
         self.commits += 1
         self.committed = _lowest_positions(self._tasks)
@@ -101,7 +92,7 @@ def _parts(staged: Mapping[str, Sequence[StagedPart]]) -> list[Part]:
 
 
 def _lowest_positions(tasks: Sequence[Task]) -> Mapping[Ssp, int]:
-    """Tell how far each partition has been read by all tasks here that read it."""
+    """Return the lowest offset of each partition among the tasks that read it."""
     lowest: dict[Ssp, int] = {}
     for task in tasks:
         for ssp, position in task.positions.items():

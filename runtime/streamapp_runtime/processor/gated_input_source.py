@@ -10,6 +10,7 @@ from streamapp_core.tasks import ExpansionRefusedError, load_algorithm
 from streamapp_core.tasks.parent_partitions import parents
 from streamapp_runtime.processor.decoding_input_source import InputSource
 from streamapp_runtime.processor.partition_gate import PartitionGate, YoungerPartition
+from streamapp_runtime.processor.task_assembly import AssembledTasks
 from streamapp_runtime.rows.decoded_batch import DecodedBatch
 from streamapp_runtime.state.checkpoint import Position
 from streamapp_runtime.tasks.task import Task
@@ -19,17 +20,17 @@ _NEVER = 2**63 - 1
 """The end of the grace period of a growth at an unknown time."""
 
 
-def gated(
+def gate_inputs(
     inputs: InputSource,
     plan: Plan,
     model: JobModel,
-    positions: Mapping[Ssp, Position],
+    assembled: AssembledTasks,
     *,
-    owners: Mapping[Ssp, Sequence[Task]],
     written_offsets: Callable[[Collection[str]], Mapping[Ssp, int]],
     time_of_day: Callable[[], int],
 ) -> InputSource:
     """Return the inputs gated where streams have grown, else as they are; for the parameters see `GatedInputSource`."""
+    positions, owners = assembled.positions, assembled.routing.inputs
     younger = younger_partitions(plan, model, positions)
     if not younger:
         return inputs

@@ -1,7 +1,6 @@
-"""The loop of a processor: poll, operators, state, commit (design 9)."""
+"""The loop of a processor: poll, operators, state, commit (docs/architecture.md)."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.processor.committer import Committer
@@ -9,58 +8,47 @@ from streamapp_runtime.processor.control_message_sender import ControlMessageSen
 from streamapp_runtime.processor.decoding_input_source import InputSource
 from streamapp_runtime.processor.driver_channel import Command
 from streamapp_runtime.processor.driver_link import REPORT_SECONDS, DriverLink
+from streamapp_runtime.processor.processor_clock import ProcessorClock
 from streamapp_runtime.processor.processor_progress import ProcessorProgress
 from streamapp_runtime.processor.processor_report import ProcessorReport
 from streamapp_runtime.processor.side_input_bootstrap import BatchReceiver, SideInputBootstrap
-from streamapp_runtime.tasks.task import Task
+from streamapp_runtime.processor.task_assembly import AssembledTasks
 
 _POLL_ROWS = 1_000_000
 _COMMIT_ROWS = 2_000_000
-"""Rows after which a commit does not wait for its interval: what they led to is held in memory until then."""
+"""The most rows that are processed before a commit, whatever its interval: their results are held in memory."""
 _FIRST_ROWS, _LEAST_ROWS = 10_000, 1_000
 _LOG_SECONDS, _CHANGE = 3.0, 8.0
-"""How long a commit should take in the log at the most, and how many times as many rows as before it may have: Kafka's
-transactions must be short, and nobody knows how fast the brokers are before the first ones."""
+"""The longest time that a commit should take in the log, and the factor by which its rows may change from one to the
+next: transactions in Kafka must be short, and how fast the brokers are is not known before the first ones."""
 _WAIT_SECONDS = 0.02
 _FEW_ROWS = 10_000
-_LONGEST_REST = 0.05
+_LONGEST_PAUSE = 0.05
 """After a step with few rows, the next one waits for the commit, and so long at most (seconds): what a step costs
 whatever its rows is then paid less often, and results are not seen before the commit anyway."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InputRouting:
-    """What a processor reads, and who takes what is read of each partition: several take a broadcast stream."""
-
-    side_inputs: Mapping[Ssp, Sequence[BatchReceiver]]
-    intermediate: Mapping[Ssp, Sequence[Task]]
-    inputs: Mapping[Ssp, Sequence[Task]]
-
-
 class Processor:
-    """Runs its tasks until their inputs have ended or the driver says to stop. Used by one thread."""
+    """The loop that runs tasks until their inputs have ended or the driver stops it. Used by one thread."""
 
     def __init__(
         self,
+        assembled: AssembledTasks,
         *,
-        tasks: Sequence[Task],
         bootstrap: SideInputBootstrap,
-        reading: InputRouting,
         inputs: InputSource,
         control_messages: ControlMessageSender,
         committer: Committer,
         progress: ProcessorProgress,
         link: DriverLink,
         commit_seconds: float,
-        clock: Callable[[], float],
-        sleep: Callable[[float], None],
-        time_of_day: Callable[[], int],
+        clock: ProcessorClock,
     ) -> None:
-        """Take the parts; `clock` tells monotonic seconds, `time_of_day` milliseconds since 1970."""
-        self._tasks = tasks
+        """Take the parts of the processor."""
+        self._tasks = assembled.tasks
         self._bootstrap = bootstrap
-        self._early = {**reading.side_inputs, **reading.intermediate}
-        self._late = reading.inputs
+        self._early = {**assembled.routing.side_inputs, **assembled.routing.intermediate}
+        self._late = assembled.routing.inputs
         self._all = {**self._early, **self._late}
         self._inputs = inputs
         self._control_messages = control_messages
@@ -68,46 +56,46 @@ class Processor:
         self._progress = progress
         self._link = link
         self._commit_seconds = commit_seconds
-        self._clock = clock
-        self._sleep = sleep
-        self._time_of_day = time_of_day
-        self._committed = self._reported = clock()
-        self._dirty = self._few = False
+        self._clock = clock.monotonic
+        self._sleep = clock.sleep
+        self._time_of_day = clock.time_of_day
+        self._committed = self._reported = clock.monotonic()
+        self._dirty = self._few_rows = False
         self._uncommitted = 0
         self._most = _FIRST_ROWS
-        """Rows after which a commit is due, as far as is known of those before: `_COMMIT_ROWS` soon, if all is well."""
+        """Rows after which a commit is due, adapted to how long commits take; `_COMMIT_ROWS` at the most."""
 
     def run(self) -> ProcessorReport:
-        """Run to the end and give the last report.
+        """Run to the end and return the last report.
 
         Raises:
-            DriverLost: the driver said stop, or is gone; what was not committed is dropped.
+            DriverLost: the driver stopped this processor, or is gone; what was not committed is dropped.
         """
         while not self._bootstrap.done:
-            if not self._goes_on():
+            if not self._is_to_run():
                 return self._report(done=False)
             self._bootstrap.step()
             self._report_if_due()
         self._dirty = True
         for task in self._tasks:
             task.advance(self._time_of_day())
-        while self._goes_on() and not self._ended():
+        while self._is_to_run() and not self._ended():
             self._step()
             self._commit_if_due()
             self._report_if_due()
         self._commit()
         return self._report(done=self._ended())
 
-    def _goes_on(self) -> bool:
+    def _is_to_run(self) -> bool:
         return self._link.command() is Command.RUN
 
     def _ended(self) -> bool:
         return all(task.ended for task in self._tasks)
 
     def _step(self) -> None:
-        """Read a little of everything: tables and what other tasks sent before new rows, which make more of it."""
-        self._rest()
-        before = self._uncommitted
+        """Poll everything once: tables and intermediate streams before new rows, which lead to more of them."""
+        self._pause()
+        uncommitted = self._uncommitted
         read = self._take(self._early, 0.0)
         read |= self._take(self._late, 0.0)
         if not read:
@@ -115,12 +103,12 @@ class Processor:
         now = self._time_of_day()
         risen = [task.advance(now) for task in self._tasks]
         self._dirty |= read or any(risen)
-        self._few = 0 < self._uncommitted - before < _FEW_ROWS
+        self._few_rows = 0 < self._uncommitted - uncommitted < _FEW_ROWS
 
-    def _rest(self) -> None:
+    def _pause(self) -> None:
         left = self._committed + self._commit_seconds - self._clock()
-        if self._few and left > 0:
-            self._sleep(min(left, _LONGEST_REST))
+        if self._few_rows and left > 0:
+            self._sleep(min(left, _LONGEST_PAUSE))
 
     def _take(self, receivers: Mapping[Ssp, Sequence[BatchReceiver]], timeout: float) -> bool:
         read = False
@@ -132,7 +120,7 @@ class Processor:
         return read
 
     def _commit_if_due(self) -> None:
-        """Commit at the interval, and earlier when others wait for the end of a stream or much is held in memory."""
+        """Commit at the interval, and earlier when consumers wait for the end of a stream or much is held in memory."""
         due = self._clock() - self._committed >= self._commit_seconds or self._uncommitted >= self._most
         if (due and (self._dirty or self._control_messages.has_unsent())) or (
             self._dirty and self._control_messages.has_unsent_ends()
@@ -157,7 +145,7 @@ class Processor:
 
 
 def rows_of_next_commit(most: int, rows: int, seconds: float) -> int:
-    """Tell after how many rows a commit is due, if it was `most` and a commit of these rows took so long in the log."""
+    """Return after how many rows the next commit is due: it was `most`, and the log took `seconds` for `rows`."""
     if rows < most and seconds <= _LOG_SECONDS:
         return most
     change = min(max(_LOG_SECONDS / max(seconds, 1e-3), 1 / _CHANGE), _CHANGE)

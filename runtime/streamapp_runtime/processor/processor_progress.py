@@ -1,7 +1,7 @@
-"""What a processor has read and written, gathered for its reports."""
+"""The progress of a processor, collected from its tasks for a report."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.processor.processor_report import (
@@ -12,31 +12,29 @@ from streamapp_runtime.processor.processor_report import (
     WatermarkHold,
     event_time,
 )
+from streamapp_runtime.processor.task_assembly import AssembledTasks
 from streamapp_runtime.state.checkpoint import counts_added
 from streamapp_runtime.tables.adjunct_store import AdjunctStore
 from streamapp_runtime.tables.side_inputs import SideInputs
-from streamapp_runtime.tasks.task import Task
 
 
 class ProcessorProgress:
-    """Asks the tasks, and the side inputs that they share, when a report is due."""
+    """The source of reports: it asks the tasks, and the side inputs that they share, when one is due."""
 
     def __init__(
         self,
         incarnation: Incarnation,
         states: Mapping[str, StateReport],
-        *,
-        tasks: Sequence[Task],
-        shared: SideInputs,
+        assembled: AssembledTasks,
     ) -> None:
         self._incarnation = incarnation
         self._states = dict(states)
-        self._tasks = tasks
-        self._side_inputs = [shared, *(task.side_inputs for task in tasks)]
+        self._tasks = assembled.tasks
+        self._side_inputs = assembled.side_inputs
         self._held_back: dict[str, WatermarkHold] = {}
 
     def report(self, *, commits: int, committed: Mapping[Ssp, int], done: bool, now: int) -> ProcessorReport:
-        """Make a report; `committed` is where each partition has been read to at the last commit.
+        """Return a report; `committed` are the positions of the last commit.
 
         `now` is the time of day in milliseconds.
         """
@@ -83,13 +81,13 @@ class ProcessorProgress:
         return min(known) if known and len(known) == len(watermarks) else None
 
     def _holds_back(self, stream: str, now: int) -> WatermarkHold | None:
-        """Find the task whose watermark is the lowest and what holds that back, perhaps since a former report."""
+        """Return which task has the lowest watermark and what holds that back, perhaps since an earlier report."""
         found = [(task.name, held) for task in self._tasks if (held := task.held_back_by(stream)) is not None]
         if not found:
             return None
         name, held = min(found, key=lambda one: event_time(one[1].watermark))
-        before = self._held_back.get(stream)
-        since = before.since if before is not None and before.watermark == held.watermark else now
+        previous = self._held_back.get(stream)
+        since = previous.since if previous is not None and previous.watermark == held.watermark else now
         return WatermarkHold(
             task=name, partition=held.partition, producer=held.producer, watermark=held.watermark, since=since
         )

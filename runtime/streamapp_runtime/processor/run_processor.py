@@ -1,10 +1,7 @@
-"""From its configuration to a running processor: plan again, open what is needed, run, and close everything."""
+"""The start of a processor: plan again, fence earlier incarnations, restore the state, assemble the tasks, and run."""
 
-import time
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from streamapp_core.control.producers import expected_producers
@@ -25,55 +22,47 @@ from streamapp_runtime.processor.control_message_sender import ControlMessageSen
 from streamapp_runtime.processor.decoding_input_source import InputSource
 from streamapp_runtime.processor.driver_channel import DriverChannel
 from streamapp_runtime.processor.driver_link import DriverLink
-from streamapp_runtime.processor.gated_input_source import gated
+from streamapp_runtime.processor.gated_input_source import gate_inputs
 from streamapp_runtime.processor.processor import Processor
+from streamapp_runtime.processor.processor_clock import ProcessorClock, system_clock
 from streamapp_runtime.processor.processor_progress import ProcessorProgress
 from streamapp_runtime.processor.processor_report import ProcessorConfig, ProcessorReport
 from streamapp_runtime.processor.restore_progress import RestoreProgress
 from streamapp_runtime.processor.side_input_bootstrap import SideInputBootstrap
 from streamapp_runtime.processor.state_opener import StateOpener, publish_staged_parts
-from streamapp_runtime.processor.task_assembly import Assembled, Assembly
+from streamapp_runtime.processor.task_assembly import AssembledTasks, assemble_tasks
 from streamapp_runtime.run_coordinator import Coordinator
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.tables.table_opener import TableOpener
+from streamapp_runtime.tasks.task_context import ProcessorContext, Writers
 from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 from streamapp_runtime.writing.output_writer import OutputWriter
-from streamapp_systems.protocols import FileOutput, Producer
 
 _SECOND = 1_000
-_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Writers:
-    """What a processor writes with: `producer` for all streams, `files` for outputs in each system of files."""
-
-    producer: Producer
-    intermediate: IntermediateWriter
-    streams: OutputWriter
-    files: Mapping[str, FileOutput]
 
 
 def run_processor(config: ProcessorConfig, channel: DriverChannel) -> ProcessorReport:
-    """Run an incarnation of a processor to its end and give its last report.
+    """Run an incarnation of a processor to its end and return its last report.
 
     Raises:
-        RuntimeFailure, StreamSystemError: it can't go on.
-        DriverLost: the driver is gone or said stop.
+        RuntimeFailure, StreamSystemError: it can't continue.
+        DriverLost: the driver is gone or has stopped this incarnation.
     """
+    clock = system_clock()
     with ExitStack() as handles:
-        link = DriverLink(channel, ProcessorReport(incarnation=config.incarnation), time.monotonic)
+        link = DriverLink(channel, ProcessorReport(incarnation=config.incarnation), clock.monotonic)
         handles.callback(link.close)
-        return _Opening(config, link, handles).processor().run()
+        return _ProcessorStart(config, link, clock, handles).processor().run()
 
 
-class _Opening:
-    """An incarnation on its way to a running processor (`docs/protocols.md`, Start of a processor)."""
+class _ProcessorStart:
+    """The start of an incarnation (docs/protocols.md, Start of a processor)."""
 
-    def __init__(self, config: ProcessorConfig, link: DriverLink, handles: ExitStack) -> None:
-        """Plan again, and load what users wrote; `handles` closes what will be opened."""
+    def __init__(self, config: ProcessorConfig, link: DriverLink, clock: ProcessorClock, handles: ExitStack) -> None:
+        """Plan again, and load the users' functions; `handles` closes what will be opened."""
         self._config = config
         self._link = link
+        self._clock = clock
         self._handles = handles
         self._me = config.incarnation
         self._folder = Path(config.folder)
@@ -81,124 +70,95 @@ class _Opening:
         self._plan = _plan(config, self._model)
         self._functions = load_functions(self._plan, self._folder)
         self._extractors = load_extractors(self._plan, self._folder)
-        self._owned = {name: task for name, task in self._model.tasks.items() if task.processor == self._me.processor}
-        self._producers = expected_producers(
-            self._plan.feeding_streams, {name: task.ssps for name, task in self._model.tasks.items()}
-        )
+        self._tasks = {name: task for name, task in self._model.tasks.items() if task.processor == self._me.processor}
         self._connections = Connections(self._plan, self._folder, handles)
         self._restoring = RestoreProgress(self._me, link)
 
     def processor(self) -> Processor:
-        """Open everything, and let the driver know."""
-        writers = self._writers()
-        parts = self._assembled(writers)
-        counts = {stream: len(tasks) for stream, tasks in self._producers.items()}
-        control_messages = ControlMessageSender(
-            writers.intermediate, parts.tasks, counts, self._plan.app.spec.job.watermark_interval
-        )
-        committer = self._committer(parts, writers, control_messages)
-        inputs = self._inputs(parts)
-        progress = ProcessorProgress(self._me, self._restoring.states, tasks=parts.tasks, shared=parts.shared)
+        """Take the steps of the protocol, and report to the driver that the processor is about to run."""
+        writers = self._fencing_writers()
+        opener = self._state_opener()
+        states = opener.open(self._tasks, self._connections, writers.producer)
+        publish_staged_parts(states, writers.files)
+        context = self._context(writers)
+        assembled = assemble_tasks(context, states, opener)
+        control_messages = _control_message_sender(context, assembled)
+        committer = self._committer(assembled, writers, control_messages)
+        inputs = self._inputs(assembled)
+        progress = ProcessorProgress(self._me, self._restoring.states, assembled)
         with fail_point(FailPoint.PROCESSOR_REPORT):
-            self._link.set_report(
-                progress.report(commits=0, committed=committer.committed, done=False, now=_time_of_day())
-            )
+            now = self._clock.time_of_day()
+            self._link.set_report(progress.report(commits=0, committed=committer.committed, done=False, now=now))
             self._link.confirm_current()
         return Processor(
-            tasks=parts.tasks,
-            bootstrap=SideInputBootstrap(inputs, parts.reading.side_inputs, parts.side_inputs),
-            reading=parts.reading,
+            assembled,
+            bootstrap=SideInputBootstrap(inputs, assembled.routing.side_inputs, assembled.side_inputs),
             inputs=inputs,
             control_messages=control_messages,
             committer=committer,
             progress=progress,
             link=self._link,
             commit_seconds=self._plan.app.spec.job.commit_interval / _SECOND,
-            clock=time.monotonic,
-            sleep=time.sleep,
-            time_of_day=_time_of_day,
+            clock=self._clock,
         )
 
-    def _writers(self) -> _Writers:
-        """Shut out all earlier incarnations, then make sure that this one is the current one."""
+    def _fencing_writers(self) -> Writers:
+        """Open the writers, which fences all earlier incarnations, then check that this one is still current."""
         with fail_point(FailPoint.PROCESSOR_OPEN):
             producer = self._connections.producer(transaction_owner(self._plan, self._me.processor, self._me.epoch))
         with fail_point(FailPoint.PROCESSOR_CHECK):
             self._link.confirm_current()
             Coordinator(self._plan.app, self._plan.default_system, self._folder).check(self._me.epoch)
-        return _Writers(
+        return Writers(
             producer=producer,
-            intermediate=IntermediateWriter(producer, _intermediate(self._plan)),
-            streams=OutputWriter(producer, _time_of_day),
+            intermediate=IntermediateWriter(producer, _intermediate_streams(self._plan)),
+            outputs=OutputWriter(producer, self._clock.time_of_day),
             files=self._connections.outputs(f"{self._me.epoch}-{self._me.number}"),
         )
 
-    def _assembled(self, writers: _Writers) -> Assembled:
-        """Open the state of the tasks, and put them together."""
-        plan, files = self._plan, writers.files
-        opener = StateOpener(
-            Path(self._config.state_folder),
-            plan.run_id,
-            _boot_id(),
-            self._handles,
-            clock=time.monotonic,
-            sleep=time.sleep,
-            time_of_day=_time_of_day,
-            restoring=self._restoring,
-        )
-        states = opener.open(self._owned, self._connections, writers.producer)
-        publish_staged_parts(states, files)
+    def _state_opener(self) -> StateOpener:
+        folder, run_id = Path(self._config.state_folder), self._plan.run_id
+        return StateOpener(folder, run_id, self._handles, self._clock, self._restoring)
+
+    def _context(self, writers: Writers) -> ProcessorContext:
         engine = SqlEngine()
         self._handles.callback(engine.close)
-        return Assembly(
-            plan,
-            owned=self._owned,
-            producers=self._producers,
-            engine=engine,
-            tables=self._tables(engine),
-            writer=writers.intermediate,
-            outputs={s.name: files[s.system] for s in plan.streams.values() if s.system in files},
-            functions=self._functions,
-            output_writer=writers.streams,
+        return ProcessorContext(
+            plan=self._plan,
+            processor=self._me.processor,
+            tasks=self._tasks,
+            producers=expected_producers(
+                self._plan.feeding_streams, {name: task.ssps for name, task in self._model.tasks.items()}
+            ),
             starts=self._config.starts,
-            time_of_day=_time_of_day,
-        ).assemble(
-            states,
-            open_unlogged=opener.open_unlogged,
-            open_shared=partial(opener.open_shared, self._me.processor),
+            functions=self._functions,
+            engine=engine,
+            tables=self._table_opener(engine),
+            writers=writers,
+            time_of_day=self._clock.time_of_day,
         )
 
-    def _tables(self, engine: SqlEngine) -> TableOpener:
-        side_inputs = {ssp for task in self._owned.values() for ssp in task.ssps if _fills_table(self._plan, ssp)}
+    def _table_opener(self, engine: SqlEngine) -> TableOpener:
+        side_inputs = {ssp for task in self._tasks.values() for ssp in task.ssps if _fills_table(self._plan, ssp)}
         extents = self._connections.extents(side_inputs, self._config.ends)
-        return TableOpener(self._plan, engine, self._extractors, extents=extents, time_of_day=_time_of_day)
+        return TableOpener(self._plan, engine, self._extractors, extents=extents, time_of_day=self._clock.time_of_day)
 
-    def _committer(self, parts: Assembled, writers: _Writers, control_messages: ControlMessageSender) -> Committer:
+    def _committer(
+        self, assembled: AssembledTasks, writers: Writers, control_messages: ControlMessageSender
+    ) -> Committer:
         system = self._plan.default_system
-        changelogs = {name: Ssp(system, CHANGELOG, task.changelog_partition) for name, task in self._owned.items()}
-        return Committer(
-            tasks=parts.tasks,
-            changelogs=changelogs,
-            shared=parts.shared,
-            writer=writers.intermediate,
-            output_writer=writers.streams,
-            control_messages=control_messages,
-            producer=writers.producer,
-            outputs=writers.files,
-            clock=time.monotonic,
-        )
+        changelogs = {name: Ssp(system, CHANGELOG, task.changelog_partition) for name, task in self._tasks.items()}
+        return Committer(assembled, changelogs, writers, control_messages, self._clock.monotonic)
 
-    def _inputs(self, parts: Assembled) -> InputSource:
-        positions = parts.positions
-        starts = {ssp: position.offset for ssp, position in positions.items()}
-        return gated(
-            BatchCoalescer(self._connections.inputs(starts, self._config.ends), time.monotonic),
+    def _inputs(self, assembled: AssembledTasks) -> InputSource:
+        starts = {ssp: position.offset for ssp, position in assembled.positions.items()}
+        return gate_inputs(
+            BatchCoalescer(self._connections.inputs(starts, self._config.ends), self._clock.monotonic),
             self._plan,
             self._model,
-            positions,
-            owners=parts.reading.inputs,
+            assembled,
             written_offsets=self._connections.written_offsets,
-            time_of_day=_time_of_day,
+            time_of_day=self._clock.time_of_day,
         )
 
 
@@ -209,22 +169,17 @@ def _plan(config: ProcessorConfig, model: JobModel) -> Plan:
     return result.plan
 
 
+def _control_message_sender(context: ProcessorContext, assembled: AssembledTasks) -> ControlMessageSender:
+    producers = {stream: len(tasks) for stream, tasks in context.producers.items()}
+    interval = context.plan.app.spec.job.watermark_interval
+    return ControlMessageSender(context.writers.intermediate, assembled.tasks, producers, interval)
+
+
 def _fills_table(plan: Plan, ssp: Ssp) -> bool:
     return plan.streams[ssp.stream].role is StreamRole.SIDE_INPUT
 
 
-def _intermediate(plan: Plan) -> dict[str, tuple[str, int]]:
+def _intermediate_streams(plan: Plan) -> Mapping[str, tuple[str, int]]:
+    """Return the system and the partition count of each intermediate stream."""
     streams = plan.streams.values()
     return {s.name: (s.system, s.partitions) for s in streams if s.role is StreamRole.INTERMEDIATE}
-
-
-def _time_of_day() -> int:
-    return time.time_ns() // 1_000_000
-
-
-def _boot_id() -> str:
-    """Tell this start of the machine from others; where the system does not say, every start counts as another."""
-    try:
-        return _BOOT_ID.read_text(encoding="ascii").strip()
-    except OSError:
-        return str(time.time_ns())

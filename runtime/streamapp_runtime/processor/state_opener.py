@@ -1,6 +1,7 @@
-"""How a processor's tasks are opened (`docs/protocols.md`, Start of a processor): locks, states, parts to publish."""
+"""The opening of the tasks' states (docs/protocols.md, Start of a processor): locks, restores, parts to publish."""
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -8,7 +9,9 @@ from pathlib import Path
 from streamapp_core.job_model.job_model import TaskModel
 from streamapp_runtime.fail_points import FailPoint, fail_point
 from streamapp_runtime.processor.connections import Connections
+from streamapp_runtime.processor.processor_clock import ProcessorClock
 from streamapp_runtime.processor.restore_progress import RestoreProgress
+from streamapp_runtime.state.changelog import PartitionReader
 from streamapp_runtime.state.checkpoint import Checkpoint
 from streamapp_runtime.state.folder_lock import FolderLock
 from streamapp_runtime.state.hanging_transactions import settle
@@ -18,11 +21,12 @@ from streamapp_runtime.state.unlogged_state import UnloggedState
 from streamapp_systems.protocols import FileOutput, Producer, StagedPart
 
 _LOCK_SECONDS = 20.0
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _SIDE_INPUTS = "side-inputs"
 
 
 def task_folder(state: Path, task: str) -> Path:
-    """Tell where below the state folder of a run a task keeps its own."""
+    """Return the folder of a task's state, below that of its run."""
     return state / task.replace(" ", "-")
 
 
@@ -33,49 +37,33 @@ class StateOpener:
         self,
         folder: Path,
         run_id: str,
-        boot_id: str,
         handles: ExitStack,
-        *,
-        clock: Callable[[], float],
-        sleep: Callable[[float], None],
-        time_of_day: Callable[[], int],
+        clock: ProcessorClock,
         restoring: RestoreProgress,
     ) -> None:
-        """Take the folder of the run, what tells this start of the machine from others, and who hears of restores."""
+        """Open states below the folder of a run; `restoring` reports how far they are."""
         self._folder = folder
         self._run_id = run_id
-        self._boot_id = boot_id
+        self._boot_id = _boot_id()
         self._handles = handles
         self._clock = clock
-        self._sleep = sleep
-        self._time_of_day = time_of_day
         self._restoring = restoring
 
     def open(
         self, tasks: Mapping[str, TaskModel], connections: Connections, producer: Producer
     ) -> dict[str, TaskState]:
-        """Lock the state of all tasks, then bring each up to its changelog; `producer` is that of the processor.
+        """Lock the states of all tasks, then restore each from its changelog; `producer` is that of the processor.
 
-        The changelogs stand still: their former owners are fenced. With all locks held, none of them has the stores.
+        The changelogs do not grow meanwhile: their former owners are fenced. While all locks are held, nobody else has
+        the stores open.
         """
         with fail_point(FailPoint.TASK_LOCK):
             folders = {name: self._locked(name) for name in sorted(tasks)}
         states = {}
         with fail_point(FailPoint.TASK_RESTORE):
             for name, folder in folders.items():
-                identity = Identity(run_id=self._run_id, task=name, boot_id=self._boot_id)
                 with connections.changelog(tasks[name].changelog_partition) as changelog:
-                    settle(
-                        changelog,
-                        folder,
-                        identity,
-                        producer,
-                        clock=self._clock,
-                        sleep=self._sleep,
-                        now=self._time_of_day(),
-                    )
-                    report = partial(self._restoring.report, name)
-                    states[name] = TaskState(folder, identity, changelog, self._time_of_day, report)
+                    states[name] = self._restored(name, folder, changelog, producer)
                 self._handles.callback(states[name].close)
         return states
 
@@ -88,20 +76,36 @@ class StateOpener:
         owner = f"processor {processor}"
         return self._unlogged(owner, self._locked(owner) / _SIDE_INPUTS)
 
+    def _restored(self, name: str, folder: Path, changelog: PartitionReader, producer: Producer) -> TaskState:
+        identity, clock = self._identity(name), self._clock
+        settle(
+            changelog,
+            folder,
+            identity,
+            producer,
+            clock=clock.monotonic,
+            sleep=clock.sleep,
+            now=clock.time_of_day(),
+        )
+        return TaskState(folder, identity, changelog, clock.time_of_day, partial(self._restoring.report, name))
+
     def _unlogged(self, owner: str, folder: Path) -> UnloggedState:
-        state = UnloggedState(folder, Identity(run_id=self._run_id, task=owner, boot_id=self._boot_id))
+        state = UnloggedState(folder, self._identity(owner))
         self._handles.callback(state.close)
         return state
 
+    def _identity(self, owner: str) -> Identity:
+        return Identity(run_id=self._run_id, task=owner, boot_id=self._boot_id)
+
     def _locked(self, name: str) -> Path:
         folder = task_folder(self._folder, name)
-        lock = FolderLock(folder, wait_seconds=_LOCK_SECONDS, clock=self._clock, sleep=self._sleep)
+        lock = FolderLock(folder, wait_seconds=_LOCK_SECONDS, clock=self._clock.monotonic, sleep=self._clock.sleep)
         self._handles.callback(lock.close)
         return folder
 
 
 def publish_staged_parts(states: Mapping[str, TaskState], outputs: Mapping[str, FileOutput]) -> None:
-    """Publish the parts of commits that died before they could, whoever made them; `outputs` are by system."""
+    """Publish the parts that former commits staged, in case these died before they could; `outputs` are by system."""
     with fail_point(FailPoint.TASK_PUBLISH):
         for checkpoint in filter(None, (state.checkpoint for state in states.values())):
             for system, part in _parts(checkpoint):
@@ -112,3 +116,11 @@ def _parts(checkpoint: Checkpoint) -> list[tuple[str, StagedPart]]:
     return [
         (part.system, StagedPart(stream=part.stream, staged=part.staged, final=part.final)) for part in checkpoint.parts
     ]
+
+
+def _boot_id() -> str:
+    """Return what identifies this boot of the machine; where the system has no such id, one that is never equal."""
+    try:
+        return _BOOT_ID.read_text(encoding="ascii").strip()
+    except OSError:
+        return str(time.time_ns())

@@ -1,38 +1,42 @@
-"""The tasks of a processor and their tables, put together from the plan, and where each partition's rows go."""
+"""The tasks of a processor and their tables, assembled from the plan, and the routing of what is read to them."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from streamapp_core.control.source_partition import SourceTiming
 from streamapp_core.control.task_watermarks import ControlStates
-from streamapp_core.job_model.job_model import TaskModel
 from streamapp_core.plan.plan import Plan, PlannedTable, StreamRole
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.functions.process_function import UserFunction
-from streamapp_runtime.processor.processor import InputRouting
+from streamapp_runtime.processor.side_input_bootstrap import BatchReceiver
+from streamapp_runtime.processor.state_opener import StateOpener
 from streamapp_runtime.rows.bad_rows import BadRows
-from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.checkpoint import Position
 from streamapp_runtime.state.task_state import TaskState
-from streamapp_runtime.state.unlogged_state import UnloggedState
+from streamapp_runtime.tables.lookup_table import Table
 from streamapp_runtime.tables.side_inputs import SideInputs
-from streamapp_runtime.tables.table_opener import TableOpener
-from streamapp_runtime.tasks.pipeline_builder import OperatorContext, build_pipeline
+from streamapp_runtime.tasks.pipeline_builder import build_pipeline
 from streamapp_runtime.tasks.task import Task
-from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
-from streamapp_runtime.writing.output_writer import OutputWriter
-from streamapp_systems.protocols import FileOutput
+from streamapp_runtime.tasks.task_context import ProcessorContext, TaskContext
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Assembled:
-    """Tasks, the side inputs of the tables they share, and who reads which partition."""
+class InputRouting:
+    """The partitions that a processor reads, and who receives the rows of each: a broadcast stream goes to several."""
+
+    side_inputs: Mapping[Ssp, Sequence[BatchReceiver]]
+    intermediate: Mapping[Ssp, Sequence[Task]]
+    inputs: Mapping[Ssp, Sequence[Task]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssembledTasks:
+    """The tasks of a processor, the side inputs of the tables they share, and the routing of its inputs."""
 
     tasks: tuple[Task, ...]
     shared: SideInputs
-    reading: InputRouting
+    routing: InputRouting
 
     @property
     def side_inputs(self) -> tuple[SideInputs, ...]:
@@ -41,7 +45,7 @@ class Assembled:
 
     @property
     def positions(self) -> dict[Ssp, Position]:
-        """How far each partition has been read: of side inputs, by the one of their readers that is behind."""
+        """The position of each partition; of a side input, that of the reader that is furthest behind."""
         positions: dict[Ssp, Position] = {}
         for side_inputs in self.side_inputs:
             for ssp, position in side_inputs.positions.items():
@@ -49,147 +53,109 @@ class Assembled:
         return positions | {ssp: position for task in self.tasks for ssp, position in task.positions.items()}
 
 
-class Assembly:
-    """Makes the tasks of one processor and their tables."""
+def assemble_tasks(context: ProcessorContext, states: Mapping[str, TaskState], opener: StateOpener) -> AssembledTasks:
+    """Make all tasks of a processor on their opened states.
 
-    def __init__(
-        self,
-        plan: Plan,
-        *,
-        owned: Mapping[str, TaskModel],
-        producers: Mapping[str, Sequence[str]],
-        engine: SqlEngine,
-        tables: TableOpener,
-        writer: IntermediateWriter,
-        outputs: Mapping[str, FileOutput],
-        functions: Mapping[str, UserFunction],
-        output_writer: OutputWriter,
-        starts: Mapping[str, Mapping[int, int]],
-        time_of_day: Callable[[], int],
-    ) -> None:
-        """Take the partitions of each task here, and the expected producers of every intermediate stream.
+    Stores without a changelog, of a task or shared, are opened where tables need them.
+    """
+    partitions = {ssp for task in context.tasks.values() for ssp in task.ssps}
+    shared = context.tables.side_inputs(
+        [table for table in _filled_by_side_inputs(context.plan) if table.broadcast],
+        partitions,
+        {},
+        partial(opener.open_shared, context.processor),
+    )
+    tasks = [_task(context, name, states[name], shared, opener) for name in sorted(context.tasks)]
+    return AssembledTasks(tasks=tuple(tasks), shared=shared, routing=_routing(context.plan, tasks, shared))
 
-        The tasks write to intermediate streams and to outputs (by stream); `functions` are by operator, and `tables`
-        opens their tables. `starts` are the offsets where inputs are read first, by stream and partition.
-        """
-        self._plan = plan
-        self._tasks = owned
-        self._owned = {name: task.ssps for name, task in owned.items()}
-        self._producers = producers
-        self._engine = engine
-        self._tables = tables
-        self._writer = writer
-        self._outputs = outputs
-        self._functions = functions
-        self._output_writer = output_writer
-        self._starts = starts
-        self._time_of_day = time_of_day
 
-    def assemble(
-        self,
-        states: Mapping[str, TaskState],
-        *,
-        open_unlogged: Callable[[str], UnloggedState],
-        open_shared: Callable[[], UnloggedState],
-    ) -> Assembled:
-        """Make everything on the opened state of the tasks.
+def _task(processor: ProcessorContext, name: str, state: TaskState, shared: SideInputs, opener: StateOpener) -> Task:
+    plan, bad_rows = processor.plan, BadRows()
+    side_inputs = _side_inputs(processor, name, state, opener)
+    context = TaskContext(
+        processor=processor,
+        name=name,
+        state=state,
+        tables={**shared.tables, **side_inputs.tables, **_logged_tables(processor, state, bad_rows)},
+        written=Counter(),
+        bad_rows=bad_rows,
+    )
+    read = [ssp for ssp in processor.tasks[name].ssps if _role(plan, ssp) is not StreamRole.SIDE_INPUT]
+    producers = _expected_producers(processor, {ssp.stream for ssp in read})
+    sources = {ssp.stream for ssp in read} - producers.keys()
+    control = ControlStates(
+        [(ssp.stream, ssp.partition) for ssp in read],
+        producers=producers,
+        sources={stream: _timing(plan, stream) for stream in sources},
+        now=processor.time_of_day(),
+    )
+    return Task(
+        context,
+        starts={ssp: processor.starts.get(ssp.stream, {}).get(ssp.partition, 0) for ssp in read},
+        pipeline=build_pipeline(context),
+        control=control,
+        side_inputs=side_inputs,
+        sources=sources,
+        produces=[stream for stream, tasks in processor.producers.items() if name in tasks],
+    )
 
-        The rest is opened where tables need it: the stores without changelog of a task, and those that tasks share.
-        """
-        everything = {ssp for ssps in self._owned.values() for ssp in ssps}
-        shared = self._tables.side_inputs(
-            [table for table in self._filled_by_side_inputs() if table.broadcast], everything, {}, open_shared
-        )
-        tasks = {
-            name: self._task(name, states[name], shared, partial(open_unlogged, name)) for name in sorted(self._owned)
-        }
-        return Assembled(tasks=tuple(tasks.values()), shared=shared, reading=self._reading(tasks, shared))
 
-    def _task(
-        self, name: str, state: TaskState, shared: SideInputs, open_unlogged: Callable[[], UnloggedState]
-    ) -> Task:
-        ssps = self._owned[name]
-        bad_rows, written = BadRows(), Counter[str]()
-        side_inputs = self._side_inputs(name, state, open_unlogged)
-        logged = {
-            planned.name: self._tables.table(planned, state.logged_store(planned.name), bad_rows)
-            for planned in self._plan.tables.values()
-            if not planned.spec.side_inputs
-        }
-        around = OperatorContext(
-            number=self._tasks[name].changelog_partition,
-            engine=self._engine,
-            writer=self._writer,
-            output_writer=self._output_writer,
-            tables={**shared.tables, **side_inputs.tables, **logged},
-            outputs=self._outputs,
-            written=written,
-            state=state,
-            functions=self._functions,
-            bad_rows=bad_rows,
-        )
-        read = [ssp for ssp in ssps if self._role(ssp) is not StreamRole.SIDE_INPUT]
-        inputs = {ssp.stream for ssp in read}
-        expected: dict[str, Sequence[str] | None] = {s: tasks for s, tasks in self._producers.items() if s in inputs}
-        expected |= dict.fromkeys(stream for stream in inputs if self._is_of_another_app(stream))
-        sources = inputs - expected.keys()
-        states = ControlStates(
-            [(ssp.stream, ssp.partition) for ssp in read],
-            producers=expected,
-            sources={stream: self._timing(stream) for stream in sources},
-            now=self._time_of_day(),
-        )
-        return Task(
-            name,
-            starts={ssp: self._starts.get(ssp.stream, {}).get(ssp.partition, 0) for ssp in read},
-            pipeline=build_pipeline(self._plan, around),
-            states=states,
-            state=state,
-            side_inputs=side_inputs,
-            bad_rows=bad_rows,
-            written=written,
-            sources=sources,
-            produces=[stream for stream, tasks in self._producers.items() if name in tasks],
-        )
+def _logged_tables(processor: ProcessorContext, state: TaskState, bad_rows: BadRows) -> dict[str, Table]:
+    """Open the tables of a task that its own rows fill."""
+    return {
+        planned.name: processor.tables.table(planned, state.logged_store(planned.name), bad_rows)
+        for planned in processor.plan.tables.values()
+        if not planned.spec.side_inputs
+    }
 
-    def _side_inputs(self, name: str, state: TaskState, open_unlogged: Callable[[], UnloggedState]) -> SideInputs:
-        """Open the tables of a task that side inputs fill."""
-        ssps, checkpoint = self._owned[name], state.checkpoint
-        known = {} if checkpoint is None else checkpoint.positions
-        offsets = {
-            ssp: position.offset
-            for ssp in ssps
-            if (position := known.get(ssp.stream, {}).get(ssp.partition)) is not None
-        }
-        own = [table for table in self._filled_by_side_inputs() if not table.broadcast]
-        return self._tables.side_inputs(own, ssps, offsets, open_unlogged)
 
-    def _filled_by_side_inputs(self) -> list[PlannedTable]:
-        return [table for table in self._plan.tables.values() if table.spec.side_inputs]
+def _side_inputs(processor: ProcessorContext, name: str, state: TaskState, opener: StateOpener) -> SideInputs:
+    """Open the tables of a task that side inputs fill."""
+    ssps, checkpoint = processor.tasks[name].ssps, state.checkpoint
+    known = {} if checkpoint is None else checkpoint.positions
+    offsets = {
+        ssp: position.offset for ssp in ssps if (position := known.get(ssp.stream, {}).get(ssp.partition)) is not None
+    }
+    own = [table for table in _filled_by_side_inputs(processor.plan) if not table.broadcast]
+    return processor.tables.side_inputs(own, ssps, offsets, partial(opener.open_unlogged, name))
 
-    def _reading(self, tasks: Mapping[str, Task], shared: SideInputs) -> InputRouting:
-        side_inputs: dict[Ssp, list[SideInputs | Task]] = {ssp: [shared] for ssp in shared.positions}
-        intermediate: dict[Ssp, list[Task]] = {}
-        inputs: dict[Ssp, list[Task]] = {}
-        for task in tasks.values():
-            for ssp in task.side_inputs.positions:
-                side_inputs.setdefault(ssp, []).append(task)
-            for ssp in task.positions:
-                owners = intermediate if self._role(ssp) is StreamRole.INTERMEDIATE else inputs
-                owners.setdefault(ssp, []).append(task)
-        return InputRouting(side_inputs=side_inputs, intermediate=intermediate, inputs=inputs)
 
-    def _role(self, ssp: Ssp) -> StreamRole:
-        return self._plan.streams[ssp.stream].role
+def _expected_producers(processor: ProcessorContext, streams: set[str]) -> dict[str, Sequence[str] | None]:
+    """Return the tasks whose watermarks each stream waits for; None where control messages name them (another app)."""
+    expected: dict[str, Sequence[str] | None] = {s: tasks for s, tasks in processor.producers.items() if s in streams}
+    return expected | dict.fromkeys(stream for stream in streams if _is_of_another_app(processor.plan, stream))
 
-    def _is_of_another_app(self, stream: str) -> bool:
-        """Tell whether control messages come in a stream that no task here writes."""
-        planned = self._plan.streams[stream]
-        return planned.shared and planned.role is StreamRole.INPUT
 
-    def _timing(self, stream: str) -> SourceTiming:
-        spec = self._plan.streams[stream].spec
-        if spec is None or spec.event_time is None:
-            return SourceTiming()
-        time = spec.event_time
-        return SourceTiming(max_out_of_orderness=time.max_out_of_orderness, idle_timeout=time.idle_timeout)
+def _routing(plan: Plan, tasks: Sequence[Task], shared: SideInputs) -> InputRouting:
+    side_inputs: dict[Ssp, list[SideInputs | Task]] = {ssp: [shared] for ssp in shared.positions}
+    intermediate: dict[Ssp, list[Task]] = {}
+    inputs: dict[Ssp, list[Task]] = {}
+    for task in tasks:
+        for ssp in task.side_inputs.positions:
+            side_inputs.setdefault(ssp, []).append(task)
+        for ssp in task.positions:
+            receivers = intermediate if _role(plan, ssp) is StreamRole.INTERMEDIATE else inputs
+            receivers.setdefault(ssp, []).append(task)
+    return InputRouting(side_inputs=side_inputs, intermediate=intermediate, inputs=inputs)
+
+
+def _filled_by_side_inputs(plan: Plan) -> list[PlannedTable]:
+    return [table for table in plan.tables.values() if table.spec.side_inputs]
+
+
+def _role(plan: Plan, ssp: Ssp) -> StreamRole:
+    return plan.streams[ssp.stream].role
+
+
+def _is_of_another_app(plan: Plan, stream: str) -> bool:
+    """Return whether control messages come in a stream that no task here writes."""
+    planned = plan.streams[stream]
+    return planned.shared and planned.role is StreamRole.INPUT
+
+
+def _timing(plan: Plan, stream: str) -> SourceTiming:
+    spec = plan.streams[stream].spec
+    if spec is None or spec.event_time is None:
+        return SourceTiming()
+    time = spec.event_time
+    return SourceTiming(max_out_of_orderness=time.max_out_of_orderness, idle_timeout=time.idle_timeout)

@@ -14,7 +14,7 @@ from streamapp_runtime.operators.window_bounds import BEGINNING
 class Node:
     """One operator in place: `inputs` are streams or nodes it reads from, `streams` those whose messages reach it.
 
-    `ports` take the rows of each input. What the operator gives out may be older than its watermark by as much as
+    `ports` take the rows of each input. What the operator emits may be older than its watermark by as much as
     `behind` (milliseconds), so the watermarks of those after it are lower by that.
     """
 
@@ -37,14 +37,14 @@ class Pipeline:
             for name, port in zip(node.inputs, node.ports, strict=True):
                 self._consumers.setdefault(name, []).append((node, port))
         self._behind: dict[str, int] = {}
-        """How much older than the watermark of its streams the rows that come to a node may be."""
-        given_out: dict[str, int] = {}
+        """By how much the rows that come to a node may be older than the watermark of its streams."""
+        emitted: dict[str, int] = {}
         for node in nodes:
-            self._behind[node.name] = max(given_out.get(name, 0) for name in node.inputs)
-            given_out[node.name] = self._behind[node.name] + node.behind
+            self._behind[node.name] = max(emitted.get(name, 0) for name in node.inputs)
+            emitted[node.name] = self._behind[node.name] + node.behind
 
     def push(self, source: str, rows: pa.Table) -> None:
-        """Give rows of a stream (or of a node) to all that read from it, and their results to all after them."""
+        """Pass rows of a stream (or of a node) to all nodes that read from it, and their results to all after them."""
         waiting = [(source, rows)]
         while waiting:
             name, batch = waiting.pop()
@@ -54,12 +54,12 @@ class Pipeline:
                     waiting.append((node.name, result))
 
     def advance(self, watermark_of: Callable[[Iterable[str]], int | None]) -> bool:
-        """Tell every operator its watermark, the minimum over the streams that reach it; True if one rose.
+        """Advance every operator to its watermark, the minimum over the streams that reach it; return whether one rose.
 
-        It is lower by what operators before it may still give out for older times.
+        It is lower by what operators before it may still emit for older times.
 
-        Results come before the watermark that released them: what a node gives out has passed all nodes after it
-        when their own watermark is looked at (design 7). Those after one that is `unfinished` do not hear of it yet.
+        Results come before the watermark that released them: what a node emits has passed all nodes after it when
+        their own watermark is advanced (docs/control-messages.md). Nodes after one that is `unfinished` wait.
         """
         risen = False
         for node in self.nodes:
@@ -77,7 +77,7 @@ class Pipeline:
 
     @property
     def unfinished(self) -> bool:
-        """Whether an operator has more to give out for the watermark it heard of last."""
+        """Whether an operator has more to emit for its last watermark."""
         return any(node.operator.unfinished for node in self.nodes)
 
     def flush(self) -> None:
@@ -86,7 +86,7 @@ class Pipeline:
             node.operator.flush()
 
     def counters(self) -> dict[str, Mapping[str, int]]:
-        """Tell each operator's counts of rows not used, where there are any."""
+        """Return each operator's counts of rows not used, where there are any."""
         counted = {node.name: node.operator.counters() for node in self.nodes}
         return {name: counts for name, counts in counted.items() if any(counts.values())}
 

@@ -11,7 +11,7 @@ from streamapp_core.spec.operators import OperatorKind
 ROW_KINDS = frozenset({OperatorKind.FILTER, OperatorKind.MAP, OperatorKind.FLAT_MAP})
 
 
-def chains(operators: Mapping[str, PlannedOperator]) -> list[tuple[PlannedOperator, ...]]:
+def row_operator_chains(operators: Mapping[str, PlannedOperator]) -> list[tuple[PlannedOperator, ...]]:
     """Group operators, in their order: a row operator joins the chain it reads from if it is its only reader.
 
     A chain is known by its last operator's name and reads what its first reads; all others are alone.
@@ -20,16 +20,16 @@ def chains(operators: Mapping[str, PlannedOperator]) -> list[tuple[PlannedOperat
     grouped: dict[str, list[PlannedOperator]] = {}
     for operator in operators.values():
         source = operator.inputs[0]
-        before = grouped.get(source)
-        if operator.kind in ROW_KINDS and before and before[-1].kind in ROW_KINDS and readers[source] == 1:
+        previous = grouped.get(source)
+        if operator.kind in ROW_KINDS and previous and previous[-1].kind in ROW_KINDS and readers[source] == 1:
             grouped[operator.name] = [*grouped.pop(source), operator]
         else:
             grouped[operator.name] = [operator]
     return [tuple(chain) for chain in grouped.values()]
 
 
-def row_sql(chain: Sequence[PlannedOperator]) -> str:
-    """Nest the chain's queries, the first one innermost; the hidden event time is carried through all of them."""
+def chain_sql(chain: Sequence[PlannedOperator]) -> str:
+    """Return one query that nests those of a chain, the first innermost; it carries the hidden event time through."""
     query = ""
     source = table("rows")
     for operator in chain:

@@ -1,13 +1,11 @@
 """A task: its pipeline, its state, and the bookkeeping of what it has read."""
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from streamapp_core.control.stream_watermark import HeldBack
 from streamapp_core.control.task_watermarks import ControlStates
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.rows.bad_rows import BadRows
 from streamapp_runtime.rows.decoded_batch import DecodedBatch
 from streamapp_runtime.rows.event_time_column import latest
 from streamapp_runtime.state.checkpoint import (
@@ -17,18 +15,18 @@ from streamapp_runtime.state.checkpoint import (
     counts_added,
     encode_checkpoint,
 )
-from streamapp_runtime.state.task_state import TaskState
 from streamapp_runtime.tables.side_inputs import SideInputs
 from streamapp_runtime.tasks.pipeline import Pipeline
+from streamapp_runtime.tasks.task_context import TaskContext
 
 _BEGINNING = -(1 << 63)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Announcement:
-    """What a task tells the consumers of an intermediate stream: its watermark, and whether all its inputs are idle.
+    """The watermark of a task for the consumers of an intermediate stream, and whether all its inputs are idle.
 
-    An idle task that has no watermark yet gives the lowest there is: it counts as reported and holds nobody back.
+    An idle task that has no watermark yet announces the lowest there is: it counts as known and holds nobody back.
     """
 
     watermark: int
@@ -40,50 +38,46 @@ class Task:
 
     def __init__(
         self,
-        name: str,
+        context: TaskContext,
         *,
         starts: Mapping[Ssp, int],
         pipeline: Pipeline,
-        states: ControlStates,
-        state: TaskState,
+        control: ControlStates,
         side_inputs: SideInputs,
-        bad_rows: BadRows,
-        written: Counter[str],
         sources: Collection[str],
         produces: Collection[str],
     ) -> None:
-        """Take the partitions of its inputs, side inputs aside, and go on from the checkpoint in its state.
+        """Continue from the checkpoint in the task's state.
 
-        Where it says nothing of a partition, that is read from the first offset in `starts`.
-
-        `sources` are those of their streams that come from outside, `produces` the intermediate ones it writes to.
-        `bad_rows` and `written`, the rows of each output, are shared with the operators.
+        `starts` are the partitions of its inputs, side inputs aside, with the offsets where those are read first that
+        the checkpoint does not have. `sources` are the streams among them that come from outside, `produces` the
+        intermediate streams it writes to. `side_inputs` fill the tables that are the task's own.
         """
-        self.name = name
+        self.name = context.name
         self.pipeline = pipeline
         self.side_inputs = side_inputs
-        """What fills the tables that are the task's own."""
-        self._states = states
-        self._state = state
+        """The side inputs that fill the task's own tables."""
+        self._control = control
+        self._state = context.state
         self._sources = sources
         self._streams = frozenset(ssp.stream for ssp in starts)
         self._producing = {node.name: node for node in pipeline.nodes if node.name in produces}
         self._announced: dict[str, Announcement] = {}
         self.positions = {ssp: Position(offset=offset, rows=0) for ssp, offset in starts.items()}
-        """How far each partition has been read."""
+        """The position of each partition: everything before it has been processed."""
         self._not_used: Mapping[str, Mapping[str, int]] = {}
-        self._bad_rows = bad_rows
-        self.written = written
-        """How many rows the task has written to each output since the run began."""
+        self._bad_rows = context.bad_rows
+        self.written = context.written
+        """The number of rows written to each output since the run began."""
         self.touched = False
         """Whether anything has happened since the last commit."""
-        if state.checkpoint is not None:
-            self._go_on_from(state.checkpoint)
+        if context.state.checkpoint is not None:
+            self._continue_from(context.state.checkpoint)
 
     @property
     def ended(self) -> bool:
-        """Whether all inputs have ended and all that follows from them has been given out."""
-        return self._states.all_ended and not self.pipeline.unfinished
+        """Whether all inputs have ended and all that follows from them has been emitted."""
+        return self._control.all_ended and not self.pipeline.unfinished
 
     @property
     def bad_rows(self) -> tuple[str, ...]:
@@ -103,9 +97,9 @@ class Task:
             self.pipeline.push(stream, decoded.rows)
             self._observe(decoded)
         for control in decoded.controls:
-            self._states.apply(stream, partition, control)
+            self._control.apply(stream, partition, control)
         if decoded.ended:
-            self._states.end(stream, partition)
+            self._control.end(stream, partition)
         if decoded.not_used:
             self._not_used = counts_added(self._not_used, {stream: decoded.not_used})
             self._bad_rows.remember(*decoded.bad_rows)
@@ -115,67 +109,67 @@ class Task:
 
     def wait(self, ssp: Ssp) -> None:
         """Note that rows of a partition wait for others of its stream, so that its silence means nothing."""
-        self._states.wake(ssp.stream, ssp.partition)
+        self._control.wake(ssp.stream, ssp.partition)
 
     def follow(self, ssp: Ssp) -> None:
         """Note that a partition that came with an expansion has been empty so far: it has its parents' watermark."""
-        self._states.follow(ssp.stream, ssp.partition)
+        self._control.follow(ssp.stream, ssp.partition)
 
     def advance(self, now: int) -> bool:
-        """Let the time of day (milliseconds) and what was read move the watermarks; True if one rose."""
-        self._states.advance_clock(now)
+        """Advance the watermarks by the time of day (milliseconds) and by what was read; return whether one rose."""
+        self._control.advance_clock(now)
         self._bad_rows.place = "rows that a watermark released"
         risen = self.pipeline.advance(self._watermark)
         self.touched |= risen
         return risen
 
     def reads(self, stream: str) -> bool:
-        """Whether the task owns a partition of a stream."""
+        """Return whether the task owns a partition of a stream."""
         return stream in self._streams
 
     def watermark(self, stream: str) -> int | None:
-        """Tell the watermark of a stream in this task; None without one."""
+        """Return the watermark of a stream in this task; None without one."""
         return self._watermark((stream,))
 
     def held_back_by(self, stream: str) -> HeldBack | None:
-        """Tell what holds the watermark of a stream back in this task; None if nothing does."""
-        return self._states.held_back_by(stream)
+        """Return what holds the watermark of a stream back in this task; None if nothing does."""
+        return self._control.held_back_by(stream)
 
     def has_ended(self, stream: str) -> bool:
-        """Whether everything of a stream has been read that the task will ever get."""
-        return self._states.ended(stream)
+        """Return whether everything of a stream has been read that the task will ever get."""
+        return self._control.ended(stream)
 
     def unannounced(self, stream: str) -> Announcement | None:
-        """Tell what the consumers of an intermediate stream have not heard of yet; None if there is nothing."""
+        """Return what the consumers of an intermediate stream have not been sent yet; None if there is nothing."""
         node = self._producing.get(stream)
         if node is None or self.pipeline.unfinished:
             return None
-        idle = self._states.idle(*self._streams.intersection(node.streams))
+        idle = self._control.idle(*self._streams.intersection(node.streams))
         if node.watermark is None and not idle:
             return None
         news = Announcement(watermark=_BEGINNING if node.watermark is None else node.watermark, idle=idle)
         return None if news == self._announced.get(stream) else news
 
     def announce(self, stream: str, news: Announcement) -> None:
-        """Note that news is on its way to the consumers of an intermediate stream."""
+        """Note that an announcement has been sent to the consumers of an intermediate stream."""
         self._announced[stream] = news
 
     def flush(self) -> None:
-        """Bring what operators keep in memory into the stores."""
+        """Write what operators keep in memory to the stores."""
         self.pipeline.flush()
 
     def changes(self) -> Iterator[tuple[bytes, bytes | None]]:
-        """Give the changelog entries of what changed in the stores since the last commit."""
+        """Yield the changelog entries of what changed in the stores since the last commit."""
         return self._state.changes()
 
     def checkpoint(self, parts: Sequence[Part] = ()) -> bytes:
-        """Write down where the task is now, with the parts of file outputs that its processor has staged."""
+        """Encode the checkpoint of the task as it is now, with the staged parts of its processor's file outputs."""
         positions: dict[str, dict[int, Position]] = {}
         for ssp, position in {**self.positions, **self.side_inputs.positions}.items():
             positions.setdefault(ssp.stream, {})[ssp.partition] = position
         checkpoint = Checkpoint(
             positions=positions,
-            control=self._states.snapshot().model_dump_json(),
+            control=self._control.snapshot().model_dump_json(),
             not_used=self.counters(),
             bad_rows=self.bad_rows,
             written=dict(self.written),
@@ -184,21 +178,21 @@ class Task:
         return encode_checkpoint(checkpoint)
 
     def commit(self, position: int, checkpoint: bytes) -> None:
-        """Make the state last, at its position in the changelog."""
+        """Commit the state, at its position in the changelog."""
         self._state.commit(position, checkpoint)
         self.side_inputs.commit()
         self.touched = False
 
-    def confirm(self) -> None:
-        """Note that a commit of its processor went through that had nothing of this task."""
+    def commit_unchanged(self) -> None:
+        """Note that a commit of its processor succeeded that had nothing of this task."""
         self._state.confirm()
 
     def counters(self) -> dict[str, dict[str, int]]:
-        """Tell, by operator or stream, how many rows were not used and why, since the run began."""
+        """Return the number of rows not used, by operator or stream and by reason, since the run began."""
         return counts_added(self._not_used, self.pipeline.counters())
 
-    def _go_on_from(self, checkpoint: Checkpoint) -> None:
-        self._states.restore(checkpoint.snapshot())
+    def _continue_from(self, checkpoint: Checkpoint) -> None:
+        self._control.restore(checkpoint.snapshot())
         self._not_used = checkpoint.not_used
         self.written.update(checkpoint.written)
         self._bad_rows.remember(*checkpoint.bad_rows)
@@ -206,17 +200,17 @@ class Task:
             position = checkpoint.positions.get(ssp.stream, {}).get(ssp.partition)
             if position is not None:
                 self.positions[ssp] = position
-            if ssp.stream in self._sources and not self._states.ended(ssp.stream):
-                self._states.wake(ssp.stream, ssp.partition)
+            if ssp.stream in self._sources and not self._control.ended(ssp.stream):
+                self._control.wake(ssp.stream, ssp.partition)
 
     def _observe(self, decoded: DecodedBatch) -> None:
-        """Let the rows of a source move its watermark; intermediate streams have theirs from control messages."""
+        """Advance the watermark of a source by its rows; intermediate streams have theirs from control messages."""
         assert decoded.rows is not None
         _, stream, partition = decoded.ssp
         time = latest(decoded.rows) if stream in self._sources else None
         if time is not None:
-            self._states.observe(stream, partition, time)
+            self._control.observe(stream, partition, time)
 
     def _watermark(self, streams: Iterable[str]) -> int | None:
         owned = self._streams.intersection(streams)
-        return self._states.watermark(*owned) if owned else None
+        return self._control.watermark(*owned) if owned else None

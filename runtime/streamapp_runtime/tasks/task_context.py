@@ -1,0 +1,66 @@
+"""The values that the operators of a task are built from: those of its processor, made once, and the task's own."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from streamapp_core.job_model.job_model import TaskModel
+from streamapp_core.plan.plan import Plan
+from streamapp_runtime.functions.process_function import UserFunction
+from streamapp_runtime.rows.bad_rows import BadRows
+from streamapp_runtime.sql_engine import SqlEngine
+from streamapp_runtime.state.task_state import TaskState
+from streamapp_runtime.tables.lookup_table import Table
+from streamapp_runtime.tables.table_opener import TableOpener
+from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
+from streamapp_runtime.writing.output_writer import OutputWriter
+from streamapp_systems.protocols import FileOutput, Producer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writers:
+    """The writers of a processor: of `intermediate` streams, of `outputs` that are streams, of `files` by system.
+
+    All streams are written by one `producer`, in one transaction.
+    """
+
+    producer: Producer
+    intermediate: IntermediateWriter
+    outputs: OutputWriter
+    files: Mapping[str, FileOutput]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessorContext:
+    """The values that all tasks of a processor share.
+
+    `tasks` are those of the processor. `producers` are the tasks of the whole run that are expected to write to each
+    intermediate stream; `starts` the offsets where inputs are read first, by stream and partition (0 where none is
+    given). Functions are by operator. `time_of_day` returns milliseconds since 1970.
+    """
+
+    plan: Plan
+    processor: str
+    tasks: Mapping[str, TaskModel]
+    producers: Mapping[str, Sequence[str]]
+    starts: Mapping[str, Mapping[int, int]]
+    functions: Mapping[str, UserFunction]
+    engine: SqlEngine
+    tables: TableOpener
+    writers: Writers
+    time_of_day: Callable[[], int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskContext:
+    """The values of one task: its state and its tables by name.
+
+    `written`, the rows of each output, and `bad_rows` are counted by the operators and read by the task.
+    """
+
+    processor: ProcessorContext
+    name: str
+    state: TaskState
+    tables: Mapping[str, Table]
+    written: Counter[str]
+    bad_rows: BadRows
