@@ -63,13 +63,13 @@ def test_edits_and_deaths_while_the_operator_is_away_are_noticed(shop, core, api
 
 
 def role_of(access, namespace, name):
-    """The role of a binding; None while it is made anew."""
+    """The role of a binding; None while it is recreated."""
     found = access.list_namespaced_role_binding(namespace, field_selector=f"metadata.name={name}").items
     return found[0].role_ref.name if found else None
 
 
 def bind_otherwise(access, namespace, name):
-    """Give an account another role: a binding's role can't be changed, so it is made anew."""
+    """Give an account another role: a binding's role can't be changed, so it is recreated."""
     binding = access.read_namespaced_role_binding(name, namespace)
     binding.metadata.resource_version = binding.metadata.uid = None
     binding.role_ref.name = "view"

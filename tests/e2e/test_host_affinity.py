@@ -91,7 +91,7 @@ def kept(cluster, namespace, driver, records):
 
 
 def opened(cluster, namespace, driver):
-    """Tell whether 95 % of the tasks have opened their state, be it found or made anew."""
+    """Return whether 95 % of the tasks have opened their state, be it kept or rebuilt."""
     state = restored(cluster, namespace, driver)
     return state["kept"] + state["rebuilt"] >= 0.95 * TASKS
 

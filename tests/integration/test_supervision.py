@@ -61,7 +61,7 @@ def test_a_driver_that_died_in_a_handover_goes_on_to_the_same_results(tmp_path, 
 
 @pytest.fixture
 def start(tmp_path, source):
-    """Give what starts the endless app, and returns when it has given out all that was written so far."""
+    """Give what starts the endless app, and returns when it has emitted all that was written so far."""
     (tmp_path / "app.yaml").write_text(json.dumps(source.document()))
 
     def started():

@@ -14,7 +14,7 @@ from streamapp_runtime.driver.run_start import RunRequest
 from streamapp_runtime.hosts.in_process_host import InProcessHost
 
 DEADLINE = 120
-"""Seconds until a test that waits for something gives up."""
+"""Seconds until a test that waits for something fails."""
 
 
 def in_process(channel, name, log_folder):

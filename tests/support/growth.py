@@ -108,19 +108,19 @@ class Growing:
             apps.run(document, self.folder, fresh=False, listener=listen, **options)
 
     def all_counted(self, summary) -> bool:
-        """Tell whether a run counts as many rows given out as were written; perhaps it has not committed them yet."""
+        """Return whether a run counts as many rows emitted as were written; perhaps it has not committed them yet."""
         return summary.written.get("out", 0) >= sum(self.written.values())
 
     def all_copied(self, summary) -> bool:
-        """Tell whether as many rows were given out as were written, and committed."""
+        """Return whether as many rows were emitted as were written, and committed."""
         return self.copied(summary, sum(self.written.values()))
 
     def copied(self, summary, count: int) -> bool:
-        """Tell whether so many rows were given out, and committed."""
+        """Return whether so many rows were emitted, and committed."""
         return summary.written.get("out", 0) >= count and len(self.rows("out")) >= count
 
     def numbers(self) -> dict[int, list[int]]:
-        """Read the numbers of each key in the order they were given out."""
+        """Read the numbers of each key in the order they were emitted."""
         found = defaultdict(list)
         for row in self.rows("out"):
             found[row["k"]].append(row["n"])

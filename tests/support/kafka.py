@@ -15,7 +15,7 @@ from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 
 SYSTEM = "kafka"
 DEADLINE = 60.0
-"""Seconds until a test that waits for something gives up."""
+"""Seconds until a test that waits for something fails."""
 
 
 def cluster_at(address, patience=30.0, **settings):

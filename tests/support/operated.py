@@ -284,7 +284,7 @@ class Operated:
         return StreamCounts(trouble=self.trouble) if self.trouble else StreamCounts(known=self.counts)
 
     def announces(self, name="shop"):
-        """Let the driver announce the job model in force in the coordinator stream."""
+        """Let the driver announce the active job model in the coordinator stream."""
         stored = self.model(name)
         self.announced = Announced(model=stored.model, epoch=stored.epoch)
 

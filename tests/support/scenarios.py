@@ -12,10 +12,10 @@ from support.waiting import eventually
 from support.workers import SeparateMachines, Workers, feeding, play
 
 IMPATIENT = Timeouts(report=5.0)
-"""Gives up who is silent for 5 s; who works reports twice a second."""
+"""Declares dead who is silent for 5 s; who works reports twice a second."""
 
 PATIENT = Timeouts(report=60.0, drain=60.0)
-"""Gives up nobody who lives, however slow the machine is."""
+"""Declares nobody dead who lives, however slow the machine is."""
 
 
 def worker_dies(source: Growing, folder: Path) -> Summary:

@@ -1,6 +1,6 @@
 """An app with a table that the graph fills, a function, and JSON lines as results; and what it must find.
 
-Prices and orders go through one intermediate stream, and all prices are older than the orders: no hour is given out
+Prices and orders go through one intermediate stream, and all prices are older than the orders: no hour is emitted
 before the task that reads the prices has said that they ended, and they lie before that word. So every hour finds its
 price, in whatever turns the tasks go.
 """

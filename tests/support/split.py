@@ -94,11 +94,11 @@ class Split:
         return sum(s.read for s in summary.streams if s.name == "in") >= sum(self.source.written.values())
 
     def windows(self, which: str) -> Counter:
-        """Read what an app has given out."""
+        """Read what an app has emitted."""
         return Counter((row["g"], row["window_start"], row["c"], row["s"]) for row in self.source.rows(which))
 
     def expected(self, hours: int) -> Counter:
-        """Tell what is given out of the first hours."""
+        """Return what is emitted of the first hours."""
         keys = Counter(key % GROUPS for key in KEYS)
         return Counter(
             (group, f"1970-01-01T{hour:02}:00:00Z", 2 * count, count * (4 * hour - 3))
@@ -107,7 +107,7 @@ class Split:
         )
 
     def all_counted(self, which: str) -> bool:
-        """Tell whether an app has given out a window of each group for all hours but the last one."""
+        """Return whether an app has emitted a window of each group for all hours but the last one."""
         return self.windows(which).total() >= GROUPS * (self.hours - 1)
 
     def _home(self, document: dict) -> Path:

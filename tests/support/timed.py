@@ -1,7 +1,7 @@
 """Windows and joins over the numbered records: a record's number is its event time, so all results are known.
 
 Of each key there are tumbling windows, sessions, and pairs of records that come through two shuffles of their own. What
-comes out proves that none is lost, doubled, given out too early or counted in part.
+comes out proves that none is lost, doubled, emitted too early or counted in part.
 """
 
 import json

@@ -25,7 +25,10 @@ FORBIDDEN = {
     ),
     "The Kubernetes operator decides by values alone": ("streamapp_operator.status.events", "kopf"),
     "Only runtime.spark imports pyspark": ("streamapp_runtime.driver.supervisor", "pyspark"),
-    "No circles between the packages of core, nor between those of systems": ("streamapp_core.graph.graph", "streamapp_core.plan.plan"),
+    "No circles between the packages of core, nor between those of systems": (
+        "streamapp_core.graph.graph",
+        "streamapp_core.plan.plan",
+    ),
 }
 """For each contract, a module and what it must not import."""
 

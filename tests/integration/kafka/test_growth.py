@@ -95,7 +95,7 @@ def test_rows_behind_an_open_transaction_of_a_parent_come_before_those_of_its_ch
     given_out, opened = [], []
 
     def for_three_seconds(summary):
-        """Look on from when the tasks have told what they gave out before."""
+        """Look on from when the tasks have reported what they emitted before."""
         given_out.append(summary.written.get("out", 0))
         opened.extend([time.monotonic()] if given_out[-1] else [])
         return opened and time.monotonic() - opened[0] > 3

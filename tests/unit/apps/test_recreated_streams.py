@@ -1,4 +1,4 @@
-"""Streams that were deleted or made anew between two starts: a run never takes them for the ones that it knows."""
+"""Streams that were deleted or recreated between two starts: a run never takes them for the ones that it knows."""
 
 from contextlib import closing
 

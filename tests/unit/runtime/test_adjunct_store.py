@@ -179,7 +179,7 @@ def test_after_its_bootstrap_a_table_is_what_its_stream_comes_to_whatever_died_b
 @settings(max_examples=150)
 @given(steps)
 def test_a_store_never_says_it_holds_what_it_does_not(engine, steps):
-    """Without bootstrap too; a store that is made anew begins at the checkpoint, and holds nothing from before it."""
+    """Without bootstrap too; a store that is rebuilt begins at the checkpoint, and holds nothing from before it."""
     with tempfile.TemporaryDirectory() as folder:
         stream = Stream()
         owner = Owner(Path(folder), engine, stream, bootstrap=False)

@@ -1,4 +1,4 @@
-"""Windows with more results than a commit may have: they are given out in parts, all before what tells of their end."""
+"""Windows with more results than a commit may have: they are emitted in parts, all before the marker of their end."""
 
 import pyarrow as pa
 import pytest

@@ -49,7 +49,7 @@ class Stream:
         self.start()
 
     def start(self):
-        """Begin anew from what is committed: batches that waited are gone."""
+        """Start again from what is committed: batches that waited are gone."""
         self.read = dict(self.committed)
         grew_from = MODULO.initial_partitions(self.counts[-1], self.initial)
         younger = {

@@ -1,4 +1,4 @@
-"""Operators one behind another: what one gives out is never late for the next."""
+"""Operators one behind another: what one emits is never late for the next."""
 
 import pyarrow as pa
 import pytest

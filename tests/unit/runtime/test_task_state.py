@@ -241,7 +241,7 @@ def test_a_restore_that_is_broken_off_leaves_the_folder_to_the_next_one(tmp_path
 
 
 def test_a_store_that_is_at_a_place_in_another_changelog_is_made_anew(tmp_path):
-    changelogs = {name: Changelog(name) for name in ("former", "made anew")}
+    changelogs = {name: Changelog(name) for name in ("former", "recreated")}
     for name, changelog in changelogs.items():
         changelog.append([(b"a\0k", name.encode())])
         state, stores = open_state(tmp_path, changelog)
