@@ -19,6 +19,7 @@ from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan.planner import plan
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.parse import ParsedApp
+from streamapp_systems.expansion_algorithms import installed_algorithm
 
 ACCEPTED, REFUSED = 0, 1
 _SHOWN_VALUE, _SHOWN_MOVES = 32, 20
@@ -37,7 +38,7 @@ def diff_apps(
         counts = dict(read_counts(streams))
     in_force = _plan_old(old, old_file, counts) if previous is None else read_job_model(previous)
     try:
-        comparison = compare(old, new, counts, in_force)
+        comparison = compare(old, new, counts, in_force, algorithms=installed_algorithm)
     except ValueError as error:
         give_up(f"{previous or old_file}: {error}")
     if output is DiffOutput.JSON:
@@ -56,7 +57,7 @@ def _sound(path: Path) -> StreamApp:
 
 def _plan_old(old: StreamApp, path: Path, counts: Mapping[str, int]) -> JobModel:
     """Make the job model that the old app would run by."""
-    result = plan(ParsedApp(app=old, problems=(), broken=frozenset()), counts)
+    result = plan(ParsedApp(app=old, problems=(), broken=frozenset()), counts, algorithms=installed_algorithm)
     if result.plan is None:
         give_up(
             f"{path} is refused, so it can't be what runs: {result.problems[0]}\n"

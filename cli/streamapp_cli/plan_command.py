@@ -15,6 +15,7 @@ from streamapp_core.plan.plan import Plan, PlanResult
 from streamapp_core.plan.planner import plan as make_plan
 from streamapp_core.plan.render import to_document, to_mermaid, to_rows
 from streamapp_core.spec.parse import ParsedApp
+from streamapp_systems.expansion_algorithms import installed_algorithm
 
 ACCEPTED, REFUSED = 0, 1
 
@@ -27,7 +28,7 @@ def plan_app(
     counts = ask_counts(parsed.app, file) if streams is None else read_counts(streams)
     before = None if previous is None else read_job_model(previous)
     live = None if processors is None else read_processors(processors)
-    result = make_plan(parsed, counts, before)
+    result = make_plan(parsed, counts, before, algorithms=installed_algorithm)
     model = None if result.plan is None else build_job_model(result.plan, before, live)
     _print(file, parsed, result, model, output)
     return REFUSED if result.plan is None else ACCEPTED

@@ -10,6 +10,7 @@ from streamapp_core.plan.planner import plan
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.parse import ParsedApp
+from streamapp_core.tasks.expansion import MODULO
 
 _GRAPH = ("streams", "tables", "operators")
 _RUN_ID = ("runId",)
@@ -62,8 +63,9 @@ def run_id_problems(edits: Iterable[FieldEdit]) -> tuple[Problem, ...]:
 
 
 def _plan(app: StreamApp) -> Plan | None:
-    """Plan for the shapes of state alone; these depend on no partition count."""
-    return plan(ParsedApp(app=app, problems=(), broken=frozenset()), dict.fromkeys(app.spec.streams, 1)).plan
+    """Plan for the shapes of state alone; these depend neither on partition counts nor on the expansion algorithm."""
+    parsed = ParsedApp(app=app, problems=(), broken=frozenset())
+    return plan(parsed, dict.fromkeys(app.spec.streams, 1), algorithms=lambda _: MODULO).plan
 
 
 def _edit_class(edit: Difference, changers: frozenset[str], run_id: str | None) -> EditClass:

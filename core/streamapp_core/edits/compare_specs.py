@@ -16,6 +16,7 @@ from streamapp_core.problems import Problem, sorted_problems
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.parse import ParsedApp
 from streamapp_core.spec.systems import SystemKind
+from streamapp_core.tasks.expansion import AlgorithmLookup, built_in_algorithm
 from streamapp_core.tasks.natural_order import natural_key
 
 
@@ -38,7 +39,14 @@ class Comparison:
         return strongest(self.edits)
 
 
-def compare(old: StreamApp, new: ParsedApp, streams: Mapping[str, int], in_force: JobModel) -> Comparison:
+def compare(
+    old: StreamApp,
+    new: ParsedApp,
+    streams: Mapping[str, int],
+    in_force: JobModel,
+    *,
+    algorithms: AlgorithmLookup = built_in_algorithm,
+) -> Comparison:
     """Compare a running app with a new spec for it.
 
     Args:
@@ -46,11 +54,12 @@ def compare(old: StreamApp, new: ParsedApp, streams: Mapping[str, int], in_force
         new: the new spec, with the problems of its shape.
         streams: the number of partitions of every external stream that exists.
         in_force: the job model that the app runs by. Its processors are expected to stay where they are.
+        algorithms: finds the expansion algorithm that the new spec names.
     """
     edits: tuple[FieldEdit, ...] = ()
     if new.app is not None and not new.problems:
         edits = classify(old, new.app, run_id=in_force.run_id)
-    result = plan(new, streams, in_force)
+    result = plan(new, streams, in_force, algorithms=algorithms)
     told = {(problem.path, problem.code) for problem in result.problems}
     more = [problem for problem in run_id_problems(edits) if (problem.path, problem.code) not in told]
     problems = sorted_problems([*result.problems, *more])

@@ -12,7 +12,6 @@ from streamapp_core.tasks import (
     PreviousGrouping,
     StreamHistory,
     group,
-    load_algorithm,
     natural_key,
 )
 
@@ -108,7 +107,7 @@ def _group(plan: Plan, previous: JobModel | None, processors: Iterable[str]) -> 
         streams,
         stateful=plan.stateful,
         processors=processors,
-        algorithm=load_algorithm(job.expansion_algorithm),
+        algorithm=plan.expansion,
         previous=history,
     )
 

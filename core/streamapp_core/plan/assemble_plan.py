@@ -25,6 +25,7 @@ from streamapp_core.schema import DataType, Schema
 from streamapp_core.spec.app import StreamApp, StreamAppSpec
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import SystemKind
+from streamapp_core.tasks.expansion import CheckedAlgorithm
 
 _TOPOLOGY = {"systems", "default_system", "streams", "tables", "operators"}
 
@@ -35,6 +36,7 @@ class Draft:
 
     graph: Graph
     counts: PartitionCounts
+    expansion: CheckedAlgorithm | None
     rows: RowFlow
     keys: Mapping[str, Partitioning]
     broadcast: frozenset[str]
@@ -48,6 +50,8 @@ def assemble(app: StreamApp, run_id: str, draft: Draft) -> Plan:
     system = default_system(app.spec)
     if system is None:
         raise ValueError(f"{app.metadata.name} has no default system")
+    if draft.expansion is None:
+        raise ValueError(f"{app.metadata.name} has no expansion algorithm")
     graph = draft.graph
     reaching = reaching_streams(graph)
     reach = Reach(draft.counts.walk)
@@ -68,6 +72,7 @@ def assemble(app: StreamApp, run_id: str, draft: Draft) -> Plan:
         partition_keys=draft.partition_keys,
         stores=draft.stores,
         stateful=draft.stateful,
+        expansion=draft.expansion,
         topology_hash=_topology_hash(app.spec),
     )
 

@@ -4,7 +4,7 @@ The runtime executes straight from these values: names are resolved, expressions
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from streamapp_core.expressions import Select
@@ -16,6 +16,7 @@ from streamapp_core.spec.operators import OperatorKind, OperatorSpec
 from streamapp_core.spec.streams import KeyFormat, StreamFormat, StreamSpec
 from streamapp_core.spec.systems import SystemKind
 from streamapp_core.spec.tables import TableSpec
+from streamapp_core.tasks.expansion import CheckedAlgorithm
 
 
 class StreamRole(StrEnum):
@@ -134,7 +135,7 @@ class Plan:
 
     `partition_keys` has the key of every intermediate stream (None: broadcast), `stores` a hash of the shape of every
     operator's and table's state: neither may change within a run id. `default_system` holds the intermediate streams
-    and the changelog.
+    and the changelog. `expansion` maps the partitions of a stream that has grown to its initial ones.
     """
 
     app: StreamApp
@@ -150,6 +151,7 @@ class Plan:
     stores: Mapping[str, str]
     stateful: bool
     topology_hash: str
+    expansion: CheckedAlgorithm = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

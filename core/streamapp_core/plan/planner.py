@@ -25,13 +25,18 @@ from streamapp_core.plan.shared_streams import check_shared_streams
 from streamapp_core.plan.state_stores import keeps_state, partition_keys, store_shapes
 from streamapp_core.problems import Problem, ProblemCode, sorted_problems
 from streamapp_core.spec.parse import ParsedApp
-from streamapp_core.tasks.expansion import CheckedAlgorithm, load_algorithm
+from streamapp_core.tasks.expansion import AlgorithmLookup, CheckedAlgorithm, built_in_algorithm
 
 DEFAULT_RUN_ID = "r1"
 
 
 def plan(
-    parsed: ParsedApp, streams: Mapping[str, int], previous: PreviousRun | None = None, *, run_id: str = DEFAULT_RUN_ID
+    parsed: ParsedApp,
+    streams: Mapping[str, int],
+    previous: PreviousRun | None = None,
+    *,
+    run_id: str = DEFAULT_RUN_ID,
+    algorithms: AlgorithmLookup = built_in_algorithm,
 ) -> PlanResult:
     """Plan an app, or find everything that is wrong with it.
 
@@ -40,6 +45,7 @@ def plan(
         streams: the number of partitions of every external stream that exists.
         previous: the newest job model of the app; it is used only if the run id is the same.
         run_id: for an app that has none yet, neither in its spec nor from `previous`.
+        algorithms: finds the expansion algorithm that the spec names.
 
     Returns:
         All problems, sorted by path, those of `parsed` included; the plan if there are none. The order of operators,
@@ -52,17 +58,21 @@ def plan(
     if previous is not None and previous.run_id != run_id:
         previous = None
     graph = build_graph(app.spec, parsed.broken)
-    draft, problems = _decide(graph, streams, previous)
+    draft, problems = _decide(graph, streams, previous, algorithms)
     problems = [*parsed.problems, *problems]
     if problems:
         return PlanResult(problems=sorted_problems(problems), plan=None)
     return PlanResult(problems=(), plan=assemble(app, run_id, draft))
 
 
-def _decide(graph: Graph, streams: Mapping[str, int], previous: PreviousRun | None) -> tuple[Draft, list[Problem]]:
+def _decide(
+    graph: Graph, streams: Mapping[str, int], previous: PreviousRun | None, algorithms: AlgorithmLookup
+) -> tuple[Draft, list[Problem]]:
     """Make all decisions, as far as they can be made, and find all problems."""
     stateful = keeps_state(graph)
-    counts, problems = _count(graph, streams, previous, stateful=stateful)
+    expansion, problems = _find_algorithm(graph, algorithms)
+    counts, found = _count(graph, streams, Expansions(previous, expansion, stateful=stateful), previous)
+    problems += found
     findings = Findings()
     schemas = read_schemas(graph, findings)
     rows = flow_rows(graph, schemas, findings)
@@ -72,6 +82,7 @@ def _decide(graph: Graph, streams: Mapping[str, int], previous: PreviousRun | No
     draft = Draft(
         graph=graph,
         counts=counts,
+        expansion=expansion,
         rows=rows,
         keys=keys,
         broadcast=broadcast,
@@ -91,16 +102,17 @@ def _decide(graph: Graph, streams: Mapping[str, int], previous: PreviousRun | No
     return draft, problems
 
 
-def _count(
-    graph: Graph, streams: Mapping[str, int], previous: PreviousRun | None, *, stateful: bool
-) -> tuple[PartitionCounts, list[Problem]]:
-    problems: list[Problem] = []
-    algorithm: CheckedAlgorithm | None = None
+def _find_algorithm(graph: Graph, algorithms: AlgorithmLookup) -> tuple[CheckedAlgorithm | None, list[Problem]]:
     try:
-        algorithm = load_algorithm(graph.spec.job.expansion_algorithm)
+        return algorithms(graph.spec.job.expansion_algorithm), []
     except (LookupError, TypeError) as error:
         text = str(error.args[0])
-        problems.append(Problem(path="spec.job.expansionAlgorithm", code=ProblemCode.INVALID_SPEC, message=text))
-    external, found = count_external(graph, streams, Expansions(previous, algorithm, stateful=stateful))
+        return None, [Problem(path="spec.job.expansionAlgorithm", code=ProblemCode.INVALID_SPEC, message=text)]
+
+
+def _count(
+    graph: Graph, streams: Mapping[str, int], expansions: Expansions, previous: PreviousRun | None
+) -> tuple[PartitionCounts, list[Problem]]:
+    external, problems = count_external(graph, streams, expansions)
     counts = count_partitions(graph, external, kept_counts(graph, previous))
-    return counts, [*problems, *found, *check_total(counts.counts)]
+    return counts, [*problems, *check_total(counts.counts)]

@@ -3,11 +3,12 @@
 from streamapp_core.tasks.expansion import (
     DEFAULT_ALGORITHM,
     MODULO,
+    AlgorithmLookup,
     CheckedAlgorithm,
     ExpansionAlgorithm,
     ExpansionRefusedError,
     Modulo,
-    load_algorithm,
+    built_in_algorithm,
 )
 from streamapp_core.tasks.groupers import group
 from streamapp_core.tasks.natural_order import natural_key
@@ -25,6 +26,7 @@ __all__ = [
     "DEFAULT_ALGORITHM",
     "MODULO",
     "NO_HISTORY",
+    "AlgorithmLookup",
     "CheckedAlgorithm",
     "ExpansionAlgorithm",
     "ExpansionError",
@@ -34,8 +36,8 @@ __all__ = [
     "Modulo",
     "PreviousGrouping",
     "StreamHistory",
+    "built_in_algorithm",
     "group",
-    "load_algorithm",
     "natural_key",
     "parents",
 ]

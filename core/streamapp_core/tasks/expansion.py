@@ -1,35 +1,33 @@
-"""Expansion algorithms: where a key of today's partition was when the stream was younger (design, section 5; SEP-5).
+"""Expansion algorithms: the initial partition of a key, from its partition in the expanded stream (docs/expansion.md).
 
-A stateful app keeps its tasks when a stream gets more partitions. An algorithm names, for each partition of now, the
-partition of the beginning that held the same keys.
+A stateful app keeps its tasks when a stream gets more partitions. An algorithm maps each current partition to the
+initial partition that held the same keys.
 """
 
-from collections.abc import Sequence
-from importlib.metadata import EntryPoint, entry_points
+from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
-ENTRY_POINT_GROUP = "streamapp.expansion"
 DEFAULT_ALGORITHM = "modulo"
 
 
 @runtime_checkable
 class ExpansionAlgorithm(Protocol):
-    """How the producers of a stream spread keys over more partitions. Installed as an entry point, or given."""
+    """The way in which producers spread the keys of a stream over more partitions."""
 
     def accepts(self, current_count: int, initial_count: int) -> bool:
-        """Tell whether a stream that began with `initial_count` partitions may have `current_count` now."""
+        """Return whether a stream that began with `initial_count` partitions may have `current_count` now."""
         ...
 
     def get_partition_before_expansion(self, current_partition: int, current_count: int, initial_count: int) -> int:
         """Return the initial partition that had the keys which are in `current_partition` now.
 
-        It is asked for accepted counts only. A partition below `initial_count` must be its own.
+        Called with accepted counts only. For a partition below `initial_count` the answer must be the partition itself.
         """
         ...
 
 
 class Modulo:
-    """Keys are spread by hash modulo the number of partitions: any multiple is fine."""
+    """The algorithm for keys spread by hash modulo the number of partitions: it accepts any multiple."""
 
     def accepts(self, current_count: int, initial_count: int) -> bool:
         """Accept multiples of the initial count."""
@@ -41,7 +39,7 @@ class Modulo:
 
 
 class ExpansionRefusedError(ValueError):
-    """An expansion algorithm does not accept a growth, or gives answers that would move keys between tasks."""
+    """An expansion algorithm does not accept a growth, or its answers would move keys between tasks."""
 
 
 class CheckedAlgorithm:
@@ -52,11 +50,11 @@ class CheckedAlgorithm:
         self._algorithm = algorithm
 
     def initial_partitions(self, current_count: int, initial_count: int) -> Sequence[int]:
-        """Return the initial partition of each partition of now.
+        """Return the initial partition of each current partition.
 
         Raises:
-            ExpansionRefusedError: the growth is not accepted, or an answer is out of range, or a partition of the
-                beginning is not its own.
+            ExpansionRefusedError: the growth is not accepted, or an answer is out of range, or an initial partition is
+                not mapped to itself.
         """
         if not (0 < initial_count <= current_count and self._algorithm.accepts(current_count, initial_count)):
             raise ExpansionRefusedError(
@@ -78,33 +76,16 @@ class CheckedAlgorithm:
 
 MODULO = CheckedAlgorithm(DEFAULT_ALGORITHM, Modulo())
 
+AlgorithmLookup = Callable[[str], CheckedAlgorithm]
+"""Returns the expansion algorithm of a name; raises LookupError or TypeError, with the reason for users, otherwise."""
 
-def load_algorithm(name: str) -> CheckedAlgorithm:
-    """Return the installed expansion algorithm of that name (entry points of the group `streamapp.expansion`).
+
+def built_in_algorithm(name: str) -> CheckedAlgorithm:
+    """Return the expansion algorithm of a name, out of those that need no other package.
 
     Raises:
-        LookupError: no algorithm has that name; the text lists those there are.
-        TypeError: the entry point is not an expansion algorithm.
+        LookupError: no such algorithm has that name.
     """
-    if name == DEFAULT_ALGORITHM:
-        return MODULO
-    installed = {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
-    if name not in installed:
-        names = ", ".join(sorted({DEFAULT_ALGORITHM, *installed}))
-        raise LookupError(
-            f"no expansion algorithm {name!r} is installed (there are: {names}); install the package that has it "
-            f"as an entry point of the group {ENTRY_POINT_GROUP!r}"
-        )
-    return _loaded(installed[name])
-
-
-def _loaded(point: EntryPoint) -> CheckedAlgorithm:
-    loaded = point.load()
-    algorithm = loaded() if isinstance(loaded, type) else loaded
-    if not isinstance(algorithm, ExpansionAlgorithm):
-        raise TypeError(
-            f"the entry point {point.name} = {point.value} is not an expansion algorithm: it needs the methods "
-            "accepts(current_count, initial_count) and "
-            "get_partition_before_expansion(current_partition, current_count, initial_count)"
-        )
-    return CheckedAlgorithm(point.name, algorithm)
+    if name != DEFAULT_ALGORITHM:
+        raise LookupError(f"no expansion algorithm {name!r} is built in (there is: {DEFAULT_ALGORITHM})")
+    return MODULO

@@ -12,6 +12,7 @@ from streamapp_core.plan.planner import plan
 from streamapp_core.problems import Problem, sorted_problems
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.parse import ParsedApp
+from streamapp_core.tasks import AlgorithmLookup, built_in_algorithm
 from streamapp_operator.observe.app_text import read_app
 
 _REMEMBERED = 5_000
@@ -67,11 +68,11 @@ def accepted_app(text: str) -> StreamApp:
     return app
 
 
-def judge(question: PlanRequest) -> PlanVerdict:
+def judge(question: PlanRequest, algorithms: AlgorithmLookup = built_in_algorithm) -> PlanVerdict:
     """Plan an app, or find everything that is wrong with it and with what it would do to its run."""
     parsed = read_app(question.text)
     counts: Mapping[str, int] = dict(question.counts)
-    result = plan(parsed, counts, question.model, run_id=question.run_id)
+    result = plan(parsed, counts, question.model, run_id=question.run_id, algorithms=algorithms)
     told = {(problem.path, problem.code) for problem in result.problems}
     more = [problem for problem in _edit_problems(parsed, question) if (problem.path, problem.code) not in told]
     problems = sorted_problems([*result.problems, *more])

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import kopf
 import structlog
@@ -16,7 +17,7 @@ import structlog
 from streamapp_operator.act.actor import Actor
 from streamapp_operator.decide.actions import ActionKind
 from streamapp_operator.decide.reconciliation import Rules
-from streamapp_operator.decide.validation import CachingPlanner
+from streamapp_operator.decide.validation import CachingPlanner, judge
 from streamapp_operator.observe.brokers import Systems
 from streamapp_operator.observe.informer import Informer, register
 from streamapp_operator.observe.object_cache import CachedApi, ObjectCache
@@ -28,6 +29,7 @@ from streamapp_operator.process.health import Health
 from streamapp_operator.process.http_server import HttpServer
 from streamapp_operator.process.operator_metrics import Metrics
 from streamapp_operator.process.settings import Settings
+from streamapp_systems.expansion_algorithms import installed_algorithm
 from streamapp_systems.kubernetes.kubernetes_api import Kind, KubernetesApi, KubernetesError
 from streamapp_systems.kubernetes.kubernetes_client import KubernetesClient
 from streamapp_systems.protocols import StreamSystemError
@@ -49,7 +51,7 @@ class OperatorProcess:
         self._systems = Systems(self._read_secret, self._enqueue, settle=settings.growth_settle)
         cached = CachedApi(self._api, self._cache)
         rules = Rules(
-            planner=CachingPlanner(),
+            planner=CachingPlanner(partial(judge, algorithms=installed_algorithm)),
             driver_role=DriverRole(kind=settings.driver_role_kind, name=settings.driver_role),
             executor_timeout=timedelta(seconds=settings.executor_patience),
         )

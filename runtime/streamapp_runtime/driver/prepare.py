@@ -20,6 +20,7 @@ from streamapp_runtime.app_streams import by_system, changelog_stream, count_par
 from streamapp_runtime.driver.supported_features import check_supported
 from streamapp_runtime.errors import PlanRefused, RuntimeFailure
 from streamapp_runtime.functions.function_loader import python_path
+from streamapp_systems.expansion_algorithms import installed_algorithm
 from streamapp_systems.file.output_folder import prepare_output, remove_leftovers
 from streamapp_systems.protocols import StreamDescriptor, TransactionalAdmin, TransactionOwner
 from streamapp_systems.registry import open_transactional_admin
@@ -96,7 +97,7 @@ def _is_bounded(app: StreamApp, stream: StreamSpec) -> bool:
 
 
 def _plan(parsed: ParsedApp, folder: Path, counts: Mapping[str, int], run_id: str, previous: JobModel | None) -> Plan:
-    result = make_plan(parsed, counts, previous, run_id=run_id)
+    result = make_plan(parsed, counts, previous, run_id=run_id, algorithms=installed_algorithm)
     if result.plan is None:
         raise PlanRefused(result.problems)
     check_supported(result.plan)

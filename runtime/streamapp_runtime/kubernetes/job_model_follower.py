@@ -12,6 +12,7 @@ from streamapp_core.spec.parse import parse_text
 from streamapp_runtime.driver.prepare import PreparedRun
 from streamapp_runtime.driver.supported_features import check_supported
 from streamapp_runtime.errors import PlanRefused, Superseded
+from streamapp_systems.expansion_algorithms import installed_algorithm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +84,9 @@ def prepared_run(launched: Launched, model: JobModel) -> PreparedRun:
         NotSupported: it needs more than this release has.
     """
     launch = launched.launch
-    result = make_plan(parse_text(launched.text), launch.counts, model, run_id=launch.run_id)
+    result = make_plan(
+        parse_text(launched.text), launch.counts, model, run_id=launch.run_id, algorithms=installed_algorithm
+    )
     if result.plan is None:
         raise PlanRefused(result.problems)
     check_supported(result.plan)

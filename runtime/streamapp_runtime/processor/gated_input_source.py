@@ -6,7 +6,7 @@ from dataclasses import replace
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan.plan import Plan, PlannedStream
 from streamapp_core.ssp import Ssp
-from streamapp_core.tasks import ExpansionRefusedError, load_algorithm
+from streamapp_core.tasks import ExpansionRefusedError
 from streamapp_core.tasks.parent_partitions import parents
 from streamapp_runtime.processor.decoding_input_source import InputSource
 from streamapp_runtime.processor.partition_gate import PartitionGate, YoungerPartition
@@ -64,9 +64,8 @@ def younger_partitions(plan: Plan, model: JobModel, positions: Mapping[Ssp, Posi
 
 
 def _initial_partitions(plan: Plan, stream: PlannedStream) -> Sequence[int]:
-    algorithm = load_algorithm(plan.app.spec.job.expansion_algorithm)
     try:
-        return algorithm.initial_partitions(stream.partitions, stream.initial_partitions)
+        return plan.expansion.initial_partitions(stream.partitions, stream.initial_partitions)
     except ExpansionRefusedError:
         return ()
 

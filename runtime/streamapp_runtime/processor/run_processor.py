@@ -37,6 +37,7 @@ from streamapp_runtime.tables.table_opener import TableOpener
 from streamapp_runtime.tasks.task_context import ProcessorContext, Writers
 from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 from streamapp_runtime.writing.output_writer import OutputWriter
+from streamapp_systems.expansion_algorithms import installed_algorithm
 
 _SECOND = 1_000
 
@@ -163,7 +164,9 @@ class _ProcessorStart:
 
 
 def _plan(config: ProcessorConfig, model: JobModel) -> Plan:
-    result = make_plan(parse_text(config.app), config.counts, model, run_id=model.run_id)
+    result = make_plan(
+        parse_text(config.app), config.counts, model, run_id=model.run_id, algorithms=installed_algorithm
+    )
     if result.plan is None:
         raise PlanRefused(result.problems)
     return result.plan

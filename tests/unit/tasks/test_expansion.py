@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_core.tasks import MODULO, CheckedAlgorithm, ExpansionRefusedError, load_algorithm
+from streamapp_core.tasks import MODULO, CheckedAlgorithm, ExpansionRefusedError, built_in_algorithm
 
 
 class Fixed:
@@ -48,10 +48,10 @@ def test_wrong_answers_name_the_algorithm(answers, complaint):
     assert complaint in str(refused.value)
 
 
-def test_modulo_is_always_installed():
-    assert load_algorithm("modulo") is MODULO
+def test_modulo_is_built_in():
+    assert built_in_algorithm("modulo") is MODULO
 
 
-def test_an_unknown_algorithm_says_which_there_are():
-    with pytest.raises(LookupError, match=r"no expansion algorithm 'moduli' is installed \(there are: modulo\)"):
-        load_algorithm("moduli")
+def test_no_other_algorithm_is_built_in():
+    with pytest.raises(LookupError, match=r"no expansion algorithm 'moduli' is built in \(there is: modulo\)"):
+        built_in_algorithm("moduli")
