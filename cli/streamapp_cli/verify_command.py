@@ -12,7 +12,7 @@ from streamapp_cli.text_tables import new_table
 from streamapp_core.naming import local_run_path
 from streamapp_runtime.driver.verify_run import verify_run
 from streamapp_runtime.errors import FAILURES
-from streamapp_runtime.state.changelog_verification import Difference, Verdict
+from streamapp_runtime.state.changelog_verification import EntryDifference, StateVerdict
 
 EQUAL, DIFFERENT = 0, 1
 _SHOWN_BYTES = 40
@@ -38,7 +38,7 @@ def verify_app(file: Path, *, state_dir: Path | None) -> int:
     return DIFFERENT if wrong else EQUAL
 
 
-def _print(console: Console, verdicts: list[Verdict]) -> None:
+def _print(console: Console, verdicts: list[StateVerdict]) -> None:
     table = new_table(console, "task", "records", "keys", "position", "state")
     for verdict in verdicts:
         position = "" if verdict.position is None else f"{verdict.position:,}"
@@ -49,7 +49,7 @@ def _print(console: Console, verdicts: list[Verdict]) -> None:
             console.print(escape(f"{verdict.task}: {_told(difference)}"))
 
 
-def _word(verdict: Verdict) -> str:
+def _word(verdict: StateVerdict) -> str:
     if verdict.wrong is not None:
         return escape(verdict.wrong)
     if verdict.position is None:
@@ -57,7 +57,7 @@ def _word(verdict: Verdict) -> str:
     return "differs" if verdict.differences else "equal"
 
 
-def _told(difference: Difference) -> str:
+def _told(difference: EntryDifference) -> str:
     where = f"store {difference.store}, key {_shown(difference.key)}"
     if difference.found is None:
         return f"{where}: missing; the changelog has {_shown(difference.expected)}"

@@ -13,7 +13,7 @@ from streamapp_systems.file import FileAdmin
 from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 from streamapp_systems.registry import open_admin
 
-FIRST_CONTACT = 10.0
+FIRST_REQUEST_TIMEOUT = 10.0
 """Seconds that a system may take to answer the first question: a person waits for what comes of it."""
 
 
@@ -70,7 +70,7 @@ def count_partitions(app: StreamApp, folder: Path) -> dict[str, int]:
     ]
     counts: dict[str, int] = {}
     for system, streams in by_system(declared).items():
-        admin = open_admin(system, app.spec.systems[system], folder, patience=FIRST_CONTACT)
+        admin = open_admin(system, app.spec.systems[system], folder, patience=FIRST_REQUEST_TIMEOUT)
         try:
             counts |= admin.partitions(streams)
         finally:
@@ -78,7 +78,7 @@ def count_partitions(app: StreamApp, folder: Path) -> dict[str, int]:
     return counts
 
 
-def bounded_ends(plan: Plan, folder: Path, known: Mapping[str, dict[int, int]]) -> dict[str, dict[int, int]]:
+def bounded_end_offsets(plan: Plan, folder: Path, known: Mapping[str, dict[int, int]]) -> dict[str, dict[int, int]]:
     """Tell where the bounded streams that are read end, by stream and partition: now, if it is not `known`.
 
     Raises:
@@ -90,7 +90,7 @@ def bounded_ends(plan: Plan, folder: Path, known: Mapping[str, dict[int, int]]) 
     return found | {stream.name: known[stream.name] for stream in bounded if stream.name in known}
 
 
-def first_offsets(plan: Plan, folder: Path, known: Mapping[str, dict[int, int]]) -> dict[str, dict[int, int]]:
+def start_offsets(plan: Plan, folder: Path, known: Mapping[str, dict[int, int]]) -> dict[str, dict[int, int]]:
     """Tell where a run begins to read its inputs, by stream and partition; those that are not named at their oldest.
 
     What is `known` of an input stays as it is, so partitions that come later are read from their beginning. Of a new

@@ -65,7 +65,7 @@ class Coordinator:
         try:
             producer = open_producer(self._system, self._spec, self._folder, [self._stream], owner)
             with closing(producer):
-                self.check(record.epoch, record.run_id)
+                self.raise_if_superseded(record.epoch, record.run_id)
                 with self._reader() as reader:
                     stale = reader.latest(MODEL).keys()
                 for key, value in _entries(model, record.epoch, stale).items():
@@ -75,7 +75,7 @@ class Coordinator:
         except Fenced as fenced:
             raise Superseded(f"another driver of {metadata.name} has taken over: {fenced}") from None
 
-    def check(self, epoch: int, run_id: str | None = None) -> None:
+    def raise_if_superseded(self, epoch: int, run_id: str | None = None) -> None:
         """Go on only if no driver is newer than that of this epoch; and none is of the same epoch in another run.
 
         Two that begin at the same time, in folders that know nothing of each other, may have chosen the same epoch.

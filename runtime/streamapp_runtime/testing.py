@@ -12,11 +12,11 @@ from streamapp_core.control.messages import END_OF_TIME
 from streamapp_core.schema import parse_schema
 from streamapp_core.spec.job import OnError
 from streamapp_runtime.functions.keyed_state import KeyedState
-from streamapp_runtime.functions.process_function import Function, UserFunction
+from streamapp_runtime.functions.process_function import ProcessFunction, UserFunction
 from streamapp_runtime.functions.stateful_function import StatefulFunction
 from streamapp_runtime.operators.operator import Operator
-from streamapp_runtime.operators.stateful_process import ProcessWithState
-from streamapp_runtime.operators.stateless_process import Process
+from streamapp_runtime.operators.stateful_process import StatefulProcess
+from streamapp_runtime.operators.stateless_process import StatelessProcess
 from streamapp_runtime.rows.bad_rows import BadRows
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 from streamapp_runtime.state.memory_store import MemoryEnvironment
@@ -60,7 +60,7 @@ class FunctionBench:
         if self._operator is None or (self._watermark is not None and time <= self._watermark):
             return None
         self._watermark = time
-        return _plain(self._operator.advance(time))
+        return _plain(self._operator.advance_watermark(time))
 
     def end(self) -> list[tuple[Any, ...]] | None:
         """End all inputs; give what the last timers give."""
@@ -82,10 +82,10 @@ class FunctionBench:
         bad_rows = BadRows()
         bad_rows.place = "test"
         if self._key_field is None:
-            return Process(_NAME, Function(name, self._made, self._columns), self._on_error, bad_rows)
+            return StatelessProcess(_NAME, ProcessFunction(name, self._made, self._columns), self._on_error, bad_rows)
         state = KeyedState(self._environment.store(_NAME))
         function = StatefulFunction(name, self._made, self._columns, self._key_field, state)
-        return ProcessWithState(_NAME, function, self._on_error, bad_rows)
+        return StatefulProcess(_NAME, function, self._on_error, bad_rows)
 
 
 def _plain(table: pa.Table | None) -> list[tuple[Any, ...]] | None:

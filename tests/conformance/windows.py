@@ -12,17 +12,17 @@ from streamapp_core.expressions import check_aggregate
 from streamapp_core.schema import parse_schema
 from streamapp_core.spec.base import parse_duration
 from streamapp_core.spec.operators import JoinType, TableJoinType
-from streamapp_runtime.operators.join import IntervalJoin
+from streamapp_runtime.operators.aligned_window import AlignedWindow
+from streamapp_runtime.operators.interval_join import IntervalJoin
 from streamapp_runtime.operators.join_table import JoinTable
 from streamapp_runtime.operators.running_aggregate import Aggregate
 from streamapp_runtime.operators.session_window import SessionWindow
-from streamapp_runtime.operators.window import AlignedWindow
-from streamapp_runtime.rows.event_time_column import stamp, without_event_time
-from streamapp_runtime.rows.tombstones import marked
+from streamapp_runtime.rows.event_time_column import add_event_time, without_event_time
+from streamapp_runtime.rows.tombstones import with_deleted_column
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.lmdb_environment import LmdbEnvironment
-from streamapp_runtime.tables.filling import SqlFilling
-from streamapp_runtime.tables.lookup_table import Table
+from streamapp_runtime.tables.lookup_table import LookupTable
+from streamapp_runtime.tables.table_changes import SqlChangeExtractor
 from streamapp_systems.arrow_types import arrow_schema
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -74,8 +74,8 @@ class Bench:
         if kind == "joinTable":
             self.table_schema = arrow_schema(parse_schema(self.vector["tableSchema"]))
             self.key, *others = self.table_schema.names
-            filling = SqlFilling(self.engine, f"SELECT {', '.join([self.key, self.key, *others])} FROM rows")
-            self.table = Table(store, filling, self.table_schema.field(self.key).type, self.table_schema)
+            filling = SqlChangeExtractor(self.engine, f"SELECT {', '.join([self.key, self.key, *others])} FROM rows")
+            self.table = LookupTable(store, filling, self.table_schema.field(self.key).type, self.table_schema)
             self.operator = JoinTable(self.table, config["on"], others, TableJoinType(config["type"]))
             return
         aggregation = check_aggregate(config["select"], config["by"], schema)
@@ -94,7 +94,7 @@ class Bench:
         self.late += self.operator.counters().get("late", 0)
         self.environment.close()
         self.open()
-        return None if self.watermark is None else self.operator.advance(self.watermark)
+        return None if self.watermark is None else self.operator.advance_watermark(self.watermark)
 
     def rows(self, rows, schema, event_time, process):
         if not rows:
@@ -102,12 +102,12 @@ class Bench:
         columns = {field.name: [row[field.name] for row in rows] for field in schema}
         typed = {name: pa.array(values, _wire_type(schema.field(name))) for name, values in columns.items()}
         table = pa.table({name: values.cast(schema.field(name).type) for name, values in typed.items()})
-        return process(stamp(table, event_time))
+        return process(add_event_time(table, event_time))
 
     def fill(self, changes):
         rows = [{self.key: change["key"], **(change["row"] or {})} for change in changes]
-        table = stamp(pa.Table.from_pylist(rows, schema=self.table_schema), None)
-        self.table.fill(marked(table, [change["row"] is None for change in changes]))
+        table = add_event_time(pa.Table.from_pylist(rows, schema=self.table_schema), None)
+        self.table.fill(with_deleted_column(table, [change["row"] is None for change in changes]))
 
     def take(self, step):
         if "rows" in step:
@@ -123,7 +123,7 @@ class Bench:
         if self.watermark is not None and watermark <= self.watermark:
             return None
         self.watermark = watermark
-        return self.operator.advance(watermark)
+        return self.operator.advance_watermark(watermark)
 
 
 def _wire_type(field):

@@ -15,7 +15,7 @@ from streamapp_core.ssp import Ssp
 from streamapp_runtime.fail_points import VARIABLE
 from streamapp_runtime.rows.row_codec import decode_row
 from streamapp_runtime.state.lmdb_environment import LmdbEnvironment
-from streamapp_runtime.state.unlogged_store import KeptStore
+from streamapp_runtime.state.unlogged_state import PersistentUnloggedStore
 from streamapp_runtime.tables.adjunct_store import read_record
 from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 from streamapp_systems.registry import open_consumer, open_producer, open_transactional_admin
@@ -159,7 +159,7 @@ def stored(folder: Path, table="customer"):
     None if it has none there.
     """
     environment = LmdbEnvironment(folder)
-    kept = KeptStore(environment, table)
+    kept = PersistentUnloggedStore(environment, table)
     rows = {decode_row(key)[0]: decode_row(value)[0] for key, value in kept.store.scan()}
     saved = read_record(kept.record)
     environment.close()

@@ -77,6 +77,6 @@ class RunAuthority:
         """See `Authority.fence`."""
         self._check()
         epoch = self._record.epoch
-        self._coordinator.check(epoch)
+        self._coordinator.raise_if_superseded(epoch)
         owners = [transaction_owner(self._plan, processor, epoch) for processor in sorted(processors)]
         fence(self._plan.app, [self._plan.default_system], owners, self._folder)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from streamapp_core.plan.plan import Plan
 from streamapp_runtime.driver.run_record import StateSummary, StreamSummary, Summary
 from streamapp_runtime.processor.processor_report import PartitionReport, ProcessorReport, event_time
-from streamapp_runtime.state.checkpoint import counts_added
+from streamapp_runtime.state.checkpoint import add_counts
 
 
 def summarize(
@@ -52,7 +52,7 @@ def _not_used(plan: Plan, reports: list[ProcessorReport]) -> dict[str, dict[str,
     own: dict[str, dict[str, int]] = {}
     shared: dict[str, Counter[str]] = {name: Counter() for name, table in plan.tables.items() if table.broadcast}
     for report in reports:
-        own = counts_added(own, {name: counts for name, counts in report.not_used.items() if name not in shared})
+        own = add_counts(own, {name: counts for name, counts in report.not_used.items() if name not in shared})
         for name in shared:
             shared[name] |= Counter(report.not_used.get(name, {}))
     return own | {name: dict(counts) for name, counts in shared.items() if counts}

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from streamapp_core.metadata_store import MetadataStore
-from streamapp_runtime.app_streams import bounded_ends, changelog_stream, file_names, first_offsets
+from streamapp_runtime.app_streams import bounded_end_offsets, changelog_stream, file_names, start_offsets
 from streamapp_runtime.driver.prepare import (
     PreparedRun,
     check_shared_streams,
@@ -46,8 +46,8 @@ def new_record(
         run_id=plan.run_id,
         epoch=epoch,
         spec=plan.app.spec.model_dump_json(by_alias=True),
-        ends=bounded_ends(plan, folder, {}),
-        starts=first_offsets(plan, folder, {}),
+        ends=bounded_end_offsets(plan, folder, {}),
+        starts=start_offsets(plan, folder, {}),
         files=file_names(plan, folder),
         made=_addresses(prepared),
         outdated={} if last is None else merged(last.outdated, last.made),
@@ -66,8 +66,8 @@ def edited_record(record: RunRecord, prepared: PreparedRun, folder: Path, epoch:
         record,
         epoch=epoch,
         spec=plan.app.spec.model_dump_json(by_alias=True),
-        ends=bounded_ends(plan, folder, record.ends),
-        starts=first_offsets(plan, folder, record.starts),
+        ends=bounded_end_offsets(plan, folder, record.ends),
+        starts=start_offsets(plan, folder, record.starts),
         files={name: record.files.get(name, files) for name, files in file_names(plan, folder).items()},
         made=merged(record.made, _addresses(prepared)),
         summary=None,

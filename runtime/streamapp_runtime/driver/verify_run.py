@@ -11,13 +11,13 @@ from streamapp_core.job_model.stored_job_model import read_job_model
 from streamapp_core.plan.delivery import default_system
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.tasks.natural_order import natural_key
-from streamapp_runtime.app_streams import FIRST_CONTACT, changelog_of
+from streamapp_runtime.app_streams import FIRST_REQUEST_TIMEOUT, changelog_of
 from streamapp_runtime.driver.run_folder import RunFolder
 from streamapp_runtime.driver.run_record import load_record
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.processor.state_opener import task_folder
-from streamapp_runtime.state.changelog import PartitionReader
-from streamapp_runtime.state.changelog_verification import Verdict, verify_state
+from streamapp_runtime.state.changelog import ChangelogPartitionReader
+from streamapp_runtime.state.changelog_verification import StateVerdict, verify_state
 from streamapp_runtime.state.folder_lock import FolderInUse, FolderLock
 from streamapp_systems.metadata.sqlite import SqliteMetadataStore
 from streamapp_systems.protocols import StreamDescriptor
@@ -27,7 +27,7 @@ _WORKER_SECONDS = 20.0
 """How long a worker whose driver is gone may take to end: twice as long as it waits for an answer."""
 
 
-def verify_run(app: StreamApp, folder: Path, state: Path) -> Iterator[Verdict]:
+def verify_run(app: StreamApp, folder: Path, state: Path) -> Iterator[StateVerdict]:
     """Compare the stores of all tasks of the app's run with its changelog, one after the other.
 
     Relative paths of the spec resolve from `folder`; `state` is the app's folder. Nothing is changed.
@@ -55,11 +55,11 @@ def _in_force(folder: RunFolder) -> tuple[str, JobModel]:
     return record.run_id, stored.model
 
 
-def _verify(app: StreamApp, folder: Path, model: JobModel, state: Path) -> Iterator[Verdict]:
+def _verify(app: StreamApp, folder: Path, model: JobModel, state: Path) -> Iterator[StateVerdict]:
     system = default_system(app.spec)
     assert system is not None
     stream, spec = changelog_of(app.metadata, model.run_id, system), app.spec.systems[system]
-    with closing(open_admin(system, spec, folder, patience=FIRST_CONTACT)) as admin:
+    with closing(open_admin(system, spec, folder, patience=FIRST_REQUEST_TIMEOUT)) as admin:
         _check_exists(admin.partitions([stream]), stream)
     with closing(open_transactional_admin(system, spec, folder)) as admin:
         for task in sorted(model.tasks, key=natural_key):
@@ -72,7 +72,7 @@ def _verify(app: StreamApp, folder: Path, model: JobModel, state: Path) -> Itera
                     here,
                     model.run_id,
                     task,
-                    PartitionReader(admin, consumer, stream, model.tasks[task].changelog_partition),
+                    ChangelogPartitionReader(admin, consumer, stream, model.tasks[task].changelog_partition),
                     scratch=Path(handles.enter_context(tempfile.TemporaryDirectory(prefix="streamapp-verify-"))),
                     sleep=time.sleep,
                 )

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamapp_core.schema import EVENT_TIME_COLUMN
-from streamapp_runtime.functions.returned_tables import called, cast_column, checked_table
-from streamapp_runtime.functions.user_errors import FunctionFailed
+from streamapp_runtime.functions.returned_tables import call_function, cast_column, check_table
+from streamapp_runtime.functions.user_errors import UserFunctionFailed
 from streamapp_runtime.rows.tombstones import DELETED_COLUMN, DELETED_FIELD
 
 KEY_COLUMN = "__key"
@@ -29,19 +29,19 @@ class Extractor:
         """Call the function with a batch of rows; None: it gave none back.
 
         Raises:
-            FunctionFailed: it raised something, or gave back something else.
+            UserFunctionFailed: it raised something, or gave back something else.
         """
         if DELETED_COLUMN not in rows.column_names:
             rows = rows.append_column(DELETED_COLUMN, _none(len(rows)))
-        result = called(f"extractor {self._name}", self._function, rows)
+        result = call_function(f"extractor {self._name}", self._function, rows)
         try:
             return self._checked(result, rows)
-        except FunctionFailed as failure:
-            raise FunctionFailed(f"extractor {self._name} {failure}") from None
+        except UserFunctionFailed as failure:
+            raise UserFunctionFailed(f"extractor {self._name} {failure}") from None
 
     def _checked(self, result: object, rows: pa.Table) -> pa.Table | None:
         hidden = {EVENT_TIME_COLUMN, DELETED_COLUMN}
-        made = checked_table(result, self._expected.names, hidden, whose="not the key and those of its `schema`")
+        made = check_table(result, self._expected.names, hidden, whose="not the key and those of its `schema`")
         if made is None:
             return None
         columns = [cast_column(made.column(field.name), field) for field in self._expected]
@@ -57,7 +57,7 @@ def _deleted(made: pa.Table, rows: pa.Table) -> pa.ChunkedArray:
         return deleted
     if not pc.any(deleted).as_py():
         return _none(len(made))
-    raise FunctionFailed(
+    raise UserFunctionFailed(
         f"gives back {len(made)} rows for {len(rows)} of which some delete: keep the column {DELETED_COLUMN} of the "
         "rows they are made of (filter and take do), or give back a row for each"
     )

@@ -11,7 +11,7 @@ from streamapp_core.plan.plan import Plan
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.functions.extractor import Extractor
 from streamapp_runtime.functions.process_function import UserFunction
-from streamapp_runtime.functions.user_errors import RAISED, described
+from streamapp_runtime.functions.user_errors import USER_EXCEPTIONS, describe_error
 from streamapp_systems.arrow_types import arrow_schema, arrow_type
 
 _FRAMES = 2
@@ -82,10 +82,10 @@ def _load(name: str, plan: Plan, folder: Path, where: str) -> UserFunction:
         _extend_path(python_path(plan.app.spec.py_files, folder))
         try:
             module = importlib.import_module(module_name)
-        except RAISED as error:
+        except USER_EXCEPTIONS as error:
             raise RuntimeFailure(
-                f"{where}: module `{module_name}` can't be imported: {described(error, _FRAMES)}; put it beside the "
-                "app's file, or name it in spec.pyFiles"
+                f"{where}: module `{module_name}` can't be imported: {describe_error(error, _FRAMES)}; put it beside "
+                "the app's file, or name it in spec.pyFiles"
             ) from error
     function: UserFunction | None = getattr(module, attribute, None)
     if not callable(function):

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from streamapp_core.spec.job import OnError
 from streamapp_runtime.errors import RuntimeFailure
-from streamapp_runtime.functions.user_errors import FunctionFailed
+from streamapp_runtime.functions.user_errors import UserFunctionFailed
 from streamapp_runtime.rows.bad_rows import BadRows
 from streamapp_runtime.rows.event_time_column import without_event_time
 from streamapp_systems.file.json_format import json_lines
@@ -14,7 +14,7 @@ from streamapp_systems.file.json_format import json_lines
 _SHOWN = 200
 
 
-class Guarded:
+class GuardedCall:
     """Calls a function with each batch. A batch it fails on stops the app, or is halved to find the rows to skip."""
 
     def __init__(
@@ -40,13 +40,13 @@ class Guarded:
             piece = pieces.pop()
             try:
                 result = self._function(piece)
-            except FunctionFailed as failure:
+            except UserFunctionFailed as failure:
                 pieces += self._halves(piece, failure)
             else:
                 results += [] if result is None else [result]
         return pa.concat_tables(results) if results else None
 
-    def _halves(self, rows: pa.Table, failure: FunctionFailed) -> list[pa.Table]:
+    def _halves(self, rows: pa.Table, failure: UserFunctionFailed) -> list[pa.Table]:
         """Divide rows that failed, the first half last, or leave out a single one."""
         if not self._skip:
             raise RuntimeFailure(self._told(failure)) from failure
@@ -57,7 +57,7 @@ class Guarded:
             self._bad_rows.remember(f"{self._told(failure)}; row {_shown(rows)}")
         return []
 
-    def _told(self, failure: FunctionFailed) -> str:
+    def _told(self, failure: UserFunctionFailed) -> str:
         return f"{self._bad_rows.place}: {self._caller}: {failure}"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from streamapp_runtime.functions.user_errors import FunctionFailed
+from streamapp_runtime.functions.user_errors import UserFunctionFailed
 from streamapp_runtime.rows.row_codec import encode_key
 from streamapp_runtime.state.store import Store
 
@@ -41,13 +41,13 @@ class KeyedState:
         """Remember a value: numbers, texts, bytes, moments, None, and lists and dictionaries of these.
 
         Raises:
-            FunctionFailed: it is something else.
+            UserFunctionFailed: it is something else.
         """
         at = _VALUE + self._at(key)
         try:
             self._values[at] = _encode(value)
         except (TypeError, OverflowError, ValueError) as error:
-            raise FunctionFailed(f"can't remember this value of key {key!r}: {error}") from None
+            raise UserFunctionFailed(f"can't remember this value of key {key!r}: {error}") from None
 
     def delete(self, key: object) -> None:
         """Forget a key."""
@@ -59,7 +59,7 @@ class KeyedState:
         A key has one timer for a time, however often it is set.
         """
         if not -_EARLIEST <= time <= _LATEST:
-            raise FunctionFailed(f"sets a timer for {time}, which is no time in milliseconds")
+            raise UserFunctionFailed(f"sets a timer for {time}, which is no time in milliseconds")
         self._timers[_timer(time, self._at(key))] = _encode(key)
 
     def delete_timer(self, key: object, time: int) -> None:
@@ -93,7 +93,7 @@ class KeyedState:
         try:
             return self._keys[key]
         except (KeyError, TypeError):
-            raise FunctionFailed(
+            raise UserFunctionFailed(
                 f"asks for key {key!r}, which is not among those of its rows: the state of a key is where its rows are"
             ) from None
 

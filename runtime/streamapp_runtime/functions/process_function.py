@@ -6,15 +6,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamapp_core.schema import EVENT_TIME_COLUMN
-from streamapp_runtime.functions.returned_tables import called, cast_column, checked_table
-from streamapp_runtime.functions.user_errors import FunctionFailed
+from streamapp_runtime.functions.returned_tables import call_function, cast_column, check_table
+from streamapp_runtime.functions.user_errors import UserFunctionFailed
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 
 UserFunction = Callable[..., object]
 """What a user wrote: a function, or a class for functions that remember something."""
 
 
-class Function:
+class ProcessFunction:
     """A user's function over batches of rows. Batches and results carry the hidden event time as their last column."""
 
     def __init__(self, name: str, function: Callable[[pa.Table], object], columns: pa.Schema) -> None:
@@ -27,16 +27,16 @@ class Function:
         """Call the function with a batch of rows; None: it gave none back.
 
         Raises:
-            FunctionFailed: it raised something, or gave back something else than rows of its columns.
+            UserFunctionFailed: it raised something, or gave back something else than rows of its columns.
         """
-        result = called(f"function {self._name}", self._function, rows)
+        result = call_function(f"function {self._name}", self._function, rows)
         try:
             return self._checked(result, rows)
-        except FunctionFailed as failure:
-            raise FunctionFailed(f"function {self._name} {failure}") from None
+        except UserFunctionFailed as failure:
+            raise UserFunctionFailed(f"function {self._name} {failure}") from None
 
     def _checked(self, result: object, rows: pa.Table) -> pa.Table | None:
-        made = checked_table(result, self._columns.names, {EVENT_TIME_COLUMN}, whose="its `schema` has")
+        made = check_table(result, self._columns.names, {EVENT_TIME_COLUMN}, whose="its `schema` has")
         if made is None:
             return None
         columns = [cast_column(made.column(field.name), field) for field in self._columns]
@@ -56,7 +56,7 @@ def _event_times(result: pa.Table, rows: pa.Table) -> pa.ChunkedArray:
         return times
     if pc.count_distinct(times, mode="all").as_py() == 1:
         return pa.chunked_array([pa.repeat(times[0], len(result))])
-    raise FunctionFailed(
+    raise UserFunctionFailed(
         f"gives back {len(result)} rows for {len(rows)} without their event times: keep the column "
         f"{EVENT_TIME_COLUMN} of the rows they are made of (filter and take do), or give back a row for each"
     )
@@ -64,5 +64,5 @@ def _event_times(result: pa.Table, rows: pa.Table) -> pa.ChunkedArray:
 
 def _own_times(times: pa.ChunkedArray) -> pa.ChunkedArray:
     if not (pa.types.is_integer(times.type) or pa.types.is_null(times.type)):
-        raise FunctionFailed(f"gives back {EVENT_TIME_COLUMN} as {times.type}, not as milliseconds (int64)")
+        raise UserFunctionFailed(f"gives back {EVENT_TIME_COLUMN} as {times.type}, not as milliseconds (int64)")
     return cast_column(times, EVENT_TIME_FIELD)

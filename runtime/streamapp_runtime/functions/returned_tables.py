@@ -4,36 +4,36 @@ from collections.abc import Callable, Collection, Sequence
 
 import pyarrow as pa
 
-from streamapp_runtime.functions.user_errors import RAISED, FunctionFailed, described
+from streamapp_runtime.functions.user_errors import USER_EXCEPTIONS, UserFunctionFailed, describe_error
 
 
-def called(name: str, function: Callable[[pa.Table], object], rows: pa.Table) -> object:
+def call_function(name: str, function: Callable[[pa.Table], object], rows: pa.Table) -> object:
     """Call a user's function with a batch of rows.
 
     Raises:
-        FunctionFailed: it raised something.
+        UserFunctionFailed: it raised something.
     """
     try:
         return function(rows)
-    except RAISED as error:
-        raise FunctionFailed(f"{name}: {described(error, called_from=1)}") from error
+    except USER_EXCEPTIONS as error:
+        raise UserFunctionFailed(f"{name}: {describe_error(error, called_from=1)}") from error
 
 
-def checked_table(result: object, names: Sequence[str], hidden: Collection[str], *, whose: str) -> pa.Table | None:
+def check_table(result: object, names: Sequence[str], hidden: Collection[str], *, whose: str) -> pa.Table | None:
     """Take a result as a table with columns of these names, and perhaps hidden ones; None without rows.
 
     Raises:
-        FunctionFailed: it is something else; the message tells `whose` columns are expected.
+        UserFunctionFailed: it is something else; the message tells `whose` columns are expected.
     """
     if result is None:
         return None
     if isinstance(result, pa.RecordBatch):
         result = pa.Table.from_batches([result])
     if not isinstance(result, pa.Table):
-        raise FunctionFailed(f"gives back a {type(result).__name__}, not a pyarrow Table or RecordBatch, or None")
+        raise UserFunctionFailed(f"gives back a {type(result).__name__}, not a pyarrow Table or RecordBatch, or None")
     found = [name for name in result.column_names if name not in hidden]
     if sorted(found) != sorted(names):
-        raise FunctionFailed(f"gives back the columns ({', '.join(found)}), {whose} ({', '.join(names)})")
+        raise UserFunctionFailed(f"gives back the columns ({', '.join(found)}), {whose} ({', '.join(names)})")
     return result if len(result) else None
 
 
@@ -41,16 +41,16 @@ def cast_column(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
     """Give a column its declared type, where nothing is lost.
 
     Raises:
-        FunctionFailed: something would be.
+        UserFunctionFailed: something would be.
     """
     if column.type == field.type:
         return column
     if _family(column.type) not in (_family(field.type), "null"):
-        raise FunctionFailed(f"gives back column {field.name} as {column.type}, its `schema` says {field.type}")
+        raise UserFunctionFailed(f"gives back column {field.name} as {column.type}, its `schema` says {field.type}")
     try:
         return column.cast(field.type)
     except pa.ArrowException as error:
-        raise FunctionFailed(f"gives back column {field.name} as {column.type}: {error}") from None
+        raise UserFunctionFailed(f"gives back column {field.name} as {column.type}: {error}") from None
 
 
 def _family(kind: pa.DataType) -> str:

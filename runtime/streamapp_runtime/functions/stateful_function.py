@@ -6,12 +6,12 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from streamapp_runtime.functions.keyed_state import KeyedState
-from streamapp_runtime.functions.process_function import Function
-from streamapp_runtime.functions.user_errors import RAISED, FunctionFailed, described
+from streamapp_runtime.functions.process_function import ProcessFunction
+from streamapp_runtime.functions.user_errors import USER_EXCEPTIONS, UserFunctionFailed, describe_error
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 
 
-class StatefulProcess(Protocol):
+class KeyedProcessFunction(Protocol):
     """What users write: a class with these methods, made once for every task, or a function like `process`."""
 
     def process(self, rows: pa.Table, state: KeyedState) -> pa.Table | pa.RecordBatch | None:
@@ -30,20 +30,20 @@ class StatefulFunction:
         """Take what the user wrote, the columns of its results, the key's column, and the state.
 
         Raises:
-            FunctionFailed: it is a class that can't be made, or has no method `process`.
+            UserFunctionFailed: it is a class that can't be made, or has no method `process`.
         """
         self._key = key
         self._state = state
         process, on_timers = _methods(name, made)
-        self._on_rows = Function(name, lambda rows: process(rows, state), columns)
-        self._on_timers = Function(name, lambda timers: on_timers(timers, state), columns) if on_timers else None
+        self._on_rows = ProcessFunction(name, lambda rows: process(rows, state), columns)
+        self._on_timers = ProcessFunction(name, lambda timers: on_timers(timers, state), columns) if on_timers else None
         self.timers_name = f"timers of {name}"
 
     def process(self, rows: pa.Table) -> pa.Table | None:
         """Call the function with rows; only a call that succeeds changes the state.
 
         Raises:
-            FunctionFailed: it failed.
+            UserFunctionFailed: it failed.
         """
         return self._call(self._on_rows, rows)
 
@@ -63,13 +63,13 @@ class StatefulFunction:
         """Call the function with timers that were due.
 
         Raises:
-            FunctionFailed: it failed, or sets timers and has no method for them.
+            UserFunctionFailed: it failed, or sets timers and has no method for them.
         """
         if self._on_timers is None:
-            raise FunctionFailed("it sets timers and has no method `on_timers`")
+            raise UserFunctionFailed("it sets timers and has no method `on_timers`")
         return self._call(self._on_timers, timers)
 
-    def _call(self, function: Function, rows: pa.Table) -> pa.Table | None:
+    def _call(self, function: ProcessFunction, rows: pa.Table) -> pa.Table | None:
         self._state.about(set(rows.column(self._key.name).to_pylist()))
         result = function(rows)
         self._state.keep()
@@ -84,9 +84,9 @@ def _methods(name: str, made: object) -> tuple[_Method, _Method | None]:
     if isinstance(made, type):
         try:
             made = made()
-        except RAISED as error:
-            raise FunctionFailed(f"class {name} can't be made: {described(error, called_from=1)}") from error
+        except USER_EXCEPTIONS as error:
+            raise UserFunctionFailed(f"class {name} can't be made: {describe_error(error, called_from=1)}") from error
     process = getattr(made, "process", made)
     if not callable(process):
-        raise FunctionFailed(f"{name} has no method `process`")
+        raise UserFunctionFailed(f"{name} has no method `process`")
     return process, getattr(made, "on_timers", None)

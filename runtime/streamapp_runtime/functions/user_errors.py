@@ -3,15 +3,15 @@
 import traceback
 from pathlib import Path
 
-RAISED = (Exception, SystemExit)
+USER_EXCEPTIONS = (Exception, SystemExit)
 """Whatever users' code raises is its failure, not ours; a module may even want to end the program."""
 
 
-class FunctionFailed(Exception):  # noqa: N818 - what happened
+class UserFunctionFailed(Exception):  # noqa: N818 - what happened
     """A function raised something, or gave something back that it must not; the message says what."""
 
 
-def described(error: BaseException, called_from: int) -> str:
+def describe_error(error: BaseException, called_from: int) -> str:
     """Tell an exception's type and message, and the line of users' code; `called_from` frames up to it are not theirs.
 
     That is the last line in the file that was called, not what it called in libraries.

@@ -8,10 +8,10 @@ import pyarrow as pa
 
 from streamapp_core.expressions import Aggregation, Merge, Partial, SelectColumn, result_sql, table
 from streamapp_core.schema import BIGINT, EVENT_TIME_COLUMN
-from streamapp_runtime.operators.collected_values import GATHERED, gathered_values
+from streamapp_runtime.operators.compound_partials import COMPOUND_MERGES, result_values
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
-from streamapp_runtime.rows.projection import projection
-from streamapp_runtime.rows.row_codec import arrow_columns
+from streamapp_runtime.rows.projection import plain_projection
+from streamapp_runtime.rows.row_codec import to_arrow_table
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_systems.arrow_types import arrow_type
 
@@ -20,7 +20,7 @@ _EVENT_TIME = SelectColumn(
 )
 
 
-class Results:
+class AggregateResults:
     """How partial results become rows of the operator's output.
 
     Its input are rows of plain values: the columns of `by`, `also_by`, the partial aggregates, and the event time.
@@ -33,26 +33,28 @@ class Results:
         fields = [pa.field(column.name, _type(column)) for column in columns]
         by = len(aggregation.by_columns)
         first = by + len(also_by)
-        self._gathered = [(at, p) for at, p in enumerate(aggregation.partials, first) if p.merge in GATHERED]
+        self._gathered = [(at, p) for at, p in enumerate(aggregation.partials, first) if p.merge in COMPOUND_MERGES]
         self._schema = pa.schema([*fields[:by], *also_by, *fields[by:], EVENT_TIME_FIELD])
         timed = replace(aggregation, columns=(*aggregation.columns, _EVENT_TIME))
         names = [field.name for field in also_by]
-        self._plain = projection(timed.columns, before=[*(column.name for column in aggregation.by_columns), *names])
+        self._plain = plain_projection(
+            timed.columns, before=[*(column.name for column in aggregation.by_columns), *names]
+        )
         self._sql = result_sql(timed, table("states"), names)
 
-    def of_states(self, states: Sequence[Sequence[Any]]) -> pa.Table | None:
+    def build(self, states: Sequence[Sequence[Any]]) -> pa.Table | None:
         """Compute the results of these rows, in their order; None if there are none."""
         if not states:
             return None
-        rows = arrow_columns(self._values(states), self._schema)
-        return self._engine.query(self._sql, states=rows) if self._plain is None else self._plain.of_batch(rows)
+        rows = to_arrow_table(self._values(states), self._schema)
+        return self._engine.query(self._sql, states=rows) if self._plain is None else self._plain.apply(rows)
 
     def _values(self, states: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
         if not self._gathered:
             return states
         columns = list(zip(*states, strict=True))
         for at, partial in self._gathered:
-            columns[at] = tuple(gathered_values(partial, columns[at]))
+            columns[at] = tuple(result_values(partial, columns[at]))
         return list(zip(*columns, strict=True))
 
 

@@ -13,7 +13,7 @@ _COMPUTED_KEYS = (TypeKind.FLOAT, TypeKind.DOUBLE)
 _VALID = pc.CountOptions(mode="only_valid")
 
 
-class PlainGroups:
+class ArrowGroupBy:
     """Groups a batch; the answer has the columns grouped by, then the aggregates."""
 
     def __init__(self, by: Sequence[str], aggregates: Sequence[PlainAggregate]) -> None:
@@ -25,14 +25,14 @@ class PlainGroups:
             for aggregate in aggregates
         ]
 
-    def of_batch(self, rows: pa.Table) -> pa.Table:
+    def aggregate(self, rows: pa.Table) -> pa.Table:
         """Group a batch: a row per key."""
         return rows.group_by(self._by, use_threads=False).aggregate(self._aggregates)
 
 
-def plain_groups(aggregation: Aggregation, also_by: Sequence[str]) -> PlainGroups | None:
+def arrow_group_by(aggregation: Aggregation, also_by: Sequence[str]) -> ArrowGroupBy | None:
     """Give what groups by the columns of an aggregation and further ones of the batch; None if that takes SQL."""
     by = [column.name for column in aggregation.by_columns] + [*also_by]
     plain = [partial.plain for partial in aggregation.partials if partial.plain is not None]
     computed = any(column.type.kind in _COMPUTED_KEYS for column in aggregation.by_columns)
-    return PlainGroups(by, plain) if by and not computed and len(plain) == len(aggregation.partials) else None
+    return ArrowGroupBy(by, plain) if by and not computed and len(plain) == len(aggregation.partials) else None

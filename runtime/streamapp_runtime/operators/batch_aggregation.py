@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from streamapp_core.expressions import ARRIVAL_COLUMN, Aggregation, Merge, Partial, PlainAggregate, partials_sql, table
 from streamapp_core.schema import BIGINT, EVENT_TIME_COLUMN, DataType, TypeKind
-from streamapp_runtime.operators.arrow_aggregation import plain_groups
-from streamapp_runtime.operators.collected_values import GATHERED, gathered_merge
-from streamapp_runtime.rows.row_codec import plain_rows
+from streamapp_runtime.operators.arrow_aggregation import arrow_group_by
+from streamapp_runtime.operators.compound_partials import COMPOUND_MERGES, compound_merger
+from streamapp_runtime.rows.row_codec import to_plain_rows
 from streamapp_runtime.sql_engine import SqlEngine
 
 _WRAP, _HALF = 1 << 64, 1 << 63
@@ -26,7 +26,7 @@ Column: TypeAlias = tuple[Any, ...]
 ColumnMerger: TypeAlias = Callable[[Column, Column], Column]
 
 
-class PartialResults:
+class PartialAggregator:
     """The partial results of one aggregation: how a batch makes them, and how two of one key become one.
 
     A row of partial results is plain values: the columns of `by`, those of `also_by`, then the partial aggregates.
@@ -35,23 +35,23 @@ class PartialResults:
     def __init__(self, engine: SqlEngine, aggregation: Aggregation, also_by: Sequence[str] = ()) -> None:
         """Group by the aggregation's columns and by further columns of the batches."""
         self._engine = engine
-        self._plain = plain_groups(aggregation, also_by)
+        self._plain = arrow_group_by(aggregation, also_by)
         self._sql = partials_sql(aggregation, table("rows"), also_by)
         first = len(aggregation.by_columns) + len(also_by)
         self._mergers = list(enumerate(map(_merger, aggregation.partials), first))
         self._by_time = any(partial.merge.by_time for partial in aggregation.partials)
 
-    def in_order(self, rows: pa.Table) -> pa.Table:
+    def number_rows(self, rows: pa.Table) -> pa.Table:
         """Number the rows of a batch if partial results need their order: before any step that may change it."""
         if not self._by_time or ARRIVAL_COLUMN in rows.column_names:
             return rows
         return rows.append_column(ARRIVAL_COLUMN, pa.array(np.arange(len(rows))))
 
-    def of_batch(self, rows: pa.Table) -> list[tuple[Any, ...]]:
+    def aggregate(self, rows: pa.Table) -> list[tuple[Any, ...]]:
         """Group a batch (never an empty one): a row of partial results per key."""
         if self._plain is not None:
-            return plain_rows(self._plain.of_batch(rows).columns)
-        return plain_rows(self._engine.query(self._sql, rows=self.in_order(rows)).columns)
+            return to_plain_rows(self._plain.aggregate(rows).columns)
+        return to_plain_rows(self._engine.query(self._sql, rows=self.number_rows(rows)).columns)
 
     def merge_all(self, states: Sequence[Row | None], partials: Sequence[Row]) -> list[Row]:
         """Add the partial results of a batch to those of their keys so far, None where a key is new.
@@ -80,8 +80,8 @@ def event_time_partial(name: str, merge: Merge) -> Partial:
 
 
 def _merger(partial: Partial) -> ColumnMerger:
-    if partial.merge in GATHERED:
-        return _each(gathered_merge(partial))
+    if partial.merge in COMPOUND_MERGES:
+        return _each(compound_merger(partial))
     if partial.merge is Merge.SUM:
         return _sums(partial.type)
     choose = min if partial.merge is Merge.MIN else max

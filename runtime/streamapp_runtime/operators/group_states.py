@@ -35,7 +35,7 @@ class GroupStates:
         return states
 
     @property
-    def unfinished(self) -> bool:
+    def has_pending_results(self) -> bool:
         """Whether there may be more to take below what was asked for last."""
         return bool(self._due) or self._looked_below < self._below
 

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from streamapp_runtime.operators.sorted_run import Positions, SortedRun, sorted_order
+from streamapp_runtime.operators.sorted_run import RowIndices, SortedRun, sorted_order
 from streamapp_runtime.rows.arrow_ipc import encode_rows
 from streamapp_runtime.rows.event_time_column import event_times
 from streamapp_runtime.rows.partitioning import key_hashes
-from streamapp_runtime.state.chunked_values import delete_pieces, get_pieces, put_pieces
+from streamapp_runtime.state.chunked_values import delete_chunks, get_chunks, put_chunks
 from streamapp_runtime.state.store import Store
 
 _ROWS, _INDEX, _SETTLED = b"r", b"i", b"s"
@@ -35,11 +35,11 @@ _SHORTEST_BUCKET = 5_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Partners:
+class CandidatePairs:
     """Pairs of a batch's rows and rows of one run here: their positions, and all rows of the run."""
 
-    batch: Positions
-    here: Positions
+    batch: RowIndices
+    here: RowIndices
     rows: pa.Table
     kept: "_Kept"
 
@@ -87,18 +87,18 @@ class JoinSide:
         if len(self._fresh) == _FRESH:
             self._fresh = [_merged(self._fresh)]
 
-    def partners(self, run: SortedRun) -> Iterator[Partners]:
+    def partners(self, run: SortedRun) -> Iterator[CandidatePairs]:
         """Find the rows that may be partners of another side's batch: their keys have equal hashes."""
         for other, rows in self._fresh:
             batch, here = run.partners(other, self._within)
             if len(batch):
-                yield Partners(batch=batch, here=here, rows=rows, kept=_Kept(other))
+                yield CandidatePairs(batch=batch, here=here, rows=rows, kept=_Kept(other))
         for kept in self._kept:
             batch, here = run.partners(kept.run, self._within)
             if len(batch):
-                yield Partners(batch=batch, here=here, rows=self._load(kept), kept=kept)
+                yield CandidatePairs(batch=batch, here=here, rows=self._load(kept), kept=kept)
 
-    def settle(self, partners: Partners, here: Positions) -> None:
+    def settle(self, partners: CandidatePairs, here: RowIndices) -> None:
         """Note which of the rows found were partners indeed."""
         settled = partners.kept.run.settled
         partners.kept.changed |= not settled[here].all()
@@ -139,14 +139,14 @@ class JoinSide:
                 self._compact(int(bucket))
         for kept in self._kept:
             if kept.changed:
-                put_pieces(self._store, self._entry(_SETTLED, kept.name), np.packbits(kept.run.settled).tobytes())
+                put_chunks(self._store, self._entry(_SETTLED, kept.name), np.packbits(kept.run.settled).tobytes())
                 kept.changed = False
 
     def _keep(self, bucket: int, run: SortedRun, rows: pa.Table) -> None:
         name = _ID.pack(bucket + _BEGINNING, self._next)
         self._next += 1
-        put_pieces(self._store, self._entry(_ROWS, name), encode_rows(rows))
-        put_pieces(self._store, self._entry(_INDEX, name), run.times.tobytes() + run.hashes.tobytes())
+        put_chunks(self._store, self._entry(_ROWS, name), encode_rows(rows))
+        put_chunks(self._store, self._entry(_INDEX, name), run.times.tobytes() + run.hashes.tobytes())
         self._kept.append(_Kept(run, bucket, name, changed=bool(run.settled.any())))
         self._remember(name, rows)
 
@@ -168,7 +168,7 @@ class JoinSide:
 
     def _load(self, kept: _Kept) -> pa.Table:
         if kept.name not in self._rows:
-            data = get_pieces(self._store, self._entry(_ROWS, kept.name))
+            data = get_chunks(self._store, self._entry(_ROWS, kept.name))
             assert data is not None
             self._remember(kept.name, pa.ipc.open_stream(data).read_all().combine_chunks())
         self._rows.move_to_end(kept.name)
@@ -182,7 +182,7 @@ class JoinSide:
 
     def _drop(self, kept: _Kept) -> None:
         for kind in (_ROWS, _INDEX, _SETTLED):
-            delete_pieces(self._store, self._entry(kind, kept.name))
+            delete_chunks(self._store, self._entry(kind, kept.name))
         rows = self._rows.pop(kept.name, None)
         self._cached -= 0 if rows is None else rows.nbytes
 
@@ -192,10 +192,10 @@ class JoinSide:
         return [name for name in names if len(name) == _ID.size]
 
     def _stored(self, name: bytes) -> _Kept:
-        index = get_pieces(self._store, self._entry(_INDEX, name)) or b""
+        index = get_chunks(self._store, self._entry(_INDEX, name)) or b""
         count = len(index) // _INDEX_BYTES
         settled = np.zeros(count, np.bool_)
-        bits = get_pieces(self._store, self._entry(_SETTLED, name))
+        bits = get_chunks(self._store, self._entry(_SETTLED, name))
         if bits is not None:
             settled[:] = np.unpackbits(np.frombuffer(bits, np.uint8), count=count)
         times, hashes = np.frombuffer(index, np.int64, count), np.frombuffer(index, np.uint32, count, 8 * count)
@@ -217,14 +217,14 @@ def _merged(runs: list[tuple[SortedRun, pa.Table]]) -> tuple[SortedRun, pa.Table
     return SortedRun(hashes[order], times[order], settled[order]), _taken(rows, order)
 
 
-def _part(run: SortedRun, rows: pa.Table, positions: Positions) -> tuple[SortedRun, pa.Table]:
+def _part(run: SortedRun, rows: pa.Table, positions: RowIndices) -> tuple[SortedRun, pa.Table]:
     """Make a run of some rows of another; over a shorter time the order is a finer one."""
     positions = positions[sorted_order(run.hashes[positions], run.times[positions])]
     part = SortedRun(run.hashes[positions], run.times[positions], run.settled[positions])
     return part, _taken(rows, positions)
 
 
-def _taken(rows: pa.Table, positions: Positions) -> pa.Table:
+def _taken(rows: pa.Table, positions: RowIndices) -> pa.Table:
     return rows.take(pa.array(positions)).combine_chunks()
 
 

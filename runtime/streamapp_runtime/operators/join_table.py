@@ -6,14 +6,14 @@ import pyarrow as pa
 
 from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_core.spec.operators import TableJoinType
-from streamapp_runtime.operators.operator import TimelessOperator
-from streamapp_runtime.tables.lookup_table import Table
+from streamapp_runtime.operators.operator import BaseOperator
+from streamapp_runtime.tables.lookup_table import LookupTable
 
 
-class JoinTable(TimelessOperator):
+class JoinTable(BaseOperator):
     """Looks each row's key up; later changes of the table give nothing out."""
 
-    def __init__(self, table: Table, key: str, columns: Sequence[str], join_type: TableJoinType) -> None:
+    def __init__(self, table: LookupTable, key: str, columns: Sequence[str], join_type: TableJoinType) -> None:
         """Take the stream's column that is compared with the table's key, and the table's columns to add."""
         self._table = table
         self._key = key

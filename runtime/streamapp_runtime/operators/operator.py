@@ -5,27 +5,27 @@ from typing import Protocol
 
 import pyarrow as pa
 
-Port = Callable[[pa.Table], pa.Table | None]
+InputPort = Callable[[pa.Table], pa.Table | None]
 """Takes a batch (never an empty one) of one input and gives out what follows from it at once."""
 
 
-class Step(Protocol):
+class TaskOperator(Protocol):
     """One step of the graph in one task, but for its inputs. Used by one thread.
 
     Batches carry the hidden event time as their last column, in and out. None stands for no rows. First come batches
-    and `advance`, then `flush`.
+    and `advance_watermark`, then `flush`.
     """
 
-    def advance(self, watermark: int) -> pa.Table | None:
+    def advance_watermark(self, watermark: int) -> pa.Table | None:
         """Learn that no row before this event time (milliseconds) is expected any more; give out what that settles.
 
         Watermarks only grow; the end of all inputs is the highest one there is. If that is very much, some of it at a
-        time: the step is `unfinished` then, and hears of the watermark again.
+        time: the operator `has_pending_results` then, and is given the watermark again.
         """
         ...
 
     @property
-    def unfinished(self) -> bool:
+    def has_pending_results(self) -> bool:
         """Whether the last watermark has settled more than was given out so far."""
         ...
 
@@ -38,24 +38,24 @@ class Step(Protocol):
         ...
 
 
-class Operator(Step, Protocol):
+class Operator(TaskOperator, Protocol):
     """A step whose inputs are all alike."""
 
     def process(self, rows: pa.Table) -> pa.Table | None:
-        """See `Port`."""
+        """See `InputPort`."""
         ...
 
 
-class TimelessOperator:
+class BaseOperator:
     """What operators share to which time means nothing: watermarks settle nothing, no row is unused."""
 
-    def advance(self, watermark: int) -> pa.Table | None:  # noqa: ARG002 - the protocol's
-        """See `Operator.advance`."""
+    def advance_watermark(self, watermark: int) -> pa.Table | None:  # noqa: ARG002 - the protocol's
+        """See `Operator.advance_watermark`."""
         return None
 
     @property
-    def unfinished(self) -> bool:
-        """See `Operator.unfinished`."""
+    def has_pending_results(self) -> bool:
+        """See `Operator.has_pending_results`."""
         return False
 
     def flush(self) -> None:

@@ -5,14 +5,14 @@ from collections import Counter
 import pyarrow as pa
 
 from streamapp_core.plan.plan import PlannedStream
-from streamapp_runtime.operators.operator import TimelessOperator
+from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.rows.event_time_column import without_event_time
 from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 from streamapp_runtime.writing.output_writer import OutputWriter
 from streamapp_systems.protocols import FileOutput
 
 
-class PartitionBy(TimelessOperator):
+class PartitionBy(BaseOperator):
     """Sends each row to the partition of its key in the operator's intermediate stream."""
 
     def __init__(self, writer: IntermediateWriter, stream: str, key: str, written: Counter[str] | None = None) -> None:
@@ -30,7 +30,7 @@ class PartitionBy(TimelessOperator):
         return None
 
 
-class Broadcast(TimelessOperator):
+class Broadcast(BaseOperator):
     """Sends every row to the one partition that all tasks read."""
 
     def __init__(self, writer: IntermediateWriter, stream: str) -> None:
@@ -43,7 +43,7 @@ class Broadcast(TimelessOperator):
         return None
 
 
-class SendToFile(TimelessOperator):
+class SendToFile(BaseOperator):
     """Writes rows to a file output and counts them."""
 
     def __init__(self, output: FileOutput, stream: str, written: Counter[str]) -> None:
@@ -58,7 +58,7 @@ class SendToFile(TimelessOperator):
         return None
 
 
-class SendToStream(TimelessOperator):
+class SendToStream(BaseOperator):
     """Writes rows as JSON messages and counts them."""
 
     def __init__(self, writer: OutputWriter, stream: PlannedStream, *, spread: int, written: Counter[str]) -> None:

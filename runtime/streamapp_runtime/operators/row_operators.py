@@ -2,12 +2,12 @@
 
 import pyarrow as pa
 
-from streamapp_runtime.operators.operator import TimelessOperator
+from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.rows.projection import Projection
 from streamapp_runtime.sql_engine import SqlEngine
 
 
-class SqlOperator(TimelessOperator):
+class SqlOperator(BaseOperator):
     """Neighbouring row operators as one query: a query costs about a millisecond however few its rows are."""
 
     def __init__(self, engine: SqlEngine, sql: str) -> None:
@@ -21,7 +21,7 @@ class SqlOperator(TimelessOperator):
         return result if len(result) else None
 
 
-class PlainSelect(TimelessOperator):
+class PlainSelect(BaseOperator):
     """A select list of plain columns."""
 
     def __init__(self, columns: Projection) -> None:
@@ -29,10 +29,10 @@ class PlainSelect(TimelessOperator):
 
     def process(self, rows: pa.Table) -> pa.Table | None:
         """See `Operator.process`."""
-        return self._columns.of_batch(rows)
+        return self._columns.apply(rows)
 
 
-class Merge(TimelessOperator):
+class Merge(BaseOperator):
     """All rows of several inputs, their columns in one order."""
 
     def __init__(self, columns: list[str]) -> None:

@@ -5,14 +5,14 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from streamapp_runtime.operators.operator import TimelessOperator
-from streamapp_runtime.tables.lookup_table import Table
+from streamapp_runtime.operators.operator import BaseOperator
+from streamapp_runtime.tables.lookup_table import LookupTable
 
 
-class SendToTable(TimelessOperator):
+class SendToTable(BaseOperator):
     """Puts each row in the place of the one that had its key; joins see it from the next batch on."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: LookupTable) -> None:
         self._table = table
         self._not_used: Counter[str] = Counter()
 

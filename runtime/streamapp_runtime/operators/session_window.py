@@ -9,8 +9,9 @@ import pyarrow.compute as pc
 
 from streamapp_core.expressions import Aggregation, Merge, Partial, PlainAggregate, sessions_sql, table
 from streamapp_core.schema import BIGINT, EVENT_TIME_COLUMN
-from streamapp_runtime.operators.aggregate_results import Results
-from streamapp_runtime.operators.batch_aggregation import PartialResults, event_time_partial
+from streamapp_runtime.operators.aggregate_results import AggregateResults
+from streamapp_runtime.operators.batch_aggregation import PartialAggregator, event_time_partial
+from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.operators.session_states import Session, SessionStates
 from streamapp_runtime.operators.window_bounds import BEGINNING, BOUNDS, result_row
 from streamapp_runtime.rows.row_codec import encode_key
@@ -25,15 +26,12 @@ _ADDED = (
 )
 
 
-class SessionWindow:
+class SessionWindow(BaseOperator):
     """Sessions of every key. A row at t opens [t, t + gap); sessions that overlap or touch become one.
 
     The rows of a batch are first gathered into sessions of their own, vectorised; each of these is then merged with
     the open sessions of its key. One that would end at or before the watermark all the same is late.
     """
-
-    unfinished = False
-    """See `Operator.unfinished`."""
 
     def __init__(self, engine: SqlEngine, store: Store, aggregation: Aggregation, gap: int) -> None:
         """Take the gap in milliseconds."""
@@ -42,8 +40,8 @@ class SessionWindow:
         self._by = len(aggregation.by_columns)
         self._sessions_sql = sessions_sql(aggregation, table("rows"), EVENT_TIME_COLUMN, gap, _SESSION)
         timed = replace(aggregation, partials=(*_ADDED, *aggregation.partials))
-        self._partials = PartialResults(engine, timed, [_SESSION])
-        self._results = Results(engine, aggregation, BOUNDS)
+        self._partials = PartialAggregator(engine, timed, [_SESSION])
+        self._results = AggregateResults(engine, aggregation, BOUNDS)
         self._states = SessionStates(store)
         self._watermark = BEGINNING
         self._late = self._undated = 0
@@ -53,16 +51,16 @@ class SessionWindow:
         dated = rows.filter(pc.is_valid(rows.column(EVENT_TIME_COLUMN)))
         self._undated += len(rows) - len(dated)
         if len(dated):
-            numbered = self._engine.query(self._sessions_sql, rows=self._partials.in_order(dated))
-            for partial in self._partials.of_batch(numbered):
+            numbered = self._engine.query(self._sessions_sql, rows=self._partials.number_rows(dated))
+            for partial in self._partials.aggregate(numbered):
                 self._add(partial[: self._by], partial[self._by + 1 :])
         return None
 
-    def advance(self, watermark: int) -> pa.Table | None:
+    def advance_watermark(self, watermark: int) -> pa.Table | None:
         """Give out the sessions that end at or before the watermark, and forget them."""
         self._watermark = watermark
         due = self._states.take_due(watermark)
-        return self._results.of_states([self._result(session) for session in due])
+        return self._results.build([self._result(session) for session in due])
 
     def flush(self) -> None:
         """See `Operator.flush`."""

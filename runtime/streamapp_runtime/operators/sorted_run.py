@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-Positions = npt.NDArray[np.int64]
+RowIndices = npt.NDArray[np.int64]
 _TIME_BITS = 32
 _LATEST = (1 << _TIME_BITS) - 1
 
@@ -56,7 +56,7 @@ class SortedRun:
     def __len__(self) -> int:
         return len(self.hashes)
 
-    def partners(self, other: "SortedRun", within: int) -> tuple[Positions, Positions]:
+    def partners(self, other: "SortedRun", within: int) -> tuple[RowIndices, RowIndices]:
         """Find the pairs with equal hashes and at most `within` milliseconds between their times.
 
         Returns the positions in this run, and those of their partners in the other one.
@@ -72,6 +72,6 @@ class SortedRun:
         return mine[near], theirs[near]
 
 
-def sorted_order(hashes: npt.NDArray[np.uint32], times: npt.NDArray[np.int64]) -> Positions:
+def sorted_order(hashes: npt.NDArray[np.uint32], times: npt.NDArray[np.int64]) -> RowIndices:
     """Give the order in which rows make a sorted run."""
     return np.argsort(TimeOrder.over(times).of(hashes, times))

@@ -6,23 +6,21 @@ import pyarrow as pa
 
 from streamapp_core.control.messages import END_OF_TIME
 from streamapp_core.spec.job import OnError
-from streamapp_runtime.functions.guarded_call import Guarded
+from streamapp_runtime.functions.guarded_call import GuardedCall
 from streamapp_runtime.functions.stateful_function import StatefulFunction
+from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.rows.bad_rows import BadRows
 
 
-class ProcessWithState:
+class StatefulProcess(BaseOperator):
     """Calls a function with each batch, and with its timers when the watermark has come to them."""
-
-    unfinished = False
-    """See `Operator.unfinished`."""
 
     def __init__(self, name: str, function: StatefulFunction, on_error: OnError, bad_rows: BadRows) -> None:
         """Take the operator's name for messages; `bad_rows` knows where a batch comes from, and takes skipped rows."""
         self._function = function
         caller = f"operator `{name}`"
-        self._process = Guarded(caller, function.process, on_error, bad_rows)
-        self._fire = Guarded(f"{caller}, timers", function.fire, on_error, bad_rows)
+        self._process = GuardedCall(caller, function.process, on_error, bad_rows)
+        self._fire = GuardedCall(f"{caller}, timers", function.fire, on_error, bad_rows)
 
     def process(self, rows: pa.Table) -> pa.Table | None:
         """See `Operator.process`.
@@ -32,7 +30,7 @@ class ProcessWithState:
         """
         return self._process(rows)
 
-    def advance(self, watermark: int) -> pa.Table | None:
+    def advance_watermark(self, watermark: int) -> pa.Table | None:
         """Fire the timers that are due, and those that these set meanwhile.
 
         At the end of all inputs every timer is due; timers that are set then are not: one that sets itself again would
@@ -48,9 +46,6 @@ class ProcessWithState:
             if watermark == END_OF_TIME:
                 break
         return pa.concat_tables(results) if results else None
-
-    def flush(self) -> None:
-        """See `Operator.flush`."""
 
     def counters(self) -> Mapping[str, int]:
         """See `Operator.counters`."""

@@ -5,18 +5,18 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from streamapp_core.spec.job import OnError
-from streamapp_runtime.functions.guarded_call import Guarded
-from streamapp_runtime.functions.process_function import Function
-from streamapp_runtime.operators.operator import TimelessOperator
+from streamapp_runtime.functions.guarded_call import GuardedCall
+from streamapp_runtime.functions.process_function import ProcessFunction
+from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.rows.bad_rows import BadRows
 
 
-class Process(TimelessOperator):
+class StatelessProcess(BaseOperator):
     """Calls a function with each batch."""
 
-    def __init__(self, name: str, function: Function, on_error: OnError, bad_rows: BadRows) -> None:
+    def __init__(self, name: str, function: ProcessFunction, on_error: OnError, bad_rows: BadRows) -> None:
         """Take the operator's name for messages; `bad_rows` knows where a batch comes from, and takes skipped rows."""
-        self._function = Guarded(f"operator `{name}`", function, on_error, bad_rows)
+        self._function = GuardedCall(f"operator `{name}`", function, on_error, bad_rows)
 
     def process(self, rows: pa.Table) -> pa.Table | None:
         """See `Operator.process`.

@@ -6,7 +6,7 @@ from streamapp_core.ssp import Ssp
 from streamapp_runtime.fail_points import FailPoint, fail_point
 from streamapp_runtime.processor.control_message_sender import ControlMessageSender
 from streamapp_runtime.processor.task_assembly import AssembledTasks
-from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, Part
+from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, StagedFile
 from streamapp_runtime.tasks.task import Task
 from streamapp_runtime.tasks.task_context import Writers
 from streamapp_systems.protocols import SentRecords, StagedPart
@@ -83,9 +83,9 @@ class Committer:
         return checkpoints
 
 
-def _parts(staged: Mapping[str, Sequence[StagedPart]]) -> list[Part]:
+def _parts(staged: Mapping[str, Sequence[StagedPart]]) -> list[StagedFile]:
     return [
-        Part(system=system, stream=part.stream, staged=part.staged, final=part.final)
+        StagedFile(system=system, stream=part.stream, staged=part.staged, final=part.final)
         for system, of_system in staged.items()
         for part in of_system
     ]

@@ -17,7 +17,7 @@ from streamapp_runtime.processor.decoding_input_source import DecodingInputSourc
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 from streamapp_runtime.rows.json_messages import JsonDecoder
 from streamapp_runtime.rows.tombstones import KeyColumn
-from streamapp_runtime.state.changelog import PartitionReader
+from streamapp_runtime.state.changelog import ChangelogPartitionReader
 from streamapp_systems.arrow_types import arrow_schema, arrow_type
 from streamapp_systems.protocols import Consumer, FileOutput, Producer, TransactionalAdmin, TransactionOwner
 from streamapp_systems.registry import open_admin, open_consumer, open_output, open_producer, open_transactional_admin
@@ -96,7 +96,7 @@ class Connections:
         return offsets
 
     @contextmanager
-    def changelog(self, partition: int) -> Iterator[PartitionReader]:
+    def changelog(self, partition: int) -> Iterator[ChangelogPartitionReader]:
         """Open a reader of one partition of the changelog for a while."""
         system, stream = self._plan.default_system, changelog_stream(self._plan)
         spec = self._plan.app.spec.systems[system]
@@ -104,7 +104,7 @@ class Connections:
             closing(open_transactional_admin(system, spec, self._folder)) as admin,
             closing(open_consumer(system, spec, self._folder, [stream])) as consumer,
         ):
-            yield PartitionReader(admin, consumer, stream, partition)
+            yield ChangelogPartitionReader(admin, consumer, stream, partition)
 
     def outputs(self, writer: str) -> dict[str, FileOutput]:
         """Open the file outputs, by system; `writer` is in the names of their parts."""

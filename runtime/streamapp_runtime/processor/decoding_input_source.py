@@ -13,9 +13,9 @@ from streamapp_core.spec.job import OnError
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.arrow_ipc import decode_rows, decode_shared_rows
 from streamapp_runtime.rows.decoded_batch import DecodedBatch
-from streamapp_runtime.rows.event_time_column import stamp, without_event_time
+from streamapp_runtime.rows.event_time_column import add_event_time, without_event_time
 from streamapp_runtime.rows.json_messages import JsonDecoder, JsonRows
-from streamapp_runtime.rows.tombstones import KeyColumn, marked, with_values
+from streamapp_runtime.rows.tombstones import KeyColumn, replace_tombstones, with_deleted_column
 from streamapp_systems.protocols import BadRecord, Consumer, FetchedBatch
 
 
@@ -82,7 +82,7 @@ class DecodingInputSource:
             return self._decode_json(fetched)
         rows = None
         if fetched.rows is not None and len(fetched.rows):
-            rows = stamp(pa.Table.from_batches([fetched.rows]), self._event_times[stream])
+            rows = add_event_time(pa.Table.from_batches([fetched.rows]), self._event_times[stream])
         return DecodedBatch(ssp=fetched.ssp, next_offset=fetched.next_offset, rows=rows, ended=fetched.ended)
 
     def _decode_json(self, fetched: FetchedBatch) -> DecodedBatch:
@@ -104,12 +104,12 @@ class DecodingInputSource:
 
     def _decode_side_input(self, fetched: FetchedBatch) -> DecodedBatch:
         stream = fetched.ssp.stream
-        read = self._json[stream].decode(with_values(fetched.messages, self._deletion_keys[stream]), fetched.ssp)
+        read = self._json[stream].decode(replace_tombstones(fetched.messages, self._deletion_keys[stream]), fetched.ssp)
         self._refuse(read.bad)
         rows = self._stamped(stream, read)
         if rows is not None and None in fetched.messages.values:
             bad = {record.offset for record in read.bad}
-            rows = marked(rows, [m.value is None for m in fetched.messages if m.offset not in bad])
+            rows = with_deleted_column(rows, [m.value is None for m in fetched.messages if m.offset not in bad])
         return DecodedBatch(
             ssp=fetched.ssp,
             next_offset=fetched.next_offset,
@@ -122,7 +122,7 @@ class DecodingInputSource:
     def _stamped(self, stream: str, read: JsonRows) -> pa.Table | None:
         column = self._event_times[stream]
         timestamps = read.messages.timestamps if column is None else ()
-        return stamp(read.rows, column, timestamps) if len(read.rows) else None
+        return add_event_time(read.rows, column, timestamps) if len(read.rows) else None
 
     def _refuse(self, bad: Sequence[BadRecord]) -> None:
         """End the app at the first record that can't be read, unless it skips them."""
@@ -136,7 +136,7 @@ class DecodingInputSource:
         column = self._event_times[stream]
         if decoded.rows is None or column is None:
             return decoded
-        return replace(decoded, rows=stamp(without_event_time(decoded.rows), column))
+        return replace(decoded, rows=add_event_time(without_event_time(decoded.rows), column))
 
     def _decode_messages(self, fetched: FetchedBatch, rows_of: Callable[..., pa.Table]) -> DecodedBatch:
         tables, controls = [], []

@@ -12,7 +12,7 @@ from streamapp_runtime.processor.decoding_input_source import InputSource
 from streamapp_runtime.processor.partition_gate import PartitionGate, YoungerPartition
 from streamapp_runtime.processor.task_assembly import AssembledTasks
 from streamapp_runtime.rows.decoded_batch import DecodedBatch
-from streamapp_runtime.state.checkpoint import Position
+from streamapp_runtime.state.checkpoint import InputPosition
 from streamapp_runtime.tasks.task import Task
 
 _LEAST_ROWS = 1_000
@@ -43,7 +43,9 @@ def gate_inputs(
     return GatedInputSource(inputs, gate, owners=owners, written_offsets=written_offsets, time_of_day=time_of_day)
 
 
-def younger_partitions(plan: Plan, model: JobModel, positions: Mapping[Ssp, Position]) -> dict[Ssp, YoungerPartition]:
+def younger_partitions(
+    plan: Plan, model: JobModel, positions: Mapping[Ssp, InputPosition]
+) -> dict[Ssp, YoungerPartition]:
     """Return those of some partitions that came with an expansion and may still have to wait for others.
 
     A stream that every task reads may have grown in a way that no algorithm accepts: then nothing is known of where its

@@ -13,7 +13,7 @@ from streamapp_runtime.processor.processor_report import (
     event_time,
 )
 from streamapp_runtime.processor.task_assembly import AssembledTasks
-from streamapp_runtime.state.checkpoint import counts_added
+from streamapp_runtime.state.checkpoint import add_counts
 from streamapp_runtime.tables.adjunct_store import AdjunctStore
 from streamapp_runtime.tables.side_inputs import SideInputs
 
@@ -95,14 +95,14 @@ class ProcessorProgress:
     def _not_used(self) -> dict[str, dict[str, int]]:
         counted: dict[str, dict[str, int]] = {}
         for store in self._adjunct_stores():
-            counted = counts_added(counted, {store.name: store.not_used} if store.not_used else {})
+            counted = add_counts(counted, {store.name: store.not_used} if store.not_used else {})
         for task in self._tasks:
-            counted = counts_added(counted, task.counters())
+            counted = add_counts(counted, task.counters())
         return counted
 
 
 def _reports(side_inputs: SideInputs) -> Iterator[tuple[Ssp, PartitionReport]]:
-    behind = side_inputs.behind()
+    behind = side_inputs.bootstrap_lag()
     for ssp, position in side_inputs.positions.items():
         yield (
             ssp,

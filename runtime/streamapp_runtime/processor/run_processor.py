@@ -109,7 +109,7 @@ class _ProcessorStart:
             producer = self._connections.producer(transaction_owner(self._plan, self._me.processor, self._me.epoch))
         with fail_point(FailPoint.PROCESSOR_CHECK):
             self._link.confirm_current()
-            Coordinator(self._plan.app, self._plan.default_system, self._folder).check(self._me.epoch)
+            Coordinator(self._plan.app, self._plan.default_system, self._folder).raise_if_superseded(self._me.epoch)
         return Writers(
             producer=producer,
             intermediate=IntermediateWriter(producer, _intermediate_streams(self._plan)),

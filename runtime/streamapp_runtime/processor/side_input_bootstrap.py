@@ -41,7 +41,7 @@ class SideInputBootstrap:
     @property
     def done(self) -> bool:
         """Whether nothing is left that other inputs wait for."""
-        return not any(owner.behind() for owner in self._side_inputs)
+        return not any(owner.bootstrap_lag() for owner in self._side_inputs)
 
     def step(self) -> None:
         """Read a little; at the end, and now and then before, the stores commit.

@@ -11,11 +11,11 @@ from streamapp_runtime.fail_points import FailPoint, fail_point
 from streamapp_runtime.processor.connections import Connections
 from streamapp_runtime.processor.processor_clock import ProcessorClock
 from streamapp_runtime.processor.restore_progress import RestoreProgress
-from streamapp_runtime.state.changelog import PartitionReader
+from streamapp_runtime.state.changelog import ChangelogPartitionReader
 from streamapp_runtime.state.checkpoint import Checkpoint
 from streamapp_runtime.state.folder_lock import FolderLock
-from streamapp_runtime.state.hanging_transactions import settle
-from streamapp_runtime.state.state_identity import Identity
+from streamapp_runtime.state.hanging_transactions import resolve_hanging_transaction
+from streamapp_runtime.state.state_owner import StateOwner
 from streamapp_runtime.state.task_state import TaskState
 from streamapp_runtime.state.unlogged_state import UnloggedState
 from streamapp_systems.protocols import FileOutput, Producer, StagedPart
@@ -76,9 +76,9 @@ class StateOpener:
         owner = f"processor {processor}"
         return self._unlogged(owner, self._locked(owner) / _SIDE_INPUTS)
 
-    def _restored(self, name: str, folder: Path, changelog: PartitionReader, producer: Producer) -> TaskState:
+    def _restored(self, name: str, folder: Path, changelog: ChangelogPartitionReader, producer: Producer) -> TaskState:
         identity, clock = self._identity(name), self._clock
-        settle(
+        resolve_hanging_transaction(
             changelog,
             folder,
             identity,
@@ -94,8 +94,8 @@ class StateOpener:
         self._handles.callback(state.close)
         return state
 
-    def _identity(self, owner: str) -> Identity:
-        return Identity(run_id=self._run_id, task=owner, boot_id=self._boot_id)
+    def _identity(self, owner: str) -> StateOwner:
+        return StateOwner(run_id=self._run_id, task=owner, boot_id=self._boot_id)
 
     def _locked(self, name: str) -> Path:
         folder = task_folder(self._folder, name)

@@ -12,9 +12,9 @@ from streamapp_core.ssp import Ssp
 from streamapp_runtime.processor.side_input_bootstrap import BatchReceiver
 from streamapp_runtime.processor.state_opener import StateOpener
 from streamapp_runtime.rows.bad_rows import BadRows
-from streamapp_runtime.state.checkpoint import Position
+from streamapp_runtime.state.checkpoint import InputPosition
 from streamapp_runtime.state.task_state import TaskState
-from streamapp_runtime.tables.lookup_table import Table
+from streamapp_runtime.tables.lookup_table import LookupTable
 from streamapp_runtime.tables.side_inputs import SideInputs
 from streamapp_runtime.tasks.pipeline_builder import build_pipeline
 from streamapp_runtime.tasks.task import Task
@@ -44,9 +44,9 @@ class AssembledTasks:
         return (self.shared, *(task.side_inputs for task in self.tasks))
 
     @property
-    def positions(self) -> dict[Ssp, Position]:
+    def positions(self) -> dict[Ssp, InputPosition]:
         """The position of each partition; of a side input, that of the reader that is furthest behind."""
-        positions: dict[Ssp, Position] = {}
+        positions: dict[Ssp, InputPosition] = {}
         for side_inputs in self.side_inputs:
             for ssp, position in side_inputs.positions.items():
                 positions[ssp] = min(position, positions.get(ssp, position), key=lambda known: known.offset)
@@ -59,7 +59,7 @@ def assemble_tasks(context: ProcessorContext, states: Mapping[str, TaskState], o
     Stores without a changelog, of a task or shared, are opened where tables need them.
     """
     partitions = {ssp for task in context.tasks.values() for ssp in task.ssps}
-    shared = context.tables.side_inputs(
+    shared = context.tables.open_side_inputs(
         [table for table in _filled_by_side_inputs(context.plan) if table.broadcast],
         partitions,
         {},
@@ -100,10 +100,10 @@ def _task(processor: ProcessorContext, name: str, state: TaskState, shared: Side
     )
 
 
-def _logged_tables(processor: ProcessorContext, state: TaskState, bad_rows: BadRows) -> dict[str, Table]:
+def _logged_tables(processor: ProcessorContext, state: TaskState, bad_rows: BadRows) -> dict[str, LookupTable]:
     """Open the tables of a task that its own rows fill."""
     return {
-        planned.name: processor.tables.table(planned, state.logged_store(planned.name), bad_rows)
+        planned.name: processor.tables.open_table(planned, state.logged_store(planned.name), bad_rows)
         for planned in processor.plan.tables.values()
         if not planned.spec.side_inputs
     }
@@ -117,7 +117,7 @@ def _side_inputs(processor: ProcessorContext, name: str, state: TaskState, opene
         ssp: position.offset for ssp in ssps if (position := known.get(ssp.stream, {}).get(ssp.partition)) is not None
     }
     own = [table for table in _filled_by_side_inputs(processor.plan) if not table.broadcast]
-    return processor.tables.side_inputs(own, ssps, offsets, partial(opener.open_unlogged, name))
+    return processor.tables.open_side_inputs(own, ssps, offsets, partial(opener.open_unlogged, name))
 
 
 def _expected_producers(processor: ProcessorContext, streams: set[str]) -> dict[str, Sequence[str] | None]:

@@ -12,13 +12,13 @@ class BadRows:
     def __init__(self) -> None:
         self.place = ""
         """Where the rows come from that are being processed."""
-        self.told: tuple[str, ...] = ()
+        self.descriptions: tuple[str, ...] = ()
 
     @property
     def full(self) -> bool:
         """Whether no more are remembered."""
-        return len(self.told) == _REMEMBERED
+        return len(self.descriptions) == _REMEMBERED
 
     def remember(self, *rows: str) -> None:
         """Add rows, as long as there are few."""
-        self.told = (*self.told, *rows)[:_REMEMBERED]
+        self.descriptions = (*self.descriptions, *rows)[:_REMEMBERED]

@@ -13,7 +13,7 @@ EVENT_TIME_FIELD = pa.field(EVENT_TIME_COLUMN, pa.int64())
 _MICROSECONDS = 1_000
 
 
-def stamp(rows: pa.Table, column: str | None, timestamps: Sequence[int] = ()) -> pa.Table:
+def add_event_time(rows: pa.Table, column: str | None, timestamps: Sequence[int] = ()) -> pa.Table:
     """Add the hidden event time: a column of the rows (timestamps or milliseconds), else the records' own times.
 
     Without either the rows have none.
@@ -25,7 +25,7 @@ def stamp(rows: pa.Table, column: str | None, timestamps: Sequence[int] = ()) ->
     return rows.append_column(EVENT_TIME_FIELD, times)
 
 
-def latest(rows: pa.Table) -> int | None:
+def latest_event_time(rows: pa.Table) -> int | None:
     """Tell the highest event time of the rows, None if none has one."""
     time: int | None = pc.max(rows.column(EVENT_TIME_COLUMN)).as_py()
     return time

@@ -15,12 +15,12 @@ class Projection:
         self._names = [name for name, _ in columns]
         self._sources = [source for _, source in columns]
 
-    def of_batch(self, rows: pa.Table) -> pa.Table:
+    def apply(self, rows: pa.Table) -> pa.Table:
         """Give the columns of a batch."""
         return pa.Table.from_arrays([rows.column(source) for source in self._sources], self._names)
 
 
-def projection(
+def plain_projection(
     columns: Sequence[SelectColumn], *, before: Sequence[str] = (), after: Sequence[str] = ()
 ) -> Projection | None:
     """Give what computes a select list, with columns that go along before and after it; None if that takes SQL."""

@@ -38,7 +38,7 @@ def encode_key(values: Sequence[object]) -> bytes:
     return key[: MAXIMUM_KEY - len(digest)] + digest
 
 
-def plain_rows(columns: Iterable[pa.ChunkedArray]) -> list[tuple[Any, ...]]:
+def to_plain_rows(columns: Iterable[pa.ChunkedArray]) -> list[tuple[Any, ...]]:
     """Turn columns into rows of values that MessagePack has: numbers, texts, bytes, booleans and nulls.
 
     A list becomes a list of such values, a structure a tuple of them.
@@ -46,8 +46,8 @@ def plain_rows(columns: Iterable[pa.ChunkedArray]) -> list[tuple[Any, ...]]:
     return list(zip(*(_plain(column) for column in columns), strict=True))
 
 
-def arrow_columns(rows: Sequence[Sequence[object]], schema: pa.Schema) -> pa.Table:
-    """Turn plain rows back into a table; the inverse of `plain_rows`, but for structures."""
+def to_arrow_table(rows: Sequence[Sequence[object]], schema: pa.Schema) -> pa.Table:
+    """Turn plain rows back into a table; the inverse of `to_plain_rows`, but for structures."""
     values = zip(*rows, strict=True) if rows else ([] for _ in schema)
     return pa.Table.from_arrays(
         [_typed(list(column), field.type) for column, field in zip(values, schema, strict=True)], schema=schema

@@ -24,7 +24,7 @@ class KeyColumn:
     form: KeyFormat = KeyFormat.STRING
 
 
-def with_values(messages: Messages, key: KeyColumn | None) -> Messages:
+def replace_tombstones(messages: Messages, key: KeyColumn | None) -> Messages:
     """Give messages without a value one: a JSON object that has only the column that the message's key stands for.
 
     If none is known, the object is empty. A key that can't be the column's value gives an object that is no row.
@@ -34,7 +34,7 @@ def with_values(messages: Messages, key: KeyColumn | None) -> Messages:
     return MessageTuple(m if m.value is not None else m._replace(value=_row(m.key, key)) for m in messages)
 
 
-def marked(rows: pa.Table, deleted: Sequence[bool]) -> pa.Table:
+def with_deleted_column(rows: pa.Table, deleted: Sequence[bool]) -> pa.Table:
     """Add the column that tells which rows delete."""
     return rows.append_column(DELETED_FIELD, pa.array(deleted, pa.bool_()))
 

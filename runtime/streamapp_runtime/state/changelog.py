@@ -11,7 +11,7 @@ _WAIT_SECONDS = 1.0
 _LOOK_SECONDS = 0.05
 
 
-class PartitionReader:
+class ChangelogPartitionReader:
     """Reads one partition of a changelog; see `ChangelogReader`."""
 
     def __init__(self, admin: TransactionalAdmin, consumer: Consumer, stream: StreamDescriptor, partition: int) -> None:
@@ -21,7 +21,7 @@ class PartitionReader:
         self._stream = stream
         self.ssp = Ssp(stream.system, stream.name, partition)
 
-    def settled(self, clock: Callable[[], float], sleep: Callable[[float], None], patience: float) -> bool:
+    def wait_until_readable(self, clock: Callable[[], float], sleep: Callable[[float], None], patience: float) -> bool:
         """Wait until all that was written is committed or aborted, and what is committed can be read.
 
         Its former owners are fenced, so nothing is added. To read less than they committed would be to go back. False:

@@ -10,7 +10,7 @@ import lmdb
 
 from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, changelog_key, store_and_key
 from streamapp_runtime.state.lmdb_environment import DATA_FILE, MAP_SIZE, DamagedState, LmdbEnvironment
-from streamapp_runtime.state.state_identity import IDENTITY, META, decode_identity
+from streamapp_runtime.state.state_owner import META, OWNER, decode_owner
 from streamapp_runtime.state.task_state import CHANGELOG, CHECKPOINT, POSITION, ChangelogReader
 
 _BATCH = 50_000
@@ -20,7 +20,7 @@ _MAXIMUM_STORES = 1_024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class EntryDifference:
     """One entry in which store and changelog differ; None: it is not there."""
 
     store: str
@@ -30,7 +30,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class StateVerdict:
     """What was found of one task: the `records` of its changelog below the store's `position` come to so many `keys`.
 
     `position` is None if there is no store here. `wrong` says why a store can't be compared; `differences` are the
@@ -42,7 +42,7 @@ class Verdict:
     keys: int = 0
     position: int | None = None
     wrong: str | None = None
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[EntryDifference, ...] = ()
 
     @property
     def equal(self) -> bool:
@@ -58,17 +58,17 @@ def verify_state(
     *,
     scratch: Path,
     sleep: Callable[[float], None],
-) -> Verdict:
+) -> StateVerdict:
     """Fold a changelog from its beginning in the empty folder `scratch`, and compare with the stores in `folder`.
 
     The caller holds the folder's lock; the stores stay as they are.
     """
     if not (folder / DATA_FILE).exists():
-        return Verdict(task=task)
+        return StateVerdict(task=task)
     try:
         state = _Contents(folder)
     except DamagedState as damaged:
-        return Verdict(task=task, wrong=str(damaged))
+        return StateVerdict(task=task, wrong=str(damaged))
     with closing(state):
         position = int(state.get(META, POSITION) or b"0")
         end = _end_of(changelog, position, sleep)
@@ -78,10 +78,10 @@ def verify_state(
         if wrong is None and position > end:
             wrong = f"it is at {position}, beyond its changelog, which ends at {end}"
         if wrong is not None:
-            return Verdict(task=task, position=position, wrong=wrong)
+            return StateVerdict(task=task, position=position, wrong=wrong)
         fold = _folded(scratch, changelog, position, end)
         with closing(fold.contents):
-            return Verdict(
+            return StateVerdict(
                 task=task,
                 records=fold.records,
                 keys=sum(1 for _ in fold.contents.entries()),
@@ -150,24 +150,24 @@ class _Fold:
     records: int
     later: Collection[bytes]
 
-    def differences(self, state: _Contents) -> Iterator[Difference]:
+    def differences(self, state: _Contents) -> Iterator[EntryDifference]:
         """Compare the checkpoint and every entry of every store, both ways; give the first few that differ."""
         found = (d for d in self._all_differences(state) if d.expected is not None or not self._unsure(d))
         return islice(found, _SHOWN)
 
-    def _all_differences(self, state: _Contents) -> Iterator[Difference]:
+    def _all_differences(self, state: _Contents) -> Iterator[EntryDifference]:
         checkpoint, expected = state.get(META, CHECKPOINT), self.contents.get(META, CHECKPOINT)
         if checkpoint != expected:
-            yield Difference(store=META, key=CHECKPOINT, found=checkpoint, expected=expected)
+            yield EntryDifference(store=META, key=CHECKPOINT, found=checkpoint, expected=expected)
         for store, key, value in state.entries():
             expected = self.contents.get(store, key)
             if value != expected:
-                yield Difference(store=store, key=key, found=value, expected=expected)
+                yield EntryDifference(store=store, key=key, found=value, expected=expected)
         for store, key, value in self.contents.entries():
             if state.get(store, key) is None:
-                yield Difference(store=store, key=key, found=None, expected=value)
+                yield EntryDifference(store=store, key=key, found=None, expected=value)
 
-    def _unsure(self, difference: Difference) -> bool:
+    def _unsure(self, difference: EntryDifference) -> bool:
         is_checkpoint = difference.store == META
         return (CHECKPOINT_KEY if is_checkpoint else changelog_key(difference.store, difference.key)) in self.later
 
@@ -201,8 +201,8 @@ def _place(key: bytes) -> tuple[str, bytes]:
 
 
 def _not_ours(state: _Contents, run_id: str, task: str) -> str | None:
-    data = state.get(META, IDENTITY)
-    owner = None if data is None else decode_identity(data)
+    data = state.get(META, OWNER)
+    owner = None if data is None else decode_owner(data)
     if owner is None or (owner.run_id, owner.task) == (run_id, task):
         return None
     return f"it is the store of {owner.task} in run {owner.run_id}"

@@ -11,7 +11,7 @@ CHECKPOINT_KEY = b"\0"
 """The key of a checkpoint in a changelog; keys of stores begin with the store's name."""
 
 
-class Position(msgspec.Struct, frozen=True, kw_only=True):
+class InputPosition(msgspec.Struct, frozen=True, kw_only=True):
     """How far a partition has been read: the next offset, and how many rows that were.
 
     `ungated`: it came with an expansion and has waited for others for the last time (see `PartitionGate`).
@@ -22,7 +22,7 @@ class Position(msgspec.Struct, frozen=True, kw_only=True):
     ungated: bool = False
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
+class StagedFile(msgspec.Struct, frozen=True, kw_only=True):
     """A staged part of a file output: paths relative to the system's folder."""
 
     system: str
@@ -39,12 +39,12 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     task.
     """
 
-    positions: dict[str, dict[int, Position]]
+    positions: dict[str, dict[int, InputPosition]]
     control: str
     not_used: dict[str, dict[str, int]]
     bad_rows: tuple[str, ...] = ()
     written: dict[str, int] = {}
-    parts: tuple[Part, ...] = ()
+    parts: tuple[StagedFile, ...] = ()
 
     def snapshot(self) -> ControlSnapshot:
         """Read the bookkeeping of control messages."""
@@ -75,10 +75,10 @@ def store_and_key(changelog_key: bytes) -> tuple[str, bytes]:
     return store.decode(), key
 
 
-Counts = Mapping[str, Mapping[str, int]]
+RowCounts = Mapping[str, Mapping[str, int]]
 """Numbers of rows by name and reason."""
 
 
-def counts_added(left: Counts, right: Counts) -> dict[str, dict[str, int]]:
+def add_counts(left: RowCounts, right: RowCounts) -> dict[str, dict[str, int]]:
     """Add counts by name and reason."""
     return {name: dict(Counter(left.get(name, {})) + Counter(right.get(name, {}))) for name in sorted({*left, *right})}

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from streamapp_runtime.errors import ProcessorLost
-from streamapp_runtime.state.changelog import PartitionReader
+from streamapp_runtime.state.changelog import ChangelogPartitionReader
 from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY
 from streamapp_runtime.state.lmdb_environment import DamagedState, LmdbEnvironment
-from streamapp_runtime.state.state_identity import META, Identity, is_signed
+from streamapp_runtime.state.state_owner import META, StateOwner, is_intact_state_of
 from streamapp_runtime.state.task_state import CHANGELOG, CHECKPOINT, POSITION
 from streamapp_systems.protocols import Producer
 
 _SECONDS = 2.0
-"""Brokers settle the transactions of a producer before they let another one have its id: this takes no time at all."""
+"""Brokers end the transactions of a producer before another one gets its id, so this takes next to no time."""
 
 
 class _Known(NamedTuple):
@@ -26,10 +26,10 @@ class _Known(NamedTuple):
     checkpoint: bytes
 
 
-def settle(
-    changelog: PartitionReader,
+def resolve_hanging_transaction(
+    changelog: ChangelogPartitionReader,
     folder: Path,
-    identity: Identity,
+    identity: StateOwner,
     producer: Producer,
     *,
     clock: Callable[[], float],
@@ -45,13 +45,13 @@ def settle(
     Raises:
         ProcessorLost: a transaction hangs, and nothing here proves that it was committed.
     """
-    if changelog.settled(clock, sleep, _SECONDS):
+    if changelog.wait_until_readable(clock, sleep, _SECONDS):
         return
     known = _known(folder, identity, changelog.identity().encode())
     if known is not None and known.position >= changelog.written():
         producer.send(changelog.ssp, known.checkpoint, key=CHECKPOINT_KEY, timestamp=now)
         producer.commit()
-        if changelog.settled(clock, sleep, _SECONDS):
+        if changelog.wait_until_readable(clock, sleep, _SECONDS):
             return
     raise ProcessorLost(
         f"{changelog.ssp}: the brokers have never ended the transaction from offset {changelog.end()} on, of a "
@@ -59,7 +59,7 @@ def settle(
     )
 
 
-def _known(folder: Path, identity: Identity, changelog: bytes) -> _Known | None:
+def _known(folder: Path, identity: StateOwner, changelog: bytes) -> _Known | None:
     """Tell how far the stores in a folder have a changelog, and its last checkpoint; None if they tell nothing."""
     try:
         environment = LmdbEnvironment(folder)
@@ -68,7 +68,7 @@ def _known(folder: Path, identity: Identity, changelog: bytes) -> _Known | None:
     try:
         meta = environment.store(META)
         position, checkpoint = meta.get(POSITION), meta.get(CHECKPOINT)
-        ours = is_signed(environment, identity) and meta.get(CHANGELOG) == changelog
+        ours = is_intact_state_of(environment, identity) and meta.get(CHANGELOG) == changelog
         return _Known(int(position), checkpoint) if ours and position and checkpoint else None
     finally:
         environment.close()

@@ -11,7 +11,14 @@ from streamapp_runtime.state.checkpoint import (
     decode_checkpoint,
 )
 from streamapp_runtime.state.lmdb_environment import DamagedState, LmdbEnvironment, LmdbStore
-from streamapp_runtime.state.state_identity import META, Identity, close_safely, is_signed, made_anew, sign
+from streamapp_runtime.state.state_owner import (
+    META,
+    StateOwner,
+    is_intact_state_of,
+    recreate_environment,
+    sync_and_close,
+    write_owner,
+)
 from streamapp_runtime.state.store import Store
 from streamapp_systems.protocols import Messages
 
@@ -28,7 +35,7 @@ _RECORD_BYTES = 100
 """Bytes that a record takes in memory beside its key and value, about."""
 
 
-class Replay(NamedTuple):
+class RestoreStatus(NamedTuple):
     """How a store is brought up to its changelog: `kept` if it was there, else made anew.
 
     So many `records` have been read; about as many as `left` are still to be.
@@ -64,10 +71,10 @@ class TaskState:
     def __init__(
         self,
         folder: Path,
-        identity: Identity,
+        identity: StateOwner,
         changelog: ChangelogReader,
         time_of_day: Callable[[], int],
-        told: Callable[[Replay], object] = id,
+        told: Callable[[RestoreStatus], object] = id,
     ) -> None:
         """Open the state and bring it up to the changelog (`docs/protocols.md`, start of a task).
 
@@ -86,7 +93,7 @@ class TaskState:
         try:
             self._meta = self._environment.store(META)
             self._meta.put(CHANGELOG, name)
-            self.replay = self._replay(changelog, end, told)
+            self.restored = self._replay(changelog, end, told)
             """How it was opened."""
         except BaseException:
             self._environment.close()  # the next owner may be in this process
@@ -132,27 +139,27 @@ class TaskState:
         self._environment.discard()
         self._meta.put(_CURRENT, str(self._confirmed).encode())
         self._commit_at(self.position)
-        close_safely(self._environment, self._identity)
+        sync_and_close(self._environment, self._identity)
 
     def _open(self, changelog: bytes, end: int) -> LmdbEnvironment:
         try:
             environment = LmdbEnvironment(self._folder)
         except DamagedState:
-            return made_anew(self._folder)
+            return recreate_environment(self._folder)
         meta = environment.store(META)
         position, current = (int(meta.get(name) or b"0") for name in (POSITION, _CURRENT))
         within = position <= end and meta.get(CHANGELOG) == changelog
         young = abs(self._time_of_day() - current) < _OLDEST  # in the future: one of the two clocks was wrong
-        if is_signed(environment, self._identity) and within and young:
+        if is_intact_state_of(environment, self._identity) and within and young:
             return environment
         environment.close()
-        return made_anew(self._folder)
+        return recreate_environment(self._folder)
 
-    def _replay(self, changelog: ChangelogReader, end: int, told: Callable[[Replay], object]) -> Replay:
+    def _replay(self, changelog: ChangelogReader, end: int, told: Callable[[RestoreStatus], object]) -> RestoreStatus:
         kept, start = self._meta.get(POSITION) is not None, self.position
         count, gathered = 0, 0
-        sign(self._environment, self._identity)
-        told(Replay(kept, 0, end - start))
+        write_owner(self._environment, self._identity)
+        told(RestoreStatus(kept, 0, end - start))
         for messages in changelog.read(start, end):
             gathered += self._apply(messages)
             count += len(messages)
@@ -160,9 +167,9 @@ class TaskState:
                 gathered = 0
                 self._commit_at(messages[-1].offset + 1)
             if messages:
-                told(Replay(kept, count, end - messages[-1].offset - 1))
+                told(RestoreStatus(kept, count, end - messages[-1].offset - 1))
         self._commit_all(end)
-        done = Replay(kept, count, 0)
+        done = RestoreStatus(kept, count, 0)
         told(done)
         return done
 

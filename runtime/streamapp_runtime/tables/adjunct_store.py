@@ -8,9 +8,9 @@ from streamapp_core.adjunct.recovery import Action, Found, Recovery, StoreRecord
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.bad_rows import BadRows
 from streamapp_runtime.rows.decoded_batch import DecodedBatch
-from streamapp_runtime.state.checkpoint import Position
-from streamapp_runtime.state.unlogged_store import UnloggedStore
-from streamapp_runtime.tables.lookup_table import Table
+from streamapp_runtime.state.checkpoint import InputPosition
+from streamapp_runtime.state.unlogged_state import UnloggedStore
+from streamapp_runtime.tables.lookup_table import LookupTable
 
 
 class ReadTo(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,7 +19,7 @@ class ReadTo(msgspec.Struct, frozen=True, kw_only=True):
     system: str
     stream: str
     partition: int
-    position: Position
+    position: InputPosition
 
 
 class SavedRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class SavedRecord(msgspec.Struct, frozen=True, kw_only=True):
     not_used: dict[str, int] = {}
     bad_rows: tuple[str, ...] = ()
 
-    def positions(self) -> dict[Ssp, Position]:
+    def positions(self) -> dict[Ssp, InputPosition]:
         """Tell how far each partition is held."""
         return {Ssp(held.system, held.stream, held.partition): held.position for held in self.read_to}
 
@@ -63,7 +63,7 @@ class AdjunctStore:
     def __init__(
         self,
         name: str,
-        table: Table,
+        table: LookupTable,
         kept: UnloggedStore,
         *,
         run_id: str,
@@ -94,9 +94,9 @@ class AdjunctStore:
     @property
     def bad_rows(self) -> tuple[str, ...]:
         """The first rows that could not be used, each with its place and what was wrong."""
-        return self._bad_rows.told
+        return self._bad_rows.descriptions
 
-    def behind(self) -> dict[Ssp, int]:
+    def bootstrap_lag(self) -> dict[Ssp, int]:
         """Tell how many offsets of which partitions are still to be read before any other input."""
         return {ssp: end - self.positions[ssp].offset for ssp, end in self._wait_for.items()}
 
@@ -112,7 +112,7 @@ class AdjunctStore:
             self._fill(decoded)
             rows = 0 if decoded.rows is None else len(decoded.rows)
             ungated = before.ungated or decoded.ungated
-            self.positions[ssp] = Position(offset=decoded.next_offset, rows=before.rows + rows, ungated=ungated)
+            self.positions[ssp] = InputPosition(offset=decoded.next_offset, rows=before.rows + rows, ungated=ungated)
         if decoded.ended:
             self.ended.add(ssp)
         if decoded.ended or self.positions[ssp].offset >= self._wait_for.get(ssp, 0):
@@ -140,7 +140,7 @@ class AdjunctStore:
             self.not_used += Counter(self.table.fill(decoded.rows))
 
 
-def _moved(position: Position | None, offset: int) -> Position:
+def _moved(position: InputPosition | None, offset: int) -> InputPosition:
     if position is None:
-        return Position(offset=offset, rows=0)
+        return InputPosition(offset=offset, rows=0)
     return msgspec.structs.replace(position, offset=offset)

@@ -6,18 +6,18 @@ from typing import Any
 import pyarrow as pa
 
 from streamapp_core.adjunct.changes import last_changes
-from streamapp_runtime.rows.row_codec import arrow_columns, decode_row, encode_key, encode_row, plain_rows
+from streamapp_runtime.rows.row_codec import decode_row, encode_key, encode_row, to_arrow_table, to_plain_rows
 from streamapp_runtime.state.store import Store
-from streamapp_runtime.tables.filling import Filled, Filling
+from streamapp_runtime.tables.table_changes import ChangeExtractor, TableChanges
 
 _CACHED = 200_000
 
 
-class Table:
+class LookupTable:
     """One table: in the state of a task, or of a processor whose tasks share it."""
 
     def __init__(
-        self, store: Store, filling: Filling, key_type: pa.DataType, columns: pa.Schema, cached: int = _CACHED
+        self, store: Store, filling: ChangeExtractor, key_type: pa.DataType, columns: pa.Schema, cached: int = _CACHED
     ) -> None:
         """Take what makes keys and columns of the rows that fill the table; about `cached` are kept in memory."""
         self._limit = cached
@@ -33,7 +33,7 @@ class Table:
     def fill(self, rows: pa.Table) -> Mapping[str, int]:
         """Add rows, each in place of the one that had its key, or delete that; tell how many were left out, and why."""
         filled = self._filling(rows)
-        keys = (None if key is None else (key,) for (key,) in plain_rows([filled.keys]))
+        keys = (None if key is None else (key,) for (key,) in to_plain_rows([filled.keys]))
         changes = last_changes(zip(keys, _values(filled), strict=True))
         for key, row in changes.latest.items():
             encoded = encode_key(key)
@@ -52,7 +52,7 @@ class Table:
 
     def _places_of(self, keys: pa.ChunkedArray) -> list[int | None]:
         """Tell where the rows of keys lie in the cache; None where the table has none."""
-        wanted = [key for (key,) in plain_rows([keys])]
+        wanted = [key for (key,) in to_plain_rows([keys])]
         unknown = [key for key in wanted if key not in self._places]
         if max(len(self._places), len(self._rows)) + len(unknown) > self._limit:
             self._places, self._rows, unknown = {}, self._columns.empty_table(), wanted
@@ -68,11 +68,11 @@ class Table:
             self._places[key] = None if data is None else len(self._rows) + len(found)
             if data is not None:
                 found.append(decode_row(data))
-        self._rows = pa.concat_tables([self._rows, arrow_columns(found, self._columns)]).combine_chunks()
+        self._rows = pa.concat_tables([self._rows, to_arrow_table(found, self._columns)]).combine_chunks()
 
 
-def _values(filled: Filled) -> list[tuple[Any, ...] | None]:
-    rows: list[tuple[Any, ...] | None] = [*plain_rows(filled.columns)]
+def _values(filled: TableChanges) -> list[tuple[Any, ...] | None]:
+    rows: list[tuple[Any, ...] | None] = [*to_plain_rows(filled.columns)]
     if filled.deleted is not None:
         for index, deleted in enumerate(filled.deleted.to_pylist()):
             if deleted:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.decoded_batch import DecodedBatch
-from streamapp_runtime.state.checkpoint import Position
+from streamapp_runtime.state.checkpoint import InputPosition
 from streamapp_runtime.tables.adjunct_store import AdjunctStore
-from streamapp_runtime.tables.lookup_table import Table
+from streamapp_runtime.tables.lookup_table import LookupTable
 
 
 class SideInputs:
@@ -25,12 +25,12 @@ class SideInputs:
                 self._filled.setdefault(ssp, []).append(store)
 
     @property
-    def tables(self) -> Mapping[str, Table]:
+    def tables(self) -> Mapping[str, LookupTable]:
         """The tables by name."""
         return {store.name: store.table for store in self.stores}
 
     @property
-    def positions(self) -> dict[Ssp, Position]:
+    def positions(self) -> dict[Ssp, InputPosition]:
         """How far each partition has been read: of those that fill several tables, for the one that is behind."""
         return {
             ssp: min((store.positions[ssp] for store in stores), key=lambda position: position.offset)
@@ -45,11 +45,11 @@ class SideInputs:
         """Whether a bounded partition has been read to its end."""
         return all(ssp in store.ended for store in self._filled[ssp])
 
-    def behind(self) -> dict[Ssp, int]:
+    def bootstrap_lag(self) -> dict[Ssp, int]:
         """Tell how many offsets of which partitions are still to be read before any other input."""
         behind: dict[Ssp, int] = {}
         for store in self.stores:
-            for ssp, offsets in store.behind().items():
+            for ssp, offsets in store.bootstrap_lag().items():
                 behind[ssp] = max(offsets, behind.get(ssp, 0))
         return behind
 

@@ -6,16 +6,20 @@ from streamapp_core.adjunct.recovery import Extent, Found, recovery
 from streamapp_core.plan.plan import Plan, PlannedTable
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.functions.extractor import Extractor
-from streamapp_runtime.functions.guarded_call import Guarded
+from streamapp_runtime.functions.guarded_call import GuardedCall
 from streamapp_runtime.rows.bad_rows import BadRows
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.store import Store
-from streamapp_runtime.state.unlogged_state import UnloggedState
-from streamapp_runtime.state.unlogged_store import MemoryOnlyStore, UnloggedStore
+from streamapp_runtime.state.unlogged_state import InMemoryUnloggedStore, UnloggedState, UnloggedStore
 from streamapp_runtime.tables.adjunct_store import AdjunctStore, SavedRecord, found_store, read_record
-from streamapp_runtime.tables.filling import Filling, FunctionFilling, SqlFilling, fill_sql
-from streamapp_runtime.tables.lookup_table import Table
+from streamapp_runtime.tables.lookup_table import LookupTable
 from streamapp_runtime.tables.side_inputs import SideInputs
+from streamapp_runtime.tables.table_changes import (
+    ChangeExtractor,
+    FunctionChangeExtractor,
+    SqlChangeExtractor,
+    change_sql,
+)
 from streamapp_systems.arrow_types import arrow_schema, arrow_type
 
 
@@ -38,13 +42,13 @@ class TableOpener:
         self._extents = extents
         self._time_of_day = time_of_day
 
-    def table(self, planned: PlannedTable, store: Store, bad_rows: BadRows) -> Table:
+    def open_table(self, planned: PlannedTable, store: Store, bad_rows: BadRows) -> LookupTable:
         """Open a table in a store; `bad_rows` know where the rows come from that fill it."""
         assert planned.key_type is not None
         filling = self._filling(planned, bad_rows)
-        return Table(store, filling, arrow_type(planned.key_type), arrow_schema(planned.schema))
+        return LookupTable(store, filling, arrow_type(planned.key_type), arrow_schema(planned.schema))
 
-    def side_inputs(
+    def open_side_inputs(
         self,
         tables: Sequence[PlannedTable],
         owned: Collection[Ssp],
@@ -85,7 +89,7 @@ class TableOpener:
         nothing = SavedRecord(run_id=self._plan.run_id, written_at=now)
         return AdjunctStore(
             planned.name,
-            self.table(planned, kept.store, bad_rows),
+            self.open_table(planned, kept.store, bad_rows),
             kept,
             run_id=self._plan.run_id,
             recovery=decided,
@@ -93,17 +97,19 @@ class TableOpener:
             bad_rows=bad_rows,
         )
 
-    def _filling(self, planned: PlannedTable, bad_rows: BadRows) -> Filling:
+    def _filling(self, planned: PlannedTable, bad_rows: BadRows) -> ChangeExtractor:
         extractor = self._extractors.get(planned.name)
         if extractor is None:
-            return SqlFilling(self._engine, fill_sql(planned))
+            return SqlChangeExtractor(self._engine, change_sql(planned))
         on_error = self._plan.app.spec.job.on_error
-        return FunctionFilling(Guarded(f"table `{planned.name}`", extractor, on_error, bad_rows), extractor.schema)
+        return FunctionChangeExtractor(
+            GuardedCall(f"table `{planned.name}`", extractor, on_error, bad_rows), extractor.schema
+        )
 
 
 def _unlogged(planned: PlannedTable, state: UnloggedState | None) -> UnloggedStore:
     if state is None or not planned.spec.persistent:
-        return MemoryOnlyStore(planned.name)
+        return InMemoryUnloggedStore(planned.name)
     return state.store(planned.name)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from streamapp_core.control.messages import END_OF_TIME
-from streamapp_runtime.operators.operator import Port, Step
+from streamapp_runtime.operators.operator import InputPort, TaskOperator
 from streamapp_runtime.operators.window_bounds import BEGINNING
 
 
@@ -15,15 +15,15 @@ class Node:
     """One operator in place: `inputs` are streams or nodes it reads from, `streams` those whose messages reach it.
 
     `ports` take the rows of each input. What the operator emits may be older than its watermark by as much as
-    `behind` (milliseconds), so the watermarks of those after it are lower by that.
+    `max_output_delay` (milliseconds), so the watermarks of those after it are lower by that.
     """
 
     name: str
-    operator: Step
+    operator: TaskOperator
     inputs: tuple[str, ...]
-    ports: tuple[Port, ...]
+    ports: tuple[InputPort, ...]
     streams: frozenset[str]
-    behind: int = 0
+    max_output_delay: int = 0
     watermark: int | None = field(default=None, init=False)
 
 
@@ -32,7 +32,7 @@ class Pipeline:
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self.nodes = tuple(nodes)
-        self._consumers: dict[str, list[tuple[Node, Port]]] = {}
+        self._consumers: dict[str, list[tuple[Node, InputPort]]] = {}
         for node in nodes:
             for name, port in zip(node.inputs, node.ports, strict=True):
                 self._consumers.setdefault(name, []).append((node, port))
@@ -41,7 +41,7 @@ class Pipeline:
         emitted: dict[str, int] = {}
         for node in nodes:
             self._behind[node.name] = max(emitted.get(name, 0) for name in node.inputs)
-            emitted[node.name] = self._behind[node.name] + node.behind
+            emitted[node.name] = self._behind[node.name] + node.max_output_delay
 
     def push(self, source: str, rows: pa.Table) -> None:
         """Pass rows of a stream (or of a node) to all nodes that read from it, and their results to all after them."""
@@ -59,7 +59,7 @@ class Pipeline:
         It is lower by what operators before it may still emit for older times.
 
         Results come before the watermark that released them: what a node emits has passed all nodes after it when
-        their own watermark is advanced (docs/control-messages.md). Nodes after one that is `unfinished` wait.
+        their own watermark is advanced (docs/control-messages.md). Nodes after one that `has_pending_results` wait.
         """
         risen = False
         for node in self.nodes:
@@ -67,18 +67,18 @@ class Pipeline:
             if watermark is None or (node.watermark is not None and watermark <= node.watermark):
                 continue
             risen = True
-            result = node.operator.advance(watermark)
+            result = node.operator.advance_watermark(watermark)
             if result is not None and len(result):
                 self.push(node.name, result)
-            if node.operator.unfinished:
+            if node.operator.has_pending_results:
                 return True
             node.watermark = watermark
         return risen
 
     @property
-    def unfinished(self) -> bool:
+    def has_pending_results(self) -> bool:
         """Whether an operator has more to emit for its last watermark."""
-        return any(node.operator.unfinished for node in self.nodes)
+        return any(node.operator.has_pending_results for node in self.nodes)
 
     def flush(self) -> None:
         """Write what operators keep in memory to their stores."""

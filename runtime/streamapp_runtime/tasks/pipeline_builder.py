@@ -8,21 +8,21 @@ from streamapp_core.schema import EVENT_TIME_COLUMN, Schema
 from streamapp_core.spec.operators import OperatorKind
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.functions.keyed_state import KeyedState
-from streamapp_runtime.functions.process_function import Function
+from streamapp_runtime.functions.process_function import ProcessFunction
 from streamapp_runtime.functions.stateful_function import StatefulFunction
-from streamapp_runtime.functions.user_errors import FunctionFailed
-from streamapp_runtime.operators.join import IntervalJoin
+from streamapp_runtime.functions.user_errors import UserFunctionFailed
+from streamapp_runtime.operators.aligned_window import AlignedWindow
+from streamapp_runtime.operators.interval_join import IntervalJoin
 from streamapp_runtime.operators.join_table import JoinTable
-from streamapp_runtime.operators.operator import Operator, Port, Step
+from streamapp_runtime.operators.operator import InputPort, Operator, TaskOperator
 from streamapp_runtime.operators.outputs import Broadcast, PartitionBy, SendToFile, SendToStream
 from streamapp_runtime.operators.row_operators import Merge, PlainSelect, SqlOperator
 from streamapp_runtime.operators.running_aggregate import Aggregate
 from streamapp_runtime.operators.send_to_table import SendToTable
 from streamapp_runtime.operators.session_window import SessionWindow
-from streamapp_runtime.operators.stateful_process import ProcessWithState
-from streamapp_runtime.operators.stateless_process import Process
-from streamapp_runtime.operators.window import AlignedWindow
-from streamapp_runtime.rows.projection import projection
+from streamapp_runtime.operators.stateful_process import StatefulProcess
+from streamapp_runtime.operators.stateless_process import StatelessProcess
+from streamapp_runtime.rows.projection import plain_projection
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.tasks.pipeline import Node, Pipeline
 from streamapp_runtime.tasks.query_chains import ROW_KINDS, chain_sql, row_operator_chains
@@ -35,17 +35,24 @@ def build_pipeline(context: TaskContext) -> Pipeline:
     nodes = []
     for chain in row_operator_chains(context.processor.plan.operators):
         inputs, last = chain[0].inputs, chain[-1]
-        step: Step
-        behind = 0
+        step: TaskOperator
+        max_output_delay = 0
         if last.kind is OperatorKind.JOIN:
             step = join = _join(last, context)
-            ports: tuple[Port, ...] = (join.process_left, join.process_right)
-            behind = join.behind
+            ports: tuple[InputPort, ...] = (join.process_left, join.process_right)
+            max_output_delay = join.max_output_delay
         else:
             step = operator = _operator(chain, context)
             ports = (operator.process,) * len(inputs)
         nodes.append(
-            Node(name=last.name, operator=step, inputs=inputs, ports=ports, streams=last.streams, behind=behind)
+            Node(
+                name=last.name,
+                operator=step,
+                inputs=inputs,
+                ports=ports,
+                streams=last.streams,
+                max_output_delay=max_output_delay,
+            )
         )
     return Pipeline(nodes)
 
@@ -60,7 +67,7 @@ def _operator(chain: Sequence[PlannedOperator], context: TaskContext) -> Operato
 def _row_operator(chain: Sequence[PlannedOperator], engine: SqlEngine) -> Operator:
     compiled = chain[0].compiled
     if len(chain) == 1 and isinstance(compiled, Select):
-        plain = projection(compiled.columns, after=[EVENT_TIME_COLUMN])
+        plain = plain_projection(compiled.columns, after=[EVENT_TIME_COLUMN])
         if plain is not None:
             return PlainSelect(plain)
     return SqlOperator(engine, chain_sql(chain))
@@ -122,15 +129,17 @@ def _process(planned: PlannedOperator, context: TaskContext) -> Operator:
     assert process is not None
     made, columns = context.processor.functions[planned.name], arrow_schema(planned.schema)
     if process.state is None:
-        return Process(planned.name, Function(process.function, made, columns), on_error, context.bad_rows)
+        return StatelessProcess(
+            planned.name, ProcessFunction(process.function, made, columns), on_error, context.bad_rows
+        )
     (source,) = planned.input_schemas
     key = arrow_schema(source).field(_column(source, process.state.key))
     state = KeyedState(context.state.logged_store(planned.name))
     try:
         function = StatefulFunction(process.function, made, columns, key, state)
-    except FunctionFailed as failure:
+    except UserFunctionFailed as failure:
         raise RuntimeFailure(f"operator `{planned.name}`: {failure}") from failure
-    return ProcessWithState(planned.name, function, on_error, context.bad_rows)
+    return StatefulProcess(planned.name, function, on_error, context.bad_rows)
 
 
 def _send_to_table(planned: PlannedOperator, context: TaskContext) -> Operator:

@@ -7,12 +7,12 @@ from streamapp_core.control.stream_watermark import HeldBack
 from streamapp_core.control.task_watermarks import ControlStates
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.decoded_batch import DecodedBatch
-from streamapp_runtime.rows.event_time_column import latest
+from streamapp_runtime.rows.event_time_column import latest_event_time
 from streamapp_runtime.state.checkpoint import (
     Checkpoint,
-    Part,
-    Position,
-    counts_added,
+    InputPosition,
+    StagedFile,
+    add_counts,
     encode_checkpoint,
 )
 from streamapp_runtime.tables.side_inputs import SideInputs
@@ -63,7 +63,7 @@ class Task:
         self._streams = frozenset(ssp.stream for ssp in starts)
         self._producing = {node.name: node for node in pipeline.nodes if node.name in produces}
         self._announced: dict[str, Announcement] = {}
-        self.positions = {ssp: Position(offset=offset, rows=0) for ssp, offset in starts.items()}
+        self.positions = {ssp: InputPosition(offset=offset, rows=0) for ssp, offset in starts.items()}
         """The position of each partition: everything before it has been processed."""
         self._not_used: Mapping[str, Mapping[str, int]] = {}
         self._bad_rows = context.bad_rows
@@ -77,12 +77,12 @@ class Task:
     @property
     def ended(self) -> bool:
         """Whether all inputs have ended and all that follows from them has been emitted."""
-        return self._control.all_ended and not self.pipeline.unfinished
+        return self._control.all_ended and not self.pipeline.has_pending_results
 
     @property
     def bad_rows(self) -> tuple[str, ...]:
         """The first rows that could not be read or processed, each with its place and what was wrong."""
-        return self._bad_rows.told
+        return self._bad_rows.descriptions
 
     def take(self, decoded: DecodedBatch) -> None:
         """Process what was read of one partition."""
@@ -101,11 +101,13 @@ class Task:
         if decoded.ended:
             self._control.end(stream, partition)
         if decoded.not_used:
-            self._not_used = counts_added(self._not_used, {stream: decoded.not_used})
+            self._not_used = add_counts(self._not_used, {stream: decoded.not_used})
             self._bad_rows.remember(*decoded.bad_rows)
         rows = 0 if decoded.rows is None else len(decoded.rows)
         ungated = before.ungated or decoded.ungated
-        self.positions[decoded.ssp] = Position(offset=decoded.next_offset, rows=before.rows + rows, ungated=ungated)
+        self.positions[decoded.ssp] = InputPosition(
+            offset=decoded.next_offset, rows=before.rows + rows, ungated=ungated
+        )
 
     def wait(self, ssp: Ssp) -> None:
         """Note that rows of a partition wait for others of its stream, so that its silence means nothing."""
@@ -142,7 +144,7 @@ class Task:
     def unannounced(self, stream: str) -> Announcement | None:
         """Return what the consumers of an intermediate stream have not been sent yet; None if there is nothing."""
         node = self._producing.get(stream)
-        if node is None or self.pipeline.unfinished:
+        if node is None or self.pipeline.has_pending_results:
             return None
         idle = self._control.idle(*self._streams.intersection(node.streams))
         if node.watermark is None and not idle:
@@ -162,9 +164,9 @@ class Task:
         """Yield the changelog entries of what changed in the stores since the last commit."""
         return self._state.changes()
 
-    def checkpoint(self, parts: Sequence[Part] = ()) -> bytes:
+    def checkpoint(self, parts: Sequence[StagedFile] = ()) -> bytes:
         """Encode the checkpoint of the task as it is now, with the staged parts of its processor's file outputs."""
-        positions: dict[str, dict[int, Position]] = {}
+        positions: dict[str, dict[int, InputPosition]] = {}
         for ssp, position in {**self.positions, **self.side_inputs.positions}.items():
             positions.setdefault(ssp.stream, {})[ssp.partition] = position
         checkpoint = Checkpoint(
@@ -189,7 +191,7 @@ class Task:
 
     def counters(self) -> dict[str, dict[str, int]]:
         """Return the number of rows not used, by operator or stream and by reason, since the run began."""
-        return counts_added(self._not_used, self.pipeline.counters())
+        return add_counts(self._not_used, self.pipeline.counters())
 
     def _continue_from(self, checkpoint: Checkpoint) -> None:
         self._control.restore(checkpoint.snapshot())
@@ -207,7 +209,7 @@ class Task:
         """Advance the watermark of a source by its rows; intermediate streams have theirs from control messages."""
         assert decoded.rows is not None
         _, stream, partition = decoded.ssp
-        time = latest(decoded.rows) if stream in self._sources else None
+        time = latest_event_time(decoded.rows) if stream in self._sources else None
         if time is not None:
             self._control.observe(stream, partition, time)
 

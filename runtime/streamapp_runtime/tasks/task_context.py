@@ -10,7 +10,7 @@ from streamapp_runtime.functions.process_function import UserFunction
 from streamapp_runtime.rows.bad_rows import BadRows
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.task_state import TaskState
-from streamapp_runtime.tables.lookup_table import Table
+from streamapp_runtime.tables.lookup_table import LookupTable
 from streamapp_runtime.tables.table_opener import TableOpener
 from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 from streamapp_runtime.writing.output_writer import OutputWriter
@@ -61,6 +61,6 @@ class TaskContext:
     processor: ProcessorContext
     name: str
     state: TaskState
-    tables: Mapping[str, Table]
+    tables: Mapping[str, LookupTable]
     written: Counter[str]
     bad_rows: BadRows

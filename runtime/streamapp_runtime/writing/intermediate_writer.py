@@ -9,9 +9,9 @@ from streamapp_core.control.control_codec import encode
 from streamapp_core.control.messages import ControlMessage, UserMessage
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.arrow_ipc import encode_rows
-from streamapp_runtime.rows.event_time_column import latest
+from streamapp_runtime.rows.event_time_column import latest_event_time
 from streamapp_runtime.rows.partitioning import partition_numbers
-from streamapp_runtime.writing.row_buffer import RowBuffer, by_partition
+from streamapp_runtime.writing.row_buffer import RowBuffer, sort_by_partition
 from streamapp_systems.protocols import Producer
 
 _GATHERED_ROWS = 100_000
@@ -57,10 +57,10 @@ class IntermediateWriter:
     def _send_rows(self, stream: str) -> None:
         if not self._waiting[stream].count:
             return
-        rows, key = self._waiting[stream].take(), self._keys[stream]
+        rows, key = self._waiting[stream].drain(), self._keys[stream]
         system, count = self._streams[stream]
         partitions = np.zeros(len(rows), np.int64) if key is None else partition_numbers(rows.column(key), count)
-        rows, places = by_partition(rows, partitions)
+        rows, places = sort_by_partition(rows, partitions)
         for partition, place in places:
             self._send_partition(Ssp(system, stream, partition), rows[place])
 
@@ -77,4 +77,4 @@ class IntermediateWriter:
             self._send_message(ssp, rows.slice(0, half))
             self._send_message(ssp, rows.slice(half))
         else:
-            self._producer.send(ssp, message, timestamp=latest(rows) or 0)
+            self._producer.send(ssp, message, timestamp=latest_event_time(rows) or 0)

@@ -13,7 +13,7 @@ from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.event_time_column import without_event_time
 from streamapp_runtime.rows.json_messages import encode_json
 from streamapp_runtime.rows.partitioning import key_bytes, partition_numbers
-from streamapp_runtime.writing.row_buffer import RowBuffer, by_partition
+from streamapp_runtime.writing.row_buffer import RowBuffer, sort_by_partition
 from streamapp_systems.protocols import Producer, SentRecords
 
 _GATHERED_ROWS = 20_000
@@ -36,19 +36,19 @@ class OutputWriter:
         place = (stream.name, spread if stream.key is None else 0)
         _, waiting = self._waiting.setdefault(place, (stream, RowBuffer()))
         if not waiting.fits(rows):
-            self._send_rows(stream, waiting.take(), spread)
+            self._send_rows(stream, waiting.drain(), spread)
         waiting.add(rows)
         if waiting.count >= _GATHERED_ROWS:
-            self._send_rows(stream, waiting.take(), spread)
+            self._send_rows(stream, waiting.drain(), spread)
 
     def flush(self) -> None:
         """Send all gathered rows."""
         for (_, spread), (stream, waiting) in self._waiting.items():
             if waiting.count:
-                self._send_rows(stream, waiting.take(), spread)
+                self._send_rows(stream, waiting.drain(), spread)
 
     def _send_rows(self, stream: PlannedStream, rows: pa.Table, spread: int) -> None:
-        rows, places = by_partition(rows, _partitions(stream, rows, spread))
+        rows, places = sort_by_partition(rows, _partitions(stream, rows, spread))
         times = pc.fill_null(rows.column(EVENT_TIME_COLUMN), self._time_of_day()).to_numpy().tolist()
         values = encode_json(without_event_time(rows))
         records = SentRecords(timestamps=times, keys=_keys(stream, rows), values=values)

@@ -23,14 +23,14 @@ class RowBuffer:
         self._batches.append(rows)
         self.count += len(rows)
 
-    def take(self) -> pa.Table:
+    def drain(self) -> pa.Table:
         """Give all rows; none wait any more."""
         rows = pa.concat_tables(self._batches).combine_chunks()
         self._batches, self.count = [], 0
         return rows
 
 
-def by_partition(rows: pa.Table, partitions: npt.NDArray[np.int64]) -> tuple[pa.Table, list[tuple[int, slice]]]:
+def sort_by_partition(rows: pa.Table, partitions: npt.NDArray[np.int64]) -> tuple[pa.Table, list[tuple[int, slice]]]:
     """Sort rows by the partition of each, keeping their order within it; tell where which partition's rows are."""
     if np.any(partitions[1:] < partitions[:-1]):
         order = np.argsort(partitions, kind="stable")

@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 from confluent_kafka import Producer
 
-from streamapp_runtime.state.changelog import PartitionReader
+from streamapp_runtime.state.changelog import ChangelogPartitionReader
 from streamapp_systems.kafka import KafkaAdmin, KafkaConsumer
 from support.kafka import DEADLINE, ssp_of
 
@@ -19,7 +19,7 @@ def stream(topics):
 @pytest.fixture
 def reader(topics, stream):
     with closing(KafkaAdmin(topics.cluster)) as admin, closing(KafkaConsumer(topics.cluster, [stream])) as consumer:
-        yield PartitionReader(admin, consumer, stream, ssp_of(stream).partition)
+        yield ChangelogPartitionReader(admin, consumer, stream, ssp_of(stream).partition)
 
 
 @pytest.fixture
@@ -51,7 +51,9 @@ class Clock:
 
 def test_it_waits_until_a_transaction_is_settled_and_then_has_all_of_it(reader, transaction):
     clock, answers = Clock(), []
-    waiting = threading.Thread(target=lambda: answers.append(reader.settled(clock, clock.sleep, float("inf"))))
+    waiting = threading.Thread(
+        target=lambda: answers.append(reader.wait_until_readable(clock, clock.sleep, float("inf")))
+    )
     waiting.start()
     assert clock.slept.acquire(timeout=DEADLINE)
     assert reader.end() == 0
@@ -63,6 +65,6 @@ def test_it_waits_until_a_transaction_is_settled_and_then_has_all_of_it(reader, 
 
 def test_it_does_not_wait_for_ever(reader, transaction):
     clock = Clock()
-    assert not reader.settled(clock, clock.sleep, 5.0)
+    assert not reader.wait_until_readable(clock, clock.sleep, 5.0)
     transaction.abort_transaction(DEADLINE)
-    assert reader.settled(clock, clock.sleep, DEADLINE)
+    assert reader.wait_until_readable(clock, clock.sleep, DEADLINE)

@@ -5,7 +5,7 @@ from contextlib import closing
 import pytest
 
 from streamapp_runtime.errors import ProcessorLost, RuntimeFailure
-from streamapp_runtime.state.changelog import PartitionReader
+from streamapp_runtime.state.changelog import ChangelogPartitionReader
 from streamapp_systems.protocols import StreamDescriptor
 from streamapp_systems.registry import open_consumer
 from support.growth import HUB, Growing
@@ -42,4 +42,4 @@ def test_a_worker_names_the_partition_it_misses(source):
         closing(open_consumer(HUB, source._spec, source.folder, [stream])) as consumer,
         pytest.raises(ProcessorLost, match=r"no partition 2 of the changelog default\.app\.r1\._changelog"),
     ):
-        PartitionReader(admin, consumer, stream, 2).end()
+        ChangelogPartitionReader(admin, consumer, stream, 2).end()

@@ -13,17 +13,17 @@ from streamapp_core.adjunct import Action, Extent, Found, recovery
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.bad_rows import BadRows
 from streamapp_runtime.rows.decoded_batch import DecodedBatch
-from streamapp_runtime.rows.event_time_column import stamp
+from streamapp_runtime.rows.event_time_column import add_event_time
 from streamapp_runtime.rows.row_codec import decode_row
-from streamapp_runtime.rows.tombstones import marked
+from streamapp_runtime.rows.tombstones import with_deleted_column
 from streamapp_runtime.sql_engine import SqlEngine
-from streamapp_runtime.state.checkpoint import Position
+from streamapp_runtime.state.checkpoint import InputPosition
 from streamapp_runtime.state.lmdb_environment import LmdbEnvironment
-from streamapp_runtime.state.unlogged_store import KeptStore, MemoryOnlyStore
+from streamapp_runtime.state.unlogged_state import InMemoryUnloggedStore, PersistentUnloggedStore
 from streamapp_runtime.tables.adjunct_store import AdjunctStore, SavedRecord, found_store, read_record
-from streamapp_runtime.tables.filling import SqlFilling
-from streamapp_runtime.tables.lookup_table import Table
+from streamapp_runtime.tables.lookup_table import LookupTable
 from streamapp_runtime.tables.side_inputs import SideInputs
+from streamapp_runtime.tables.table_changes import SqlChangeExtractor
 
 ROWS = pa.schema([("k", pa.string()), ("v", pa.int64())])
 AGE = 1_000
@@ -62,7 +62,7 @@ class Stream:
         if not records:
             return None
         rows = pa.table([list(column) for column in zip(*records, strict=True)], schema=ROWS)
-        rows = marked(stamp(rows, None), [value is None for _, value in records])
+        rows = with_deleted_column(add_event_time(rows, None), [value is None for _, value in records])
         return DecodedBatch(ssp=ssp, next_offset=start + len(records), rows=rows)
 
     def fold(self, below):
@@ -86,7 +86,7 @@ class Owner:
 
     def open(self):
         self.environment = LmdbEnvironment(self.folder)
-        kept = KeptStore(self.environment, "t")
+        kept = PersistentUnloggedStore(self.environment, "t")
         saved = read_record(kept.record)
         ssps = [Ssp("log", "s", partition) for partition in range(self.owned)]
         decided = recovery(
@@ -120,7 +120,7 @@ class Owner:
                 self.store.take(prefixed(decoded))
 
     def read_what_is_awaited(self):
-        while self.store.behind():
+        while self.store.bootstrap_lag():
             self.take(3)
 
     def checkpoint(self):
@@ -148,7 +148,9 @@ def prefixed(decoded):
 
 
 def table_in(store, engine):
-    return Table(store, SqlFilling(engine, "SELECT k, v FROM rows"), pa.string(), pa.schema([ROWS.field("v")]))
+    return LookupTable(
+        store, SqlChangeExtractor(engine, "SELECT k, v FROM rows"), pa.string(), pa.schema([ROWS.field("v")])
+    )
 
 
 @settings(max_examples=150)
@@ -229,7 +231,7 @@ def opened(store, engine, starts, wait_for=None):
 def test_a_table_that_is_ahead_leaves_out_what_another_one_needs_again(engine):
     stream, ssp = Stream(), Ssp("log", "s", 0)
     stream.partitions[0] = [("a", 1), ("a", 2), ("a", 3), ("b", None)]
-    ahead, behind = MemoryOnlyStore("ahead"), MemoryOnlyStore("behind")
+    ahead, behind = InMemoryUnloggedStore("ahead"), InMemoryUnloggedStore("behind")
     stores = [opened(ahead, engine, {ssp: 3}), opened(behind, engine, {ssp: 0})]
     inputs = SideInputs(stores, commit=lambda: None, time_of_day=lambda: 0)
     assert inputs.positions[ssp].offset == 0
@@ -243,11 +245,11 @@ def test_a_table_that_is_ahead_leaves_out_what_another_one_needs_again(engine):
 
 def test_a_partition_that_ends_before_it_should_is_not_waited_for(engine):
     ssp = Ssp("log", "s", 0)
-    store = opened(MemoryOnlyStore("t"), engine, {ssp: 0}, wait_for={ssp: 5})
+    store = opened(InMemoryUnloggedStore("t"), engine, {ssp: 0}, wait_for={ssp: 5})
     inputs = SideInputs([store], commit=lambda: None, time_of_day=lambda: 0)
-    assert inputs.behind() == {ssp: 5}
+    assert inputs.bootstrap_lag() == {ssp: 5}
     inputs.take(DecodedBatch(ssp=ssp, next_offset=3, rows=None, ended=True))
-    assert inputs.behind() == {}
+    assert inputs.bootstrap_lag() == {}
     assert inputs.has_ended(ssp)
 
 
@@ -259,7 +261,7 @@ def test_a_store_remembers_which_partitions_wait_for_no_other_any_more(engine, t
     owner.commit()
     owner.environment.close()
     owner.open()
-    assert owner.store.positions[ssp] == Position(offset=5, rows=0, ungated=True)
+    assert owner.store.positions[ssp] == InputPosition(offset=5, rows=0, ungated=True)
     owner.environment.close()
 
 

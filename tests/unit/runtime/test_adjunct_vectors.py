@@ -19,8 +19,8 @@ from streamapp_runtime.rows.json_messages import JsonDecoder
 from streamapp_runtime.rows.row_codec import decode_row
 from streamapp_runtime.rows.tombstones import KeyColumn
 from streamapp_runtime.sql_engine import SqlEngine
-from streamapp_runtime.state.checkpoint import Position
-from streamapp_runtime.state.state_identity import Identity
+from streamapp_runtime.state.checkpoint import InputPosition
+from streamapp_runtime.state.state_owner import StateOwner
 from streamapp_runtime.state.unlogged_state import UnloggedState
 from streamapp_runtime.tables.adjunct_store import ReadTo, SavedRecord
 from streamapp_runtime.tables.table_opener import TableOpener
@@ -74,7 +74,9 @@ def leave(state, store):
         kept.write_record(b"no record")
     else:
         read_to = tuple(
-            ReadTo(system=ssp.system, stream=ssp.stream, partition=ssp.partition, position=Position(offset=at, rows=7))
+            ReadTo(
+                system=ssp.system, stream=ssp.stream, partition=ssp.partition, position=InputPosition(offset=at, rows=7)
+            )
             for ssp, at in by_ssp(store["next"]).items()
         )
         record = SavedRecord(run_id=store["runId"], written_at=store["writtenAt"], read_to=read_to)
@@ -90,20 +92,20 @@ def test_a_table_is_opened_as_the_vector_says(vector, tmp_path):
         if vector["store"] is not None:
             leave(state, vector["store"])
         opener = TableOpener(app, engine, {}, extents=extents, time_of_day=lambda: vector["now"])
-        side_inputs = opener.side_inputs(
+        side_inputs = opener.open_side_inputs(
             list(app.tables.values()), extents.keys(), by_ssp(vector["checkpoint"]), lambda: state
         )
         kept = [*state.store("t").store.scan()] if vector["table"]["persistent"] else []
     expect = vector["expect"]
     starts = {ssp: position.offset for ssp, position in side_inputs.positions.items()}
     assert starts == by_ssp(expect["start"])
-    ends = {ssp: starts[ssp] + offsets for ssp, offsets in side_inputs.behind().items()}
+    ends = {ssp: starts[ssp] + offsets for ssp, offsets in side_inputs.bootstrap_lag().items()}
     assert ends == by_ssp(expect.get("waitFor", {}))
     assert bool(kept) is (expect["action"] == "reuse")
 
 
 def identity(run_id):
-    return Identity(run_id=run_id, task="Partition 0", boot_id="boot")
+    return StateOwner(run_id=run_id, task="Partition 0", boot_id="boot")
 
 
 class Read:
@@ -134,7 +136,7 @@ def test_messages_do_to_a_table_what_the_vector_says(vector, persistent, tmp_pat
     with SqlEngine() as engine, closing(UnloggedState(tmp_path, identity("r1"))) as state:
         extents = {ssp: Extent(oldest=0, end=len(vector["messages"]))}
         opener = TableOpener(app, engine, {}, extents=extents, time_of_day=lambda: 0)
-        side_inputs = opener.side_inputs(list(app.tables.values()), [ssp], {}, lambda: state)
+        side_inputs = opener.open_side_inputs(list(app.tables.values()), [ssp], {}, lambda: state)
         for decoded in inputs.poll([ssp], 100, 0):
             side_inputs.take(decoded)
         keys = sorted({m["key"] for m in vector["messages"] if m["key"] is not None})

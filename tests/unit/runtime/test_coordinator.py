@@ -29,7 +29,7 @@ def coordinator(tmp_path):
 def test_before_the_first_driver_there_is_nothing(coordinator):
     assert coordinator.newest() is None
     assert coordinator.job_model() is None
-    coordinator.check(1)
+    coordinator.raise_if_superseded(1)
 
 
 def test_what_the_newest_driver_announced_is_what_others_find(coordinator):
@@ -38,13 +38,13 @@ def test_what_the_newest_driver_announced_is_what_others_find(coordinator):
         coordinator.announce(record(epoch), model, NOW)
         assert coordinator.newest() == record(epoch)
         assert coordinator.job_model() == model
-    coordinator.check(2)
+    coordinator.raise_if_superseded(2)
 
 
 def test_an_earlier_driver_learns_that_it_was_superseded(coordinator):
     coordinator.announce(record(5), job_models.example(), NOW)
     with pytest.raises(Superseded, match=r"epoch 5 of app \(run r1\) has begun elsewhere"):
-        coordinator.check(4)
+        coordinator.raise_if_superseded(4)
     with pytest.raises(Superseded, match="another driver of app has taken over"):
         coordinator.announce(record(4), job_models.example(version=9), NOW)
     assert coordinator.newest().epoch == 5

@@ -12,7 +12,7 @@ from streamapp_core.spec.streams import KeyFormat
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.json_messages import JsonDecoder
 from streamapp_runtime.rows.partitioning import key_bytes, key_texts
-from streamapp_runtime.rows.tombstones import KeyColumn, with_values
+from streamapp_runtime.rows.tombstones import KeyColumn, replace_tombstones
 from streamapp_systems.protocols import Message, MessageTuple
 
 SSP = Ssp("log", "s", 0)
@@ -32,7 +32,7 @@ VALUES = {
 def decoded(keys, column, form=KeyFormat.STRING):
     messages = MessageTuple(Message(offset, 0, key, None) for offset, key in enumerate(keys))
     schema = pa.schema([("other", pa.int32()), ("k", column.type)])
-    return JsonDecoder(schema).decode(with_values(messages, KeyColumn(column, form)), SSP)
+    return JsonDecoder(schema).decode(replace_tombstones(messages, KeyColumn(column, form)), SSP)
 
 
 @pytest.mark.parametrize("kind", VALUES, ids=str)
@@ -67,8 +67,8 @@ def test_a_binary_key_of_another_width_is_a_bad_row():
 def test_messages_with_a_value_stay_as_they_are():
     message = Message(7, 0, b"k", b'{"k": 1}')
     deletion = message._replace(value=None)
-    assert [*with_values(MessageTuple([message]), KeyColumn(pa.field("k", pa.int64())))] == [message]
-    assert [*with_values(MessageTuple([message, deletion]), None)] == [message, message._replace(value=b"{}")]
+    assert [*replace_tombstones(MessageTuple([message]), KeyColumn(pa.field("k", pa.int64())))] == [message]
+    assert [*replace_tombstones(MessageTuple([message, deletion]), None)] == [message, message._replace(value=b"{}")]
 
 
 def test_decimals_keep_their_digits():

@@ -6,12 +6,12 @@ import pytest
 
 from streamapp_core.spec.job import OnError
 from streamapp_runtime.functions.extractor import Extractor
-from streamapp_runtime.functions.guarded_call import Guarded
-from streamapp_runtime.functions.user_errors import FunctionFailed
+from streamapp_runtime.functions.guarded_call import GuardedCall
+from streamapp_runtime.functions.user_errors import UserFunctionFailed
 from streamapp_runtime.rows.bad_rows import BadRows
-from streamapp_runtime.rows.event_time_column import stamp
-from streamapp_runtime.rows.tombstones import marked
-from streamapp_runtime.tables.filling import FunctionFilling
+from streamapp_runtime.rows.event_time_column import add_event_time
+from streamapp_runtime.rows.tombstones import with_deleted_column
+from streamapp_runtime.tables.table_changes import FunctionChangeExtractor
 from unit.docs import pages
 
 COLUMNS = pa.schema([("n", pa.int64())])
@@ -19,7 +19,7 @@ COLUMNS = pa.schema([("n", pa.int64())])
 
 def batch(*deleted):
     rows = pa.table({"k": [f"k{number}" for number in range(len(deleted))], "n": list(range(len(deleted)))})
-    return marked(stamp(rows, None), deleted)
+    return with_deleted_column(add_event_time(rows, None), deleted)
 
 
 def extractor(function):
@@ -55,7 +55,7 @@ def test_fewer_rows_are_fine_where_nothing_is_deleted():
     first = extractor(lambda rows: renamed(rows).slice(0, 1))
     assert first(batch(False, False)).num_rows == 1
     with pytest.raises(
-        FunctionFailed, match="extractor m:f gives back 1 rows for 2 of which some delete: keep the col"
+        UserFunctionFailed, match="extractor m:f gives back 1 rows for 2 of which some delete: keep the col"
     ):
         first(batch(False, True))
 
@@ -73,7 +73,7 @@ def test_fewer_rows_are_fine_where_nothing_is_deleted():
     ],
 )
 def test_a_broken_contract_is_told(function, told):
-    with pytest.raises(FunctionFailed, match=told):
+    with pytest.raises(UserFunctionFailed, match=told):
         extractor(function)(batch(False))
 
 
@@ -86,9 +86,11 @@ def test_rows_it_fails_on_are_counted_and_the_rest_fills_the_table():
     bad_rows = BadRows()
     bad_rows.place = "log.s[0], offsets 0 to 2"
     made = extractor(picky)
-    filled = FunctionFilling(Guarded("table `t`", made, OnError.SKIP, bad_rows), made.schema)(batch(False, False, True))
+    filled = FunctionChangeExtractor(GuardedCall("table `t`", made, OnError.SKIP, bad_rows), made.schema)(
+        batch(False, False, True)
+    )
     assert (filled.keys.to_pylist(), filled.deleted.to_pylist(), filled.failed) == (["k0", "k2"], [False, True], 1)
-    assert bad_rows.told[0].startswith(
+    assert bad_rows.descriptions[0].startswith(
         "log.s[0], offsets 0 to 2: table `t`: extractor m:f: ValueError: one is too many"
     )
 
@@ -99,7 +101,9 @@ def test_the_example_of_the_page_keeps_the_contract():
     exec(example, names)
     rows = pa.table({"airport": ["jfk", "lga"], "temp": [32.0, None], "wind": [30.0, None]})
     columns = pa.schema([("celsius", pa.float64()), ("windy", pa.bool_())])
-    made = Extractor("m:f", names["by_airport"], pa.string(), columns)(marked(stamp(rows, None), [False, True]))
+    made = Extractor("m:f", names["by_airport"], pa.string(), columns)(
+        with_deleted_column(add_event_time(rows, None), [False, True])
+    )
     assert made.to_pylist() == [
         {"__key": "JFK", "celsius": 0.0, "windy": True, "__deleted": False},
         {"__key": "LGA", "celsius": None, "windy": None, "__deleted": True},

@@ -14,9 +14,9 @@ from streamapp_core.spec.job import OnError
 from streamapp_core.spec.parse import parse_document
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.functions.function_loader import load_functions, python_path
-from streamapp_runtime.functions.process_function import Function
-from streamapp_runtime.functions.user_errors import FunctionFailed
-from streamapp_runtime.operators.stateless_process import Process
+from streamapp_runtime.functions.process_function import ProcessFunction
+from streamapp_runtime.functions.user_errors import UserFunctionFailed
+from streamapp_runtime.operators.stateless_process import StatelessProcess
 from streamapp_runtime.rows.bad_rows import BadRows
 from streamapp_runtime.rows.event_time_column import without_event_time
 from streamapp_systems.arrow_types import arrow_schema
@@ -31,7 +31,9 @@ def rows(numbers, times=None):
 
 
 def call(function, schema="n int", batch=None):
-    return Function("m:f", function, arrow_schema(parse_schema(schema)))(rows([1, 2, 3]) if batch is None else batch)
+    return ProcessFunction("m:f", function, arrow_schema(parse_schema(schema)))(
+        rows([1, 2, 3]) if batch is None else batch
+    )
 
 
 def times(result):
@@ -39,7 +41,7 @@ def times(result):
 
 
 def refusal(function, schema="n int", batch=None):
-    with pytest.raises(FunctionFailed) as caught:
+    with pytest.raises(UserFunctionFailed) as caught:
         call(function, schema, batch)
     return str(caught.value)
 
@@ -136,7 +138,7 @@ def test_what_a_function_raises_is_told_with_its_line(error):
 def operator(function, on_error=OnError.SKIP):
     bad_rows = BadRows()
     bad_rows.place = "here"
-    return Process("odd", Function("m:f", function, NUMBERS), on_error, bad_rows), bad_rows
+    return StatelessProcess("odd", ProcessFunction("m:f", function, NUMBERS), on_error, bad_rows), bad_rows
 
 
 def no_odd_ones(batch):
@@ -153,7 +155,7 @@ def test_exactly_the_rows_that_fail_alone_are_skipped(numbers):
     expected = batch.filter(pc.equal(pc.bit_wise_and(batch["n"], 1), 0))
     assert result == expected if len(expected) else result is None
     assert process.counters() == {"failed": len(numbers) - len(expected)}
-    assert len(bad_rows.told) == min(10, len(numbers) - len(expected))
+    assert len(bad_rows.descriptions) == min(10, len(numbers) - len(expected))
 
 
 def test_one_bad_row_costs_few_calls():
@@ -171,9 +173,9 @@ def test_one_bad_row_costs_few_calls():
 def test_a_skipped_row_is_told_with_its_place_and_its_values():
     process, bad_rows = operator(no_odd_ones)
     process.process(rows([2, 3]))
-    assert len(bad_rows.told) == 1
-    assert bad_rows.told[0].startswith("here: operator `odd`: function m:f: ValueError: odd (")
-    assert bad_rows.told[0].endswith('; row {"n":3}')
+    assert len(bad_rows.descriptions) == 1
+    assert bad_rows.descriptions[0].startswith("here: operator `odd`: function m:f: ValueError: odd (")
+    assert bad_rows.descriptions[0].endswith('; row {"n":3}')
 
 
 def test_without_skip_the_first_failure_stops_the_app():

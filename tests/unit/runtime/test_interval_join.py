@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from streamapp_core.control.messages import END_OF_TIME
 from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_core.spec.operators import JoinType
-from streamapp_runtime.operators.join import IntervalJoin
-from streamapp_runtime.rows.event_time_column import stamp
+from streamapp_runtime.operators.interval_join import IntervalJoin
+from streamapp_runtime.rows.event_time_column import add_event_time
 from streamapp_runtime.state.memory_store import MemoryEnvironment
 
 LEFT = pa.schema([("k", pa.string()), ("a", pa.int64()), ("at", pa.int64())])
@@ -85,7 +85,7 @@ class Subject:
             self.environment.store("join"), keys=("k", "key"), schemas=(LEFT, RIGHT), kind=self.kind, within=WITHIN
         )
         if self.watermark is not None:
-            assert self.join.advance(self.watermark) is None
+            assert self.join.advance_watermark(self.watermark) is None
 
     def restart(self):
         self.join.flush()
@@ -94,7 +94,7 @@ class Subject:
 
     def take(self, side, batch):
         schema = LEFT if side == "left" else RIGHT
-        table = stamp(
+        table = add_event_time(
             pa.table(dict(zip(schema.names, map(list, zip(*batch, strict=True)), strict=True)), schema), schema.names[2]
         )
         process = self.join.process_left if side == "left" else self.join.process_right
@@ -104,7 +104,7 @@ class Subject:
         if self.watermark is not None and watermark <= self.watermark:
             return Counter()
         self.watermark = watermark
-        return counted(self.join.advance(watermark))
+        return counted(self.join.advance_watermark(watermark))
 
 
 def counted(table):

@@ -6,8 +6,8 @@ import pytest
 from streamapp_core.control.messages import END_OF_TIME
 from streamapp_core.expressions import check_aggregate
 from streamapp_core.schema import EVENT_TIME_COLUMN, parse_schema
+from streamapp_runtime.operators.aligned_window import AlignedWindow
 from streamapp_runtime.operators.group_states import GroupStates
-from streamapp_runtime.operators.window import AlignedWindow
 from streamapp_runtime.rows.row_codec import encode_row
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.memory_store import MemoryEnvironment
@@ -22,7 +22,7 @@ KEYS_WITH = check_aggregate("count(*) as keys", ["c"], parse_schema("k bigint, c
 class Sent:
     """Stands at the end of a pipeline."""
 
-    unfinished = False
+    has_pending_results = False
 
     def __init__(self):
         self.rows = []
@@ -30,7 +30,7 @@ class Sent:
     def process(self, rows):
         self.rows += rows.to_pylist()
 
-    def advance(self, watermark):
+    def advance_watermark(self, watermark):
         """Nothing follows from it."""
 
     def flush(self):
@@ -65,7 +65,7 @@ def test_no_part_of_the_results_is_late_for_what_comes_behind(watermark, restart
     parts = 0
     while made.advance(lambda _: watermark):
         parts += 1
-        assert made.unfinished is (parts < 4)
+        assert made.has_pending_results is (parts < 4)
         assert [node.watermark for node in made.nodes] == [watermark if parts == 4 else None] * 3
         assert sent.rows == [] or parts == 4
         made.flush()
@@ -82,8 +82,8 @@ def test_what_a_later_watermark_settles_is_taken_after_the_rest_of_the_one_befor
     for number in range(9):
         store.put(b"%d" % number, encode_row([number]))
     taken = [states.take_below(b"5", 2), states.take_below(b"8", 2), states.take_below(b"8", 2)]
-    assert states.unfinished
-    while states.unfinished:
+    assert states.has_pending_results
+    while states.has_pending_results:
         taken.append(states.take_below(b"8", 2))
     assert [number for rows in taken for (number,) in rows] == list(range(8))
     assert all(len(rows) <= 2 for rows in taken)

@@ -9,8 +9,8 @@ from streamapp_core.control.messages import END_OF_TIME
 from streamapp_core.expressions import check_aggregate
 from streamapp_core.schema import EVENT_TIME_COLUMN, parse_schema
 from streamapp_core.spec.operators import JoinType
-from streamapp_runtime.operators.join import IntervalJoin
-from streamapp_runtime.operators.window import AlignedWindow
+from streamapp_runtime.operators.aligned_window import AlignedWindow
+from streamapp_runtime.operators.interval_join import IntervalJoin
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.memory_store import MemoryEnvironment
 from streamapp_runtime.tasks.pipeline import Node, Pipeline
@@ -27,7 +27,7 @@ STEPS = st.lists(st.tuples(st.sampled_from(["left", "right"]), st.integers(0, 15
 class Sent:
     """Stands at the end of a pipeline."""
 
-    unfinished = False
+    has_pending_results = False
 
     def __init__(self):
         self.rows, self.times = [], []
@@ -35,7 +35,7 @@ class Sent:
     def process(self, rows):
         self.rows += rows.to_pylist()
 
-    def advance(self, watermark):
+    def advance_watermark(self, watermark):
         self.times.append(watermark)
 
     def flush(self):
@@ -61,7 +61,14 @@ def test_no_result_of_a_join_is_late_for_a_window_behind_it(kind, steps):
     ports = (join.process_left, join.process_right)
     pipeline = Pipeline(
         [
-            Node(name="j", operator=join, inputs=("left", "right"), ports=ports, streams=both, behind=join.behind),
+            Node(
+                name="j",
+                operator=join,
+                inputs=("left", "right"),
+                ports=ports,
+                streams=both,
+                max_output_delay=join.max_output_delay,
+            ),
             Node(name="joined", operator=joined, inputs=("j",), ports=(joined.process,), streams=both),
             Node(name="w", operator=window, inputs=("j",), ports=(window.process,), streams=both),
             Node(name="sent", operator=sent, inputs=("w",), ports=(sent.process,), streams=both),

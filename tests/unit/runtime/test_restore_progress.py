@@ -4,7 +4,7 @@ from streamapp_runtime.errors import DriverLost
 from streamapp_runtime.processor.driver_channel import Command
 from streamapp_runtime.processor.processor_report import Incarnation
 from streamapp_runtime.processor.restore_progress import RestoreProgress
-from streamapp_runtime.state.task_state import Replay
+from streamapp_runtime.state.task_state import RestoreStatus
 
 ME = Incarnation(processor="0", epoch=1, version=1, number=1)
 
@@ -27,12 +27,12 @@ class Link:
 def test_the_driver_hears_how_far_each_store_is():
     link = Link()
     restoring = RestoreProgress(ME, link)
-    restoring.report("a", Replay(kept=False, records=0, left=2))
-    restoring.report("a", Replay(kept=False, records=2, left=0))
-    restoring.report("b", Replay(kept=True, records=0, left=9))
+    restoring.report("a", RestoreStatus(kept=False, records=0, left=2))
+    restoring.report("a", RestoreStatus(kept=False, records=2, left=0))
+    restoring.report("b", RestoreStatus(kept=True, records=0, left=9))
     assert link.reported == [{"a": (False, 0, 2)}, {"a": (False, 2, 0)}, {"a": (False, 2, 0), "b": (True, 0, 9)}]
 
 
 def test_a_processor_that_is_to_end_restores_no_further():
     with pytest.raises(DriverLost):
-        RestoreProgress(ME, Link(Command.DRAIN)).report("a", Replay(kept=False, records=1, left=1))
+        RestoreProgress(ME, Link(Command.DRAIN)).report("a", RestoreStatus(kept=False, records=1, left=1))

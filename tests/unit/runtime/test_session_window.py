@@ -10,7 +10,7 @@ from streamapp_core.control.messages import END_OF_TIME
 from streamapp_core.expressions import check_aggregate
 from streamapp_core.schema import parse_schema
 from streamapp_runtime.operators.session_window import SessionWindow
-from streamapp_runtime.rows.event_time_column import stamp
+from streamapp_runtime.rows.event_time_column import add_event_time
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.memory_store import MemoryEnvironment
 
@@ -74,17 +74,17 @@ def test_sessions_are_those_of_the_definition(steps):
     for step, argument in [*steps, ("watermark", END_OF_TIME)]:
         if step == "rows":
             table = pa.table(dict(zip(COLUMNS.names, map(list, zip(*argument, strict=True)), strict=True)), COLUMNS)
-            assert window.process(stamp(table, "at")) is None
+            assert window.process(add_event_time(table, "at")) is None
             defined.take(argument)
         elif step == "restart":
             window.flush()
             late += window.counters()["late"]
             window = SessionWindow(ENGINE, environment.store("w"), AGGREGATION, GAP)
             if watermark is not None:
-                assert window.advance(watermark) is None
+                assert window.advance_watermark(watermark) is None
         elif watermark is None or argument > watermark:
             watermark = argument
-            assert counted(window.advance(argument)) == defined.advance(argument)
+            assert counted(window.advance_watermark(argument)) == defined.advance(argument)
     assert late + window.counters()["late"] == defined.late
     window.flush()
     assert list(environment.store("w").scan()) == []

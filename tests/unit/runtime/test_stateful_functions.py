@@ -8,10 +8,10 @@ from streamapp_core.spec.job import OnError
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.functions.keyed_state import KeyedState
 from streamapp_runtime.functions.stateful_function import StatefulFunction
-from streamapp_runtime.functions.user_errors import FunctionFailed
-from streamapp_runtime.operators.stateful_process import ProcessWithState
+from streamapp_runtime.functions.user_errors import UserFunctionFailed
+from streamapp_runtime.operators.stateful_process import StatefulProcess
 from streamapp_runtime.rows.bad_rows import BadRows
-from streamapp_runtime.rows.event_time_column import stamp
+from streamapp_runtime.rows.event_time_column import add_event_time
 from streamapp_runtime.state.memory_store import MemoryEnvironment
 
 ROWS = pa.schema([("k", pa.string()), ("n", pa.int64()), ("at", pa.int64())])
@@ -66,11 +66,11 @@ class Clock:
 def operator(made, environment, on_error=OnError.FAIL):
     state = KeyedState(environment.store("p"))
     function = StatefulFunction("mine:made", made, RESULTS, ROWS.field("k"), state)
-    return ProcessWithState("p", function, on_error, BadRows())
+    return StatefulProcess("p", function, on_error, BadRows())
 
 
 def batch(*rows):
-    return stamp(pa.table(dict(zip(ROWS.names, map(list, zip(*rows, strict=True)), strict=True)), ROWS), "at")
+    return add_event_time(pa.table(dict(zip(ROWS.names, map(list, zip(*rows, strict=True)), strict=True)), ROWS), "at")
 
 
 def rows(table):
@@ -94,25 +94,25 @@ def test_values_last_between_calls_and_over_restarts(environment):
 def test_timers_fire_once_when_the_watermark_is_there_over_restarts(environment):
     silence = operator(Silence, environment)
     assert silence.process(batch(("a", 1, 0), ("b", 1, 3), ("a", 2, 5))) is None
-    assert silence.advance(12) is None
+    assert silence.advance_watermark(12) is None
     again = operator(Silence, environment)
-    assert rows(again.advance(13)) == [("b", 1, 13)]
-    assert rows(again.advance(15)) == [("a", 3, 15)]
-    assert again.advance(100) is None
+    assert rows(again.advance_watermark(13)) == [("b", 1, 13)]
+    assert rows(again.advance_watermark(15)) == [("a", 3, 15)]
+    assert again.advance_watermark(100) is None
     assert list(environment.store("p").scan()) == []
 
 
 def test_at_the_end_all_timers_fire_once(environment):
     silence = operator(Silence, environment)
     silence.process(batch(("a", 1, 0), ("b", 2, 10**12)))
-    assert rows(silence.advance(END_OF_TIME)) == [("a", 1, 10), ("b", 2, 10**12 + 10)]
+    assert rows(silence.advance_watermark(END_OF_TIME)) == [("a", 1, 10), ("b", 2, 10**12 + 10)]
 
 
 def test_a_timer_set_by_a_timer_fires_in_its_turn_and_not_after_the_end(environment):
     clock = operator(Clock, environment)
     clock.process(batch(("a", 0, 0)))
-    assert rows(clock.advance(12)) == [("a", 0, 0), ("a", 5, 5), ("a", 10, 10)]
-    assert rows(clock.advance(END_OF_TIME)) == [("a", 15, 15)]
+    assert rows(clock.advance_watermark(12)) == [("a", 0, 0), ("a", 5, 5), ("a", 10, 10)]
+    assert rows(clock.advance_watermark(END_OF_TIME)) == [("a", 15, 15)]
 
 
 def test_a_call_that_fails_changes_nothing_and_its_good_rows_are_found(environment):
@@ -151,7 +151,7 @@ def test_timers_without_a_method_for_them_are_an_error(environment):
     hoping = operator(hopeful, environment)
     hoping.process(batch(("a", 1, 0)))
     with pytest.raises(RuntimeFailure, match="has no method `on_timers`"):
-        hoping.advance(1)
+        hoping.advance_watermark(1)
 
 
 def test_a_class_that_can_not_be_made_is_an_error(environment):
@@ -159,5 +159,5 @@ def test_a_class_that_can_not_be_made_is_an_error(environment):
         def __init__(self):
             raise OSError("no model file")
 
-    with pytest.raises(FunctionFailed, match="class mine:made can't be made: OSError: no model file"):
+    with pytest.raises(UserFunctionFailed, match="class mine:made can't be made: OSError: no model file"):
         operator(Broken, environment)

@@ -9,19 +9,19 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from streamapp_core.control.control_snapshot import ControlSnapshot
 from streamapp_runtime.errors import DriverLost
-from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, Checkpoint, Position, encode_checkpoint
-from streamapp_runtime.state.state_identity import Identity
+from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, Checkpoint, InputPosition, encode_checkpoint
+from streamapp_runtime.state.state_owner import StateOwner
 from streamapp_runtime.state.task_state import TaskState
 from support.changelogs import Changelog
 
-IDENTITY = Identity(run_id="r1", task="Partition 0", boot_id="this boot")
+IDENTITY = StateOwner(run_id="r1", task="Partition 0", boot_id="this boot")
 NOTHING = ControlSnapshot(watermarks={}, intermediate=(), sources=()).model_dump_json()
 KEYS = st.binary(min_size=1, max_size=2)
 STORES = ("a", "b")
 
 
 def checkpoint(number):
-    position = Position(offset=number, rows=number)
+    position = InputPosition(offset=number, rows=number)
     return encode_checkpoint(Checkpoint(positions={"s": {0: position}}, control=NOTHING, not_used={}))
 
 
@@ -90,14 +90,14 @@ def test_any_history_of_commits_and_deaths_keeps_what_the_changelog_has(tmp_path
         @rule()
         def stop_in_order(self):
             self.state.close()
-            self.open(Identity(run_id="r1", task="Partition 0", boot_id="next boot"))
+            self.open(StateOwner(run_id="r1", task="Partition 0", boot_id="next boot"))
             self.state.close()
             self.open()
 
         @rule()
         def crash_of_the_machine(self):
             self.state._environment.close()
-            self.open(Identity(run_id="r1", task="Partition 0", boot_id=f"boot {self.number}"))
+            self.open(StateOwner(run_id="r1", task="Partition 0", boot_id=f"boot {self.number}"))
             self.state.close()
             self.open()
 
@@ -150,15 +150,15 @@ def test_a_store_that_is_behind_reads_the_difference_only(tmp_path):
     changelog.append(state.changes())
     state.close()
     again, stores = open_state(tmp_path, changelog)
-    assert again.replay == (True, 1, 0)
+    assert again.restored == (True, 1, 0)
     assert stores["a"].get(b"new") == b"y"
     again.close()
 
 
 def test_the_state_of_another_run_or_task_is_not_taken_over(tmp_path):
     for identity in (
-        Identity(run_id="r2", task="Partition 0", boot_id="this boot"),
-        Identity(run_id="r2", task="Partition 1", boot_id="this boot"),
+        StateOwner(run_id="r2", task="Partition 0", boot_id="this boot"),
+        StateOwner(run_id="r2", task="Partition 1", boot_id="this boot"),
     ):
         state, stores = open_state(tmp_path, Changelog(), identity)
         assert contents(stores) == {"a": {}, "b": {}}
@@ -191,7 +191,7 @@ def test_a_store_that_may_have_missed_a_deletion_is_made_anew(tmp_path, hours, k
     changelog.append([(b"a\0k", None)])
     changelog.compact()
     state, stores = open_state(tmp_path, changelog, time=hours * 3_600_000)
-    assert state.replay == (kept, 1, 0)
+    assert state.restored == (kept, 1, 0)
     assert contents(stores) == {"a": {}, "b": {}}
     state.close()
 
@@ -207,7 +207,7 @@ def test_a_zombie_that_closes_its_store_late_does_not_make_it_younger(tmp_path, 
     now[0] = 24 * 3_600_000
     state.close()
     state = TaskState(tmp_path, IDENTITY, changelog, lambda: now[0])
-    assert state.replay.kept is kept
+    assert state.restored.kept is kept
     state.close()
 
 
@@ -215,7 +215,7 @@ def test_a_store_of_the_future_is_not_taken_for_a_young_one(tmp_path):
     state, _ = open_state(tmp_path, Changelog(), time=1_000 * 3_600_000)
     state.close()
     state, _ = open_state(tmp_path, Changelog(), time=0)
-    assert not state.replay.kept
+    assert not state.restored.kept
     state.close()
 
 
@@ -245,6 +245,6 @@ def test_a_store_that_is_at_a_place_in_another_changelog_is_made_anew(tmp_path):
     for name, changelog in changelogs.items():
         changelog.append([(b"a\0k", name.encode())])
         state, stores = open_state(tmp_path, changelog)
-        assert state.replay == (False, 1, 0)
+        assert state.restored == (False, 1, 0)
         assert contents(stores) == {"a": {b"k": name.encode()}, "b": {}}
         state.close()

@@ -7,10 +7,10 @@ import msgspec
 import pytest
 
 from streamapp_runtime.state.lmdb_environment import DATA_FILE
-from streamapp_runtime.state.state_identity import Identity
+from streamapp_runtime.state.state_owner import StateOwner
 from streamapp_runtime.state.unlogged_state import UnloggedState
 
-OURS = Identity(run_id="r1", task="Partition 0", boot_id="boot 1")
+OURS = StateOwner(run_id="r1", task="Partition 0", boot_id="boot 1")
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_core.spec.operators import JoinType
 from streamapp_runtime.operators.join_side import JoinSide
+from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.operators.window_bounds import BEGINNING
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD, event_times
 from streamapp_runtime.state.store import Store
@@ -23,15 +24,12 @@ _ALONE: Mapping[JoinType, Sequence[bool]] = {
 }
 
 
-class IntervalJoin:
+class IntervalJoin(BaseOperator):
     """Pairs of rows at most `within` apart; a row of an outer side that meets nobody is given out alone, with nulls.
 
     A row older than the watermark is late, one without event time is near nothing: both are dropped and counted. What
     can't meet anybody any more is forgotten (Flink's interval join).
     """
-
-    unfinished = False
-    """See `Operator.unfinished`."""
 
     def __init__(
         self, store: Store, *, keys: tuple[str, str], schemas: tuple[pa.Schema, pa.Schema], kind: JoinType, within: int
@@ -42,7 +40,7 @@ class IntervalJoin:
         self._schemas = schemas
         self._alone = _ALONE[kind]
         self._within = within
-        self.behind = within if any(self._alone) else 0
+        self.max_output_delay = within if any(self._alone) else 0
         """How much older than the watermark a row that is given out may be."""
         self._right_columns = [name for name in schemas[_RIGHT].names if name != keys[_RIGHT]]
         fields = [*schemas[_LEFT], *(schemas[_RIGHT].field(name) for name in self._right_columns)]
@@ -58,7 +56,7 @@ class IntervalJoin:
         """Take a batch of the right stream and give out the pairs it makes."""
         return self._process(rows, _RIGHT)
 
-    def advance(self, watermark: int) -> pa.Table | None:
+    def advance_watermark(self, watermark: int) -> pa.Table | None:
         """Give out the rows of outer sides that can't meet anybody any more, and forget what has expired."""
         self._watermark = watermark
         limit = watermark - self._within

@@ -10,11 +10,11 @@ from typing import Any
 
 from streamapp_core.expressions import Merge, Partial
 
-GATHERED = frozenset({Merge.UNION, Merge.FIRST, Merge.LAST, Merge.COLLECT})
+COMPOUND_MERGES = frozenset({Merge.UNION, Merge.FIRST, Merge.LAST, Merge.COLLECT})
 _time, _value = itemgetter(0), itemgetter(1)
 
 
-def gathered_merge(partial: Partial) -> Callable[[Any, Any], Any]:
+def compound_merger(partial: Partial) -> Callable[[Any, Any], Any]:
     """Give what merges two such results (neither is null) of one key, that of the earlier rows first."""
     match partial.merge:
         case Merge.UNION:
@@ -27,7 +27,7 @@ def gathered_merge(partial: Partial) -> Callable[[Any, Any], Any]:
             return lambda before, added: list(heapq.merge(before, added, key=_time))[: partial.limit]
 
 
-def gathered_values(partial: Partial, merged: Sequence[Any]) -> list[Any]:
+def result_values(partial: Partial, merged: Sequence[Any]) -> list[Any]:
     """Give what results are computed from, for every key."""
     match partial.merge:
         case Merge.UNION:

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from streamapp_core.expressions import check_aggregate, check_select, partials_sql, select_sql, table
 from streamapp_core.schema import parse_schema
-from streamapp_runtime.operators.arrow_aggregation import plain_groups
-from streamapp_runtime.rows.projection import projection
-from streamapp_runtime.rows.row_codec import plain_rows
+from streamapp_runtime.operators.arrow_aggregation import arrow_group_by
+from streamapp_runtime.rows.projection import plain_projection
+from streamapp_runtime.rows.row_codec import to_plain_rows
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_systems.arrow_types import arrow_schema
 
@@ -37,10 +37,10 @@ ROWS = st.lists(ROW, min_size=1, max_size=12).map(lambda rows: pa.Table.from_pyl
 
 @given(ROWS)
 def test_plain_aggregates_are_those_of_their_sql_also_where_sums_wrap_around(rows):
-    found = plain_groups(AGGREGATION, []).of_batch(rows)
+    found = arrow_group_by(AGGREGATION, []).aggregate(rows)
     expected = ENGINE.query(partials_sql(AGGREGATION, table("rows")), rows=rows)
     assert [column.type for column in found.columns] == [column.type for column in expected.columns]
-    assert Counter(plain_rows(found.columns)) == Counter(plain_rows(expected.columns))
+    assert Counter(to_plain_rows(found.columns)) == Counter(to_plain_rows(expected.columns))
 
 
 @pytest.mark.parametrize(
@@ -56,15 +56,15 @@ def test_plain_aggregates_are_those_of_their_sql_also_where_sums_wrap_around(row
     ],
 )
 def test_what_is_not_plain_takes_sql(select, by):
-    assert plain_groups(check_aggregate(select, by, SCHEMA), []) is None
+    assert arrow_group_by(check_aggregate(select, by, SCHEMA), []) is None
 
 
 @given(ROWS)
 def test_plain_select_lists_are_those_of_their_sql(rows):
     columns = check_select("n as m, K as key, t", SCHEMA).columns
     expected = ENGINE.query(select_sql(columns, table("rows"), ["d"]), rows=rows)
-    assert repr(projection(columns, after=["d"]).of_batch(rows).to_pylist()) == repr(expected.to_pylist())
+    assert repr(plain_projection(columns, after=["d"]).apply(rows).to_pylist()) == repr(expected.to_pylist())
 
 
 def test_a_select_list_that_computes_takes_sql():
-    assert projection(check_select("n, i + 1 as j", SCHEMA).columns) is None
+    assert plain_projection(check_select("n, i + 1 as j", SCHEMA).columns) is None

@@ -7,9 +7,10 @@ import numpy as np
 import pyarrow as pa
 
 from streamapp_core.expressions import Aggregation
-from streamapp_runtime.operators.aggregate_results import Results
-from streamapp_runtime.operators.batch_aggregation import PartialResults
+from streamapp_runtime.operators.aggregate_results import AggregateResults
+from streamapp_runtime.operators.batch_aggregation import PartialAggregator
 from streamapp_runtime.operators.group_states import GroupStates
+from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.operators.window_bounds import BEGINNING, BOUNDS, due_below, end_key, result_row
 from streamapp_runtime.rows.event_time_column import event_times
 from streamapp_runtime.rows.row_codec import encode_key
@@ -21,7 +22,7 @@ _MOST = 500_000
 """What follows from the results that are given out at once must fit a commit that takes seconds."""
 
 
-class AlignedWindow:
+class AlignedWindow(BaseOperator):
     """Windows of one length that start at the multiples of a step, counted from 1970 in UTC.
 
     A row counts in every window that holds its event time: in one if the step is the length (tumbling windows). State
@@ -39,8 +40,8 @@ class AlignedWindow:
         self._length = length
         self._step = step
         self._by = len(aggregation.by_columns)
-        self._partials = PartialResults(engine, aggregation, [_END.name])
-        self._results = Results(engine, aggregation, BOUNDS)
+        self._partials = PartialAggregator(engine, aggregation, [_END.name])
+        self._results = AggregateResults(engine, aggregation, BOUNDS)
         self._states = GroupStates(store)
         self._watermark = BEGINNING
         self._late = self._undated = 0
@@ -62,21 +63,21 @@ class AlignedWindow:
                 pieces.append(rows.append_column(_END, pa.array(ends)).filter(pa.array(counts)))
         self._undated += int(missing.sum())
         self._late += int((~missing & ~used).sum())
-        partials = self._partials.of_batch(pa.concat_tables(pieces)) if pieces else []
+        partials = self._partials.aggregate(pa.concat_tables(pieces)) if pieces else []
         keys = [end_key(partial[self._by]) + encode_key(partial[: self._by]) for partial in partials]
         self._states.merge(keys, partials, self._partials.merge_all)
         return None
 
-    def advance(self, watermark: int) -> pa.Table | None:
+    def advance_watermark(self, watermark: int) -> pa.Table | None:
         """Give out the windows that end at or before the watermark, and forget them."""
         self._watermark = watermark
         due = self._states.take_below(due_below(watermark), self._most)
-        return self._results.of_states([self._with_bounds(state) for state in due])
+        return self._results.build([self._with_bounds(state) for state in due])
 
     @property
-    def unfinished(self) -> bool:
-        """See `Operator.unfinished`."""
-        return self._states.unfinished
+    def has_pending_results(self) -> bool:
+        """See `Operator.has_pending_results`."""
+        return self._states.has_pending_results
 
     def flush(self) -> None:
         """See `Operator.flush`."""

@@ -9,10 +9,10 @@ from streamapp_core.control.control_codec import decode
 from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_core.spec.operators import JoinType
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.operators.join import IntervalJoin
+from streamapp_runtime.operators.interval_join import IntervalJoin
 from streamapp_runtime.rows.arrow_ipc import decode_rows
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
-from streamapp_runtime.state.chunked_values import PIECE_BYTES, delete_pieces, get_pieces, put_pieces
+from streamapp_runtime.state.chunked_values import CHUNK_BYTES, delete_chunks, get_chunks, put_chunks
 from streamapp_runtime.state.memory_store import MemoryEnvironment
 from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 
@@ -50,17 +50,17 @@ def test_rows_between_tasks_fit_records_and_come_in_order(widths):
 
 
 @settings(deadline=None)
-@given(st.lists(st.integers(0, 2 * PIECE_BYTES + 2), min_size=1, max_size=4))
+@given(st.lists(st.integers(0, 2 * CHUNK_BYTES + 2), min_size=1, max_size=4))
 def test_a_value_of_any_size_comes_back_from_its_pieces_and_leaves_nothing(sizes):
     store = MemoryEnvironment().store("s")
-    put_pieces(store, b"neighbour", b"here")
+    put_chunks(store, b"neighbour", b"here")
     for number, size in enumerate(sizes):
         value = bytes([number]) * size
-        put_pieces(store, b"key", value)
-        assert get_pieces(store, b"key") == value
-        assert all(len(piece) <= PIECE_BYTES for _, piece in store.scan())
-    delete_pieces(store, b"key")
-    assert get_pieces(store, b"key") is None
+        put_chunks(store, b"key", value)
+        assert get_chunks(store, b"key") == value
+        assert all(len(piece) <= CHUNK_BYTES for _, piece in store.scan())
+    delete_chunks(store, b"key")
+    assert get_chunks(store, b"key") is None
     assert list(store.scan()) == [(b"neighbour", b"here")]
 
 
@@ -82,7 +82,7 @@ def test_the_rows_that_a_join_keeps_fit_records_and_are_found_after_a_restart():
     second = join()
     pairs = second.process_right(pa.table({"k": numbers[10:], "b": numbers[10:], EVENT_TIME_COLUMN: numbers[10:]}))
     assert sorted(pairs.column("a").to_pylist()) == list(range(10, count))
-    alone = second.advance(3 * count)
+    alone = second.advance_watermark(3 * count)
     second.flush()
     assert alone is None
     assert list(environment.store("j").scan()) == []

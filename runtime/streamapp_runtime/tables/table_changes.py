@@ -8,13 +8,13 @@ import pyarrow as pa
 from streamapp_core.expressions import select_sql, table
 from streamapp_core.plan.plan import PlannedTable
 from streamapp_runtime.functions.extractor import KEY_COLUMN
-from streamapp_runtime.functions.guarded_call import Guarded
+from streamapp_runtime.functions.guarded_call import GuardedCall
 from streamapp_runtime.rows.tombstones import DELETED_COLUMN
 from streamapp_runtime.sql_engine import SqlEngine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filled:
+class TableChanges:
     """A key and the table's columns for each row, and which of them delete their key (None: none does).
 
     `failed` rows gave nothing.
@@ -26,39 +26,39 @@ class Filled:
     failed: int = 0
 
 
-Filling = Callable[[pa.Table], Filled]
+ChangeExtractor = Callable[[pa.Table], TableChanges]
 """Makes keys and columns of rows."""
 
 
-class SqlFilling:
+class SqlChangeExtractor:
     """Makes them with a query `SELECT key, ... FROM rows`."""
 
     def __init__(self, engine: SqlEngine, sql: str) -> None:
         self._engine = engine
         self._sql = sql
 
-    def __call__(self, rows: pa.Table) -> Filled:
-        """See `Filling`."""
+    def __call__(self, rows: pa.Table) -> TableChanges:
+        """See `ChangeExtractor`."""
         deleted = rows.column(DELETED_COLUMN) if DELETED_COLUMN in rows.column_names else None
         made = self._engine.query(self._sql, rows=rows)
-        return Filled(keys=made.column(0), columns=made.columns[1:], deleted=deleted)
+        return TableChanges(keys=made.column(0), columns=made.columns[1:], deleted=deleted)
 
 
-class FunctionFilling:
+class FunctionChangeExtractor:
     """Makes them with an extractor, which may fail on rows that are skipped then."""
 
-    def __init__(self, function: Guarded, schema: pa.Schema) -> None:
+    def __init__(self, function: GuardedCall, schema: pa.Schema) -> None:
         """Take the schema of what the function gives: the key, the table's columns, and which rows delete."""
         self._function = function
         self._schema = schema
 
-    def __call__(self, rows: pa.Table) -> Filled:
-        """See `Filling`."""
+    def __call__(self, rows: pa.Table) -> TableChanges:
+        """See `ChangeExtractor`."""
         before = self._function.failed
         made = self._function(rows)
         if made is None:
             made = self._schema.empty_table()
-        return Filled(
+        return TableChanges(
             keys=made.column(KEY_COLUMN),
             columns=made.drop_columns([KEY_COLUMN, DELETED_COLUMN]).columns,
             deleted=made.column(DELETED_COLUMN),
@@ -66,7 +66,7 @@ class FunctionFilling:
         )
 
 
-def fill_sql(planned: PlannedTable) -> str:
+def change_sql(planned: PlannedTable) -> str:
     """Write the query over `rows` that gives the table's key, then its columns in the order of its schema."""
     assert planned.key is not None
     key = replace(planned.key.columns[0], name="__key")

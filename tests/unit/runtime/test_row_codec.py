@@ -6,7 +6,14 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_runtime.rows.row_codec import MAXIMUM_KEY, arrow_columns, decode_row, encode_key, encode_row, plain_rows
+from streamapp_runtime.rows.row_codec import (
+    MAXIMUM_KEY,
+    decode_row,
+    encode_key,
+    encode_row,
+    to_arrow_table,
+    to_plain_rows,
+)
 
 COLUMNS = {
     "s": (pa.string(), st.text(max_size=5)),
@@ -33,8 +40,8 @@ def same(left, right):
 @given(ROWS)
 def test_rows_come_back_from_bytes_as_they_were(rows):
     table = pa.Table.from_pylist(rows, schema=SCHEMA)
-    stored = [encode_row(row) for row in plain_rows(table.columns)]
-    back = arrow_columns([decode_row(row) for row in stored], SCHEMA)
+    stored = [encode_row(row) for row in to_plain_rows(table.columns)]
+    back = to_arrow_table([decode_row(row) for row in stored], SCHEMA)
     assert back.schema == SCHEMA
     for before, after in zip(table.to_pylist(), back.to_pylist(), strict=True):
         assert all(same(before[name], after[name]) for name in before)
@@ -42,7 +49,7 @@ def test_rows_come_back_from_bytes_as_they_were(rows):
 
 def test_both_zeros_and_all_nans_are_one_key():
     column = pa.chunked_array([pa.array([0.0, -0.0, math.nan, -math.nan])])
-    keys = [encode_key(row) for row in plain_rows([column])]
+    keys = [encode_key(row) for row in to_plain_rows([column])]
     assert keys[0] == keys[1]
     assert keys[2] == keys[3]
 
@@ -62,5 +69,5 @@ def test_keys_of_several_columns_do_not_run_together(left, right):
 def test_values_of_all_types_are_what_they_were():
     row = {"t": datetime(1969, 12, 31, 23, 59, 59, 999_999, UTC), "y": date(1, 1, 1), "n": Decimal("-0.01")}
     table = pa.Table.from_pylist([row], schema=SCHEMA)
-    (back,) = arrow_columns(plain_rows(table.columns), SCHEMA).to_pylist()
+    (back,) = to_arrow_table(to_plain_rows(table.columns), SCHEMA).to_pylist()
     assert {name: back[name] for name in row} == row

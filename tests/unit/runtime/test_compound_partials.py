@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from streamapp_core.control.messages import END_OF_TIME
 from streamapp_core.expressions import check_aggregate
 from streamapp_core.schema import EVENT_TIME_COLUMN, parse_schema
+from streamapp_runtime.operators.aligned_window import AlignedWindow
 from streamapp_runtime.operators.running_aggregate import Aggregate
 from streamapp_runtime.operators.session_window import SessionWindow
-from streamapp_runtime.operators.window import AlignedWindow
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.memory_store import MemoryEnvironment
 from streamapp_systems.arrow_types import arrow_schema
@@ -113,7 +113,7 @@ def test_results_are_those_of_all_rows_at_once(kind, batches):
             operator.flush()
             environment.commit()
             operator = KINDS[kind](environment.store("o"))
-    results = operator.advance(END_OF_TIME)
+    results = operator.advance_watermark(END_OF_TIME)
     rows = found.values() if results is None else results.to_pylist()
     assert counted(rows) == expected(kind, batches)
 

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from streamapp_runtime.state.changelog_verification import verify_state
 from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, changelog_key
 from streamapp_runtime.state.lmdb_environment import DATA_FILE
-from streamapp_runtime.state.state_identity import Identity
+from streamapp_runtime.state.state_owner import StateOwner
 from streamapp_runtime.state.task_state import TaskState
 from support.changelogs import Changelog
 
-IDENTITY = Identity(run_id="r1", task="Partition 0", boot_id="b")
+IDENTITY = StateOwner(run_id="r1", task="Partition 0", boot_id="b")
 KEYS = st.binary(min_size=1, max_size=1)
 CHANGES = st.dictionaries(KEYS, st.none() | st.binary(max_size=2), max_size=5)
 

@@ -4,11 +4,11 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_runtime.rows.tombstones import marked
+from streamapp_runtime.rows.tombstones import with_deleted_column
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.memory_store import MemoryStore
-from streamapp_runtime.tables.filling import SqlFilling
-from streamapp_runtime.tables.lookup_table import Table
+from streamapp_runtime.tables.lookup_table import LookupTable
+from streamapp_runtime.tables.table_changes import SqlChangeExtractor
 
 COLUMNS = pa.schema([("v", pa.int64())])
 ENGINE = SqlEngine()
@@ -22,12 +22,14 @@ STEPS = st.lists(
 
 @given(STEPS, st.sampled_from([2, 100]))
 def test_lookups_find_the_last_row_of_a_key_however_few_are_cached(steps, cached):
-    table = Table(MemoryStore(), SqlFilling(ENGINE, "SELECT k, v FROM rows"), pa.string(), COLUMNS, cached)
+    table = LookupTable(
+        MemoryStore(), SqlChangeExtractor(ENGINE, "SELECT k, v FROM rows"), pa.string(), COLUMNS, cached
+    )
     expected = {}
     for step, items in steps:
         if step == "fill":
             rows = pa.table({"k": [key for key, _ in items], "v": pa.array([v or 0 for _, v in items], pa.int64())})
-            table.fill(marked(rows, [value is None for _, value in items]))
+            table.fill(with_deleted_column(rows, [value is None for _, value in items]))
             expected.update(items)
         else:
             rows, found = table.lookup(pa.chunked_array([pa.array(items, pa.string())]))
