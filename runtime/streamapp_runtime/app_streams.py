@@ -70,7 +70,7 @@ def count_partitions(app: StreamApp, folder: Path) -> dict[str, int]:
     ]
     counts: dict[str, int] = {}
     for system, streams in by_system(declared).items():
-        admin = open_admin(system, app.spec.systems[system], folder, patience=FIRST_REQUEST_TIMEOUT)
+        admin = open_admin(system, app.spec.systems[system], folder, timeout=FIRST_REQUEST_TIMEOUT)
         try:
             counts |= admin.partitions(streams)
         finally:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from streamapp_core.spec.systems import SystemSpec
 from streamapp_systems.file import FileAdmin, FileConsumer, FolderOutput
-from streamapp_systems.kafka import Cluster, KafkaAdmin, KafkaConsumer, KafkaProducer, cluster_of
+from streamapp_systems.kafka import Cluster, KafkaAdmin, KafkaConsumer, KafkaProducer, local_cluster
 from streamapp_systems.log import LogAdmin, LogConsumer, LogProducer
 from streamapp_systems.protocols import (
     Admin,
@@ -26,10 +26,10 @@ from streamapp_systems.protocols import (
 )
 
 
-def open_admin(name: str, system: SystemSpec, base: Path, *, patience: float = math.inf) -> Admin:
+def open_admin(name: str, system: SystemSpec, base: Path, *, timeout: float = math.inf) -> Admin:
     """Open a system's metadata; a log that does not exist holds nothing until it is written to.
 
-    Brokers may be silent for `patience` seconds at the most.
+    Brokers may be silent for `timeout` seconds at the most.
 
     Raises:
         StreamSystemError: the system can't be opened.
@@ -37,7 +37,7 @@ def open_admin(name: str, system: SystemSpec, base: Path, *, patience: float = m
     if system.file is not None:
         return FileAdmin(base / system.file.path)
     if (cluster := _cluster(name, system)) is not None:
-        return KafkaAdmin(replace(cluster, patience=min(cluster.patience, patience)))
+        return KafkaAdmin(replace(cluster, timeout=min(cluster.timeout, timeout)))
     return open_transactional_admin(name, system, base)
 
 
@@ -95,7 +95,7 @@ def open_output(
 
 
 def _cluster(name: str, system: SystemSpec) -> Cluster | None:
-    return None if system.kafka is None else cluster_of(name, system.kafka, os.environ)
+    return None if system.kafka is None else local_cluster(name, system.kafka, os.environ)
 
 
 def _log_path(name: str, system: SystemSpec, base: Path) -> Path:

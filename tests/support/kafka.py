@@ -18,8 +18,8 @@ DEADLINE = 60.0
 """Seconds until a test that waits for something fails."""
 
 
-def cluster_at(address, patience=30.0, **settings):
-    return Cluster(name=SYSTEM, bootstrap_servers=address, settings=settings, patience=patience)
+def cluster_at(address, timeout=30.0, **settings):
+    return Cluster(name=SYSTEM, bootstrap_servers=address, settings=settings, timeout=timeout)
 
 
 class Topics:

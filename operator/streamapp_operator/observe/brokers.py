@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 
 from streamapp_core.plan.delivery import default_system
 from streamapp_core.spec.app import StreamApp
@@ -20,14 +19,14 @@ from streamapp_operator.observe.observed_state import StreamCounts
 from streamapp_operator.observe.partition_counts import BrokerSet, CountRequest
 from streamapp_operator.observe.resource_views import AppKey, AppResource
 from streamapp_systems.coordinator_stream import CoordinatorReader, coordinator_stream
-from streamapp_systems.kafka import Cluster, KafkaAdmin, KafkaConsumer, cluster_of
+from streamapp_systems.kafka import Cluster, KafkaAdmin, KafkaConsumer, SecretItems, cluster_of
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
 
 _MILLISECONDS = 1_000
-_PATIENCE = 10.0
+_TIMEOUT = 10.0
 """Seconds that brokers may stay silent: the answer is asked for again, so nothing is lost."""
 ReadSecret = Callable[[str, str], Mapping[str, str]]
-"""Reads a secret: namespace, name -> its items as text; empty if it is not there or not ours to read."""
+"""Reads a Secret: namespace, name -> its items as text; empty if it is not there."""
 _Key = tuple[str, str, str | None]
 
 
@@ -149,7 +148,7 @@ class Systems:
 
 
 def open_kafka(name: str, system: KafkaSystem, namespace: str, read_secret: ReadSecret) -> KafkaAdmin:
-    """Open the metadata of a Kafka cluster, with the login that the app names.
+    """Open the metadata of a Kafka cluster, with the credentials that the app names.
 
     Raises:
         StreamSystemError: settings are wrong, or a secret is not there.
@@ -158,18 +157,13 @@ def open_kafka(name: str, system: KafkaSystem, namespace: str, read_secret: Read
 
 
 def reach_kafka(name: str, system: KafkaSystem, namespace: str, read_secret: ReadSecret) -> Cluster:
-    """Tell clients how to reach a Kafka cluster, with the login that the app names.
+    """Return a Kafka cluster as its clients need it, with the credentials that the app names.
 
     Raises:
         StreamSystemError: settings are wrong, or a secret is not there.
     """
-    environment: dict[str, str] = {}
-    if system.auth is not None:
-        secret = system.auth.secret_name
-        variable = f"STREAMAPP_SECRET_{secret}".upper().replace("-", "_").replace(".", "_")
-        items = read_secret(namespace, secret)
-        environment = {f"{variable}_{item.upper()}": value for item, value in items.items()}
-    return replace(cluster_of(name, system, environment), patience=_PATIENCE)
+    items = {} if system.auth is None else read_secret(namespace, system.auth.secret_name)
+    return cluster_of(name, system, SecretItems(namespace=namespace, items=items), _TIMEOUT)
 
 
 def _declared(app: StreamApp) -> Mapping[str, int]:

@@ -30,7 +30,7 @@ from streamapp_operator.process.http_server import HttpServer
 from streamapp_operator.process.operator_metrics import Metrics
 from streamapp_operator.process.settings import Settings
 from streamapp_systems.expansion_algorithms import installed_algorithm
-from streamapp_systems.kubernetes.kubernetes_api import Kind, KubernetesApi, KubernetesError
+from streamapp_systems.kubernetes.kubernetes_api import Kind, KubernetesApi, KubernetesError, RequestRefusedError
 from streamapp_systems.kubernetes.kubernetes_client import KubernetesClient
 from streamapp_systems.protocols import StreamSystemError
 
@@ -129,15 +129,17 @@ class OperatorProcess:
 
 
 def read_secret(api: KubernetesApi, namespace: str, name: str) -> Mapping[str, str]:
-    """Read a secret's items as text; none if it is not there.
+    """Read a Secret's items as text; none if it is not there.
 
     Raises:
-        StreamSystemError: it is not ours to read, or the API server can't be asked.
+        StreamSystemError: the operator may not read it, or the API server can't be asked.
     """
     try:
         secret = api.get(Kind.SECRET, namespace, name)
     except KubernetesError as error:
-        raise StreamSystemError(f"secret {name} can't be read: {error}") from error
+        refused = isinstance(error, RequestRefusedError)
+        advice = ". Let the operator read it: rbac.secrets in the chart's values" if refused else ""
+        raise StreamSystemError(f"Secret {name} in namespace {namespace} can't be read: {error}{advice}") from error
     items = {} if secret is None else secret.get("data", {})
     return {key: base64.b64decode(value).decode() for key, value in items.items()}
 

@@ -59,7 +59,7 @@ def _verify(app: StreamApp, folder: Path, model: JobModel, state: Path) -> Itera
     system = default_system(app.spec)
     assert system is not None
     stream, spec = changelog_of(app.metadata, model.run_id, system), app.spec.systems[system]
-    with closing(open_admin(system, spec, folder, patience=FIRST_REQUEST_TIMEOUT)) as admin:
+    with closing(open_admin(system, spec, folder, timeout=FIRST_REQUEST_TIMEOUT)) as admin:
         _check_exists(admin.partitions([stream]), stream)
     with closing(open_transactional_admin(system, spec, folder)) as admin:
         for task in sorted(model.tasks, key=natural_key):

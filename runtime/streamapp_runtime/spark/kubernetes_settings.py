@@ -44,6 +44,7 @@ def kubernetes_settings(
         "spark.executor.maxNumFailures": "1000000",
         "spark.executor.memory": f"{HEAP_MEBIBYTES}m",
         "spark.executor.memoryOverhead": f"{overhead(spec.processors.memory)}m",
+        f"spark.executorEnv.{names.NAMESPACE_VARIABLE}": environment.namespace,
         "spark.kubernetes.allocation.batch.delay": "200ms",
         "spark.kubernetes.allocation.batch.size": "50",
         "spark.kubernetes.container.image": spec.image or "",

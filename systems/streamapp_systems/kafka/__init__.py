@@ -1,8 +1,9 @@
 """Kafka: streams are topics, and transactions are the broker's own."""
 
 from streamapp_systems.kafka.admin import KafkaAdmin
-from streamapp_systems.kafka.client_config import Cluster, cluster_of
+from streamapp_systems.kafka.client_config import Cluster, cluster_of, local_cluster
 from streamapp_systems.kafka.consumer import KafkaConsumer
+from streamapp_systems.kafka.credentials import SecretItems
 from streamapp_systems.kafka.producer import KafkaProducer
 
-__all__ = ["Cluster", "KafkaAdmin", "KafkaConsumer", "KafkaProducer", "cluster_of"]
+__all__ = ["Cluster", "KafkaAdmin", "KafkaConsumer", "KafkaProducer", "SecretItems", "cluster_of", "local_cluster"]

@@ -174,7 +174,7 @@ class KafkaAdmin:
             StreamSystemError: the brokers can't be reached.
         """
         try:
-            topics = self._client.list_topics(timeout=self._cluster.patience).topics
+            topics = self._client.list_topics(timeout=self._cluster.timeout).topics
         except KafkaException as error:
             self._fail("its topics can't be listed", error.args[0])
         return sorted(topic for topic in topics if topic.startswith(prefix))
@@ -257,7 +257,7 @@ class KafkaAdmin:
         del self._client
 
     def _deadline(self) -> float:
-        return time.monotonic() + self._cluster.patience
+        return time.monotonic() + self._cluster.timeout
 
     def _settle(
         self,

@@ -1,4 +1,4 @@
-"""Settings of the Kafka clients: which of the user's are passed on, which are ours, and where passwords come from.
+"""Settings of the Kafka clients: which of the user's are passed on, and which are ours.
 
 Settings have librdkafka's names. Those that carry the guarantees (isolation, transactions, offsets, partitioning,
 bounded memory) are not the user's to set.
@@ -8,19 +8,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
 
 from streamapp_core.spec.systems import KafkaAuth, KafkaSystem
+from streamapp_systems.kafka.credentials import LocalSecrets, SecretReader, read_credentials
 from streamapp_systems.protocols import StreamSystemError, TransactionOwner
 
-SECRETS_FOLDER = "STREAMAPP_SECRETS"
-"""Environment variable: the folder with one subfolder per secret, each with the files `username` and `password`."""
-
-DEFAULT_SECRETS_FOLDER = "/etc/streamapp/secrets"
-PATIENCE_SECONDS = "STREAMAPP_KAFKA_PATIENCE"
+TIMEOUT_VARIABLE = "STREAMAPP_KAFKA_PATIENCE"
 """Environment variable: for how many seconds brokers may stay silent."""
 
-DEFAULT_PATIENCE = 30.0
+DEFAULT_TIMEOUT = 30.0
 """Longer than a restart of a broker takes."""
 
 TRANSACTION_SECONDS = 15
@@ -140,19 +136,19 @@ _OURS: Mapping[ClientKind, Mapping[str, str]] = {
 class Cluster:
     """A Kafka cluster as the clients need it; `settings` may hold a password, so they are never shown.
 
-    When its brokers have been silent for `patience` seconds, that is an error.
+    When its brokers have been silent for `timeout` seconds, that is an error.
     """
 
     name: str
     bootstrap_servers: str
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)
-    patience: float = DEFAULT_PATIENCE
+    timeout: float = DEFAULT_TIMEOUT
 
     def __str__(self) -> str:
         return f"Kafka {self.name} ({self.bootstrap_servers})"
 
     def client(self, kind: ClientKind, owner: TransactionOwner | None = None) -> dict[str, str]:
-        """Give all settings of a client of this kind; a producer writes for `owner`."""
+        """Return all settings of a client of this kind; a producer writes for `owner`."""
         users = {key: value for key, value in self.settings.items() if kind in _ALLOWED.get(key, _ANY)}
         transactional = {} if owner is None else {"transactional.id": owner.id}
         return {
@@ -164,36 +160,39 @@ class Cluster:
         }
 
 
-def cluster_of(name: str, system: KafkaSystem, environment: Mapping[str, str]) -> Cluster:
-    """Check a system's settings and add what `auth` names, read now.
+def cluster_of(name: str, system: KafkaSystem, secrets: SecretReader, timeout: float = DEFAULT_TIMEOUT) -> Cluster:
+    """Check a system's settings and add the credentials that its `auth` names, read now.
 
     Raises:
-        StreamSystemError: settings that are refused (all of them), a secret that is not there, or a patience that is
-            no number.
+        StreamSystemError: settings that are refused (all of them), or a secret that is not there.
     """
     refused = [why for key in sorted(system.config) if (why := _refusal(key))]
     if refused:
         raise StreamSystemError(f"spec.systems.{name}.kafka.config:\n" + "\n".join(f"  {line}" for line in refused))
     settings = dict(system.config)
     if system.auth is not None:
-        settings = {"security.protocol": "SASL_SSL", **settings, **_login(name, system.auth, environment)}
-    return Cluster(
-        name=name,
-        bootstrap_servers=system.bootstrap_servers,
-        settings=settings,
-        patience=_patience(environment.get(PATIENCE_SECONDS, "")),
-    )
+        settings = {"security.protocol": "SASL_SSL", **settings, **_login(name, system.auth, secrets)}
+    return Cluster(name=name, bootstrap_servers=system.bootstrap_servers, settings=settings, timeout=timeout)
 
 
-def _patience(text: str) -> float:
+def local_cluster(name: str, system: KafkaSystem, environment: Mapping[str, str]) -> Cluster:
+    """Return a cluster as a process with this environment reaches it: with its secrets, and its timeout.
+
+    Raises:
+        StreamSystemError: as `cluster_of`; or the timeout is no number of seconds.
+    """
+    return cluster_of(name, system, LocalSecrets(environment), _timeout(environment.get(TIMEOUT_VARIABLE, "")))
+
+
+def _timeout(text: str) -> float:
     if not text:
-        return DEFAULT_PATIENCE
+        return DEFAULT_TIMEOUT
     try:
         seconds = float(text)
     except ValueError:
         seconds = math.nan
     if not 0 < seconds < math.inf:
-        raise StreamSystemError(f"{PATIENCE_SECONDS}: a number of seconds above 0 is needed, not {text!r}")
+        raise StreamSystemError(f"{TIMEOUT_VARIABLE}: a number of seconds above 0 is needed, not {text!r}")
     return seconds
 
 
@@ -209,24 +208,10 @@ def _refusal(key: str) -> str | None:
     return None
 
 
-def _login(name: str, auth: KafkaAuth, environment: Mapping[str, str]) -> Mapping[str, str]:
-    folder = Path(environment.get(SECRETS_FOLDER) or DEFAULT_SECRETS_FOLDER) / auth.secret_name
+def _login(name: str, auth: KafkaAuth, secrets: SecretReader) -> Mapping[str, str]:
+    credentials = read_credentials(name, auth, secrets)
     return {
         "sasl.mechanism": auth.mechanism,
-        "sasl.username": _secret(name, auth, folder, "username", environment),
-        "sasl.password": _secret(name, auth, folder, "password", environment),
+        "sasl.username": credentials.username,
+        "sasl.password": credentials.password,
     }
-
-
-def _secret(name: str, auth: KafkaAuth, folder: Path, item: str, environment: Mapping[str, str]) -> str:
-    """Read one item of a secret: its environment variable wins over its file."""
-    variable = f"STREAMAPP_SECRET_{auth.secret_name}_{item}".upper().replace("-", "_").replace(".", "_")
-    if variable in environment:
-        return environment[variable]
-    try:
-        return (folder / item).read_text().removesuffix("\n")
-    except OSError as error:
-        raise StreamSystemError(
-            f"spec.systems.{name}.kafka.auth: secret {auth.secret_name} has no {item}: set {variable}, or mount the "
-            f"secret so that {folder / item} is readable ({error.strerror})"
-        ) from error

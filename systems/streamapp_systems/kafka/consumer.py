@@ -250,14 +250,14 @@ class KafkaConsumer:
         Raises:
             StreamSystemError: there is none.
         """
-        if not self._trouble.disconnected or time.monotonic() - self._last_news < self._cluster.patience:
+        if not self._trouble.disconnected or time.monotonic() - self._last_news < self._cluster.timeout:
             return
         try:
             topic = next(iter(self._streams.values())).address
-            self._client.list_topics(topic, timeout=min(self._cluster.patience, _PROBE_SECONDS))
+            self._client.list_topics(topic, timeout=min(self._cluster.timeout, _PROBE_SECONDS))
         except KafkaException as error:
             raise self._trouble.explain(
-                f"no broker was reachable for {self._cluster.patience:g} s", error.args[0]
+                f"no broker was reachable for {self._cluster.timeout:g} s", error.args[0]
             ) from error
         self._last_news = time.monotonic()
         self._trouble.over()

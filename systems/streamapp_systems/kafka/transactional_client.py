@@ -16,12 +16,12 @@ _SLICE_SECONDS = 1.0
 
 
 class TransactionClient:
-    """One transactional id's client. Every step ends, or fails with a word of why, within the cluster's patience."""
+    """One transactional id's client. Every step ends, or fails with its reason, within the cluster's timeout."""
 
     def __init__(self, cluster: Cluster, owner: TransactionOwner) -> None:
         self.owner = owner
         self.trouble = Trouble(cluster)
-        self._patience = cluster.patience
+        self._timeout = cluster.timeout
         with opening(cluster):
             self.producer = Producer({**cluster.client(ClientKind.PRODUCER, owner), "error_cb": self.trouble.noticed})
 
@@ -37,11 +37,11 @@ class TransactionClient:
 
     def flush(self) -> None:
         """Wait until all that was produced is with the brokers, or has failed there."""
-        deadline = time.monotonic() + self._patience
+        deadline = time.monotonic() + self._timeout
         with self.explained("records can't be sent"):
             while self.producer.flush(max(deadline - time.monotonic(), 0.0)):
                 if time.monotonic() >= deadline:
-                    raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"no answer for {self._patience:g} s"))
+                    raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"no answer for {self._timeout:g} s"))
 
     def commit(self) -> None:
         """Commit, asking again while the answer is missing.
@@ -80,7 +80,7 @@ class TransactionClient:
         """
         if _client_error(refusal).code() in (KafkaError._STATE, KafkaError._FATAL):
             try:
-                self.producer.commit_transaction(self._patience)
+                self.producer.commit_transaction(self._timeout)
             except (KafkaException, SystemError) as failure:
                 return failure
         return refusal
@@ -114,7 +114,7 @@ class TransactionClient:
 
     def _repeat(self, step: Callable[[float], None], slice_seconds: float = math.inf) -> None:
         """Do a step that goes on when it is called again, hearing what the client has noticed after each slice."""
-        deadline = time.monotonic() + self._patience
+        deadline = time.monotonic() + self._timeout
         while True:
             try:
                 return step(max(min(deadline - time.monotonic(), slice_seconds), 0.1))

@@ -13,7 +13,7 @@ from tools.kafka.jars import default_cache, kafka_jars
 from streamapp_runtime.driver.processor_decisions import Timeouts
 from streamapp_runtime.errors import Drained, ProcessorFailed
 from streamapp_systems.kafka import KafkaAdmin, KafkaConsumer, KafkaProducer
-from streamapp_systems.kafka.client_config import DEFAULT_PATIENCE
+from streamapp_systems.kafka.client_config import DEFAULT_TIMEOUT
 from streamapp_systems.protocols import CommitUnknown, Fenced, StreamSystemError, TransactionOwner, Unavailable
 from support import apps, numbered
 from support.kafka import DEADLINE, Topics, cluster_at, eventually, ssp_of, values_of
@@ -53,7 +53,7 @@ def test_an_unreachable_broker_is_named_within_the_deadline(topics):
         for answer in asked:
             with pytest.raises(StreamSystemError, match=reason):
                 answer.result()
-    assert time.monotonic() - started < DEFAULT_PATIENCE
+    assert time.monotonic() - started < DEFAULT_TIMEOUT
 
 
 def test_a_login_that_the_broker_does_not_want_is_an_error_in_time(kafka, topics):
@@ -173,7 +173,7 @@ def test_an_app_ends_with_the_reason_when_a_broker_does_not_come_back(tmp_path, 
 
 
 def impatient(address):
-    return cluster_at(address, patience=IMPATIENCE)
+    return cluster_at(address, timeout=IMPATIENCE)
 
 
 def warm_up(topics, stream):

@@ -12,7 +12,7 @@ from streamapp_cli.main import app
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import SystemSpec
 from streamapp_core.ssp import Ssp
-from streamapp_systems.kafka.client_config import ClientKind, cluster_of
+from streamapp_systems.kafka.client_config import ClientKind, local_cluster
 from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 from streamapp_systems.registry import open_producer, open_transactional_admin
 from unit.docs import pages
@@ -43,7 +43,7 @@ def number(text):
 
 @pytest.mark.parametrize("name, system", list(systems()))
 def test_each_example_gives_clients_their_settings(name, system):
-    cluster = cluster_of(name, SystemSpec.model_validate(system).kafka, SECRET)
+    cluster = local_cluster(name, SystemSpec.model_validate(system).kafka, SECRET)
     for settings in clients(cluster).values():
         assert settings["bootstrap.servers"] == system["kafka"]["bootstrapServers"]
         assert settings["security.protocol"] == "SASL_SSL"
@@ -51,7 +51,7 @@ def test_each_example_gives_clients_their_settings(name, system):
 
 
 def test_the_table_of_settings_has_what_clients_get():
-    cluster = cluster_of("k", SystemSpec.model_validate({"kafka": {"bootstrapServers": "b:9092"}}).kafka, {})
+    cluster = local_cluster("k", SystemSpec.model_validate({"kafka": {"bootstrapServers": "b:9092"}}).kafka, {})
     found = clients(cluster)
     assert len(ROWS) >= 6
     for names, values in ROWS:

@@ -13,7 +13,8 @@ from streamapp_operator.process.http_server import HttpServer
 from streamapp_operator.process.operator_metrics import Metrics
 from streamapp_operator.process.settings import read_settings
 from streamapp_operator.status.app_status import changes
-from streamapp_systems.kubernetes.kubernetes_api import Kind, ServerUnavailableError
+from streamapp_systems.kubernetes.kubernetes_api import Kind, RequestRefusedError, ServerUnavailableError
+from streamapp_systems.protocols import StreamSystemError
 from support.kubernetes_api import MemoryCluster, merged
 
 JSON = st.recursive(
@@ -65,6 +66,20 @@ def test_secrets_are_read_by_name():
     cluster.create(Kind.SECRET, body)
     assert read_secret(cluster, "default", "login") == {"username": "me"}
     assert read_secret(cluster, "default", "none") == {}
+
+
+class Refusing:
+    """An API server on which the operator may read no secrets."""
+
+    def get(self, kind, namespace, name):
+        raise RequestRefusedError('secrets "login" is forbidden')
+
+
+def test_a_secret_that_the_operator_may_not_read_is_named_with_what_to_change():
+    with pytest.raises(
+        StreamSystemError, match="Secret login in namespace demo can't be read: .*forbidden.*rbac.secrets"
+    ):
+        read_secret(Refusing(), "demo", "login")
 
 
 class Informer:

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from streamapp_core.spec.systems import KafkaAuth, KafkaSystem
-from streamapp_systems.kafka.client_config import ClientKind, Cluster, cluster_of
+from streamapp_systems.kafka.client_config import ClientKind, Cluster, cluster_of, local_cluster
+from streamapp_systems.kafka.credentials import SecretItems
 from streamapp_systems.protocols import StreamSystemError, TransactionOwner
 
 AUTH = KafkaAuth(secretName="kafka-login", mechanism="SCRAM-SHA-512")
@@ -13,7 +14,7 @@ OWNER = TransactionOwner(id="run-0", epoch=1)
 
 
 def cluster(config: dict[str, str] | None = None, auth: KafkaAuth | None = None, **environment: str) -> Cluster:
-    return cluster_of("k", KafkaSystem(bootstrapServers="b:9092", config=config or {}, auth=auth), environment)
+    return local_cluster("k", KafkaSystem(bootstrapServers="b:9092", config=config or {}, auth=auth), environment)
 
 
 GUARANTEES = (
@@ -90,15 +91,62 @@ def test_environment_variables_win_over_files_and_the_protocol_can_be_set() -> N
 
 
 def test_how_long_brokers_may_be_silent_can_be_said() -> None:
-    assert cluster().patience == 30
-    assert cluster(STREAMAPP_KAFKA_PATIENCE="2.5").patience == 2.5
+    assert cluster().timeout == 30
+    assert cluster(STREAMAPP_KAFKA_PATIENCE="2.5").timeout == 2.5
     for wrong in ("soon", "0", "-1", "nan", "inf"):
         with pytest.raises(StreamSystemError, match=f"STREAMAPP_KAFKA_PATIENCE: a number of seconds.* not '{wrong}'"):
             cluster(STREAMAPP_KAFKA_PATIENCE=wrong)
 
 
-def test_a_missing_secret_is_told_with_both_places(tmp_path: Path) -> None:
+def test_a_missing_secret_is_told_with_both_places_of_this_machine(tmp_path: Path) -> None:
     with pytest.raises(
-        StreamSystemError, match=r"set STREAMAPP_SECRET_KAFKA_LOGIN_USERNAME, or mount .*login/username"
-    ):
+        StreamSystemError, match=r"set STREAMAPP_SECRET_KAFKA_LOGIN_USERNAME, or write it to .*login/username$"
+    ) as caught:
         cluster(auth=AUTH, STREAMAPP_SECRETS=str(tmp_path))
+    assert str(caught.value).startswith("spec.systems.k.kafka.auth: secret kafka-login has no username")
+    assert "kubectl" not in str(caught.value)
+
+
+def test_a_secret_file_that_can_t_be_read_is_told_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "kafka-login" / "username").mkdir(parents=True)
+    with pytest.raises(StreamSystemError, match=r"secret kafka-login: .*username can't be read \(Is a directory\)"):
+        cluster(auth=AUTH, STREAMAPP_SECRETS=str(tmp_path))
+
+
+CREATE = (
+    "Create it with the keys username and password: kubectl create secret generic kafka-login --namespace demo "
+    "--from-literal=username=... --from-file=password=..."
+)
+
+
+def test_in_a_pod_a_key_that_is_missing_is_told_as_one_of_the_secret(tmp_path: Path) -> None:
+    (tmp_path / "kafka-login").mkdir()
+    (tmp_path / "kafka-login" / "username").write_text("ann")
+    with pytest.raises(StreamSystemError) as caught:
+        cluster(auth=AUTH, STREAMAPP_SECRETS=str(tmp_path), STREAMAPP_NAMESPACE="demo")
+    assert str(caught.value) == (
+        f"spec.systems.k.kafka.auth: Secret kafka-login in namespace demo has no key password. {CREATE}"
+    )
+
+
+def read_by_the_operator(**items: str) -> Cluster:
+    return cluster_of(
+        "k", KafkaSystem(bootstrapServers="b:9092", auth=AUTH), SecretItems(namespace="demo", items=items)
+    )
+
+
+def test_credentials_that_the_operator_has_read_are_passed_as_a_value() -> None:
+    found = read_by_the_operator(username="ann", password="s3cret")
+    assert found.client(ClientKind.ADMIN)["sasl.password"] == "s3cret"
+    assert "s3cret" not in f"{found!r} {SecretItems(namespace='demo', items={'password': 's3cret'})!r}"
+
+
+@pytest.mark.parametrize(
+    ("items", "wrong"),
+    [({}, "is not there"), ({"username": "ann"}, "has no key password"), ({"x": "y"}, "no key user")],
+)
+def test_the_operator_says_which_secret_to_create_and_nothing_of_its_own_pod(items: dict[str, str], wrong: str) -> None:
+    with pytest.raises(StreamSystemError, match=f"Secret kafka-login in namespace demo .*{wrong}") as caught:
+        read_by_the_operator(**items)
+    assert str(caught.value).endswith(CREATE)
+    assert "STREAMAPP_SECRET" not in str(caught.value)

@@ -1,0 +1,118 @@
+"""Credentials of a Kafka cluster: a value, read from the secret that the spec names, by where a process runs.
+
+The environment is not read here: who starts a process passes it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from streamapp_core.deployment.kubernetes_names import NAMESPACE_VARIABLE, SECRETS_FOLDER
+from streamapp_core.spec.systems import KafkaAuth
+from streamapp_systems.protocols import StreamSystemError
+
+SECRETS_FOLDER_VARIABLE = "STREAMAPP_SECRETS"
+"""Environment variable: the folder with one subfolder per secret, each with the files `username` and `password`."""
+
+_USERNAME, _PASSWORD = "username", "password"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credentials:
+    """A user of a cluster; the password is never shown."""
+
+    username: str
+    password: str = field(repr=False)
+
+
+class SecretReader(Protocol):
+    """Reads the secrets that systems name, from where this process finds them."""
+
+    def read(self, secret: str, key: str) -> str | None:
+        """Return the value of a key of a secret; None if it is not there."""
+        ...
+
+    def advice(self, secret: str, key: str) -> str:
+        """Return what is missing, and what its reader can do about it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretItems:
+    """The Secret of a system in an app's namespace, read by whoever may; empty if it is not there."""
+
+    namespace: str
+    items: Mapping[str, str] = field(repr=False)
+
+    def read(self, secret: str, key: str) -> str | None:  # noqa: ARG002 - there is one
+        """See `SecretReader.read`."""
+        return self.items.get(key)
+
+    def advice(self, secret: str, key: str) -> str:
+        """See `SecretReader.advice`."""
+        return secret_advice(secret, key, self.namespace, missing=not self.items)
+
+
+class LocalSecrets:
+    """Secrets in the environment of a process, else in files as Kubernetes mounts them."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self._folder = Path(environment.get(SECRETS_FOLDER_VARIABLE) or SECRETS_FOLDER)
+
+    def read(self, secret: str, key: str) -> str | None:
+        """See `SecretReader.read`. One newline at the end of a file does not count.
+
+        Raises:
+            StreamSystemError: the file can't be read.
+        """
+        value = self._environment.get(_variable(secret, key))
+        if value is not None:
+            return value
+        path = self._folder / secret / key
+        try:
+            return path.read_text().removesuffix("\n")
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise StreamSystemError(f"secret {secret}: {path} can't be read ({error.strerror})") from error
+
+    def advice(self, secret: str, key: str) -> str:
+        """See `SecretReader.advice`: in the pods of an app, of its Secret."""
+        namespace = self._environment.get(NAMESPACE_VARIABLE)
+        if namespace is not None:
+            return secret_advice(secret, key, namespace)
+        return (
+            f"secret {secret} has no {key} on this machine: set {_variable(secret, key)}, or write it to the file "
+            f"{self._folder / secret / key}"
+        )
+
+
+def secret_advice(secret: str, key: str, namespace: str, *, missing: bool = False) -> str:
+    """Return what a user of a cluster does about a Secret, or a key of it, that is not there."""
+    wrong = "is not there" if missing else f"has no key {key}"
+    return (
+        f"Secret {secret} in namespace {namespace} {wrong}. Create it with the keys {_USERNAME} and {_PASSWORD}: "
+        f"kubectl create secret generic {secret} --namespace {namespace} --from-literal={_USERNAME}=... "
+        f"--from-file={_PASSWORD}=..."
+    )
+
+
+def read_credentials(system: str, auth: KafkaAuth, secrets: SecretReader) -> Credentials:
+    """Read the credentials that a system's `auth` names.
+
+    Raises:
+        StreamSystemError: the secret, or a key of it, is not there.
+    """
+    found = {}
+    for key in (_USERNAME, _PASSWORD):
+        value = secrets.read(auth.secret_name, key)
+        if value is None:
+            raise StreamSystemError(f"spec.systems.{system}.kafka.auth: {secrets.advice(auth.secret_name, key)}")
+        found[key] = value
+    return Credentials(username=found[_USERNAME], password=found[_PASSWORD])
+
+
+def _variable(secret: str, key: str) -> str:
+    return f"STREAMAPP_SECRET_{secret}_{key}".upper().replace("-", "_").replace(".", "_")
