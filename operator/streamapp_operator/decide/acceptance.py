@@ -1,11 +1,11 @@
-"""Which spec is in force: the newest one, if it is acceptable, else the last one that was (design 10)."""
+"""The active spec: the newest one, if it is acceptable, else the last one that was (docs/operator.md)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from streamapp_core.deployment.app_record import AcceptedSpec, AppRecord, AppVersion, digest
+from streamapp_core.deployment.app_record import AcceptedSpec, AppRecord, digest
 from streamapp_core.edits import EditClass
 from streamapp_core.edits.classify_edits import classify
 from streamapp_core.edits.edit_classes import strongest
@@ -18,19 +18,19 @@ from streamapp_operator.observe.observed_state import Observed
 
 
 class AcceptanceState(StrEnum):
-    """What is known of the newest spec and the newest state of its streams."""
+    """Whether the newest spec and the newest partition counts of its streams are accepted, or why not."""
 
     ACCEPTED = "Accepted"
     SPEC_REFUSED = "SpecRefused"
     STREAMS_REFUSED = "StreamsRefused"
-    ASKING = "AskingForStreams"
-    UNREACHABLE = "SystemUnavailable"
-    LOST = "JobModelLost"
+    COUNTS_PENDING = "PartitionCountsPending"
+    SYSTEM_UNAVAILABLE = "SystemUnavailable"
+    JOB_MODEL_LOST = "JobModelLost"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActiveSpec:
-    """The accepted spec by which the app runs. `record` has it; it is not written yet if it differs from what is."""
+    """The accepted spec by which the app runs. `record` holds it; where it differs from the stored one, it is new."""
 
     record: AppRecord
     app: StreamApp
@@ -38,54 +38,62 @@ class ActiveSpec:
 
     @property
     def accepted(self) -> AcceptedSpec:
-        """The spec in force."""
+        """The spec as it was accepted: its digest, run id, and partition counts."""
         return self.record.accepted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acceptance:
-    """The standing of the newest spec, why, and what is in force (None: nothing was ever accepted)."""
+    """The state of the newest spec, why, and the active one (None: none was ever accepted)."""
 
-    standing: AcceptanceState
-    in_force: ActiveSpec | None
+    state: AcceptanceState
+    active: ActiveSpec | None
     problems: tuple[Problem, ...] = ()
     message: str | None = None
 
 
-def accept(observed: Observed, judge: Planner) -> Acceptance:
-    """Judge the newest spec with the newest counts of its streams."""
-    text = observed.app.text
+def accept(observed: Observed, planner: Planner) -> Acceptance:
+    """Accept or refuse the newest spec with the newest partition counts of its streams."""
+    if observed.lost is not None and not _names_another_run(observed):
+        return Acceptance(state=AcceptanceState.JOB_MODEL_LOST, active=None, message=observed.lost)
     record = observed.record
-    kept = None if record is None else _in_force(observed, record)
-    if observed.lost is not None and not _starts_anew(observed):
-        return Acceptance(standing=AcceptanceState.LOST, in_force=None, message=observed.lost)
-    same = record is not None and record.accepted.app == digest(text)
+    active = None if record is None else _active_spec(observed, record)
+    unchanged = record is not None and record.accepted.app == digest(observed.app.text)
     counts = observed.counts.known
     if counts is None:
-        if same:
-            return Acceptance(standing=AcceptanceState.ACCEPTED, in_force=kept, message=observed.counts.trouble)
-        standing = AcceptanceState.ASKING if observed.counts.trouble is None else AcceptanceState.UNREACHABLE
-        return Acceptance(standing=standing, in_force=kept, message=observed.counts.trouble)
-    if record is not None and same and not _read_streams_differ(observed, record.accepted.counts, counts):
-        return Acceptance(standing=AcceptanceState.ACCEPTED, in_force=kept)
-    return _judged(observed, judge, counts, kept, same=same)
+        return _accept_without_counts(observed, active, unchanged=unchanged)
+    if record is not None and unchanged and not _inputs_differ(observed, record.accepted.counts, counts):
+        return Acceptance(state=AcceptanceState.ACCEPTED, active=active)
+    return _plan(observed, planner, counts, active, unchanged=unchanged)
 
 
-def _judged(
-    observed: Observed, judge: Planner, counts: Mapping[str, int], kept: ActiveSpec | None, *, same: bool
+def _accept_without_counts(observed: Observed, active: ActiveSpec | None, *, unchanged: bool) -> Acceptance:
+    """Keep a spec that was accepted before; a new one waits until the systems answer."""
+    trouble = observed.counts.trouble
+    if unchanged:
+        state = AcceptanceState.ACCEPTED
+    elif trouble is None:
+        state = AcceptanceState.COUNTS_PENDING
+    else:
+        state = AcceptanceState.SYSTEM_UNAVAILABLE
+    return Acceptance(state=state, active=active, message=trouble)
+
+
+def _plan(
+    observed: Observed, planner: Planner, counts: Mapping[str, int], active: ActiveSpec | None, *, unchanged: bool
 ) -> Acceptance:
     record, text = observed.record, observed.app.text
-    question = PlanRequest(
+    request = PlanRequest(
         text=text,
         counts=tuple(sorted(counts.items())),
-        in_force=None if record is None or same else record.text(record.accepted),
+        previous=None if record is None or unchanged else record.text(record.accepted),
         model=_model(observed),
-        run_id=_run_id(observed),
+        run_id=_default_run_id(observed),
     )
-    verdict = judge(question)
+    verdict = planner(request)
     if verdict.plan is None:
-        standing = AcceptanceState.STREAMS_REFUSED if same else AcceptanceState.SPEC_REFUSED
-        return Acceptance(standing=standing, in_force=kept, problems=verdict.problems)
+        state = AcceptanceState.STREAMS_REFUSED if unchanged else AcceptanceState.SPEC_REFUSED
+        return Acceptance(state=state, active=active, problems=verdict.problems)
     accepted = AcceptedSpec(
         app=digest(text), run_id=verdict.plan.run_id, counts=counts, generation=observed.app.generation
     )
@@ -94,36 +102,34 @@ def _judged(
         record = AppRecord(accepted=accepted, apps=texts)
     else:
         record = record.having(accepted=accepted, launch=record.launch, texts=texts)
-    return Acceptance(standing=AcceptanceState.ACCEPTED, in_force=_in_force(observed, record))
+    return Acceptance(state=AcceptanceState.ACCEPTED, active=_active_spec(observed, record))
 
 
-def plan_in_force(observed: Observed, in_force: ActiveSpec, judge: Planner) -> Plan | None:
-    """Plan the spec in force with the counts it was accepted with; None if this release refuses it."""
-    accepted = in_force.accepted
-    text = in_force.record.text(accepted)
-    counts = tuple(sorted(accepted.counts.items()))
-    return judge(
-        PlanRequest(text=text, counts=counts, in_force=None, model=_model(observed), run_id=accepted.run_id)
-    ).plan
+def plan_active_spec(observed: Observed, active: ActiveSpec, planner: Planner) -> Plan | None:
+    """Plan the active spec with the counts it was accepted with; None if this release refuses it."""
+    accepted = active.accepted
+    request = PlanRequest(
+        text=active.record.text(accepted),
+        counts=tuple(sorted(accepted.counts.items())),
+        previous=None,
+        model=_model(observed),
+        run_id=accepted.run_id,
+    )
+    return planner(request).plan
 
 
-def launched_edit(in_force: ActiveSpec) -> EditClass:
-    """Tell what becoming the spec in force does to the driver that was launched with another one."""
-    launch = in_force.record.launch
-    if launch is None or launch.app == in_force.accepted.app:
+def classify_edit_since_launch(active: ActiveSpec) -> EditClass:
+    """Return what the edits since the driver's launch do to it."""
+    launch = active.record.launch
+    if launch is None or launch.app == active.accepted.app:
         return EditClass.NONE
-    return _edit_class(in_force.record.text(launch), in_force.record.text(in_force.accepted), launch.run_id)
+    return _edit_class(active.record.text(launch), active.record.text(active.accepted), launch.run_id)
 
 
-def expanded(observed: Observed, in_force: ActiveSpec) -> bool:
-    """Tell whether streams that the launched driver reads have other counts in force."""
-    launch = in_force.record.launch
-    return launch is not None and _read_streams_differ(observed, launch.counts, in_force.accepted.counts)
-
-
-def same_run(model: JobModel | None, version: AppVersion) -> JobModel | None:
-    """Give the job model if it is of the run of a spec."""
-    return model if model is not None and model.run_id == version.run_id else None
+def have_inputs_expanded(observed: Observed, active: ActiveSpec) -> bool:
+    """Return whether streams that the launched driver reads were accepted with other partition counts since."""
+    launch = active.record.launch
+    return launch is not None and _inputs_differ(observed, launch.counts, active.accepted.counts)
 
 
 @lru_cache(maxsize=200)
@@ -131,14 +137,14 @@ def _edit_class(old: str, new: str, run_id: str) -> EditClass:
     return strongest(classify(accepted_app(old), accepted_app(new), run_id=run_id))
 
 
-def _in_force(observed: Observed, record: AppRecord) -> ActiveSpec:
+def _active_spec(observed: Observed, record: AppRecord) -> ActiveSpec:
     app = accepted_app(record.text(record.accepted))
     suspended = app.spec.suspend or observed.app.spec.get("suspend") is True
     return ActiveSpec(record=record, app=app, suspended=suspended)
 
 
-def _read_streams_differ(observed: Observed, before: Mapping[str, int], now: Mapping[str, int]) -> bool:
-    """Compare the counts of the streams that the app reads; what it writes may appear and grow as it likes."""
+def _inputs_differ(observed: Observed, before: Mapping[str, int], now: Mapping[str, int]) -> bool:
+    """Compare the counts of the streams that the app reads; its outputs may appear and grow."""
     model = _model(observed)
     names = set(before) | set(now)
     if model is not None:
@@ -146,8 +152,8 @@ def _read_streams_differ(observed: Observed, before: Mapping[str, int], now: Map
     return any(before.get(name) != now.get(name) for name in names)
 
 
-def _run_id(observed: Observed) -> str:
-    """Give the run that goes on if the spec names none: without a record, that of the job model."""
+def _default_run_id(observed: Observed) -> str:
+    """Return the run that a spec without a run id belongs to: the one that runs, else a new one."""
     if observed.record is not None:
         return observed.record.accepted.run_id
     return observed.fresh_run_id if observed.model is None else observed.model.model.run_id
@@ -157,7 +163,7 @@ def _model(observed: Observed) -> JobModel | None:
     return None if observed.model is None else observed.model.model
 
 
-def _starts_anew(observed: Observed) -> bool:
-    """Tell whether the spec names another run than the one whose documents are lost."""
+def _names_another_run(observed: Observed) -> bool:
+    """Return whether the spec names another run than the one whose documents are lost."""
     wanted = observed.app.spec.get("runId")
     return wanted is not None and wanted != observed.app.status.get("runId")

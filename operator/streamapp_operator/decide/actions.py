@@ -86,7 +86,7 @@ class DeletePod:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteStreams:
-    """Delete the streams that runs of the app have created in these systems: those whose addresses begin with `prefix`."""
+    """Delete the streams of these systems whose addresses begin with `prefix`: those that runs of the app created."""
 
     prefix: str
     systems: Mapping[str, SystemSpec]

@@ -1,4 +1,4 @@
-"""Location ids from the metadata of executor pods (design 6): which processors can open the state of which others."""
+"""Location ids from the metadata of executor pods: executors at one location can open each other's state."""
 
 from collections.abc import Callable, Mapping
 
@@ -7,7 +7,7 @@ from streamapp_core.spec.processors import Location, LocationBy, ProcessorsSpec
 from streamapp_operator.observe.resource_views import Pod
 
 LocationIdProvider = Callable[[Pod, Location], str | None]
-"""Tells the location id of an executor pod; None: it has none (yet)."""
+"""Returns the location id of an executor pod; None: it has none (yet)."""
 
 PROVIDERS: Mapping[LocationBy, LocationIdProvider] = {
     LocationBy.NODE: lambda pod, _: pod.node,
@@ -18,8 +18,8 @@ PROVIDERS: Mapping[LocationBy, LocationIdProvider] = {
 }
 
 
-def location_of(processors: ProcessorsSpec) -> Location:
-    """Tell how location ids are found: as the spec says, else by what holds the state."""
+def find_location(processors: ProcessorsSpec) -> Location:
+    """Return how location ids are found: as the spec says, else by what holds the state."""
     if processors.location is not None:
         return processors.location
     if processors.state.host_path is not None:
@@ -29,6 +29,6 @@ def location_of(processors: ProcessorsSpec) -> Location:
     return Location(by=LocationBy.POD)
 
 
-def location_id(pod: Pod, location: Location) -> str:
-    """Give the location id of an executor pod; `any` if it has none."""
+def find_location_id(pod: Pod, location: Location) -> str:
+    """Return the location id of an executor pod; `any` if it has none."""
     return PROVIDERS[location.by](pod, location) or ANY_LOCATION

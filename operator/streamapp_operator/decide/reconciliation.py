@@ -1,43 +1,43 @@
-"""The one place where everything about an app is decided: observe -> decide -> act (design 10).
+"""The one place where everything about an app is decided: observe -> decide -> act (docs/operator.md).
 
-Level-based: the actions follow from the state as it is, whatever led to it. After any of them the process may die; what
-is decided then leads to the same end.
+Level-based: the actions follow from the state as it is, whatever led to it. The process may crash after any of them;
+what it decides when it is back leads to the same end.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from streamapp_core.deployment.app_record import AppRecord, Launch
+from streamapp_core.deployment.app_record import Launch, StopCause
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.job_model.stored_job_model import StoredJobModel
 from streamapp_core.plan.plan import Plan
-from streamapp_operator.decide.acceptance import Acceptance, ActiveSpec, accept, plan_in_force
-from streamapp_operator.decide.actions import Action, EmitEvent, WriteJobModel, WriteRecord
-from streamapp_operator.decide.deletion import delete, finalizer_actions
-from streamapp_operator.decide.driver_decision import DriverDecision, DriverState, drive
+from streamapp_operator.decide.acceptance import Acceptance, ActiveSpec, accept, plan_active_spec
+from streamapp_operator.decide.actions import Action, EmitEvent, WriteJobModel
+from streamapp_operator.decide.deletion import decide_deletion, finalizer_actions
+from streamapp_operator.decide.driver_decision import DriverDecision, DriverState, decide_driver
+from streamapp_operator.decide.job_model_decision import decide_job_model, write_first_job_model
 from streamapp_operator.decide.launch import (
-    account,
-    job_model_actions,
-    launch_actions,
-    launched,
-    leftovers,
-    needs,
-    stop_actions,
+    build_launch,
+    create_driver,
+    delete_driver_actions,
+    dependency_actions,
+    record_actions,
+    service_account_actions,
+    stale_pod_actions,
+    with_launch,
 )
-from streamapp_operator.decide.location_ids import location_of
-from streamapp_operator.decide.placement import apply_locality, assign_tasks, find_live_executors, place
 from streamapp_operator.decide.validation import Planner
-from streamapp_operator.observe.observed_state import DriverRole, Memory, Observed, PlacementInputs
+from streamapp_operator.observe.observed_state import DriverRole, Memory, Observed
 from streamapp_operator.observe.resource_views import AppResource
 
-_LOOK_FOR_LOST = timedelta(minutes=1)
-"""How often documents that are lost are looked for in the coordinator stream."""
+_RECOVERY_INTERVAL = timedelta(minutes=1)
+"""How often the coordinator stream is read for a job model that is lost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What decisions depend on besides the app: settings of the process, and a verdict on specs."""
+    """What decisions depend on besides the app: the planner, and settings of the process."""
 
     planner: Planner
     driver_role: DriverRole
@@ -48,11 +48,11 @@ class Rules:
 class Outcome:
     """The state that the actions of a decision lead to, for the status.
 
-    `driver` is None as long as nothing was accepted; `plan` too, or if this release refuses the active spec.
+    `driver_decision` is None as long as nothing was accepted; `plan` too, or if this release refuses the active spec.
     """
 
     acceptance: Acceptance
-    driver: DriverDecision | None = None
+    driver_decision: DriverDecision | None = None
     model: JobModel | None = None
     plan: Plan | None = None
 
@@ -61,7 +61,7 @@ class Outcome:
 class Decision:
     """The actions to take, in this order; when to decide again if nothing happens; what to remember until then.
 
-    `outcome` is None if the status stays as it is: of an app that is being deleted, or that gets its job model back.
+    `outcome` is None if the status stays as it is: of an app that is being deleted, or whose job model is restored.
     """
 
     actions: tuple[Action, ...]
@@ -70,136 +70,146 @@ class Decision:
     outcome: Outcome | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _DriverChanges:
+    """The actions that a driver's state calls for, and the active spec and job model that they lead to."""
+
+    actions: tuple[Action, ...]
+    active: ActiveSpec
+    model: JobModel | None
+    memory: Memory
+    wake_at: datetime | None
+
+
 def decide(observed: Observed, rules: Rules) -> Decision:
     """Decide about an app."""
     if observed.app.deleting:
-        deletion = delete(observed)
+        deletion = decide_deletion(observed)
         return Decision(actions=deletion.actions, wake_at=deletion.wake_at, memory=observed.memory)
     if observed.restorable is not None:
-        return Decision(actions=tuple(_restored(observed.app, observed.restorable)), memory=observed.memory)
+        return Decision(actions=tuple(_restore(observed.app, observed.restorable)), memory=observed.memory)
     acceptance = accept(observed, rules.planner)
-    if acceptance.in_force is None:
+    if acceptance.active is None:
         return Decision(
             actions=tuple(finalizer_actions(observed.app)),
-            wake_at=None if observed.lost is None else observed.now + _LOOK_FOR_LOST,
+            wake_at=None if observed.lost is None else observed.now + _RECOVERY_INTERVAL,
             memory=observed.memory,
             outcome=Outcome(acceptance=acceptance),
         )
-    return _Course(observed, acceptance, acceptance.in_force, rules).decision()
+    return _reconcile(observed, acceptance, acceptance.active, rules)
 
 
-class _Course:
-    """One decision about an app that has a spec in force."""
-
-    def __init__(self, observed: Observed, acceptance: Acceptance, in_force: ActiveSpec, rules: Rules) -> None:
-        self._observed = observed
-        self._acceptance = acceptance
-        self._in_force = in_force
-        self._rules = rules
-        self._plan = plan_in_force(observed, in_force, rules.planner)
-        self._driving = drive(observed, in_force)
-        self._model = None if observed.model is None else observed.model.model
-        self._memory = Memory(
-            driver_missing_since=self._driving.missing_since, refused_epoch=observed.memory.refused_epoch
-        )
-        self._wake_at = self._driving.wake_at
-
-    def decision(self) -> Decision:
-        actions = (*finalizer_actions(self._observed.app), *self._actions())
-        outcome = Outcome(
-            acceptance=replace(self._acceptance, in_force=self._in_force),
-            driver=self._driving,
-            model=self._model,
-            plan=self._plan,
-        )
-        return Decision(actions=actions, wake_at=self._wake_at, memory=self._memory, outcome=outcome)
-
-    def _actions(self) -> Iterator[Action]:
-        driving, launch = self._driving, self._in_force.record.launch
-        match driving.state:
-            case DriverState.LAUNCHING:
-                yield from self._launch(driving)
-            case DriverState.STARTING | DriverState.RUNNING:
-                assert launch is not None
-                yield from self._keep_running(launch)
-            case DriverState.DRAINING if driving.stop is not None:
-                assert launch is not None
-                yield from stop_actions(self._observed, self._in_force.record, launch, driving.stop)
-            case _:
-                yield from self._write(self._in_force.record)
-
-    def _launch(self, driving: DriverDecision) -> Iterator[Action]:
-        if self._plan is None and self._model is None:
-            yield from self._write(self._in_force.record)
-            return
-        assert driving.launch is not None
-        if not driving.same_epoch:
-            self._in_force = launched(self._observed, self._in_force, driving.launch, driving.attempt)
-        launch = self._in_force.record.launch
-        assert launch is not None
-        for action in launch_actions(self._observed, self._in_force, launch, self._plan):
-            self._note(action)
-            yield action
-        yield from needs(self._observed, self._in_force, self._rules.driver_role)
-        yield from leftovers(self._observed, launch.epoch)
-
-    def _keep_running(self, launch: Launch) -> Iterator[Action]:
-        """Keep what a driver needs in place, follow the executors, and rescale."""
-        observed = self._observed
-        yield from account(observed, self._in_force)
-        yield from needs(observed, self._in_force, self._rules.driver_role)
-        count = self._in_force.app.spec.processors.count
-        if launch.processors != count:
-            launch = launch.model_copy(update={"processors": count})
-            record = self._in_force.record
-            record = record.having(accepted=record.accepted, launch=launch, texts={})
-            self._in_force = replace(self._in_force, record=record)
-        yield from self._write(self._in_force.record)
-        placed = self._placed(launch)
-        for action in placed:
-            self._note(action)
-            yield action
-        yield from leftovers(observed, launch.epoch)
-
-    def _placed(self, launch: Launch) -> Iterator[Action]:
-        stored = self._observed.model
-        if stored is None or stored.epoch < launch.epoch:
-            yield from job_model_actions(self._observed, launch, self._plan)
-            return
-        if self._plan is None:
-            return
-        model = apply_locality(stored.model, self._observed.locality)
-        executors = find_live_executors(self._observed, launch.epoch, location_of(self._in_force.app.spec.processors))
-        placement = place(self._observed, model, executors, launch.processors, self._rules.executor_timeout)
-        locality = self._observed.locality
-        placement_inputs = PlacementInputs(
-            plan=self._plan, model=stored.model, locality=locality, bindings=placement.bindings
-        )
-        self._memory = replace(self._memory, executors_missing_since=placement.missing_since)
-        self._wake_at = placement.wake_at or self._wake_at
-        if placement_inputs != self._observed.memory.placement_inputs:
-            placed = assign_tasks(self._plan, model, placement.bindings, self._observed.now)
-            if placed.version != stored.model.version:
-                yield WriteJobModel(model=placed, epoch=launch.epoch, expected=stored.pointer_version)
-                return
-        self._memory = replace(self._memory, placement_inputs=placement_inputs)
-
-    def _write(self, record: AppRecord) -> Iterator[Action]:
-        if record != self._observed.record:
-            yield WriteRecord(record=record, expected=self._observed.record_version)
-
-    def _note(self, action: Action) -> None:
-        """Let the status tell of the job model that is about to be in force."""
-        if isinstance(action, WriteJobModel):
-            self._model = action.model
-
-
-def _restored(app: AppResource, stored: StoredJobModel) -> Iterator[Action]:
-    """Put back a job model that was lost; with it, everything else follows."""
+def _restore(app: AppResource, stored: StoredJobModel) -> Iterator[Action]:
+    """Put back a job model that was lost; everything else follows from it."""
     yield WriteJobModel(model=stored.model, epoch=stored.epoch, expected=stored.pointer_version)
     yield EmitEvent(
         name=f"{app.key.name}.restored-{stored.epoch}-{stored.model.version}",
         warning=True,
         reason="JobModelRestored",
-        message=f"the job model of run {stored.model.run_id} was lost; it is back from the coordinator stream",
+        message=f"the job model of run {stored.model.run_id} was lost; it was restored from the coordinator stream",
     )
+
+
+def _reconcile(observed: Observed, acceptance: Acceptance, active: ActiveSpec, rules: Rules) -> Decision:
+    """Bring an app to its active spec."""
+    plan = plan_active_spec(observed, active, rules.planner)
+    driver = decide_driver(observed, active)
+    changes = _change_driver(observed, active, plan, driver, rules)
+    return Decision(
+        actions=(*finalizer_actions(observed.app), *changes.actions),
+        wake_at=changes.wake_at,
+        memory=changes.memory,
+        outcome=Outcome(
+            acceptance=replace(acceptance, active=changes.active),
+            driver_decision=driver,
+            model=changes.model,
+            plan=plan,
+        ),
+    )
+
+
+def _change_driver(
+    observed: Observed, active: ActiveSpec, plan: Plan | None, driver: DriverDecision, rules: Rules
+) -> _DriverChanges:
+    launch = active.record.launch
+    unchanged = _DriverChanges(
+        actions=tuple(record_actions(observed, active.record)),
+        active=active,
+        model=None if observed.model is None else observed.model.model,
+        memory=Memory(driver_missing_since=driver.missing_since, refused_epoch=observed.memory.refused_epoch),
+        wake_at=driver.wake_at,
+    )
+    if driver.launch_cause is not None and not (plan is None and observed.model is None):
+        if launch is None or not driver.reuse_epoch:
+            launch = build_launch(observed, active, driver.launch_cause, driver.attempt)
+        return _launch(unchanged, observed, launch, plan, rules)
+    if launch is not None and driver.stop_cause is not None:
+        return _stop(unchanged, observed, launch, driver.stop_cause)
+    if launch is not None and driver.state in (DriverState.STARTING, DriverState.RUNNING):
+        return _keep_running(unchanged, observed, launch, plan, rules)
+    return unchanged
+
+
+def _launch(
+    unchanged: _DriverChanges, observed: Observed, launch: Launch, plan: Plan | None, rules: Rules
+) -> _DriverChanges:
+    """Launch a driver: first the record with its epoch, then its pod, then the job model that lets it begin.
+
+    A crash after the record leaves an epoch that no pod has, and none ever will: as its job model is missing, the
+    next decision takes a higher one. After a crash before the job model, it is written while the driver starts.
+    """
+    active = with_launch(unchanged.active, launch)
+    first = write_first_job_model(observed, launch, plan)
+    return replace(
+        unchanged,
+        actions=(
+            *service_account_actions(observed, active),
+            *record_actions(observed, active.record),
+            create_driver(observed, active, launch.epoch),
+            *first,
+            *dependency_actions(observed, active, rules.driver_role),
+            *stale_pod_actions(observed, launch.epoch),
+        ),
+        active=active,
+        model=_written(first, unchanged.model),
+    )
+
+
+def _stop(unchanged: _DriverChanges, observed: Observed, launch: Launch, cause: StopCause) -> _DriverChanges:
+    """Stop a driver gracefully; the record says why before its pod is deleted."""
+    stopped = launch if launch.stop is not None else launch.model_copy(update={"stop": cause})
+    active = with_launch(unchanged.active, stopped)
+    actions = (*record_actions(observed, active.record), *delete_driver_actions(observed, launch.epoch))
+    return replace(unchanged, actions=actions, active=active)
+
+
+def _keep_running(
+    unchanged: _DriverChanges, observed: Observed, launch: Launch, plan: Plan | None, rules: Rules
+) -> _DriverChanges:
+    """Keep what a driver needs in place, rescale it, and bind its processors to its executors."""
+    rescaled = launch.model_copy(update={"processors": unchanged.active.app.spec.processors.count})
+    active = with_launch(unchanged.active, rescaled)
+    job_model = decide_job_model(observed, active, rescaled, plan, rules.executor_timeout)
+    return replace(
+        unchanged,
+        actions=(
+            *service_account_actions(observed, active),
+            *dependency_actions(observed, active, rules.driver_role),
+            *record_actions(observed, active.record),
+            *job_model.actions,
+            *stale_pod_actions(observed, launch.epoch),
+        ),
+        active=active,
+        model=_written(job_model.actions, unchanged.model),
+        memory=replace(
+            unchanged.memory,
+            executors_missing_since=job_model.missing_since,
+            placement_inputs=job_model.placement_inputs,
+        ),
+        wake_at=job_model.wake_at or unchanged.wake_at,
+    )
+
+
+def _written(actions: tuple[WriteJobModel, ...], model: JobModel | None) -> JobModel | None:
+    """Return the job model that actions write, or the one that stays."""
+    return actions[-1].model if actions else model

@@ -1,4 +1,4 @@
-"""When a driver that died comes back: after a wait that grows, with jitter, up to a cap (design 10)."""
+"""Restarts of drivers that died: after a backoff that grows, with jitter, up to a maximum (docs/operator.md)."""
 
 import hashlib
 from dataclasses import dataclass
@@ -12,47 +12,50 @@ _JITTER = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Death:
-    """The end of a driver that nobody asked for, and what comes next.
+class DriverDeath:
+    """The unintended end of a driver, and when it is restarted.
 
-    `attempt` counts the deaths in a row up to this one. `again_at` is None if the restarts are used up.
+    `attempt` counts the deaths in a row up to this one. `restart_at` is None if the restarts are used up.
     """
 
     at: datetime
     message: str
     attempt: int
-    again_at: datetime | None
+    restart_at: datetime | None
 
 
-def death(launch: Launch, pod: Pod | None, missing_since: datetime, policy: RestartPolicy, uid: str) -> Death:
-    """Tell when and why the driver of a launch died, and when the next may start.
+def assess_death(
+    launch: Launch, pod: Pod | None, missing_since: datetime, policy: RestartPolicy, uid: str
+) -> DriverDeath:
+    """Return when and why the driver of a launch died, and when it may be restarted.
 
     Args:
         launch: the launch that ended.
         pod: its pod; None if somebody removed it.
         missing_since: when it was first noticed that there is no pod.
-        policy: how drivers come back.
-        uid: the app's; it makes the jitter, so that the same question has the same answer.
+        policy: the backoff, and how many restarts there may be.
+        uid: the app's; the jitter follows from it, so that deciding again gives the same time.
     """
     at = missing_since if pod is None else (pod.finished_at or missing_since)
     began = launch.at if pod is None else (pod.started_at or launch.at)
     attempt = 1 if at - began >= timedelta(milliseconds=policy.reset_after) else launch.attempt + 1
-    again_at = at + _wait(policy, attempt, f"{uid}/{launch.epoch}")
-    if policy.max_restarts is not None and attempt > policy.max_restarts:
-        return Death(at=at, message=_message(launch, pod), attempt=attempt, again_at=None)
-    return Death(at=at, message=_message(launch, pod), attempt=attempt, again_at=again_at)
+    restart_at = at + _backoff(policy, attempt, f"{uid}/{launch.epoch}")
+    used_up = policy.max_restarts is not None and attempt > policy.max_restarts
+    return DriverDeath(
+        at=at, message=_message(launch, pod), attempt=attempt, restart_at=None if used_up else restart_at
+    )
 
 
-def _wait(policy: RestartPolicy, attempt: int, seed: str) -> timedelta:
-    """Wait `backoff`, `factor` times longer each time up to `max`, a fifth less or more as the seed says."""
+def _backoff(policy: RestartPolicy, attempt: int, seed: str) -> timedelta:
+    """Return the backoff: `factor` times longer each time up to `max`, a fifth less or more as the seed says."""
     longest = policy.max
     wait = policy.backoff
     for _ in range(attempt - 1):
         wait = min(wait * policy.factor, longest)
         if wait == longest or policy.factor == 1:
             break
-    part = int.from_bytes(hashlib.sha256(seed.encode()).digest()[:4]) / 2**32
-    return timedelta(milliseconds=min(wait, longest) * (1 - _JITTER + 2 * _JITTER * part))
+    fraction = int.from_bytes(hashlib.sha256(seed.encode()).digest()[:4]) / 2**32
+    return timedelta(milliseconds=min(wait, longest) * (1 - _JITTER + 2 * _JITTER * fraction))
 
 
 def _message(launch: Launch, pod: Pod | None) -> str:

@@ -1,7 +1,7 @@
 """Whether a spec is acceptable with the streams as they are now: the planner's verdict, and the one on edits."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from streamapp_core.edits import run_id_problems
@@ -20,21 +20,21 @@ _REMEMBERED = 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRequest:
-    """A resource (its text), the counts of its streams, and what it follows: another text in force, the job model.
+    """A resource's text, the partition counts of its streams, and what it follows: a previous text, a job model.
 
-    `run_id` is for an app that has none yet.
+    `run_id` is for an app that names none.
     """
 
     text: str
     counts: tuple[tuple[str, int], ...]
-    in_force: str | None
+    previous: str | None
     model: JobModel | None
     run_id: str
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What the answer depends on: of the job model not who runs the tasks."""
-        return self.text, self.counts, self.in_force, self.run_id, _continuity(self.model)
+        """Everything that the verdict depends on; of the job model not who runs the tasks."""
+        return self.text, self.counts, self.previous, self.run_id, _continuity(self.model)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,16 +48,8 @@ class PlanVerdict:
 Planner = Callable[[PlanRequest], PlanVerdict]
 
 
-def _continuity(model: JobModel | None) -> object:
-    if model is None:
-        return None
-    streams = {name: (stream.initial_partitions, stream.partitions) for name, stream in model.streams.items()}
-    fixed = (streams, model.partition_keys, model.stores)
-    return model.run_id, model.known_grouper, tuple(tuple(sorted(part.items())) for part in fixed)
-
-
 def accepted_app(text: str) -> StreamApp:
-    """Read a text that was accepted.
+    """Parse a text that was accepted.
 
     Raises:
         ValueError: it was not.
@@ -68,37 +60,45 @@ def accepted_app(text: str) -> StreamApp:
     return app
 
 
-def judge(question: PlanRequest, algorithms: AlgorithmLookup = built_in_algorithm) -> PlanVerdict:
+def plan_app(request: PlanRequest, algorithms: AlgorithmLookup = built_in_algorithm) -> PlanVerdict:
     """Plan an app, or find everything that is wrong with it and with what it would do to its run."""
-    parsed = read_app(question.text)
-    counts: Mapping[str, int] = dict(question.counts)
-    result = plan(parsed, counts, question.model, run_id=question.run_id, algorithms=algorithms)
-    told = {(problem.path, problem.code) for problem in result.problems}
-    more = [problem for problem in _edit_problems(parsed, question) if (problem.path, problem.code) not in told]
+    parsed = read_app(request.text)
+    result = plan(parsed, dict(request.counts), request.model, run_id=request.run_id, algorithms=algorithms)
+    found = {(problem.path, problem.code) for problem in result.problems}
+    more = [problem for problem in _edit_problems(parsed, request) if (problem.path, problem.code) not in found]
     problems = sorted_problems([*result.problems, *more])
     return PlanVerdict(problems=problems, plan=None if problems else result.plan)
 
 
-def _edit_problems(parsed: ParsedApp, question: PlanRequest) -> tuple[Problem, ...]:
-    if question.in_force is None or parsed.app is None or parsed.problems:
-        return ()
-    run_id = None if question.model is None else question.model.run_id
-    return run_id_problems(classify(accepted_app(question.in_force), parsed.app, run_id=run_id))
-
-
 class CachingPlanner:
-    """Judges, and knows the verdicts of before: neither a refused spec nor an unchanged one is planned again."""
+    """A planner that remembers its newest verdicts: an unchanged spec, refused or not, is not planned again."""
 
-    def __init__(self, judge_anew: Planner = judge) -> None:
-        self._judge = judge_anew
+    def __init__(self, planner: Planner = plan_app) -> None:
+        self._planner = planner
         self._verdicts: OrderedDict[tuple[object, ...], PlanVerdict] = OrderedDict()
 
-    def __call__(self, question: PlanRequest) -> PlanVerdict:
-        """Give the verdict on a question. May be called by several threads: at worst one judges twice."""
-        key = question.key
+    def __call__(self, request: PlanRequest) -> PlanVerdict:
+        """Return the verdict on a request. May be called by several threads: at worst one plans twice."""
+        key = request.key
         verdict = self._verdicts.get(key)
         if verdict is None:
-            verdict = self._verdicts[key] = self._judge(question)
+            verdict = self._verdicts[key] = self._planner(request)
             if len(self._verdicts) > _REMEMBERED:
                 self._verdicts.popitem(last=False)
         return verdict
+
+
+def _edit_problems(parsed: ParsedApp, request: PlanRequest) -> tuple[Problem, ...]:
+    if request.previous is None or parsed.app is None or parsed.problems:
+        return ()
+    run_id = None if request.model is None else request.model.run_id
+    return run_id_problems(classify(accepted_app(request.previous), parsed.app, run_id=run_id))
+
+
+def _continuity(model: JobModel | None) -> object:
+    """Return what a plan must keep of a run: its groupers, keys, shapes of state, and counts of partitions."""
+    if model is None:
+        return None
+    streams = {name: (stream.initial_partitions, stream.partitions) for name, stream in model.streams.items()}
+    fixed = (streams, model.partition_keys, model.stores)
+    return model.run_id, model.known_grouper, tuple(tuple(sorted(part.items())) for part in fixed)

@@ -17,7 +17,7 @@ import structlog
 from streamapp_operator.act.actor import Actor
 from streamapp_operator.decide.actions import ActionKind
 from streamapp_operator.decide.reconciliation import Rules
-from streamapp_operator.decide.validation import CachingPlanner, judge
+from streamapp_operator.decide.validation import CachingPlanner, plan_app
 from streamapp_operator.observe.brokers import Systems
 from streamapp_operator.observe.informer import Informer, register
 from streamapp_operator.observe.object_cache import CachedApi, ObjectCache
@@ -51,7 +51,7 @@ class OperatorProcess:
         self._systems = Systems(self._read_secret, self._enqueue, settle=settings.growth_settle)
         cached = CachedApi(self._api, self._cache)
         rules = Rules(
-            planner=CachingPlanner(partial(judge, algorithms=installed_algorithm)),
+            planner=CachingPlanner(partial(plan_app, algorithms=installed_algorithm)),
             driver_role=DriverRole(kind=settings.driver_role_kind, name=settings.driver_role),
             executor_timeout=timedelta(seconds=settings.executor_patience),
         )

@@ -23,7 +23,7 @@ from streamapp_operator.observe.observer import Observer
 from streamapp_operator.observe.resource_views import AppKey, AppResource
 from streamapp_operator.process.operator_metrics import Metrics
 from streamapp_operator.process.work_queue import WorkQueue
-from streamapp_operator.status.status_actions import status_actions
+from streamapp_operator.status.app_status import status_actions
 from streamapp_systems.kubernetes.kubernetes_api import KubernetesError, RequestRefusedError, VersionConflictError
 from streamapp_systems.protocols import StreamSystemError
 

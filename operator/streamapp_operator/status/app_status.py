@@ -1,6 +1,7 @@
-"""The status as it should be: conditions with stable times, what was refused and why, what runs (design 10)."""
+"""The status of an app: conditions with stable times, problems, the plan, the driver (docs/operator.md)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -16,39 +17,55 @@ from streamapp_core.crd.status_model import (
     StreamAppStatus,
 )
 from streamapp_core.deployment.kubernetes_names import APP_LABEL, ROLE_LABEL, Role
-from streamapp_core.plan.plan import Plan
 from streamapp_operator.decide.acceptance import AcceptanceState
+from streamapp_operator.decide.actions import EmitEvent, WriteStatus
 from streamapp_operator.decide.driver_decision import DriverState
-from streamapp_operator.status.conditions import find_conditions
-from streamapp_operator.status.status_inputs import ConditionValue, StatusInputs
+from streamapp_operator.decide.reconciliation import Decision
+from streamapp_operator.observe.observed_state import Observed
+from streamapp_operator.status.conditions import ConditionValue, find_conditions
+from streamapp_operator.status.events import transition_events
+from streamapp_operator.status.status_inputs import StatusInputs
 
 _PHASES = {
     DriverState.LAUNCHING: "Starting",
     DriverState.STARTING: "Starting",
-    DriverState.RUNNING: "Running",
     DriverState.DRAINING: "Draining",
     DriverState.BACKING_OFF: "Restarting",
-    DriverState.GIVEN_UP: "Failed",
+    DriverState.FAILED: "Failed",
     DriverState.SUSPENDED: "Suspended",
     DriverState.COMPLETED: "Completed",
 }
+_EVIDENCE_OF_A_RUN = ("runId", "plan", "driver")
+"""Fields that show that a run has begun; they stay when its documents are lost."""
 
 
-_EVIDENCE = ("runId", "plan", "driver")
-"""What shows that a run has begun, and so must stay when its documents are gone."""
+def status_actions(
+    observed: Observed, decision: Decision, refusal: str | None = None
+) -> Iterator[WriteStatus | EmitEvent]:
+    """Write the status if it changes, and emit an event for each transition.
+
+    Args:
+        observed: the state that was decided from.
+        decision: the decision.
+        refusal: why the API server refused one of its actions; the status then shows the state before them.
+    """
+    if decision.outcome is None:
+        return
+    inputs = StatusInputs.of(observed, decision.outcome, refusal)
+    status = build_status(inputs)
+    if status_patch(observed.app.status, status):
+        yield WriteStatus(status=status)
+        yield from transition_events(observed.app, status, 0 if inputs.launch is None else inputs.launch.epoch)
 
 
-def build_status(facts: StatusInputs, plan: Plan | None) -> dict[str, JsonValue]:
-    """Give the whole status; what has not changed is as it was, to the byte."""
-    observed, acceptance = facts.observed, facts.acceptance
-    found = find_conditions(facts)
-    name = observed.app.key.name
-    in_force = acceptance.in_force
-    launch = None if in_force is None else in_force.record.launch
+def build_status(inputs: StatusInputs) -> dict[str, JsonValue]:
+    """Return the whole status; what has not changed is equal to the resource's, to the byte."""
+    observed, acceptance, launch = inputs.observed, inputs.acceptance, inputs.launch
+    values = find_conditions(inputs)
     status = StreamAppStatus(
         observed_generation=observed.app.generation,
-        phase=_phase(facts, found),
-        conditions=_conditions(facts, found),
+        phase=_phase(inputs, values),
+        conditions=_conditions(observed, values),
         problems=tuple(
             StatusProblem(
                 path=_cut(problem.path, MAXIMUM_PATH),
@@ -57,29 +74,29 @@ def build_status(facts: StatusInputs, plan: Plan | None) -> dict[str, JsonValue]
             )
             for problem in acceptance.problems[:MAXIMUM_PROBLEMS]
         ),
-        plan=_plan_summary(facts, plan),
-        processors=ProcessorsStatus(ready=len(facts.running)),
-        selector=f"{APP_LABEL}={name},{ROLE_LABEL}={Role.PROCESSOR.value}",
-        run_id=None if in_force is None else in_force.accepted.run_id,
+        plan=_plan_summary(inputs),
+        processors=ProcessorsStatus(ready=len(inputs.running)),
+        selector=f"{APP_LABEL}={observed.app.key.name},{ROLE_LABEL}={Role.PROCESSOR.value}",
+        run_id=None if acceptance.active is None else acceptance.active.accepted.run_id,
     )
     more: dict[str, JsonValue] = {}
-    if in_force is None:
-        more |= {name: value for name, value in observed.app.status.items() if name in _EVIDENCE}
+    if acceptance.active is None:
+        more |= {name: value for name, value in observed.app.status.items() if name in _EVIDENCE_OF_A_RUN}
     if launch is not None:
         more["driver"] = {"epoch": launch.epoch, "cause": launch.cause.value, "deaths": launch.attempt}
-    if facts.report is not None:
-        told = facts.report.model_dump(mode="json", by_alias=True, exclude_none=True, include={"phase", "streams"})
-        more["progress"] = told
+    if inputs.report is not None:
+        shown = {"phase", "streams"}
+        more["progress"] = inputs.report.model_dump(mode="json", by_alias=True, exclude_none=True, include=shown)
     return {**status.model_dump(mode="json", by_alias=True, exclude_none=True), **more}
 
 
-def changes(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Give the JSON merge patch that makes one status of another; empty if they are equal."""
+def status_patch(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return the JSON merge patch from one status to another; empty if they are equal."""
     patch: dict[str, JsonValue] = {name: None for name in before if name not in after}
     for name, value in after.items():
         known = before.get(name)
         if isinstance(value, dict) and isinstance(known, dict):
-            inner = changes(known, value)
+            inner = status_patch(known, value)
             if inner:
                 patch[name] = inner
         elif value != known:
@@ -87,41 +104,37 @@ def changes(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]) -> 
     return patch
 
 
-def _conditions(facts: StatusInputs, found: Mapping[str, ConditionValue]) -> tuple[Condition, ...]:
-    known = {entry["type"]: entry for entry in facts.observed.app.status.get("conditions", ())}
-    time = facts.observed.now.isoformat(timespec="seconds").replace("+00:00", "Z")
-    conditions = []
-    for name, finding in found.items():
-        before = known.get(name, {})
-        changed = before.get("status") != finding.status
-        conditions.append(
-            Condition(
-                type=name,
-                status=finding.status,
-                reason=finding.reason,
-                message=_cut(finding.message, MAXIMUM_MESSAGE),
-                last_transition_time=time if changed else before.get("lastTransitionTime", time),
-                observed_generation=facts.observed.app.generation,
-            )
-        )
-    return tuple(conditions)
+def _conditions(observed: Observed, values: Mapping[str, ConditionValue]) -> tuple[Condition, ...]:
+    known = {entry["type"]: entry for entry in observed.app.status.get("conditions", ())}
+    now = observed.now.isoformat(timespec="seconds").replace("+00:00", "Z")
+    return tuple(_condition(name, value, known.get(name, {}), observed, now) for name, value in values.items())
 
 
-def _phase(facts: StatusInputs, found: Mapping[str, ConditionValue]) -> str:
-    if facts.observed.app.deleting:
-        return "Deleting"
-    if facts.state is None:
-        refused = facts.acceptance.standing in (AcceptanceState.SPEC_REFUSED, AcceptanceState.LOST)
+def _condition(name: str, value: ConditionValue, before: Mapping[str, Any], observed: Observed, now: str) -> Condition:
+    changed = before.get("status") != value.status
+    return Condition(
+        type=name,
+        status=value.status,
+        reason=value.reason,
+        message=_cut(value.message, MAXIMUM_MESSAGE),
+        last_transition_time=now if changed else before.get("lastTransitionTime", now),
+        observed_generation=observed.app.generation,
+    )
+
+
+def _phase(inputs: StatusInputs, values: Mapping[str, ConditionValue]) -> str:
+    if inputs.state is None:
+        refused = inputs.acceptance.state in (AcceptanceState.SPEC_REFUSED, AcceptanceState.JOB_MODEL_LOST)
         return "Refused" if refused else "Pending"
-    if facts.state is DriverState.RUNNING:
-        if found["Ready"].status is not ConditionStatus.TRUE:
+    if inputs.state is DriverState.RUNNING:
+        if values["Ready"].status is not ConditionStatus.TRUE:
             return "Starting"
-        return "Degraded" if found["Degraded"].status is ConditionStatus.TRUE else "Running"
-    return _PHASES[facts.state]
+        return "Degraded" if values["Degraded"].status is ConditionStatus.TRUE else "Running"
+    return _PHASES[inputs.state]
 
 
-def _plan_summary(facts: StatusInputs, plan: Plan | None) -> PlanSummary | None:
-    model = facts.model
+def _plan_summary(inputs: StatusInputs) -> PlanSummary | None:
+    plan, model = inputs.plan, inputs.model
     if plan is None or model is None:
         return None
     return PlanSummary(

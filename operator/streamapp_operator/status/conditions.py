@@ -1,41 +1,52 @@
-"""The conditions of an app: what is true of it, and why (design 10)."""
+"""The conditions of an app: what is true of it, and why (docs/operator.md)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 
 from streamapp_core.crd.status_model import ConditionStatus
 from streamapp_core.deployment.driver_reports import DriverPhase
 from streamapp_core.problems import Problem
 from streamapp_operator.decide.acceptance import AcceptanceState
-from streamapp_operator.decide.driver_decision import DriverDecision, DriverState
-from streamapp_operator.decide.restarts import Death
+from streamapp_operator.decide.driver_decision import DriverState
+from streamapp_operator.decide.restarts import DriverDeath
 from streamapp_operator.observe.pod_problems import PodProblem
-from streamapp_operator.status.status_inputs import ConditionValue, StatusInputs
+from streamapp_operator.status.status_inputs import StatusInputs
 
 _REFUSED = (AcceptanceState.SPEC_REFUSED, AcceptanceState.STREAMS_REFUSED)
 _CRASH_LOOP = 3
-"""From so many deaths in a row on it is called a crash loop."""
+"""The number of deaths in a row from which on they are called a crash loop."""
 _SHOWN_PROBLEMS = 3
-_RESTING = {
+_STOPPED = {
     DriverState.DRAINING: "it makes a final commit and stops",
     DriverState.SUSPENDED: "spec.suspend is true",
     DriverState.COMPLETED: "all bounded streams have been read to their ends",
 }
 
 
-def find_conditions(facts: StatusInputs) -> dict[str, ConditionValue]:
-    """Find all conditions, in the order in which they are shown."""
-    found = {
-        "Accepted": _accepted(facts),
-        "Planned": _planned(facts),
-        "DriverReady": _driver_ready(facts),
-        "ProcessorsReady": _processors_ready(facts),
-        "LocalityReady": _locality_ready(facts),
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConditionValue:
+    """Whether a condition holds, the reason as a word for programs, and a sentence for people."""
+
+    status: ConditionStatus
+    reason: str
+    message: str = ""
+
+
+def find_conditions(inputs: StatusInputs) -> dict[str, ConditionValue]:
+    """Return the values of all conditions, in the order in which they are shown."""
+    values = {
+        "Accepted": _accepted(inputs),
+        "Planned": _planned(inputs),
+        "DriverReady": _driver_ready(inputs),
+        "ProcessorsReady": _processors_ready(inputs),
+        "LocalityReady": _locality_ready(inputs),
     }
-    found["Progressing"] = _progressing(facts, found)
-    found["Ready"] = _ready(facts, found)
-    found["Degraded"] = _degraded(facts, found)
-    found["Completed"] = _completed(facts)
-    return found
+    values["Progressing"] = _progressing(inputs, values)
+    values["Ready"] = _ready(inputs, values)
+    values["Degraded"] = _degraded(inputs, values)
+    values["Completed"] = _completed(inputs)
+    return values
 
 
 def _true(reason: str, message: str = "") -> ConditionValue:
@@ -50,159 +61,154 @@ def _unknown(reason: str, message: str = "") -> ConditionValue:
     return ConditionValue(status=ConditionStatus.UNKNOWN, reason=reason, message=message)
 
 
-def _accepted(facts: StatusInputs) -> ConditionValue:
-    acceptance = facts.acceptance
-    match acceptance.standing:
+def _accepted(inputs: StatusInputs) -> ConditionValue:
+    acceptance = inputs.acceptance
+    match acceptance.state:
         case AcceptanceState.SPEC_REFUSED:
             return _false(_code(acceptance.problems), _problem_text(acceptance.problems))
-        case AcceptanceState.ASKING:
-            return _unknown(AcceptanceState.ASKING, "the systems are asked for their streams")
-        case AcceptanceState.UNREACHABLE:
-            return _unknown(AcceptanceState.UNREACHABLE, acceptance.message or "")
-        case AcceptanceState.LOST:
-            return _unknown(AcceptanceState.LOST, acceptance.message or "")
+        case AcceptanceState.COUNTS_PENDING:
+            return _unknown(AcceptanceState.COUNTS_PENDING, "the systems are asked for the partitions of the streams")
+        case AcceptanceState.SYSTEM_UNAVAILABLE:
+            return _unknown(AcceptanceState.SYSTEM_UNAVAILABLE, acceptance.message or "")
+        case AcceptanceState.JOB_MODEL_LOST:
+            return _unknown(AcceptanceState.JOB_MODEL_LOST, acceptance.message or "")
         case AcceptanceState.ACCEPTED | AcceptanceState.STREAMS_REFUSED:
-            return _true("Accepted", "the spec is in force")
+            return _true("Accepted", "the spec is active")
 
 
-def _planned(facts: StatusInputs) -> ConditionValue:
-    acceptance, model = facts.acceptance, facts.model
-    if acceptance.standing is AcceptanceState.LOST:
-        return _false(AcceptanceState.LOST, acceptance.message or "")
-    if acceptance.standing is AcceptanceState.STREAMS_REFUSED:
-        text = f"the app goes on with the plan of before: {_problem_text(acceptance.problems)}"
+def _planned(inputs: StatusInputs) -> ConditionValue:
+    acceptance, model = inputs.acceptance, inputs.model
+    if acceptance.state is AcceptanceState.JOB_MODEL_LOST:
+        return _false(AcceptanceState.JOB_MODEL_LOST, acceptance.message or "")
+    if acceptance.state is AcceptanceState.STREAMS_REFUSED:
+        text = f"the app keeps running with its previous plan: {_problem_text(acceptance.problems)}"
         return _false(_code(acceptance.problems), text)
-    if acceptance.in_force is None:
+    if acceptance.active is None:
         return _false("NotPlanned", "no spec has been accepted yet")
     if model is None:
         return _false("NotLaunched", "no driver has been launched yet")
-    generation = acceptance.in_force.accepted.generation
-    return _true("Planned", f"{len(model.tasks)} tasks, of the spec of generation {generation}")
+    generation = acceptance.active.accepted.generation
+    return _true("Planned", f"{len(model.tasks)} tasks, from generation {generation} of the spec")
 
 
-def _driver_ready(facts: StatusInputs) -> ConditionValue:
-    driving = facts.driving
-    if driving is None:
+def _driver_ready(inputs: StatusInputs) -> ConditionValue:
+    decision = inputs.driver_decision
+    if decision is None:
         return _false("NotPlanned", "there is nothing to run yet")
-    if driving.state is DriverState.RUNNING:
-        return _true("Running", "" if driving.pod is None else f"pod {driving.pod.name}")
-    if driving.state in (DriverState.STARTING, DriverState.LAUNCHING):
-        if facts.refusal is not None:
-            return _false("Refused", facts.refusal)
-        trouble = None if driving.pod is None else driving.pod.trouble
-        return _false("Starting", "its pod is starting") if trouble is None else _false(*_told(trouble))
-    if driving.death is not None:
-        return _died(driving, driving.death)
-    return _false(driving.state, _RESTING[driving.state])
+    if decision.state is DriverState.RUNNING:
+        return _true("Running", "" if decision.pod is None else f"pod {decision.pod.name}")
+    if decision.state in (DriverState.STARTING, DriverState.LAUNCHING):
+        if inputs.refusal is not None:
+            return _false("Refused", inputs.refusal)
+        problem = None if decision.pod is None else decision.pod.trouble
+        return _false("Starting", "its pod is starting") if problem is None else _false(*_text(problem))
+    if decision.death is not None:
+        return _died(decision.death)
+    return _false(decision.state, _STOPPED[decision.state])
 
 
-def _died(driving: DriverDecision, ended: Death) -> ConditionValue:
-    again = ended.again_at
-    if again is None:
-        return _false("RestartsUsedUp", f"{ended.message}; spec.restartPolicy.maxRestarts is reached")
-    reason = "CrashLoop" if driving.attempt >= _CRASH_LOOP else "DriverDied"
-    at = again.isoformat(timespec="seconds").replace("+00:00", "Z")
-    return _false(reason, f"{ended.message}; it is restarted at {at}")
+def _died(death: DriverDeath) -> ConditionValue:
+    if death.restart_at is None:
+        return _false("RestartsUsedUp", f"{death.message}; spec.restartPolicy.maxRestarts is reached")
+    reason = "CrashLoop" if death.attempt >= _CRASH_LOOP else "DriverDied"
+    return _false(reason, f"{death.message}; it will be restarted at {_utc(death.restart_at)}")
 
 
-def _processors_ready(facts: StatusInputs) -> ConditionValue:
-    if facts.state is DriverState.COMPLETED:
+def _processors_ready(inputs: StatusInputs) -> ConditionValue:
+    if inputs.state is DriverState.COMPLETED:
         return _false("Completed", "all bounded streams have been read to their ends")
-    if facts.state not in (DriverState.RUNNING, DriverState.STARTING, DriverState.LAUNCHING):
+    if inputs.state not in (DriverState.RUNNING, DriverState.STARTING, DriverState.LAUNCHING):
         return _false("NoDriver", "no driver runs")
-    running = len(facts.running)
-    text = f"{running} of {facts.wanted} processors run"
-    if running >= facts.wanted:
+    running = len(inputs.running)
+    text = f"{running} of {inputs.wanted} processors run"
+    if running >= inputs.wanted:
         return _true("Running", text)
-    trouble = facts.executor_trouble
-    if trouble is not None:
-        return _false(trouble.reason, f"{text}; {trouble.message}")
+    problem = inputs.executor_problem
+    if problem is not None:
+        return _false(problem.reason, f"{text}; {problem.message}")
     return _false("Starting", text)
 
 
-def _locality_ready(facts: StatusInputs) -> ConditionValue:
-    model, report = facts.model, facts.observed.locality
-    if facts.observed.locality_lost is not None:
-        return _false("LocalityLost", facts.observed.locality_lost)
+def _locality_ready(inputs: StatusInputs) -> ConditionValue:
+    model, report = inputs.model, inputs.observed.locality
+    if inputs.observed.locality_lost is not None:
+        return _false("LocalityLost", inputs.observed.locality_lost)
     if model is None:
         return _unknown("NotPlanned")
-    known = (
-        set()
-        if report is None or report.run_id != model.run_id
-        else {n for ns in report.locations.values() for n in ns}
-    )
-    opened = sum(task.changelog_partition in known or task.location is not None for task in model.tasks.values())
+    reported: set[int] = set()
+    if report is not None and report.run_id == model.run_id:
+        reported = {number for numbers in report.locations.values() for number in numbers}
+    opened = sum(task.changelog_partition in reported or task.location is not None for task in model.tasks.values())
     text = f"{opened} of {len(model.tasks)} tasks have reported where their state is"
     return _true("Reported", text) if opened == len(model.tasks) else _false("NotReported", text)
 
 
-def _progressing(facts: StatusInputs, found: dict[str, ConditionValue]) -> ConditionValue:
-    if facts.state in (DriverState.LAUNCHING, DriverState.STARTING):
+def _progressing(inputs: StatusInputs, values: Mapping[str, ConditionValue]) -> ConditionValue:
+    if inputs.state in (DriverState.LAUNCHING, DriverState.STARTING):
         return _true("Starting", "the driver is starting")
-    if facts.state is DriverState.DRAINING:
+    if inputs.state is DriverState.DRAINING:
         return _true("Draining", "the driver makes a final commit and stops")
-    if facts.state is DriverState.BACKING_OFF:
-        return _true("Restarting", "the driver is restarted after a wait")
-    if facts.state is DriverState.RUNNING and found["ProcessorsReady"].status is not ConditionStatus.TRUE:
+    if inputs.state is DriverState.BACKING_OFF:
+        return _true("Restarting", "the driver will be restarted after a backoff")
+    if inputs.state is DriverState.RUNNING and values["ProcessorsReady"].status is not ConditionStatus.TRUE:
         return _true("Placing", "processors are starting")
     return _false("Stable", "")
 
 
-def _ready(facts: StatusInputs, found: dict[str, ConditionValue]) -> ConditionValue:
-    if facts.state is DriverState.COMPLETED:
+def _ready(inputs: StatusInputs, values: Mapping[str, ConditionValue]) -> ConditionValue:
+    if inputs.state is DriverState.COMPLETED:
         return _true("Completed", "all results are written")
     for condition in ("DriverReady", "ProcessorsReady"):
-        finding = found[condition]
-        if finding.status is not ConditionStatus.TRUE:
-            return _false(finding.reason, finding.message)
-    return _true("Running", found["ProcessorsReady"].message)
+        value = values[condition]
+        if value.status is not ConditionStatus.TRUE:
+            return _false(value.reason, value.message)
+    return _true("Running", values["ProcessorsReady"].message)
 
 
-def _degraded(facts: StatusInputs, found: dict[str, ConditionValue]) -> ConditionValue:
-    """Tell what people should look at: of several things the gravest."""
-    return next(_worries(facts, found), _false("AsExpected"))
+def _degraded(inputs: StatusInputs, values: Mapping[str, ConditionValue]) -> ConditionValue:
+    """Return what people should look at: of several problems the gravest."""
+    return next(_degradations(inputs, values), _false("AsExpected"))
 
 
-def _worries(facts: StatusInputs, found: dict[str, ConditionValue]) -> Iterator[ConditionValue]:
-    acceptance = facts.acceptance
-    if facts.state is DriverState.COMPLETED:
+def _degradations(inputs: StatusInputs, values: Mapping[str, ConditionValue]) -> Iterator[ConditionValue]:
+    acceptance = inputs.acceptance
+    if inputs.state is DriverState.COMPLETED:
         return
-    if acceptance.standing in _REFUSED:
-        refused = found["Accepted" if acceptance.standing is AcceptanceState.SPEC_REFUSED else "Planned"]
+    if acceptance.state in _REFUSED:
+        refused = values["Accepted" if acceptance.state is AcceptanceState.SPEC_REFUSED else "Planned"]
         yield _true(refused.reason, refused.message)
-    if acceptance.standing in (AcceptanceState.UNREACHABLE, AcceptanceState.LOST):
-        yield _true(acceptance.standing, acceptance.message or "")
-    if facts.refusal is not None:
-        yield _true("Refused", facts.refusal)
-    if facts.state in (DriverState.BACKING_OFF, DriverState.GIVEN_UP):
-        yield _true(found["DriverReady"].reason, found["DriverReady"].message)
-    stuck = _stuck(facts)
+    if acceptance.state in (AcceptanceState.SYSTEM_UNAVAILABLE, AcceptanceState.JOB_MODEL_LOST):
+        yield _true(acceptance.state, acceptance.message or "")
+    if inputs.refusal is not None:
+        yield _true("Refused", inputs.refusal)
+    if inputs.state in (DriverState.BACKING_OFF, DriverState.FAILED):
+        yield _true(values["DriverReady"].reason, values["DriverReady"].message)
+    stuck = _stuck(inputs)
     if stuck is not None:
-        yield _true(*_told(stuck))
+        yield _true(*_text(stuck))
     if acceptance.message is not None:
-        yield _true(AcceptanceState.UNREACHABLE, acceptance.message)
-    for stall in () if facts.report is None else facts.report.stalled:
-        since = stall.since.isoformat(timespec="seconds").replace("+00:00", "Z")
-        yield _true("StreamStalled", f"stream {stall.stream} since {since}: {stall.reason}")
+        yield _true(AcceptanceState.SYSTEM_UNAVAILABLE, acceptance.message)
+    for stall in () if inputs.report is None else inputs.report.stalled:
+        yield _true("StreamStalled", f"stream {stall.stream} since {_utc(stall.since)}: {stall.reason}")
 
 
-def _stuck(facts: StatusInputs) -> PodProblem | None:
-    driver = None if facts.driving is None or facts.driving.pod is None else facts.driving.pod
+def _stuck(inputs: StatusInputs) -> PodProblem | None:
+    driver = None if inputs.driver_decision is None else inputs.driver_decision.pod
     if driver is not None and driver.live and driver.trouble is not None:
         return driver.trouble
-    return facts.executor_trouble if facts.state is DriverState.RUNNING else None
+    return inputs.executor_problem if inputs.state is DriverState.RUNNING else None
 
 
-def _completed(facts: StatusInputs) -> ConditionValue:
-    if facts.state is DriverState.COMPLETED:
+def _completed(inputs: StatusInputs) -> ConditionValue:
+    if inputs.state is DriverState.COMPLETED:
         return _true("Completed", "all bounded streams have been read to their ends")
-    report = facts.report
+    report = inputs.report
     draining = report is not None and report.phase is DriverPhase.DRAINING
     return _false("Draining" if draining else "NotCompleted")
 
 
-def _told(trouble: PodProblem) -> tuple[str, str]:
-    return trouble.reason, trouble.message
+def _text(problem: PodProblem) -> tuple[str, str]:
+    return problem.reason, problem.message
 
 
 def _code(problems: tuple[Problem, ...]) -> str:
@@ -214,3 +220,7 @@ def _problem_text(problems: tuple[Problem, ...]) -> str:
     shown = "; ".join(f"{problem.path}: {problem.message}" for problem in problems[:_SHOWN_PROBLEMS])
     more = len(problems) - _SHOWN_PROBLEMS
     return shown if more <= 0 else f"{shown}; and {more} more"
+
+
+def _utc(time: datetime) -> str:
+    return time.isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,68 +1,83 @@
-"""What the conditions of an app are found from, and what is found of each."""
+"""The inputs of the status: what was observed, what was decided, and the state that it leads to."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
-from streamapp_core.crd.status_model import ConditionStatus
+from streamapp_core.deployment.app_record import Launch
 from streamapp_core.deployment.driver_reports import ProgressReport
 from streamapp_core.deployment.kubernetes_names import Role
 from streamapp_core.job_model.job_model import JobModel
+from streamapp_core.plan.plan import Plan
 from streamapp_operator.decide.acceptance import Acceptance
 from streamapp_operator.decide.driver_decision import DriverDecision, DriverState
+from streamapp_operator.decide.reconciliation import Outcome
 from streamapp_operator.observe.observed_state import Observed
 from streamapp_operator.observe.pod_problems import PodProblem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConditionValue:
-    """Whether a condition holds, a word for programs, and a sentence for people."""
-
-    status: ConditionStatus
-    reason: str
-    message: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class StatusInputs:
-    """What conditions are found from. `driving` is None as long as nothing was accepted.
+    """Everything that the status is made from. `driver_decision` is None as long as nothing was accepted.
 
-    `refusal` says why the API server refused what was decided just now.
+    `refusal` says why the API server refused an action of the decision.
     """
 
     observed: Observed
     acceptance: Acceptance
-    driving: DriverDecision | None
-    model: JobModel | None
-    wanted: int
+    driver_decision: DriverDecision | None = None
+    model: JobModel | None = None
+    plan: Plan | None = None
+    wanted: int = 0
     refusal: str | None = None
 
-    @property
-    def running(self) -> tuple[str, ...]:
-        """The processors that run their tasks, as the driver of the epoch in force reports."""
-        report = self.report
-        return (
-            ()
-            if report is None or self.model is None
-            else tuple(p for p in report.running if p in self.model.processors)
+    @classmethod
+    def of(cls, observed: Observed, outcome: Outcome, refusal: str | None = None) -> Self:
+        """Return the inputs after all actions of a decision, or, if one was refused, before them."""
+        acceptance, model = outcome.acceptance, outcome.model
+        active = acceptance.active
+        if refusal is not None and active is not None:
+            stored = None if observed.record is None else replace(active, record=observed.record)
+            acceptance = replace(acceptance, active=stored)
+            model = None if observed.model is None else observed.model.model
+        return cls(
+            observed=observed,
+            acceptance=acceptance,
+            driver_decision=outcome.driver_decision,
+            model=model,
+            plan=outcome.plan,
+            wanted=0 if active is None else active.app.spec.processors.count,
+            refusal=refusal,
         )
 
     @property
-    def report(self) -> ProgressReport | None:
-        """The newest report of the driver that is launched."""
-        in_force, report = self.acceptance.in_force, self.observed.progress
-        launch = None if in_force is None else in_force.record.launch
-        known = report is not None and launch is not None and report.epoch == launch.epoch
-        return report if known else None
+    def launch(self) -> Launch | None:
+        """The newest launch of a driver."""
+        active = self.acceptance.active
+        return None if active is None else active.record.launch
 
     @property
     def state(self) -> DriverState | None:
-        """Where the driver is in its life."""
-        return None if self.driving is None else self.driving.state
+        """The state of the driver."""
+        return None if self.driver_decision is None else self.driver_decision.state
 
     @property
-    def executor_trouble(self) -> PodProblem | None:
-        """What keeps an executor of the driver that is launched from running."""
-        in_force = self.acceptance.in_force
-        if in_force is None or in_force.record.launch is None:
+    def report(self) -> ProgressReport | None:
+        """The newest progress report, if it is of the newest launch."""
+        report, launch = self.observed.progress, self.launch
+        return report if report is not None and launch is not None and report.epoch == launch.epoch else None
+
+    @property
+    def running(self) -> tuple[str, ...]:
+        """The processors that run their tasks, as the driver reports."""
+        report, model = self.report, self.model
+        if report is None or model is None:
+            return ()
+        return tuple(processor for processor in report.running if processor in model.processors)
+
+    @property
+    def executor_problem(self) -> PodProblem | None:
+        """What keeps an executor of the newest launch from running."""
+        if self.launch is None:
             return None
-        pods = self.observed.pods_of(Role.PROCESSOR, in_force.record.launch.epoch)
+        pods = self.observed.pods_of(Role.PROCESSOR, self.launch.epoch)
         return next((pod.trouble for pod in pods if pod.trouble is not None), None)

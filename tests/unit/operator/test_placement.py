@@ -11,14 +11,9 @@ from streamapp_core.job_model.job_model import ProcessorModel
 from streamapp_core.plan.planner import plan
 from streamapp_core.spec.parse import parse_document
 from streamapp_core.spec.processors import LocationBy, ProcessorsSpec
-from streamapp_operator.decide.location_ids import location_id, location_of
-from streamapp_operator.decide.placement import (
-    apply_locality,
-    assign_tasks,
-    find_live_executors,
-    place,
-    unbound_processors,
-)
+from streamapp_operator.decide.location_ids import find_location, find_location_id
+from streamapp_operator.decide.placement import find_live_executors, place
+from streamapp_operator.decide.task_assignment import apply_locality, assign_tasks, unbound_processors
 from streamapp_operator.observe.observed_state import Memory, Observed, StreamCounts
 from streamapp_operator.observe.resource_views import AppKey, AppResource, Pod, PodPhase
 from support.operated import SHOP
@@ -66,8 +61,8 @@ def observed(*pods, missing_since=None, now=NOW):
 
 def placed_on(*pods, model, wanted, missing_since=None, now=NOW):
     seen = observed(*pods, missing_since=missing_since, now=now)
-    executors = find_live_executors(seen, 1, location_of(ProcessorsSpec.model_validate(NODES)))
-    return place(seen, model, executors, wanted, PATIENCE)
+    executors = find_live_executors(seen, 1, find_location(ProcessorsSpec.model_validate(NODES)))
+    return place(model, executors, wanted, now=now, missing_since=missing_since, timeout=PATIENCE)
 
 
 def placed(model, *nodes, numbers=None):
@@ -165,7 +160,7 @@ def test_fewer_processors_go_at_once_and_more_wait_for_executors(fresh):
     ids=["pending", "failed", "going"],
 )
 def test_only_executors_that_run_count(pod):
-    assert find_live_executors(observed(pod), 1, location_of(ProcessorsSpec.model_validate(NODES))) == {}
+    assert find_live_executors(observed(pod), 1, find_location(ProcessorsSpec.model_validate(NODES))) == {}
 
 
 def test_reports_of_another_run_say_nothing(fresh):
@@ -187,7 +182,7 @@ def test_reports_of_another_run_say_nothing(fresh):
 def test_location_ids_come_from_the_pod(spec, expected):
     pod = executor(1, "node-a", claim="claim-1", container_id="containerd://1", labels={"rack": "r7"})
     processors = ProcessorsSpec.model_validate_json(json.dumps(spec))
-    assert location_id(pod, location_of(processors)) == expected
+    assert find_location_id(pod, find_location(processors)) == expected
 
 
 @pytest.mark.parametrize(
@@ -199,7 +194,7 @@ def test_location_ids_come_from_the_pod(spec, expected):
     ],
 )
 def test_what_holds_the_state_tells_where_it_is(state, by):
-    assert location_of(ProcessorsSpec.model_validate({"state": state})).by is by
+    assert find_location(ProcessorsSpec.model_validate({"state": state})).by is by
 
 
 def test_unbound_processors_have_no_executors():

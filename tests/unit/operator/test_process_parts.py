@@ -12,7 +12,7 @@ from streamapp_operator.process.health import Health
 from streamapp_operator.process.http_server import HttpServer
 from streamapp_operator.process.operator_metrics import Metrics
 from streamapp_operator.process.settings import read_settings
-from streamapp_operator.status.app_status import changes
+from streamapp_operator.status.app_status import status_patch
 from streamapp_systems.kubernetes.kubernetes_api import Kind, RequestRefusedError, ServerUnavailableError
 from streamapp_systems.protocols import StreamSystemError
 from support.kubernetes_api import MemoryCluster, merged
@@ -26,12 +26,12 @@ STATUS = st.dictionaries(st.text(max_size=3), JSON, max_size=4)
 
 @given(STATUS, STATUS)
 def test_a_patch_makes_the_status_that_was_meant(before, after):
-    assert merged(before, changes(before, after)) == after
+    assert merged(before, status_patch(before, after)) == after
 
 
 @given(STATUS)
 def test_an_equal_status_needs_no_patch(status):
-    assert changes(status, status) == {}
+    assert status_patch(status, status) == {}
 
 
 def test_flags_win_over_variables_over_defaults():

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from streamapp_core.deployment.app_record import Launch, LaunchCause
 from streamapp_core.spec.processors import RestartPolicy
-from streamapp_operator.decide.restarts import death
+from streamapp_operator.decide.restarts import assess_death
 
 NOW = datetime(2025, 1, 1, tzinfo=UTC)
 POLICY = RestartPolicy()
@@ -26,7 +26,7 @@ def launch(attempt=0, epoch=1, age=timedelta(minutes=1)):
 
 
 def wait(attempt, uid="u", epoch=1):
-    return (death(launch(attempt, epoch), None, NOW, POLICY, uid).again_at - NOW).total_seconds()
+    return (assess_death(launch(attempt, epoch), None, NOW, POLICY, uid).restart_at - NOW).total_seconds()
 
 
 @given(st.integers(0, 10_000), st.text(max_size=5), st.integers(1, 10_000))
@@ -44,11 +44,11 @@ def test_the_same_question_has_the_same_answer():
 
 
 def test_after_a_healthy_time_counting_begins_anew():
-    assert death(launch(7, age=timedelta(minutes=11)), None, NOW, POLICY, "u").attempt == 1
-    assert death(launch(7, age=timedelta(minutes=9)), None, NOW, POLICY, "u").attempt == 8
+    assert assess_death(launch(7, age=timedelta(minutes=11)), None, NOW, POLICY, "u").attempt == 1
+    assert assess_death(launch(7, age=timedelta(minutes=9)), None, NOW, POLICY, "u").attempt == 8
 
 
 def test_restarts_that_are_used_up_come_back_never():
     policy = RestartPolicy(maxRestarts=2)
-    assert death(launch(1), None, NOW, policy, "u").again_at is not None
-    assert death(launch(2), None, NOW, policy, "u").again_at is None
+    assert assess_death(launch(1), None, NOW, policy, "u").restart_at is not None
+    assert assess_death(launch(2), None, NOW, policy, "u").restart_at is None

@@ -12,7 +12,7 @@ from streamapp_core.deployment.kubernetes_names import PROCESSOR_CONTAINER, STAT
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.spec.app import StreamAppSpec
 from streamapp_core.spec.processors import LocationBy
-from streamapp_operator.decide.location_ids import location_of
+from streamapp_operator.decide.location_ids import find_location
 from streamapp_operator.decide.manifests.pod_parts import (
     RESTRICTED_CONTAINER,
     RESTRICTED_POD,
@@ -71,7 +71,7 @@ def nodes_with_state(model: JobModel | None) -> Mapping[str, int]:
 
 
 def _affinity(spec: StreamAppSpec, model: JobModel | None) -> Mapping[str, Any]:
-    nodes = nodes_with_state(model) if location_of(spec.processors).by is LocationBy.NODE else {}
+    nodes = nodes_with_state(model) if find_location(spec.processors).by is LocationBy.NODE else {}
     if not nodes:
         return {}
     most = max(nodes.values())
