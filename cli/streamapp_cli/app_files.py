@@ -17,9 +17,9 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        give_up(f"{path}: {error.strerror}")
+        exit_with_error(f"{path}: {error.strerror}")
     except UnicodeDecodeError as error:
-        give_up(f"{path}: no UTF-8 text: {error}")
+        exit_with_error(f"{path}: no UTF-8 text: {error}")
 
 
 def read_json(path: Path) -> object:
@@ -27,10 +27,10 @@ def read_json(path: Path) -> object:
     try:
         return json.loads(read_text(path))
     except ValueError as error:
-        give_up(f"{path}: no valid JSON: {error}")
+        exit_with_error(f"{path}: no valid JSON: {error}")
 
 
-def give_up(message: str, code: int = USAGE) -> NoReturn:
-    """Say why and end the program."""
+def exit_with_error(message: str, code: int = USAGE) -> NoReturn:
+    """Print an error and end the program."""
     Console(file=sys.stderr, highlight=False, soft_wrap=True).print(f"[red]error:[/] {escape(message)}")
     raise typer.Exit(code)

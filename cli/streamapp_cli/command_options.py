@@ -19,7 +19,7 @@ class DiffOutput(StrEnum):
 
 
 class Host(StrEnum):
-    """Where processors run."""
+    """The hosts of processors."""
 
     SPARK = "spark"
     PROCESSES = "processes"

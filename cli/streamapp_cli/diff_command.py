@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from rich.console import Console
 from rich.markup import escape
 
-from streamapp_cli.app_files import give_up
+from streamapp_cli.app_files import exit_with_error
 from streamapp_cli.command_options import DiffOutput
 from streamapp_cli.plan_inputs import ask_counts, read_app, read_counts, read_job_model
 from streamapp_cli.print_problems import print_problems
@@ -31,7 +31,9 @@ def diff_apps(
     """Compare the apps of two files, print what the second would do to the first, and return the exit code."""
     old, new = _sound(old_file), read_app(new_file)
     if new.app is not None and new.app.metadata.name != old.metadata.name:
-        give_up(f"{old_file} is {old.metadata.name} and {new_file} is {new.app.metadata.name}: they are two apps")
+        exit_with_error(
+            f"{old_file} is {old.metadata.name} and {new_file} is {new.app.metadata.name}: they are two apps"
+        )
     if streams is None:
         counts = {**ask_counts(old, old_file), **ask_counts(new.app, new_file)}
     else:
@@ -40,7 +42,7 @@ def diff_apps(
     try:
         comparison = compare(old, new, counts, in_force, algorithms=installed_algorithm)
     except ValueError as error:
-        give_up(f"{previous or old_file}: {error}")
+        exit_with_error(f"{previous or old_file}: {error}")
     if output is DiffOutput.JSON:
         print(json.dumps(_document(comparison), indent=2))
     else:
@@ -51,7 +53,7 @@ def diff_apps(
 def _sound(path: Path) -> StreamApp:
     parsed = read_app(path)
     if parsed.app is None or parsed.problems:
-        give_up(f"{path} has problems, so it can't be what runs: {parsed.problems[0]}")
+        exit_with_error(f"{path} has problems, so it can't be what runs: {parsed.problems[0]}")
     return parsed.app
 
 
@@ -59,7 +61,7 @@ def _plan_old(old: StreamApp, path: Path, counts: Mapping[str, int]) -> JobModel
     """Make the job model that the old app would run by."""
     result = plan(ParsedApp(app=old, problems=(), broken=frozenset()), counts, algorithms=installed_algorithm)
     if result.plan is None:
-        give_up(
+        exit_with_error(
             f"{path} is refused, so it can't be what runs: {result.problems[0]}\n"
             "If it does run, give its job model: --previous MODEL.json"
         )

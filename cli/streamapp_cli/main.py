@@ -28,17 +28,17 @@ def _commands() -> None:
     """Stateful streaming apps from one YAML file."""
 
 
-@app.command(short_help="Plan an app, or tell everything that is wrong with it.")
+@app.command(short_help="Plan an app, or list everything that is wrong with it.")
 def plan(
     file: AppFile,
     streams: Annotated[
         Path | None, typer.Option(help="Partition counts of the streams (JSON), instead of asking.")
     ] = None,
-    previous: Annotated[Path | None, typer.Option(help="The job model in force (JSON).")] = None,
+    previous: Annotated[Path | None, typer.Option(help="The active job model (JSON).")] = None,
     processors: Annotated[Path | None, typer.Option(help="The live processors and their locations (JSON).")] = None,
     output: Annotated[Output, typer.Option(help="How to print the plan.")] = Output.TABLE,
 ) -> None:
-    """Plan an app, exactly as the Kubernetes operator does, or tell everything that is wrong with it.
+    """Plan an app, exactly as the Kubernetes operator does, or list everything that is wrong with it.
 
     Exit codes: 0 accepted, 1 refused, 2 a file can't be read.
     """
@@ -47,19 +47,19 @@ def plan(
     raise typer.Exit(plan_app(file, streams=streams, previous=previous, processors=processors, output=output))
 
 
-@app.command(short_help="Tell what a new spec would do to a running app.")
+@app.command(short_help="Show what a new spec would do to a running app.")
 def diff(
     old: Annotated[Path, typer.Argument(metavar="OLD.yaml", help="The StreamApp resource that runs.")],
     new: Annotated[Path, typer.Argument(metavar="NEW.yaml", help="The StreamApp resource that is to run.")],
     previous: Annotated[
-        Path | None, typer.Option(help="The job model in force (JSON), instead of one planned from OLD.yaml.")
+        Path | None, typer.Option(help="The active job model (JSON), instead of one planned from OLD.yaml.")
     ] = None,
     streams: Annotated[
         Path | None, typer.Option(help="Partition counts of the streams (JSON), instead of asking.")
     ] = None,
     output: Annotated[DiffOutput, typer.Option(help="How to print the comparison.")] = DiffOutput.TABLE,
 ) -> None:
-    """Tell what a new spec would do to a running app: the class of each edit, tasks that move, streams that are made.
+    """Show what a new spec would do to a running app: the class of each edit, tasks that move, streams that are made.
 
     Exit codes: 0 accepted, 1 refused, 2 a file can't be read.
     """
@@ -74,7 +74,9 @@ def run(
     state_dir: Annotated[
         Path | None, typer.Option(help="Where the app keeps its state (default: .streamapp/<app> beside the file).")
     ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Start anew: forget earlier runs and their results.")] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Begin a new run: forget earlier ones and their results.")
+    ] = False,
     host: Annotated[
         Host,
         typer.Option(help="Where processors run: workers of Spark, processes of their own, or threads of this one."),
@@ -82,7 +84,7 @@ def run(
 ) -> None:
     """Run an app here, on local Spark. A bounded app ends by itself; a completed one prints its summary again.
 
-    Ctrl-C (or SIGTERM) stops it after a last commit, a second one at once; started again, it goes on.
+    Ctrl-C (or SIGTERM) stops it after a last commit, a second one at once; started again, it continues.
 
     Exit codes: 0 completed, 1 refused or failed, 2 the file can't be read, 130 stopped before its end.
     """

@@ -1,4 +1,4 @@
-"""What planning starts from: the app, the counts of its streams, a job model, processors; read or asked for."""
+"""The inputs of planning: the app, the counts of its streams, a job model, processors; read or asked for."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Annotated, NoReturn, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from streamapp_cli.app_files import give_up, read_json, read_text
+from streamapp_cli.app_files import exit_with_error, read_json, read_text
 from streamapp_core.job_model.job_model import JobModel, ProcessorModel
 from streamapp_core.job_model.job_model_errors import JobModelTooNewError
 from streamapp_core.job_model.job_model_shards import parse_job_model
@@ -18,7 +18,7 @@ _Value = TypeVar("_Value")
 
 
 class _Given(BaseModel):
-    """What is known of one stream."""
+    """A stream in a file of partition counts."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -34,7 +34,7 @@ def read_app(path: Path) -> ParsedApp:
     try:
         return parse_text(read_text(path))
     except DocumentError as error:
-        give_up(f"{path}: {error}")
+        exit_with_error(f"{path}: {error}")
 
 
 def ask_counts(app: StreamApp | None, path: Path) -> Mapping[str, int]:
@@ -47,7 +47,7 @@ def ask_counts(app: StreamApp | None, path: Path) -> Mapping[str, int]:
     try:
         return count_partitions(app, path.absolute().parent)
     except StreamSystemError as error:
-        give_up(f"{error}\nTo plan without asking, give the partition counts: --streams STREAMS.json")
+        exit_with_error(f"{error}\nTo plan without asking, give the partition counts: --streams STREAMS.json")
 
 
 def read_counts(path: Path) -> Mapping[str, int]:
@@ -60,7 +60,7 @@ def read_job_model(path: Path) -> JobModel:
     try:
         return parse_job_model(read_json(path))
     except JobModelTooNewError as error:
-        give_up(f"{path}: {error}")
+        exit_with_error(f"{path}: {error}")
     except ValidationError as error:
         _refuse(path, "no job model", error)
 
@@ -80,4 +80,4 @@ def _read(form: TypeAdapter[_Value], path: Path, otherwise: str) -> _Value:
 def _refuse(path: Path, otherwise: str, error: ValidationError) -> NoReturn:
     first = error.errors()[0]
     where = ".".join(map(str, first["loc"])) or "document"
-    give_up(f"{path}: {otherwise}: {where}: {first['msg']}")
+    exit_with_error(f"{path}: {otherwise}: {where}: {first['msg']}")

@@ -1,4 +1,4 @@
-"""How far a run is: a live table on a terminal, plain lines elsewhere; and the summary at its end."""
+"""The progress of a run: a live table on a terminal, plain lines elsewhere; and the summary at its end."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ _SIDE_INPUT = "sideInput"
 def follow(
     console: Console, name: str, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[Callable[[Summary], None]]:
-    """Give what is to be told of the progress of a run; it prints until the block ends. `clock` tells seconds."""
+    """Yield the listener to the progress of a run; it prints until the block ends. `clock` returns seconds."""
     news = _News(console, name)
     if console.is_terminal:
         with Live(console=console, transient=True, refresh_per_second=4) as live:
@@ -34,11 +34,11 @@ def follow(
 
 
 def _all(*listeners: Callable[[Summary], None]) -> Callable[[Summary], None]:
-    def tell(summary: Summary) -> None:
+    def listen(summary: Summary) -> None:
         for listener in listeners:
             listener(summary)
 
-    return tell
+    return listen
 
 
 class _News:
@@ -47,12 +47,12 @@ class _News:
     def __init__(self, console: Console, name: str) -> None:
         self._console = console
         self._name = name
-        self._told: set[str] = set()
+        self._printed_rows: set[str] = set()
         self._troubles = 0
 
     def __call__(self, summary: Summary) -> None:
-        rows = [row for row in summary.bad_rows if row not in self._told]
-        self._told.update(rows)
+        rows = [row for row in summary.bad_rows if row not in self._printed_rows]
+        self._printed_rows.update(rows)
         for line in (*summary.troubles[self._troubles :], *(f"left out: {row}" for row in rows)):
             self._console.print(f"{self._name} {summary.seconds:.0f}s: {line}", markup=False)
         self._troubles = len(summary.troubles)
@@ -170,10 +170,13 @@ def _bootstrap_text(stream: StreamSummary) -> str:
 
 
 def _refusal(summary: Summary) -> list[str]:
-    """Say that the run does not follow its streams, and why; or that it does again."""
+    """Write that the run does not follow its streams, and why; or that it does again."""
     if not summary.refused:
         return ["the streams are again as the run can read them"]
-    return ["the streams have changed as this run can't follow; it goes on as it was:", *summary.refused]
+    return [
+        "the streams have changed in a way that this run can't follow; it keeps running with its previous plan:",
+        *summary.refused,
+    ]
 
 
 def restoring_text(state: StateSummary) -> str:

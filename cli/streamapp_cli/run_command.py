@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from streamapp_cli.app_files import give_up, read_text
+from streamapp_cli.app_files import exit_with_error, read_text
 from streamapp_cli.command_options import Host
 from streamapp_cli.print_problems import print_problems
 from streamapp_cli.progress_display import follow, print_summary
@@ -29,7 +29,7 @@ def run_here(file: Path, *, state_dir: Path | None, fresh: bool, host: Host) -> 
     try:
         parsed = parse_text(text)
     except DocumentError as error:
-        give_up(f"{file}: {error}")
+        exit_with_error(f"{file}: {error}")
     name = parsed.app.metadata.name if parsed.app is not None else file.stem
     folder = file.absolute().parent
     request = RunRequest(
@@ -46,12 +46,12 @@ def run_here(file: Path, *, state_dir: Path | None, fresh: bool, host: Host) -> 
         print_problems(console, name, refused.problems)
         return FAILED
     except FAILURES as failure:
-        give_up(f"{name}: {failure}", FAILED)
+        exit_with_error(f"{name}: {failure}", FAILED)
     except Drained as drained:
         console.print(f"{name}: {drained}")
         return INTERRUPTED
     except KeyboardInterrupt:
-        console.print(f"{name}: interrupted; start it again to go on")
+        console.print(f"{name}: interrupted; start it again to continue")
         return INTERRUPTED
     print_summary(console, name, summary)
     return 0

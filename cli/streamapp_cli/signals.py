@@ -1,4 +1,4 @@
-"""What Ctrl-C and SIGTERM do to a run: the first one asks for a last commit, the second one ends it at once.
+"""Ctrl-C and SIGTERM in a run: the first one asks for a last commit, the second one ends it at once.
 
 Before anything has begun, they just end the program.
 """
@@ -13,7 +13,10 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def interrupts() -> Iterator[Callable[[], bool]]:
-    """Give what tells whether a stop was asked for; a second signal raises KeyboardInterrupt. For the main thread."""
+    """Yield a function that returns whether a stop was asked for; a second signal raises KeyboardInterrupt.
+
+    Only the main thread may call it.
+    """
     asked: list[int] = []
 
     def ask(number: int, _: FrameType | None) -> None:
@@ -31,7 +34,7 @@ def interrupts() -> Iterator[Callable[[], bool]]:
 
 @contextmanager
 def quiet_interrupts() -> Iterator[None]:
-    """Let Ctrl-C end the program without a word: what it breaks off while it is imported tells of defects."""
+    """End the program at Ctrl-C without a traceback, which an interrupted import would print."""
     kept = signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         yield

@@ -5,7 +5,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from streamapp_cli.app_files import give_up
+from streamapp_cli.app_files import exit_with_error
 from streamapp_cli.plan_inputs import read_app
 from streamapp_cli.print_problems import print_problems
 from streamapp_cli.text_tables import new_table
@@ -31,7 +31,7 @@ def verify_app(file: Path, *, state_dir: Path | None) -> int:
         with console.status(f"{name}: reading the changelog"):
             verdicts = list(verify_run(parsed.app, folder, state))
     except FAILURES as failure:
-        give_up(f"{name}: {failure}", DIFFERENT)
+        exit_with_error(f"{name}: {failure}", DIFFERENT)
     _print(console, verdicts)
     wrong = sum(not verdict.equal for verdict in verdicts)
     console.print(f"{name}: {wrong} of {len(verdicts)} tasks differ" if wrong else f"{name}: the state is right")
@@ -46,7 +46,7 @@ def _print(console: Console, verdicts: list[StateVerdict]) -> None:
     console.print(table)
     for verdict in verdicts:
         for difference in verdict.differences:
-            console.print(escape(f"{verdict.task}: {_told(difference)}"))
+            console.print(escape(f"{verdict.task}: {_difference_text(difference)}"))
 
 
 def _word(verdict: StateVerdict) -> str:
@@ -57,7 +57,7 @@ def _word(verdict: StateVerdict) -> str:
     return "differs" if verdict.differences else "equal"
 
 
-def _told(difference: EntryDifference) -> str:
+def _difference_text(difference: EntryDifference) -> str:
     where = f"store {difference.store}, key {_shown(difference.key)}"
     if difference.found is None:
         return f"{where}: missing; the changelog has {_shown(difference.expected)}"
