@@ -19,7 +19,7 @@ import pyarrow as pa
 from benchmarks.ours import document
 from benchmarks.streaming import FLIGHTS
 from benchmarks.streaming_profile import ProfiledHost, StageTimer
-from streamapp_core.control import ControlStates, decode, encode
+from streamapp_core.control import TaskWatermarks, decode, encode
 from streamapp_core.control.messages import UserMessage, Watermark
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.driver.run_app import run_app
@@ -36,13 +36,13 @@ PROCESSORS, TASKS, PARTITIONS, RATE = 100, 10, 64, 10_000
 COMMIT_SECONDS, WATERMARK_MILLISECONDS, SECONDS = 1.0, 200, 60
 STREAM = "by-sensor"
 BOOKKEEPING = [
-    (ControlStates, "apply"),
-    (ControlStates, "observe"),
-    (ControlStates, "advance_clock"),
-    (ControlStates, "watermark"),
-    (ControlStates, "idle"),
-    (ControlStates, "ended"),
-    (ControlStates, "snapshot"),
+    (TaskWatermarks, "apply"),
+    (TaskWatermarks, "observe"),
+    (TaskWatermarks, "advance_clock"),
+    (TaskWatermarks, "watermark"),
+    (TaskWatermarks, "idle"),
+    (TaskWatermarks, "ended"),
+    (TaskWatermarks, "snapshot"),
     (Task, "unannounced"),
     (ControlMessageSender, "has_unsent_ends"),
     (ControlMessageSender, "has_unsent"),
@@ -98,7 +98,7 @@ def _simulate() -> None:
     count = PROCESSORS * TASKS
     rounds = [ControlMessageSender(writer, own, {STREAM: count}, WATERMARK_MILLISECONDS) for own in tasks]
     every = [name for of_processor in names for name in of_processor]
-    states = ControlStates([(STREAM, 0)], producers={STREAM: every}, sources={}, now=0)
+    states = TaskWatermarks([(STREAM, 0)], producers={STREAM: every}, sources={}, now=0)
     spent, lag = 0.0, 0
     for now, processor in _schedule():
         for task in tasks[processor]:

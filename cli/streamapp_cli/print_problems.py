@@ -16,4 +16,4 @@ def print_problems(console: Console, name: str, problems: Sequence[Problem]) -> 
         console.print(f"[bold]{escape(problem.path)}[/]  [red]{problem.code}[/]")
         console.print(f"  {escape(problem.message)}")
         if problem.repair is not None:
-            console.print(f"  [green]mend:[/] {escape(problem.repair.text)}")
+            console.print(f"  [green]repair:[/] {escape(problem.repair.text)}")

@@ -1,6 +1,6 @@
 """Runs the vectors of `adjunct.json`."""
 
-from streamapp_core.adjunct import Extent, Found, StoreRecord, last_changes, recovery
+from streamapp_core.adjunct import Extent, NoStoreRecord, StoreRecord, last_changes, plan_recovery
 from streamapp_core.spec.base import parse_duration
 from streamapp_core.ssp import Ssp
 
@@ -11,7 +11,7 @@ def run(vector):
 
 def recover(vector):
     table = vector["table"]
-    found = recovery(
+    found = plan_recovery(
         bootstrap=table.get("bootstrap", True),
         persistent=table.get("persistent", True),
         max_age=None if table.get("maxAge") is None else parse_duration(table["maxAge"]),
@@ -29,9 +29,9 @@ def recover(vector):
 
 def store_of(store):
     if store is None:
-        return Found.NOTHING
+        return NoStoreRecord.NO_STORE
     if store.get("unreadable"):
-        return Found.UNREADABLE
+        return NoStoreRecord.UNREADABLE
     return StoreRecord(run_id=store["runId"], written_at=store["writtenAt"], next=by_ssp(store["next"]))
 
 

@@ -5,9 +5,9 @@ import pytest
 from streamapp_core import control
 from streamapp_core.control import (
     ControlSnapshot,
-    ControlStates,
     EndOfStream,
     SourceTiming,
+    TaskWatermarks,
     UserMessage,
     Watermark,
     expected_producers,
@@ -102,7 +102,7 @@ class Book:
         self.states = self.new_states()
 
     def new_states(self):
-        return ControlStates(
+        return TaskWatermarks(
             [(stream, partition) for stream, partition in self.vector["ssps"]],
             producers=self.producers,
             sources={

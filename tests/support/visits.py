@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from random import Random
 
-from streamapp_core.adjunct import Found
+from streamapp_core.adjunct import NoStoreRecord
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import SystemSpec
 from streamapp_core.ssp import Ssp
@@ -164,7 +164,9 @@ def stored(folder: Path, table="customer"):
     saved = read_record(kept.record)
     environment.close()
     return (
-        None if isinstance(saved, Found) else (rows, {held.partition: held.position.offset for held in saved.read_to})
+        None
+        if isinstance(saved, NoStoreRecord)
+        else (rows, {held.partition: held.position.offset for held in saved.read_to})
     )
 
 

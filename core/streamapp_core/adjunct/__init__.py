@@ -1,6 +1,15 @@
 """Adjunct stores: what is done with the store of a table that side inputs fill (design 8)."""
 
 from streamapp_core.adjunct.changes import Changes, last_changes
-from streamapp_core.adjunct.recovery import Action, Extent, Found, Recovery, StoreRecord, recovery
+from streamapp_core.adjunct.recovery import Extent, NoStoreRecord, Recovery, StoreAction, StoreRecord, plan_recovery
 
-__all__ = ["Action", "Changes", "Extent", "Found", "Recovery", "StoreRecord", "last_changes", "recovery"]
+__all__ = [
+    "Changes",
+    "Extent",
+    "NoStoreRecord",
+    "Recovery",
+    "StoreAction",
+    "StoreRecord",
+    "last_changes",
+    "plan_recovery",
+]

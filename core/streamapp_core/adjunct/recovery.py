@@ -7,7 +7,7 @@ from enum import Enum, StrEnum
 from streamapp_core.ssp import Ssp
 
 
-class Action(StrEnum):
+class StoreAction(StrEnum):
     """What is done with the store: make it, throw the old one away and make it anew, or go on with it."""
 
     CREATE = "create"
@@ -15,10 +15,10 @@ class Action(StrEnum):
     REUSE = "reuse"
 
 
-class Found(Enum):
+class NoStoreRecord(Enum):
     """What was found in place of a store that tells of itself."""
 
-    NOTHING = "nothing"
+    NO_STORE = "nothing"
     UNREADABLE = "unreadable"
 
 
@@ -49,19 +49,19 @@ class Recovery:
     `wait_for` lacks the partitions of which nothing must be read first.
     """
 
-    action: Action
+    action: StoreAction
     start: Mapping[Ssp, int]
     wait_for: Mapping[Ssp, int]
 
 
-def recovery(
+def plan_recovery(
     *,
     bootstrap: bool,
     persistent: bool,
     max_age: int | None,
     run_id: str,
     now: int,
-    found: StoreRecord | Found,
+    found: StoreRecord | NoStoreRecord,
     partitions: Mapping[Ssp, Extent],
     checkpoint: Mapping[Ssp, int],
 ) -> Recovery:
@@ -82,12 +82,12 @@ def recovery(
         checkpoint: the offset the owner's last checkpoint has of each.
     """
     known = {} if bootstrap else checkpoint
-    if not persistent or found is Found.NOTHING:
-        action = Action.CREATE
+    if not persistent or found is NoStoreRecord.NO_STORE:
+        action = StoreAction.CREATE
     elif isinstance(found, StoreRecord) and _valid(found, max_age, run_id, now, partitions):
-        action, known = Action.REUSE, found.next
+        action, known = StoreAction.REUSE, found.next
     else:
-        action = Action.RECREATE
+        action = StoreAction.RECREATE
     start = {ssp: max(known.get(ssp, extent.oldest), extent.oldest) for ssp, extent in partitions.items()}
     behind = {ssp: extent.end for ssp, extent in partitions.items() if start[ssp] < extent.end}
     return Recovery(action=action, start=start, wait_for=behind if bootstrap else {})

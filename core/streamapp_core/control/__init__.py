@@ -16,24 +16,24 @@ from streamapp_core.control.messages import (
 )
 from streamapp_core.control.producers import expected_producers
 from streamapp_core.control.source_partition import SourceTiming
-from streamapp_core.control.stream_watermark import HeldBack
-from streamapp_core.control.task_watermarks import ControlStates
+from streamapp_core.control.stream_watermark import WatermarkHolder
+from streamapp_core.control.task_watermarks import TaskWatermarks
 
 __all__ = [
     "END_OF_TIME",
     "ControlMessage",
     "ControlSnapshot",
-    "ControlStates",
     "EndOfStream",
-    "HeldBack",
     "MalformedMessage",
     "Message",
     "SourceTiming",
+    "TaskWatermarks",
     "UndecodableMessageError",
     "UnknownMessageType",
     "UnsupportedVersion",
     "UserMessage",
     "Watermark",
+    "WatermarkHolder",
     "decode",
     "encode",
     "expected_producers",

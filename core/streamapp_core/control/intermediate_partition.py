@@ -8,7 +8,7 @@ from streamapp_core.control.messages import END_OF_TIME, ControlMessage, EndOfSt
 from streamapp_core.control.rising_minimum import RisingMinimum
 from streamapp_core.tasks.natural_order import natural_key
 
-_NOT_HEARD_OF = ""
+_UNKNOWN_PRODUCER = ""
 """Stands for the producers of another app that have not reported yet. No task has this name."""
 
 
@@ -58,22 +58,22 @@ class IntermediatePartition:
         known = len(self._timestamps)
         match message:
             case Watermark(timestamps=timestamps, idle=idle):
-                self._forget_if_fewer(message.task_count, [task for task, _ in timestamps])
+                self._discard_reports_if_fewer(message.task_count, [task for task, _ in timestamps])
                 for task, time in timestamps:
                     self._report(task, time, idle=idle)
             case EndOfStream(tasks=tasks):
-                self._forget_if_fewer(message.task_count, tasks)
+                self._discard_reports_if_fewer(message.task_count, tasks)
                 for task in tasks:
                     self._report(task, END_OF_TIME, idle=False)
                 self._ended_tasks.update(tasks)
         before, self._task_count = self._task_count, message.task_count
         same = self._producers is not None or before == message.task_count == known == len(self._timestamps)
         if same and isinstance(message, Watermark):
-            self._minimum.settle()
+            self._minimum.advance()
         else:
             self._recount()
 
-    def _forget_if_fewer(self, count: int, reporting: Iterable[str]) -> None:
+    def _discard_reports_if_fewer(self, count: int, reporting: Iterable[str]) -> None:
         """Begin the reports of another app's producers anew, if there are fewer now than have reported.
 
         Nobody knows who has left, and the watermark must not be left to those that report first; it stays until as many
@@ -110,7 +110,7 @@ class IntermediatePartition:
             return self._producers
         count = self._task_count
         if count is None or count > len(self._timestamps):
-            return [*self._timestamps, _NOT_HEARD_OF]
+            return [*self._timestamps, _UNKNOWN_PRODUCER]
         return list(islice(reversed(self._timestamps), count))
 
     def held_back_by(self) -> str | None:

@@ -26,7 +26,7 @@ class RisingMinimum(Generic[MemberT]):
         return len(self._times) + len(self._waiting)
 
     def put(self, member: MemberT, time: int | None) -> None:
-        """Add or change a member; None: it has no time yet. The value follows with `settle`."""
+        """Add or change a member; None: it has no time yet. The value follows with `advance`."""
         if time is None:
             self.remove(member)
             self._waiting.add(member)
@@ -38,19 +38,19 @@ class RisingMinimum(Generic[MemberT]):
             self._stale = True
 
     def remove(self, member: MemberT) -> None:
-        """Forget a member, if it is one. The value follows with `settle`."""
+        """Forget a member, if it is one. The value follows with `advance`."""
         self._waiting.discard(member)
         if self._times.pop(member, None) == self._lowest:
             self._stale = True
 
     def reset(self, times: Mapping[MemberT, int | None]) -> None:
-        """Replace all members, and settle."""
+        """Replace all members, and advance the value."""
         self._times = {member: time for member, time in times.items() if time is not None}
         self._waiting = set(times) - set(self._times)
         self._stale = True
-        self.settle()
+        self.advance()
 
-    def settle(self) -> None:
+    def advance(self) -> None:
         """Raise the value to the minimum, if all members have a time."""
         if self._stale:
             self._lowest = min(self._times.values(), default=None)

@@ -10,7 +10,7 @@ from streamapp_core.control.source_partition import SourcePartition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldBack:
+class WatermarkHolder:
     """Who keeps a watermark from advancing.
 
     Attributes:
@@ -24,7 +24,7 @@ class HeldBack:
     watermark: int | None
 
 
-class StreamState:
+class StreamWatermark:
     """Combines partitions. Those that have ended or are idle hold nothing back; without any, the stream has ended."""
 
     __slots__ = ("_minimum", "_open", "partitions")
@@ -60,7 +60,7 @@ class StreamState:
                 self._minimum.remove(partition)
             if state.ended:
                 self._open.discard(partition)
-        self._minimum.settle()
+        self._minimum.advance()
 
     def restore(self, watermark: int | None) -> None:
         """Begin at a watermark, with the partitions as they are."""
@@ -70,7 +70,7 @@ class StreamState:
             {partition: state.watermark for partition, state in self.partitions.items() if state.counts}
         )
 
-    def held_back_by(self) -> HeldBack | None:
+    def held_back_by(self) -> WatermarkHolder | None:
         """Return who holds the watermark back, the first of several; None if nobody does."""
         partitions, watermark = self._minimum.lowest_members()
         if not partitions:
@@ -78,4 +78,4 @@ class StreamState:
         partition = min(partitions)
         state = self.partitions[partition]
         producer = state.held_back_by() if isinstance(state, IntermediatePartition) else None
-        return HeldBack(partition=partition, producer=producer, watermark=watermark)
+        return WatermarkHolder(partition=partition, producer=producer, watermark=watermark)

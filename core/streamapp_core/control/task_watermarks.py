@@ -6,12 +6,12 @@ from streamapp_core.control.control_snapshot import ControlSnapshot
 from streamapp_core.control.intermediate_partition import IntermediatePartition
 from streamapp_core.control.messages import END_OF_TIME, ControlMessage
 from streamapp_core.control.source_partition import SourcePartition, SourceTiming
-from streamapp_core.control.stream_watermark import HeldBack, StreamState
+from streamapp_core.control.stream_watermark import StreamWatermark, WatermarkHolder
 
-_NO_PARTITIONS = StreamState({})
+_NO_PARTITIONS = StreamWatermark({})
 
 
-class ControlStates:
+class TaskWatermarks:
     """What a task knows about event time and ends of its inputs.
 
     A stream is known by its name. The watermark of a stream is None until each of its partitions has one, never goes
@@ -46,7 +46,7 @@ class ControlStates:
             else:
                 timing = sources.get(stream, SourceTiming())
                 members[partition] = self._sources[stream, partition] = SourcePartition(timing, now)
-        self._streams = {stream: StreamState(members) for stream, members in streams.items()}
+        self._streams = {stream: StreamWatermark(members) for stream, members in streams.items()}
         self._next_idle_at = self._rest()
 
     def apply(self, stream: str, partition: int, message: ControlMessage) -> None:
@@ -122,7 +122,7 @@ class ControlStates:
         live = [self._streams[stream] for stream in streams if not self.ended(stream)]
         return bool(live) and all(stream.idle for stream in live)
 
-    def held_back_by(self, stream: str) -> HeldBack | None:
+    def held_back_by(self, stream: str) -> WatermarkHolder | None:
         """Return the partition, and of an intermediate stream the producer, that holds the watermark back, if any."""
         return self._streams.get(stream, _NO_PARTITIONS).held_back_by()
 

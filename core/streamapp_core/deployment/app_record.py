@@ -88,7 +88,7 @@ class AppRecord(StoredDocument):
         """
         return self.apps[version.app]
 
-    def having(self, *, accepted: AcceptedSpec, launch: Launch | None, texts: Mapping[str, str]) -> Self:
+    def with_versions(self, *, accepted: AcceptedSpec, launch: Launch | None, texts: Mapping[str, str]) -> Self:
         """Give the record with another spec in force or launch; of all `texts` it keeps what is still named."""
         named = {accepted.app} | ({launch.app} if launch is not None else set())
         kept = {digest: text for digest, text in {**self.apps, **texts}.items() if digest in named}

@@ -95,7 +95,7 @@ def _check_targets(graph: Graph, names: _Names) -> Iterator[Problem]:
 
 
 def _check_operators_are_read(graph: Graph) -> Iterator[Problem]:
-    if graph.guesswork:
+    if graph.incomplete:
         return
     for name, operator in graph.operators.items():
         if name not in graph.readers and not operator.kind.terminal and operator.shared_stream is None:
@@ -111,7 +111,7 @@ def _check_streams(graph: Graph, names: _Names) -> Iterator[Problem]:
     used = (graph.readers, graph.senders, graph.side_inputs)
     for name, stream in spec.streams.items():
         path = path_text(("spec", "streams", name))
-        if not (graph.guesswork or name in graph.opaque or any(name in users for users in used)):
+        if not (graph.incomplete or name in graph.opaque or any(name in users for users in used)):
             yield _problem(path, ProblemCode.UNUSED_STREAM, f"`{name}` is neither read, written nor a side input")
         if stream.system not in spec.systems and stream.system not in graph.opaque:
             yield _unknown_system(graph, names, f"{path}.system", stream.system)
@@ -124,11 +124,11 @@ def _check_tables(graph: Graph, names: _Names) -> Iterator[Problem]:
     for name, table in graph.spec.tables.items():
         path = path_text(("spec", "tables", name))
         fillers = graph.fillers.get(name, ())
-        if name not in graph.joiners and not graph.guesswork:
+        if name not in graph.joiners and not graph.incomplete:
             yield _problem(
                 path, ProblemCode.UNUSED_TABLE, f"nobody joins `{name}`; look it up with joinTable, or remove it"
             )
-        if not (table.side_inputs or fillers or graph.guesswork):
+        if not (table.side_inputs or fillers or graph.incomplete):
             yield _problem(
                 path, ProblemCode.TABLE_NOT_FILLED, f"nothing fills `{name}`: give it sideInputs, or a sendToTable"
             )

@@ -50,7 +50,7 @@ class Graph:
     """The operators of an app, what they read before what reads them, and who uses which name.
 
     Names in `opaque` mean something that is not known: their declaration is broken, or there are two. Anything may
-    read them, and nothing is concluded from them. `guesswork` is true if a broken declaration may have used any name.
+    read them, and nothing is concluded from them. `incomplete` is true if a broken declaration may have used any name.
     `readers`, `senders`, `fillers` and `joiners` tell which operators read a stream or an operator, send to a stream,
     fill a table, join a table; `side_inputs` tells which tables a stream fills. A name nobody uses is absent.
     """
@@ -58,7 +58,7 @@ class Graph:
     spec: StreamAppSpec
     operators: Mapping[str, Operator]
     opaque: frozenset[str]
-    guesswork: bool
+    incomplete: bool
     cycles: tuple[tuple[str, ...], ...]
     readers: Mapping[str, tuple[Operator, ...]]
     senders: Mapping[str, tuple[Operator, ...]]

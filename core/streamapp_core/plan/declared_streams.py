@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from streamapp_core.graph.graph import Graph
-from streamapp_core.plan.findings import Findings
 from streamapp_core.plan.joined_columns import missing_column
+from streamapp_core.plan.problem_collector import ProblemCollector
 from streamapp_core.problems import ProblemCode
 from streamapp_core.schema import Schema, TypeKind
 from streamapp_core.spec.streams import StreamSpec
@@ -12,20 +12,20 @@ from streamapp_core.spec.streams import StreamSpec
 _EVENT_TIMES = (TypeKind.TIMESTAMP, TypeKind.BIGINT)
 
 
-def read_schemas(graph: Graph, findings: Findings) -> Mapping[str, Schema | None]:
-    """Find the schema of every declared stream; problems go to `findings`.
+def read_schemas(graph: Graph, collector: ProblemCollector) -> Mapping[str, Schema | None]:
+    """Find the schema of every declared stream; problems go to `collector`.
 
     A side input without a schema has that of its table. What is read must have one; outputs have that of the rows
     sent to them.
     """
     return {
-        name: _read_schema(graph, name, stream, findings)
+        name: _read_schema(graph, name, stream, collector)
         for name, stream in graph.spec.streams.items()
         if name not in graph.opaque
     }
 
 
-def check_outputs(graph: Graph, schemas: Mapping[str, Schema | None], findings: Findings) -> None:
+def check_outputs(graph: Graph, schemas: Mapping[str, Schema | None], collector: ProblemCollector) -> None:
     """Check that the rows sent to an output have its key column."""
     for name, senders in graph.senders.items():
         stream = graph.spec.streams.get(name)
@@ -35,33 +35,35 @@ def check_outputs(graph: Graph, schemas: Mapping[str, Schema | None], findings: 
             schema = schemas.get(sender.inputs[0])
             missing = None if schema is None else missing_column(stream.key, schema, sender.inputs[0])
             if missing is not None:
-                findings.add(
+                collector.add(
                     f"spec.streams.{name}.key", ProblemCode.UNKNOWN_COLUMN, f"{missing}, and is sent to `{name}`"
                 )
 
 
-def _read_schema(graph: Graph, name: str, stream: StreamSpec, findings: Findings) -> Schema | None:
+def _read_schema(graph: Graph, name: str, stream: StreamSpec, collector: ProblemCollector) -> Schema | None:
     path = f"spec.streams.{name}"
     if stream.stream_schema is not None:
-        schema = findings.parse(f"{path}.schema", stream.stream_schema)
+        schema = collector.parse(f"{path}.schema", stream.stream_schema)
     elif name in graph.readers:
         schema = None
-        findings.add(path, ProblemCode.INVALID_SPEC, f"`{name}` is read, so it needs a `schema`: its columns and types")
+        collector.add(
+            path, ProblemCode.INVALID_SPEC, f"`{name}` is read, so it needs a `schema`: its columns and types"
+        )
     elif name in graph.side_inputs:
-        schema = _schema_of_table(graph, name, findings)
+        schema = _schema_of_table(graph, name, collector)
     else:
         schema = None
     if schema is not None and name not in graph.senders:
-        _check_columns(name, stream, schema, findings)
+        _check_columns(name, stream, schema, collector)
     return schema
 
 
-def _schema_of_table(graph: Graph, name: str, findings: Findings) -> Schema | None:
+def _schema_of_table(graph: Graph, name: str, collector: ProblemCollector) -> Schema | None:
     tables = [graph.spec.tables[table] for table in graph.side_inputs[name]]
     text = next((table.table_schema for table in tables if table.table_schema is not None), None)
     if text is not None:
-        return findings.parse(f"spec.tables.{graph.side_inputs[name][0]}.schema", text)
-    findings.add(
+        return collector.parse(f"spec.tables.{graph.side_inputs[name][0]}.schema", text)
+    collector.add(
         f"spec.streams.{name}",
         ProblemCode.INVALID_SPEC,
         f"`{name}` fills table `{graph.side_inputs[name][0]}`; one of them needs a `schema`",
@@ -69,18 +71,18 @@ def _schema_of_table(graph: Graph, name: str, findings: Findings) -> Schema | No
     return None
 
 
-def _check_columns(name: str, stream: StreamSpec, schema: Schema, findings: Findings) -> None:
+def _check_columns(name: str, stream: StreamSpec, schema: Schema, collector: ProblemCollector) -> None:
     path = f"spec.streams.{name}"
     if stream.key is not None and (missing := missing_column(stream.key, schema, name)) is not None:
-        findings.add(f"{path}.key", ProblemCode.UNKNOWN_COLUMN, missing)
+        collector.add(f"{path}.key", ProblemCode.UNKNOWN_COLUMN, missing)
     if stream.event_time is None:
         return
     column = schema.get(stream.event_time.column)
     if column is None:
         missing = missing_column(stream.event_time.column, schema, name) or ""
-        findings.add(f"{path}.eventTime.column", ProblemCode.UNKNOWN_COLUMN, missing)
+        collector.add(f"{path}.eventTime.column", ProblemCode.UNKNOWN_COLUMN, missing)
     elif column.type.kind not in _EVENT_TIMES:
-        findings.add(
+        collector.add(
             f"{path}.eventTime.column",
             ProblemCode.TYPE_MISMATCH,
             f"`{column.name}` is {column.type}; an event time is a timestamp, or a bigint of milliseconds since 1970",

@@ -55,7 +55,7 @@ def _sides_of_table(graph: Graph, join: Operator, tables: Mapping[str, TableRows
             yield Side(name=stream, column=key, fills=name)
 
 
-def mend(graph: Graph, sides: Sequence[Side]) -> Repair | None:
+def repair_sides(graph: Graph, sides: Sequence[Side]) -> Repair | None:
     """Put a partitionBy by the side's column before each of the sides; a side input becomes a broadcast stream.
 
     None if that can't be done for all of them.

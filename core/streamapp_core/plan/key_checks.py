@@ -6,7 +6,7 @@ What a function remembers of a key is a group, too.
 from collections.abc import Iterator, Mapping, Sequence
 
 from streamapp_core.graph.graph import Graph, Operator
-from streamapp_core.plan.join_sides import Side, mend, sides_of
+from streamapp_core.plan.join_sides import Side, repair_sides, sides_of
 from streamapp_core.plan.partition_keys import Keyed, Partitioning, Spread
 from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.problems import Problem, ProblemCode
@@ -51,7 +51,7 @@ def _check_join(
         reasons = [f"the keys of `{side.name}` are encoded as {_encoding(keys[side.name])}" for side in apart]
     if not apart:
         return
-    repair = mend(graph, apart)
+    repair = repair_sides(graph, apart)
     advice = "partition them by it" if repair is None else repair.text
     yield Problem(
         path=join.path(join.kind, "on"),
@@ -104,7 +104,7 @@ def _check_group(
         return
     if schema is not None and not all(schema.get(column) for column in by):
         return
-    repair = mend(graph, [Side(name=source, column=by[0], reader=operator)]) if by else None
+    repair = repair_sides(graph, [Side(name=source, column=by[0], reader=operator)]) if by else None
     lies = f"partitioned by {key}" if isinstance(key, Keyed) else "not partitioned by a key"
     groups = ", ".join(f"`{column}`" for column in by) or "nothing"
     advice = "add the stream's key to `by`" if repair is None else repair.text

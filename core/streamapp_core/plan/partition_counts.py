@@ -7,7 +7,7 @@ from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.join_group_counts import JoinedCounts, spread_counts
 from streamapp_core.plan.join_groups import JoinWalk, walk_joins
 from streamapp_core.plan.plan import CountRule
-from streamapp_core.plan.run_continuity import Expansions, StreamCount
+from streamapp_core.plan.run_continuity import ExpansionChecker, StreamCount
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.operators import OperatorKind
 from streamapp_core.spec.streams import StreamSpec
@@ -60,7 +60,7 @@ def count_partitions(
 
 
 def count_external(
-    graph: Graph, streams: Mapping[str, int], expansions: Expansions
+    graph: Graph, streams: Mapping[str, int], expansions: ExpansionChecker
 ) -> tuple[Mapping[str, StreamCount], list[Problem]]:
     """Find the counts of the declared streams that are used, given what the systems know of them (`streams`)."""
     counts: dict[str, StreamCount] = {}

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.plan.join_groups import Reach
-from streamapp_core.plan.join_sides import Side, mend, sides_of
+from streamapp_core.plan.join_sides import Side, repair_sides, sides_of
 from streamapp_core.plan.partition_counts import PartitionCounts
 from streamapp_core.plan.run_continuity import StreamCount
 from streamapp_core.plan.table_rows import TableRows
@@ -22,7 +22,7 @@ def check_partitions(graph: Graph, counts: PartitionCounts, tables: Mapping[str,
     for name in counts.joined.conflicts:
         operator = graph.operators[name]
         members = _counted(reach.group(name), initial, counts.joined.given)
-        repair = mend(graph, _to_mend(graph, operator, reach, members, tables))
+        repair = repair_sides(graph, _sides_to_repair(graph, operator, reach, members, tables))
         advice = "give all of them one count" if repair is None else repair.text
         yield Problem(
             path=operator.path("from"),
@@ -37,7 +37,7 @@ def _counted(streams: Iterable[str], *counts: Mapping[str, int]) -> Mapping[str,
     return {name: found[name] for name in sorted(streams) for found in counts if name in found}
 
 
-def _to_mend(
+def _sides_to_repair(
     graph: Graph, join: Operator, reach: Reach, counts: Mapping[str, int], tables: Mapping[str, TableRows]
 ) -> Sequence[Side]:
     """Choose the count that most sides have already, those of the table first, and give the sides that don't."""

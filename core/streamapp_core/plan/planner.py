@@ -12,15 +12,15 @@ from streamapp_core.plan.assemble_plan import Draft, assemble
 from streamapp_core.plan.check_event_time import check_event_time
 from streamapp_core.plan.declared_streams import check_outputs, read_schemas
 from streamapp_core.plan.delivery import check_delivery
-from streamapp_core.plan.findings import Findings
 from streamapp_core.plan.key_checks import check_keys
 from streamapp_core.plan.partition_counts import PartitionCounts, check_total, count_external, count_partitions
 from streamapp_core.plan.partition_keys import broadcast_names, flow_keys
 from streamapp_core.plan.partition_mismatch import check_partitions
 from streamapp_core.plan.plan import PlanResult
 from streamapp_core.plan.previous_run import PreviousRun
+from streamapp_core.plan.problem_collector import ProblemCollector
 from streamapp_core.plan.row_schemas import flow_rows
-from streamapp_core.plan.run_continuity import Expansions, check_run, kept_counts
+from streamapp_core.plan.run_continuity import ExpansionChecker, check_run, kept_counts
 from streamapp_core.plan.shared_streams import check_shared_streams
 from streamapp_core.plan.state_stores import keeps_state, partition_keys, store_shapes
 from streamapp_core.problems import Problem, ProblemCode, sorted_problems
@@ -71,12 +71,12 @@ def _decide(
     """Make all decisions, as far as they can be made, and find all problems."""
     stateful = keeps_state(graph)
     expansion, problems = _find_algorithm(graph, algorithms)
-    counts, found = _count(graph, streams, Expansions(previous, expansion, stateful=stateful), previous)
+    counts, found = _count(graph, streams, ExpansionChecker(previous, expansion, stateful=stateful), previous)
     problems += found
-    findings = Findings()
-    schemas = read_schemas(graph, findings)
-    rows = flow_rows(graph, schemas, findings)
-    check_outputs(graph, rows.schemas, findings)
+    collector = ProblemCollector()
+    schemas = read_schemas(graph, collector)
+    rows = flow_rows(graph, schemas, collector)
+    check_outputs(graph, rows.schemas, collector)
     broadcast = broadcast_names(graph)
     keys = flow_keys(graph, rows, broadcast)
     draft = Draft(
@@ -90,7 +90,7 @@ def _decide(
         stores=store_shapes(graph, rows, keys),
         stateful=stateful,
     )
-    problems += findings.problems
+    problems += collector.problems
     problems += check_graph(graph)
     problems += check_delivery(graph, stateful=stateful)
     problems += check_event_time(graph)
@@ -111,7 +111,7 @@ def _find_algorithm(graph: Graph, algorithms: AlgorithmLookup) -> tuple[CheckedA
 
 
 def _count(
-    graph: Graph, streams: Mapping[str, int], expansions: Expansions, previous: PreviousRun | None
+    graph: Graph, streams: Mapping[str, int], expansions: ExpansionChecker, previous: PreviousRun | None
 ) -> tuple[PartitionCounts, list[Problem]]:
     external, problems = count_external(graph, streams, expansions)
     counts = count_partitions(graph, external, kept_counts(graph, previous))

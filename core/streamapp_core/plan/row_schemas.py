@@ -18,8 +18,8 @@ from streamapp_core.expressions import (
     check_select,
 )
 from streamapp_core.graph.graph import Graph, Operator
-from streamapp_core.plan.findings import Findings
 from streamapp_core.plan.joined_columns import difference, keys_match, lacking, missing_column, repeated, without
+from streamapp_core.plan.problem_collector import ProblemCollector
 from streamapp_core.plan.table_rows import TableRows, read_tables
 from streamapp_core.problems import ProblemCode
 from streamapp_core.schema import TIMESTAMP, Column, DataType, Schema
@@ -40,15 +40,15 @@ class RowFlow:
     tables: Mapping[str, TableRows]
 
 
-def flow_rows(graph: Graph, streams: Mapping[str, Schema | None], findings: Findings) -> RowFlow:
-    """Follow the columns from the streams through all operators; problems go to `findings`.
+def flow_rows(graph: Graph, streams: Mapping[str, Schema | None], collector: ProblemCollector) -> RowFlow:
+    """Follow the columns from the streams through all operators; problems go to `collector`.
 
     Args:
         graph: the operators in the order of the data.
         streams: the schema of each declared stream (`plan.declared_streams`).
-        findings: collects what is wrong with columns, types and expressions.
+        collector: collects what is wrong with columns, types and expressions.
     """
-    flow = _Flow(graph, streams, findings)
+    flow = _Flow(graph, streams, collector)
     for operator in graph.operators.values():
         flow.schemas[operator.name] = flow.follow(operator)
     return RowFlow(schemas=flow.schemas, compiled=flow.compiled, tables=flow.tables)
@@ -57,10 +57,10 @@ def flow_rows(graph: Graph, streams: Mapping[str, Schema | None], findings: Find
 class _Flow:
     """The schemas and expressions of the operators passed so far."""
 
-    def __init__(self, graph: Graph, streams: Mapping[str, Schema | None], findings: Findings) -> None:
-        self.findings = findings
+    def __init__(self, graph: Graph, streams: Mapping[str, Schema | None], collector: ProblemCollector) -> None:
+        self.collector = collector
         self.schemas: dict[str, Schema | None] = {**streams, **dict.fromkeys(graph.opaque)}
-        self.tables = read_tables(graph, self.schemas, findings)
+        self.tables = read_tables(graph, self.schemas, collector)
         self.compiled: dict[str, Compiled] = {}
         self.compared: dict[str, DataType] = {}
 
@@ -104,7 +104,7 @@ class _Flow:
         return schema
 
     def _compile(self, operator: Operator, check: Callable[..., C], text: str, schema: Schema) -> C | None:
-        compiled = self.findings.compile(check, operator.path(operator.kind), text, schema)
+        compiled = self.collector.compile(check, operator.path(operator.kind), text, schema)
         if compiled is not None:
             self.compiled[operator.name] = compiled
         return compiled
@@ -112,7 +112,7 @@ class _Flow:
     def _process(self, operator: Operator, process: Process, schema: Schema | None) -> Schema | None:
         if process.state is not None and schema is not None:
             self._require(operator, process.state.key, schema, "process", "state", "key")
-        return self.findings.parse(operator.path("process", "schema"), process.output_schema)
+        return self.collector.parse(operator.path("process", "schema"), process.output_schema)
 
     def _merge(self, operator: Operator, schemas: Sequence[Schema | None]) -> Schema | None:
         first = schemas[0]
@@ -121,7 +121,7 @@ class _Flow:
                 return None
             differs = difference(schema, first)
             if differs is not None:
-                self.findings.add(
+                self.collector.add(
                     operator.input_path(position),
                     ProblemCode.TYPE_MISMATCH,
                     f"`{operator.inputs[position]}` can't be merged with `{operator.inputs[0]}`: {differs}; make them "
@@ -140,7 +140,7 @@ class _Flow:
             return None
         left_key, right_key = left.get(on.left), right.get(on.right)
         if left_key is not None and right_key is not None and not keys_match(left_key.type, right_key.type):
-            self.findings.add(
+            self.collector.add(
                 operator.path("join", "on"),
                 ProblemCode.TYPE_MISMATCH,
                 f"`{on.left}` of `{operator.inputs[0]}` is {left_key.type} and `{on.right}` of "
@@ -164,7 +164,7 @@ class _Flow:
         """Compare types; the keys that an extractor makes are of the type that the first join compares them with."""
         key_type = table.key_type or self.compared.setdefault(join.table, column.type)
         if not keys_match(column.type, key_type):
-            self.findings.add(
+            self.collector.add(
                 operator.path("joinTable", "on"),
                 ProblemCode.TYPE_MISMATCH,
                 f"`{join.on}` of `{operator.inputs[0]}` is {column.type} and the key of table `{join.table}` is "
@@ -176,7 +176,7 @@ class _Flow:
         twice = repeated(columns)
         if twice is None:
             return Schema(columns)
-        self.findings.add(
+        self.collector.add(
             operator.path(kind),
             ProblemCode.TYPE_MISMATCH,
             f"`{operator.inputs[0]}` and `{other}` both have a column `{twice.name}`; rename one with a map",
@@ -186,7 +186,7 @@ class _Flow:
     def _group(self, operator: Operator, group: Window | Aggregate, schema: Schema) -> Schema | None:
         kind = operator.kind
         known = [column for column in group.by if self._require(operator, column, schema, kind, "by")]
-        aggregation = self.findings.compile(
+        aggregation = self.collector.compile(
             check_aggregate, operator.path(kind, "select"), group.select, tuple(known), schema
         )
         if aggregation is None or len(known) < len(group.by):
@@ -198,7 +198,7 @@ class _Flow:
         twice = repeated(columns)
         if twice is None:
             return Schema(columns)
-        self.findings.add(
+        self.collector.add(
             operator.path(kind, "select"),
             ProblemCode.TYPE_MISMATCH,
             f"two columns of the result would be named `{twice.name}`; it has the columns of `by`, "
@@ -213,7 +213,7 @@ class _Flow:
             return
         lacks = lacking(schema, table.filling)
         if lacks is not None:
-            self.findings.add(
+            self.collector.add(
                 operator.path("sendToTable"),
                 ProblemCode.TYPE_MISMATCH,
                 f"the rows of `{operator.inputs[0]}` do not fit to the schema of table `{name}`: {lacks}",
@@ -222,5 +222,5 @@ class _Flow:
     def _require(self, operator: Operator, column: str, schema: Schema, *field: str, side: int = 0) -> bool:
         missing = missing_column(column, schema, operator.inputs[side])
         if missing is not None:
-            self.findings.add(operator.path(*field), ProblemCode.UNKNOWN_COLUMN, missing)
+            self.collector.add(operator.path(*field), ProblemCode.UNKNOWN_COLUMN, missing)
         return missing is None

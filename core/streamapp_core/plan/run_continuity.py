@@ -31,7 +31,7 @@ def kept_counts(graph: Graph, previous: PreviousRun | None) -> Mapping[str, Stre
     }
 
 
-class Expansions:
+class ExpansionChecker:
     """Judges how external streams have grown since the earlier job model."""
 
     def __init__(self, previous: PreviousRun | None, algorithm: CheckedAlgorithm | None, *, stateful: bool) -> None:
@@ -102,7 +102,7 @@ def check_run(
         if name in partition_keys:
             if partition_keys[name] != key:
                 yield _other_key(graph, name, key, partition_keys[name])
-        elif name not in graph.opaque and not graph.guesswork:
+        elif name not in graph.opaque and not graph.incomplete:
             yield _run_id_required(
                 "spec.operators",
                 f"this run has rows on their way in the intermediate stream `{name}`, which no operator makes now",

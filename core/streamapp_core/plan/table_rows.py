@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from streamapp_core.expressions import Select, check_select
 from streamapp_core.graph.graph import Graph
-from streamapp_core.plan.findings import Findings
 from streamapp_core.plan.joined_columns import difference, lacking
+from streamapp_core.plan.problem_collector import ProblemCollector
 from streamapp_core.problems import ProblemCode
 from streamapp_core.schema import DataType, Schema
 from streamapp_core.spec.tables import TableSpec
@@ -31,43 +31,45 @@ class TableRows:
     extracted: bool = False
 
 
-def read_tables(graph: Graph, streams: Mapping[str, Schema | None], findings: Findings) -> Mapping[str, TableRows]:
-    """Find the rows of every table, given the schemas of all streams; problems go to `findings`."""
-    return {name: _read(graph, name, table, streams, findings) for name, table in graph.spec.tables.items()}
+def read_tables(
+    graph: Graph, streams: Mapping[str, Schema | None], collector: ProblemCollector
+) -> Mapping[str, TableRows]:
+    """Find the rows of every table, given the schemas of all streams; problems go to `collector`."""
+    return {name: _read(graph, name, table, streams, collector) for name, table in graph.spec.tables.items()}
 
 
 def _read(
-    graph: Graph, name: str, table: TableSpec, streams: Mapping[str, Schema | None], findings: Findings
+    graph: Graph, name: str, table: TableSpec, streams: Mapping[str, Schema | None], collector: ProblemCollector
 ) -> TableRows:
     path = f"spec.tables.{name}"
-    filling = _filling(graph, name, table, streams, findings)
+    filling = _filling(graph, name, table, streams, collector)
     if table.extractor is not None or filling is None:
         return TableRows(filling=filling, stored=filling, extracted=table.extractor is not None)
     key = value = key_type = key_column = None
     if table.key is not None:
-        key = findings.compile(check_select, f"{path}.key", f"{table.key}\nas {_KEY}", filling)
+        key = collector.compile(check_select, f"{path}.key", f"{table.key}\nas {_KEY}", filling)
     if key is not None and len(key.columns) != 1:
-        findings.add(f"{path}.key", ProblemCode.INVALID_EXPRESSION, "the key of a table is one column or expression")
+        collector.add(f"{path}.key", ProblemCode.INVALID_EXPRESSION, "the key of a table is one column or expression")
     elif key is not None:
         key_type, key_column = key.columns[0].type, key.columns[0].source_column
     stored: Schema | None = filling
     if table.value is not None:
-        value = findings.compile(check_select, f"{path}.value", table.value, filling)
+        value = collector.compile(check_select, f"{path}.value", table.value, filling)
         stored = None if value is None else value.schema
     return TableRows(filling=filling, stored=stored, key=key, value=value, key_type=key_type, key_column=key_column)
 
 
 def _filling(
-    graph: Graph, name: str, table: TableSpec, streams: Mapping[str, Schema | None], findings: Findings
+    graph: Graph, name: str, table: TableSpec, streams: Mapping[str, Schema | None], collector: ProblemCollector
 ) -> Schema | None:
     path = f"spec.tables.{name}"
     if table.table_schema is not None:
-        declared = findings.parse(f"{path}.schema", table.table_schema)
+        declared = collector.parse(f"{path}.schema", table.table_schema)
         if declared is not None and table.extractor is None:
-            _check_side_inputs(f"{path}.sideInputs", table, declared, streams, findings)
+            _check_side_inputs(f"{path}.sideInputs", table, declared, streams, collector)
         return declared
     if table.extractor is not None or (name in graph.fillers and not table.side_inputs):
-        findings.add(
+        collector.add(
             path,
             ProblemCode.INVALID_SPEC,
             f"`{name}` needs a `schema`: the columns of its rows can't be told from "
@@ -81,7 +83,7 @@ def _filling(
         schema = streams.get(stream)
         differs = None if schema is None or first is None else difference(schema, first)
         if differs is not None:
-            findings.add(
+            collector.add(
                 f"{path}.sideInputs[{position}]",
                 ProblemCode.TYPE_MISMATCH,
                 f"`{stream}` does not fit to `{table.side_inputs[0]}`, which fills `{name}` too: {differs}",
@@ -90,13 +92,13 @@ def _filling(
 
 
 def _check_side_inputs(
-    path: str, table: TableSpec, declared: Schema, streams: Mapping[str, Schema | None], findings: Findings
+    path: str, table: TableSpec, declared: Schema, streams: Mapping[str, Schema | None], collector: ProblemCollector
 ) -> None:
     for position, stream in enumerate(table.side_inputs):
         schema = streams.get(stream)
         lacks = None if schema is None else lacking(schema, declared)
         if lacks is not None:
-            findings.add(
+            collector.add(
                 f"{path}[{position}]",
                 ProblemCode.TYPE_MISMATCH,
                 f"`{stream}` does not fit to the schema of the table: {lacks}",

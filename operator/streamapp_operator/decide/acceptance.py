@@ -101,7 +101,7 @@ def _plan(
     if record is None:
         record = AppRecord(accepted=accepted, apps=texts)
     else:
-        record = record.having(accepted=accepted, launch=record.launch, texts=texts)
+        record = record.with_versions(accepted=accepted, launch=record.launch, texts=texts)
     return Acceptance(state=AcceptanceState.ACCEPTED, active=_active_spec(observed, record))
 
 

@@ -39,7 +39,7 @@ def build_launch(observed: Observed, active: ActiveSpec, cause: LaunchCause, att
 
 def with_launch(active: ActiveSpec, launch: Launch) -> ActiveSpec:
     """Return the active spec with another launch in its record."""
-    return replace(active, record=active.record.having(accepted=active.accepted, launch=launch, texts={}))
+    return replace(active, record=active.record.with_versions(accepted=active.accepted, launch=launch, texts={}))
 
 
 def record_actions(observed: Observed, record: AppRecord) -> Iterator[Action]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from streamapp_core.control.source_partition import SourceTiming
-from streamapp_core.control.task_watermarks import ControlStates
+from streamapp_core.control.task_watermarks import TaskWatermarks
 from streamapp_core.plan.plan import Plan, PlannedTable, StreamRole
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.processor.side_input_bootstrap import BatchReceiver
@@ -83,7 +83,7 @@ def _task(processor: ProcessorContext, name: str, state: TaskState, shared: Side
     read = [ssp for ssp in processor.tasks[name].ssps if _role(plan, ssp) is not StreamRole.SIDE_INPUT]
     producers = _expected_producers(processor, {ssp.stream for ssp in read})
     sources = {ssp.stream for ssp in read} - producers.keys()
-    control = ControlStates(
+    control = TaskWatermarks(
         [(ssp.stream, ssp.partition) for ssp in read],
         producers=producers,
         sources={stream: _timing(plan, stream) for stream in sources},

@@ -4,7 +4,7 @@ from collections import Counter
 
 import msgspec
 
-from streamapp_core.adjunct.recovery import Action, Found, Recovery, StoreRecord
+from streamapp_core.adjunct.recovery import NoStoreRecord, Recovery, StoreAction, StoreRecord
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.bad_rows import BadRows
 from streamapp_runtime.rows.decoded_batch import DecodedBatch
@@ -39,19 +39,19 @@ class SavedRecord(msgspec.Struct, frozen=True, kw_only=True):
 _decode = msgspec.json.Decoder(SavedRecord).decode
 
 
-def read_record(data: bytes | None) -> SavedRecord | Found:
+def read_record(data: bytes | None) -> SavedRecord | NoStoreRecord:
     """Read what a store tells of itself."""
     if data is None:
-        return Found.NOTHING
+        return NoStoreRecord.NO_STORE
     try:
         return _decode(data)
     except msgspec.DecodeError:
-        return Found.UNREADABLE
+        return NoStoreRecord.UNREADABLE
 
 
-def found_store(saved: SavedRecord | Found) -> StoreRecord | Found:
+def found_store(saved: SavedRecord | NoStoreRecord) -> StoreRecord | NoStoreRecord:
     """Give what a recovery is decided by."""
-    if isinstance(saved, Found):
+    if isinstance(saved, NoStoreRecord):
         return saved
     held = {ssp: position.offset for ssp, position in saved.positions().items()}
     return StoreRecord(run_id=saved.run_id, written_at=saved.written_at, next=held)
@@ -76,7 +76,7 @@ class AdjunctStore:
         self.table = table
         self._kept = kept
         self._run_id = run_id
-        held = saved.positions() if recovery.action is Action.REUSE else {}
+        held = saved.positions() if recovery.action is StoreAction.REUSE else {}
         self.positions = {ssp: _moved(held.get(ssp), start) for ssp, start in recovery.start.items()}
         """How far each partition has been read."""
         self.ended: set[Ssp] = set()
@@ -85,7 +85,7 @@ class AdjunctStore:
         self._bad_rows = bad_rows
         self.not_used: Counter[str] = Counter()
         """How many rows the table left out, by reason."""
-        if recovery.action is Action.REUSE:
+        if recovery.action is StoreAction.REUSE:
             self.not_used += Counter(saved.not_used)
             bad_rows.remember(*saved.bad_rows)
         else:

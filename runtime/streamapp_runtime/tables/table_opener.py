@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from streamapp_core.adjunct.recovery import Extent, Found, recovery
+from streamapp_core.adjunct.recovery import Extent, NoStoreRecord, plan_recovery
 from streamapp_core.plan.plan import Plan, PlannedTable
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.functions.extractor import Extractor
@@ -75,7 +75,7 @@ class TableOpener:
     ) -> AdjunctStore:
         spec, now = planned.spec, self._time_of_day()
         saved = read_record(kept.record)
-        decided = recovery(
+        decided = plan_recovery(
             bootstrap=spec.bootstrap,
             persistent=spec.persistent,
             max_age=spec.max_age,
@@ -93,7 +93,7 @@ class TableOpener:
             kept,
             run_id=self._plan.run_id,
             recovery=decided,
-            saved=nothing if isinstance(saved, Found) else saved,
+            saved=nothing if isinstance(saved, NoStoreRecord) else saved,
             bad_rows=bad_rows,
         )
 

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from streamapp_core.control.stream_watermark import HeldBack
-from streamapp_core.control.task_watermarks import ControlStates
+from streamapp_core.control.stream_watermark import WatermarkHolder
+from streamapp_core.control.task_watermarks import TaskWatermarks
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.decoded_batch import DecodedBatch
 from streamapp_runtime.rows.event_time_column import latest_event_time
@@ -42,7 +42,7 @@ class Task:
         *,
         starts: Mapping[Ssp, int],
         pipeline: Pipeline,
-        control: ControlStates,
+        control: TaskWatermarks,
         side_inputs: SideInputs,
         sources: Collection[str],
         produces: Collection[str],
@@ -133,7 +133,7 @@ class Task:
         """Return the watermark of a stream in this task; None without one."""
         return self._watermark((stream,))
 
-    def held_back_by(self, stream: str) -> HeldBack | None:
+    def held_back_by(self, stream: str) -> WatermarkHolder | None:
         """Return what holds the watermark of a stream back in this task; None if nothing does."""
         return self._control.held_back_by(stream)
 

@@ -20,7 +20,7 @@ def test_it_is_the_highest_minimum_of_complete_members(changes):
         else:
             minimum.put(member, time)
             members[member] = time
-        minimum.settle()
+        minimum.advance()
 
         if members and None not in members.values():
             highest = max(min(members.values()), highest or 0)
@@ -32,10 +32,10 @@ def test_changes_before_settling_count_as_one():
     minimum = RisingMinimum()
     minimum.put("a", 1)
     minimum.put("b", None)
-    minimum.settle()
+    minimum.advance()
 
     minimum.remove("b")
     minimum.remove("a")
-    minimum.settle()
+    minimum.advance()
 
     assert minimum.value is None

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 from streamapp_core.control import (
     END_OF_TIME,
     ControlSnapshot,
-    ControlStates,
     EndOfStream,
-    HeldBack,
     SourceTiming,
+    TaskWatermarks,
     Watermark,
+    WatermarkHolder,
 )
 
 BY, FEED, FLIGHTS = "by", "feed", "flights"
@@ -89,7 +89,7 @@ class Slow:
     def model(self, producers):
         self.producers = producers
 
-    def settle(self):
+    def advance(self):
         for ssp in SSPS:
             if ssp[0] != FLIGHTS:
                 self.settle_partition(ssp)
@@ -148,7 +148,7 @@ class Fast:
         self.states = self.new()
 
     def new(self):
-        return ControlStates(SSPS, producers=self.producers, sources={FLIGHTS: TIMING}, now=self.now)
+        return TaskWatermarks(SSPS, producers=self.producers, sources={FLIGHTS: TIMING}, now=self.now)
 
     def control(self, ssp, message):
         self.states.apply(*ssp, message)
@@ -185,7 +185,7 @@ def test_it_agrees_with_the_rules(producers, steps):
     for name, *arguments in steps:
         for book in (fast, slow):
             getattr(book, name)(*arguments)
-        slow.settle()
+        slow.advance()
 
         assert answers(fast.states) == answers(slow)
 
@@ -224,7 +224,7 @@ def test_no_watermark_goes_back_and_what_ended_stays_ended(producers, steps):
 
 def states_of(*ssps, producers=None, timing=TIMING, now=0):
     sources = {stream: timing for stream, _ in ssps}
-    return ControlStates(ssps, producers=producers or {}, sources=sources, now=now)
+    return TaskWatermarks(ssps, producers=producers or {}, sources=sources, now=now)
 
 
 def report(states, task, time, *, stream=BY, partition=0, idle=False):
@@ -345,21 +345,21 @@ def test_another_apps_producers_that_are_more_now_hold_the_watermark_until_all_h
 
 def test_the_producer_that_holds_a_watermark_back_is_named():
     states = states_of((BY, 0), (BY, 1), producers={BY: ("A 10", "A 2")})
-    assert states.held_back_by(BY) == HeldBack(partition=0, producer="A 2", watermark=None)
+    assert states.held_back_by(BY) == WatermarkHolder(partition=0, producer="A 2", watermark=None)
     for partition in (0, 1):
         report(states, "A 2", 30, partition=partition)
-    assert states.held_back_by(BY) == HeldBack(partition=0, producer="A 10", watermark=None)
+    assert states.held_back_by(BY) == WatermarkHolder(partition=0, producer="A 10", watermark=None)
     report(states, "A 10", 20)
     report(states, "A 10", 10, partition=1)
 
-    assert states.held_back_by(BY) == HeldBack(partition=1, producer="A 10", watermark=10)
+    assert states.held_back_by(BY) == WatermarkHolder(partition=1, producer="A 10", watermark=10)
 
 
 def test_the_source_partition_that_holds_a_watermark_back_is_named():
     states = states_of((FLIGHTS, 0), (FLIGHTS, 7))
     states.observe(FLIGHTS, 0, 50)
     states.observe(FLIGHTS, 7, 20)
-    assert states.held_back_by(FLIGHTS) == HeldBack(partition=7, producer=None, watermark=15)
+    assert states.held_back_by(FLIGHTS) == WatermarkHolder(partition=7, producer=None, watermark=15)
 
     states.advance_clock(100)
     assert states.held_back_by(FLIGHTS) is None

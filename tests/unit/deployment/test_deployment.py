@@ -64,10 +64,10 @@ def test_a_driver_without_a_record_is_told_to_go():
 def test_texts_that_nothing_names_any_more_are_dropped():
     before = record(text="old")
     accepted = AcceptedSpec(app=digest("new"), run_id="r1", counts={}, generation=2)
-    both = before.having(accepted=accepted, launch=before.launch, texts={digest("new"): "new"})
+    both = before.with_versions(accepted=accepted, launch=before.launch, texts={digest("new"): "new"})
     assert set(both.apps.values()) == {"old", "new"}
     newer = before.launch.model_copy(update={"app": digest("new")})
-    assert set(both.having(accepted=accepted, launch=newer, texts={}).apps.values()) == {"new"}
+    assert set(both.with_versions(accepted=accepted, launch=newer, texts={}).apps.values()) == {"new"}
 
 
 DOCUMENTS = {

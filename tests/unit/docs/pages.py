@@ -75,4 +75,4 @@ def printed(problems: Iterable[Problem]) -> Iterator[str]:
     for problem in problems:
         yield f"{problem.path}  {problem.code}"
         if problem.repair is not None:
-            yield f"  mend: {problem.repair.text}"
+            yield f"  repair: {problem.repair.text}"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamapp_core.adjunct import Action, Extent, Found, recovery
+from streamapp_core.adjunct import Extent, NoStoreRecord, StoreAction, plan_recovery
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.bad_rows import BadRows
 from streamapp_runtime.rows.decoded_batch import DecodedBatch
@@ -89,7 +89,7 @@ class Owner:
         kept = PersistentUnloggedStore(self.environment, "t")
         saved = read_record(kept.record)
         ssps = [Ssp("log", "s", partition) for partition in range(self.owned)]
-        decided = recovery(
+        decided = plan_recovery(
             bootstrap=self.bootstrap,
             persistent=True,
             max_age=AGE,
@@ -106,7 +106,7 @@ class Owner:
             kept,
             run_id="r1",
             recovery=decided,
-            saved=nothing if isinstance(saved, Found) else saved,
+            saved=nothing if isinstance(saved, NoStoreRecord) else saved,
             bad_rows=BadRows(),
         )
         self.kept = kept
@@ -194,8 +194,8 @@ def test_a_store_never_says_it_holds_what_it_does_not(engine, steps):
                 owner.now += values[0]
                 owner.owned = values[1]
                 decided = owner.open()
-                assert decided.action is not Action.CREATE
-                missing = missing if decided.action is Action.REUSE else decided.start
+                assert decided.action is not StoreAction.CREATE
+                missing = missing if decided.action is StoreAction.REUSE else decided.start
             else:
                 getattr(owner, step)(*values)
         later = Stream()
@@ -207,13 +207,13 @@ def test_a_store_never_says_it_holds_what_it_does_not(engine, steps):
 
 
 def opened(store, engine, starts, wait_for=None):
-    decided = recovery(
+    decided = plan_recovery(
         bootstrap=wait_for is not None,
         persistent=False,
         max_age=None,
         run_id="r1",
         now=0,
-        found=Found.NOTHING,
+        found=NoStoreRecord.NO_STORE,
         partitions={ssp: Extent(oldest=start, end=(wait_for or {}).get(ssp, start)) for ssp, start in starts.items()},
         checkpoint={},
     )
@@ -266,6 +266,6 @@ def test_a_store_remembers_which_partitions_wait_for_no_other_any_more(engine, t
 
 
 def test_a_record_that_is_none_is_unreadable():
-    assert read_record(b'{"run_id": 7}') is Found.UNREADABLE
-    assert read_record(b"\x00") is Found.UNREADABLE
-    assert read_record(None) is Found.NOTHING
+    assert read_record(b'{"run_id": 7}') is NoStoreRecord.UNREADABLE
+    assert read_record(b"\x00") is NoStoreRecord.UNREADABLE
+    assert read_record(None) is NoStoreRecord.NO_STORE

@@ -10,7 +10,7 @@ from streamapp_core.schema import Schema, SchemaError, parse_schema
 T = TypeVar("T")
 
 
-class Findings:
+class ProblemCollector:
     """The problems found so far, and the results of checks by their arguments."""
 
     def __init__(self) -> None:
