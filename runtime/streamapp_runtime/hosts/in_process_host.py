@@ -9,7 +9,7 @@ from streamapp_runtime.processor.run_processor import run_processor
 
 
 class InProcessHost:
-    """Runs each processor in a thread of its own. They share one interpreter, so they take turns, not cores."""
+    """A host that runs each processor in a thread. They share one interpreter, so they take turns, not cores."""
 
     def __init__(self, channel: DriverChannel) -> None:
         self._channel = channel

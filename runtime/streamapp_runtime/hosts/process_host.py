@@ -21,10 +21,10 @@ _COMMAND = (sys.executable, "-m", "streamapp_runtime.hosts.worker")
 
 
 class ProcessHost:
-    """Runs each incarnation in an operating-system process of its own."""
+    """A host that runs each incarnation in an operating-system process of its own."""
 
     def __init__(self, channel: DriverChannel, log_folder: Path) -> None:
-        """Listen for reports; what workers print goes to `processors.log` in a folder."""
+        """Listen for reports; the output of workers goes to `processors.log` in a folder."""
         self._log = log_folder / "processors.log"
         self._server = ChannelServer(channel.report, secrets.token_urlsafe(32))
         self._lock = threading.Lock()
@@ -57,9 +57,9 @@ class ProcessHost:
         self._server.close()
 
     def _run(self, process: subprocess.Popen[bytes], config: ProcessorConfig) -> ProcessorReport:
-        parcel = msgspec.json.encode(ProcessorLaunch(config=config, address=self._server.address))
+        launch = msgspec.json.encode(ProcessorLaunch(config=config, address=self._server.address))
         try:
-            answer, _ = process.communicate(parcel + b"\n")
+            answer, _ = process.communicate(launch + b"\n")
         finally:
             with self._lock:
                 self._processes.pop(config.incarnation.number, None)

@@ -1,4 +1,4 @@
-"""What the driver asks of a host."""
+"""The interface between the driver and what runs its processors."""
 
 from concurrent.futures import Future
 from typing import Protocol
@@ -7,20 +7,20 @@ from streamapp_runtime.processor.processor_report import Incarnation, ProcessorC
 
 
 class ProcessorHost(Protocol):
-    """Starts processors somewhere. One processor that fails leaves the others alone."""
+    """A place where processors run. One that fails does not disturb the others."""
 
     def start(self, config: ProcessorConfig) -> Future[ProcessorReport]:
         """Start an incarnation of a processor.
 
-        The future ends with its last report, or with the exception it died of: one of `FAILURES` where a person must
-        look after it, else one of `TRANSIENT`, or any other for a defect.
+        The future ends with its last report, or with the exception it died of: one of `FAILURES` if a restart does not
+        mend it, one of `TRANSIENT` if it may, or any other for a defect.
         """
         ...
 
     def cancel(self, incarnation: Incarnation) -> None:
-        """Make an end of an incarnation that the driver has given up, as far as that can be done; returns at once."""
+        """Kill an incarnation that the driver has declared dead, as far as that is possible; return at once."""
         ...
 
     def close(self) -> None:
-        """End what still runs and release what the host holds."""
+        """End the processors that still run, and release the host's resources."""
         ...

@@ -1,4 +1,4 @@
-"""How a processor ended in another process: a value that travels as JSON, made there and understood by the driver."""
+"""The launch of a processor in another process, and its outcome there: values that travel as JSON."""
 
 import sys
 import traceback
@@ -12,14 +12,14 @@ from streamapp_runtime.processor.run_processor import run_processor
 
 
 class ProcessorLaunch(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker gets: the processor it is to be, and where its driver listens."""
+    """The input of a worker process: the configuration of its processor, and where the driver listens."""
 
     config: ProcessorConfig
     address: ChannelAddress
 
 
 class ProcessorOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """Exactly one of these: the last report, a failure meant for people, or why it may be tried again."""
+    """The end of a processor: its last report, or a failure meant for people, or why it may be restarted."""
 
     report: ProcessorReport | None = None
     failure: str | None = None
@@ -30,25 +30,25 @@ decode_launch = msgspec.json.Decoder(ProcessorLaunch).decode
 decode_outcome = msgspec.json.Decoder(ProcessorOutcome).decode
 
 
-def work(parcel: ProcessorLaunch) -> ProcessorOutcome:
-    """Be the processor of a parcel to its end. A defect's trace goes to standard error."""
+def run_launched(launch: ProcessorLaunch) -> ProcessorOutcome:
+    """Run a launched processor to its end. The traceback of a defect goes to standard error."""
     try:
-        return ProcessorOutcome(report=run_processor(parcel.config, HttpChannel(parcel.address)))
+        return ProcessorOutcome(report=run_processor(launch.config, HttpChannel(launch.address)))
     except TRANSIENT as error:
         return ProcessorOutcome(lost=str(error))
     except FAILURES as error:
         return ProcessorOutcome(failure=str(error))
-    except Exception as error:  # noqa: BLE001 - the driver decides what follows from it
+    except Exception as error:  # noqa: BLE001 - the driver decides what follows
         traceback.print_exc(file=sys.stderr)
         return ProcessorOutcome(lost=f"{type(error).__name__}: {error}")
 
 
 def final_report(outcome: ProcessorOutcome, processor: str) -> ProcessorReport:
-    """Give the last report of a processor.
+    """Return the last report of a processor.
 
     Raises:
-        ProcessorFailed: it failed, and a person must look after it.
-        ProcessorLost: it may be started again.
+        ProcessorFailed: it failed in a way that a restart does not mend.
+        ProcessorLost: it may be restarted.
     """
     if outcome.failure is not None:
         raise ProcessorFailed(f"processor {processor}: {outcome.failure}")

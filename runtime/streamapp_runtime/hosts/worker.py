@@ -1,7 +1,7 @@
 """The program of a worker process: `python -m streamapp_runtime.hosts.worker`.
 
-A parcel comes on standard input, the outcome goes to standard output. What else would be printed there, by functions of
-users, goes to standard error.
+The launch is read from standard input, the outcome goes to standard output. Whatever else is printed there, by users'
+functions, goes to standard error.
 """
 
 import gc
@@ -11,28 +11,28 @@ import sys
 import msgspec
 
 from streamapp_runtime.fail_points import set_incarnation
-from streamapp_runtime.hosts.processor_launch import decode_launch, work
+from streamapp_runtime.hosts.processor_launch import decode_launch, run_launched
 
 
 def collect_garbage_rarely() -> None:
-    """Let Python look for cyclic garbage rarely: rows are many objects and no cycles, and to walk them takes time."""
+    """Make Python search for cyclic garbage rarely: rows are many objects without cycles, and searches visit all."""
     gc.freeze()
     gc.set_threshold(100_000, 20, 20)
 
 
 def main() -> None:
-    """Be a worker."""
+    """Run one processor, as standard input says."""
     answer = os.dup(1)
     os.dup2(2, 1)
     collect_garbage_rarely()
-    parcel = decode_launch(sys.stdin.buffer.readline())
-    set_incarnation(parcel.config.incarnation.number)
-    outcome = msgspec.json.encode(work(parcel))
+    launch = decode_launch(sys.stdin.buffer.readline())
+    set_incarnation(launch.config.incarnation.number)
+    outcome = msgspec.json.encode(run_launched(launch))
     with os.fdopen(answer, "wb") as pipe:
         pipe.write(outcome)
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(0)  # all is closed; what libraries tell of themselves at an interpreter's end would fill the log
+    os._exit(0)  # all is closed; what libraries print at an interpreter's end would fill the log
 
 
 if __name__ == "__main__":

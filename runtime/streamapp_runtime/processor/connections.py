@@ -1,4 +1,4 @@
-"""The open ends of a processor: what reads, what writes, and what is closed with it."""
+"""The connections of a processor to its systems: consumers, producer, admin clients and file outputs."""
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
@@ -24,17 +24,17 @@ from streamapp_systems.registry import open_admin, open_consumer, open_output, o
 
 
 class Connections:
-    """Opens the systems of an app for one processor; `handles` closes what was opened, the last first."""
+    """The systems of an app, opened for one processor; `handles` closes what was opened, the last first."""
 
     def __init__(self, plan: Plan, folder: Path, handles: ExitStack) -> None:
-        """Take the folder that relative paths of the spec resolve from."""
+        """Open nothing yet; `folder` is what relative paths of the spec resolve from."""
         self._plan = plan
         self._folder = folder
         self._handles = handles
         self._admins: dict[str, TransactionalAdmin] = {}
 
     def inputs(self, starts: Mapping[Ssp, int], ends: Mapping[str, Mapping[int, int]]) -> DecodingInputSource:
-        """Open readers of these partitions, from these offsets on, to their ends where they have one."""
+        """Open the consumers of these partitions, from the start offsets to the ends, where there are any."""
         streams = [self._plan.streams[name] for name in sorted({ssp.stream for ssp in starts})]
         consumers: dict[str, Consumer] = {}
         for system, descriptors in by_system(map(descriptor, streams)).items():
@@ -58,10 +58,10 @@ class Connections:
         )
 
     def extents(self, ssps: Collection[Ssp], ends: Mapping[str, Mapping[int, int]]) -> dict[Ssp, Extent]:
-        """Ask what these partitions hold now, those with `ends` up to these.
+        """Return the offsets that these partitions hold now, up to `ends` where there are any.
 
         Raises:
-            StreamSystemError: a system can't be asked.
+            StreamSystemError: a system does not answer.
         """
         starts: dict[Ssp, int] = {}
         present: dict[Ssp, int] = {}
@@ -74,7 +74,7 @@ class Connections:
         return {ssp: Extent(oldest=starts.get(ssp, 0), end=bounds.get(ssp, present.get(ssp, 0))) for ssp in ssps}
 
     def producer(self, owner: TransactionOwner) -> Producer:
-        """Open the writer of all streams in the default system; it shuts out earlier epochs of its owner."""
+        """Open the producer of all streams in the default system; it fences earlier epochs of its owner."""
         system = self._plan.default_system
         written = (StreamRole.INTERMEDIATE, StreamRole.OUTPUT)
         planned = [s for s in self._plan.streams.values() if s.role in written and s.system == system]
@@ -84,7 +84,7 @@ class Connections:
         return producer
 
     def written_offsets(self, streams: Collection[str]) -> Mapping[Ssp, int]:
-        """Ask where streams that are read end now; see `TransactionalAdmin.written_offsets`."""
+        """Return the ends of input streams now; see `TransactionalAdmin.written_offsets`."""
         offsets: dict[Ssp, int] = {}
         for system, descriptors in by_system(descriptor(self._plan.streams[name]) for name in sorted(streams)).items():
             if system not in self._admins:
@@ -97,7 +97,7 @@ class Connections:
 
     @contextmanager
     def changelog(self, partition: int) -> Iterator[ChangelogPartitionReader]:
-        """Open a reader of one partition of the changelog for a while."""
+        """Open a reader of one partition of the changelog, and close it after the block."""
         system, stream = self._plan.default_system, changelog_stream(self._plan)
         spec = self._plan.app.spec.systems[system]
         with (
@@ -118,7 +118,7 @@ class Connections:
         return outputs
 
     def _message_schemas(self, *roles: StreamRole) -> dict[str, pa.Schema]:
-        """Give the columns of intermediate streams, this app's or other apps', and the event time behind them."""
+        """Return the columns of intermediate streams, this app's or other apps', followed by the event time."""
         return {
             stream.name: arrow_schema(stream.schema).append(EVENT_TIME_FIELD)
             for stream in self._plan.streams.values()
@@ -126,7 +126,7 @@ class Connections:
         }
 
     def _deletion_keys(self) -> dict[str, KeyColumn | None]:
-        """Tell what the keys of messages stand for: the stream's key, else the key of the table it fills."""
+        """Return the column that the keys of messages hold: the stream's key, else the key of the table it fills."""
         keys: dict[str, KeyColumn | None] = {}
         for table in self._plan.tables.values():
             filled_by = table.key.columns[0].source_column if table.key is not None else None
@@ -147,7 +147,7 @@ class Connections:
 
 
 def _has_messages(stream: PlannedStream) -> bool:
-    """Tell whether a stream holds messages of an intermediate stream, among them control messages."""
+    """Return whether a stream holds messages of an intermediate stream, control messages among them."""
     return stream.role is StreamRole.INTERMEDIATE or stream.shared
 
 

@@ -1,4 +1,4 @@
-"""Rounds of control messages: what the tasks of a processor have to tell the consumers of intermediate streams."""
+"""The sending of watermarks and ends of streams to the consumers of intermediate streams, in rounds."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,14 +8,17 @@ from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 
 
 class ControlMessageSender:
-    """Sends what tasks have not announced yet: one record per partition for all tasks of the processor (design 7)."""
+    """The sender of what tasks have not announced yet: one record per partition for all tasks of the processor.
+
+    See docs/control-messages.md.
+    """
 
     def __init__(
         self, writer: IntermediateWriter, tasks: Sequence[Task], producers: Mapping[str, int], interval: int
     ) -> None:
-        """Take the intermediate streams and how many tasks are expected to produce each of them.
+        """Take the tasks here; `producers` are the numbers of tasks, here and elsewhere, that write to each stream.
 
-        Watermarks go out at most once an interval (milliseconds), ends at once.
+        Watermarks are sent at most once an interval (milliseconds), ends at once.
         """
         self._writer = writer
         self._tasks = tasks
@@ -24,36 +27,36 @@ class ControlMessageSender:
         self._last_round: int | None = None
 
     def has_unsent_ends(self) -> bool:
-        """Whether a task has ended a stream and its consumers have not heard of it."""
+        """Return whether a task has ended a stream without having announced it."""
         return any(_is_end(task.unannounced(stream)) for task in self._tasks for stream in self._producers)
 
     def has_unsent(self) -> bool:
-        """Whether a task has anything to tell."""
+        """Return whether a task has anything to announce."""
         return any(task.unannounced(stream) is not None for task in self._tasks for stream in self._producers)
 
     def send(self, now: int) -> None:
         """Send a round: the new watermarks, then the ends, behind all rows sent so far.
 
-        A clock that was put back begins a new interval: no consumer waits until it is as late as it was.
+        A clock that was set back begins a new interval: consumers do not wait until it shows the former time again.
         """
         early = self._last_round is not None and 0 <= now - self._last_round < self._interval
         if not early:
             self._last_round = now
         for stream, count in self._producers.items():
-            news = [(task, said) for task in self._tasks if (said := task.unannounced(stream)) is not None]
-            self._send(stream, count, [(task, said) for task, said in news if _is_end(said) or not early], now)
+            unsent = [(task, new) for task in self._tasks if (new := task.unannounced(stream)) is not None]
+            self._send(stream, count, [(task, new) for task, new in unsent if _is_end(new) or not early], now)
 
-    def _send(self, stream: str, count: int, news: Sequence[tuple[Task, Announcement]], now: int) -> None:
+    def _send(self, stream: str, count: int, unsent: Sequence[tuple[Task, Announcement]], now: int) -> None:
         for idle in (False, True):
-            risen = [(task.name, said.watermark) for task, said in news if said.idle is idle and not _is_end(said)]
+            risen = [(task.name, new.watermark) for task, new in unsent if new.idle is idle and not _is_end(new)]
             if risen:
                 self._writer.send_control(stream, Watermark(timestamps=tuple(risen), task_count=count, idle=idle), now)
-        ends = tuple(task.name for task, said in news if _is_end(said))
+        ends = tuple(task.name for task, new in unsent if _is_end(new))
         if ends:
             self._writer.send_control(stream, EndOfStream(tasks=ends, task_count=count), now)
-        for task, said in news:
-            task.announce(stream, said)
+        for task, new in unsent:
+            task.announce(stream, new)
 
 
-def _is_end(said: Announcement | None) -> bool:
-    return said is not None and said.watermark == END_OF_TIME
+def _is_end(announcement: Announcement | None) -> bool:
+    return announcement is not None and announcement.watermark == END_OF_TIME

@@ -1,4 +1,4 @@
-"""What a processor reads: one consumer per system, and bytes or rows made into rows with an event time."""
+"""The decoding of what a processor polls: records become rows with an event time, and control messages."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -20,15 +20,15 @@ from streamapp_systems.protocols import BadRecord, Consumer, FetchedBatch
 
 
 class InputSource(Protocol):
-    """What a processor polls."""
+    """The source of the batches of a processor."""
 
     def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Iterator[DecodedBatch]:
-        """Bring what there is of these partitions; see `Consumer.poll`."""
+        """Yield what there is of these partitions; see `Consumer.poll`."""
         ...
 
 
 class DecodingInputSource:
-    """Reads and decodes the partitions of a processor."""
+    """The input source that polls a consumer per system, and decodes what it returns."""
 
     def __init__(
         self,
@@ -44,8 +44,8 @@ class DecodingInputSource:
         """Take consumers by system, the schemas of streams between tasks, decoders and event time columns of others.
 
         `shared` are intermediate streams of other apps, of which these columns are read.
-        In side inputs, messages without a value delete: `deletion_keys` has the column that the key of their messages
-        stands for, if one is known.
+        In side inputs, messages without a value delete: `deletion_keys` has the column that their keys hold, if one is
+        known.
         """
         self._consumers = consumers
         self._intermediate = intermediate
@@ -90,7 +90,7 @@ class DecodingInputSource:
         if stream in self._deletion_keys:
             return self._decode_side_input(fetched)
         read = self._json[stream].decode(fetched.messages, fetched.ssp)
-        self._refuse(read.bad)
+        self._raise_unless_skipped(read.bad)
         without_value = len(fetched.messages) - len(read.messages) - len(read.bad)
         not_used = {"unreadable": len(read.bad), "without value": without_value}
         return DecodedBatch(
@@ -105,7 +105,7 @@ class DecodingInputSource:
     def _decode_side_input(self, fetched: FetchedBatch) -> DecodedBatch:
         stream = fetched.ssp.stream
         read = self._json[stream].decode(replace_tombstones(fetched.messages, self._deletion_keys[stream]), fetched.ssp)
-        self._refuse(read.bad)
+        self._raise_unless_skipped(read.bad)
         rows = self._stamped(stream, read)
         if rows is not None and None in fetched.messages.values:
             bad = {record.offset for record in read.bad}
@@ -124,13 +124,13 @@ class DecodingInputSource:
         timestamps = read.messages.timestamps if column is None else ()
         return add_event_time(read.rows, column, timestamps) if len(read.rows) else None
 
-    def _refuse(self, bad: Sequence[BadRecord]) -> None:
-        """End the app at the first record that can't be read, unless it skips them."""
+    def _raise_unless_skipped(self, bad: Sequence[BadRecord]) -> None:
+        """Raise the first record that can't be read, unless the app skips them."""
         if bad and not self._skip:
             raise bad[0]
 
     def _decode_shared(self, fetched: FetchedBatch) -> DecodedBatch:
-        """Decode another app's intermediate stream: rows keep their event times, unless a column is to give them."""
+        """Decode another app's intermediate stream: rows keep their event times, unless a column has them."""
         stream = fetched.ssp.stream
         decoded = self._decode_messages(fetched, partial(decode_shared_rows, schema=self._shared[stream]))
         column = self._event_times[stream]
@@ -156,7 +156,7 @@ class DecodingInputSource:
 
 
 def _advised(bad: BadRecord) -> BadRecord:
-    """Say of a record that ends the app what can be done about it."""
+    """Return the error of a record that ends the app with what can be done about it."""
     return BadRecord(
         bad.ssp,
         bad.offset,

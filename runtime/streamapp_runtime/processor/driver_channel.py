@@ -7,7 +7,7 @@ from streamapp_runtime.processor.processor_report import ProcessorReport
 
 
 class Command(StrEnum):
-    """What the driver wants of a processor: go on, commit and end, or end at once."""
+    """The driver's answer to a report: keep running, drain (commit, then end), or stop at once without a commit."""
 
     RUN = "run"
     DRAIN = "drain"
@@ -15,13 +15,13 @@ class Command(StrEnum):
 
 
 class DriverChannel(Protocol):
-    """The processor's end of the channel. Used by several threads."""
+    """The channel from a processor to its driver, as the processor sees it. Used by several threads."""
 
     def report(self, report: ProcessorReport) -> Command:
-        """Tell the driver how far the processor is, and hear what to do.
+        """Send a report to the driver and return its command.
 
         Raises:
-            NoAnswer: the driver did not answer in time; ask again.
+            NoAnswer: the driver did not answer in time; report again.
             DriverLost: the driver is gone, or does not know this processor.
         """
         ...

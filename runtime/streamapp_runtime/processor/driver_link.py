@@ -1,7 +1,7 @@
-"""A processor's line to its driver: reports go out whatever the processor is doing, and commands wait to be looked at.
+"""The heartbeat of a processor: a thread that sends its newest report to the driver, and keeps the driver's command.
 
-A thread of its own reports, so that a long restore or commit is not taken for death, and a driver that hangs does not
-hold the data up.
+A thread of its own, so that a processor in a long restore or commit is not declared dead, and a driver that hangs does
+not delay the data.
 """
 
 import threading
@@ -13,13 +13,13 @@ from streamapp_runtime.processor.processor_report import ProcessorReport
 
 REPORT_SECONDS = 0.5
 TIMEOUT_SECONDS = 10.0
-"""How long a driver may be silent; then it has given this processor up."""
+"""The longest time without an answer; after it the driver has declared this processor dead."""
 _UNANSWERED = 3
-"""Reports without an answer that it takes, too: a machine that stood still for long has lost but one."""
+"""The number of unanswered reports needed, too: after a pause of the whole machine only one is unanswered."""
 
 
 class DriverLink:
-    """Sends the newest report twice a second until closed. The processor's thread tells, asks and closes."""
+    """The link to the driver. Its methods are called by the processor's thread; its own thread reports until closed."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class DriverLink:
         every: float = REPORT_SECONDS,
         timeout: float = TIMEOUT_SECONDS,
     ) -> None:
-        """Begin at once, with the first report; `clock` tells monotonic seconds."""
+        """Start to report at once, with the first report, every so many seconds; `clock` counts monotonic seconds."""
         self._channel = channel
         self._newest = first
         self._clock = clock
@@ -45,21 +45,21 @@ class DriverLink:
         self._thread.start()
 
     def set_report(self, report: ProcessorReport) -> None:
-        """Make this the report that goes out next."""
+        """Set the report that is sent next."""
         self._newest = report
 
     def command(self) -> Command:
-        """Tell what the driver wants: to go on, or to drain.
+        """Return the last command of the driver: to run or to drain.
 
         Raises:
-            DriverLost: the driver said stop, is gone, or has been silent for too long.
+            DriverLost: the driver stopped this processor, is gone, or has not answered for too long.
         """
         if self._lost is not None:
             raise self._lost
         return self._command
 
     def confirm_current(self) -> None:
-        """Ask the driver now, and go on only when it has answered that this incarnation is the current one.
+        """Return when the driver has answered that this incarnation is the current one.
 
         Raises:
             DriverLost: it is not, or the driver does not answer.
@@ -69,7 +69,7 @@ class DriverLink:
         self.command()
 
     def close(self) -> None:
-        """Send no more reports."""
+        """Stop reporting."""
         self._closing.set()
         self._thread.join()
 
@@ -79,20 +79,22 @@ class DriverLink:
             self._closing.wait(self._every)
 
     def _send_report(self) -> bool:
-        """Report once; True if the driver answered."""
+        """Send the newest report; return whether the driver answered."""
         try:
             command = self._channel.report(self._newest)
-        except NoAnswer as silence:
+        except NoAnswer as error:
             self._unanswered += 1
             if self._unanswered >= _UNANSWERED and self._clock() - self._answered > self._timeout:
-                self._lost = DriverLost(f"the driver has not answered for {self._timeout:g} s: {silence}")
+                self._lost = DriverLost(f"the driver has not answered for {self._timeout:g} s: {error}")
             return False
         except DriverLost as lost:
             self._lost = lost
             return False
         self._answered, self._unanswered = self._clock(), 0
         if command is Command.STOP:
-            self._lost = DriverLost("the driver said stop: the run ends, or another incarnation has taken over")
+            self._lost = DriverLost(
+                "the driver stopped this processor: the run ends, or another incarnation has taken over"
+            )
         elif command is Command.DRAIN:
             self._command = command
         return True

@@ -19,7 +19,7 @@ _decode = msgspec.json.Decoder(ProcessorReport).decode
 
 
 class ChannelAddress(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the driver listens, and the token that proves a report comes from one of its processors."""
+    """The address of the driver, and the token that proves a report comes from one of its processors."""
 
     host: str
     port: int
@@ -27,7 +27,7 @@ class ChannelAddress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HttpChannel:
-    """A processor's end: a connection per report, so that a driver that is gone is noticed at once."""
+    """The channel of a processor: a connection per report, so that a driver that is gone is noticed at once."""
 
     def __init__(self, address: ChannelAddress) -> None:
         self._address = address
@@ -57,7 +57,7 @@ class _Server(ThreadingHTTPServer):
 
 
 class ChannelServer:
-    """The driver's end: hands every report to `receive` and answers with the command it returns."""
+    """The server of the driver: it passes every report to `receive` and answers with the command that this returns."""
 
     def __init__(
         self,

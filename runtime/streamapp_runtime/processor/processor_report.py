@@ -1,4 +1,4 @@
-"""What a processor is told at its start, and what it reports: values that travel as JSON."""
+"""The configuration with which a processor starts, and its reports: values that travel as JSON."""
 
 import math
 
@@ -6,9 +6,9 @@ import msgspec
 
 
 class Incarnation(msgspec.Struct, frozen=True, kw_only=True):
-    """One life of a processor: it runs the tasks that one version of the job model gives it, and no others.
+    """One start of a processor: it runs the tasks that one version of the job model assigns to it, and no others.
 
-    `number` is unique in its epoch; a later life has a higher one.
+    `number` is unique in its epoch; a later incarnation has a higher one.
     """
 
     processor: str
@@ -21,10 +21,10 @@ class Incarnation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProcessorConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a processor needs to run: it plans again from the same inputs, and gets the same plan.
+    """Everything that a processor needs to run: it plans again from the same inputs, and gets the same plan.
 
     `counts` are the partition counts of the external streams, `ends` the offsets where bounded partitions end, `starts`
-    those where inputs are read first (0 where nothing is said), by stream and partition. Paths are absolute; `folder`
+    those where inputs are read first (0 where none is given), by stream and partition. Paths are absolute; `folder`
     is what relative paths of the spec resolve from.
     """
 
@@ -39,7 +39,7 @@ class ProcessorConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PartitionReport(msgspec.Struct, frozen=True, kw_only=True):
-    """How far one partition has been read: `rows` since the start, `offset` the next one.
+    """The progress in one partition: `rows` read since the start of the run, `offset` the next one.
 
     Of a side input, `awaited` offsets are still to be read before any other input.
     """
@@ -51,10 +51,10 @@ class PartitionReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WatermarkHold(msgspec.Struct, frozen=True, kw_only=True):
-    """What keeps a stream's watermark where it is: a `partition`, read by a `task`.
+    """The reason why a stream's watermark does not advance: a `partition`, read by a `task`.
 
-    Of an intermediate stream it is the `producer`, a task that writes to it, if it is known which. It has reached the
-    event time `watermark` (None: it has said nothing yet) and has been there `since`, both in milliseconds since 1970.
+    In an intermediate stream it is the `producer`, a task that writes to it, if it is known which. It has reached the
+    event time `watermark` (None: it has none yet) and has been there `since`, both in milliseconds since 1970.
     """
 
     task: str
@@ -65,14 +65,14 @@ class WatermarkHold(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def event_time(watermark: int | None) -> float:
-    """Order watermarks: none at all comes before every time."""
+    """Return a watermark as a number to compare: no watermark is lower than every time."""
     return -math.inf if watermark is None else watermark
 
 
 class StateReport(msgspec.Struct, frozen=True, kw_only=True):
-    """How a task came to its state: from the store that was there (`kept`), else from the changelog alone.
+    """The restore of a task's state: from the store that was there (`kept`), else from the changelog alone.
 
-    So many `records` of the changelog have been read; about as many as `left` are still to be.
+    `records` of the changelog have been read; about `left` are still to be read.
     """
 
     kept: bool
@@ -81,12 +81,12 @@ class StateReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProcessorReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What a processor has done so far, by stream, operator or table; event times are milliseconds.
+    """The progress of a processor, by stream, operator or table; event times are milliseconds.
 
-    `states` tells by task how it came to its state; until all are `opened`, the rest is empty. A stream's watermark is
-    the lowest of the tasks here (None: some task has none yet). `bad_rows` tell of the first rows that could not be
-    used. `committed` are the offsets at which tasks would go on after a death. Who holds a stream's watermark back, of
-    the tasks here, is in `held_back`; nobody, if all that is not idle has ended.
+    `states` are the restores by task; until all are `opened`, the rest is empty. A stream's watermark is the lowest of
+    the tasks here (None: some task has none yet). `bad_rows` describe the first rows that could not be used.
+    `committed` are the offsets from which partitions would be read after a crash. `held_back` names, by stream, the
+    task here that holds the watermark back; none, if all that is not idle has ended.
     """
 
     incarnation: Incarnation

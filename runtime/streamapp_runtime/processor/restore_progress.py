@@ -1,4 +1,4 @@
-"""How the tasks of a processor come to their state: the driver hears of it while it goes on."""
+"""The progress of restores, reported to the driver meanwhile."""
 
 from streamapp_runtime.errors import DriverLost
 from streamapp_runtime.processor.driver_channel import Command
@@ -8,20 +8,20 @@ from streamapp_runtime.state.task_state import RestoreStatus
 
 
 class RestoreProgress:
-    """Takes down how far each task's store is, and has it reported."""
+    """The progress of the restore of each task's state."""
 
     def __init__(self, incarnation: Incarnation, link: DriverLink) -> None:
-        """Take the line to the driver."""
+        """Report over a link to the driver."""
         self._incarnation = incarnation
         self._link = link
         self.states: dict[str, StateReport] = {}
-        """How each task that was opened came to its state."""
+        """The restore of each task so far."""
 
     def report(self, task: str, status: RestoreStatus) -> None:
-        """Hear how far a task's store is.
+        """Report how far the state of a task is restored.
 
         Raises:
-            DriverLost: the driver is gone, or wants no more of this processor: there is nothing to commit yet.
+            DriverLost: the driver is gone, or drains this processor: there is nothing to commit yet.
         """
         self.states[task] = StateReport(kept=status.kept, records=status.records, left=status.left)
         self._link.set_report(ProcessorReport(incarnation=self._incarnation, states=dict(self.states)))

@@ -1,4 +1,4 @@
-"""The bootstrap of a processor: its side inputs are read first, so that every row finds the whole table (design 8)."""
+"""The bootstrap of a processor: its side inputs are read first, so rows find whole tables (docs/adjunct-stores.md)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -15,7 +15,7 @@ _WAIT_SECONDS = 0.02
 
 
 class BatchReceiver(Protocol):
-    """Takes what is read of a partition: a task, or the side inputs that all tasks share."""
+    """A receiver of what is read of a partition: a task, or the side inputs that all tasks share."""
 
     def take(self, decoded: DecodedBatch) -> None:
         """Process what was read of one partition."""
@@ -23,34 +23,34 @@ class BatchReceiver(Protocol):
 
 
 class SideInputBootstrap:
-    """Reads side inputs up to the ends they had when the processor started.
+    """The reading of side inputs up to the ends they had when the processor started.
 
     With that each table of one stream is a snapshot of it in this processor, each of several streams in its task: the
-    ends of the partitions were asked for at one time. Other processors may have asked earlier or later.
+    ends of the partitions were read at one time. Other processors may have read them earlier or later.
     """
 
     def __init__(
         self, inputs: InputSource, receivers: Mapping[Ssp, Sequence[BatchReceiver]], side_inputs: Sequence[SideInputs]
     ) -> None:
-        """Take who reads each partition of the side inputs, which are those of the tasks and those that they share."""
+        """Take the receivers of each partition, and all side inputs: those of the tasks and those that they share."""
         self._inputs = inputs
-        self._readers = receivers
+        self._receivers = receivers
         self._side_inputs = side_inputs
         self._uncommitted = 0
 
     @property
     def done(self) -> bool:
-        """Whether nothing is left that other inputs wait for."""
+        """Whether the side inputs have reached the ends that other inputs wait for."""
         return not any(owner.bootstrap_lag() for owner in self._side_inputs)
 
     def step(self) -> None:
-        """Read a little; at the end, and now and then before, the stores commit.
+        """Poll once; commit the stores at the end, and before it when much is uncommitted.
 
-        A partition that has come to its end is read on: others may wait for what is new in it (see `PartitionGate`).
+        A partition that has reached its end is read further: others may wait for new rows of it (see `PartitionGate`).
         """
-        for decoded in self._inputs.poll(self._readers, _POLL_ROWS, _WAIT_SECONDS):
+        for decoded in self._inputs.poll(self._receivers, _POLL_ROWS, _WAIT_SECONDS):
             self._uncommitted += 0 if decoded.rows is None else len(decoded.rows)
-            for receiver in self._readers[decoded.ssp]:
+            for receiver in self._receivers[decoded.ssp]:
                 receiver.take(decoded)
         if self._uncommitted >= _SAVED_ROWS or self.done:
             self._uncommitted = 0

@@ -1,4 +1,4 @@
-"""What the Kubernetes operator tells a driver by its environment (`streamapp_core.deployment.kubernetes_names`)."""
+"""The environment variables that the Kubernetes operator sets for a driver."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from streamapp_runtime.errors import RuntimeFailure
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriverEnvironment:
-    """Which app this driver runs, where, in which epoch, and in which pod."""
+    """The app that a driver runs, its namespace and epoch, and the pod of the driver."""
 
     app: str
     namespace: str
@@ -19,7 +19,7 @@ class DriverEnvironment:
 
     @property
     def host(self) -> str:
-        """The name under which executors find this driver."""
+        """The host name of this driver for its executors."""
         return names.driver_host(self.app, self.epoch, self.namespace)
 
 
@@ -27,7 +27,7 @@ def read_environment(environment: Mapping[str, str]) -> DriverEnvironment:
     """Read the variables.
 
     Raises:
-        RuntimeFailure: one is missing: this is no pod that the Kubernetes operator made.
+        RuntimeFailure: one is missing: this is not a pod made by the Kubernetes operator.
     """
     try:
         return DriverEnvironment(
@@ -39,5 +39,5 @@ def read_environment(environment: Mapping[str, str]) -> DriverEnvironment:
         )
     except (KeyError, ValueError) as error:
         raise RuntimeFailure(
-            f"this program runs in a pod that the Kubernetes operator has made; its environment lacks {error}"
+            f"this program runs only in a pod made by the Kubernetes operator; its environment lacks {error}"
         ) from None

@@ -1,16 +1,14 @@
-"""Processors as executors of Spark on Kubernetes: one each, pinned to its own (design 9).
+"""Processors in executors of Spark on Kubernetes, one in each (docs/architecture.md).
 
-A pin is a preference of Spark's scheduler: a worker that finds itself on another executor ends before it has touched
-anything. Executors come and go, and the Kubernetes operator says which processor each of them is.
+Executors come and go; the Kubernetes operator decides which processor each of them runs.
 """
 
 import json
-import os
 import secrets
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -22,29 +20,21 @@ from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.spec.app import StreamApp
 from streamapp_runtime.errors import ProcessorLost
 from streamapp_runtime.hosts.background_thread import in_thread
-from streamapp_runtime.hosts.processor_launch import (
-    ProcessorLaunch,
-    ProcessorOutcome,
-    decode_launch,
-    decode_outcome,
-    final_report,
-    work,
-)
-from streamapp_runtime.hosts.worker import collect_garbage_rarely
+from streamapp_runtime.hosts.processor_launch import ProcessorLaunch, decode_outcome, final_report
 from streamapp_runtime.processor.driver_channel import DriverChannel
 from streamapp_runtime.processor.http_driver_channel import ChannelServer
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorConfig, ProcessorReport
 from streamapp_runtime.spark.driver_environment import DriverEnvironment
+from streamapp_runtime.spark.executor_binding import run_on_executor
 from streamapp_runtime.spark.kubernetes_settings import kubernetes_settings
 from streamapp_runtime.spark.local_session import start_spark, write_log_settings
-from streamapp_runtime.spark.spark_jobs import cause, group, pinned
+from streamapp_runtime.spark.spark_jobs import failure_cause, job_group
 
-_EXECUTOR_VARIABLE = "SPARK_EXECUTOR_ID"
 _LOOK_SECONDS = 0.2
 
 
 class KubernetesHost:
-    """Runs each processor in the Python worker of its executor."""
+    """A host that runs each processor in the Python worker of its executor."""
 
     def __init__(
         self,
@@ -54,7 +44,7 @@ class KubernetesHost:
         processors: int,
         executor_template: Mapping[str, object],
     ) -> None:
-        """Start Spark, which asks for so many executors, made of the template."""
+        """Start Spark, which requests an executor per processor, made from the template."""
         self._server = ChannelServer(
             channel.report, secrets.token_urlsafe(32), listen=("", names.CHANNEL_PORT), host=environment.host
         )
@@ -63,32 +53,32 @@ class KubernetesHost:
         template.write_text(json.dumps({"apiVersion": "v1", "kind": "Pod", **executor_template}))
         settings = kubernetes_settings(app, environment, processors, template, write_log_settings(folder))
         self._spark = start_spark(settings)
-        self._context = self._spark._jsc.sc()  # noqa: SLF001 - PySpark knows nothing of executors
+        self._context = self._spark._jsc.sc()  # noqa: SLF001 - PySpark has no API for executors
         self._jvm = self._spark._gateway.jvm  # noqa: SLF001 - likewise
         self._lock = threading.Lock()
         self._cancelled: set[int] = set()
 
     def start(self, config: ProcessorConfig) -> Future[ProcessorReport]:
-        """See `ProcessorHost.start`. The incarnation waits for its executor, if that is not there (yet)."""
+        """See `ProcessorHost.start`. The incarnation waits until its executor is there."""
         return in_thread(f"processor-{config.incarnation.processor}", lambda: self._run(config))
 
     def cancel(self, incarnation: Incarnation) -> None:
         """See `ProcessorHost.cancel`: Spark kills the worker within a second or so, if it can be reached."""
         with self._lock:
             self._cancelled.add(incarnation.number)
-        self._spark.cancelJobGroup(group(incarnation))
+        self._spark.cancelJobGroup(job_group(incarnation))
 
     def executors(self) -> Mapping[str, str]:
-        """Give the executors that are there: id -> host."""
+        """Return the executors that are registered: id -> host."""
         managers = self._context.env().blockManager().master().getMemoryStatus().keySet().toSeq()
         found = [managers.apply(index) for index in range(managers.size())]
         return {str(manager.executorId()): str(manager.host()) for manager in found if not manager.isDriver()}
 
     def keep(self, processors: int, model: JobModel) -> None:
-        """Have so many executors: ask for more, or end those that are no processor's any more."""
-        seated = {processor.executor for processor in model.processors.values()}
+        """Request so many executors, and kill those beyond that number that are bound to no processor any more."""
+        bound = {processor.executor for processor in model.processors.values()}
         alive = self.executors()
-        idle = sorted(alive.keys() - seated)
+        idle = sorted(alive.keys() - bound)
         for executor in idle[: max(len(alive) - processors, 0)]:
             self._context.killExecutor(executor)
         self._context.requestTotalExecutors(processors, 0, self._jvm.PythonUtils.toScalaMap({}))
@@ -101,39 +91,24 @@ class KubernetesHost:
     def _run(self, config: ProcessorConfig) -> ProcessorReport:
         incarnation = config.incarnation
         executor, host = self._await_executor(config)
-        parcel = msgspec.json.encode(ProcessorLaunch(config=config, address=self._server.address))
+        launch = msgspec.json.encode(ProcessorLaunch(config=config, address=self._server.address))
         try:
-            (answer,) = self._job(incarnation, executor, host, parcel)
+            self._spark.setJobGroup(job_group(incarnation), str(incarnation), interruptOnCancel=True)
+            outcome = run_on_executor(self._spark, executor, host, launch)
         except Py4JError as error:
-            raise ProcessorLost(f"its worker died on executor {executor} ({cause(error)})") from None
-        return final_report(decode_outcome(answer), incarnation.processor)
+            raise ProcessorLost(f"its worker died on executor {executor} ({failure_cause(error)})") from None
+        return final_report(decode_outcome(outcome), incarnation.processor)
 
     def _await_executor(self, config: ProcessorConfig) -> tuple[str, str]:
-        """Wait for the executor that the job model gives to a processor, and give its id and host."""
+        """Wait for the executor that the job model binds a processor to, and return its id and host."""
         incarnation = config.incarnation
         model = JobModel.model_validate_json(config.job_model)
         executor = model.processors[incarnation.processor].executor
         while True:
             with self._lock:
                 if incarnation.number in self._cancelled:
-                    raise ProcessorLost(f"executor {executor or 'of it'} has not come")
+                    raise ProcessorLost(f"executor {executor or 'for it'} has not come")
             host = None if executor is None else self.executors().get(executor)
             if executor is not None and host is not None:
                 return executor, host
             time.sleep(_LOOK_SECONDS)
-
-    def _job(self, incarnation: Incarnation, executor: str, host: str, parcel: bytes) -> list[bytes]:
-        self._spark.setJobGroup(group(incarnation), str(incarnation), interruptOnCancel=True)
-        return list(pinned(self._spark, executor, host, parcel).mapPartitions(_work).collect())
-
-
-def _work(parcels: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
-    """Run a processor; called in the Python worker."""
-    collect_garbage_rarely()
-    for executor, parcel in parcels:
-        here = os.environ.get(_EXECUTOR_VARIABLE)
-        if here == executor:
-            outcome = work(decode_launch(parcel))
-        else:
-            outcome = ProcessorOutcome(lost=f"it came to executor {here or 'unknown'} instead of {executor}")
-        yield msgspec.json.encode(outcome)

@@ -1,4 +1,4 @@
-"""Settings of a Spark on Kubernetes whose executors are processors, made of the spec (design 9)."""
+"""The settings of Spark on Kubernetes, with an executor for each processor, made from the spec."""
 
 from pathlib import Path
 
@@ -17,9 +17,9 @@ _CLAIM = f"spark.kubernetes.executor.volumes.persistentVolumeClaim.{names.STATE_
 def kubernetes_settings(
     app: StreamApp, environment: DriverEnvironment, processors: int, template: Path, log4j: Path
 ) -> dict[str, str]:
-    """Give all settings; executors are made of the pod `template`, one slot each.
+    """Return all settings; executors are made from the pod `template`, one slot each.
 
-    An executor that dies is replaced for ever. Nothing is tried twice by Spark itself: the driver decides.
+    Spark replaces every executor that dies, without a limit, but never retries a job: the driver decides that.
 
     Raises:
         NotSupported: state on volume claims without a storage class.
@@ -72,7 +72,7 @@ def kubernetes_settings(
 
 
 def _claims(app: StreamApp) -> dict[str, str]:
-    """Let Spark make a claim per executor, which a later executor of the app takes over."""
+    """Return the settings with which Spark makes a claim per executor, which later executors of the app reuse."""
     claim = app.spec.processors.state.volume_claim
     if claim is None:
         return {}

@@ -1,4 +1,4 @@
-"""A local Spark for processors: a slot for each, quiet, its own log apart from the terminal."""
+"""A local Spark for processors: a slot for each, with a log file of its own."""
 
 import os
 import signal
@@ -36,9 +36,9 @@ appender.console.layout.pattern = %d{yyyy-MM-dd'T'HH:mm:ss.SSSXXX} %p %c{1}: %m%
 
 
 def local_settings(log4j: Path) -> dict[str, str]:
-    """Give the settings of a local Spark.
+    """Return the settings of a local Spark.
 
-    A worker is one processor's and ends with it (no reuse, no retry): the driver decides what is started again.
+    A worker runs one processor and ends with it (no reuse, no retry): the driver decides what is restarted.
     """
     return {
         "spark.master": os.environ.get(MASTER_VARIABLE, f"local[{_SLOTS}]"),
@@ -65,7 +65,7 @@ def start_local(name: str, folder: Path) -> SparkContext:
     """Start a local Spark in this process; what it logs goes to `spark.log` in a folder.
 
     Raises:
-        RuntimeFailure: it does not start, or was ended meanwhile.
+        RuntimeFailure: it does not start, or was stopped meanwhile.
     """
     settings, log = {"spark.app.name": name, **local_settings(write_log_settings(folder))}, folder / "spark.log"
     with _stderr_to(log):
@@ -77,7 +77,7 @@ def start_local(name: str, folder: Path) -> SparkContext:
 
 
 def write_log_settings(folder: Path) -> Path:
-    """Write how Spark logs into a folder, made if it is missing: warnings, to standard error."""
+    """Write the log settings of Spark (warnings, to standard error) to a folder, made if it is missing."""
     folder.mkdir(parents=True, exist_ok=True)
     log4j = folder.absolute() / "log4j2.properties"
     log4j.write_text(_LOG4J)
@@ -86,14 +86,14 @@ def write_log_settings(folder: Path) -> Path:
 
 def start_spark(settings: Mapping[str, str]) -> SparkContext:
     """Start Spark in this process, with these settings only."""
-    os.environ["PYSPARK_PYTHON"] = sys.executable  # the workers' interpreter; Spark asks nothing else
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # Spark starts workers with this interpreter
     with _same_interrupts():
         return SparkContext(conf=SparkConf(loadDefaults=False).setAll(list(settings.items())))
 
 
 @contextmanager
 def _stderr_to(path: Path) -> Iterator[None]:
-    """Point this process's standard error to a file, so that the JVM started meanwhile inherits it."""
+    """Redirect this process's standard error to a file, so that a JVM started meanwhile inherits it."""
     sys.stderr.flush()
     kept = os.dup(2)
     with path.open("ab") as file:
@@ -107,7 +107,7 @@ def _stderr_to(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _same_interrupts() -> Iterator[None]:
-    """Keep what Ctrl-C does: Spark would cancel all jobs, where processors are to make a last commit."""
+    """Keep the handler of Ctrl-C: that of Spark cancels all jobs, but processors have to make a last commit."""
     kept = signal.getsignal(signal.SIGINT)
     try:
         yield

@@ -1,4 +1,4 @@
-"""How the memory of a pod is divided: a small heap for Spark, the rest for Python, Arrow and LMDB's pages."""
+"""The division of a pod's memory: a small heap for Spark, the rest for Python, Arrow and LMDB's pages."""
 
 import re
 
@@ -11,9 +11,9 @@ _LEAST = 384
 
 
 def overhead(memory: str) -> int:
-    """Tell how many MiB of an executor's memory (a Kubernetes quantity) are not Spark's heap; 384 at the least."""
+    """Return the MiB of an executor's memory (a Kubernetes quantity) that are not Spark's heap; 384 at the least."""
     found = _QUANTITY.fullmatch(memory)
     if found is None:
-        raise ValueError(f"{memory} is no amount of memory")
+        raise ValueError(f"{memory} is not an amount of memory")
     total = float(found[1]) * _UNITS[found[2] or ""] / 2**20
     return max(int(total) - HEAP_MEBIBYTES, _LEAST)

@@ -1,4 +1,4 @@
-"""Processors as Spark jobs: one job of one task each, which loops until the processor ends (design 9).
+"""Processors as Spark jobs: one job of one task each, which loops until the processor ends (docs/architecture.md).
 
 The jobs share nothing, so one that dies leaves the others running. A plain RDD of one partition carries the
 processor's configuration; rows never pass through Spark.
@@ -16,17 +16,23 @@ from pyspark import SparkContext
 
 from streamapp_runtime.errors import ProcessorLost
 from streamapp_runtime.hosts.background_thread import in_thread
-from streamapp_runtime.hosts.processor_launch import ProcessorLaunch, decode_launch, decode_outcome, final_report, work
+from streamapp_runtime.hosts.processor_launch import (
+    ProcessorLaunch,
+    decode_launch,
+    decode_outcome,
+    final_report,
+    run_launched,
+)
 from streamapp_runtime.hosts.worker import collect_garbage_rarely
 from streamapp_runtime.processor.driver_channel import DriverChannel
 from streamapp_runtime.processor.http_driver_channel import ChannelServer
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorConfig, ProcessorReport
 from streamapp_runtime.spark.local_session import start_local
-from streamapp_runtime.spark.spark_jobs import cause, group
+from streamapp_runtime.spark.spark_jobs import failure_cause, job_group
 
 
 class SparkHost:
-    """Runs each processor in a Python worker of a local Spark."""
+    """A host that runs each processor in a Python worker of a local Spark."""
 
     def __init__(self, channel: DriverChannel, name: str, log_folder: Path) -> None:
         """Start Spark; its log goes to a folder."""
@@ -40,7 +46,7 @@ class SparkHost:
 
     def cancel(self, incarnation: Incarnation) -> None:
         """See `ProcessorHost.cancel`: Spark kills the worker within a second or so."""
-        self._spark.cancelJobGroup(group(incarnation))
+        self._spark.cancelJobGroup(job_group(incarnation))
 
     def close(self) -> None:
         """See `ProcessorHost.close`. Of a JVM that has died nothing is left to be stopped."""
@@ -49,22 +55,22 @@ class SparkHost:
         self._server.close()
 
     def _run(self, config: ProcessorConfig) -> ProcessorReport:
-        parcel = msgspec.json.encode(ProcessorLaunch(config=config, address=self._server.address))
+        launch = msgspec.json.encode(ProcessorLaunch(config=config, address=self._server.address))
         try:
-            (answer,) = _job(self._spark, config.incarnation, parcel)
+            (answer,) = _job(self._spark, config.incarnation, launch)
         except Py4JError as error:
-            raise ProcessorLost(f"its worker died ({cause(error)}); see {self._log}") from None
+            raise ProcessorLost(f"its worker died ({failure_cause(error)}); see {self._log}") from None
         return final_report(decode_outcome(answer), config.incarnation.processor)
 
 
-def _job(spark: SparkContext, incarnation: Incarnation, parcel: bytes) -> list[bytes]:
-    spark.setJobGroup(group(incarnation), str(incarnation), interruptOnCancel=True)
-    answers: list[bytes] = spark.parallelize([parcel], 1).mapPartitions(_work).collect()
+def _job(spark: SparkContext, incarnation: Incarnation, launch: bytes) -> list[bytes]:
+    spark.setJobGroup(job_group(incarnation), str(incarnation), interruptOnCancel=True)
+    answers: list[bytes] = spark.parallelize([launch], 1).mapPartitions(_run_launched).collect()
     return answers
 
 
-def _work(parcels: Iterable[bytes]) -> Iterator[bytes]:
+def _run_launched(launches: Iterable[bytes]) -> Iterator[bytes]:
     """Run a processor; called in the Python worker."""
     collect_garbage_rarely()
-    for parcel in parcels:
-        yield msgspec.json.encode(work(decode_launch(parcel)))
+    for launch in launches:
+        yield msgspec.json.encode(run_launched(decode_launch(launch)))
