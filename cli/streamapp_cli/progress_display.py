@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 
 from rich import box
 from rich.console import Console, Group
@@ -12,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from streamapp_core.control.messages import END_OF_TIME
+from streamapp_core.time_formats import format_event_time
 from streamapp_runtime.driver.run_record import StateSummary, StreamSummary, Summary
 from streamapp_runtime.processor.processor_report import WatermarkHold
 
@@ -200,4 +200,4 @@ def watermark_text(watermark: int | None) -> str:
         return "none"
     if watermark == END_OF_TIME:
         return "end"
-    return datetime.fromtimestamp(watermark / 1_000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    return format_event_time(watermark)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Protocol
 
 from pydantic import JsonValue
@@ -11,6 +11,7 @@ from streamapp_core.deployment.app_record import RECORD
 from streamapp_core.deployment.kubernetes_names import APP_LABEL
 from streamapp_core.job_model.stored_job_model import write_job_model
 from streamapp_core.spec.systems import SystemSpec
+from streamapp_core.time_formats import format_time
 from streamapp_operator.decide.actions import (
     Action,
     ActionKind,
@@ -150,7 +151,7 @@ class Actor:
 
 
 def _event(app: AppResource, action: EmitEvent, now: datetime) -> dict[str, Any]:
-    time = now.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    time = format_time(now)
     return {
         "metadata": {"name": action.name, "namespace": app.key.namespace},
         "involvedObject": {

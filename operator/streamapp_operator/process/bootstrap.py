@@ -2,13 +2,11 @@
 
 import base64
 import os
-import secrets
 import signal
-import string
 import threading
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 
 import kopf
@@ -26,13 +24,15 @@ from streamapp_operator.observe.observer import Observer
 from streamapp_operator.observe.resource_views import AppKey
 from streamapp_operator.process.controller import Controller, Parts
 from streamapp_operator.process.health import Health
-from streamapp_operator.process.http_server import HttpServer
 from streamapp_operator.process.operator_metrics import Metrics
+from streamapp_operator.process.operator_pages import serve_pages
 from streamapp_operator.process.settings import Settings
+from streamapp_systems.clock import now
 from streamapp_systems.expansion_algorithms import installed_algorithm
 from streamapp_systems.kubernetes.kubernetes_api import Kind, KubernetesApi, KubernetesError, RequestRefusedError
 from streamapp_systems.kubernetes.kubernetes_client import KubernetesClient
 from streamapp_systems.protocols import StreamSystemError
+from streamapp_systems.run_ids import new_run_id
 
 _log = structlog.get_logger()
 _STOP_SECONDS = 20.0
@@ -58,9 +58,9 @@ class OperatorProcess:
         self._controller = Controller(
             Parts(
                 observer=Observer(cached, self._cache, self._systems.ask, self._systems.announced, new_run_id),
-                actor=Actor(cached, self._systems.delete, _now, self._after),
+                actor=Actor(cached, self._systems.delete, now, self._after),
                 rules=rules,
-                clock=_now,
+                clock=now,
                 forget=self._systems.forget,
                 metrics=self._metrics,
             )
@@ -82,7 +82,7 @@ class OperatorProcess:
             KubernetesError: the API server can't be asked at the start.
             OSError: the HTTP port is in use.
         """
-        http = HttpServer(self._settings.http_port, self._health.wrong, self._metrics.registry)
+        http = serve_pages(self._settings.http_port, self._health.wrong, self._metrics.registry)
         _log.info("listing all apps", port=http.port)
         self._watching.fill()
         self._controller.start(self._settings.workers)
@@ -142,13 +142,3 @@ def read_secret(api: KubernetesApi, namespace: str, name: str) -> Mapping[str, s
         raise StreamSystemError(f"Secret {name} in namespace {namespace} can't be read: {error}{advice}") from error
     items = {} if secret is None else secret.get("data", {})
     return {key: base64.b64decode(value).decode() for key, value in items.items()}
-
-
-def new_run_id() -> str:
-    """Make a run id: 8 random characters, the first a letter."""
-    letters = string.ascii_lowercase
-    return secrets.choice(letters) + "".join(secrets.choice(letters + string.digits) for _ in range(7))
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from streamapp_core.time_formats import format_time
 from streamapp_core.crd.status_model import (
     MAXIMUM_MESSAGE,
     MAXIMUM_PATH,
@@ -106,7 +107,7 @@ def status_patch(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]
 
 def _conditions(observed: Observed, values: Mapping[str, ConditionValue]) -> tuple[Condition, ...]:
     known = {entry["type"]: entry for entry in observed.app.status.get("conditions", ())}
-    now = observed.now.isoformat(timespec="seconds").replace("+00:00", "Z")
+    now = format_time(observed.now)
     return tuple(_condition(name, value, known.get(name, {}), observed, now) for name, value in values.items())
 
 

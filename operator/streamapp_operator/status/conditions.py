@@ -7,6 +7,7 @@ from datetime import datetime
 from streamapp_core.crd.status_model import ConditionStatus
 from streamapp_core.deployment.driver_reports import DriverPhase
 from streamapp_core.problems import Problem
+from streamapp_core.time_formats import format_time
 from streamapp_operator.decide.acceptance import AcceptanceState
 from streamapp_operator.decide.driver_decision import DriverState
 from streamapp_operator.decide.restarts import DriverDeath
@@ -223,4 +224,4 @@ def _problem_text(problems: tuple[Problem, ...]) -> str:
 
 
 def _utc(time: datetime) -> str:
-    return time.isoformat(timespec="seconds").replace("+00:00", "Z")
+    return format_time(time)

@@ -17,6 +17,7 @@ from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import changelog_stream, descriptor
 from streamapp_runtime.processor.processor_report import ProcessorReport
+from streamapp_systems.clock import time_of_day
 from streamapp_systems.protocols import StreamSystemError, TransactionalAdmin
 from streamapp_systems.registry import open_transactional_admin
 
@@ -146,7 +147,7 @@ class _Caretaker:
             return
         end = sum(admin.end_offsets([self._changelog]).values())
         if end - self._compacted_end >= max(_COMPACTED, self._compacted_left):
-            before = time.time_ns() // 1_000_000 - _DAY
+            before = time_of_day() - _DAY
             self._compacted_end, self._compacted_left = end, admin.compact(self._changelog, tombstones_before=before)
 
 

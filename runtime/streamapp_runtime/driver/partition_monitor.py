@@ -1,7 +1,6 @@
 """The partition monitor: growing streams are noticed and planned again, at an interval (design 5 and 10)."""
 
 import logging
-import time
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from streamapp_core.spec.parse import parse_text
 from streamapp_runtime.driver.prepare import PreparedRun, plan_again
 from streamapp_runtime.errors import PlanRefused
 from streamapp_runtime.hosts.background_thread import in_thread
+from streamapp_systems.clock import time_of_day
 from streamapp_systems.protocols import StreamSystemError
 
 _LOGGER = logging.getLogger("streamapp.driver")
@@ -73,7 +73,7 @@ class PartitionMonitor:
         return self._news(found, current)
 
     def _plan_again(self) -> PreparedRun:
-        return plan_again(self._parsed, self._folder, self._before.model, time.time_ns() // 1_000_000)
+        return plan_again(self._parsed, self._folder, self._before.model, time_of_day())
 
     def _news(self, found: Future[PreparedRun], current: PreparedRun) -> Growth | Refused | None:
         try:

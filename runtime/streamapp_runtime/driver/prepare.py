@@ -1,7 +1,5 @@
 """From a spec to a run that can start: systems asked, plan made, streams and output folders made ready."""
 
-import secrets
-import string
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -25,8 +23,6 @@ from streamapp_systems.file.output_folder import prepare_output, remove_leftover
 from streamapp_systems.protocols import StreamDescriptor, TransactionalAdmin, TransactionOwner
 from streamapp_systems.registry import open_transactional_admin
 
-_LETTERS = string.ascii_lowercase
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedRun:
@@ -39,11 +35,6 @@ class PreparedRun:
     model: JobModel
     counts: Mapping[str, int]
     refused: tuple[Problem, ...] = ()
-
-
-def new_run_id() -> str:
-    """Make a run id: 8 random characters, the first a letter."""
-    return secrets.choice(_LETTERS) + "".join(secrets.choice(_LETTERS + string.digits) for _ in range(7))
 
 
 def plan_run(parsed: ParsedApp, folder: Path, run_id: str, location: str) -> PreparedRun:

@@ -1,6 +1,5 @@
 """The start of a run (`docs/protocols.md`, Start of a run): a new one, or one that goes on after any death."""
 
-import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +31,7 @@ from streamapp_runtime.driver.takeover import announce, fence_former, find_strea
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.fail_points import FailPoint, fail_point
 from streamapp_runtime.run_coordinator import Coordinator
+from streamapp_systems.clock import time_of_day
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +120,7 @@ def _continued(
         raise JobModelDamagedError(f"the job model of run {last.run_id} is gone")
     if parsed.app is not None:
         check_edits(last.spec, parsed.app, last.run_id)
-    prepared = plan_again(parsed, request.folder, stored.model, time.time_ns() // 1_000_000)
+    prepared = plan_again(parsed, request.folder, stored.model, time_of_day())
     _check_files(last, file_names(prepared.plan, request.folder))
     return prepared, msgspec.structs.replace(last, epoch=last.epoch + 1, spec=_spec(prepared.plan.app))
 

@@ -1,6 +1,5 @@
 """What the start and the end of a run have in common, on this machine and on Kubernetes (`docs/protocols.md`)."""
 
-import time
 from collections import defaultdict
 from collections.abc import Collection
 from pathlib import Path
@@ -25,6 +24,7 @@ from streamapp_runtime.driver.run_recovery import merged
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.fail_points import FailPoint, fail_point
 from streamapp_runtime.run_coordinator import Coordinator
+from streamapp_systems.clock import time_of_day
 from streamapp_systems.protocols import TransactionOwner
 
 
@@ -88,7 +88,7 @@ def announce(record: RunRecord, prepared: PreparedRun, folder: Path) -> None:
         Superseded: a later one has said so.
     """
     coordinator = Coordinator(prepared.plan.app, prepared.plan.default_system, folder)
-    coordinator.announce(driver_record(record), prepared.model, time.time_ns() // 1_000_000)
+    coordinator.announce(driver_record(record), prepared.model, time_of_day())
 
 
 def fence_former(record: RunRecord, prepared: PreparedRun, folder: Path) -> None:

@@ -20,15 +20,16 @@ from streamapp_core.metadata_store import MetadataStore
 from streamapp_runtime.driver.report_registry import ReportRegistry
 from streamapp_runtime.driver.takeover import finish
 from streamapp_runtime.errors import FAILURES, Superseded
-from streamapp_runtime.kubernetes.driver_http import Health, StatusServer
 from streamapp_runtime.kubernetes.driver_lease import DriverLease
 from streamapp_runtime.kubernetes.driver_metrics import SummaryCollector
+from streamapp_runtime.kubernetes.driver_pages import Health, serve_pages
 from streamapp_runtime.kubernetes.epoch_start import begin
 from streamapp_runtime.kubernetes.job_model_follower import Follower, prepared_run
 from streamapp_runtime.kubernetes.progress_reporter import Reporter
-from streamapp_runtime.kubernetes.run_epoch import LaunchedRun, now
+from streamapp_runtime.kubernetes.run_epoch import LaunchedRun
 from streamapp_runtime.spark.driver_environment import DriverEnvironment, read_environment
 from streamapp_runtime.spark.kubernetes_host import KubernetesHost
+from streamapp_systems.clock import now
 from streamapp_systems.kubernetes.kubernetes_api import Kind, KubernetesApi, KubernetesError, Object
 from streamapp_systems.kubernetes.kubernetes_client import KubernetesClient
 from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
@@ -67,7 +68,7 @@ def _drive(environment: DriverEnvironment, api: KubernetesApi, draining: threadi
     health = Health(time.monotonic)
     registry = CollectorRegistry()
     registry.register(SummaryCollector(environment.app, environment.namespace, lambda: health.summary))
-    handles.callback(StatusServer(health, registry, names.HTTP_PORT).close)
+    handles.callback(serve_pages(health, registry, names.HTTP_PORT).close)
     owner = _owner(api, environment)
     store = ConfigMapMetadataStore(api, environment.namespace, environment.app, owners=[owner])
     lease = DriverLease(api, environment, owner, now)

@@ -1,9 +1,10 @@
 """The lease of an app's driver: renewed while its processors report, so that it shows progress and not just life."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 
 from streamapp_core.deployment.kubernetes_names import APP_LABEL, driver_lease
+from streamapp_core.time_formats import format_micro_time
 from streamapp_runtime.spark.driver_environment import DriverEnvironment
 from streamapp_systems.kubernetes.kubernetes_api import (
     Kind,
@@ -58,4 +59,4 @@ class DriverLease:
                 self._api.patch(Kind.LEASE, namespace, driver_lease(app), {"spec": spec})
 
     def _moment(self) -> str:
-        return self._now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        return format_micro_time(self._now())

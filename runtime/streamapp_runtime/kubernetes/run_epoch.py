@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 
 from streamapp_core.deployment.driver_reports import DriverPhase
@@ -18,8 +17,8 @@ from streamapp_runtime.driver.run_record import RunRecord, Summary
 from streamapp_runtime.driver.run_summary import summarize
 from streamapp_runtime.driver.supervisor import Supervisor
 from streamapp_runtime.hosts.background_thread import in_thread
-from streamapp_runtime.kubernetes.driver_http import Health
 from streamapp_runtime.kubernetes.driver_lease import DriverLease
+from streamapp_runtime.kubernetes.driver_pages import Health
 from streamapp_runtime.kubernetes.job_model_follower import Follower, Launched, prepared_run
 from streamapp_runtime.kubernetes.progress_reporter import Reporter
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorConfig, ProcessorReport
@@ -162,8 +161,3 @@ class LaunchedRun:
     def _summary(self, reports: Iterable[ProcessorReport]) -> Summary:
         seconds = time.monotonic() - self._started
         return summarize(self._supervisor.prepared.plan, self._record.ends, reports, seconds)
-
-
-def now() -> datetime:
-    """Tell the time of day."""
-    return datetime.now(UTC)

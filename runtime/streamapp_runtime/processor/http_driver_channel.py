@@ -1,10 +1,8 @@
 """The channel over HTTP, for processors in other processes: one small POST a report, authenticated by a token."""
 
 import hmac
-import threading
 from collections.abc import Callable
 from http.client import HTTPConnection, HTTPException
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
 
 import msgspec
@@ -12,6 +10,7 @@ import msgspec
 from streamapp_runtime.errors import DriverLost
 from streamapp_runtime.processor.driver_channel import Command, NoAnswer
 from streamapp_runtime.processor.processor_report import ProcessorReport
+from streamapp_systems.http_server import HttpServer, Request, Response
 
 _ANSWER_SECONDS = 3.0
 _LARGEST_REPORT = 64 << 20
@@ -51,11 +50,6 @@ class HttpChannel:
         return Command(answer.decode())
 
 
-class _Server(ThreadingHTTPServer):
-    request_queue_size = 1_024
-    """Connections that may wait; beyond these a client's system tries again only after a second, then after three."""
-
-
 class ChannelServer:
     """The server of the driver: it passes every report to `receive` and answers with the command that this returns."""
 
@@ -70,11 +64,10 @@ class ChannelServer:
 
         `host` is the name under which processors find it.
         """
-        self._server = _Server(listen, _handler(receive, token))
-        self._thread = threading.Thread(target=self._server.serve_forever, name="channel", daemon=True)
-        self._thread.start()
-        address, port = self._server.server_address[:2]
-        self.address = ChannelAddress(host=host or str(address), port=port, token=token)
+        self._receive = receive
+        self._token = token
+        self._server = HttpServer(self._answer, listen, name="channel")
+        self.address = ChannelAddress(host=host or self._server.host, port=self._server.port, token=token)
 
     def __enter__(self) -> Self:
         return self
@@ -84,35 +77,17 @@ class ChannelServer:
 
     def close(self) -> None:
         """Stop listening."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._server.close()
 
-
-def _handler(receive: Callable[[ProcessorReport], Command], token: str) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            if not hmac.compare_digest(self.headers.get("Authorization", ""), f"Bearer {token}"):
-                self._answer(401, b"")
-                return
-            length = int(self.headers.get("Content-Length", 0))
-            if length > _LARGEST_REPORT:
-                self._answer(413, b"")
-                return
-            try:
-                report = _decode(self.rfile.read(length))
-            except msgspec.DecodeError as error:
-                self._answer(400, str(error).encode())
-                return
-            self._answer(200, receive(report).value.encode())
-
-        def _answer(self, status: int, body: bytes) -> None:
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
-            """Keep quiet: a line per report is no news."""
-
-    return Handler
+    def _answer(self, request: Request) -> Response:
+        if request.method != "POST":
+            return Response(405)
+        if not hmac.compare_digest(request.authorization, f"Bearer {self._token}"):
+            return Response(401)
+        if request.length > _LARGEST_REPORT:
+            return Response(413)
+        try:
+            report = _decode(request.read())
+        except msgspec.DecodeError as error:
+            return Response(400, str(error).encode())
+        return Response(200, self._receive(report).value.encode())

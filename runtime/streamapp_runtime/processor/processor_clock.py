@@ -4,6 +4,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from streamapp_systems.clock import time_of_day
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessorClock:
@@ -16,4 +18,4 @@ class ProcessorClock:
 
 def system_clock() -> ProcessorClock:
     """Return the clocks of this machine."""
-    return ProcessorClock(monotonic=time.monotonic, sleep=time.sleep, time_of_day=lambda: time.time_ns() // 1_000_000)
+    return ProcessorClock(monotonic=time.monotonic, sleep=time.sleep, time_of_day=time_of_day)

@@ -119,7 +119,7 @@ class LogAdmin:
         return {stream.name: str(numbers.get(stream.address, "")) for stream in streams}
 
     def delete_records(self, streams: Sequence[StreamDescriptor], below: Mapping[Ssp, int]) -> None:
-        """Delete consumed records, as `TransactionalAdmin.delete_records` says; later ones reuse the room in the file."""
+        """Delete consumed records, as `TransactionalAdmin.delete_records` says; later ones reuse the space."""
         for stream in streams:
             for partition, shard in enumerate(self._shard_ids(stream)):
                 end = first_row(shard) + below.get(Ssp(stream.system, stream.name, partition), 0)

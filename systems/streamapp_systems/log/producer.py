@@ -1,11 +1,11 @@
 """Appends records to a log in transactions."""
 
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 from streamapp_core.ssp import Ssp
+from streamapp_systems.clock import time_of_day
 from streamapp_systems.log.log_database import BUSY_SECONDS, connect, first_row, transaction
 from streamapp_systems.log.partition_shards import find_shard
 from streamapp_systems.log.producer_fences import check, take_over
@@ -54,7 +54,7 @@ class LogProducer:
         """Add records, as `Producer.send_all` says."""
         times = records.timestamps
         if times is None:
-            times = [time.time_ns() // 1_000_000] * len(records)
+            times = [time_of_day()] * len(records)
         self._sent.setdefault(ssp, []).extend(zip(times, records.keys, records.values, strict=True))
 
     def commit(self) -> Mapping[Ssp, int]:

@@ -10,8 +10,8 @@ from prometheus_client import CollectorRegistry
 
 from streamapp_core.spec.parse import parse_text
 from streamapp_runtime.driver.run_record import StreamSummary, Summary
-from streamapp_runtime.kubernetes.driver_http import Health, StatusServer
 from streamapp_runtime.kubernetes.driver_metrics import SummaryCollector
+from streamapp_runtime.kubernetes.driver_pages import Health, serve_pages
 from streamapp_runtime.spark.driver_environment import DriverEnvironment
 from streamapp_runtime.spark.kubernetes_settings import kubernetes_settings
 from streamapp_runtime.spark.pod_memory import overhead
@@ -31,7 +31,7 @@ def pages(time):
     health = Health(lambda: time[0])
     registry = CollectorRegistry()
     registry.register(SummaryCollector("delays", "team", lambda: health.summary))
-    server = StatusServer(health, registry, 0)
+    server = serve_pages(health, registry, 0)
     yield health, f"http://127.0.0.1:{server.port}"
     server.close()
 

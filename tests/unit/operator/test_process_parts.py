@@ -7,14 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_operator.process.bootstrap import new_run_id, read_secret
+from streamapp_operator.process.bootstrap import read_secret
 from streamapp_operator.process.health import Health
-from streamapp_operator.process.http_server import HttpServer
 from streamapp_operator.process.operator_metrics import Metrics
+from streamapp_operator.process.operator_pages import serve_pages
 from streamapp_operator.process.settings import read_settings
 from streamapp_operator.status.app_status import status_patch
 from streamapp_systems.kubernetes.kubernetes_api import Kind, RequestRefusedError, ServerUnavailableError
 from streamapp_systems.protocols import StreamSystemError
+from streamapp_systems.run_ids import new_run_id
 from support.kubernetes_api import MemoryCluster, merged
 
 JSON = st.recursive(
@@ -77,7 +78,7 @@ class Refusing:
 
 def test_a_secret_that_the_operator_may_not_read_is_named_with_what_to_change():
     with pytest.raises(
-        StreamSystemError, match="Secret login in namespace demo can't be read: .*forbidden.*rbac.secrets"
+        StreamSystemError, match=r"Secret login in namespace demo can't be read: .*forbidden.*rbac\.secrets"
     ):
         read_secret(Refusing(), "demo", "login")
 
@@ -138,7 +139,7 @@ def test_health_and_metrics_are_served():
     state = {"wrong": None}
     metrics = Metrics()
     metrics.count_phases(lambda: ["Running", "Running", "Refused"])
-    server = HttpServer(0, lambda: state["wrong"], metrics.registry)
+    server = serve_pages(0, lambda: state["wrong"], metrics.registry)
     try:
         assert page(server, "healthz") == "ok"
         assert 'streamapp_apps{phase="Running"} 2.0' in page(server, "metrics")

@@ -1,0 +1,18 @@
+"""Moments as text: in Kubernetes' objects and for people, always in UTC."""
+
+from datetime import UTC, datetime
+
+
+def format_time(moment: datetime) -> str:
+    """Write a moment to the second, as Kubernetes' `Time` (RFC 3339): `2026-01-02T03:04:05Z`."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def format_micro_time(moment: datetime) -> str:
+    """Write a moment to the microsecond, as Kubernetes' `MicroTime`: `2026-01-02T03:04:05.000006Z`."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def format_event_time(milliseconds: int) -> str:
+    """Write an event time, in milliseconds since 1970, to the second, for people: `2026-01-02 03:04:05`."""
+    return datetime.fromtimestamp(milliseconds / 1_000, UTC).strftime("%Y-%m-%d %H:%M:%S")

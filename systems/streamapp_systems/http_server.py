@@ -1,0 +1,94 @@
+"""A small HTTP server: threads that answer requests by a function, until it is closed."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Self
+
+_WAITING_CONNECTIONS = 1_024
+"""Connections that may wait; beyond these a client's system tries again only after a second, then after three."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A request; its body, of `length` bytes, is read by whoever wants it."""
+
+    method: str
+    path: str
+    authorization: str
+    length: int
+    read: Callable[[], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """An answer."""
+
+    status: int
+    body: bytes = b""
+    content_type: str = "text/plain; charset=utf-8"
+
+
+class HttpServer:
+    """Answers each request with what `answer` returns, which any thread may call."""
+
+    def __init__(self, answer: Callable[[Request], Response], listen: tuple[str, int], *, name: str) -> None:
+        """Listen on an address ("" is all of them) and a port (0 is a free one); `name` is that of its thread.
+
+        Raises:
+            OSError: the port is in use.
+        """
+        self._server = _Server(listen, _handler(answer))
+        host, port = self._server.server_address[:2]
+        self.host, self.port = str(host), int(port)
+        self._thread = threading.Thread(target=self._server.serve_forever, name=name, daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = _WAITING_CONNECTIONS
+
+
+def _handler(answer: Callable[[Request], Response]) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self._answer("GET")
+
+        def do_POST(self) -> None:
+            self._answer("POST")
+
+        def _answer(self, method: str) -> None:
+            length = int(self.headers.get("Content-Length", 0))
+            response = answer(
+                Request(
+                    method=method,
+                    path=self.path,
+                    authorization=self.headers.get("Authorization", ""),
+                    length=length,
+                    read=lambda: self.rfile.read(length),
+                )
+            )
+            self.send_response(response.status)
+            self.send_header("Content-Type", response.content_type)
+            self.send_header("Content-Length", str(len(response.body)))
+            self.end_headers()
+            self.wfile.write(response.body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
+            """Log nothing: probes and reports come all the time."""
+
+    return Handler
