@@ -5,7 +5,6 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from streamapp_core.time_formats import format_time
 from streamapp_core.crd.status_model import (
     MAXIMUM_MESSAGE,
     MAXIMUM_PATH,
@@ -18,6 +17,7 @@ from streamapp_core.crd.status_model import (
     StreamAppStatus,
 )
 from streamapp_core.deployment.kubernetes_names import APP_LABEL, ROLE_LABEL, Role
+from streamapp_core.time_formats import format_time
 from streamapp_operator.decide.acceptance import AcceptanceState
 from streamapp_operator.decide.actions import EmitEvent, WriteStatus
 from streamapp_operator.decide.driver_decision import DriverState
