@@ -13,7 +13,7 @@ from rich.text import Text
 from streamapp_core.control.messages import END_OF_TIME
 from streamapp_core.time_formats import format_event_time
 from streamapp_runtime.driver.run_record import StateSummary, StreamSummary, Summary
-from streamapp_runtime.processor.processor_report import WatermarkHold
+from streamapp_runtime.processor.processor_report import WatermarkHolderReport
 
 _LINE_SECONDS = 2.0
 _SIDE_INPUT = "sideInput"
@@ -158,7 +158,7 @@ def _waiting(stream: StreamSummary, summary: Summary) -> str:
     return f"{stream.name}: the watermark is held back by {held_back_text(stream.held_back)}{waiting}"
 
 
-def held_back_text(held: WatermarkHold) -> str:
+def held_back_text(held: WatermarkHolderReport) -> str:
     """Write who holds a watermark back, and since when."""
     producer = f"what task {held.producer} writes to " if held.producer else ""
     return f"{producer}partition {held.partition} since {watermark_text(held.since)}"

@@ -4,7 +4,7 @@ import msgspec
 
 from streamapp_core.metadata_store import MetadataStore
 from streamapp_runtime.errors import RuntimeFailure
-from streamapp_runtime.processor.processor_report import WatermarkHold
+from streamapp_runtime.processor.processor_report import WatermarkHolderReport
 from streamapp_systems.coordinator_stream import DriverRecord
 
 _KEY = "run"
@@ -25,7 +25,7 @@ class StreamSummary(msgspec.Struct, frozen=True, kw_only=True):
     total: int | None
     watermark: int | None
     awaited: int = 0
-    held_back: WatermarkHold | None = None
+    held_back: WatermarkHolderReport | None = None
 
 
 class StateSummary(msgspec.Struct, frozen=True, kw_only=True):

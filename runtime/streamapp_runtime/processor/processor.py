@@ -35,7 +35,6 @@ class Processor:
         self,
         assembled: AssembledTasks,
         *,
-        bootstrap: SideInputBootstrap,
         inputs: InputSource,
         control_messages: ControlMessageSender,
         committer: Committer,
@@ -44,9 +43,9 @@ class Processor:
         commit_seconds: float,
         clock: ProcessorClock,
     ) -> None:
-        """Take the parts of the processor."""
+        """Take the parts, which are open and restored."""
         self._tasks = assembled.tasks
-        self._bootstrap = bootstrap
+        self._bootstrap = SideInputBootstrap(inputs, assembled.routing.side_inputs, assembled.side_inputs)
         self._early = {**assembled.routing.side_inputs, **assembled.routing.intermediate}
         self._late = assembled.routing.inputs
         self._all = {**self._early, **self._late}

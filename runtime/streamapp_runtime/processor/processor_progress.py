@@ -9,7 +9,7 @@ from streamapp_runtime.processor.processor_report import (
     PartitionReport,
     ProcessorReport,
     StateReport,
-    WatermarkHold,
+    WatermarkHolderReport,
     event_time,
 )
 from streamapp_runtime.processor.task_assembly import AssembledTasks
@@ -31,7 +31,7 @@ class ProcessorProgress:
         self._states = dict(states)
         self._tasks = assembled.tasks
         self._side_inputs = assembled.side_inputs
-        self._held_back: dict[str, WatermarkHold] = {}
+        self._held_back: dict[str, WatermarkHolderReport] = {}
 
     def report(self, *, commits: int, committed: Mapping[Ssp, int], done: bool, now: int) -> ProcessorReport:
         """Return a report; `committed` are the positions of the last commit.
@@ -80,7 +80,7 @@ class ProcessorProgress:
         known = [watermark for watermark in watermarks if watermark is not None]
         return min(known) if known and len(known) == len(watermarks) else None
 
-    def _holds_back(self, stream: str, now: int) -> WatermarkHold | None:
+    def _holds_back(self, stream: str, now: int) -> WatermarkHolderReport | None:
         """Return which task has the lowest watermark and what holds that back, perhaps since an earlier report."""
         found = [(task.name, held) for task in self._tasks if (held := task.held_back_by(stream)) is not None]
         if not found:
@@ -88,7 +88,7 @@ class ProcessorProgress:
         name, held = min(found, key=lambda one: event_time(one[1].watermark))
         previous = self._held_back.get(stream)
         since = previous.since if previous is not None and previous.watermark == held.watermark else now
-        return WatermarkHold(
+        return WatermarkHolderReport(
             task=name, partition=held.partition, producer=held.producer, watermark=held.watermark, since=since
         )
 

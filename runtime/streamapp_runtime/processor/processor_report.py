@@ -50,7 +50,7 @@ class PartitionReport(msgspec.Struct, frozen=True, kw_only=True):
     awaited: int = 0
 
 
-class WatermarkHold(msgspec.Struct, frozen=True, kw_only=True):
+class WatermarkHolderReport(msgspec.Struct, frozen=True, kw_only=True):
     """The reason why a stream's watermark does not advance: a `partition`, read by a `task`.
 
     In an intermediate stream it is the `producer`, a task that writes to it, if it is known which. It has reached the
@@ -94,7 +94,7 @@ class ProcessorReport(msgspec.Struct, frozen=True, kw_only=True):
     opened: bool = False
     partitions: dict[str, dict[int, PartitionReport]] = {}
     watermarks: dict[str, int | None] = {}
-    held_back: dict[str, WatermarkHold] = {}
+    held_back: dict[str, WatermarkHolderReport] = {}
     written: dict[str, int] = {}
     not_used: dict[str, dict[str, int]] = {}
     bad_rows: tuple[str, ...] = ()

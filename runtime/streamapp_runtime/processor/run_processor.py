@@ -28,7 +28,6 @@ from streamapp_runtime.processor.processor_clock import ProcessorClock, system_c
 from streamapp_runtime.processor.processor_progress import ProcessorProgress
 from streamapp_runtime.processor.processor_report import ProcessorConfig, ProcessorReport
 from streamapp_runtime.processor.restore_progress import RestoreProgress
-from streamapp_runtime.processor.side_input_bootstrap import SideInputBootstrap
 from streamapp_runtime.processor.state_opener import StateOpener, publish_staged_parts
 from streamapp_runtime.processor.task_assembly import AssembledTasks, assemble_tasks
 from streamapp_runtime.run_coordinator import Coordinator
@@ -76,7 +75,7 @@ class _ProcessorStart:
         self._restoring = RestoreProgress(self._me, link)
 
     def processor(self) -> Processor:
-        """Take the steps of the protocol, and report to the driver that the processor is about to run."""
+        """Open everything in the order of the protocol, report that to the driver, and return the processor."""
         writers = self._fencing_writers()
         opener = self._state_opener()
         states = opener.open(self._tasks, self._connections, writers.producer)
@@ -93,7 +92,6 @@ class _ProcessorStart:
             self._link.confirm_current()
         return Processor(
             assembled,
-            bootstrap=SideInputBootstrap(inputs, assembled.routing.side_inputs, assembled.side_inputs),
             inputs=inputs,
             control_messages=control_messages,
             committer=committer,

@@ -31,7 +31,7 @@ def task_folder(state: Path, task: str) -> Path:
 
 
 class StateOpener:
-    """Opens the state of tasks below one folder; `handles` closes it."""
+    """The opener of the states of tasks below one folder; `handles` closes them."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class StateOpener:
 
 
 def publish_staged_parts(states: Mapping[str, TaskState], outputs: Mapping[str, FileOutput]) -> None:
-    """Publish the parts that former commits staged, in case these died before they could; `outputs` are by system."""
+    """Publish the parts that earlier commits staged, in case they did not come to it; `outputs` are by system."""
     with fail_point(FailPoint.TASK_PUBLISH):
         for checkpoint in filter(None, (state.checkpoint for state in states.values())):
             for system, part in _parts(checkpoint):

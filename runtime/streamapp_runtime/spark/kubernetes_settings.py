@@ -11,6 +11,31 @@ from streamapp_runtime.spark.pod_memory import HEAP_MEBIBYTES, overhead
 _JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 """The JVMs only hold the workers: rows never pass through them."""
 
+_FIXED_SETTINGS = {
+    "spark.master": "k8s://https://kubernetes.default.svc",
+    "spark.driver.bindAddress": "0.0.0.0",  # noqa: S104 - the pod's address, under the driver's host name
+    "spark.dynamicAllocation.enabled": "false",
+    "spark.executor.cores": "1",
+    "spark.executor.extraJavaOptions": _JAVA,
+    "spark.executor.failuresValidityInterval": "10m",
+    "spark.executor.heartbeatInterval": "5s",
+    "spark.executor.maxNumFailures": "1000000",
+    "spark.kubernetes.allocation.batch.delay": "200ms",
+    "spark.kubernetes.allocation.batch.size": "50",
+    "spark.kubernetes.driver.service.deleteOnTermination": "false",  # not Spark's to delete
+    "spark.kubernetes.executor.deleteOnTermination": "true",
+    "spark.locality.wait": "30s",
+    "spark.network.timeout": "45s",
+    "spark.network.timeoutInterval": "15s",
+    "spark.python.task.killTimeout": "500ms",
+    "spark.python.worker.reuse": "false",
+    "spark.speculation": "false",
+    "spark.task.maxFailures": "1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+"""The settings that are the same for every app."""
+
 _CLAIM = f"spark.kubernetes.executor.volumes.persistentVolumeClaim.{names.STATE_VOLUME}"
 
 
@@ -25,46 +50,23 @@ def kubernetes_settings(
         NotSupported: state on volume claims without a storage class.
     """
     spec = app.spec
-    java = f"{_JAVA} -Dlog4j2.configurationFile={log4j.as_uri()}"
-    settings = {
-        "spark.master": "k8s://https://kubernetes.default.svc",
+    settings = _FIXED_SETTINGS | {
         "spark.app.name": environment.app,
-        "spark.driver.bindAddress": "0.0.0.0",  # noqa: S104 - the pod's address, under the driver's host name
         "spark.driver.host": environment.host,
         "spark.driver.port": str(names.SPARK_PORT),
         "spark.driver.blockManager.port": str(names.BLOCK_MANAGER_PORT),
         "spark.driver.memory": f"{HEAP_MEBIBYTES}m",
-        "spark.driver.extraJavaOptions": java,
-        "spark.dynamicAllocation.enabled": "false",
-        "spark.executor.cores": "1",
-        "spark.executor.extraJavaOptions": _JAVA,
-        "spark.executor.failuresValidityInterval": "10m",
-        "spark.executor.heartbeatInterval": "5s",
+        "spark.driver.extraJavaOptions": f"{_JAVA} -Dlog4j2.configurationFile={log4j.as_uri()}",
         "spark.executor.instances": str(processors),
-        "spark.executor.maxNumFailures": "1000000",
         "spark.executor.memory": f"{HEAP_MEBIBYTES}m",
         "spark.executor.memoryOverhead": f"{overhead(spec.processors.memory)}m",
-        f"spark.executorEnv.{names.NAMESPACE_VARIABLE}": environment.namespace,
-        "spark.kubernetes.allocation.batch.delay": "200ms",
-        "spark.kubernetes.allocation.batch.size": "50",
         "spark.kubernetes.container.image": spec.image or "",
         "spark.kubernetes.driver.pod.name": environment.pod,
-        "spark.kubernetes.driver.service.deleteOnTermination": "false",  # not Spark's to delete
-        "spark.kubernetes.executor.deleteOnTermination": "true",
         "spark.kubernetes.executor.podNamePrefix": names.executor_prefix(environment.app, environment.epoch),
         "spark.kubernetes.executor.podTemplateContainerName": names.PROCESSOR_CONTAINER,
         "spark.kubernetes.executor.podTemplateFile": str(template),
         "spark.kubernetes.executor.request.cores": str(spec.processors.cores),
         "spark.kubernetes.namespace": environment.namespace,
-        "spark.locality.wait": "30s",
-        "spark.network.timeout": "45s",
-        "spark.network.timeoutInterval": "15s",
-        "spark.python.task.killTimeout": "500ms",
-        "spark.python.worker.reuse": "false",
-        "spark.speculation": "false",
-        "spark.task.maxFailures": "1",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
     }
     if spec.image_pull_policy is not None:
         settings["spark.kubernetes.container.image.pullPolicy"] = spec.image_pull_policy.value

@@ -34,7 +34,7 @@ class Announcement:
 
 
 class Task:
-    """Runs the operators over the partitions it owns, in the order the messages lie in each of them."""
+    """The unit of order and state: operators over the partitions it owns, each read in the order of its offsets."""
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from streamapp_cli.progress_display import follow, progress_table
 from streamapp_runtime.driver.run_record import StreamSummary, Summary
-from streamapp_runtime.processor.processor_report import WatermarkHold
+from streamapp_runtime.processor.processor_report import WatermarkHolderReport
 
 
 def shown(**changed):
@@ -40,7 +40,9 @@ def test_a_side_input_shows_what_other_inputs_wait_for(changed, told):
 
 
 def test_who_holds_a_watermark_back_is_shown_with_the_operators_that_wait():
-    held = WatermarkHold(task="Partition 1", partition=1, producer=None, watermark=None, since=1_700_000_000_000)
+    held = WatermarkHolderReport(
+        task="Partition 1", partition=1, producer=None, watermark=None, since=1_700_000_000_000
+    )
     told = shown(role="input", held_back=held)
     assert (
         "planes: the watermark is held back by partition 1 since 2023-11-14 22:13:20, for which hourly, daily wait"

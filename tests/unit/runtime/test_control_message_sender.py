@@ -1,4 +1,4 @@
-"""When the tasks of a processor tell others of their watermarks."""
+"""When the watermarks of a processor's tasks are sent."""
 
 import pytest
 
@@ -7,8 +7,8 @@ from streamapp_runtime.processor.control_message_sender import ControlMessageSen
 from streamapp_runtime.tasks.task import Announcement
 
 
-class Telling:
-    """A task whose watermark rises each time it has been told."""
+class Announcing:
+    """A task whose watermark rises each time it has been sent."""
 
     name = "Partition 0"
     watermark = 0
@@ -36,19 +36,19 @@ class Writer:
     ],
     ids=["at an interval", "a clock that is put back"],
 )
-def test_watermarks_are_told_at_an_interval_whatever_the_clock_does(times, sent):
+def test_watermarks_are_sent_at_an_interval_whatever_the_clock_does(times, sent):
     writer = Writer()
-    rounds = ControlMessageSender(writer, [Telling()], {"by": 1}, interval=100)
+    sender = ControlMessageSender(writer, [Announcing()], {"by": 1}, interval=100)
     for now in times:
-        rounds.send(now)
+        sender.send(now)
     assert writer.sent == sent
 
 
-def test_an_end_is_told_at_once():
-    writer, task = Writer(), Telling()
-    rounds = ControlMessageSender(writer, [task], {"by": 1}, interval=100)
-    rounds.send(1_000)
+def test_an_end_is_sent_at_once():
+    writer, task = Writer(), Announcing()
+    sender = ControlMessageSender(writer, [task], {"by": 1}, interval=100)
+    sender.send(1_000)
     task.watermark = END_OF_TIME
-    assert rounds.has_unsent_ends()
-    rounds.send(1_001)
+    assert sender.has_unsent_ends()
+    sender.send(1_001)
     assert writer.sent == [1_000, 1_001]

@@ -13,16 +13,16 @@ FIRST = ProcessorReport(incarnation=ME)
 
 
 class Driver:
-    """A driver that answers as it is told to; `heard` lets a test wait for reports."""
+    """A driver with a given answer; `received` lets a test wait for reports."""
 
     def __init__(self, answer=Command.RUN):
         self.answer = answer
         self.reports = []
-        self.heard = threading.Semaphore(0)
+        self.received = threading.Semaphore(0)
 
     def report(self, report):
         self.reports.append(report)
-        self.heard.release()
+        self.received.release()
         answer = self.answer  # which the test may change in between
         if isinstance(answer, Exception):
             raise answer
@@ -42,7 +42,7 @@ def link_to(driver, clock=None, every=0.001):
 
 def wait_for(driver, reports):
     for _ in range(reports):
-        assert driver.heard.acquire(timeout=60)
+        assert driver.received.acquire(timeout=60)
 
 
 def test_reports_go_out_while_the_processor_is_busy():

@@ -1,4 +1,4 @@
-"""Gated inputs over a system in memory: what is brought, what is held, and what tasks are told."""
+"""Gated inputs over a system in memory: what is passed on, what is held, and what tasks note."""
 
 import pyarrow as pa
 
@@ -26,16 +26,16 @@ class Partitions:
 
 
 class Owner:
-    """A task, as far as it hears of its partitions."""
+    """A task, as far as it notes which of its partitions wait."""
 
     def __init__(self):
-        self.told = []
+        self.noted = []
 
     def wait(self, ssp):
-        self.told.append(("waits", ssp))
+        self.noted.append(("waits", ssp))
 
     def follow(self, ssp):
-        self.told.append(("follows", ssp))
+        self.noted.append(("follows", ssp))
 
 
 def part(ssp, next_offset, rows=ROWS):
@@ -66,7 +66,7 @@ def test_rows_of_a_new_partition_come_after_what_its_parent_held_then():
     s.ends = {OLD: 7, NEW: 2}
     s.partitions.waiting = [part(NEW, 2), part(OLD, 4)]
     assert s.poll() == [(OLD, 4, False)]
-    assert s.owner.told == [("waits", NEW)]
+    assert s.owner.noted == [("waits", NEW)]
     s.partitions.waiting = [part(NEW, 9), part(OLD, 7)]
     s.partitions.asked.clear()
     assert s.poll() == [(OLD, 7, False), (NEW, 2, False)]
@@ -98,12 +98,12 @@ def test_after_the_grace_period_and_one_more_wait_nothing_is_gated_or_asked():
 def test_an_empty_partition_follows_its_parents_until_rows_wait_in_it():
     s = Setting(empty=True)
     assert s.poll() == []
-    assert s.owner.told == [("follows", NEW)]
-    s.owner.told.clear()
+    assert s.owner.noted == [("follows", NEW)]
+    s.owner.noted.clear()
     s.ends = {OLD: 1, NEW: 1}
     s.partitions.waiting = [part(NEW, 1)]
     assert s.poll() == []
-    assert s.owner.told == [("waits", NEW)]
+    assert s.owner.noted == [("waits", NEW)]
 
 
 def test_gated_partitions_share_the_rows_of_one_poll():

@@ -74,7 +74,7 @@ class Stream:
             self.process(partition, batch)
 
     def answer(self):
-        """Tell the ends of all streams that the gate asks for."""
+        """Answer with the ends of all streams that the gate asks for."""
         if self.gate.streams_to_ask:
             self.gate.answer({ssp(p): len(rows) for p, rows in self.partitions.items()}, self.now)
 

@@ -10,7 +10,7 @@ ME = Incarnation(processor="0", epoch=1, version=1, number=1)
 
 
 class Link:
-    """A line to a driver that wants one thing; it keeps what it is told."""
+    """A link to a driver with one command; it keeps the reports."""
 
     def __init__(self, wanted=Command.RUN):
         self.wanted = wanted
@@ -24,7 +24,7 @@ class Link:
         return self.wanted
 
 
-def test_the_driver_hears_how_far_each_store_is():
+def test_the_restore_of_each_state_is_reported():
     link = Link()
     restoring = RestoreProgress(ME, link)
     restoring.report("a", RestoreStatus(kept=False, records=0, left=2))
