@@ -1,1 +1,1 @@
-"""The operators of a task: each takes batches of rows and gives out batches of rows."""
+"""The operators of a task: each takes batches of rows and emits batches of rows."""

@@ -1,4 +1,4 @@
-"""Final results of aggregates: made of rows of partial results, by SQL where they are more than columns of these."""
+"""Final results of aggregates, computed from rows of partial results: by SQL where they are more than plain columns."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,19 +21,19 @@ _EVENT_TIME = SelectColumn(
 
 
 class AggregateResults:
-    """How partial results become rows of the operator's output.
+    """Computes the operator's output rows from partial results.
 
     Its input are rows of plain values: the columns of `by`, `also_by`, the partial aggregates, and the event time.
     """
 
     def __init__(self, engine: SqlEngine, aggregation: Aggregation, also_by: Sequence[pa.Field] = ()) -> None:
-        """Give out the columns of `by`, then `also_by` as they are, then the select list and the event time."""
+        """Emit the columns of `by`, then `also_by` as they are, then the select list and the event time."""
         self._engine = engine
         columns: list[SelectColumn | Partial] = [*aggregation.by_columns, *aggregation.partials]
         fields = [pa.field(column.name, _type(column)) for column in columns]
         by = len(aggregation.by_columns)
         first = by + len(also_by)
-        self._gathered = [(at, p) for at, p in enumerate(aggregation.partials, first) if p.merge in COMPOUND_MERGES]
+        self._compound = [(at, p) for at, p in enumerate(aggregation.partials, first) if p.merge in COMPOUND_MERGES]
         self._schema = pa.schema([*fields[:by], *also_by, *fields[by:], EVENT_TIME_FIELD])
         timed = replace(aggregation, columns=(*aggregation.columns, _EVENT_TIME))
         names = [field.name for field in also_by]
@@ -50,10 +50,10 @@ class AggregateResults:
         return self._engine.query(self._sql, states=rows) if self._plain is None else self._plain.apply(rows)
 
     def _values(self, states: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
-        if not self._gathered:
+        if not self._compound:
             return states
         columns = list(zip(*states, strict=True))
-        for at, partial in self._gathered:
+        for at, partial in self._compound:
             columns[at] = tuple(result_values(partial, columns[at]))
         return list(zip(*columns, strict=True))
 

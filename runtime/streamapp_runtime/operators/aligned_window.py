@@ -1,4 +1,4 @@
-"""Tumbling and sliding event-time windows: results per key and window, given out once when the watermark is there."""
+"""Tumbling and sliding event-time windows: results per key and window, emitted once when the watermark reaches the end."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,8 +18,8 @@ from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.store import Store
 
 _END = pa.field("__window_end", pa.int64())
-_MOST = 500_000
-"""What follows from the results that are given out at once must fit a commit that takes seconds."""
+_EMITTED_AT_ONCE = 500_000
+"""Results per commit: what follows from them must fit a commit that takes seconds."""
 
 
 class AlignedWindow(BaseOperator):
@@ -30,13 +30,20 @@ class AlignedWindow(BaseOperator):
     """
 
     def __init__(
-        self, engine: SqlEngine, store: Store, aggregation: Aggregation, *, length: int, step: int, most: int = _MOST
+        self,
+        engine: SqlEngine,
+        store: Store,
+        aggregation: Aggregation,
+        *,
+        length: int,
+        step: int,
+        limit: int = _EMITTED_AT_ONCE,
     ) -> None:
         """Take the windows' length and the step between two of them in milliseconds.
 
-        At most so many results are given out at once.
+        At most `limit` results are emitted at once.
         """
-        self._most = most
+        self._limit = limit
         self._length = length
         self._step = step
         self._by = len(aggregation.by_columns)
@@ -49,29 +56,29 @@ class AlignedWindow(BaseOperator):
     def process(self, rows: pa.Table) -> pa.Table | None:
         """Add rows to their windows.
 
-        A row whose windows have all been given out, or were never opened, is late; one without event time is in no
+        A row whose windows have all been closed, or were never opened, is late; one without event time is in no
         window. Both are dropped and counted.
         """
         times, missing = event_times(rows)
         last = times - times % self._step + self._length
         used = np.zeros(len(rows), np.bool_)
-        pieces = []
+        assigned = []
         for ends in (last - back for back in range(0, self._length, self._step)):
             counts = ~missing & (times < ends) & (ends > self._watermark)
             used |= counts
             if counts.any():
-                pieces.append(rows.append_column(_END, pa.array(ends)).filter(pa.array(counts)))
+                assigned.append(rows.append_column(_END, pa.array(ends)).filter(pa.array(counts)))
         self._undated += int(missing.sum())
         self._late += int((~missing & ~used).sum())
-        partials = self._partials.aggregate(pa.concat_tables(pieces)) if pieces else []
+        partials = self._partials.aggregate(pa.concat_tables(assigned)) if assigned else []
         keys = [end_key(partial[self._by]) + encode_key(partial[: self._by]) for partial in partials]
         self._states.merge(keys, partials, self._partials.merge_all)
         return None
 
     def advance_watermark(self, watermark: int) -> pa.Table | None:
-        """Give out the windows that end at or before the watermark, and forget them."""
+        """Close the windows that end at or before the watermark: emit their results, delete their state."""
         self._watermark = watermark
-        due = self._states.take_below(due_below(watermark), self._most)
+        due = self._states.pop_below(due_below(watermark), self._limit)
         return self._results.build([self._with_bounds(state) for state in due])
 
     @property
@@ -88,6 +95,6 @@ class AlignedWindow(BaseOperator):
         return {"late": self._late, "undated": self._undated}
 
     def _with_bounds(self, state: Sequence[Any]) -> list[Any]:
-        """Put both bounds in place of the end."""
+        """Replace the end by both bounds."""
         end = state[self._by]
         return result_row(state[: self._by], end - self._length, end, state[self._by + 1 :])

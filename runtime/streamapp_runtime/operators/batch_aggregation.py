@@ -1,4 +1,4 @@
-"""Partial results of aggregates: made of a batch by SQL, merged per key in plain Python.
+"""Partial results of aggregates: computed from a batch by SQL, merged per key in plain Python.
 
 A batch is grouped once, vectorised; the merge then costs a few operations per distinct key, not per row.
 """
@@ -27,7 +27,7 @@ ColumnMerger: TypeAlias = Callable[[Column, Column], Column]
 
 
 class PartialAggregator:
-    """The partial results of one aggregation: how a batch makes them, and how two of one key become one.
+    """Computes the partial results of one aggregation from batches, and merges those of one key.
 
     A row of partial results is plain values: the columns of `by`, those of `also_by`, then the partial aggregates.
     """
@@ -42,13 +42,13 @@ class PartialAggregator:
         self._by_time = any(partial.merge.by_time for partial in aggregation.partials)
 
     def number_rows(self, rows: pa.Table) -> pa.Table:
-        """Number the rows of a batch if partial results need their order: before any step that may change it."""
+        """Number the rows of a batch if partial results need their order: before anything that may change it."""
         if not self._by_time or ARRIVAL_COLUMN in rows.column_names:
             return rows
         return rows.append_column(ARRIVAL_COLUMN, pa.array(np.arange(len(rows))))
 
     def aggregate(self, rows: pa.Table) -> list[tuple[Any, ...]]:
-        """Group a batch (never an empty one): a row of partial results per key."""
+        """Aggregate a batch (never an empty one) into a row of partial results per key."""
         if self._plain is not None:
             return to_plain_rows(self._plain.aggregate(rows).columns)
         return to_plain_rows(self._engine.query(self._sql, rows=self.number_rows(rows)).columns)
@@ -74,7 +74,7 @@ class PartialAggregator:
 
 
 def event_time_partial(name: str, merge: Merge) -> Partial:
-    """Give the partial result that has the earliest (MIN) or latest (MAX) event time of a key's rows."""
+    """Return the partial result for the earliest (MIN) or latest (MAX) event time of a key's rows."""
     plain = PlainAggregate(merge.value, EVENT_TIME_COLUMN)
     return Partial(name=name, type=BIGINT, sql=f'{merge.value}("{EVENT_TIME_COLUMN}")', merge=merge, plain=plain)
 
@@ -101,7 +101,7 @@ def _sums(kind: DataType) -> ColumnMerger:
 
 
 def _each(merge: Callable[[Any, Any], Any]) -> ColumnMerger:
-    """Merge two values at a time; null counts for nothing."""
+    """Return a merger of columns that merges two values at a time; nulls are ignored."""
 
     def merged(before: Column, added: Column) -> Column:
         return tuple(
@@ -140,7 +140,7 @@ def _greatest(before: Column, added: Column) -> Column:
 
 
 def _decimal_sum(kind: DataType) -> Callable[[str, str], str | None]:
-    """Add decimals written as text; a sum that does not fit its type is null."""
+    """Return an addition of decimals written as text; a sum that does not fit its type is null."""
     limit = Decimal(10) ** (kind.precision - kind.scale)
 
     def add(left: str, right: str) -> str | None:
@@ -151,5 +151,5 @@ def _decimal_sum(kind: DataType) -> Callable[[str, str], str | None]:
 
 
 def _nan_last(value: float) -> tuple[bool, float]:
-    """Order numbers as Spark does: not-a-number is larger than all others."""
+    """Return a sort key that orders numbers as Spark does: NaN is larger than all others."""
     return (True, 0.0) if math.isnan(value) else (False, value)

@@ -15,7 +15,7 @@ _time, _value = itemgetter(0), itemgetter(1)
 
 
 def compound_merger(partial: Partial) -> Callable[[Any, Any], Any]:
-    """Give what merges two such results (neither is null) of one key, that of the earlier rows first."""
+    """Return the merge of two such results (neither is null) of one key: the earlier rows' first."""
     match partial.merge:
         case Merge.UNION:
             return _union
@@ -28,7 +28,7 @@ def compound_merger(partial: Partial) -> Callable[[Any, Any], Any]:
 
 
 def result_values(partial: Partial, merged: Sequence[Any]) -> list[Any]:
-    """Give what results are computed from, for every key."""
+    """Return the values that final results are computed from, for every key."""
     match partial.merge:
         case Merge.UNION:
             of_key: Callable[[Any], Any] = len
@@ -36,11 +36,11 @@ def result_values(partial: Partial, merged: Sequence[Any]) -> list[Any]:
             of_key = _values
         case _:
             of_key = _value
-    return [None if gathered is None else of_key(gathered) for gathered in merged]
+    return [None if partial_result is None else of_key(partial_result) for partial_result in merged]
 
 
 def _union(before: set[Any] | Sequence[Any], added: Sequence[Any]) -> set[Any]:
-    """Add values to those that were there: in place, since a copy would cost as much as all of them."""
+    """Add values to the known ones, in place: a copy would cost as much as all of them."""
     known = before if isinstance(before, set) else set(before)
     known.update(added)
     return known

@@ -7,58 +7,58 @@ from streamapp_runtime.operators.batch_aggregation import Row
 from streamapp_runtime.rows.row_codec import decode_row, encode_row
 from streamapp_runtime.state.store import Store
 
-_CACHED = 200_000
+_CACHED_ROWS = 200_000
 
 
 class GroupStates:
     """A map from keys to rows of plain values; changes reach the store with `flush`."""
 
-    def __init__(self, store: Store, cached: int = _CACHED) -> None:
+    def __init__(self, store: Store, cached: int = _CACHED_ROWS) -> None:
         """Keep about `cached` decoded rows in memory between commits."""
         self._store = store
-        self._limit = cached
+        self._cached_limit = cached
         self._rows: dict[bytes, Row] = {}
         self._changed: set[bytes] = set()
         self._due: deque[tuple[bytes, bytes]] = deque()
-        self._looked_below = self._below = b""
+        self._scanned_below = self._end = b""
 
     def merge(
         self,
         keys: Sequence[bytes],
         rows: Sequence[Row],
-        merged: Callable[[Sequence[Row | None], Sequence[Row]], list[Row]],
+        merge_all: Callable[[Sequence[Row | None], Sequence[Row]], list[Row]],
     ) -> list[Row]:
-        """Merge a row into that of each key (no key comes twice), None where a key is new; give the merged rows."""
-        states = merged([self._get(key) for key in keys], rows)
+        """Merge a row into that of each key (no key twice), None where a key is new; return the merged rows."""
+        states = merge_all([self._get(key) for key in keys], rows)
         self._rows.update(zip(keys, states, strict=True))
         self._changed.update(keys)
         return states
 
     @property
     def has_pending_results(self) -> bool:
-        """Whether there may be more to take below what was asked for last."""
-        return bool(self._due) or self._looked_below < self._below
+        """Whether `pop_below` may have left rows below the last `end`."""
+        return bool(self._due) or self._scanned_below < self._end
 
-    def take_below(self, end: bytes, most: int) -> list[Row]:
-        """Remove keys below `end`, `most` at the most, and give their rows in the order of their keys.
+    def pop_below(self, end: bytes, limit: int) -> list[Row]:
+        """Remove at most `limit` keys below `end`; return their rows in the order of their keys.
 
         `end` only rises, and nothing is merged into keys below it any more.
         """
-        self._below = end
-        if not self._due and self._looked_below < end:
+        self._end = end
+        if not self._due and self._scanned_below < end:
             self._write()
             self._due.extend(self._store.scan(end=end))
-            self._looked_below = end
-        taken = [self._due.popleft() for _ in range(min(most, len(self._due)))]
-        for key, _ in taken:
+            self._scanned_below = end
+        popped = [self._due.popleft() for _ in range(min(limit, len(self._due)))]
+        for key, _ in popped:
             self._rows.pop(key, None)
             self._store.delete(key)
-        return [decode_row(data) for _, data in taken]
+        return [decode_row(data) for _, data in popped]
 
     def flush(self) -> None:
-        """Write the changed rows to the store; forget the cache if it has grown too large."""
+        """Write the changed rows to the store; empty the cache if it has grown too large."""
         self._write()
-        if len(self._rows) > self._limit:
+        if len(self._rows) > self._cached_limit:
             self._rows.clear()
 
     def _get(self, key: bytes) -> Row | None:
@@ -70,6 +70,6 @@ class GroupStates:
         return row
 
     def _write(self) -> None:
-        keys = sorted(self._changed)  # changelog and LMDB take them in this order: their own sorting is then free
+        keys = sorted(self._changed)  # changelog and LMDB write in this order: their own sorting is then free
         self._store.put_all((key, encode_row(self._rows[key])) for key in keys)
         self._changed.clear()

@@ -1,4 +1,4 @@
-"""Joins of two streams: pairs of rows with equal keys and near event times, given out when the second one comes."""
+"""Joins of two streams: pairs of rows with equal keys and near event times, emitted when the second row arrives."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,7 +16,7 @@ from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD, event_tim
 from streamapp_runtime.state.store import Store
 
 _LEFT, _RIGHT = 0, 1
-_ALONE: Mapping[JoinType, Sequence[bool]] = {
+_EMITS_ALONE: Mapping[JoinType, Sequence[bool]] = {
     JoinType.INNER: (False, False),
     JoinType.LEFT: (True, False),
     JoinType.RIGHT: (False, True),
@@ -25,10 +25,10 @@ _ALONE: Mapping[JoinType, Sequence[bool]] = {
 
 
 class IntervalJoin(BaseOperator):
-    """Pairs of rows at most `within` apart; a row of an outer side that meets nobody is given out alone, with nulls.
+    """Pairs of rows at most `within` apart; an unmatched row of an outer side is emitted alone, with nulls.
 
-    A row older than the watermark is late, one without event time is near nothing: both are dropped and counted. What
-    can't meet anybody any more is forgotten (Flink's interval join).
+    A row older than the watermark is late, one without event time matches nothing: both are dropped and counted. Rows
+    that can't match any more are deleted (Flink's interval join).
     """
 
     def __init__(
@@ -38,10 +38,10 @@ class IntervalJoin(BaseOperator):
         self._sides = [JoinSide(store, name, key, within) for name, key in zip((b"l", b"r"), keys, strict=True)]
         self._keys = keys
         self._schemas = schemas
-        self._alone = _ALONE[kind]
+        self._emits_alone = _EMITS_ALONE[kind]
         self._within = within
-        self.max_output_delay = within if any(self._alone) else 0
-        """How much older than the watermark a row that is given out may be."""
+        self.max_output_delay = within if any(self._emits_alone) else 0
+        """How much older than the watermark an emitted row may be."""
         self._right_columns = [name for name in schemas[_RIGHT].names if name != keys[_RIGHT]]
         fields = [*schemas[_LEFT], *(schemas[_RIGHT].field(name) for name in self._right_columns)]
         self._output = pa.schema([*fields, EVENT_TIME_FIELD])
@@ -49,22 +49,24 @@ class IntervalJoin(BaseOperator):
         self._late = self._undated = 0
 
     def process_left(self, rows: pa.Table) -> pa.Table | None:
-        """Take a batch of the left stream and give out the pairs it makes."""
+        """Process a batch of the left stream; return the pairs it completes."""
         return self._process(rows, _LEFT)
 
     def process_right(self, rows: pa.Table) -> pa.Table | None:
-        """Take a batch of the right stream and give out the pairs it makes."""
+        """Process a batch of the right stream; return the pairs it completes."""
         return self._process(rows, _RIGHT)
 
     def advance_watermark(self, watermark: int) -> pa.Table | None:
-        """Give out the rows of outer sides that can't meet anybody any more, and forget what has expired."""
+        """Emit the unmatched rows of outer sides that can't match any more, and delete what has expired."""
         self._watermark = watermark
         limit = watermark - self._within
-        lonely = [side.expire(limit, alone=alone) for side, alone in zip(self._sides, self._alone, strict=True)]
-        pieces = [self._left_alone(rows) for rows in lonely[_LEFT]] + [
-            self._right_alone(rows) for rows in lonely[_RIGHT]
+        unmatched = [
+            side.expire(limit, emit_unmatched=emit) for side, emit in zip(self._sides, self._emits_alone, strict=True)
         ]
-        return pa.concat_tables(pieces) if pieces else None
+        alone = [self._left_alone(rows) for rows in unmatched[_LEFT]] + [
+            self._right_alone(rows) for rows in unmatched[_RIGHT]
+        ]
+        return pa.concat_tables(alone) if alone else None
 
     def flush(self) -> None:
         """See `Operator.flush`."""
@@ -82,29 +84,29 @@ class IntervalJoin(BaseOperator):
         mine, theirs = self._sides[side], self._sides[1 - side]
         run, sorted_rows = mine.sort(rows)
         pairs = []
-        for found in theirs.partners(run):
+        for found in theirs.candidates(run):
             equal = _equal(
                 sorted_rows.column(self._keys[side]).take(pa.array(found.batch)),
                 found.rows.column(self._keys[1 - side]).take(pa.array(found.here)),
             )
             batch, here = found.batch[equal], found.here[equal]
             if len(batch):
-                run.settled[batch] = True
-                if self._alone[1 - side]:
-                    theirs.settle(found, here)
+                run.matched[batch] = True
+                if self._emits_alone[1 - side]:
+                    theirs.mark_matched(found, here)
                 both = sorted_rows.take(pa.array(batch)), found.rows.take(pa.array(here))
                 pairs.append(self._paired(*(both if side == _LEFT else reversed(both))))
         mine.add(run, sorted_rows)
         return pa.concat_tables(pairs) if pairs else None
 
     def _usable(self, rows: pa.Table, side: int) -> pa.Table:
-        """Drop what is late or has no time, and what can neither meet anybody nor be given out alone."""
+        """Drop rows that are late or undated, and those that can neither match nor be emitted alone."""
         times, missing = event_times(rows)
         late = ~missing & (times < self._watermark)
         self._undated += int(missing.sum())
         self._late += int(late.sum())
         usable = ~missing & ~late
-        if not self._alone[side]:
+        if not self._emits_alone[side]:
             usable &= rows.column(self._keys[side]).is_valid().to_numpy()
         return rows if usable.all() else rows.filter(pa.array(usable))
 
@@ -120,7 +122,7 @@ class IntervalJoin(BaseOperator):
         return pa.Table.from_arrays([*columns, rows.column(EVENT_TIME_COLUMN)], schema=self._output)
 
     def _right_alone(self, rows: pa.Table) -> pa.Table:
-        """Give the key as the left key column: it is one, and the right one is not given out."""
+        """Return unmatched right rows with their key in the left key column: the right one is not in the output."""
         key = rows.column(self._keys[_RIGHT])
         columns = [
             key.cast(field.type) if field.name == self._keys[_LEFT] else pa.nulls(len(rows), field.type)
@@ -131,7 +133,7 @@ class IntervalJoin(BaseOperator):
 
 
 def _equal(left: pa.ChunkedArray, right: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
-    """Compare keys; null equals nothing, and one not-a-number the other (as in Spark)."""
+    """Compare keys; null equals nothing, NaN equals NaN (as in Spark)."""
     equal = pc.equal(left, right)
     if pa.types.is_floating(left.type) and pa.types.is_floating(right.type):
         equal = pc.or_(equal, pc.and_(pc.is_nan(left), pc.is_nan(right)))

@@ -11,7 +11,7 @@ from streamapp_runtime.tables.lookup_table import LookupTable
 
 
 class JoinTable(BaseOperator):
-    """Looks each row's key up; later changes of the table give nothing out."""
+    """Looks each row's key up; later changes of the table emit nothing."""
 
     def __init__(self, table: LookupTable, key: str, columns: Sequence[str], join_type: TableJoinType) -> None:
         """Take the stream's column that is compared with the table's key, and the table's columns to add."""

@@ -1,4 +1,4 @@
-"""What a task asks of its operators."""
+"""The interface between a task and its operators."""
 
 from collections.abc import Callable, Mapping
 from typing import Protocol
@@ -6,40 +6,41 @@ from typing import Protocol
 import pyarrow as pa
 
 InputPort = Callable[[pa.Table], pa.Table | None]
-"""Takes a batch (never an empty one) of one input and gives out what follows from it at once."""
+"""Processes a batch (never an empty one) of one input and returns the rows emitted for it at once."""
 
 
 class TaskOperator(Protocol):
-    """One step of the graph in one task, but for its inputs. Used by one thread.
+    """One operator of the graph in one task, its inputs aside. Used by one thread.
 
-    Batches carry the hidden event time as their last column, in and out. None stands for no rows. First come batches
-    and `advance_watermark`, then `flush`.
+    Batches carry the hidden event time as their last column, in and out. None stands for no rows. Batches
+    and `advance_watermark` come first, then `flush` before each commit.
     """
 
     def advance_watermark(self, watermark: int) -> pa.Table | None:
-        """Learn that no row before this event time (milliseconds) is expected any more; give out what that settles.
+        """Close what ends at or before this watermark (milliseconds): emit its results and delete its state.
 
-        Watermarks only grow; the end of all inputs is the highest one there is. If that is very much, some of it at a
-        time: the operator `has_pending_results` then, and is given the watermark again.
+        No row before the watermark is expected any more. Watermarks only grow; the end of all inputs is the highest
+        one there is. Very many results are emitted some at a time: the operator `has_pending_results` then, and is
+        called with the watermark again.
         """
         ...
 
     @property
     def has_pending_results(self) -> bool:
-        """Whether the last watermark has settled more than was given out so far."""
+        """Whether results of the last watermark have not been emitted yet."""
         ...
 
     def flush(self) -> None:
-        """Write what is kept in memory to the task's stores: they commit next."""
+        """Write what is in memory to the task's stores: they commit next."""
         ...
 
     def counters(self) -> Mapping[str, int]:
-        """Tell how many rows were not used, by reason (`late`, `undated`), since the start."""
+        """Return how many rows were not used, by reason (`late`, `undated`), since the start."""
         ...
 
 
 class Operator(TaskOperator, Protocol):
-    """A step whose inputs are all alike."""
+    """A task operator that processes the rows of all its inputs alike."""
 
     def process(self, rows: pa.Table) -> pa.Table | None:
         """See `InputPort`."""
@@ -47,7 +48,7 @@ class Operator(TaskOperator, Protocol):
 
 
 class BaseOperator:
-    """What operators share to which time means nothing: watermarks settle nothing, no row is unused."""
+    """Defaults for operators: watermarks close nothing, nothing is in memory, every row is used."""
 
     def advance_watermark(self, watermark: int) -> pa.Table | None:  # noqa: ARG002 - the protocol's
         """See `Operator.advance_watermark`."""

@@ -1,4 +1,4 @@
-"""Operators that give rows away: to an intermediate stream, or to an output."""
+"""Operators that write rows: to an intermediate stream, or to an output."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""Filters, maps, flat maps and merges: rows in, rows out, nothing kept."""
+"""Filters, maps, flat maps and merges: rows in, rows out, without state."""
 
 import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""Running aggregates: each batch gives out the new result of every key in it."""
+"""Running aggregates: each batch emits the new result of every key in it."""
 
 from dataclasses import replace
 

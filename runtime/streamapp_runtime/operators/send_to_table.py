@@ -10,7 +10,7 @@ from streamapp_runtime.tables.lookup_table import LookupTable
 
 
 class SendToTable(BaseOperator):
-    """Puts each row in the place of the one that had its key; joins see it from the next batch on."""
+    """Replaces the row of each key by the new one; joins see it from the next batch on."""
 
     def __init__(self, table: LookupTable) -> None:
         self._table = table

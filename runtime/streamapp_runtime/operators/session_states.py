@@ -1,4 +1,4 @@
-"""The open sessions of every key, and which of them end first."""
+"""The open sessions of every key, and an index of their ends."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from streamapp_runtime.state.store import Store
 
 _BY_KEY, _BY_END = b"k", b"e"
 _END_BYTES = 8
-_CACHED = 100_000
+_CACHED_KEYS = 100_000
 
 
 class Session(msgspec.Struct, array_like=True, frozen=True):
@@ -21,7 +21,7 @@ class Session(msgspec.Struct, array_like=True, frozen=True):
     row: list[Any]
 
     def touches(self, other: "Session") -> bool:
-        """Tell whether two sessions overlap or touch."""
+        """Return whether two sessions overlap or touch."""
         return self.start <= other.end and other.start <= self.end
 
 
@@ -35,7 +35,7 @@ class SessionStates:
     The store has, beside the sessions of every key, one entry that orders keys by the end of their first session.
     """
 
-    def __init__(self, store: Store, cached: int = _CACHED) -> None:
+    def __init__(self, store: Store, cached: int = _CACHED_KEYS) -> None:
         """Keep the sessions of about `cached` keys in memory between commits."""
         self._store = store
         self._limit = cached
@@ -44,8 +44,8 @@ class SessionStates:
         self._changed: set[bytes] = set()
         self._earliest = self._first_end()
 
-    def of(self, key: bytes) -> Sequence[Session]:
-        """Give the open sessions of a key."""
+    def get(self, key: bytes) -> Sequence[Session]:
+        """Return the open sessions of a key."""
         if key not in self._sessions:
             data = self._store.get(_BY_KEY + key)
             sessions = self._sessions[key] = [] if data is None else _decode(data)
@@ -53,20 +53,20 @@ class SessionStates:
         return self._sessions[key]
 
     def put(self, key: bytes, sessions: list[Session]) -> None:
-        """Set the open sessions of a key that `of` was asked for."""
+        """Set the open sessions of a key that `get` was called with."""
         self._sessions[key] = sessions
         self._changed.add(key)
         self._earliest = min([self._earliest, *(session.end for session in sessions)])
 
-    def take_due(self, watermark: int) -> list[Session]:
-        """Remove the sessions that end at or before the watermark and give them, the first to end first."""
+    def pop_ended(self, watermark: int) -> list[Session]:
+        """Remove and return the sessions that end at or before the watermark, the first to end first."""
         if watermark < self._earliest:
             return []
         self._write()
         due: list[Session] = []
         for entry, _ in list(self._store.scan(_BY_END, _BY_END + due_below(watermark))):
             key = entry[len(_BY_END) + _END_BYTES :]
-            sessions = self.of(key)
+            sessions = self.get(key)
             due += [session for session in sessions if session.end <= watermark]
             self.put(key, [session for session in sessions if session.end > watermark])
         self._write()
@@ -74,7 +74,7 @@ class SessionStates:
         return sorted(due, key=lambda session: session.end)
 
     def flush(self) -> None:
-        """Write the changed sessions to the store; forget the cache if it has grown too large."""
+        """Write the changed sessions to the store; empty the cache if it has grown too large."""
         self._write()
         if len(self._sessions) > self._limit:
             self._sessions.clear()
@@ -98,7 +98,7 @@ class SessionStates:
         self._changed.clear()
 
     def _first_end(self) -> int:
-        """Tell the end of the first session in the store; beyond all times if there is none."""
+        """Return the end of the first session in the store; beyond all times if there is none."""
         for entry, _ in self._store.scan(_BY_END):
             return int.from_bytes(entry[len(_BY_END) : len(_BY_END) + _END_BYTES], "big") - (1 << 63)
         return 1 << 63

@@ -1,4 +1,4 @@
-"""Session windows: rows of a key with no gap between them, given out once when the watermark passes the last one."""
+"""Session windows: rows of a key with no gap between them, emitted once when the watermark passes their end."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.store import Store
 
 _SESSION = "__session"
-_ADDED = (
+_BOUND_PARTIALS = (
     event_time_partial("__first", Merge.MIN),
     event_time_partial("__last", Merge.MAX),
     Partial(name="__rows", type=BIGINT, sql="count(*)", merge=Merge.SUM, plain=PlainAggregate("count", None)),
@@ -29,8 +29,8 @@ _ADDED = (
 class SessionWindow(BaseOperator):
     """Sessions of every key. A row at t opens [t, t + gap); sessions that overlap or touch become one.
 
-    The rows of a batch are first gathered into sessions of their own, vectorised; each of these is then merged with
-    the open sessions of its key. One that would end at or before the watermark all the same is late.
+    The rows of a batch are first grouped into sessions of their own, vectorised; each of these is then merged with the
+    open sessions of its key. One that would still end at or before the watermark is late.
     """
 
     def __init__(self, engine: SqlEngine, store: Store, aggregation: Aggregation, gap: int) -> None:
@@ -39,7 +39,7 @@ class SessionWindow(BaseOperator):
         self._gap = gap
         self._by = len(aggregation.by_columns)
         self._sessions_sql = sessions_sql(aggregation, table("rows"), EVENT_TIME_COLUMN, gap, _SESSION)
-        timed = replace(aggregation, partials=(*_ADDED, *aggregation.partials))
+        timed = replace(aggregation, partials=(*_BOUND_PARTIALS, *aggregation.partials))
         self._partials = PartialAggregator(engine, timed, [_SESSION])
         self._results = AggregateResults(engine, aggregation, BOUNDS)
         self._states = SessionStates(store)
@@ -57,9 +57,9 @@ class SessionWindow(BaseOperator):
         return None
 
     def advance_watermark(self, watermark: int) -> pa.Table | None:
-        """Give out the sessions that end at or before the watermark, and forget them."""
+        """Close the sessions that end at or before the watermark: emit their results, delete their state."""
         self._watermark = watermark
-        due = self._states.take_due(watermark)
+        due = self._states.pop_ended(watermark)
         return self._results.build([self._result(session) for session in due])
 
     def flush(self) -> None:
@@ -74,18 +74,18 @@ class SessionWindow(BaseOperator):
         first, last, rows, *results = partial
         key = encode_key(by)
         added = Session(start=first, end=last + self._gap, row=[*by, None, None, None, None, *results])
-        kept = []
-        for session in self._states.of(key):
+        others = []
+        for session in self._states.get(key):
             if added.touches(session):
                 merged = self._partials.merge(session.row, added.row)
                 added = Session(start=min(added.start, session.start), end=max(added.end, session.end), row=merged)
             else:
-                kept.append(session)
+                others.append(session)
         if added.end <= self._watermark:
             self._late += rows
         else:
-            self._states.put(key, [*kept, added])
+            self._states.put(key, [*others, added])
 
     def _result(self, session: Session) -> list[Any]:
-        partials = session.row[self._by + 1 + len(_ADDED) :]
+        partials = session.row[self._by + 1 + len(_BOUND_PARTIALS) :]
         return result_row(session.row[: self._by], session.start, session.end, partials)

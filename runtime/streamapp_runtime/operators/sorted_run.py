@@ -1,4 +1,4 @@
-"""Rows of one side of a join, sorted so that a batch finds its partners by binary search, all of it at once."""
+"""Rows of one side of a join, sorted so that a whole batch finds its matches by one binary search."""
 
 from dataclasses import dataclass, field
 
@@ -12,19 +12,19 @@ _LATEST = (1 << _TIME_BITS) - 1
 
 @dataclass(frozen=True, slots=True)
 class TimeOrder:
-    """Hash and event time as one number; times far apart lose their last bits."""
+    """An order of rows by hash, then event time, as one number; times far apart lose their last bits."""
 
     earliest: int
     shift: int
 
     @classmethod
     def over(cls, times: npt.NDArray[np.int64]) -> "TimeOrder":
-        """Choose an order that tells these times apart as well as may be."""
+        """Return the order that distinguishes these times as finely as possible."""
         earliest, latest = int(times.min()), int(times.max())
         return cls(earliest, max((latest - earliest).bit_length() - _TIME_BITS, 0))
 
-    def of(self, hashes: npt.NDArray[np.uint32], times: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-        """Write hashes and times, also such as lie before or after those it was chosen for."""
+    def numbers(self, hashes: npt.NDArray[np.uint32], times: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+        """Encode hashes and times, also times before or after those it was chosen for."""
         offsets = np.clip((times - self.earliest) >> self.shift, 0, _LATEST).astype(np.uint64)
         order: npt.NDArray[np.uint64] = (hashes.astype(np.uint64) << np.uint64(_TIME_BITS)) | offsets
         return order
@@ -34,13 +34,13 @@ class TimeOrder:
 class SortedRun:
     """Rows (at least one) in the order that `sorted_order` gave: by the hash of their key, then by event time.
 
-    `settled` marks those that have met a partner or were given out without one: they are not given out alone again.
-    It is the only thing that changes.
+    `matched` marks those that have matched or were emitted alone: they are not emitted alone again. It is the only field
+    that changes.
     """
 
     hashes: npt.NDArray[np.uint32]
     times: npt.NDArray[np.int64]
-    settled: npt.NDArray[np.bool_]
+    matched: npt.NDArray[np.bool_]
     earliest: int = field(init=False)
     latest: int = field(init=False)
     order: TimeOrder = field(init=False, repr=False)
@@ -51,20 +51,20 @@ class SortedRun:
         object.__setattr__(self, "earliest", order.earliest)
         object.__setattr__(self, "latest", int(self.times.max()))
         object.__setattr__(self, "order", order)
-        object.__setattr__(self, "numbers", order.of(self.hashes, self.times))
+        object.__setattr__(self, "numbers", order.numbers(self.hashes, self.times))
 
     def __len__(self) -> int:
         return len(self.hashes)
 
-    def partners(self, other: "SortedRun", within: int) -> tuple[RowIndices, RowIndices]:
+    def matches(self, other: "SortedRun", within: int) -> tuple[RowIndices, RowIndices]:
         """Find the pairs with equal hashes and at most `within` milliseconds between their times.
 
-        Returns the positions in this run, and those of their partners in the other one.
+        Returns the indices in this run, and those of their matches in the other one.
         """
         if self.latest < other.earliest - within or self.earliest > other.latest + within:
             return np.empty(0, np.int64), np.empty(0, np.int64)
-        first = np.searchsorted(other.numbers, other.order.of(self.hashes, self.times - within), "left")
-        last = np.searchsorted(other.numbers, other.order.of(self.hashes, self.times + within), "right")
+        first = np.searchsorted(other.numbers, other.order.numbers(self.hashes, self.times - within), "left")
+        last = np.searchsorted(other.numbers, other.order.numbers(self.hashes, self.times + within), "right")
         counts = last - first
         mine = np.repeat(np.arange(len(self)), counts)
         theirs = np.arange(len(mine)) - np.repeat(np.cumsum(counts) - counts - first, counts)
@@ -73,5 +73,5 @@ class SortedRun:
 
 
 def sorted_order(hashes: npt.NDArray[np.uint32], times: npt.NDArray[np.int64]) -> RowIndices:
-    """Give the order in which rows make a sorted run."""
-    return np.argsort(TimeOrder.over(times).of(hashes, times))
+    """Return the order in which rows form a sorted run."""
+    return np.argsort(TimeOrder.over(times).numbers(hashes, times))

@@ -1,4 +1,4 @@
-"""User's Python over batches of rows that remembers something of every key."""
+"""The `process` operator with state: the user's Python with values and timers per key."""
 
 from collections.abc import Mapping
 
@@ -13,10 +13,10 @@ from streamapp_runtime.rows.bad_rows import BadRows
 
 
 class StatefulProcess(BaseOperator):
-    """Calls a function with each batch, and with its timers when the watermark has come to them."""
+    """Calls a function with each batch, and with its timers when the watermark has reached them."""
 
     def __init__(self, name: str, function: StatefulFunction, on_error: OnError, bad_rows: BadRows) -> None:
-        """Take the operator's name for messages; `bad_rows` knows where a batch comes from, and takes skipped rows."""
+        """Wrap a function; the operator's name is for messages, `bad_rows` has the place of a batch and records skipped rows."""
         self._function = function
         caller = f"operator `{name}`"
         self._process = GuardedCall(caller, function.process, on_error, bad_rows)
@@ -31,10 +31,10 @@ class StatefulProcess(BaseOperator):
         return self._process(rows)
 
     def advance_watermark(self, watermark: int) -> pa.Table | None:
-        """Fire the timers that are due, and those that these set meanwhile.
+        """Fire the timers that are due, and those that they set.
 
         At the end of all inputs every timer is due; timers that are set then are not: one that sets itself again would
-        never end.
+        fire forever.
 
         Raises:
             RuntimeFailure: the function failed, and the app does not skip errors.

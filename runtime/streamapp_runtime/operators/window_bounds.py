@@ -1,4 +1,4 @@
-"""What all kinds of windows share: their bounds as columns, and how the ends of windows order state."""
+"""The bounds of windows: as columns of results, and as keys that order state by the ends of windows."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,15 +15,15 @@ _MICROSECONDS = 1_000
 
 
 def end_key(end: int) -> bytes:
-    """Write a window's end so that bytes order as numbers do."""
+    """Encode a window's end so that bytes order as numbers do."""
     return (end - BEGINNING).to_bytes(8, "big")
 
 
 def due_below(watermark: int) -> bytes:
-    """Give the key below which all windows end at or before the watermark."""
+    """Return the key below which all windows end at or before the watermark."""
     return end_key(min(watermark, END_OF_TIME - 1) + 1)
 
 
 def result_row(by: Sequence[Any], start: int, end: int, partials: Sequence[Any]) -> list[Any]:
-    """Make a row for `Results` with `BOUNDS`; the event time of a result is the last moment of its window."""
+    """Return a row for `AggregateResults` with `BOUNDS`; the event time of a result is the last moment of its window."""
     return [*by, start * _MICROSECONDS, end * _MICROSECONDS, *partials, end - 1]

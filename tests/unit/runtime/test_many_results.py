@@ -41,7 +41,7 @@ def pipeline(environment):
     """Count the rows of each key, then the keys with as many: a window behind another one."""
     options = {"length": LENGTH, "step": LENGTH}
     steps = {
-        "counted": AlignedWindow(ENGINE, environment.store("counted"), PER_KEY, **options, most=MOST),
+        "counted": AlignedWindow(ENGINE, environment.store("counted"), PER_KEY, **options, limit=MOST),
         "together": AlignedWindow(ENGINE, environment.store("together"), KEYS_WITH, **options),
         "sent": Sent(),
     }
@@ -81,10 +81,10 @@ def test_what_a_later_watermark_settles_is_taken_after_the_rest_of_the_one_befor
     states = GroupStates(store)
     for number in range(9):
         store.put(b"%d" % number, encode_row([number]))
-    taken = [states.take_below(b"5", 2), states.take_below(b"8", 2), states.take_below(b"8", 2)]
+    taken = [states.pop_below(b"5", 2), states.pop_below(b"8", 2), states.pop_below(b"8", 2)]
     assert states.has_pending_results
     while states.has_pending_results:
-        taken.append(states.take_below(b"8", 2))
+        taken.append(states.pop_below(b"8", 2))
     assert [number for rows in taken for (number,) in rows] == list(range(8))
     assert all(len(rows) <= 2 for rows in taken)
     assert [key for key, _ in store.scan()] == [b"8"]
