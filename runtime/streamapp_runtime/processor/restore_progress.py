@@ -4,7 +4,7 @@ from streamapp_runtime.errors import DriverLost
 from streamapp_runtime.processor.driver_channel import Command
 from streamapp_runtime.processor.driver_link import DriverLink
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorReport, StateReport
-from streamapp_runtime.state.task_state import RestoreStatus
+from streamapp_runtime.state.changelog_restore import RestoreStatus
 
 
 class RestoreProgress:

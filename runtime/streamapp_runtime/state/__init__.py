@@ -1,1 +1,1 @@
-"""The state of a task: named stores in one environment, committed in one transaction."""
+"""The state of tasks: stores, their changelogs, checkpoints, and the restore from a changelog."""

@@ -1,14 +1,31 @@
 """The changelog of a run: a keyed stream with one partition per task."""
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Protocol
 
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.errors import ProcessorLost
 from streamapp_systems.protocols import Consumer, Messages, StreamDescriptor, TransactionalAdmin
 
 _RECORDS = 20_000
-_WAIT_SECONDS = 1.0
-_LOOK_SECONDS = 0.05
+_POLL_SECONDS = 1.0
+_RETRY_SECONDS = 0.05
+
+
+class ChangelogReader(Protocol):
+    """Reads the changelog of one task, to which nothing is written meanwhile."""
+
+    def identity(self) -> str:
+        """Return what distinguishes it from other streams that had its name."""
+        ...
+
+    def end(self) -> int:
+        """Return the offset after its last committed record."""
+        ...
+
+    def read(self, start: int, end: int) -> Iterator[Messages]:
+        """Yield its records from one offset to another, some at a time, without those that compaction removed."""
+        ...
 
 
 class ChangelogPartitionReader:
@@ -21,21 +38,21 @@ class ChangelogPartitionReader:
         self._stream = stream
         self.ssp = Ssp(stream.system, stream.name, partition)
 
-    def wait_until_readable(self, clock: Callable[[], float], sleep: Callable[[float], None], patience: float) -> bool:
-        """Wait until all that was written is committed or aborted, and what is committed can be read.
+    def wait_until_readable(self, clock: Callable[[], float], sleep: Callable[[float], None], timeout: float) -> bool:
+        """Wait until no transaction is open and all committed records can be read; return whether that was in time.
 
-        Its former owners are fenced, so nothing is added. To read less than they committed would be to go back. False:
-        that has not come about in so many seconds.
+        Its former owners are fenced, so nothing is added. To read less than they committed would lose state. `timeout`
+        is in seconds.
         """
-        deadline = clock() + patience
-        while self.end() < self.written():
+        deadline = clock() + timeout
+        while self.end() < self.written_end():
             if clock() >= deadline:
                 return False
-            sleep(_LOOK_SECONDS)
+            sleep(_RETRY_SECONDS)
         return True
 
-    def written(self) -> int:
-        """Tell the offset after its last record, committed or not."""
+    def written_end(self) -> int:
+        """Return the offset after its last record, committed or not."""
         return self._offset(self._admin.written_offsets([self._stream]))
 
     def identity(self) -> str:
@@ -50,7 +67,7 @@ class ChangelogPartitionReader:
         if self.ssp not in offsets:
             raise ProcessorLost(
                 f"system {self.ssp.system} has no partition {self.ssp.partition} of the changelog "
-                f"{self._stream.address}: if it was deleted, begin a new run"
+                f"{self._stream.address}: if it was deleted, start a new run id"
             )
         return offsets[self.ssp]
 
@@ -61,6 +78,6 @@ class ChangelogPartitionReader:
         self._consumer.assign({self.ssp: start}, {self.ssp: end})
         ended = False
         while not ended:
-            for fetched in self._consumer.poll([self.ssp], _RECORDS, _WAIT_SECONDS):
+            for fetched in self._consumer.poll([self.ssp], _RECORDS, _POLL_SECONDS):
                 yield fetched.messages
                 ended = fetched.ended

@@ -1,4 +1,4 @@
-"""Proof that the state of a task is what its changelog says: its stores equal a fold of the changelog's records."""
+"""Verification of a task's state: its stores must equal what a restore of its changelog gives."""
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
@@ -8,10 +8,11 @@ from pathlib import Path
 
 import lmdb
 
+from streamapp_runtime.state.changelog import ChangelogReader
 from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, changelog_key, store_and_key
 from streamapp_runtime.state.lmdb_environment import DATA_FILE, MAP_SIZE, DamagedState, LmdbEnvironment
-from streamapp_runtime.state.state_owner import META, OWNER, decode_owner
-from streamapp_runtime.state.task_state import CHANGELOG, CHECKPOINT, POSITION, ChangelogReader
+from streamapp_runtime.state.state_metadata import CHANGELOG, CHECKPOINT, META, OWNER, POSITION
+from streamapp_runtime.state.state_owner import decode_owner
 
 _BATCH = 50_000
 _SHOWN = 10
@@ -21,7 +22,7 @@ _MAXIMUM_STORES = 1_024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryDifference:
-    """One entry in which store and changelog differ; None: it is not there."""
+    """One entry in which store and changelog differ; None: it is absent."""
 
     store: str
     key: bytes
@@ -31,10 +32,10 @@ class EntryDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateVerdict:
-    """What was found of one task: the `records` of its changelog below the store's `position` come to so many `keys`.
+    """The result for one task: the `records` of its changelog below the store's `position` make so many `keys`.
 
-    `position` is None if there is no store here. `wrong` says why a store can't be compared; `differences` are the
-    first ones.
+    `position` is None if there is no store here. `wrong` is the reason why a store can't be compared; `differences`
+    are the first ones.
     """
 
     task: str
@@ -46,7 +47,7 @@ class StateVerdict:
 
     @property
     def equal(self) -> bool:
-        """Whether nothing speaks against the store; one that is not there is made at the next start."""
+        """Whether the store equals its changelog; an absent one does: it is restored at the next start."""
         return self.wrong is None and not self.differences
 
 
@@ -59,7 +60,7 @@ def verify_state(
     scratch: Path,
     sleep: Callable[[float], None],
 ) -> StateVerdict:
-    """Fold a changelog from its beginning in the empty folder `scratch`, and compare with the stores in `folder`.
+    """Restore a changelog from its beginning in the empty folder `scratch`, and compare with the stores in `folder`.
 
     The caller holds the folder's lock; the stores stay as they are.
     """
@@ -71,27 +72,27 @@ def verify_state(
         return StateVerdict(task=task, wrong=str(damaged))
     with closing(state):
         position = int(state.get(META, POSITION) or b"0")
-        end = _end_of(changelog, position, sleep)
-        wrong = _not_ours(state, run_id, task)
+        end = _end_from(changelog, position, sleep)
+        wrong = _foreign_owner(state, run_id, task)
         if wrong is None and (state.get(META, CHANGELOG) or b"").decode() != changelog.identity():
-            wrong = "its changelog has been made anew"
+            wrong = "its changelog was recreated"
         if wrong is None and position > end:
             wrong = f"it is at {position}, beyond its changelog, which ends at {end}"
         if wrong is not None:
             return StateVerdict(task=task, position=position, wrong=wrong)
-        fold = _folded(scratch, changelog, position, end)
-        with closing(fold.contents):
+        restored = _restore(scratch, changelog, position, end)
+        with closing(restored.contents):
             return StateVerdict(
                 task=task,
-                records=fold.records,
-                keys=sum(1 for _ in fold.contents.entries()),
+                records=restored.records,
+                keys=sum(1 for _ in restored.contents.entries()),
                 position=position,
-                differences=tuple(fold.differences(state)),
+                differences=tuple(restored.differences(state)),
             )
 
 
-def _end_of(changelog: ChangelogReader, position: int, sleep: Callable[[float], None]) -> int:
-    """Ask where a changelog ends; brokers may show the end of a transaction a moment after they have confirmed it."""
+def _end_from(changelog: ChangelogReader, position: int, sleep: Callable[[float], None]) -> int:
+    """Return the end of a changelog; brokers may show a transaction's end a moment after they have confirmed it."""
     for pause in _PAUSES:
         if (end := changelog.end()) >= position:
             return end
@@ -119,14 +120,14 @@ class _Contents:
         }
 
     def get(self, store: str, key: bytes) -> bytes | None:
-        """Look an entry up."""
+        """Return the value of an entry; None if it is absent."""
         if store not in self._stores:
             return None
         value = self._transaction.get(key, db=self._stores[store])
         return None if value is None else bytes(value)
 
     def entries(self) -> Iterator[tuple[str, bytes, bytes]]:
-        """Go through all entries of all stores."""
+        """Iterate over all entries of all stores."""
         for name, database in self._stores.items():
             if name != META:
                 for key, value in self._transaction.cursor(database):
@@ -139,11 +140,11 @@ class _Contents:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Fold:
-    """What the records of a changelog below a position come to: the newest value of each key.
+class _RestoredChangelog:
+    """A restore of a changelog up to a position: the newest value of each key below it.
 
     `later` are the keys that only later records have. Such a key may have had an earlier value, which compaction has
-    removed: nothing can be said of it.
+    removed: it can't be compared.
     """
 
     contents: _Contents
@@ -151,8 +152,8 @@ class _Fold:
     later: Collection[bytes]
 
     def differences(self, state: _Contents) -> Iterator[EntryDifference]:
-        """Compare the checkpoint and every entry of every store, both ways; give the first few that differ."""
-        found = (d for d in self._all_differences(state) if d.expected is not None or not self._unsure(d))
+        """Compare the checkpoint and every entry of every store, both ways; yield the first few that differ."""
+        found = (d for d in self._all_differences(state) if d.expected is not None or not self._incomparable(d))
         return islice(found, _SHOWN)
 
     def _all_differences(self, state: _Contents) -> Iterator[EntryDifference]:
@@ -167,18 +168,18 @@ class _Fold:
             if state.get(store, key) is None:
                 yield EntryDifference(store=store, key=key, found=None, expected=value)
 
-    def _unsure(self, difference: EntryDifference) -> bool:
+    def _incomparable(self, difference: EntryDifference) -> bool:
         is_checkpoint = difference.store == META
         return (CHECKPOINT_KEY if is_checkpoint else changelog_key(difference.store, difference.key)) in self.later
 
 
-def _folded(folder: Path, changelog: ChangelogReader, position: int, end: int) -> _Fold:
-    """Fold a changelog on disk, as it may be large."""
-    fold = LmdbEnvironment(folder)
+def _restore(folder: Path, changelog: ChangelogReader, position: int, end: int) -> _RestoredChangelog:
+    """Restore a changelog on disk, as it may be large."""
+    environment = LmdbEnvironment(folder)
     records, later = 0, set()
     for record in chain.from_iterable(changelog.read(0, end)):
-        name, key = _place(record.key or b"")
-        store = fold.store(name)
+        name, key = _store_key(record.key or b"")
+        store = environment.store(name)
         if record.offset >= position:
             if store.get(key) is None:
                 later.add(record.key or b"")
@@ -189,18 +190,18 @@ def _folded(folder: Path, changelog: ChangelogReader, position: int, end: int) -
         else:
             store.put(key, record.value)
         if records % _BATCH == 0:
-            fold.commit()
-    fold.commit()
-    fold.close()
-    return _Fold(contents=_Contents(folder), records=records, later=later)
+            environment.commit()
+    environment.commit()
+    environment.close()
+    return _RestoredChangelog(contents=_Contents(folder), records=records, later=later)
 
 
-def _place(key: bytes) -> tuple[str, bytes]:
-    """Tell where the state keeps what a changelog record is about."""
+def _store_key(key: bytes) -> tuple[str, bytes]:
+    """Return the store and the key that a changelog record changes."""
     return (META, CHECKPOINT) if key == CHECKPOINT_KEY else store_and_key(key)
 
 
-def _not_ours(state: _Contents, run_id: str, task: str) -> str | None:
+def _foreign_owner(state: _Contents, run_id: str, task: str) -> str | None:
     data = state.get(META, OWNER)
     owner = None if data is None else decode_owner(data)
     if owner is None or (owner.run_id, owner.task) == (run_id, task):

@@ -1,4 +1,4 @@
-"""What a task must know to go on: where it has read to, and what it has heard; and its form in the changelog."""
+"""A task's checkpoint: its input positions, watermarks and counts, and how it is encoded in the changelog."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ CHECKPOINT_KEY = b"\0"
 
 
 class InputPosition(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a partition has been read: the next offset, and how many rows that were.
+    """How far a partition has been read: the next offset, and how many rows were read.
 
     `ungated`: it came with an expansion and has waited for others for the last time (see `PartitionGate`).
     """
@@ -23,7 +23,7 @@ class InputPosition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StagedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A staged part of a file output: paths relative to the system's folder."""
+    """A finished part of a file output, invisible until it is renamed to `final`; relative to the system's folder."""
 
     system: str
     stream: str
@@ -32,11 +32,11 @@ class StagedFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """The bookkeeping of a task at a commit: positions by stream and partition, counts of rows not used by operator.
+    """The progress of a task at a commit: positions by stream and partition, counts of rows not used by operator.
 
-    `control` is the task's `ControlSnapshot` as JSON; `bad_rows` tell of the first rows that could not be used.
-    `written` counts the rows of each output. `parts` are what the whole processor has staged: they lie with its first
-    task.
+    `control` is the task's `ControlSnapshot` as JSON; `bad_rows` describes the first rows that could not be used.
+    `written` counts the rows of each output. `parts` are the staged files of the whole processor: the checkpoint of its
+    first task has them.
     """
 
     positions: dict[str, dict[int, InputPosition]]
@@ -47,7 +47,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     parts: tuple[StagedFile, ...] = ()
 
     def snapshot(self) -> ControlSnapshot:
-        """Read the bookkeeping of control messages."""
+        """Decode what is known from control messages: watermarks and ends."""
         return ControlSnapshot.model_validate_json(self.control)
 
 
@@ -55,22 +55,22 @@ _decode = msgspec.json.Decoder(Checkpoint).decode
 
 
 def encode_checkpoint(checkpoint: Checkpoint) -> bytes:
-    """Write a checkpoint as the value of its record."""
+    """Encode a checkpoint as the value of its changelog record."""
     return msgspec.json.encode(checkpoint)
 
 
 def decode_checkpoint(data: bytes) -> Checkpoint:
-    """Read what `encode_checkpoint` wrote."""
+    """Decode the value that `encode_checkpoint` wrote."""
     return _decode(data)
 
 
 def changelog_key(store: str, key: bytes) -> bytes:
-    """Name an entry of a store in the changelog of its task."""
+    """Return the key that an entry of a store has in the changelog of its task."""
     return store.encode() + b"\0" + key
 
 
 def store_and_key(changelog_key: bytes) -> tuple[str, bytes]:
-    """Tell which store and which of its keys a changelog record is about."""
+    """Return the store and the key in it that a changelog record changes."""
     store, _, key = changelog_key.partition(b"\0")
     return store.decode(), key
 

@@ -1,4 +1,4 @@
-"""Values of any size in a store: in pieces that each fit a record of a changelog, which brokers limit to about 1 MB."""
+"""Values of any size in a store: in chunks that each fit a changelog record, which brokers limit to about 1 MB."""
 
 import struct
 from itertools import count
@@ -10,37 +10,37 @@ _NUMBER = struct.Struct(">I")
 
 
 def put_chunks(store: Store, key: bytes, value: bytes) -> None:
-    """Write a value: its first piece under its key, the others under the key and their number.
+    """Put a value: its first chunk under its key, the others under the key and their number.
 
     So no other key may be that key and four bytes more.
     """
-    pieces = max(-(-len(value) // CHUNK_BYTES), 1)
-    for number in range(pieces):
-        store.put(_piece_key(key, number), value[number * CHUNK_BYTES : (number + 1) * CHUNK_BYTES])
-    _delete_from(store, key, pieces)
+    chunks = max(-(-len(value) // CHUNK_BYTES), 1)
+    for number in range(chunks):
+        store.put(_chunk_key(key, number), value[number * CHUNK_BYTES : (number + 1) * CHUNK_BYTES])
+    _delete_from(store, key, chunks)
 
 
 def get_chunks(store: Store, key: bytes) -> bytes | None:
-    """Read what `put_chunks` wrote; None if there is nothing."""
-    pieces: list[bytes] = []
-    while (piece := store.get(_piece_key(key, len(pieces)))) is not None:
-        pieces.append(piece)
-    return b"".join(pieces) if pieces else None
+    """Return the value that `put_chunks` put; None if there is none."""
+    chunks: list[bytes] = []
+    while (chunk := store.get(_chunk_key(key, len(chunks)))) is not None:
+        chunks.append(chunk)
+    return b"".join(chunks) if chunks else None
 
 
 def delete_chunks(store: Store, key: bytes) -> None:
-    """Delete what `put_chunks` wrote, if there is anything."""
+    """Delete the value that `put_chunks` put, if there is one."""
     store.delete(key)
     _delete_from(store, key, 1)
 
 
 def _delete_from(store: Store, key: bytes, first: int) -> None:
     for number in count(first):
-        piece = _piece_key(key, number)
-        if store.get(piece) is None:
+        chunk = _chunk_key(key, number)
+        if store.get(chunk) is None:
             return
-        store.delete(piece)
+        store.delete(chunk)
 
 
-def _piece_key(key: bytes, number: int) -> bytes:
+def _chunk_key(key: bytes, number: int) -> bytes:
     return key + _NUMBER.pack(number) if number else key

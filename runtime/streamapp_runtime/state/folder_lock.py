@@ -1,4 +1,4 @@
-"""A lock on a folder: held by one process, freed by the kernel when it dies."""
+"""A lock on a folder: held by one process, released by the kernel when it dies."""
 
 import fcntl
 import os
@@ -20,7 +20,7 @@ class FolderLock:
     def __init__(
         self, folder: Path, *, wait_seconds: float, clock: Callable[[], float], sleep: Callable[[float], None]
     ) -> None:
-        """Take the lock, making the folder if it is new; wait for a holder that is about to end.
+        """Acquire the lock, creating the folder if it is new; wait for a holder that is about to end.
 
         Raises:
             FolderInUse: another process holds it.
@@ -32,17 +32,17 @@ class FolderLock:
         except OSError as error:
             raise RuntimeFailure(f"{folder} can't be used for state: {error.strerror}") from None
         deadline = clock() + wait_seconds
-        while not self._taken():
+        while not self._try_lock():
             if clock() >= deadline:
                 os.close(self._file)
                 raise FolderInUse(f"{folder} is in use: another process holds its lock; is the app running twice?")
             sleep(_PAUSE_SECONDS)
 
     def close(self) -> None:
-        """Give the lock back."""
+        """Release the lock."""
         os.close(self._file)
 
-    def _taken(self) -> bool:
+    def _try_lock(self) -> bool:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -1,4 +1,4 @@
-"""State on disk: one LMDB environment per task, with a write-back cache in front (design 9, State)."""
+"""State on disk: one LMDB environment per task, with a write-back cache in front (docs/architecture.md)."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -15,17 +15,17 @@ _MAXIMUM_STORES = 1_024
 
 
 class DamagedState(RuntimeFailure):
-    """The files in a state folder are no state, or not all of it: rebuild them."""
+    """The files in a state folder are no state, or incomplete: restore them from the changelog."""
 
 
 class LmdbStore:
-    """A store in LMDB. Writes wait in a dictionary, newest last, until the environment commits."""
+    """A store in LMDB. Writes are buffered in a dictionary, newest last, until the environment commits."""
 
     def __init__(self, environment: "LmdbEnvironment", database: "lmdb._Database") -> None:
         self._environment = environment
         self.database = database
         self.waiting: dict[bytes, bytes | None] = {}
-        """What was written since the last commit; None: deleted."""
+        """The entries written since the last commit; None: deleted."""
 
     def get(self, key: bytes) -> bytes | None:
         """See `Store.get`."""
@@ -59,7 +59,7 @@ class LmdbStore:
         return iter(sorted((key, value) for key, value in entries.items() if value is not None))
 
     def write(self, transaction: lmdb.Transaction) -> None:
-        """Put what waits into a transaction, in the order of keys, which LMDB writes fastest."""
+        """Put the buffered writes into a transaction, in the order of keys, which LMDB writes fastest."""
         with transaction.cursor(self.database) as cursor:
             keys = sorted(self.waiting)
             cursor.putmulti([(key, value) for key in keys if (value := self.waiting[key]) is not None])
@@ -69,10 +69,10 @@ class LmdbStore:
 
 
 class LmdbEnvironment:
-    """The stores in one folder. The caller sees to it that nobody else opens the folder (`FolderLock`)."""
+    """The stores in one folder. The caller holds the folder's lock (`FolderLock`), so nobody else has it open."""
 
     def __init__(self, folder: Path) -> None:
-        """Open the state in a folder, making it if it is new.
+        """Open the state in a folder, creating it if it is new.
 
         Raises:
             DamagedState: there are files, but they are no state.
@@ -90,10 +90,10 @@ class LmdbEnvironment:
             raise RuntimeFailure(f"the state in {folder} can't be opened: {error}") from None
         self._stores: dict[str, LmdbStore] = {}
         self._reader: lmdb.Transaction | None = None
-        self._refuse_cut_file()
+        self._refuse_truncated_file()
 
     def reader(self) -> lmdb.Transaction:
-        """Give the read transaction that all stores share until the next commit."""
+        """Return the read transaction that all stores share until the next commit."""
         if self._reader is None:
             self._reader = self._environment.begin()
         return self._reader
@@ -102,10 +102,10 @@ class LmdbEnvironment:
         """See `Environment.store`.
 
         Raises:
-            RuntimeFailure: a new store can't be made.
+            RuntimeFailure: a new store can't be created.
         """
         if name not in self._stores:
-            with self._writing() as transaction:
+            with self._write_transaction() as transaction:
                 self._stores[name] = LmdbStore(self, self._environment.open_db(name.encode(), transaction))
         return self._stores[name]
 
@@ -119,7 +119,7 @@ class LmdbEnvironment:
         Raises:
             RuntimeFailure: the state can't be written; nothing of this commit was.
         """
-        with self._writing() as transaction:
+        with self._write_transaction() as transaction:
             for store in self._stores.values():
                 store.write(transaction)
         for store in self._stores.values():
@@ -129,50 +129,50 @@ class LmdbEnvironment:
         """Empty a store at once."""
         store = self.store(name)
         store.waiting.clear()
-        with self._writing() as transaction:
+        with self._write_transaction() as transaction:
             transaction.drop(store.database, delete=False)
 
     def discard(self) -> None:
-        """Forget what was written since the last commit."""
+        """Drop what was written since the last commit."""
         for store in self._stores.values():
             store.waiting.clear()
 
     def sync(self) -> None:
-        """Bring everything committed to the disk, so that it survives a crash of the machine."""
-        with self._explained():
+        """Sync everything committed to the disk, so that it survives a crash of the machine."""
+        with self._translated_errors():
             self._environment.sync(True)
 
     def close(self) -> None:
         """See `Environment.close`."""
-        self._end_reading()
+        self._end_read_transaction()
         self._environment.close()
 
     @contextmanager
-    def _writing(self) -> Iterator[lmdb.Transaction]:
+    def _write_transaction(self) -> Iterator[lmdb.Transaction]:
         """Open a transaction for writing; it commits at the end, or nothing of it does.
 
         Raises:
             RuntimeFailure: the state can't be written.
         """
-        self._end_reading()
-        with self._explained(), self._environment.begin(write=True) as transaction:
+        self._end_read_transaction()
+        with self._translated_errors(), self._environment.begin(write=True) as transaction:
             yield transaction
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _translated_errors(self) -> Iterator[None]:
         try:
             yield
         except lmdb.Error as error:
             raise RuntimeFailure(f"the state in {self._folder} can't be written: {error}; is the disk full?") from None
 
-    def _end_reading(self) -> None:
+    def _end_read_transaction(self) -> None:
         if self._reader is not None:
             self._reader.abort()
             self._reader = None
 
-    def _refuse_cut_file(self) -> None:
-        """Find out that the file is shorter than its content; reading beyond its end would kill the process."""
+    def _refuse_truncated_file(self) -> None:
+        """Refuse a file that is shorter than its content: reading beyond its end would kill the process."""
         pages = self._environment.info()["last_pgno"] + 1
         if (self._folder / DATA_FILE).stat().st_size < pages * self._environment.stat()["psize"]:
             self._environment.close()
-            raise DamagedState(f"the state in {self._folder} is damaged: its file is cut off")
+            raise DamagedState(f"the state in {self._folder} is damaged: its file is truncated")

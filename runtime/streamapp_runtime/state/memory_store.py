@@ -1,4 +1,4 @@
-"""State in memory: for tables that need not persist, and for stores under test."""
+"""State in memory: for tables that are not persistent, and for stores under test."""
 
 from collections.abc import Iterable, Iterator
 
@@ -37,7 +37,7 @@ class MemoryStore:
 
 
 class MemoryEnvironment:
-    """Stores in memory; they last as long as their process."""
+    """Stores in memory, as long as their process lives."""
 
     def __init__(self) -> None:
         self._stores: dict[str, MemoryStore] = {}

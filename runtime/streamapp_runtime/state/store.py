@@ -1,4 +1,4 @@
-"""What operators and tables know of state: named stores of bytes, ordered by key."""
+"""The interface of state for operators and tables: named stores of bytes, ordered by key."""
 
 from collections.abc import Iterable, Iterator
 from typing import Protocol
@@ -7,11 +7,11 @@ from typing import Protocol
 class Store(Protocol):
     """A named map of bytes in the state of a task.
 
-    What is written can be read at once; it lasts from the next commit on.
+    Writes can be read at once; they are durable from the next commit on.
     """
 
     def get(self, key: bytes) -> bytes | None:
-        """Look a key up; None if it is not there."""
+        """Return the value of a key; None if it is absent."""
         ...
 
     def put(self, key: bytes, value: bytes) -> None:
@@ -23,11 +23,11 @@ class Store(Protocol):
         ...
 
     def delete(self, key: bytes) -> None:
-        """Remove a key; nothing happens if it is not there."""
+        """Delete a key; nothing happens if it is absent."""
         ...
 
     def scan(self, start: bytes = b"", end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
-        """Go through the entries with start <= key < end in the order of their keys.
+        """Iterate over the entries with start <= key < end in the order of their keys.
 
         The entries are those of the moment the scan began, whatever is written meanwhile.
         """
@@ -38,15 +38,15 @@ class Environment(Protocol):
     """Stores that commit together, all or nothing. Used by one thread."""
 
     def store(self, name: str) -> Store:
-        """Open a store, making it if it is new."""
+        """Open a store, creating it if it is new."""
         ...
 
     def changes(self, name: str) -> Iterator[tuple[bytes, bytes | None]]:
-        """Give what was written to a store since the last commit, the newest value of each key; None: deleted."""
+        """Return what was written to a store since the last commit, the newest value of each key; None: deleted."""
         ...
 
     def commit(self) -> None:
-        """Make everything written since the last commit last, all or nothing."""
+        """Make everything written since the last commit durable, all or nothing."""
         ...
 
     def close(self) -> None:

@@ -5,8 +5,8 @@ from typing import Protocol
 
 from streamapp_runtime.state.lmdb_environment import DamagedState, LmdbEnvironment
 from streamapp_runtime.state.memory_store import MemoryEnvironment
+from streamapp_runtime.state.state_metadata import META
 from streamapp_runtime.state.state_owner import (
-    META,
     StateOwner,
     is_intact_state_of,
     recreate_environment,
@@ -25,11 +25,11 @@ class UnloggedStore(Protocol):
 
     @property
     def record(self) -> bytes | None:
-        """What the store tells of itself; None if there is none."""
+        """The store's record of how far its side inputs are in it; None if there is none."""
         ...
 
     def write_record(self, record: bytes) -> None:
-        """Set the record; it lasts from the next commit on, with all that was written to the store before."""
+        """Set the record; it is durable from the next commit on, with all that was written to the store before."""
         ...
 
     def clear(self) -> None:
@@ -56,7 +56,7 @@ class PersistentUnloggedStore:
         self._meta.put(_PREFIX + self._name.encode(), record)
 
     def clear(self) -> None:
-        """See `UnloggedStore.clear`. Without its record first: an empty store must not say that it holds anything."""
+        """See `UnloggedStore.clear`. The record goes first: an empty store must not have one."""
         self._meta.delete(_PREFIX + self._name.encode())
         self._environment.commit()
         self._environment.clear(self._name)
@@ -71,8 +71,8 @@ class InMemoryUnloggedStore:
         self._environment = MemoryEnvironment()
         self.store: Store = self._environment.store(name)
 
-    def write_record(self, record: bytes) -> None:  # noqa: ARG002 - nobody will read it
-        """Forget which keys were written: there is no commit that needs them."""
+    def write_record(self, record: bytes) -> None:  # noqa: ARG002 - nothing reads it
+        """Drop the list of written keys: there is no commit that needs them."""
         self._environment.commit()
 
     def clear(self) -> None:
@@ -80,33 +80,33 @@ class InMemoryUnloggedStore:
 
 
 class UnloggedState:
-    """Stores in one folder, of a task or a processor; each tells itself what it holds."""
+    """The unlogged stores of a task or a processor, in one folder; each has a record of what it holds."""
 
-    def __init__(self, folder: Path, identity: StateOwner) -> None:
-        """Open what a folder holds if it is this owner's, else make it anew. The caller holds the owner's lock."""
-        self._identity = identity
-        self._environment = _opened(folder, identity)
-        write_owner(self._environment, identity)
+    def __init__(self, folder: Path, owner: StateOwner) -> None:
+        """Open a folder's state if it is this owner's, else recreate it. The caller holds the owner's lock."""
+        self._owner = owner
+        self._environment = _open(folder, owner)
+        write_owner(self._environment, owner)
 
     def store(self, name: str) -> PersistentUnloggedStore:
         """Open a store."""
         return PersistentUnloggedStore(self._environment, name)
 
     def commit(self) -> None:
-        """Make everything written since the last commit last, all or nothing."""
+        """Make everything written since the last commit durable, all or nothing."""
         self._environment.commit()
 
     def close(self) -> None:
-        """Release the state. What was committed is brought to the disk."""
-        sync_and_close(self._environment, self._identity)
+        """Release the state. What was committed is synced to the disk."""
+        sync_and_close(self._environment, self._owner)
 
 
-def _opened(folder: Path, identity: StateOwner) -> LmdbEnvironment:
+def _open(folder: Path, owner: StateOwner) -> LmdbEnvironment:
     try:
         environment = LmdbEnvironment(folder)
     except DamagedState:
         return recreate_environment(folder)
-    if is_intact_state_of(environment, identity):
+    if is_intact_state_of(environment, owner):
         return environment
     environment.close()
     return recreate_environment(folder)

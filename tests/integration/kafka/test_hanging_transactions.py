@@ -75,6 +75,6 @@ def test_stores_that_have_what_was_written_prove_that_it_was_committed(stopped, 
 
 def test_without_stores_a_run_does_not_go_on_from_an_older_state(stopped):
     shutil.rmtree(stopped / ".streamapp" / "app" / "state")
-    reason = r"the brokers have never ended the transaction from offset \d+ on.* begin a new run"
+    reason = r"a hanging transaction begins at offset \d+.* start a new run id"
     with pytest.raises(ProcessorFailed, match=reason):
         run(stopped, lambda: False, patience=Timeouts(failures=1))

@@ -4,7 +4,7 @@ from streamapp_runtime.errors import DriverLost
 from streamapp_runtime.processor.driver_channel import Command
 from streamapp_runtime.processor.processor_report import Incarnation
 from streamapp_runtime.processor.restore_progress import RestoreProgress
-from streamapp_runtime.state.task_state import RestoreStatus
+from streamapp_runtime.state.changelog_restore import RestoreStatus
 
 ME = Incarnation(processor="0", epoch=1, version=1, number=1)
 

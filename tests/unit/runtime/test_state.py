@@ -95,7 +95,7 @@ def test_state_that_was_cut_off_is_found_out(tmp_path):
     environment.close()
     with (tmp_path / "task" / "data.mdb").open("r+b") as file:
         file.truncate(20_000)
-    with pytest.raises(DamagedState, match="cut off"):
+    with pytest.raises(DamagedState, match="truncated"):
         LmdbEnvironment(tmp_path / "task")
 
 
