@@ -13,8 +13,8 @@ from tools.cluster.check import missing_for_light
 from tools.images.base import OPERATOR
 
 from streamapp_core.deployment.kubernetes_names import APP_LABEL, HTTP_PORT
-from streamapp_operator.decide.manifests.access import service_manifest
-from streamapp_operator.observe.resource_views import app_resource
+from streamapp_operator.decide.manifests.access import build_driver_service
+from streamapp_operator.observe.resource_views import parse_app_resource
 from streamapp_operator.process.settings import Settings, read_settings
 from support.chart import CHART, DRIVER_RIGHTS, Chart, defaults, leaves, rights
 from support.machine import need
@@ -370,7 +370,7 @@ def test_the_drivers_of_watched_apps_are_scraped(chart, namespaces, selector):
     assert monitored["selector"] == {"matchExpressions": [{"key": APP_LABEL, "operator": "Exists"}]}
     assert monitored["namespaceSelector"] == selector
     metadata = {"name": "app", "namespace": "a", "uid": "u", "resourceVersion": "1"}
-    service = service_manifest(app_resource({"metadata": metadata}))
+    service = build_driver_service(parse_app_resource({"metadata": metadata}))
     assert APP_LABEL in service["metadata"]["labels"]
     (endpoint,) = monitored["endpoints"]
     assert {port["port"] for port in service["spec"]["ports"] if port["name"] == endpoint["port"]} == {HTTP_PORT}

@@ -11,14 +11,14 @@ from streamapp_core.job_model.stored_job_model import read_job_model
 from streamapp_operator.act.actor import Actor
 from streamapp_operator.decide.reconciliation import Rules
 from streamapp_operator.decide.validation import CachingPlanner
-from streamapp_operator.observe.document_recovery import Announced
+from streamapp_operator.observe.document_recovery import JobModelBackup
 from streamapp_operator.observe.informer import Informer
 from streamapp_operator.observe.object_cache import CachedApi, ObjectCache
 from streamapp_operator.observe.observed_state import DriverRole, StreamCounts
 from streamapp_operator.observe.observer import Observer
 from streamapp_operator.observe.resource_views import AppKey
-from streamapp_operator.process.controller import Controller, Parts
-from streamapp_operator.process.operator_metrics import Metrics
+from streamapp_operator.process.controller import Controller, ControllerDependencies
+from streamapp_operator.process.operator_metrics import OperatorMetrics
 from streamapp_systems.kubernetes.kubernetes_api import Kind
 from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
 from streamapp_systems.protocols import StreamSystemError
@@ -81,8 +81,8 @@ class Operated:
         self.now = datetime(2025, 1, 1, tzinfo=UTC)
         self.cluster = MemoryCluster(now=self.time)
         self.counts = {"orders": 4, "totals": 4} if counts is None else counts
-        self.trouble = None
-        self.announced = None
+        self.broker_error = None
+        self.backup = None
         self.deleted_streams = []
         self.actions = []
         self.died = False
@@ -99,8 +99,8 @@ class Operated:
         self.due = set()
         self.wakes = {}
         self.controller = Controller(
-            Parts(
-                observer=Observer(cached, cache, self._ask, self._announcement, lambda: "run1"),
+            ControllerDependencies(
+                observer=Observer(cached, cache, self._read_counts, self._read_backup, lambda: "run1"),
                 actor=Actor(cached, self._delete_streams, lambda: self.now, self.actions.append),
                 rules=Rules(
                     planner=PLANNER,
@@ -109,12 +109,12 @@ class Operated:
                 ),
                 clock=lambda: self.now,
                 forget=lambda key: None,
-                metrics=Metrics(),
+                metrics=OperatorMetrics(),
             )
         )
-        watching = Informer(self.cluster, cache, self.due.add, ())
-        watching.fill()
-        self.cluster.listeners[:] = [lambda *event: event[1] in WATCHED_BY_ALL and take_in(watching, *event)]
+        informer = Informer(self.cluster, cache, self.due.add, ())
+        informer.list_all()
+        self.cluster.listeners[:] = [lambda *event: event[1] in WATCHED_BY_ALL and handle_event(informer, *event)]
 
     def settle(self):
         """Reconcile until nothing is to be done."""
@@ -280,26 +280,26 @@ class Operated:
         self.store(name).put(LOCALITY, LocalityReport(**common, locations=locations).to_bytes())
         self.store(name).put(PROGRESS, progress.to_bytes())
 
-    def _ask(self, resource):
-        return StreamCounts(trouble=self.trouble) if self.trouble else StreamCounts(known=self.counts)
+    def _read_counts(self, resource):
+        return StreamCounts(error=self.broker_error) if self.broker_error else StreamCounts(known=self.counts)
 
-    def announces(self, name="shop"):
-        """Let the driver announce the active job model in the coordinator stream."""
+    def backs_up(self, name="shop"):
+        """Let the driver write the active job model to the coordinator stream."""
         stored = self.model(name)
-        self.announced = Announced(model=stored.model, epoch=stored.epoch)
+        self.backup = JobModelBackup(model=stored.model, epoch=stored.epoch)
 
-    def _announcement(self, resource):
-        if self.trouble:
-            raise StreamSystemError(self.trouble)
-        return self.announced
+    def _read_backup(self, resource):
+        if self.broker_error:
+            raise StreamSystemError(self.broker_error)
+        return self.backup
 
     def _delete_streams(self, namespace, prefix, systems):
         self.deleted_streams.append(prefix)
 
 
-def take_in(watching, change, kind, item):
+def handle_event(informer, change, kind, item):
     if kind is Kind.APP or ("streamapp.dev/app" in item["metadata"].get("labels", {}) and not shard(item)):
-        watching.take_in(change, kind, item)
+        informer.handle_event(change, kind, item)
 
 
 def shard(item):

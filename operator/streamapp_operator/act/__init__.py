@@ -1,1 +1,1 @@
-"""Carry out what was decided: every write to the API server and the brokers."""
+"""Carry out actions: every write to the API server, and to brokers."""

@@ -1,4 +1,4 @@
-"""Carries decisions out, one step after another. The only place that writes to the cluster and to the systems."""
+"""The actor: it carries out actions, and is the only writer to the API server and to brokers."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -40,23 +40,23 @@ from streamapp_systems.kubernetes.kubernetes_api import (
 from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
 
 AfterAction = Callable[[ActionKind], object]
-"""Is told of every step that has been taken; tests let the process die there."""
+"""Called after every action; tests let the process die there."""
 
 
 class NameTakenError(Exception):
-    """An object that somebody else made has the name of one of ours: it must go, or the app be renamed."""
+    """An object that is not the app's has the name of one of its objects: delete it, or rename the app."""
 
 
 class DeleteAppStreams(Protocol):
-    """Deletes streams of systems."""
+    """A function that deletes the streams of an app."""
 
     def __call__(self, namespace: str, prefix: str, systems: Mapping[str, SystemSpec]) -> None:
-        """Delete all streams whose addresses begin with a prefix; systems that can't be asked are left alone."""
+        """Delete all streams on brokers whose addresses begin with a prefix; streams in other systems stay."""
         ...
 
 
 class Actor:
-    """Acts for any app, from any thread."""
+    """Carries out the actions of all apps. May be used by several threads, of which each has another app."""
 
     def __init__(
         self, api: KubernetesApi, delete_streams: DeleteAppStreams, clock: Callable[[], datetime], after: AfterAction
@@ -67,12 +67,12 @@ class Actor:
         self._after = after
 
     def act(self, app: AppResource, action: Action) -> None:
-        """Take one step.
+        """Carry out one action.
 
         Raises:
-            KubernetesError: it was refused, or it is not known whether it was done; decide again.
+            KubernetesError: it was refused, or its outcome is unknown; decide again.
             VersionConflict, JobModelOutdatedError: another writer was faster; decide again.
-            NameTakenError: an object of this name is not ours.
+            NameTakenError: an object of this name is not the app's.
             StreamSystemError: streams can't be deleted.
         """
         match action:
@@ -83,7 +83,7 @@ class Actor:
             case WriteJobModel():
                 write_job_model(self._store(app), action.model, epoch=action.epoch, expected=action.expected)
             case CreateObject():
-                self._make(app, action.kind, action.body)
+                self._create(app, action.kind, action.body)
             case DeletePod():
                 self._delete_pod(app, action)
             case DeleteStreams():
@@ -93,7 +93,7 @@ class Actor:
             case WriteStatus():
                 self._write_status(app, action.status)
             case EmitEvent():
-                self._emit(app, action)
+                self._emit_event(app, action)
         self._after(action.action_kind)
 
     def _store(self, app: AppResource) -> ConfigMapMetadataStore:
@@ -106,7 +106,7 @@ class Actor:
         with suppress(ObjectNotFoundError):
             self._api.patch(Kind.APP, app.key.namespace, app.key.name, patch)
 
-    def _make(self, app: AppResource, kind: Kind, body: Object) -> None:
+    def _create(self, app: AppResource, kind: Kind, body: Object) -> None:
         try:
             self._api.create(kind, body)
         except ObjectExistsError:
@@ -115,14 +115,14 @@ class Actor:
             owners = [] if found is None else found["metadata"].get("ownerReferences", [])
             if found is not None and not any(owner.get("uid") == app.uid for owner in owners):
                 raise NameTakenError(
-                    f"{kind.kind} {name} is not of this app, and the app needs one of this name: delete it, or give "
-                    "the app another name"
+                    f"{kind.kind} {name} exists and does not belong to this app, which needs one of this name: delete it, "
+                    "or give the app another name"
                 ) from None
             if found is not None and kind is Kind.ROLE_BINDING:
-                self._bind_anew(found, body)
+                self._replace_binding(found, body)
 
-    def _bind_anew(self, found: Object, body: Object) -> None:
-        """Put a binding in the place of another one; the role of one that is there can't be changed."""
+    def _replace_binding(self, found: Object, body: Object) -> None:
+        """Replace a RoleBinding. The role of an existing one can't be changed, so it is deleted and recreated."""
         if found["roleRef"] == body["roleRef"]:
             self._api.replace(Kind.ROLE_BINDING, body)
             return
@@ -144,13 +144,13 @@ class Actor:
         with suppress(ObjectNotFoundError):
             self._api.patch(Kind.APP, app.key.namespace, app.key.name, patch, status=True)
 
-    def _emit(self, app: AppResource, action: EmitEvent) -> None:
-        """Tell people; an event that can't be written is not worth a failure."""
+    def _emit_event(self, app: AppResource, action: EmitEvent) -> None:
+        """Write an event, if that is possible: nothing depends on events."""
         with suppress(ObjectExistsError, ObjectNotFoundError, RequestRefusedError):
-            self._api.create(Kind.EVENT, _event(app, action, self._clock()))
+            self._api.create(Kind.EVENT, _build_event(app, action, self._clock()))
 
 
-def _event(app: AppResource, action: EmitEvent, now: datetime) -> dict[str, Any]:
+def _build_event(app: AppResource, action: EmitEvent, now: datetime) -> dict[str, Any]:
     time = format_time(now)
     return {
         "metadata": {"name": action.name, "namespace": app.key.namespace},

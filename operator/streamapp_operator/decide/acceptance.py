@@ -54,8 +54,8 @@ class Acceptance:
 
 def accept(observed: Observed, planner: Planner) -> Acceptance:
     """Accept or refuse the newest spec with the newest partition counts of its streams."""
-    if observed.lost is not None and not _names_another_run(observed):
-        return Acceptance(state=AcceptanceState.JOB_MODEL_LOST, active=None, message=observed.lost)
+    if observed.unrecoverable is not None and not _names_another_run(observed):
+        return Acceptance(state=AcceptanceState.JOB_MODEL_LOST, active=None, message=observed.unrecoverable)
     record = observed.record
     active = None if record is None else _active_spec(observed, record)
     unchanged = record is not None and record.accepted.app == digest(observed.app.text)
@@ -69,14 +69,14 @@ def accept(observed: Observed, planner: Planner) -> Acceptance:
 
 def _accept_without_counts(observed: Observed, active: ActiveSpec | None, *, unchanged: bool) -> Acceptance:
     """Keep a spec that was accepted before; a new one waits until the systems answer."""
-    trouble = observed.counts.trouble
+    error = observed.counts.error
     if unchanged:
         state = AcceptanceState.ACCEPTED
-    elif trouble is None:
+    elif error is None:
         state = AcceptanceState.COUNTS_PENDING
     else:
         state = AcceptanceState.SYSTEM_UNAVAILABLE
-    return Acceptance(state=state, active=active, message=trouble)
+    return Acceptance(state=state, active=active, message=error)
 
 
 def _plan(

@@ -20,8 +20,8 @@ from streamapp_operator.decide.actions import (
     DeleteStreams,
     SetFinalizer,
 )
-from streamapp_operator.decide.manifests.cleanup_pod import cleanup_manifests
-from streamapp_operator.decide.manifests.executor_template import nodes_with_state
+from streamapp_operator.decide.manifests.cleanup_pod import build_cleanup_pods
+from streamapp_operator.decide.manifests.executor_template import count_tasks_by_node
 from streamapp_operator.decide.task_assignment import apply_locality
 from streamapp_operator.observe.app_text import read_app
 from streamapp_operator.observe.observed_state import Observed
@@ -70,7 +70,7 @@ def decide_deletion(observed: Observed) -> Deletion:
 def _remove_state(observed: Observed, app: StreamApp) -> tuple[Sequence[Action], datetime | None]:
     """Remove the state from the nodes: return the pods to create, and until when to wait for the others."""
     model = None if observed.model is None else apply_locality(observed.model.model, observed.locality)
-    wanted = cleanup_manifests(observed.app, app.spec, sorted(nodes_with_state(model)))
+    wanted = build_cleanup_pods(observed.app, app.spec, sorted(count_tasks_by_node(model)))
     found = {pod.name: pod for pod in observed.pods_of(Role.CLEANUP)}
     missing = [
         CreateObject(kind=Kind.POD, body=body, action_kind=ActionKind.CREATE_CLEANUP_POD)

@@ -7,12 +7,12 @@ from streamapp_core.deployment.app_record import AppRecord, Launch, LaunchCause
 from streamapp_core.deployment.kubernetes_names import Role, driver_account, driver_service
 from streamapp_operator.decide.acceptance import ActiveSpec
 from streamapp_operator.decide.actions import Action, ActionKind, CreateObject, DeletePod, WriteRecord
-from streamapp_operator.decide.manifests.access import account_manifest, binding_manifest, service_manifest
-from streamapp_operator.decide.manifests.driver_pod import driver_manifest
-from streamapp_operator.decide.manifests.executor_template import executor_template
+from streamapp_operator.decide.manifests.access import build_driver_service, build_role_binding, build_service_account
+from streamapp_operator.decide.manifests.driver_pod import build_driver_pod
+from streamapp_operator.decide.manifests.executor_template import build_executor_template
 from streamapp_operator.decide.task_assignment import apply_locality
-from streamapp_operator.observe.document_recovery import newest_epoch
-from streamapp_operator.observe.observed_state import Bound, DriverRole, Observed
+from streamapp_operator.observe.document_recovery import highest_epoch
+from streamapp_operator.observe.observed_state import DriverBinding, DriverRole, Observed
 from streamapp_systems.kubernetes.kubernetes_api import Kind
 
 
@@ -20,7 +20,7 @@ def build_launch(observed: Observed, active: ActiveSpec, cause: LaunchCause, att
     """Return the next launch of the active spec; its epoch is higher than any that anybody knows of."""
     previous = active.record.launch
     known = [0 if previous is None else previous.epoch, 0 if observed.model is None else observed.model.epoch]
-    epoch = newest_epoch(observed.app, *known, *(pod.epoch for pod in observed.pods_of(Role.DRIVER))) + 1
+    epoch = highest_epoch(observed.app, *known, *(pod.epoch for pod in observed.pods_of(Role.DRIVER))) + 1
     accepted, spec = active.accepted, active.app.spec
     model = None if observed.model is None else apply_locality(observed.model.model, observed.locality)
     same_run = model if model is not None and model.run_id == accepted.run_id else None
@@ -30,7 +30,7 @@ def build_launch(observed: Observed, active: ActiveSpec, cause: LaunchCause, att
         counts=accepted.counts,
         epoch=epoch,
         processors=spec.processors.count,
-        executor_template=executor_template(observed.app.key.name, spec, epoch, same_run),
+        executor_template=build_executor_template(observed.app.key.name, spec, epoch, same_run),
         cause=cause,
         attempt=attempt,
         at=observed.now,
@@ -50,7 +50,7 @@ def record_actions(observed: Observed, record: AppRecord) -> Iterator[Action]:
 
 def create_driver(observed: Observed, active: ActiveSpec, epoch: int) -> CreateObject:
     """Create the driver's pod of an epoch."""
-    body = driver_manifest(observed.app, active.app.spec, epoch)
+    body = build_driver_pod(observed.app, active.app.spec, epoch)
     return CreateObject(kind=Kind.POD, body=body, action_kind=ActionKind.CREATE_DRIVER)
 
 
@@ -58,25 +58,25 @@ def service_account_actions(observed: Observed, active: ActiveSpec) -> Iterator[
     """Create the service account of an app's drivers if it is missing; no pod can be created without it."""
     missing = (Kind.SERVICE_ACCOUNT, driver_account(observed.app.key.name)) not in observed.present
     if missing and active.app.spec.service_account_name is None:
-        body = account_manifest(observed.app)
+        body = build_service_account(observed.app)
         yield CreateObject(kind=Kind.SERVICE_ACCOUNT, body=body, action_kind=ActionKind.CREATE_SERVICE_ACCOUNT)
 
 
 def dependency_actions(observed: Observed, active: ActiveSpec, role: DriverRole) -> Iterator[Action]:
     """Create the role binding and the service of an app's drivers if they are missing, or bind another role."""
     app, name = observed.app, observed.app.key.name
-    wanted = Bound(account=active.app.spec.service_account_name or driver_account(name), role=role)
-    if observed.bound != wanted:
-        body = binding_manifest(app, wanted)
+    wanted = DriverBinding(account=active.app.spec.service_account_name or driver_account(name), role=role)
+    if observed.driver_binding != wanted:
+        body = build_role_binding(app, wanted)
         yield CreateObject(kind=Kind.ROLE_BINDING, body=body, action_kind=ActionKind.CREATE_ROLE_BINDING)
     if (Kind.SERVICE, driver_service(name)) not in observed.present:
-        yield CreateObject(kind=Kind.SERVICE, body=service_manifest(app), action_kind=ActionKind.CREATE_SERVICE)
+        yield CreateObject(kind=Kind.SERVICE, body=build_driver_service(app), action_kind=ActionKind.CREATE_SERVICE)
 
 
 def delete_driver_actions(observed: Observed, epoch: int) -> Iterator[Action]:
     """Delete the driver's pod of an epoch, unless it ends already."""
     for pod in observed.pods_of(Role.DRIVER, epoch):
-        if pod.live:
+        if pod.active:
             yield DeletePod(name=pod.name, uid=pod.uid)
 
 

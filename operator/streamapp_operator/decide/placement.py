@@ -37,7 +37,7 @@ def find_live_executors(observed: Observed, epoch: int, location: Location) -> L
     running = {
         pod.executor: pod
         for pod in observed.pods_of(Role.PROCESSOR, epoch)
-        if pod.live and pod.phase is PodPhase.RUNNING and pod.executor is not None
+        if pod.active and pod.phase is PodPhase.RUNNING and pod.executor is not None
     }
     return {
         executor: ProcessorModel(location=find_location_id(running[executor], location), executor=executor)

@@ -28,7 +28,7 @@ from streamapp_operator.decide.launch import (
     with_launch,
 )
 from streamapp_operator.decide.validation import Planner
-from streamapp_operator.observe.observed_state import DriverRole, Memory, Observed
+from streamapp_operator.observe.observed_state import AppMemory, DriverRole, Observed
 from streamapp_operator.observe.resource_views import AppResource
 
 _RECOVERY_INTERVAL = timedelta(minutes=1)
@@ -66,7 +66,7 @@ class Decision:
 
     actions: tuple[Action, ...]
     wake_at: datetime | None = None
-    memory: Memory
+    memory: AppMemory
     outcome: Outcome | None = None
 
 
@@ -77,7 +77,7 @@ class _DriverChanges:
     actions: tuple[Action, ...]
     active: ActiveSpec
     model: JobModel | None
-    memory: Memory
+    memory: AppMemory
     wake_at: datetime | None
 
 
@@ -86,13 +86,13 @@ def decide(observed: Observed, rules: Rules) -> Decision:
     if observed.app.deleting:
         deletion = decide_deletion(observed)
         return Decision(actions=deletion.actions, wake_at=deletion.wake_at, memory=observed.memory)
-    if observed.restorable is not None:
-        return Decision(actions=tuple(_restore(observed.app, observed.restorable)), memory=observed.memory)
+    if observed.recovered_model is not None:
+        return Decision(actions=tuple(_restore(observed.app, observed.recovered_model)), memory=observed.memory)
     acceptance = accept(observed, rules.planner)
     if acceptance.active is None:
         return Decision(
             actions=tuple(finalizer_actions(observed.app)),
-            wake_at=None if observed.lost is None else observed.now + _RECOVERY_INTERVAL,
+            wake_at=None if observed.unrecoverable is None else observed.now + _RECOVERY_INTERVAL,
             memory=observed.memory,
             outcome=Outcome(acceptance=acceptance),
         )
@@ -136,7 +136,7 @@ def _change_driver(
         actions=tuple(record_actions(observed, active.record)),
         active=active,
         model=None if observed.model is None else observed.model.model,
-        memory=Memory(driver_missing_since=driver.missing_since, refused_epoch=observed.memory.refused_epoch),
+        memory=AppMemory(driver_missing_since=driver.missing_since, refused_epoch=observed.memory.refused_epoch),
         wake_at=driver.wake_at,
     )
     if driver.launch_cause is not None and not (plan is None and observed.model is None):

@@ -1,1 +1,1 @@
-"""Read the world into values: the API server's objects, brokers, and documents that were lost."""
+"""Read the world into values: the API server's objects, partition counts from brokers, documents and their copies."""

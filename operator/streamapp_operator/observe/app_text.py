@@ -1,4 +1,4 @@
-"""The spec in a resource's text, parsed once."""
+"""The parsed spec of a resource's text; each text is parsed once."""
 
 import json
 from functools import lru_cache
@@ -7,12 +7,12 @@ from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.parse import ParsedApp, parse_document
 from streamapp_core.spec.yaml_document import DocumentError
 
-_REMEMBERED = 5_000
+_MAXIMUM_TEXTS = 5_000
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_MAXIMUM_TEXTS)
 def read_app(text: str) -> ParsedApp:
-    """Parse a resource's text; one that is no StreamApp at all has one problem."""
+    """Parse a resource's text; a text that is no StreamApp at all has one problem."""
     try:
         return parse_document(json.loads(text))
     except DocumentError as error:

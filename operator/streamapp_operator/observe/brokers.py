@@ -1,7 +1,7 @@
-"""The systems of all apps, as far as the Kubernetes operator deals with them: it counts partitions and deletes streams.
+"""The brokers of all apps: partitions are counted there, coordinator streams read, and streams deleted.
 
-It reaches brokers. Files and logs lie on disks that only an app's pods see: their streams have the partitions that the
-spec says.
+Files and logs are on disks that only an app's pods see: their streams have the partition counts that the spec
+declares.
 """
 
 import threading
@@ -14,24 +14,24 @@ from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import KafkaSystem, SystemSpec
 from streamapp_operator.observe.app_text import read_app
-from streamapp_operator.observe.document_recovery import Announced
+from streamapp_operator.observe.document_recovery import JobModelBackup
 from streamapp_operator.observe.observed_state import StreamCounts
-from streamapp_operator.observe.partition_counts import BrokerSet, CountRequest
+from streamapp_operator.observe.partition_counts import BrokerMonitor, WatchedTopics
 from streamapp_operator.observe.resource_views import AppKey, AppResource
 from streamapp_systems.coordinator_stream import CoordinatorReader, coordinator_stream
 from streamapp_systems.kafka import Cluster, KafkaAdmin, KafkaConsumer, SecretItems, cluster_of
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
 
 _MILLISECONDS = 1_000
-_TIMEOUT = 10.0
-"""Seconds that brokers may stay silent: the answer is asked for again, so nothing is lost."""
+_REQUEST_TIMEOUT = 10.0
+"""Seconds that brokers may stay silent. The request is sent again, so nothing is lost."""
 ReadSecret = Callable[[str, str], Mapping[str, str]]
-"""Reads a Secret: namespace, name -> its items as text; empty if it is not there."""
-_Key = tuple[str, str, str | None]
+"""Reads a secret: namespace, name -> its items as text; empty if it does not exist."""
+_MonitorKey = tuple[str, str, str | None]
 
 
-class KafkaCounter:
-    """See `TopicCounter`; the client is made for the first request, and again after one that failed."""
+class KafkaTopicCounter:
+    """A `TopicCounter` on Kafka. The client is created by the first request, and again after one that failed."""
 
     def __init__(self, name: str, system: KafkaSystem, namespace: str, read_secret: ReadSecret) -> None:
         self._name = name
@@ -43,7 +43,7 @@ class KafkaCounter:
     def count(self, topics: Sequence[str]) -> Mapping[str, int]:
         """See `TopicCounter.count`."""
         if self._admin is None:
-            self._admin = open_kafka(self._name, self._system, self._namespace, self._read_secret)
+            self._admin = open_kafka_admin(self._name, self._system, self._namespace, self._read_secret)
         try:
             return self._admin.partitions([_topic(self._name, topic) for topic in topics])
         except StreamSystemError:
@@ -52,61 +52,61 @@ class KafkaCounter:
             raise
 
 
-class Systems:
-    """Knows the broker sets of all apps; each has a thread of its own, so that a slow one delays nobody else."""
+class Brokers:
+    """The brokers of all apps. Each set of brokers has a monitor with its own thread: a slow one delays no other."""
 
-    def __init__(self, read_secret: ReadSecret, changed: Callable[[AppKey], object], *, settle: float) -> None:
+    def __init__(self, read_secret: ReadSecret, on_change: Callable[[AppKey], object], *, debounce: float) -> None:
         self._read_secret = read_secret
-        self._changed = changed
-        self._settle = settle
+        self._on_change = on_change
+        self._debounce = debounce
         self._lock = threading.Lock()
-        self._sets: dict[_Key, BrokerSet] = {}
+        self._monitors: dict[_MonitorKey, BrokerMonitor] = {}
 
-    def ask(self, resource: AppResource) -> StreamCounts:
-        """Tell what is known of an app's external streams, and see to it that it becomes and stays known."""
+    def read_counts(self, resource: AppResource) -> StreamCounts:
+        """Return the known counts of an app's external streams, and keep them up to date from now on."""
         app = read_app(resource.text).app
         if app is None:
             return StreamCounts(known={})
-        known = dict(_declared(app))
-        troubles = []
+        known = dict(_declared_counts(app))
+        errors = []
         for name, system in sorted(app.spec.systems.items()):
             if system.kafka is None:
                 continue
-            answer = self._ask_brokers(resource.key, app, name, system.kafka)
-            if answer.trouble is not None:
-                troubles.append(answer.trouble)
+            answer = self._read_topic_counts(resource.key, app, name, system.kafka)
+            if answer.error is not None:
+                errors.append(answer.error)
             elif answer.known is None:
                 return StreamCounts()
             known |= {} if answer.known is None else answer.known
-        return StreamCounts(trouble="; ".join(troubles)) if troubles else StreamCounts(known=known)
+        return StreamCounts(error="; ".join(errors)) if errors else StreamCounts(known=known)
 
-    def announced(self, resource: AppResource) -> Announced | None:
-        """Read what the newest driver of an app announced, if it did so on brokers.
+    def read_job_model_backup(self, resource: AppResource) -> JobModelBackup | None:
+        """Read the copy of an app's job model from its coordinator stream, if that is on brokers.
 
         Raises:
-            StreamSystemError: they can't be asked.
-            JobModelUnreadableError: what is there is damaged, or of a later release.
+            StreamSystemError: they can't be reached.
+            JobModelUnreadableError: the copy is damaged, or of a later release.
         """
         app = read_app(resource.text).app
         name = None if app is None else default_system(app.spec)
         system = None if app is None or name is None else app.spec.systems[name].kafka
         if app is None or name is None or system is None:
             return None
-        cluster = reach_kafka(name, system, resource.key.namespace, self._read_secret)
+        cluster = resolve_kafka_cluster(name, system, resource.key.namespace, self._read_secret)
         stream = coordinator_stream(app.metadata, name)
         with closing(KafkaAdmin(cluster)) as admin:
             reader = CoordinatorReader(stream, admin, lambda: KafkaConsumer(cluster, [stream]))
             newest, model = reader.newest(), reader.job_model()
-        return None if newest is None or model is None else Announced(model=model, epoch=newest.epoch)
+        return None if newest is None or model is None else JobModelBackup(model=model, epoch=newest.epoch)
 
     def forget(self, key: AppKey) -> None:
-        """Ask no more for an app that is gone."""
+        """Stop watching the topics of an app that is gone."""
         with self._lock:
-            sets = list(self._sets.values())
-        for brokers in sets:
-            brokers.forget(key)
+            monitors = list(self._monitors.values())
+        for monitor in monitors:
+            monitor.forget(key)
 
-    def delete(self, namespace: str, prefix: str, systems: Mapping[str, SystemSpec]) -> None:
+    def delete_streams(self, namespace: str, prefix: str, systems: Mapping[str, SystemSpec]) -> None:
         """Delete all topics whose names begin with a prefix.
 
         Raises:
@@ -114,60 +114,60 @@ class Systems:
         """
         for name, system in systems.items():
             if system.kafka is not None:
-                with closing(open_kafka(name, system.kafka, namespace, self._read_secret)) as admin:
+                with closing(open_kafka_admin(name, system.kafka, namespace, self._read_secret)) as admin:
                     admin.delete([_topic(name, topic) for topic in admin.beginning_with(prefix)])
 
     def close(self) -> None:
         """End all threads."""
         with self._lock:
-            for brokers in self._sets.values():
-                brokers.close()
+            for monitor in self._monitors.values():
+                monitor.close()
 
-    def _ask_brokers(self, key: AppKey, app: StreamApp, name: str, system: KafkaSystem) -> StreamCounts:
+    def _read_topic_counts(self, key: AppKey, app: StreamApp, name: str, system: KafkaSystem) -> StreamCounts:
         topics = {stream: spec.name or stream for stream, spec in app.spec.streams.items() if spec.system == name}
-        monitor = app.spec.job.partition_monitor
-        interval = monitor.interval / _MILLISECONDS if monitor.enabled else None
-        brokers = self._brokers(key.namespace, name, system)
-        answer = brokers.answer(key, CountRequest(topics=frozenset(topics.values()), interval=interval))
+        settings = app.spec.job.partition_monitor
+        interval = settings.interval / _MILLISECONDS if settings.enabled else None
+        monitor = self._find_monitor(key.namespace, name, system)
+        answer = monitor.watch(key, WatchedTopics(topics=frozenset(topics.values()), interval=interval))
         if answer.known is None:
             return answer
         counts = {stream: answer.known[topic] for stream, topic in topics.items() if topic in answer.known}
-        return StreamCounts(known=counts, trouble=answer.trouble)
+        return StreamCounts(known=counts, error=answer.error)
 
-    def _brokers(self, namespace: str, name: str, system: KafkaSystem) -> BrokerSet:
-        """Find the broker set of a system: the same for all apps with the same settings."""
+    def _find_monitor(self, namespace: str, name: str, system: KafkaSystem) -> BrokerMonitor:
+        """Return the monitor of a system's brokers: the same for all apps with the same settings."""
         key = (system.bootstrap_servers, system.model_dump_json(), None if system.auth is None else namespace)
         with self._lock:
-            brokers = self._sets.get(key)
-            if brokers is None:
-                counter = KafkaCounter(name, system, namespace, self._read_secret)
-                brokers = BrokerSet(counter, self._changed, settle=self._settle, clock=time.monotonic)
-                self._sets[key] = brokers
-                threading.Thread(target=brokers.run, name=f"brokers-{len(self._sets)}", daemon=True).start()
-            return brokers
+            monitor = self._monitors.get(key)
+            if monitor is None:
+                counter = KafkaTopicCounter(name, system, namespace, self._read_secret)
+                monitor = BrokerMonitor(counter, self._on_change, debounce=self._debounce, clock=time.monotonic)
+                self._monitors[key] = monitor
+                threading.Thread(target=monitor.run, name=f"brokers-{len(self._monitors)}", daemon=True).start()
+            return monitor
 
 
-def open_kafka(name: str, system: KafkaSystem, namespace: str, read_secret: ReadSecret) -> KafkaAdmin:
-    """Open the metadata of a Kafka cluster, with the credentials that the app names.
+def open_kafka_admin(name: str, system: KafkaSystem, namespace: str, read_secret: ReadSecret) -> KafkaAdmin:
+    """Open an admin client of a Kafka cluster, with the credentials that the app names.
 
     Raises:
-        StreamSystemError: settings are wrong, or a secret is not there.
+        StreamSystemError: settings are wrong, or a secret does not exist.
     """
-    return KafkaAdmin(reach_kafka(name, system, namespace, read_secret))
+    return KafkaAdmin(resolve_kafka_cluster(name, system, namespace, read_secret))
 
 
-def reach_kafka(name: str, system: KafkaSystem, namespace: str, read_secret: ReadSecret) -> Cluster:
+def resolve_kafka_cluster(name: str, system: KafkaSystem, namespace: str, read_secret: ReadSecret) -> Cluster:
     """Return a Kafka cluster as its clients need it, with the credentials that the app names.
 
     Raises:
-        StreamSystemError: settings are wrong, or a secret is not there.
+        StreamSystemError: settings are wrong, or a secret does not exist.
     """
     items = {} if system.auth is None else read_secret(namespace, system.auth.secret_name)
-    return cluster_of(name, system, SecretItems(namespace=namespace, items=items), _TIMEOUT)
+    return cluster_of(name, system, SecretItems(namespace=namespace, items=items), _REQUEST_TIMEOUT)
 
 
-def _declared(app: StreamApp) -> Mapping[str, int]:
-    """Give the counts that the spec says, of streams that can't be asked for."""
+def _declared_counts(app: StreamApp) -> Mapping[str, int]:
+    """Return the counts that the spec declares for streams that are not on brokers."""
     return {
         name: spec.partitions
         for name, spec in app.spec.streams.items()

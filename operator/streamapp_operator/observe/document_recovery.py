@@ -1,7 +1,7 @@
-"""Documents of an app that somebody removed or damaged: what takes their place (design 6, what may be lost).
+"""Recovery of an app's documents that somebody removed or damaged (docs/operator.md, lost documents).
 
-The job model has a second copy, in the coordinator stream. A record is made anew for the run of the job model: the spec
-is judged again, and epochs go on from the highest that anybody knows of. Without a job model nothing is made up.
+The job model has a copy in the coordinator stream. A lost record is recreated for the run of the job model: the spec
+is planned again, and epochs continue from the highest known one. A job model is never made up.
 """
 
 from collections.abc import Callable
@@ -18,90 +18,97 @@ from streamapp_systems.protocols import StreamSystemError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Announced:
-    """What the coordinator stream of an app has: the job model of its newest driver, and that driver's epoch."""
+class JobModelBackup:
+    """The copy in the coordinator stream of an app: the job model of its newest driver, and that driver's epoch."""
 
     model: JobModel
     epoch: int
 
 
-AskAnnounced = Callable[[AppResource], Announced | None]
-"""Reads a coordinator stream; None: there is nothing in it, or it is where only the app's pods get to."""
+ReadBackup = Callable[[AppResource], JobModelBackup | None]
+"""Reads a coordinator stream; None: it is empty, or only the app's pods can reach it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """The documents that are there; `trouble` says why one that is there can't be read."""
+class RunDocuments:
+    """The documents of a run that exist and can be read; `unreadable` says why one that exists can't be read."""
 
     record: AppRecord | None
     model: StoredJobModel | None
     pointer: Versioned | None
-    trouble: str | None
+    unreadable: str | None
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing needs to be recovered."""
+        return self.record is not None and self.model is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loss:
-    """What the app lacks: `why` it can't go on, or the job model to put in the place of the one that is lost."""
+class DocumentRecovery:
+    """What becomes of missing documents: the job model to write back, or why the app can't run without them."""
 
-    why: str | None = None
-    restorable: StoredJobModel | None = None
+    recovered_model: StoredJobModel | None = None
+    unrecoverable: str | None = None
 
 
-def loss(app: AppResource, found: Found, ask: AskAnnounced) -> Loss | None:
-    """Tell what an app lacks of its documents; None: nothing that would not be made anew."""
-    runs = _runs(app, found.record)
-    if found.model is not None:
-        alone = found.record is None and runs and found.model.model.run_id not in runs
-        return Loss(why=_gone(runs)) if alone else None
-    if not _had_model(app, found):
-        return None if found.trouble is None else Loss(why=found.trouble)
-    why = found.trouble or _gone(runs)
+def recover_documents(app: AppResource, documents: RunDocuments, read_backup: ReadBackup) -> DocumentRecovery:
+    """Find the job model that replaces a lost one; both fields are None if the app needs no other documents."""
+    runs = _known_runs(app, documents.record)
+    if documents.model is not None:
+        of_another_run = documents.record is None and runs and documents.model.model.run_id not in runs
+        return DocumentRecovery(unrecoverable=_missing_message(runs) if of_another_run else None)
+    if not _had_job_model(app, documents):
+        return DocumentRecovery(unrecoverable=documents.unreadable)
+    reason = documents.unreadable or _missing_message(runs)
     try:
-        pointer_epoch = _epoch(found.pointer)
-        announced = ask(app)
+        pointer_epoch = _pointer_epoch(documents.pointer)
+        backup = read_backup(app)
     except JobModelTooNewError:
-        return Loss(why=why)
+        return DocumentRecovery(unrecoverable=reason)
     except (StreamSystemError, JobModelUnreadableError) as error:
-        return Loss(why=f"{why}; the coordinator stream, which has a copy, can't be read: {error}")
-    if announced is None or (runs and announced.model.run_id not in runs):
-        return Loss(why=why)
-    return Loss(
-        restorable=StoredJobModel(
-            model=_newer(app, announced.model),
-            epoch=max(announced.epoch, pointer_epoch),
-            pointer_version=ABSENT if found.pointer is None else found.pointer.version,
+        return DocumentRecovery(
+            unrecoverable=f"{reason}; the coordinator stream, which has a copy, can't be read: {error}"
+        )
+    if backup is None or (runs and backup.model.run_id not in runs):
+        return DocumentRecovery(unrecoverable=reason)
+    return DocumentRecovery(
+        recovered_model=StoredJobModel(
+            model=_raise_version(app, backup.model),
+            epoch=max(backup.epoch, pointer_epoch),
+            pointer_version=ABSENT if documents.pointer is None else documents.pointer.version,
         )
     )
 
 
-def newest_epoch(app: AppResource, *others: int) -> int:
-    """Give the highest epoch that the status or somebody else knows of; 0 if there has been none."""
+def highest_epoch(app: AppResource, *others: int) -> int:
+    """Return the highest of the epoch in the status and others; 0 if there has been none."""
     return max((int(app.status.get("driver", {}).get("epoch", 0)), *others))
 
 
-def _runs(app: AppResource, record: AppRecord | None) -> frozenset[str]:
+def _known_runs(app: AppResource, record: AppRecord | None) -> frozenset[str]:
     if record is None:
         return frozenset(str(run) for run in [app.status.get("runId")] if run is not None)
     return frozenset({record.accepted.run_id} | ({record.launch.run_id} if record.launch is not None else set()))
 
 
-def _had_model(app: AppResource, found: Found) -> bool:
-    """Tell whether there was a job model: a pointer without its shards, or what the record or the status says."""
-    if found.pointer is not None:
+def _had_job_model(app: AppResource, documents: RunDocuments) -> bool:
+    """Return whether there was a job model: there is a pointer without shards, or record or status say so."""
+    if documents.pointer is not None:
         return True
-    if found.record is None:
+    if documents.record is None:
         return app.status.get("runId") is not None
-    return found.record.launch is not None and bool(app.status.get("plan"))
+    return documents.record.launch is not None and bool(app.status.get("plan"))
 
 
-def _newer(app: AppResource, model: JobModel) -> JobModel:
-    """Give a job model a version that is newer than any its driver may have read."""
+def _raise_version(app: AppResource, model: JobModel) -> JobModel:
+    """Give a job model a higher version than any its driver may have read."""
     written = int(app.status.get("plan", {}).get("jobModelVersion", 0))
     return model.model_copy(update={"version": max(model.version, written) + 1})
 
 
-def _epoch(pointer: Versioned | None) -> int:
-    """Tell of which epoch a pointer is; 0 if nobody can tell.
+def _pointer_epoch(pointer: Versioned | None) -> int:
+    """Return the epoch in a pointer; 0 if it can't be read.
 
     Raises:
         JobModelTooNewError: a later release wrote it, and nothing is lost.
@@ -112,7 +119,7 @@ def _epoch(pointer: Versioned | None) -> int:
         return 0
 
 
-def _gone(runs: frozenset[str]) -> str:
+def _missing_message(runs: frozenset[str]) -> str:
     return (
         f"the documents of run {', '.join(sorted(runs))} are gone, and without them keys would move away from their "
         "state; restore the app's ConfigMaps from a backup, or set a new `spec.runId` to start from nothing"

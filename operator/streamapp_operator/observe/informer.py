@@ -1,7 +1,7 @@
-"""What keeps the cache true: a first listing, the watches, and a comparison from time to time.
+"""The informer: a first listing, watches, and a resync from time to time keep the object cache equal to the cluster.
 
 kopf watches; its handlers are a few lines and write nothing: `on.event` handlers have no state, no annotations and no
-finalizers. The first listing is ours, so that no decision is made from half of a picture.
+finalizers. The first listing is ours, so that no decision is made from a part of the objects.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,86 +9,87 @@ from typing import Any
 
 import kopf
 
-from streamapp_operator.observe.object_cache import WATCHED, ObjectCache, app_of
+from streamapp_operator.observe.object_cache import WATCHED, ObjectCache, find_app_key
 from streamapp_operator.observe.resource_views import AppKey
 from streamapp_systems.kubernetes.kubernetes_api import Kind, KubernetesApi, Object
 
-Changed = Callable[[AppKey], object]
+Enqueue = Callable[[AppKey], object]
+"""Enqueues an app whose objects have changed."""
 
 
 class Informer:
-    """Takes in what happens to objects, and says which apps it concerns."""
+    """Keeps the object cache up to date, and enqueues the apps whose objects change."""
 
-    def __init__(self, api: KubernetesApi, cache: ObjectCache, changed: Changed, namespaces: Sequence[str]) -> None:
+    def __init__(self, api: KubernetesApi, cache: ObjectCache, enqueue: Enqueue, namespaces: Sequence[str]) -> None:
         self._api = api
         self._cache = cache
-        self._changed = changed
+        self._enqueue = enqueue
         self._namespaces: Sequence[str | None] = namespaces or (None,)
 
-    def take_in(self, change: str | None, kind: Kind, item: Object) -> None:
-        """Take in an event of a watch: ADDED, MODIFIED, DELETED, or None for what was there before."""
-        if change == "DELETED":
+    def handle_event(self, event: str | None, kind: Kind, item: Object) -> None:
+        """Apply an event of a watch: ADDED, MODIFIED, DELETED, or None for an object that the watch began with."""
+        if event == "DELETED":
             self._cache.remove(kind, item)
         elif not self._cache.put(kind, item):
             return
-        self._changed(app_of(kind, item))
+        self._enqueue(find_app_key(kind, item))
 
-    def fill(self) -> None:
-        """List everything, before anything is decided.
+    def list_all(self) -> None:
+        """Fill the cache, before anything is decided.
 
         Raises:
-            KubernetesError: the API server can't be asked.
+            KubernetesError: the API server can't be reached.
         """
         for kind in WATCHED:
-            for item in self._everything(kind):
+            for item in self._list(kind):
                 self._cache.put(kind, item)
-        for key in self._cache.apps():
-            self._changed(key)
+        for key in self._cache.list_apps():
+            self._enqueue(key)
 
-    def compare(self, pause: Callable[[], object]) -> int:
-        """Find what the watches have missed, take it in, and tell how many objects it was.
+    def resync(self, pause: Callable[[], object]) -> int:
+        """List all objects, apply the changes that the watches missed, and return how many objects those were.
 
         `pause` gives the watches time to catch up with the listing.
 
         Raises:
-            KubernetesError: the API server can't be asked.
+            KubernetesError: the API server can't be reached.
         """
-        known = {kind: list(self._cache.everything(kind)) for kind in WATCHED}
-        found = {kind: self._everything(kind) for kind in WATCHED}
+        known = {kind: list(self._cache.list_kind(kind)) for kind in WATCHED}
+        listed = {kind: self._list(kind) for kind in WATCHED}
         pause()
-        return sum(self._missed(kind, known[kind], found[kind]) for kind in WATCHED)
+        return sum(self._apply_missed(kind, known[kind], listed[kind]) for kind in WATCHED)
 
-    def _missed(self, kind: Kind, known: Sequence[Object], found: Sequence[Object]) -> int:
-        there = {item["metadata"]["uid"] for item in found}
-        cached = {item["metadata"]["uid"] for item in self._cache.everything(kind)}
-        gone = [item for item in known if item["metadata"]["uid"] in cached - there and self._is_gone(kind, item)]
+    def _apply_missed(self, kind: Kind, known: Sequence[Object], listed: Sequence[Object]) -> int:
+        existing = {item["metadata"]["uid"] for item in listed}
+        cached = {item["metadata"]["uid"] for item in self._cache.list_kind(kind)}
+        gone = [item for item in known if item["metadata"]["uid"] in cached - existing and self._is_gone(kind, item)]
         for item in gone:
-            self.take_in("DELETED", kind, item)
-        newer = [item for item in found if self._cache.put(kind, item)]
+            self.handle_event("DELETED", kind, item)
+        newer = [item for item in listed if self._cache.put(kind, item)]
         for item in newer:
-            self._changed(app_of(kind, item))
+            self._enqueue(find_app_key(kind, item))
         return len(gone) + len(newer)
 
     def _is_gone(self, kind: Kind, item: Object) -> bool:
-        """Look again: what is not in a listing may have been made after it."""
+        """Return whether an object is gone: one that is not in a listing may have been created after it."""
         metadata = item["metadata"]
         found = self._api.get(kind, metadata["namespace"], metadata["name"])
         return found is None or found["metadata"]["uid"] != metadata["uid"]
 
-    def _everything(self, kind: Kind) -> list[Object]:
+    def _list(self, kind: Kind) -> list[Object]:
         return [item for space in self._namespaces for item in self._api.list(kind, space, WATCHED[kind])]
 
 
-def register(registry: kopf.OperatorRegistry, settings: kopf.OperatorSettings, watching: Informer) -> None:
-    """Let kopf watch every kind that is cached, filtered by the API server."""
+def register_watches(registry: kopf.OperatorRegistry, settings: kopf.OperatorSettings, informer: Informer) -> None:
+    """Register a watch of kopf for every kind that is cached, filtered by the API server."""
     for kind, selector in WATCHED.items():
         group, _, version = kind.api_version.rpartition("/")
         if selector:
             settings.watching.label_selectors[group, version, kind.plural] = selector
-        _register(registry, group, version, kind, watching)
+        _register_watch(registry, group, version, kind, informer)
 
 
-def _register(registry: kopf.OperatorRegistry, group: str, version: str, kind: Kind, watching: Informer) -> None:
+def _register_watch(registry: kopf.OperatorRegistry, group: str, version: str, kind: Kind, informer: Informer) -> None:
     @kopf.on.event(group, version, kind.plural, registry=registry, id=kind.plural)  # type: ignore[untyped-decorator]
-    async def seen(event: kopf.RawEvent, **_: Any) -> None:
-        watching.take_in(event["type"], kind, event["object"])
+    async def handle(event: kopf.RawEvent, **_: Any) -> None:
+        informer.handle_event(event["type"], kind, event["object"])

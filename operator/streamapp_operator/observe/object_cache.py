@@ -1,7 +1,7 @@
-"""The objects of all apps as the watches show them, and as our own writes have left them.
+"""The cache of the objects of all apps, as watches show them and as our own writes have left them.
 
-A watch lags behind what was written. So each answer to a write goes into the cache too, and whatever is older than what
-the cache has is dropped: versions of a server's objects rise. Nothing is listed to decide about an app.
+A watch lags behind our writes. So the answer to each write is cached, too, and versions older than the cached one are
+dropped: resource versions rise. No decision needs a listing.
 """
 
 import threading
@@ -22,15 +22,15 @@ WATCHED = {
     Kind.SERVICE_ACCOUNT: APP_LABEL,
     Kind.ROLE_BINDING: APP_LABEL,
 }
-"""What is watched: the kinds, and the labels of the objects."""
+"""The kinds that are watched, with their label selectors."""
 
-_REMEMBERED = 10_000
-_REMEMBERED_SHARDS = 64
-"""Shards are named by their content, so one that we made is what anybody would read."""
+_MAXIMUM_REMOVED = 10_000
+_MAXIMUM_SHARDS = 64
+"""Shards are named by their content, so one that we have written need not be read."""
 
 
-def app_of(kind: Kind, item: Object) -> AppKey:
-    """Tell which app an object belongs to."""
+def find_app_key(kind: Kind, item: Object) -> AppKey:
+    """Return the key of the app that an object belongs to."""
     metadata = item["metadata"]
     name = metadata["name"] if kind is Kind.APP else metadata["labels"][APP_LABEL]
     return AppKey(namespace=metadata["namespace"], name=name)
@@ -45,25 +45,25 @@ class ObjectCache:
         self._removed: OrderedDict[str, None] = OrderedDict()
 
     def put(self, kind: Kind, item: Object) -> bool:
-        """Take in an object as it is now; False if what is known is as new, or that it is gone."""
+        """Cache an object; return False if the cached version is as new, or the object was removed."""
         metadata = item["metadata"]
         with self._lock:
             if metadata["uid"] in self._removed:
                 return False
-            objects = self._apps[app_of(kind, item)]
+            objects = self._apps[find_app_key(kind, item)]
             known = objects.get((kind, metadata["name"]))
             if known is not None and int(known["metadata"]["resourceVersion"]) >= int(metadata["resourceVersion"]):
                 return False
-            objects[kind, metadata["name"]] = _lean(item)
+            objects[kind, metadata["name"]] = _without_managed_fields(item)
             return True
 
     def remove(self, kind: Kind, item: Object) -> None:
-        """Take in that an object is gone; another of its name stays."""
+        """Remove an object from the cache; another one of its name stays."""
         metadata = item["metadata"]
-        key = app_of(kind, item)
+        key = find_app_key(kind, item)
         with self._lock:
             self._removed[metadata["uid"]] = None
-            if len(self._removed) > _REMEMBERED:
+            if len(self._removed) > _MAXIMUM_REMOVED:
                 self._removed.popitem(last=False)
             objects = self._apps[key]
             known = objects.get((kind, metadata["name"]))
@@ -72,35 +72,35 @@ class ObjectCache:
             if not objects:
                 del self._apps[key]
 
-    def objects(self, key: AppKey) -> Mapping[tuple[Kind, str], Object]:
-        """Give all objects of an app, by kind and name."""
+    def list_objects(self, key: AppKey) -> Mapping[tuple[Kind, str], Object]:
+        """Return all objects of an app, by kind and name."""
         with self._lock:
             return dict(self._apps.get(key, ()))
 
     def find(self, kind: Kind, namespace: str, name: str) -> Object | None:
-        """Look a document of an app up, whose name begins with the app's."""
+        """Return an object of an app whose name begins with the app's, or None."""
         key = AppKey(namespace=namespace, name=name.partition(".")[0])
         with self._lock:
             return self._apps.get(key, {}).get((kind, name))
 
-    def apps(self) -> Sequence[AppKey]:
-        """Name all apps of which there is anything."""
+    def list_apps(self) -> Sequence[AppKey]:
+        """Return the keys of all apps that have objects."""
         with self._lock:
             return list(self._apps)
 
-    def everything(self, kind: Kind) -> Sequence[Object]:
-        """Give all objects of a kind."""
+    def list_kind(self, kind: Kind) -> Sequence[Object]:
+        """Return all objects of a kind."""
         with self._lock:
             return [item for objects in self._apps.values() for (k, _), item in objects.items() if k is kind]
 
 
-def _lean(item: Object) -> Object:
-    """Leave out who has written which field: nobody asks, and it is as long as the rest."""
+def _without_managed_fields(item: Object) -> Object:
+    """Return an object without the managers of its fields, which nobody reads and which are half of its size."""
     return {**item, "metadata": {key: value for key, value in item["metadata"].items() if key != "managedFields"}}
 
 
 class CachedApi:
-    """A `KubernetesApi` whose writes are seen in the cache at once; documents are read from there."""
+    """A `KubernetesApi` whose writes are in the cache at once; ConfigMaps are read from the cache."""
 
     def __init__(self, api: KubernetesApi, cache: ObjectCache) -> None:
         self._api = api
@@ -108,7 +108,7 @@ class CachedApi:
         self._shards: OrderedDict[tuple[str, str], Object] = OrderedDict()
 
     def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
-        """See `KubernetesApi.get`; what is watched is not asked for."""
+        """See `KubernetesApi.get`; ConfigMaps come from the cache."""
         if kind is not Kind.CONFIG_MAP:
             return self._api.get(kind, namespace, name)
         if f".{SHARD_PREFIX}" not in name:
@@ -121,29 +121,29 @@ class CachedApi:
 
     def create(self, kind: Kind, body: Object) -> Object:
         """See `KubernetesApi.create`."""
-        item = self._seen(kind, self._api.create(kind, body))
+        item = self._cache_answer(kind, self._api.create(kind, body))
         metadata = item["metadata"]
         if SHARD_LABEL in metadata.get("labels", {}):
             self._shards[metadata["namespace"], metadata["name"]] = item
-            if len(self._shards) > _REMEMBERED_SHARDS:
+            if len(self._shards) > _MAXIMUM_SHARDS:
                 self._shards.popitem(last=False)
         return item
 
     def replace(self, kind: Kind, body: Object) -> Object:
         """See `KubernetesApi.replace`."""
-        return self._seen(kind, self._api.replace(kind, body))
+        return self._cache_answer(kind, self._api.replace(kind, body))
 
     def patch(self, kind: Kind, namespace: str, name: str, body: Object, *, status: bool = False) -> Object:
         """See `KubernetesApi.patch`."""
-        return self._seen(kind, self._api.patch(kind, namespace, name, body, status=status))
+        return self._cache_answer(kind, self._api.patch(kind, namespace, name, body, status=status))
 
     def delete(
         self, kind: Kind, namespace: str, name: str, *, uid: str | None = None, version: str | None = None
     ) -> None:
-        """See `KubernetesApi.delete`; that the object is gone, or going, is for the watch to say."""
+        """See `KubernetesApi.delete`; the object leaves the cache when the watch reports its end."""
         self._api.delete(kind, namespace, name, uid=uid, version=version)
 
-    def _seen(self, kind: Kind, item: Object) -> Object:
+    def _cache_answer(self, kind: Kind, item: Object) -> Object:
         labels = item["metadata"].get("labels", {})
         if kind is Kind.APP or (kind in WATCHED and APP_LABEL in labels and SHARD_LABEL not in labels):
             with suppress(KeyError):

@@ -1,4 +1,4 @@
-"""What a decision is made from: the state of one app, as far as it is known now."""
+"""The observed state of one app: everything that a decision about it depends on."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,23 +17,23 @@ from streamapp_systems.kubernetes.kubernetes_api import Kind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamCounts:
-    """The partitions of external streams by name, or why they are not known; neither: the answer is on its way."""
+    """The partition counts of external streams by name, or the error of the request; neither: it is under way."""
 
     known: Mapping[str, int] | None = None
-    trouble: str | None = None
+    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriverRole:
-    """The role that drivers get, which is not ours to make."""
+    """The role that drivers get; the chart creates it, not the Kubernetes operator."""
 
     kind: str
     name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
-    """Which account has which role."""
+class DriverBinding:
+    """The subject and the role of the RoleBinding of an app's drivers."""
 
     account: str
     role: DriverRole
@@ -50,13 +50,13 @@ class PlacementInputs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
-    """What this process has noticed and nobody else can tell; after a restart it is noticed again."""
+class AppMemory:
+    """The state of an app that only this process holds; after a restart it is observed again."""
 
     driver_missing_since: datetime | None = None
     executors_missing_since: datetime | None = None
     refused_epoch: int | None = None
-    """The API server refused the driver's pod of this epoch, so nobody has ever run in it."""
+    """The API server refused the driver's pod of this epoch, so no driver has ever run in it."""
     placement_inputs: PlacementInputs | None = None
     """The inputs of the last placement; while they are equal, the job model stays."""
 
@@ -65,9 +65,8 @@ class Memory:
 class Observed:
     """The state of one app at a moment, `now`.
 
-    Versions are for compare-and-set. `lost` says which documents are gone that the app can't go on without,
-    `restorable` is the job model to put in force instead of one that is gone. `fresh_run_id` is for an app that has no
-    run id yet.
+    Versions are for compare-and-set. `unrecoverable` says which documents are gone that the app can't run without,
+    `recovered_model` is the job model that replaces a lost one. `fresh_run_id` is for an app that has no run id yet.
     """
 
     app: AppResource
@@ -77,15 +76,15 @@ class Observed:
     record: AppRecord | None = None
     record_version: int = ABSENT
     model: StoredJobModel | None = None
-    lost: str | None = None
-    restorable: StoredJobModel | None = None
+    unrecoverable: str | None = None
+    recovered_model: StoredJobModel | None = None
     locality: LocalityReport | None = None
-    locality_lost: str | None = None
+    locality_unreadable: str | None = None
     progress: ProgressReport | None = None
     pods: tuple[Pod, ...] = ()
     present: frozenset[tuple[Kind, str]] = frozenset()
-    bound: Bound | None = None
-    memory: Memory = field(default_factory=Memory)
+    driver_binding: DriverBinding | None = None
+    memory: AppMemory = field(default_factory=AppMemory)
 
     @property
     def pointer_version(self) -> int:
@@ -93,5 +92,5 @@ class Observed:
         return ABSENT if self.model is None else self.model.pointer_version
 
     def pods_of(self, role: Role, epoch: int | None = None) -> tuple[Pod, ...]:
-        """Give the pods of a role, of one epoch or of all."""
+        """Return the pods of a role, of one epoch or of all."""
         return tuple(pod for pod in self.pods if pod.role == role and epoch in (None, pod.epoch))

@@ -1,8 +1,8 @@
-"""From the cache to a view of one app: documents are read, and remembered by their versions."""
+"""The observer: from cached objects to the observed state of one app. Documents are parsed once per version."""
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TypeVar
 
@@ -14,10 +14,15 @@ from streamapp_core.job_model.job_model_errors import JobModelUnreadableError
 from streamapp_core.job_model.job_model_shards import POINTER
 from streamapp_core.job_model.stored_job_model import StoredJobModel, read_job_model
 from streamapp_core.metadata_store import ABSENT
-from streamapp_operator.observe.document_recovery import AskAnnounced, Found, Loss, loss
+from streamapp_operator.observe.document_recovery import (
+    DocumentRecovery,
+    ReadBackup,
+    RunDocuments,
+    recover_documents,
+)
 from streamapp_operator.observe.object_cache import ObjectCache
-from streamapp_operator.observe.observed_state import Bound, DriverRole, Memory, Observed, StreamCounts
-from streamapp_operator.observe.resource_views import AppKey, AppResource, Pod, app_resource, pod
+from streamapp_operator.observe.observed_state import AppMemory, DriverBinding, DriverRole, Observed, StreamCounts
+from streamapp_operator.observe.resource_views import AppKey, AppResource, Pod, parse_app_resource, parse_pod
 from streamapp_systems.kubernetes.kubernetes_api import Kind, KubernetesApi, Object
 from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore, key_of, read_entry, version_of
 
@@ -25,118 +30,115 @@ _Value = TypeVar("_Value")
 _Document = TypeVar("_Document", bound=StoredDocument)
 _Objects = Mapping[tuple[Kind, str], Object]
 _Documents = Mapping[str | None, Object]
-AskCounts = Callable[[AppResource], StreamCounts]
-"""Tells what is known of an app's streams, and sees to it that more will be."""
+ReadCounts = Callable[[AppResource], StreamCounts]
+"""Returns the known partition counts of an app's streams, and keeps them up to date from now on."""
 
-_REMEMBERED = 50_000
+_MAXIMUM_PARSED = 50_000
 
 
 class Observer:
-    """Observes apps. Used by many threads, of which each has another app."""
+    """Observes apps. May be used by many threads, of which each has another app."""
 
     def __init__(
         self,
         api: KubernetesApi,
         cache: ObjectCache,
-        ask_counts: AskCounts,
-        ask_announced: AskAnnounced,
+        read_counts: ReadCounts,
+        read_backup: ReadBackup,
         new_run_id: Callable[[], str],
     ) -> None:
         self._api = api
         self._cache = cache
-        self._ask_counts = ask_counts
-        self._ask_announced = ask_announced
+        self._read_counts = read_counts
+        self._read_backup = read_backup
         self._new_run_id = new_run_id
-        self._parsed = _Parsed()
+        self._parsed = _ParseCache()
 
-    def observe(self, key: AppKey, now: datetime, memory: Memory) -> Observed | None:
-        """Give the state of an app; None if there is no such app (any more).
+    def observe(self, key: AppKey, now: datetime, memory: AppMemory) -> Observed | None:
+        """Return the state of an app; None if there is no such app (any more).
 
         Raises:
             KubernetesError: shards of its job model can't be fetched.
         """
-        objects = self._cache.objects(key)
+        objects = self._cache.list_objects(key)
         item = objects.get((Kind.APP, key.name))
         if item is None:
             return None
-        objects = _of_this_one(objects, item["metadata"]["uid"])
-        documents = {key_of(item): item for (kind, _), item in objects.items() if kind is Kind.CONFIG_MAP}
-        app = self._parsed.of(item, lambda: app_resource(item))
-        unreadable: list[str] = []
-        record = self._document(documents, RECORD, AppRecord, unreadable)
-        model = self._model(documents.get(POINTER), app, unreadable)
-        missing = None if app.deleting else self._loss(app, documents, record, model, unreadable)
-        locality_lost: list[str] = []
+        objects = _keep_owned(objects, item["metadata"]["uid"])
+        stored = {key_of(item): item for (kind, _), item in objects.items() if kind is Kind.CONFIG_MAP}
+        app = self._parsed.get(item, lambda: parse_app_resource(item))
+        documents = self._read_run_documents(stored, app)
+        recovery = DocumentRecovery()
+        if not documents.complete and not app.deleting:
+            recovery = recover_documents(app, documents, self._read_backup)
+        locality, locality_unreadable = self._read_document(stored, LOCALITY, LocalityReport)
+        progress, _ = self._read_document(stored, PROGRESS, ProgressReport)
+        record = documents.record
         return Observed(
             app=app,
             now=now,
             fresh_run_id=self._new_run_id() if record is None else record.accepted.run_id,
-            counts=StreamCounts() if app.deleting else self._ask_counts(app),
+            counts=StreamCounts() if app.deleting else self._read_counts(app),
             record=record,
-            record_version=version_of(documents[RECORD]) if RECORD in documents else ABSENT,
-            model=model,
-            lost=None if missing is None else missing.why,
-            restorable=None if missing is None else missing.restorable,
-            locality=self._document(documents, LOCALITY, LocalityReport, locality_lost),
-            locality_lost=locality_lost[0] if locality_lost else None,
-            progress=self._document(documents, PROGRESS, ProgressReport, []),
+            record_version=version_of(stored[RECORD]) if RECORD in stored else ABSENT,
+            model=documents.model,
+            unrecoverable=recovery.unrecoverable,
+            recovered_model=recovery.recovered_model,
+            locality=locality,
+            locality_unreadable=locality_unreadable,
+            progress=progress,
             pods=tuple(
-                self._pod(item) for (kind, _), item in sorted(objects.items(), key=_by_name) if kind is Kind.POD
+                self._read_pod(item) for (kind, _), item in sorted(objects.items(), key=_by_name) if kind is Kind.POD
             ),
             present=frozenset(objects),
-            bound=_bound(objects.get((Kind.ROLE_BINDING, driver_account(key.name)))),
+            driver_binding=_read_driver_binding(objects.get((Kind.ROLE_BINDING, driver_account(key.name)))),
             memory=memory,
         )
 
-    def _loss(
-        self,
-        app: AppResource,
-        documents: _Documents,
-        record: AppRecord | None,
-        model: StoredJobModel | None,
-        unreadable: Sequence[str],
-    ) -> Loss | None:
-        pointer = documents.get(POINTER)
-        found = Found(
+    def _read_run_documents(self, stored: _Documents, app: AppResource) -> RunDocuments:
+        record, record_unreadable = self._read_document(stored, RECORD, AppRecord)
+        pointer = stored.get(POINTER)
+        model, model_unreadable = self._read_model(pointer, app)
+        return RunDocuments(
             record=record,
             model=model,
             pointer=None if pointer is None else read_entry(pointer),
-            trouble=unreadable[0] if unreadable else None,
+            unreadable=record_unreadable or model_unreadable,
         )
-        return loss(app, found, self._ask_announced)
 
-    def _document(self, documents: _Documents, name: str, form: type[_Document], lost: list[str]) -> _Document | None:
-        item = documents.get(name)
+    def _read_document(
+        self, stored: _Documents, name: str, form: type[_Document]
+    ) -> tuple[_Document | None, str | None]:
+        """Return a document, or why it can't be read; neither if it does not exist."""
+        item = stored.get(name)
         if item is None:
-            return None
+            return None, None
         try:
-            return self._parsed.of(item, lambda: form.from_entry(name, read_entry(item)))
+            return self._parsed.get(item, lambda: form.from_entry(name, read_entry(item))), None
         except DocumentUnreadableError as error:
-            lost.append(str(error))
-            return None
+            return None, str(error)
 
-    def _model(self, pointer: Object | None, app: AppResource, lost: list[str]) -> StoredJobModel | None:
+    def _read_model(self, pointer: Object | None, app: AppResource) -> tuple[StoredJobModel | None, str | None]:
         if pointer is None:
-            return None
+            return None, None
         store = ConfigMapMetadataStore(self._api, app.key.namespace, app.key.name, owners=())
         try:
-            return self._parsed.of(pointer, lambda: read_job_model(store))
+            return self._parsed.get(pointer, lambda: read_job_model(store)), None
         except JobModelUnreadableError as error:
-            lost.append(str(error))
-            return None
+            return None, str(error)
 
-    def _pod(self, item: Object) -> Pod:
-        return self._parsed.of(item, lambda: pod(item))
+    def _read_pod(self, item: Object) -> Pod:
+        return self._parsed.get(item, lambda: parse_pod(item))
 
 
-class _Parsed:
-    """Values of the newest versions of objects."""
+class _ParseCache:
+    """The parsed values of the newest versions of objects."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._values: OrderedDict[str, tuple[str, object]] = OrderedDict()
 
-    def of(self, item: Object, parse: Callable[[], _Value]) -> _Value:
+    def get(self, item: Object, parse: Callable[[], _Value]) -> _Value:
         metadata = item["metadata"]
         uid, version = metadata["uid"], metadata["resourceVersion"]
         with self._lock:
@@ -147,13 +149,13 @@ class _Parsed:
         with self._lock:
             self._values[uid] = (version, value)
             self._values.move_to_end(uid)
-            while len(self._values) > _REMEMBERED:
+            while len(self._values) > _MAXIMUM_PARSED:
                 self._values.popitem(last=False)
         return value
 
 
-def _of_this_one(objects: _Objects, uid: str) -> _Objects:
-    """Leave out what an earlier app of this name has left, which is about to go."""
+def _keep_owned(objects: _Objects, uid: str) -> _Objects:
+    """Leave out the objects of an earlier app of this name, which are about to be deleted."""
     ours = {uid} | {item["metadata"]["uid"] for item in objects.values() if uid in _owners(item)}
     return {at: item for at, item in objects.items() if not (owners := _owners(item)) or owners & ours}
 
@@ -162,11 +164,11 @@ def _owners(item: Object) -> frozenset[str]:
     return frozenset(reference["uid"] for reference in item["metadata"].get("ownerReferences", ()))
 
 
-def _bound(binding: Object | None) -> Bound | None:
+def _read_driver_binding(binding: Object | None) -> DriverBinding | None:
     if binding is None or not binding.get("subjects"):
         return None
     role = binding["roleRef"]
-    return Bound(account=binding["subjects"][0]["name"], role=DriverRole(kind=role["kind"], name=role["name"]))
+    return DriverBinding(account=binding["subjects"][0]["name"], role=DriverRole(kind=role["kind"], name=role["name"]))
 
 
 def _by_name(entry: tuple[tuple[Kind, str], Object]) -> str:

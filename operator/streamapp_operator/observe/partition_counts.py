@@ -1,7 +1,7 @@
-"""The partition counts of external streams: one request per broker set and interval, for all apps (design 10).
+"""Partition counts of external streams: one request per set of brokers and interval, for all apps (docs/operator.md).
 
-A count that differs from the one of before is believed when it has been the same for a while: topics that are expanded
-one after another are one growth, and one restart.
+A changed count counts only after it has been the same for a while (debouncing): topics that are expanded one after
+another make one expansion, and one restart.
 """
 
 import threading
@@ -14,156 +14,164 @@ from streamapp_operator.observe.resource_views import AppKey
 from streamapp_systems.protocols import StreamSystemError
 
 _RETRY_SECONDS = 5.0
-_GATHER_SECONDS = 0.05
-"""So long a first request waits for the topics of other apps that come at the same time."""
+_COALESCE_SECONDS = 0.05
+"""The wait of a first request for the topics of other apps that come at the same time."""
 
 
 class TopicCounter(Protocol):
-    """Asks one set of brokers."""
+    """A client of one set of brokers."""
 
     def count(self, topics: Sequence[str]) -> Mapping[str, int]:
         """Count the partitions of topics; those that do not exist are absent.
 
         Raises:
-            StreamSystemError: the brokers can't be asked.
+            StreamSystemError: the brokers can't be reached.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CountRequest:
-    """The topics that an app wants to know about, and how often (seconds; None: once is enough)."""
+class WatchedTopics:
+    """The topics of one app, and the interval in seconds between two counts (None: one count is enough)."""
 
     topics: frozenset[str]
     interval: float | None
 
 
 @dataclass(slots=True, kw_only=True)
-class _Topic:
-    """What is known of a topic: its believed count (None: it does not exist), and another one since when."""
+class _TopicCount:
+    """The count of a topic (None: it does not exist), and a changed one that is not yet stable, with its first time."""
 
     count: int | None
-    other: int | None = None
-    other_since: float | None = None
+    changed_count: int | None = None
+    changed_at: float | None = None
 
 
 @dataclass(slots=True, kw_only=True)
 class _State:
-    wishes: dict[AppKey, CountRequest] = field(default_factory=dict)
-    topics: dict[str, _Topic] = field(default_factory=dict)
-    trouble: str | None = None
-    asked_at: float | None = None
+    watched: dict[AppKey, WatchedTopics] = field(default_factory=dict)
+    counts: dict[str, _TopicCount] = field(default_factory=dict)
+    error: str | None = None
+    requested_at: float | None = None
     closed: bool = False
 
 
-class BrokerSet:
-    """The topics of one set of brokers. Its thread asks; everybody else looks at what is known."""
+class BrokerMonitor:
+    """The topics of one set of brokers. Its own thread sends the requests; all others read the last answers."""
 
     def __init__(
         self,
         counter: TopicCounter,
-        changed: Callable[[AppKey], object],
+        on_change: Callable[[AppKey], object],
         *,
-        settle: float,
+        debounce: float,
         clock: Callable[[], float],
     ) -> None:
+        """Create a monitor without topics.
+
+        Args:
+            counter: the client of the brokers.
+            on_change: called with each app whose counts, or whose error, have changed.
+            debounce: the seconds for which a changed count must stay the same.
+            clock: seconds that never go back.
+        """
         self._counter = counter
-        self._changed = changed
-        self._settle = settle
+        self._on_change = on_change
+        self._debounce = debounce
         self._clock = clock
         self._state = _State()
-        self._woken = threading.Condition()
+        self._wakeup = threading.Condition()
 
-    def answer(self, app: AppKey, wish: CountRequest) -> StreamCounts:
-        """Tell what is known of an app's topics (by topic), and see to it that it stays known."""
-        with self._woken:
+    def watch(self, app: AppKey, watched: WatchedTopics) -> StreamCounts:
+        """Watch an app's topics from now on, and return their counts as far as they are known, by topic."""
+        with self._wakeup:
             state = self._state
-            if state.wishes.get(app) != wish:
-                state.wishes[app] = wish
-                self._woken.notify_all()
-            if not wish.topics <= state.topics.keys():
-                return StreamCounts(trouble=state.trouble)
-            known = {topic: count for topic in wish.topics if (count := state.topics[topic].count) is not None}
-            return StreamCounts(known=known, trouble=state.trouble)
+            if state.watched.get(app) != watched:
+                state.watched[app] = watched
+                self._wakeup.notify_all()
+            if not watched.topics <= state.counts.keys():
+                return StreamCounts(error=state.error)
+            known = {topic: count for topic in watched.topics if (count := state.counts[topic].count) is not None}
+            return StreamCounts(known=known, error=state.error)
 
     def forget(self, app: AppKey) -> None:
-        """Ask no more for an app."""
-        with self._woken:
-            self._state.wishes.pop(app, None)
+        """Stop watching an app's topics."""
+        with self._wakeup:
+            self._state.watched.pop(app, None)
 
     def close(self) -> None:
         """End the thread, after the request that is under way."""
-        with self._woken:
+        with self._wakeup:
             self._state.closed = True
-            self._woken.notify_all()
+            self._wakeup.notify_all()
 
     def run(self) -> None:
-        """Ask whenever it is time, until closed."""
+        """Count whenever it is due, until closed."""
         while True:
-            with self._woken:
+            with self._wakeup:
                 while not self._state.closed and (wait := self._due_in()) != 0.0:
-                    self._woken.wait(wait)
+                    self._wakeup.wait(wait)
                 if self._state.closed:
                     return
-                if self._missing():
-                    self._woken.wait(_GATHER_SECONDS)
-            self.ask()
+                if self._has_unknown_topics():
+                    self._wakeup.wait(_COALESCE_SECONDS)
+            self.count()
 
-    def ask(self) -> None:
-        """Ask for all topics that any app wants, and tell the apps whose answer is another one now."""
-        with self._woken:
-            wishes = dict(self._state.wishes)
-        topics = sorted(set().union(*(wish.topics for wish in wishes.values())))
+    def count(self) -> None:
+        """Count all topics that any app watches, and report the apps whose counts have changed."""
+        with self._wakeup:
+            watched = dict(self._state.watched)
+        topics = sorted(set().union(*(entry.topics for entry in watched.values())))
         try:
-            found = self._counter.count(topics) if topics else {}
+            answer = self._counter.count(topics) if topics else {}
         except StreamSystemError as error:
-            self._note_trouble(str(error), wishes)
+            self._note_error(str(error), watched)
             return
-        with self._woken:
+        with self._wakeup:
             now = self._clock()
-            recovered = self._state.trouble is not None
-            self._state.trouble, self._state.asked_at = None, now
-            changed = {topic for topic in topics if self._take_in(topic, found.get(topic), now)}
-            self._state.topics = {topic: self._state.topics[topic] for topic in topics}
-        for app, wish in wishes.items():
-            if recovered or wish.topics & changed:
-                self._changed(app)
+            recovered = self._state.error is not None
+            self._state.error, self._state.requested_at = None, now
+            changed = {topic for topic in topics if self._note_count(topic, answer.get(topic), now)}
+            self._state.counts = {topic: self._state.counts[topic] for topic in topics}
+        for app, entry in watched.items():
+            if recovered or entry.topics & changed:
+                self._on_change(app)
 
-    def _take_in(self, topic: str, count: int | None, now: float) -> bool:
-        """Note what was found; True if something else is believed now."""
-        known = self._state.topics.get(topic)
+    def _note_count(self, topic: str, count: int | None, now: float) -> bool:
+        """Note a topic's count, and return whether the count that apps see has changed."""
+        known = self._state.counts.get(topic)
         if known is None:
-            self._state.topics[topic] = _Topic(count=count)
+            self._state.counts[topic] = _TopicCount(count=count)
             return True
         if count == known.count:
-            known.other_since = None
+            known.changed_at = None
             return False
-        if known.other_since is None or known.other != count:
-            known.other, known.other_since = count, now
-        if now - known.other_since < self._settle:
+        if known.changed_at is None or known.changed_count != count:
+            known.changed_count, known.changed_at = count, now
+        if now - known.changed_at < self._debounce:
             return False
-        known.count, known.other_since = count, None
+        known.count, known.changed_at = count, None
         return True
 
-    def _note_trouble(self, trouble: str, wishes: Mapping[AppKey, CountRequest]) -> None:
-        with self._woken:
-            new = self._state.trouble != trouble
-            self._state.trouble, self._state.asked_at = trouble, self._clock()
-        for app in wishes if new else ():
-            self._changed(app)
+    def _note_error(self, error: str, watched: Mapping[AppKey, WatchedTopics]) -> None:
+        with self._wakeup:
+            new = self._state.error != error
+            self._state.error, self._state.requested_at = error, self._clock()
+        for app in watched if new else ():
+            self._on_change(app)
 
     def _due_in(self) -> float | None:
-        """Tell in how many seconds to ask (0: now; None: not until something else happens)."""
+        """Return the seconds until the next request (0: now; None: not until something else happens)."""
         state = self._state
-        since = None if state.asked_at is None else self._clock() - state.asked_at
-        if self._missing():
-            return 0.0 if state.trouble is None or since is None else max(0.0, _RETRY_SECONDS - since)
-        waits = [wish.interval for wish in state.wishes.values() if wish.interval is not None]
-        if any(topic.other_since is not None for topic in state.topics.values()):
-            waits.append(self._settle)
+        since = None if state.requested_at is None else self._clock() - state.requested_at
+        if self._has_unknown_topics():
+            return 0.0 if state.error is None or since is None else max(0.0, _RETRY_SECONDS - since)
+        waits = [entry.interval for entry in state.watched.values() if entry.interval is not None]
+        if any(topic.changed_at is not None for topic in state.counts.values()):
+            waits.append(self._debounce)
         if not waits:
             return None
         return 0.0 if since is None else max(0.0, min(waits) - since)
 
-    def _missing(self) -> bool:
-        return any(not wish.topics <= self._state.topics.keys() for wish in self._state.wishes.values())
+    def _has_unknown_topics(self) -> bool:
+        return any(not entry.topics <= self._state.counts.keys() for entry in self._state.watched.values())

@@ -1,4 +1,4 @@
-"""Why a pod does not start: the cases that people have to mend, told apart."""
+"""Why a pod does not start: the cases that a person has to repair, by reason."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,19 +20,20 @@ _REASONS = {
     "PostStartHookError": "ConfigError",
     "CrashLoopBackOff": "CrashLoop",
 }
+"""Our reason for each reason of the kubelet that does not pass by itself."""
 UNSCHEDULABLE = "Unschedulable"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodProblem:
-    """What keeps a pod from running: a word for programs, a message for people."""
+    """What keeps a pod from running: a reason for programs, a message for people."""
 
     reason: str
     message: str
 
 
-def pod_trouble(item: Object) -> PodProblem | None:
-    """Find what keeps a pod from running; None if nothing is known to."""
+def find_pod_problem(item: Object) -> PodProblem | None:
+    """Return what keeps a pod from running; None if nothing is known to."""
     status = item.get("status", {})
     name = item["metadata"]["name"]
     if status.get("phase") in ("Succeeded", "Failed"):

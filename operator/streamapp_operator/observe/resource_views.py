@@ -1,4 +1,4 @@
-"""Views of objects of the cluster: what decisions are made from, parsed once."""
+"""Typed views of the cluster's objects: only the fields that decisions depend on."""
 
 import json
 from collections.abc import Mapping
@@ -17,15 +17,17 @@ from streamapp_core.deployment.kubernetes_names import (
     Role,
 )
 from streamapp_core.spec.app import API_VERSION, KIND
-from streamapp_operator.observe.pod_problems import PodProblem, pod_trouble
+from streamapp_operator.observe.pod_problems import PodProblem, find_pod_problem
 from streamapp_systems.kubernetes.kubernetes_api import Kind, Object
 
-_OURS = {role.value: name for role, name in ((Role.DRIVER, DRIVER_CONTAINER), (Role.PROCESSOR, PROCESSOR_CONTAINER))}
+_MAIN_CONTAINERS = {
+    role.value: name for role, name in ((Role.DRIVER, DRIVER_CONTAINER), (Role.PROCESSOR, PROCESSOR_CONTAINER))
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppKey:
-    """Names an app."""
+    """The namespace and name of an app."""
 
     namespace: str
     name: str
@@ -38,7 +40,7 @@ class AppKey:
 class AppResource:
     """A StreamApp as the user wrote it, and its status as we last wrote it.
 
-    `text` is the resource as the planner and the driver read it; equal resources have equal texts.
+    `text` is the resource as planner and driver read it; equal resources have equal texts.
     """
 
     key: AppKey
@@ -58,7 +60,7 @@ class AppResource:
 
     @property
     def owner(self) -> Object:
-        """The reference that makes an object go with this app."""
+        """The owner reference by which an object is deleted with this app."""
         return {
             "apiVersion": Kind.APP.api_version,
             "kind": Kind.APP.kind,
@@ -70,7 +72,7 @@ class AppResource:
 
 
 class PodPhase(StrEnum):
-    """The life of a pod."""
+    """The phase of a pod."""
 
     PENDING = "Pending"
     RUNNING = "Running"
@@ -83,7 +85,7 @@ class PodPhase(StrEnum):
 class Pod:
     """A pod of an app. `finished_at`, `exit_code` and `message` are those of its main container.
 
-    `deleting_at` is when the time for a graceful end is over, if it is being deleted.
+    `deleting_at` is the end of the grace period, if it is being deleted.
     """
 
     name: str
@@ -98,7 +100,7 @@ class Pod:
     exit_code: int | None = None
     message: str | None = None
     deleting_at: datetime | None = None
-    trouble: PodProblem | None = None
+    problem: PodProblem | None = None
     node: str | None = None
     executor: str | None = None
     claim: str | None = None
@@ -107,17 +109,17 @@ class Pod:
 
     @property
     def finished(self) -> bool:
-        """Whether its process has ended."""
+        """Whether its containers have ended."""
         return self.phase in (PodPhase.SUCCEEDED, PodPhase.FAILED)
 
     @property
-    def live(self) -> bool:
-        """Whether it runs, or will, and nobody has told it to end."""
+    def active(self) -> bool:
+        """Whether it runs or will run: it has not ended, and is not being deleted."""
         return not self.finished and self.deleting_at is None
 
 
-def app_resource(item: Object) -> AppResource:
-    """View a StreamApp."""
+def parse_app_resource(item: Object) -> AppResource:
+    """Parse a StreamApp."""
     metadata = item["metadata"]
     spec = item.get("spec", {})
     named = {"name": metadata["name"], "namespace": metadata["namespace"], "uid": metadata["uid"]}
@@ -135,12 +137,12 @@ def app_resource(item: Object) -> AppResource:
     )
 
 
-def pod(item: Object) -> Pod:
-    """View a pod of an app."""
+def parse_pod(item: Object) -> Pod:
+    """Parse a pod of an app."""
     metadata, spec, status = item["metadata"], item["spec"], item.get("status", {})
     labels = metadata.get("labels", {})
     role = labels.get(ROLE_LABEL, "")
-    container = _container(status, _OURS.get(role))
+    container = _main_container(status, _MAIN_CONTAINERS.get(role))
     state = container.get("state", {})
     ended = state.get("terminated") or {}
     started = (state.get("running") or ended).get("startedAt")
@@ -157,22 +159,22 @@ def pod(item: Object) -> Pod:
         exit_code=ended.get("exitCode"),
         message=(ended.get("message") or status.get("message") or ended.get("reason") or "").strip() or None,
         deleting_at=_time(metadata["deletionTimestamp"]) if "deletionTimestamp" in metadata else None,
-        trouble=pod_trouble(item),
+        problem=find_pod_problem(item),
         node=spec.get("nodeName"),
         executor=labels.get(EXECUTOR_ID_LABEL),
-        claim=_claim(spec),
+        claim=_state_claim(spec),
         container_id=container.get("containerID"),
         labels=labels,
     )
 
 
-def _container(status: Object, name: str | None) -> Mapping[str, Any]:
-    """Find the status of the main container: the one of our name, else the first."""
+def _main_container(status: Object, name: str | None) -> Mapping[str, Any]:
+    """Return the status of the main container: the one with our name, else the first."""
     found = status.get("containerStatuses", ())
     return next((c for c in found if c.get("name") == name), next(iter(found), {}))
 
 
-def _claim(spec: Object) -> str | None:
+def _state_claim(spec: Object) -> str | None:
     for volume in spec.get("volumes", ()):
         if volume["name"] == STATE_VOLUME and "persistentVolumeClaim" in volume:
             return str(volume["persistentVolumeClaim"]["claimName"])

@@ -1,1 +1,1 @@
-"""The operator's process: start-up, the work queue and its loop, health, metrics, logs."""
+"""Run the Kubernetes operator: start-up, work queue and controller, health, metrics, logs, settings."""

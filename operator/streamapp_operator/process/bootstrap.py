@@ -1,4 +1,4 @@
-"""The process, put together: the one place that knows all parts, the clock and the randomness."""
+"""The Kubernetes operator, assembled: the one place that knows all its parts, the clock and the randomness."""
 
 import base64
 import os
@@ -16,15 +16,15 @@ from streamapp_operator.act.actor import Actor
 from streamapp_operator.decide.actions import ActionKind
 from streamapp_operator.decide.reconciliation import Rules
 from streamapp_operator.decide.validation import CachingPlanner, plan_app
-from streamapp_operator.observe.brokers import Systems
-from streamapp_operator.observe.informer import Informer, register
+from streamapp_operator.observe.brokers import Brokers
+from streamapp_operator.observe.informer import Informer, register_watches
 from streamapp_operator.observe.object_cache import CachedApi, ObjectCache
 from streamapp_operator.observe.observed_state import DriverRole
 from streamapp_operator.observe.observer import Observer
 from streamapp_operator.observe.resource_views import AppKey
-from streamapp_operator.process.controller import Controller, Parts
-from streamapp_operator.process.health import Health
-from streamapp_operator.process.operator_metrics import Metrics
+from streamapp_operator.process.controller import Controller, ControllerDependencies
+from streamapp_operator.process.health import OperatorHealth
+from streamapp_operator.process.operator_metrics import OperatorMetrics
 from streamapp_operator.process.operator_pages import serve_pages
 from streamapp_operator.process.settings import Settings
 from streamapp_systems.clock import now
@@ -35,20 +35,22 @@ from streamapp_systems.protocols import StreamSystemError
 from streamapp_systems.run_ids import new_run_id
 
 _log = structlog.get_logger()
-_STOP_SECONDS = 20.0
+_STOP_TIMEOUT = 20.0
 _WATCH_SECONDS = 600
-_PAGE = 500
+_LIST_PAGE = 500
+_SPARE_CONNECTIONS = 8
+"""For the informer, the brokers' threads and the health check, besides one connection per worker."""
 
 
-class OperatorProcess:
-    """One Kubernetes operator."""
+class KubernetesOperator:
+    """One Kubernetes operator, with all its threads."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._api = KubernetesClient(connections=settings.workers + 8)
+        self._api = KubernetesClient(connections=settings.workers + _SPARE_CONNECTIONS)
         self._cache = ObjectCache()
-        self._metrics = Metrics()
-        self._systems = Systems(self._read_secret, self._enqueue, settle=settings.growth_settle)
+        self._metrics = OperatorMetrics()
+        self._brokers = Brokers(self._read_secret, self._enqueue, debounce=settings.growth_settle)
         cached = CachedApi(self._api, self._cache)
         rules = Rules(
             planner=CachingPlanner(partial(plan_app, algorithms=installed_algorithm)),
@@ -56,59 +58,61 @@ class OperatorProcess:
             executor_timeout=timedelta(seconds=settings.executor_patience),
         )
         self._controller = Controller(
-            Parts(
-                observer=Observer(cached, self._cache, self._systems.ask, self._systems.announced, new_run_id),
-                actor=Actor(cached, self._systems.delete, now, self._after),
+            ControllerDependencies(
+                observer=Observer(
+                    cached, self._cache, self._brokers.read_counts, self._brokers.read_job_model_backup, new_run_id
+                ),
+                actor=Actor(cached, self._brokers.delete_streams, now, self._exit_if_wanted),
                 rules=rules,
                 clock=now,
-                forget=self._systems.forget,
+                forget=self._brokers.forget,
                 metrics=self._metrics,
             )
         )
-        self._watching = Informer(self._api, self._cache, self._enqueue, settings.watched_namespaces)
-        self._health = Health(
-            self._watching,
+        self._informer = Informer(self._api, self._cache, self._enqueue, settings.watched_namespaces)
+        self._health = OperatorHealth(
+            self._informer,
             self._metrics,
             self._controller.lag,
             interval=settings.resync_interval,
             clock=time.monotonic,
         )
-        self._metrics.count_phases(self._phases)
+        self._metrics.register_phases(self._list_phases)
 
     def run(self) -> None:
         """Run until a signal says stop.
 
         Raises:
-            KubernetesError: the API server can't be asked at the start.
+            KubernetesError: the API server can't be reached at the start.
             OSError: the HTTP port is in use.
         """
-        http = serve_pages(self._settings.http_port, self._health.wrong, self._metrics.registry)
+        http = serve_pages(self._settings.http_port, self._health.find_failure, self._metrics.registry)
         _log.info("listing all apps", port=http.port)
-        self._watching.fill()
+        self._informer.list_all()
         self._controller.start(self._settings.workers)
         threading.Thread(target=self._health.run, name="health", daemon=True).start()
         try:
             self._watch()
         finally:
             self._health.stop()
-            self._controller.stop(_STOP_SECONDS)
-            self._systems.close()
+            self._controller.stop(_STOP_TIMEOUT)
+            self._brokers.close()
             http.close()
             self._api.close()
 
     def _watch(self) -> None:
-        """Let kopf watch until SIGTERM or SIGINT."""
+        """Run kopf, which watches until SIGTERM or SIGINT."""
         registry = kopf.OperatorRegistry()
         kopf.on.login(registry=registry, id="login")(kopf.login_via_client)
         settings = kopf.OperatorSettings()
         settings.watching.server_timeout = _WATCH_SECONDS
-        settings.watching.chunk_size = _PAGE
+        settings.watching.chunk_size = _LIST_PAGE
         settings.networking.request_timeout = 30
         settings.networking.connect_timeout = 5
         settings.scanning.disabled = True
         settings.posting.enabled = False
         settings.peering.standalone = True
-        register(registry, settings, self._watching)
+        register_watches(registry, settings, self._informer)
         namespaces = self._settings.watched_namespaces
         kopf.run(
             registry=registry, settings=settings, standalone=True, clusterwide=not namespaces, namespaces=namespaces
@@ -117,22 +121,22 @@ class OperatorProcess:
     def _enqueue(self, key: AppKey) -> None:
         self._controller.enqueue(key)
 
-    def _after(self, action: ActionKind) -> None:
+    def _exit_if_wanted(self, action: ActionKind) -> None:
         if action == self._settings.exit_after:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def _phases(self) -> list[str]:
-        return [item.get("status", {}).get("phase", "Pending") for item in self._cache.everything(Kind.APP)]
+    def _list_phases(self) -> list[str]:
+        return [item.get("status", {}).get("phase", "Pending") for item in self._cache.list_kind(Kind.APP)]
 
     def _read_secret(self, namespace: str, name: str) -> Mapping[str, str]:
         return read_secret(self._api, namespace, name)
 
 
 def read_secret(api: KubernetesApi, namespace: str, name: str) -> Mapping[str, str]:
-    """Read a Secret's items as text; none if it is not there.
+    """Read a Secret's items as text; none if it does not exist.
 
     Raises:
-        StreamSystemError: the operator may not read it, or the API server can't be asked.
+        StreamSystemError: the Kubernetes operator has no right to read it, or the API server can't be reached.
     """
     try:
         secret = api.get(Kind.SECRET, namespace, name)

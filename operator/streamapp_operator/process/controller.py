@@ -1,6 +1,6 @@
-"""The loop around decisions: apps come from a queue, are observed, decided about, and acted on (design 10).
+"""The controller: workers take apps from a queue and reconcile them: observe, decide, act (docs/operator.md).
 
-Handlers only put keys into the queue. Several workers take them; one app is never with two of them.
+Handlers of watches only enqueue keys. An app is never reconciled by two workers at a time.
 """
 
 import threading
@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Protocol
 
 import structlog
 
@@ -18,90 +17,82 @@ from streamapp_core.metadata_store import VersionConflict
 from streamapp_operator.act.actor import Actor, NameTakenError
 from streamapp_operator.decide.actions import Action, ActionKind, CreateObject, EmitEvent, WriteStatus
 from streamapp_operator.decide.reconciliation import Rules, decide
-from streamapp_operator.observe.observed_state import Memory
+from streamapp_operator.observe.observed_state import AppMemory
 from streamapp_operator.observe.observer import Observer
 from streamapp_operator.observe.resource_views import AppKey, AppResource
-from streamapp_operator.process.operator_metrics import Metrics
+from streamapp_operator.process.operator_metrics import OperatorMetrics
 from streamapp_operator.process.work_queue import WorkQueue
 from streamapp_operator.status.app_status import status_actions
 from streamapp_systems.kubernetes.kubernetes_api import KubernetesError, RequestRefusedError, VersionConflictError
 from streamapp_systems.protocols import StreamSystemError
 
 _log = structlog.get_logger()
-_FIRST_DELAY, _LONGEST_DELAY = 0.2, 60.0
-_STALE = (VersionConflict, JobModelOutdatedError, VersionConflictError)
-"""Somebody was faster, or the cache is behind: what is there now decides."""
-
-
-class Forget(Protocol):
-    """Is told of apps that are gone."""
-
-    def __call__(self, key: AppKey) -> None:
-        """Forget what is remembered of an app."""
-        ...
+_FIRST_BACKOFF, _LONGEST_BACKOFF = 0.2, 60.0
+_CONFLICTS = (VersionConflict, JobModelOutdatedError, VersionConflictError)
+"""Another writer was faster, or the cache is behind: the app is reconciled again from its newest state."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    """What a controller works with."""
+class ControllerDependencies:
+    """The dependencies of a controller. `forget` is called with each app that is gone."""
 
     observer: Observer
     actor: Actor
     rules: Rules
     clock: Callable[[], datetime]
-    forget: Forget
-    metrics: Metrics
+    forget: Callable[[AppKey], object]
+    metrics: OperatorMetrics
 
 
 class Controller:
-    """Reconciles apps."""
+    """Reconciles apps; errors are retried with backoff."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, dependencies: ControllerDependencies) -> None:
+        self._dependencies = dependencies
         self._queue: WorkQueue[AppKey] = WorkQueue(time.monotonic)
-        self._memories: dict[AppKey, Memory] = {}
+        self._memories: dict[AppKey, AppMemory] = {}
         self._failures: dict[AppKey, int] = {}
         self._threads: list[threading.Thread] = []
 
     def enqueue(self, key: AppKey) -> None:
-        """Have an app looked at soon. May be called from any thread."""
+        """Enqueue an app to be reconciled. May be called from any thread."""
         self._queue.add(key)
 
     def start(self, workers: int) -> None:
-        """Start so many workers."""
+        """Start the workers, each in its thread."""
         for number in range(workers):
             thread = threading.Thread(target=self._work, name=f"worker-{number}", daemon=True)
             thread.start()
             self._threads.append(thread)
 
-    def stop(self, patience: float) -> None:
-        """Let the workers finish what they are at, and end."""
+    def stop(self, timeout: float) -> None:
+        """Stop the workers; each finishes the app that it has, for at most `timeout` seconds."""
         self._queue.close()
         for thread in self._threads:
-            thread.join(patience)
+            thread.join(timeout)
 
     def lag(self) -> float:
-        """Tell for how many seconds the app that waits longest has been due."""
-        self._parts.metrics.waiting.set(self._queue.depth())
-        return self._queue.oldest()
+        """Return for how many seconds the app that waits longest has been due."""
+        self._dependencies.metrics.queue_depth.set(self._queue.depth())
+        return self._queue.longest_wait()
 
     def reconcile(self, key: AppKey) -> float | None:
-        """Observe, decide and act once; tell in how many seconds to come again if nothing happens.
+        """Observe, decide and act once; return in how many seconds to reconcile again if nothing changes.
 
         Raises:
-            KubernetesError, StreamSystemError, NameTakenError: a step failed; the ones after it were not taken.
+            KubernetesError, StreamSystemError, NameTakenError: an action failed; those after it were not carried out.
         """
-        now = self._parts.clock()
-        observed = self._parts.observer.observe(key, now, self._memories.get(key, Memory()))
+        now = self._dependencies.clock()
+        observed = self._dependencies.observer.observe(key, now, self._memories.get(key, AppMemory()))
         if observed is None:
             self._forget(key)
             return None
-        decision = decide(observed, self._parts.rules)
+        decision = decide(observed, self._dependencies.rules)
         self._memories[key] = decision.memory
         try:
             self._act(observed.app, (*decision.actions, *status_actions(observed, decision)))
         except (RequestRefusedError, NameTakenError) as error:
-            self._tell(key, str(error))
+            self._report_refusal(key, str(error))
             raise
         if decision.wake_at is None:
             return None
@@ -110,10 +101,10 @@ class Controller:
     def _act(self, app: AppResource, actions: Iterable[Action]) -> None:
         for action in actions:
             if not isinstance(action, WriteStatus | EmitEvent):
-                _log.info("step", app=str(app.key), step=action.action_kind.value)
-            self._parts.metrics.steps.labels(step=action.action_kind.value).inc()
+                _log.info("acting", app=str(app.key), action=action.action_kind.value)
+            self._dependencies.metrics.actions.labels(step=action.action_kind.value).inc()
             try:
-                self._parts.actor.act(app, action)
+                self._dependencies.actor.act(app, action)
             except (RequestRefusedError, NameTakenError):
                 self._note_refused_driver(app, action)
                 raise
@@ -123,44 +114,44 @@ class Controller:
             epoch = int(action.body["metadata"]["labels"][EPOCH_LABEL])
             self._memories[app.key] = replace(self._memories[app.key], refused_epoch=epoch)
 
-    def _tell(self, key: AppKey, refusal: str) -> None:
-        """Let the status say why what was decided can't be done."""
-        observed = self._parts.observer.observe(key, self._parts.clock(), self._memories[key])
+    def _report_refusal(self, key: AppKey, refusal: str) -> None:
+        """Write to the status why an action of the decision was refused."""
+        observed = self._dependencies.observer.observe(key, self._dependencies.clock(), self._memories[key])
         if observed is not None:
-            decision = decide(observed, self._parts.rules)
+            decision = decide(observed, self._dependencies.rules)
             self._act(observed.app, status_actions(observed, decision, refusal))
 
     def _work(self) -> None:
         while (key := self._queue.take()) is not None:
             try:
-                self._pass(key)
+                self._reconcile_or_retry(key)
             finally:
                 self._queue.done(key)
 
-    def _pass(self, key: AppKey) -> None:
+    def _reconcile_or_retry(self, key: AppKey) -> None:
         try:
-            with self._parts.metrics.passes.time():
+            with self._dependencies.metrics.reconcile_seconds.time():
                 delay = self.reconcile(key)
-        except _STALE as error:
-            _log.info("decided from an old state; deciding again", app=str(key), reason=str(error))
-            self._again(key, error)
+        except _CONFLICTS as error:
+            _log.info("decided from an outdated state; reconciling again", app=str(key), reason=str(error))
+            self._retry(key, error)
         except (KubernetesError, StreamSystemError, NameTakenError) as error:
-            _log.warning("a step failed; trying again", app=str(key), error=str(error))
-            self._again(key, error)
+            _log.warning("an action failed; reconciling again", app=str(key), error=str(error))
+            self._retry(key, error)
         except Exception as error:  # noqa: BLE001 - what is wrong with one app must not stop the others
-            _log.exception("this is a bug; trying again", app=str(key))
-            self._again(key, error)
+            _log.exception("this is a bug; reconciling again", app=str(key))
+            self._retry(key, error)
         else:
             self._failures.pop(key, None)
             if delay is not None:
                 self._queue.add(key, delay)
 
-    def _again(self, key: AppKey, error: Exception) -> None:
-        self._parts.metrics.failures.labels(error=type(error).__name__).inc()
+    def _retry(self, key: AppKey, error: Exception) -> None:
+        self._dependencies.metrics.errors.labels(error=type(error).__name__).inc()
         failures = self._failures[key] = self._failures.get(key, 0) + 1
-        self._queue.add(key, min(_LONGEST_DELAY, _FIRST_DELAY * 2 ** min(failures - 1, 20)))
+        self._queue.add(key, min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2 ** min(failures - 1, 20)))
 
     def _forget(self, key: AppKey) -> None:
         self._memories.pop(key, None)
         self._failures.pop(key, None)
-        self._parts.forget(key)
+        self._dependencies.forget(key)

@@ -1,4 +1,4 @@
-"""Logs as JSON, one object per line: ours, kopf's, everybody's."""
+"""Logs of the whole process as JSON, one object per line."""
 
 import logging
 import sys

@@ -1,5 +1,6 @@
-"""What Prometheus is told about the process."""
+"""The metrics of the Kubernetes operator, for Prometheus."""
 
+from collections import Counter as Counts
 from collections.abc import Callable, Iterable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
@@ -10,45 +11,48 @@ from prometheus_client.registry import Collector
 _SECONDS = (0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0)
 
 
-class Metrics:
+class OperatorMetrics:
     """The metrics of one process, in a registry of their own."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
-        self.passes = Histogram(
+        self.reconcile_seconds = Histogram(
             "streamapp_operator_pass_seconds",
-            "Time to reconcile an app once.",
+            "Seconds of one reconcile of an app.",
             buckets=_SECONDS,
             registry=self.registry,
         )
-        self.steps = Counter(
-            "streamapp_operator_steps", "Changes made, by kind.", labelnames=("step",), registry=self.registry
+        self.actions = Counter(
+            "streamapp_operator_steps", "Actions carried out, by kind.", labelnames=("step",), registry=self.registry
         )
-        self.failures = Counter(
-            "streamapp_operator_failed_passes", "Passes that ended with an error.", ("error",), registry=self.registry
+        self.errors = Counter(
+            "streamapp_operator_failed_passes",
+            "Reconciles that ended with an error, by error.",
+            ("error",),
+            registry=self.registry,
         )
-        self.healed = Counter(
-            "streamapp_operator_healed_objects", "Objects that the watches had missed.", registry=self.registry
+        self.missed_objects = Counter(
+            "streamapp_operator_healed_objects",
+            "Objects whose changes the watches missed and a resync found.",
+            registry=self.registry,
         )
-        self.waiting = Gauge(
-            "streamapp_operator_waiting_apps", "Apps that are due to be reconciled.", registry=self.registry
+        self.queue_depth = Gauge(
+            "streamapp_operator_waiting_apps", "Apps in the work queue that are due.", registry=self.registry
         )
 
-    def count_phases(self, phases: Callable[[], Iterable[str]]) -> None:
-        """Give the number of apps in each phase whenever somebody asks; `phases` has one entry per app."""
-        self.registry.register(_Phases(phases))
+    def register_phases(self, list_phases: Callable[[], Iterable[str]]) -> None:
+        """Count the apps in each phase at every scrape; `list_phases` returns one entry per app."""
+        self.registry.register(_PhaseCollector(list_phases))
 
 
-class _Phases(Collector):
-    def __init__(self, phases: Callable[[], Iterable[str]]) -> None:
-        self._phases = phases
+class _PhaseCollector(Collector):
+    def __init__(self, list_phases: Callable[[], Iterable[str]]) -> None:
+        self._list_phases = list_phases
 
     def collect(self) -> Iterable[Metric]:
-        found: dict[str, int] = {}
-        for phase in self._phases():
-            found[phase] = found.get(phase, 0) + 1
+        counts = Counts(self._list_phases())
         family = GaugeMetricFamily("streamapp_apps", "StreamApps, by phase.", labels=["phase"])
-        for phase, number in sorted(found.items()):
+        for phase, number in sorted(counts.items()):
             family.add_metric([phase], number)
         yield family

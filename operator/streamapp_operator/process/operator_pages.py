@@ -1,4 +1,4 @@
-"""The operator's pages: /healthz for the kubelet, /metrics for Prometheus."""
+"""The HTTP pages of the Kubernetes operator: /healthz for the kubelet, /metrics for Prometheus."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from streamapp_systems.http_server import HttpServer, Request, Response
 
 HealthCheck = Callable[[], str | None]
-"""Returns what is wrong with the process; None: it makes progress."""
+"""Returns why the process makes no progress; None: it does."""
 
 
 def serve_pages(port: int, check: HealthCheck, registry: CollectorRegistry) -> HttpServer:
@@ -21,8 +21,8 @@ def serve_pages(port: int, check: HealthCheck, registry: CollectorRegistry) -> H
     def answer(request: Request) -> Response:
         match request.method, request.path:
             case "GET", "/healthz":
-                wrong = check()
-                return Response(503 if wrong else 200, (wrong or "ok").encode())
+                failure = check()
+                return Response(503 if failure else 200, (failure or "ok").encode())
             case "GET", "/metrics":
                 return Response(200, generate_latest(registry), CONTENT_TYPE_LATEST)
             case _:

@@ -1,4 +1,4 @@
-"""Settings of the process: flags, and environment variables for those that are not given."""
+"""The settings of the Kubernetes operator: flags, and environment variables in place of missing flags."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -17,19 +17,17 @@ def _setting(default: _Value, text: str) -> _Value:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What can be set. Times are in seconds."""
+    """All settings. Times are in seconds."""
 
-    namespaces: str = _setting("", "The namespaces that are watched, by comma; none: the whole cluster.")
-    workers: int = _setting(8, "How many apps are reconciled at the same time.")
+    namespaces: str = _setting("", "The namespaces to watch, separated by commas; none: the whole cluster.")
+    workers: int = _setting(8, "The number of apps that are reconciled at the same time.")
     http_port: int = _setting(8081, "The port of /healthz and /metrics; 0: a free one.")
     driver_role_kind: str = _setting("ClusterRole", "The kind of the role that drivers get: ClusterRole or Role.")
     driver_role: str = _setting("streamapp-driver", "The name of the role that drivers get.")
-    executor_patience: float = _setting(
-        30.0, "How long the tasks of a lost executor wait for another one in its place."
-    )
-    growth_settle: float = _setting(10.0, "How long a stream's partition count is unchanged before it is planned with.")
-    resync_interval: float = _setting(300.0, "How often the caches are compared with the API server.")
-    log_level: str = _setting("INFO", "The least severe messages that are logged.")
+    executor_patience: float = _setting(30.0, "The time that the tasks of a lost executor wait for its replacement.")
+    growth_settle: float = _setting(10.0, "The time that a changed partition count must be stable before it is used.")
+    resync_interval: float = _setting(300.0, "The time between two resyncs of the cache with the API server.")
+    log_level: str = _setting("INFO", "The lowest level that is logged.")
     exit_after: str = _setting(
         "", "For tests: the process kills itself after this kind of action (`decide.actions.ActionKind`)."
     )

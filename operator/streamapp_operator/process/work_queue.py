@@ -1,6 +1,6 @@
-"""Apps that are to be looked at: each once however often it is named, at the earliest time asked for.
+"""The work queue: each key is queued once however often it is added, for the earliest time it was added for.
 
-An app that a worker has is not given to another; if it is named meanwhile, it comes again.
+A key that a worker has taken is given to no other; if it is added meanwhile, it is queued again when it is done.
 """
 
 import heapq
@@ -12,7 +12,7 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 
 class WorkQueue(Generic[_Key]):
-    """A queue for many threads. Times are seconds of `clock`."""
+    """A queue of keys with delays, for many threads. Times are seconds of `clock`."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -24,7 +24,7 @@ class WorkQueue(Generic[_Key]):
         self._changed = threading.Condition()
 
     def add(self, key: _Key, delay: float = 0.0) -> None:
-        """Have a key looked at in `delay` seconds, or earlier if it is to be anyway."""
+        """Queue a key for `delay` seconds from now; if it is queued for an earlier time, that stays."""
         with self._changed:
             due = self._clock() + delay
             known = self._due.get(key)
@@ -36,18 +36,18 @@ class WorkQueue(Generic[_Key]):
             self._changed.notify()
 
     def take(self) -> _Key | None:
-        """Wait for a key that is due, and take it until `done`; None when closed."""
+        """Wait for a due key, and take it until `done`; return None when closed."""
         with self._changed:
             while not self._closed:
-                key = self._next()
+                key = self._pop_due()
                 if key is not None:
                     self._taken[key] = self._clock()
                     return key
-                self._changed.wait(self._wait())
+                self._changed.wait(self._next_delay())
             return None
 
     def done(self, key: _Key) -> None:
-        """Give a key back."""
+        """Finish a key that was taken."""
         with self._changed:
             del self._taken[key]
             due = self._due.get(key)
@@ -57,7 +57,7 @@ class WorkQueue(Generic[_Key]):
             self._changed.notify()
 
     def close(self) -> None:
-        """Let everybody who takes go home."""
+        """Close the queue: `take` returns None from now on."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -68,16 +68,16 @@ class WorkQueue(Generic[_Key]):
             now = self._clock()
             return sum(due <= now and key not in self._taken for key, due in self._due.items())
 
-    def oldest(self) -> float:
-        """Tell for how many seconds a key has been due, or in a worker's hands, at most."""
+    def longest_wait(self) -> float:
+        """Return the longest time for which a key has been due, or taken, in seconds."""
         with self._changed:
             now = self._clock()
             waiting = (now - due for key, due in self._due.items() if key not in self._taken)
             working = (now - since for since in self._taken.values())
             return max([0.0, *waiting, *working])
 
-    def _next(self) -> _Key | None:
-        """Find a key that is due; entries of the heap that are out of date are dropped."""
+    def _pop_due(self) -> _Key | None:
+        """Remove and return a due key; outdated entries of the heap are dropped."""
         while self._heap and self._heap[0][0] <= self._clock():
             due, _, key = heapq.heappop(self._heap)
             if self._due.get(key) == due and key not in self._taken:
@@ -85,5 +85,5 @@ class WorkQueue(Generic[_Key]):
                 return key
         return None
 
-    def _wait(self) -> float | None:
+    def _next_delay(self) -> float | None:
         return max(0.0, self._heap[0][0] - self._clock()) if self._heap else None

@@ -101,7 +101,7 @@ def _driver_ready(inputs: StatusInputs) -> ConditionValue:
     if decision.state in (DriverState.STARTING, DriverState.LAUNCHING):
         if inputs.refusal is not None:
             return _false("Refused", inputs.refusal)
-        problem = None if decision.pod is None else decision.pod.trouble
+        problem = None if decision.pod is None else decision.pod.problem
         return _false("Starting", "its pod is starting") if problem is None else _false(*_text(problem))
     if decision.death is not None:
         return _died(decision.death)
@@ -132,8 +132,8 @@ def _processors_ready(inputs: StatusInputs) -> ConditionValue:
 
 def _locality_ready(inputs: StatusInputs) -> ConditionValue:
     model, report = inputs.model, inputs.observed.locality
-    if inputs.observed.locality_lost is not None:
-        return _false("LocalityLost", inputs.observed.locality_lost)
+    if inputs.observed.locality_unreadable is not None:
+        return _false("LocalityLost", inputs.observed.locality_unreadable)
     if model is None:
         return _unknown("NotPlanned")
     reported: set[int] = set()
@@ -195,8 +195,8 @@ def _degradations(inputs: StatusInputs, values: Mapping[str, ConditionValue]) ->
 
 def _stuck(inputs: StatusInputs) -> PodProblem | None:
     driver = None if inputs.driver_decision is None else inputs.driver_decision.pod
-    if driver is not None and driver.live and driver.trouble is not None:
-        return driver.trouble
+    if driver is not None and driver.active and driver.problem is not None:
+        return driver.problem
     return inputs.executor_problem if inputs.state is DriverState.RUNNING else None
 
 

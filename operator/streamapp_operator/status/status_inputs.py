@@ -80,4 +80,4 @@ class StatusInputs:
         if self.launch is None:
             return None
         pods = self.observed.pods_of(Role.PROCESSOR, self.launch.epoch)
-        return next((pod.trouble for pod in pods if pod.trouble is not None), None)
+        return next((pod.problem for pod in pods if pod.problem is not None), None)

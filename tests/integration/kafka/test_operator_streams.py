@@ -1,4 +1,4 @@
-"""What the Kubernetes operator asks of a real broker: topics, and what drivers have announced of an app."""
+"""The Kubernetes operator on a real broker: topics are counted and deleted, coordinator streams read."""
 
 import json
 import uuid
@@ -8,9 +8,9 @@ import pytest
 
 from streamapp_core.spec.parse import parse_document
 from streamapp_core.spec.systems import KafkaSystem, SystemSpec
-from streamapp_operator.observe.brokers import KafkaCounter, Systems
-from streamapp_operator.observe.document_recovery import Announced
-from streamapp_operator.observe.resource_views import app_resource
+from streamapp_operator.observe.brokers import Brokers, KafkaTopicCounter
+from streamapp_operator.observe.document_recovery import JobModelBackup
+from streamapp_operator.observe.resource_views import parse_app_resource
 from streamapp_runtime.run_coordinator import Coordinator
 from streamapp_systems.coordinator_stream import DriverRecord
 from streamapp_systems.kafka import KafkaAdmin
@@ -28,15 +28,15 @@ def system(kafka):
 
 def test_topics_are_counted_and_missing_ones_are_absent(system, topics):
     there = topics.create("there", 3)
-    counter = KafkaCounter("kafka", system, "default", no_secret)
+    counter = KafkaTopicCounter("kafka", system, "default", no_secret)
     assert counter.count([there.address, topics.stream("gone").address]) == {there.address: 3}
 
 
 def test_the_topics_that_an_app_has_made_go_and_no_others(system, topics, cluster):
     made = [topics.create(f"shop.{name}", 1) for name in ("r1.by", "r2.by", "r2._changelog")]
     kept = [topics.create(name, 1) for name in ("shop", "shop-2.r1.by", "orders")]
-    systems = Systems(no_secret, lambda key: None, settle=10.0)
-    systems.delete("default", f"{topics.prefix}.shop.", {"kafka": SystemSpec(kafka=system)})
+    brokers = Brokers(no_secret, lambda key: None, debounce=10.0)
+    brokers.delete_streams("default", f"{topics.prefix}.shop.", {"kafka": SystemSpec(kafka=system)})
     with closing(KafkaAdmin(cluster)) as admin:
         assert set(admin.partitions([*made, *kept])) == {stream.name for stream in kept}
 
@@ -45,12 +45,12 @@ def test_what_the_newest_driver_announced_is_read(kafka, tmp_path):
     document = numbered.app({"kafka": {"bootstrapServers": kafka.bootstrap_servers}}, f"app-{uuid.uuid4().hex[:8]}")
     metadata = {"namespace": "default", "uid": "u1", "generation": 1, "resourceVersion": "1"}
     document["metadata"] |= metadata
-    resource = app_resource(document)
-    systems = Systems(no_secret, lambda key: None, settle=10.0)
-    assert systems.announced(resource) is None
+    resource = parse_app_resource(document)
+    brokers = Brokers(no_secret, lambda key: None, debounce=10.0)
+    assert brokers.read_job_model_backup(resource) is None
     app = parse_document(json.loads(resource.text)).app
     coordinator = Coordinator(app, numbered.HUB, tmp_path)
     for epoch in (1, 2):
         model = job_models.example(version=epoch)
         coordinator.announce(DriverRecord(epoch=epoch, run_id=model.run_id, made={}), model, 1_700_000_000_000)
-    assert systems.announced(resource) == Announced(model=model, epoch=2)
+    assert brokers.read_job_model_backup(resource) == JobModelBackup(model=model, epoch=2)

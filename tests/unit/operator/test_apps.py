@@ -81,16 +81,16 @@ def test_a_spec_that_was_never_acceptable_makes_nothing(operated):
 
 def test_an_app_waits_for_the_systems_without_harm():
     operated = Operated()
-    operated.trouble = "Kafka kafka (kafka:9092): nobody answers"
+    operated.broker_error = "Kafka kafka (kafka:9092): nobody answers"
     operated.apply().settle()
     assert operated.condition("Accepted") == ("Unknown", "SystemUnavailable")
-    operated.trouble = None
+    operated.broker_error = None
     operated.look()
     assert operated.pods() == ["shop-driver-1"]
 
 
 def test_brokers_that_are_gone_do_not_stop_a_running_app(running):
-    running.trouble = "Kafka kafka (kafka:9092): nobody answers"
+    running.broker_error = "Kafka kafka (kafka:9092): nobody answers"
     running.look()
     assert running.condition("Ready")[0] == "True"
     assert running.condition("Degraded") == ("True", "SystemUnavailable")
@@ -170,6 +170,6 @@ class TestRefusals:
         operated = Operated()
         metadata = {"name": "shop-driver", "namespace": "default"}
         operated.cluster.create(Kind.SERVICE, {"metadata": metadata, "spec": {}})
-        with pytest.raises(NameTakenError, match="Service shop-driver is not of this app"):
+        with pytest.raises(NameTakenError, match="Service shop-driver exists and does not belong to this app"):
             operated.apply().settle()
         assert operated.condition("Degraded") == ("True", "Refused")

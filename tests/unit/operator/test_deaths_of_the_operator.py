@@ -79,7 +79,7 @@ def executor_moves(operated):
 
 def documents_are_lost(operated):
     first_start(operated)
-    operated.announces()
+    operated.backs_up()
     for kind, namespace, name in list(operated.cluster.objects):
         if kind is Kind.CONFIG_MAP:
             operated.cluster.remove(kind, namespace, name)

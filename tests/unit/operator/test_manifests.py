@@ -5,19 +5,19 @@ from hypothesis import strategies as st
 
 from streamapp_core.job_model.job_model import JobModel, ProcessorModel, TaskModel
 from streamapp_core.spec.parse import parse_document
-from streamapp_operator.decide.manifests.access import account_manifest, binding_manifest, service_manifest
-from streamapp_operator.decide.manifests.cleanup_pod import cleanup_manifests
-from streamapp_operator.decide.manifests.driver_pod import driver_manifest
-from streamapp_operator.decide.manifests.executor_template import executor_template
-from streamapp_operator.decide.manifests.template_merge import merged
-from streamapp_operator.observe.observed_state import Bound, DriverRole
-from streamapp_operator.observe.resource_views import app_resource
+from streamapp_operator.decide.manifests.access import build_driver_service, build_role_binding, build_service_account
+from streamapp_operator.decide.manifests.cleanup_pod import build_cleanup_pods
+from streamapp_operator.decide.manifests.driver_pod import build_driver_pod
+from streamapp_operator.decide.manifests.executor_template import build_executor_template
+from streamapp_operator.decide.manifests.template_merge import merge_template
+from streamapp_operator.observe.observed_state import DriverBinding, DriverRole
+from streamapp_operator.observe.resource_views import parse_app_resource
 from support.operated import SHOP
 
 
 def resource(**changes):
     spec = {**yaml.safe_load(SHOP), **changes}
-    app = app_resource(
+    app = parse_app_resource(
         {"metadata": {"name": "shop", "namespace": "default", "uid": "u-1", "resourceVersion": "1"}, "spec": spec}
     )
     document = {"apiVersion": "streamapp.dev/v1alpha1", "kind": "StreamApp", "metadata": {"name": "shop"}, "spec": spec}
@@ -28,17 +28,17 @@ def resource(**changes):
 
 def driver(epoch=3, **changes):
     app, spec = resource(**changes)
-    return driver_manifest(app, spec, epoch)
+    return build_driver_pod(app, spec, epoch)
 
 
 def executors(model=None, **changes):
     _, spec = resource(**changes)
-    return executor_template("shop", spec, 3, model)
+    return build_executor_template("shop", spec, 3, model)
 
 
 def cleanup(**changes):
     app, spec = resource(**changes)
-    return next(iter(cleanup_manifests(app, spec, ["node-a"]).values()))
+    return next(iter(build_cleanup_pods(app, spec, ["node-a"]).values()))
 
 
 def model(*locations):
@@ -148,17 +148,17 @@ def test_state_lies_where_the_spec_says(state, volume):
 
 def test_the_service_names_drivers_before_they_are_ready():
     app, _ = resource()
-    spec = service_manifest(app)["spec"]
+    spec = build_driver_service(app)["spec"]
     assert (spec["clusterIP"], spec["publishNotReadyAddresses"]) == ("None", True)
     assert spec["selector"] == {"streamapp.dev/app": "shop", "streamapp.dev/role": "driver"}
 
 
 def test_an_account_has_the_drivers_role_and_its_token_is_mounted_nowhere():
     app, _ = resource()
-    binding = binding_manifest(app, Bound(account="mine", role=DriverRole(kind="Role", name="drivers")))
+    binding = build_role_binding(app, DriverBinding(account="mine", role=DriverRole(kind="Role", name="drivers")))
     assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "mine", "namespace": "default"}]
     assert (binding["roleRef"]["kind"], binding["roleRef"]["name"]) == ("Role", "drivers")
-    assert account_manifest(app)["automountServiceAccountToken"] is False
+    assert build_service_account(app)["automountServiceAccountToken"] is False
 
 
 def test_state_is_removed_by_whoever_may_see_it():
@@ -177,10 +177,10 @@ JSON = st.recursive(
 
 @given(st.dictionaries(st.text(max_size=3), JSON, max_size=3))
 def test_an_empty_template_changes_nothing(ours):
-    assert merged(ours, {}) == ours
+    assert merge_template(ours, {}) == ours
 
 
 @given(st.dictionaries(st.text(max_size=3), JSON, max_size=3), st.dictionaries(st.text(max_size=3), JSON, max_size=3))
 def test_merging_a_template_twice_is_merging_it_once(ours, users):
-    once = merged(ours, users)
-    assert merged(once, users) == once
+    once = merge_template(ours, users)
+    assert merge_template(once, users) == once

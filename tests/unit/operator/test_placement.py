@@ -14,7 +14,7 @@ from streamapp_core.spec.processors import LocationBy, ProcessorsSpec
 from streamapp_operator.decide.location_ids import find_location, find_location_id
 from streamapp_operator.decide.placement import find_live_executors, place
 from streamapp_operator.decide.task_assignment import apply_locality, assign_tasks, unbound_processors
-from streamapp_operator.observe.observed_state import Memory, Observed, StreamCounts
+from streamapp_operator.observe.observed_state import AppMemory, Observed, StreamCounts
 from streamapp_operator.observe.resource_views import AppKey, AppResource, Pod, PodPhase
 from support.operated import SHOP
 
@@ -55,7 +55,7 @@ def observed(*pods, missing_since=None, now=NOW):
         deleting=False,
         finalizers=(),
     )
-    memory = Memory(executors_missing_since=missing_since)
+    memory = AppMemory(executors_missing_since=missing_since)
     return Observed(app=app, now=now, fresh_run_id="r1", counts=StreamCounts(), pods=pods, memory=memory)
 
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamapp_operator.process.bootstrap import read_secret
-from streamapp_operator.process.health import Health
-from streamapp_operator.process.operator_metrics import Metrics
+from streamapp_operator.process.health import OperatorHealth
+from streamapp_operator.process.operator_metrics import OperatorMetrics
 from streamapp_operator.process.operator_pages import serve_pages
 from streamapp_operator.process.settings import read_settings
 from streamapp_operator.status.app_status import status_patch
@@ -89,7 +89,7 @@ class Informer:
     def __init__(self):
         self.missed = []
 
-    def compare(self, pause):
+    def resync(self, pause):
         missed = self.missed.pop(0) if self.missed else 0
         if isinstance(missed, Exception):
             raise missed
@@ -98,7 +98,7 @@ class Informer:
 
 class TestHealth:
     @pytest.fixture
-    def watching(self):
+    def informer(self):
         return Informer()
 
     @pytest.fixture
@@ -106,44 +106,46 @@ class TestHealth:
         return {"lag": 0.0, "now": 0.0}
 
     @pytest.fixture
-    def health(self, watching, time):
-        return Health(watching, Metrics(), lambda: time["lag"], interval=60.0, clock=lambda: time["now"])
+    def health(self, informer, time):
+        return OperatorHealth(
+            informer, OperatorMetrics(), lambda: time["lag"], interval=60.0, clock=lambda: time["now"]
+        )
 
-    def test_a_queue_that_stands_still_is_wrong(self, health, time):
-        assert health.wrong() is None
+    def test_a_queue_that_stands_still_is_a_failure(self, health, time):
+        assert health.find_failure() is None
         time["lag"] = 500.0
-        assert "waiting" in health.wrong()
+        assert "waiting" in health.find_failure()
 
-    def test_watches_that_keep_missing_changes_are_wrong(self, health, watching):
-        watching.missed = [1, 1, 1, 0]
-        health.compare()
-        health.compare()
-        assert health.wrong() is None
-        health.compare()
-        assert "missed" in health.wrong()
-        health.compare()
-        assert health.wrong() is None
+    def test_watches_that_keep_missing_changes_are_a_failure(self, health, informer):
+        informer.missed = [1, 1, 1, 0]
+        health.resync()
+        health.resync()
+        assert health.find_failure() is None
+        health.resync()
+        assert "missed" in health.find_failure()
+        health.resync()
+        assert health.find_failure() is None
 
-    def test_an_api_server_that_is_away_is_not_our_fault(self, health, watching):
-        watching.missed = [ServerUnavailableError("away")] * 5
+    def test_an_api_server_that_is_away_is_no_failure(self, health, informer):
+        informer.missed = [ServerUnavailableError("away")] * 5
         for _ in range(5):
-            health.compare()
-        assert health.wrong() is None
+            health.resync()
+        assert health.find_failure() is None
 
-    def test_caches_that_nobody_compares_are_wrong(self, health, time):
+    def test_caches_that_are_not_resynced_are_a_failure(self, health, time):
         time["now"] = 1_000.0
-        assert "not been compared" in health.wrong()
+        assert "not been resynced" in health.find_failure()
 
 
 def test_health_and_metrics_are_served():
-    state = {"wrong": None}
-    metrics = Metrics()
-    metrics.count_phases(lambda: ["Running", "Running", "Refused"])
-    server = serve_pages(0, lambda: state["wrong"], metrics.registry)
+    state = {"failure": None}
+    metrics = OperatorMetrics()
+    metrics.register_phases(lambda: ["Running", "Running", "Refused"])
+    server = serve_pages(0, lambda: state["failure"], metrics.registry)
     try:
         assert page(server, "healthz") == "ok"
         assert 'streamapp_apps{phase="Running"} 2.0' in page(server, "metrics")
-        state["wrong"] = "stuck"
+        state["failure"] = "stuck"
         with pytest.raises(urllib.error.HTTPError) as error:
             page(server, "healthz")
         assert (error.value.code, error.value.read()) == (503, b"stuck")

@@ -47,14 +47,14 @@ def test_a_key_that_a_worker_has_comes_again_after_it_is_done():
 def test_what_waits_longest_is_told():
     clock = Clock()
     queue = WorkQueue(clock)
-    assert queue.oldest() == 0
+    assert queue.longest_wait() == 0
     queue.add("a")
     queue.add("later", 100)
     clock.now = 7
-    assert queue.oldest() == 7
+    assert queue.longest_wait() == 7
     queue.take()
     clock.now = 9
-    assert queue.oldest() == 2
+    assert queue.longest_wait() == 2
 
 
 def test_everybody_goes_home_when_it_is_closed():

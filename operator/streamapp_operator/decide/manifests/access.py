@@ -1,36 +1,36 @@
-"""What a driver needs besides its pod: an account that may make executors, and a host name."""
+"""Manifests of what a driver needs besides its pod: an account that may create executors, and a host name."""
 
 from streamapp_core.deployment import kubernetes_names as names
 from streamapp_core.deployment.kubernetes_names import APP_LABEL, Role, driver_account, driver_service
-from streamapp_operator.decide.manifests.pod_parts import labels
-from streamapp_operator.observe.observed_state import Bound
+from streamapp_operator.decide.manifests.pod_parts import build_labels
+from streamapp_operator.observe.observed_state import DriverBinding
 from streamapp_operator.observe.resource_views import AppResource
 from streamapp_systems.kubernetes.kubernetes_api import Object
 
 
-def account_manifest(app: AppResource) -> Object:
-    """Describe the account of an app's drivers."""
+def build_service_account(app: AppResource) -> Object:
+    """Return the ServiceAccount of an app's drivers."""
     return {"metadata": _metadata(app, driver_account(app.key.name)), "automountServiceAccountToken": False}
 
 
-def binding_manifest(app: AppResource, bound: Bound) -> Object:
-    """Give the account of an app's drivers the role of drivers."""
+def build_role_binding(app: AppResource, binding: DriverBinding) -> Object:
+    """Return the RoleBinding that gives an app's drivers their role."""
     return {
         "metadata": _metadata(app, driver_account(app.key.name)),
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": bound.role.kind, "name": bound.role.name},
-        "subjects": [{"kind": "ServiceAccount", "name": bound.account, "namespace": app.key.namespace}],
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": binding.role.kind, "name": binding.role.name},
+        "subjects": [{"kind": "ServiceAccount", "name": binding.account, "namespace": app.key.namespace}],
     }
 
 
-def service_manifest(app: AppResource) -> Object:
-    """Describe the headless Service that gives every driver of an app a host name, before it is ready too."""
+def build_driver_service(app: AppResource) -> Object:
+    """Return the headless Service that gives every driver of an app a host name, even before it is ready."""
     ports = {"spark": names.SPARK_PORT, "channel": names.CHANNEL_PORT, "http": names.HTTP_PORT}
     return {
         "metadata": _metadata(app, driver_service(app.key.name)),
         "spec": {
             "clusterIP": "None",
             "publishNotReadyAddresses": True,
-            "selector": labels(app.key.name, Role.DRIVER),
+            "selector": build_labels(app.key.name, Role.DRIVER),
             "ports": [{"name": name, "port": port, "targetPort": port} for name, port in ports.items()],
         },
     }

@@ -1,4 +1,4 @@
-"""Pods that remove the state of a deleted app from its nodes."""
+"""Manifests of the pods that remove the state of a deleted app from its nodes."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -9,19 +9,19 @@ from streamapp_core.spec.app import StreamAppSpec
 from streamapp_operator.decide.manifests.pod_parts import (
     RESTRICTED_CONTAINER,
     RESTRICTED_POD,
-    image,
-    labels,
-    pull_secrets,
+    build_image,
+    build_labels,
+    build_pull_secrets,
 )
-from streamapp_operator.decide.manifests.template_merge import merged
+from streamapp_operator.decide.manifests.template_merge import merge_template
 from streamapp_operator.observe.resource_views import AppResource
 from streamapp_systems.kubernetes.kubernetes_api import Object
 
 
-def cleanup_manifests(app: AppResource, spec: StreamAppSpec, nodes: Sequence[str]) -> Mapping[str, Object]:
-    """Describe a pod for each node with state, by name; none where state is not in a folder of the node.
+def build_cleanup_pods(app: AppResource, spec: StreamAppSpec, nodes: Sequence[str]) -> Mapping[str, Object]:
+    """Return a pod for each node with state, by name; none if state is not in a folder of the node.
 
-    They run as processors do: with their security context and tolerations, or they might not see the folder.
+    They have the security context and tolerations of processors, without which they might not reach the folder.
     """
     if spec.processors.state.host_path is None:
         return {}
@@ -37,7 +37,7 @@ def _pod(app: AppResource, spec: StreamAppSpec, name: str, node: str) -> Object:
     kept = {part: users[part] for part in ("securityContext", "tolerations") if part in users}
     container = {
         "name": "cleanup",
-        **image(spec),
+        **build_image(spec),
         "command": ["rm", "-rf", f"{STATE_FOLDER}/{app_state_path(app)}"],
         "securityContext": RESTRICTED_CONTAINER,
         "volumeMounts": [{"name": STATE_VOLUME, "mountPath": STATE_FOLDER}],
@@ -48,14 +48,14 @@ def _pod(app: AppResource, spec: StreamAppSpec, name: str, node: str) -> Object:
         "containers": [container],
         "volumes": [{"name": STATE_VOLUME, "hostPath": {"path": spec.processors.state.host_path, "type": "Directory"}}],
         "securityContext": RESTRICTED_POD,
-        "imagePullSecrets": pull_secrets(spec),
+        "imagePullSecrets": build_pull_secrets(spec),
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
     }
     metadata = {
         "name": name,
         "namespace": app.key.namespace,
-        "labels": labels(app.key.name, Role.CLEANUP),
+        "labels": build_labels(app.key.name, Role.CLEANUP),
         "ownerReferences": [app.owner],
     }
-    return {"metadata": metadata, "spec": merged(pod, kept)}
+    return {"metadata": metadata, "spec": merge_template(pod, kept)}

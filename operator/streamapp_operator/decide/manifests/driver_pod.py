@@ -1,4 +1,4 @@
-"""The pod of a driver."""
+"""The manifest of a driver's pod."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,17 +9,17 @@ from streamapp_core.spec.app import StreamAppSpec
 from streamapp_operator.decide.manifests.pod_parts import (
     RESTRICTED_CONTAINER,
     RESTRICTED_POD,
-    image,
-    labels,
-    pull_secrets,
-    volumes,
+    build_image,
+    build_labels,
+    build_pull_secrets,
+    build_volumes,
 )
-from streamapp_operator.decide.manifests.template_merge import merged
+from streamapp_operator.decide.manifests.template_merge import merge_template
 from streamapp_operator.observe.resource_views import AppResource
 from streamapp_systems.kubernetes.kubernetes_api import Object
 
 _GRACE_SECONDS = 60
-"""For draining: a final commit of every processor."""
+"""The time to drain: a final commit of every processor."""
 _PORTS = {
     "spark": names.SPARK_PORT,
     "block-manager": names.BLOCK_MANAGER_PORT,
@@ -28,13 +28,13 @@ _PORTS = {
 }
 
 
-def driver_manifest(app: AppResource, spec: StreamAppSpec, epoch: int) -> Object:
-    """Describe the driver's pod of an epoch."""
+def build_driver_pod(app: AppResource, spec: StreamAppSpec, epoch: int) -> Object:
+    """Return the pod of the driver of an epoch."""
     name = app.key.name
-    found, mounts = volumes(spec)
+    found, mounts = build_volumes(spec)
     container = {
         "name": names.DRIVER_CONTAINER,
-        **image(spec),
+        **build_image(spec),
         "command": ["python3", "-m", names.DRIVER_MODULE],
         "env": _environment(app, epoch),
         "ports": [{"name": port, "containerPort": number} for port, number in _PORTS.items()],
@@ -55,18 +55,20 @@ def driver_manifest(app: AppResource, spec: StreamAppSpec, epoch: int) -> Object
             "containers": [container],
             "volumes": found,
             "securityContext": RESTRICTED_POD,
-            "imagePullSecrets": pull_secrets(spec),
+            "imagePullSecrets": build_pull_secrets(spec),
             "terminationGracePeriodSeconds": _GRACE_SECONDS,
             "enableServiceLinks": False,
         },
     }
-    return _ours_again(merged(ours, spec.driver.template), app, spec, epoch, labels(name, Role.DRIVER, epoch))
+    return _restore_guarantees(
+        merge_template(ours, spec.driver.template), app, spec, epoch, build_labels(name, Role.DRIVER, epoch)
+    )
 
 
-def _ours_again(
+def _restore_guarantees(
     pod: dict[str, Any], app: AppResource, spec: StreamAppSpec, epoch: int, pod_labels: Mapping[str, str]
 ) -> Object:
-    """Put back what a template may not change: by this the pod is found, named, owned, and started once."""
+    """Set again the fields that a template may not change: name, labels, owner, and that the pod starts once."""
     name = app.key.name
     metadata = pod["metadata"]
     pod["metadata"] = {

@@ -1,7 +1,7 @@
-"""The template of the executor pods, which Spark makes: where they should run, and what they mount.
+"""The pod template of executors, which Spark creates: the nodes they prefer, and their volumes (docs/host-affinity.md).
 
-All executors of a driver share one template, so it can't send each one somewhere else. It says that nodes with state
-are better (the more tasks, the better), and that executors should spread; where they are is seen when they are up.
+All executors of a driver share one template, so it can't bind each one to its node. It prefers nodes with state (the
+more tasks, the higher the weight), and spreads executors; their locations are read from the pods when they run.
 """
 
 from collections import Counter
@@ -16,25 +16,25 @@ from streamapp_operator.decide.location_ids import find_location
 from streamapp_operator.decide.manifests.pod_parts import (
     RESTRICTED_CONTAINER,
     RESTRICTED_POD,
-    labels,
-    pull_secrets,
-    volumes,
+    build_labels,
+    build_pull_secrets,
+    build_volumes,
 )
-from streamapp_operator.decide.manifests.template_merge import merged
+from streamapp_operator.decide.manifests.template_merge import merge_template
 from streamapp_systems.kubernetes.kubernetes_api import Object
 
 _PREFERRED_NODES = 100
 _HIGHEST_WEIGHT = 100
 
 
-def executor_template(app: str, spec: StreamAppSpec, epoch: int, model: JobModel | None) -> Object:
-    """Describe the executors of an epoch; `model` tells where the tasks have their state."""
-    found, mounts = volumes(spec)
+def build_executor_template(app: str, spec: StreamAppSpec, epoch: int, model: JobModel | None) -> Object:
+    """Return the template of the executors of an epoch; `model` has the locations of the tasks' state."""
+    found, mounts = build_volumes(spec)
     state = _state_volume(spec)
     if state is not None:
         found.append(state)
         mounts.append({"name": STATE_VOLUME, "mountPath": STATE_FOLDER})
-    pod_labels = labels(app, Role.PROCESSOR, epoch)
+    pod_labels = build_labels(app, Role.PROCESSOR, epoch)
     ours = {
         "metadata": {},
         "spec": {
@@ -43,7 +43,7 @@ def executor_template(app: str, spec: StreamAppSpec, epoch: int, model: JobModel
             ],
             "volumes": found,
             "securityContext": RESTRICTED_POD,
-            "imagePullSecrets": pull_secrets(spec),
+            "imagePullSecrets": build_pull_secrets(spec),
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,
             "topologySpreadConstraints": [
@@ -57,13 +57,13 @@ def executor_template(app: str, spec: StreamAppSpec, epoch: int, model: JobModel
             **_affinity(spec, model),
         },
     }
-    template = merged(ours, spec.processors.template)
+    template = merge_template(ours, spec.processors.template)
     template["metadata"]["labels"] = {**template["metadata"].get("labels", {}), **pod_labels}
     template["spec"]["restartPolicy"] = "Never"
     return template
 
 
-def nodes_with_state(model: JobModel | None) -> Mapping[str, int]:
+def count_tasks_by_node(model: JobModel | None) -> Mapping[str, int]:
     """Count the tasks that have their state on each node, if location ids are nodes."""
     if model is None:
         return {}
@@ -71,7 +71,7 @@ def nodes_with_state(model: JobModel | None) -> Mapping[str, int]:
 
 
 def _affinity(spec: StreamAppSpec, model: JobModel | None) -> Mapping[str, Any]:
-    nodes = nodes_with_state(model) if find_location(spec.processors).by is LocationBy.NODE else {}
+    nodes = count_tasks_by_node(model) if find_location(spec.processors).by is LocationBy.NODE else {}
     if not nodes:
         return {}
     most = max(nodes.values())
@@ -87,7 +87,7 @@ def _affinity(spec: StreamAppSpec, model: JobModel | None) -> Mapping[str, Any]:
 
 
 def _state_volume(spec: StreamAppSpec) -> dict[str, Any] | None:
-    """Give the volume of the state; claims are made by Spark, one per executor."""
+    """Return the volume of the state; None for claims, which Spark creates, one per executor."""
     state = spec.processors.state
     if state.host_path is not None:
         return {"name": STATE_VOLUME, "hostPath": {"path": state.host_path, "type": "Directory"}}

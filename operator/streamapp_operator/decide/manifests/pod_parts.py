@@ -1,4 +1,4 @@
-"""What the pods of driver and processors have in common."""
+"""The parts that the pods of drivers and processors have in common."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,17 +19,17 @@ RESTRICTED_POD = {
     "seccompProfile": {"type": "RuntimeDefault"},
 }
 RESTRICTED_CONTAINER = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
-"""What Kubernetes' "restricted" Pod Security Standard asks for. The user is the image's, which must be a number."""
+"""The fields of Kubernetes' "restricted" Pod Security Standard. The user is the image's, which must be a number."""
 
 
-def labels(app: str, role: Role, epoch: int | None = None) -> dict[str, str]:
-    """Label a pod of an app."""
+def build_labels(app: str, role: Role, epoch: int | None = None) -> dict[str, str]:
+    """Return the labels of a pod of an app."""
     found = {APP_LABEL: app, ROLE_LABEL: role.value}
     return found if epoch is None else found | {EPOCH_LABEL: str(epoch)}
 
 
-def volumes(spec: StreamAppSpec) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
-    """Give the volumes and mounts of what an app needs to read: the secrets of its systems, its code in ConfigMaps."""
+def build_volumes(spec: StreamAppSpec) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+    """Return the volumes and mounts of the files that an app reads: secrets of its systems, its code in ConfigMaps."""
     secrets = sorted({s.kafka.auth.secret_name for s in spec.systems.values() if s.kafka and s.kafka.auth})
     code = [name for name in spec.py_files if is_config_map(name)]
     found: list[Mapping[str, Any]] = [{"name": "tmp", "emptyDir": {}}]
@@ -44,16 +44,16 @@ def volumes(spec: StreamAppSpec) -> tuple[list[Mapping[str, Any]], list[Mapping[
 
 
 def is_config_map(py_file: str) -> bool:
-    """Tell a ConfigMap among `pyFiles` from a path: it is a plain name."""
+    """Return whether an entry of `pyFiles` is a ConfigMap, not a path: it is a plain name."""
     return "/" not in py_file and "." not in py_file
 
 
-def image(spec: StreamAppSpec) -> dict[str, Any]:
-    """Give the image of a container."""
+def build_image(spec: StreamAppSpec) -> dict[str, Any]:
+    """Return the image of a container, and its pull policy."""
     policy = {} if spec.image_pull_policy is None else {"imagePullPolicy": spec.image_pull_policy.value}
     return {"image": spec.image, **policy}
 
 
-def pull_secrets(spec: StreamAppSpec) -> Sequence[Mapping[str, str]]:
-    """Name the secrets that the image is pulled with."""
+def build_pull_secrets(spec: StreamAppSpec) -> Sequence[Mapping[str, str]]:
+    """Return the references to the secrets that the image is pulled with."""
     return [{"name": secret.name} for secret in spec.image_pull_secrets]

@@ -1,4 +1,4 @@
-"""A user's pod template is merged into ours; what the guarantees rest on stays ours."""
+"""The merge of a user's pod template into ours."""
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -14,26 +14,26 @@ _MERGED_BY = {
     "volumeMounts": "mountPath",
     "ports": "containerPort",
 }
-"""Lists whose entries are told apart by a field, as in Kubernetes' own merges; of other lists the user's is taken."""
+"""Lists that are merged by a key of their entries, as in Kubernetes' own merges; other lists are replaced."""
 
 
-def merged(ours: Mapping[str, Any], users: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge a template into another: maps by key, the lists above by entry, of everything else the second's."""
+def merge_template(ours: Mapping[str, Any], users: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge a template into another: maps by key, the lists above by entry; any other value replaces ours."""
     result = dict(deepcopy(dict(ours)))
     for name, value in users.items():
         before = result.get(name)
         if isinstance(before, dict) and isinstance(value, Mapping):
-            result[name] = merged(before, value)
+            result[name] = merge_template(before, value)
         elif isinstance(before, list) and isinstance(value, Sequence) and name in _MERGED_BY:
-            result[name] = _merged_entries(before, value, _MERGED_BY[name])
+            result[name] = _merge_entries(before, value, _MERGED_BY[name])
         else:
             result[name] = deepcopy(value)
     return result
 
 
-def _merged_entries(ours: Sequence[Any], users: Sequence[Any], key: str) -> list[Any]:
+def _merge_entries(ours: Sequence[Any], users: Sequence[Any], key: str) -> list[Any]:
     entries = {entry.get(key): entry for entry in ours}
     for entry in users:
         name = entry.get(key) if isinstance(entry, Mapping) else None
-        entries[name] = merged(entries[name], entry) if name in entries else deepcopy(entry)
+        entries[name] = merge_template(entries[name], entry) if name in entries else deepcopy(entry)
     return list(entries.values())

@@ -1,4 +1,4 @@
-"""What becomes of an app whose documents somebody removed or damaged."""
+"""Apps whose documents somebody removed or damaged."""
 
 import json
 from dataclasses import replace
@@ -12,7 +12,7 @@ from streamapp_core.metadata_store import VersionConflict
 from streamapp_systems.kubernetes.kubernetes_api import Kind
 from support.operated import BROKEN
 
-TROUBLE = "Kafka kafka (kafka:9092): nobody answers"
+ERROR = "Kafka kafka (kafka:9092): nobody answers"
 
 
 def lose(operated, *documents):
@@ -33,7 +33,7 @@ def events(operated):
 
 def test_a_lost_job_model_is_put_back_from_the_coordinator_stream_and_nobody_is_disturbed(running):
     before = running.model()
-    running.announces()
+    running.backs_up()
     lose(running, POINTER)
     running.settle()
     after = running.model()
@@ -48,7 +48,7 @@ def test_a_lost_job_model_is_put_back_from_the_coordinator_stream_and_nobody_is_
 
 
 def test_a_damaged_job_model_is_put_back_too(running):
-    running.announces()
+    running.backs_up()
     before = changelog(running)
     running.store().put(POINTER, b"not json")
     running.settle()
@@ -56,7 +56,7 @@ def test_a_damaged_job_model_is_put_back_too(running):
 
 
 def test_a_job_model_of_a_later_release_is_not_replaced_by_the_copy(running):
-    running.announces()
+    running.backs_up()
     pointer = json.loads(running.store().get(POINTER).value)
     later = json.dumps(pointer | {"schemaVersion": 99}).encode()
     running.store().put(POINTER, later)
@@ -67,7 +67,7 @@ def test_a_job_model_of_a_later_release_is_not_replaced_by_the_copy(running):
 
 def test_an_app_that_lost_everything_goes_on_with_its_run_and_its_tasks_in_a_higher_epoch(running):
     before = changelog(running)
-    running.announces()
+    running.backs_up()
     lose(running)
     running.settle()
     launch = running.record().launch
@@ -89,10 +89,10 @@ def test_an_epoch_that_only_a_pod_or_the_status_knows_of_is_not_begun_again(runn
         running.pod_is(f"shop-driver-{running.record().launch.epoch}", "Failed", exit_code=1)
         running.settle()
         running.later(minutes=2)
-    running.announced = None
+    running.backup = None
     model = running.model()
-    running.announces()
-    running.announced = replace(running.announced, epoch=1)
+    running.backs_up()
+    running.backup = replace(running.backup, epoch=1)
     lose(running)
     running.settle()
     assert (model.epoch, running.record().launch.epoch) == (3, 4)
@@ -127,9 +127,9 @@ def test_a_job_model_that_is_in_no_coordinator_stream_is_not_made_up(running, do
 
 
 def test_a_job_model_of_another_run_is_not_taken(running):
-    running.announces()
-    other = running.announced.model.model_copy(update={"run_id": "other"})
-    running.announced = replace(running.announced, model=other)
+    running.backs_up()
+    other = running.backup.model.model_copy(update={"run_id": "other"})
+    running.backup = replace(running.backup, model=other)
     lose(running)
     running.settle()
     assert running.condition("Planned") == ("False", "JobModelLost")
@@ -137,13 +137,13 @@ def test_a_job_model_of_another_run_is_not_taken(running):
 
 def test_a_coordinator_stream_that_can_t_be_read_is_asked_again(running):
     before = changelog(running)
-    running.announces()
-    running.trouble = TROUBLE
+    running.backs_up()
+    running.broker_error = ERROR
     lose(running, POINTER)
     running.settle()
     assert running.condition("Planned") == ("False", "JobModelLost")
-    assert any(TROUBLE in condition["message"] for condition in running.status()["conditions"])
-    running.trouble = None
+    assert any(ERROR in condition["message"] for condition in running.status()["conditions"])
+    running.broker_error = None
     running.later(minutes=2)
     assert changelog(running) == before
 
@@ -157,7 +157,7 @@ def test_a_new_run_is_the_way_out(running):
     assert running.record().launch.run_id == "again"
 
 
-def test_lost_progress_and_locality_are_reported_anew(running):
+def test_lost_progress_and_locality_are_reported_again(running):
     lose(running, "locality")
     running.store().put(PROGRESS, b"not json")
     running.settle()

@@ -1,4 +1,4 @@
-"""The cache is true whatever order events and answers come in, and heals what the watches missed."""
+"""The cache is right whatever order events and answers come in, and a resync applies what the watches missed."""
 
 import pytest
 from hypothesis import given
@@ -24,7 +24,7 @@ def test_the_newest_version_wins_in_any_order(versions):
     cache = ObjectCache()
     for version in versions:
         cache.put(Kind.POD, item(version))
-    assert cache.objects(SHOP)[Kind.POD, "shop-driver-1"]["metadata"]["resourceVersion"] == "5"
+    assert cache.list_objects(SHOP)[Kind.POD, "shop-driver-1"]["metadata"]["resourceVersion"] == "5"
 
 
 def test_what_is_gone_does_not_come_back_with_a_late_event():
@@ -32,7 +32,7 @@ def test_what_is_gone_does_not_come_back_with_a_late_event():
     cache.put(Kind.POD, item(1))
     cache.remove(Kind.POD, item(3))
     assert not cache.put(Kind.POD, item(2))
-    assert cache.objects(SHOP) == {}
+    assert cache.list_objects(SHOP) == {}
     assert cache.put(Kind.POD, item(4, uid="u-2"))
 
 
@@ -40,17 +40,17 @@ def test_a_late_end_of_a_namesake_takes_nothing_away():
     cache = ObjectCache()
     cache.put(Kind.POD, item(5, uid="u-2"))
     cache.remove(Kind.POD, item(3, uid="u-1"))
-    assert (Kind.POD, "shop-driver-1") in cache.objects(SHOP)
+    assert (Kind.POD, "shop-driver-1") in cache.list_objects(SHOP)
 
 
-def test_writes_are_seen_before_the_watch_tells():
+def test_writes_are_cached_before_the_watch_reports_them():
     cluster, cache = MemoryCluster(), ObjectCache()
     body = {"metadata": {"name": "x", "namespace": "default", "labels": {"streamapp.dev/app": "shop"}}, "spec": {}}
     CachedApi(cluster, cache).create(Kind.SERVICE, body)
-    assert (Kind.SERVICE, "x") in cache.objects(SHOP)
+    assert (Kind.SERVICE, "x") in cache.list_objects(SHOP)
 
 
-class TestComparison:
+class TestResync:
     @pytest.fixture
     def cluster(self):
         cluster = MemoryCluster()
@@ -70,38 +70,38 @@ class TestComparison:
         return ObjectCache()
 
     @pytest.fixture
-    def watching(self, cluster, cache, changed):
-        watching = Informer(cluster, cache, changed.append, ["default"])
-        watching.fill()
+    def informer(self, cluster, cache, changed):
+        informer = Informer(cluster, cache, changed.append, ["default"])
+        informer.list_all()
         changed.clear()
-        return watching
+        return informer
 
-    def test_nothing_was_missed(self, watching, changed):
-        assert watching.compare(lambda: None) == 0
+    def test_nothing_was_missed(self, informer, changed):
+        assert informer.resync(lambda: None) == 0
         assert changed == []
 
-    def test_what_the_watches_missed_is_healed(self, watching, cluster, cache, changed):
+    def test_what_the_watches_missed_is_applied(self, informer, cluster, cache, changed):
         cluster.remove(Kind.SERVICE, "default", "goes")
         cluster.change(Kind.SERVICE, "default", "stays", spec={"a": 1})
-        assert watching.compare(lambda: None) == 2
-        assert [name for _, name in cache.objects(SHOP)] == ["stays"]
+        assert informer.resync(lambda: None) == 2
+        assert [name for _, name in cache.list_objects(SHOP)] == ["stays"]
         assert changed == [SHOP, SHOP]
-        assert watching.compare(lambda: None) == 0
+        assert informer.resync(lambda: None) == 0
 
-    def test_what_the_watches_tell_meanwhile_was_not_missed(self, watching, cluster, changed):
+    def test_what_the_watches_report_meanwhile_was_not_missed(self, informer, cluster, changed):
         def catch_up():
-            watching.take_in("MODIFIED", Kind.SERVICE, cluster.get(Kind.SERVICE, "default", "stays"))
+            informer.handle_event("MODIFIED", Kind.SERVICE, cluster.get(Kind.SERVICE, "default", "stays"))
 
         cluster.change(Kind.SERVICE, "default", "stays", spec={"a": 1})
-        assert watching.compare(catch_up) == 0
+        assert informer.resync(catch_up) == 0
 
-    def test_what_is_made_during_the_comparison_stays(self, watching, cluster, cache):
+    def test_what_is_made_during_a_resync_stays(self, informer, cluster, cache):
         def made_meanwhile():
             body = {
                 "metadata": {"name": "new", "namespace": "default", "labels": {"streamapp.dev/app": "shop"}},
                 "spec": {},
             }
-            watching.take_in("ADDED", Kind.SERVICE, cluster.create(Kind.SERVICE, body))
+            informer.handle_event("ADDED", Kind.SERVICE, cluster.create(Kind.SERVICE, body))
 
-        assert watching.compare(made_meanwhile) == 0
-        assert (Kind.SERVICE, "new") in cache.objects(SHOP)
+        assert informer.resync(made_meanwhile) == 0
+        assert (Kind.SERVICE, "new") in cache.list_objects(SHOP)

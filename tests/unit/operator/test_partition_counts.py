@@ -1,0 +1,120 @@
+"""Partition counts of external streams: one request for all apps, changes debounced, errors reported once."""
+
+import threading
+
+from streamapp_operator.observe.partition_counts import BrokerMonitor, WatchedTopics
+from streamapp_operator.observe.resource_views import AppKey
+from streamapp_systems.protocols import StreamSystemError
+from support.waiting import eventually
+
+SHOP, OTHER = (AppKey(namespace="default", name=name) for name in ("shop", "other"))
+
+
+class Brokers:
+    """Brokers with topics, and a clock."""
+
+    def __init__(self, **topics):
+        self.topics = topics
+        self.requests = []
+        self.error = None
+        self.now = 0.0
+        self.changed = []
+        self.monitor = BrokerMonitor(self, self.changed.append, debounce=10.0, clock=lambda: self.now)
+
+    def count(self, topics):
+        self.requests.append(list(topics))
+        if self.error:
+            raise StreamSystemError(self.error)
+        return {topic: self.topics[topic] for topic in topics if topic in self.topics}
+
+    def answer(self, app=SHOP, topics=("orders",), interval=30.0):
+        return self.monitor.watch(app, WatchedTopics(topics=frozenset(topics), interval=interval))
+
+    def count_after(self, seconds=0.0):
+        self.now += seconds
+        self.monitor.count()
+
+
+def test_counts_are_known_after_the_first_request():
+    brokers = Brokers(orders=4)
+    assert brokers.answer().known is None
+    brokers.count_after()
+    assert brokers.answer().known == {"orders": 4}
+    assert brokers.changed == [SHOP]
+
+
+def test_one_request_is_for_all_apps():
+    brokers = Brokers(orders=4, totals=2)
+    brokers.answer(SHOP, ["orders", "totals"])
+    brokers.answer(OTHER, ["orders", "missing"])
+    brokers.count_after()
+    assert brokers.requests == [["missing", "orders", "totals"]]
+    assert brokers.answer(OTHER, ["orders", "missing"]).known == {"orders": 4}
+
+
+def test_a_growth_counts_once_it_is_stable():
+    brokers = Brokers(orders=4)
+    brokers.answer()
+    brokers.count_after()
+    brokers.changed.clear()
+    brokers.topics["orders"] = 6
+    brokers.count_after(30)
+    assert brokers.answer().known == {"orders": 4}
+    brokers.topics["orders"] = 8
+    brokers.count_after(5)
+    brokers.count_after(9)
+    assert brokers.changed == []
+    brokers.count_after(1)
+    assert brokers.answer().known == {"orders": 8}
+    assert brokers.changed == [SHOP]
+
+
+def test_a_count_that_comes_back_was_nothing():
+    brokers = Brokers(orders=4)
+    brokers.answer()
+    brokers.count_after()
+    brokers.topics["orders"] = 0
+    brokers.count_after(30)
+    brokers.topics["orders"] = 4
+    brokers.count_after(10)
+    brokers.topics["orders"] = 0
+    brokers.count_after(1)
+    assert brokers.answer().known == {"orders": 4}
+
+
+def test_an_error_is_reported_once_and_known_counts_stay():
+    brokers = Brokers(orders=4)
+    brokers.answer()
+    brokers.count_after()
+    brokers.changed.clear()
+    brokers.error = "nobody answers"
+    brokers.count_after(30)
+    brokers.count_after(5)
+    assert brokers.changed == [SHOP]
+    assert (brokers.answer().known, brokers.answer().error) == ({"orders": 4}, "nobody answers")
+    brokers.error = None
+    brokers.count_after(5)
+    assert brokers.changed == [SHOP, SHOP]
+    assert brokers.answer().error is None
+
+
+def test_topics_of_apps_that_are_gone_are_not_requested():
+    brokers = Brokers(orders=4, totals=2)
+    brokers.answer(SHOP, ["orders"])
+    brokers.answer(OTHER, ["totals"])
+    brokers.count_after()
+    brokers.monitor.forget(OTHER)
+    brokers.count_after(30)
+    assert brokers.requests[-1] == ["orders"]
+
+
+def test_the_thread_counts_as_soon_as_topics_are_watched_and_ends_when_closed():
+    brokers = Brokers(orders=4)
+    thread = threading.Thread(target=brokers.monitor.run)
+    thread.start()
+    brokers.answer()
+    assert eventually(lambda: brokers.answer().known == {"orders": 4})
+    brokers.monitor.close()
+    thread.join(10)
+    assert not thread.is_alive()
+    assert len(brokers.requests) == 1
