@@ -1,0 +1,186 @@
+"""Acceptance: the state of the newest spec, and which spec is active."""
+
+from dataclasses import replace
+
+import pytest
+
+from streamapp_core.edits import EditClass
+from streamapp_operator.decide.acceptance import (
+    AcceptanceState,
+    accept,
+    classify_edit_since_launch,
+    have_inputs_expanded,
+    plan_active_spec,
+)
+from streamapp_operator.decide.validation import PlanVerdict
+from streamapp_operator.observe.observed_state import StreamCounts
+from support.observed_values import (
+    COUNTS,
+    EDITED,
+    GROWN,
+    REFUSED,
+    SHOP,
+    active,
+    launch,
+    observe,
+    observe_running,
+    planned,
+    record,
+    resource,
+    stored,
+    unbound_model,
+)
+from support.operated import PLANNER
+
+SILENT = StreamCounts(error="nobody answers")
+PENDING = StreamCounts()
+ODD = StreamCounts(known={"orders": 6, "totals": 4})
+"""A growth that tasks can't follow: 6 is no multiple of 4."""
+LOST = "the documents of run r1 are gone"
+
+
+@pytest.mark.parametrize(
+    "observed, state, generation, message",
+    [
+        (observe(), AcceptanceState.ACCEPTED, 1, None),
+        (observe(counts=PENDING), AcceptanceState.COUNTS_PENDING, None, None),
+        (observe(counts=SILENT), AcceptanceState.SYSTEM_UNAVAILABLE, None, "nobody answers"),
+        (observe(app=REFUSED), AcceptanceState.SPEC_REFUSED, None, None),
+        (observe_running(), AcceptanceState.ACCEPTED, 1, None),
+        (observe_running(counts=PENDING), AcceptanceState.ACCEPTED, 1, None),
+        (observe_running(counts=SILENT), AcceptanceState.ACCEPTED, 1, "nobody answers"),
+        (observe_running(app=EDITED), AcceptanceState.ACCEPTED, 2, None),
+        (observe_running(app=EDITED, counts=PENDING), AcceptanceState.COUNTS_PENDING, 1, None),
+        (observe_running(app=EDITED, counts=SILENT), AcceptanceState.SYSTEM_UNAVAILABLE, 1, "nobody answers"),
+        (observe_running(app=REFUSED), AcceptanceState.SPEC_REFUSED, 1, None),
+        (observe_running(counts=ODD), AcceptanceState.STREAMS_REFUSED, 1, None),
+        (observe_running(app=EDITED, counts=ODD), AcceptanceState.SPEC_REFUSED, 1, None),
+        (observe(unrecoverable=LOST), AcceptanceState.JOB_MODEL_LOST, None, LOST),
+        (observe(unrecoverable=LOST, app=resource(runId="r2")), AcceptanceState.ACCEPTED, 1, None),
+        (
+            observe(unrecoverable=LOST, app=resource(runId="r1", status={"runId": "r1"})),
+            AcceptanceState.JOB_MODEL_LOST,
+            None,
+            LOST,
+        ),
+    ],
+    ids=[
+        "first spec",
+        "first spec, systems not asked yet",
+        "first spec, systems unavailable",
+        "first spec, refused",
+        "at rest",
+        "at rest, systems not asked yet",
+        "at rest, systems unavailable",
+        "edited",
+        "edited, systems not asked yet",
+        "edited, systems unavailable",
+        "edit refused",
+        "growth refused",
+        "edit refused because of a growth",
+        "job model lost",
+        "job model lost, another run",
+        "job model lost, the same run by name",
+    ],
+)
+def test_the_newest_spec_becomes_active_only_when_it_is_accepted(observed, state, generation, message):
+    acceptance = accept(observed, PLANNER)
+    found = None if acceptance.active is None else acceptance.active.accepted.generation
+    assert (acceptance.state, found, acceptance.message) == (state, generation, message)
+    refused = state in (AcceptanceState.SPEC_REFUSED, AcceptanceState.STREAMS_REFUSED)
+    assert bool(acceptance.problems) == refused
+
+
+def test_at_rest_nothing_is_planned():
+    accept(observe_running(), lambda _: pytest.fail("planned again"))
+
+
+def test_counts_of_outputs_are_not_compared():
+    accept(observe_running(counts=StreamCounts(known={"orders": 4})), lambda _: pytest.fail("planned again"))
+
+
+def test_an_accepted_growth_is_in_the_record():
+    acceptance = accept(observe_running(counts=StreamCounts(known=GROWN)), PLANNER)
+    assert acceptance.active.accepted.counts == GROWN
+    assert acceptance.active.record.launch.counts == COUNTS
+
+
+@pytest.mark.parametrize(
+    "observed, run_id",
+    [
+        (observe(), "fresh"),
+        (observe(model=stored()), "r1"),
+        (observe_running(app=EDITED), "r1"),
+        (observe_running(app=resource(runId="r2")), "r2"),
+    ],
+    ids=["first", "record lost", "edited", "named by the spec"],
+)
+def test_a_run_goes_on_unless_the_spec_names_another(observed, run_id):
+    assert accept(observed, PLANNER).active.accepted.run_id == run_id
+
+
+@pytest.mark.parametrize(
+    "observed, previous",
+    [
+        (observe(), None),
+        (observe_running(app=EDITED), SHOP.text),
+        (observe_running(counts=StreamCounts(known=GROWN)), None),
+    ],
+    ids=["first", "edited", "grown"],
+)
+def test_an_edit_is_planned_as_one_of_the_accepted_spec(observed, previous):
+    requests = []
+    accept(observed, lambda request: (requests.append(request), PlanVerdict(problems=(), plan=planned()))[1])
+    assert [request.previous for request in requests] == [previous]
+
+
+@pytest.mark.parametrize(
+    "app, suspended",
+    [(SHOP, False), (resource(suspend=True), True), (resource(operators=[], suspend=True), True)],
+    ids=["no", "yes", "yes, in a spec that is refused"],
+)
+def test_suspend_counts_even_in_a_refused_spec(app, suspended):
+    assert accept(observe_running(app=app), PLANNER).active.suspended is suspended
+
+
+@pytest.mark.parametrize(
+    "edit, expected",
+    [
+        (active(), EditClass.NONE),
+        (active(launch=None), EditClass.NONE),
+        (active(resource(restartPolicy={"backoff": "1s"})), EditClass.NONE),
+        (active(EDITED), EditClass.RESTART),
+        (active(resource(runId="r2")), EditClass.NEW_RUN),
+        (active(resource(processors={"count": 3, "state": {"hostPath": "/var/lib/streamapp"}})), EditClass.RESCALE),
+    ],
+    ids=["the same", "not launched", "without effect", "restart", "new run", "rescale"],
+)
+def test_edits_since_the_launch_have_the_class_of_the_hardest(edit, expected):
+    assert classify_edit_since_launch(edit) is expected
+
+
+@pytest.mark.parametrize(
+    "launched, accepted, expected",
+    [(COUNTS, COUNTS, False), (COUNTS, GROWN, True), (COUNTS, {**COUNTS, "totals": 8}, False)],
+    ids=["the same", "an input", "an output"],
+)
+def test_only_inputs_expand(launched, accepted, expected):
+    spec = active(launch=launch(counts=launched), counts=accepted)
+    assert have_inputs_expanded(observe_running(), spec) is expected
+
+
+def test_the_active_spec_is_planned_with_the_counts_it_was_accepted_with():
+    observed = observe_running(counts=StreamCounts(known=GROWN))
+    plan = plan_active_spec(observed, active(), PLANNER)
+    assert plan.streams["orders"].partitions == 4
+
+
+def test_an_active_spec_that_this_release_refuses_has_no_plan():
+    refusing = replace(observe_running(), record=record(REFUSED))
+    assert plan_active_spec(refusing, active(REFUSED), PLANNER) is None
+
+
+def test_a_record_made_again_keeps_the_run_of_the_job_model():
+    acceptance = accept(observe(model=stored(unbound_model())), PLANNER)
+    assert acceptance.active.record.launch is None
+    assert acceptance.active.accepted.run_id == "r1"
