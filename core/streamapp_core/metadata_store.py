@@ -1,4 +1,4 @@
-"""Where the documents of an app are kept: a map with versions, so that two writers can't overwrite each other."""
+"""The port to the documents of an app: a map with versions, so that two writers can't overwrite each other."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Versioned:
 
 
 class VersionConflict(Exception):  # noqa: N818 - what happened, not what went wrong
-    """Somebody else changed the key since it was read: read it again, and decide again."""
+    """Another writer changed the key since it was read: read it again, and decide again."""
 
     def __init__(self, key: str, expected: int, found: int) -> None:
         super().__init__(f"metadata `{key}` is at version {found}, not {expected}: another writer changed it")
@@ -27,7 +27,7 @@ class MetadataStore(Protocol):
     """A durable map from names to values."""
 
     def get(self, key: str) -> Versioned | None:
-        """Look a key up; None if it is not there."""
+        """Return the value of a key; None if it is not there."""
         ...
 
     def put(self, key: str, value: bytes, expected: int | None = None) -> int:
@@ -49,7 +49,7 @@ class MetadataStore(Protocol):
         ...
 
     def all(self, prefix: str = "") -> Mapping[str, Versioned]:
-        """Give all entries whose keys begin with `prefix`, in the order of their keys."""
+        """Return all entries whose keys begin with `prefix`, in the order of their keys."""
         ...
 
     def flush(self) -> None:

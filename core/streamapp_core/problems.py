@@ -1,4 +1,4 @@
-"""Problems: what is wrong with a spec, where, and how to mend it.
+"""Problems of a spec: the place, the reason, and the repair.
 
 A problem is for the person who wrote the YAML. All problems of a spec are reported at once, sorted by path.
 """

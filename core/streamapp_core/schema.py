@@ -20,7 +20,7 @@ MAX_PRECISION = 38
 
 
 class SchemaError(ValueError):
-    """A schema can't be right; the message says which part, why, and what would be."""
+    """A schema is invalid; the message has the part, the reason, and what would be valid."""
 
 
 class TypeKind(StrEnum):

@@ -1,4 +1,4 @@
-"""Adjunct stores: what is done with the store of a table that side inputs fill (design 8)."""
+"""Adjunct stores: the recovery and the changes of a table that side inputs fill (docs/adjunct-stores.md)."""
 
 from streamapp_core.adjunct.changes import Changes, last_changes
 from streamapp_core.adjunct.recovery import Extent, NoStoreRecord, Recovery, StoreAction, StoreRecord, plan_recovery

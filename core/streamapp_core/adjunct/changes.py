@@ -1,4 +1,4 @@
-"""What messages do to a table: the last one of each key counts."""
+"""Changes of a table by messages: the last message of each key counts."""
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ class Changes(Generic[Key, Value]):
 
 
 def last_changes(messages: Iterable[tuple[Key | None, Value | None]]) -> Changes[Key, Value]:
-    """Reduce keys and values, in the order of their stream, to what they do to a table.
+    """Reduce keys and values, in the order of their stream, to the changes of a table.
 
-    A message without a key is skipped, one without a value deletes its key (design 8).
+    A message without a key is skipped, one without a value deletes its key (docs/adjunct-stores.md).
     """
     latest: dict[Key, Value | None] = {}
     skipped = 0

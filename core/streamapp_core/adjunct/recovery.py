@@ -1,4 +1,7 @@
-"""What becomes of the store of a table when its owner starts, and where its side inputs are read from (design 8)."""
+"""Recovery of the store of a table when its owner starts, and the offsets to read its side inputs from.
+
+See docs/adjunct-stores.md.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +11,7 @@ from streamapp_core.ssp import Ssp
 
 
 class StoreAction(StrEnum):
-    """What is done with the store: make it, throw the old one away and make it anew, or go on with it."""
+    """The ways to get a store: create it, delete the old one and create another, or use the one that is there."""
 
     CREATE = "create"
     RECREATE = "recreate"
@@ -16,7 +19,7 @@ class StoreAction(StrEnum):
 
 
 class NoStoreRecord(Enum):
-    """What was found in place of a store that tells of itself."""
+    """The reasons why there is no record of a store: there is no store, or its record can't be read."""
 
     NO_STORE = "nothing"
     UNREADABLE = "unreadable"
@@ -24,7 +27,7 @@ class NoStoreRecord(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreRecord:
-    """What a store tells of itself: whose it is, when it was written last (milliseconds), and what it holds.
+    """The record that a store keeps of itself: its run, the time of its last write (milliseconds), and its contents.
 
     `next` has, per partition, the first offset whose record it does not hold.
     """
@@ -44,9 +47,9 @@ class Extent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
-    """What to do with the store, where to read each partition from, and how far before any other input.
+    """The action on the store, and the offset to start from in each partition.
 
-    `wait_for` lacks the partitions of which nothing must be read first.
+    `wait_for` has the ends to reach before any other input is read, of the partitions that are not there yet.
     """
 
     action: StoreAction
@@ -65,10 +68,10 @@ def plan_recovery(
     partitions: Mapping[Ssp, Extent],
     checkpoint: Mapping[Ssp, int],
 ) -> Recovery:
-    """Decide how the store of a table comes up to its side inputs.
+    """Decide how the store of a table is brought up to date with its side inputs.
 
     A store is used again if it is of this run, was written at most `max_age` milliseconds before `now` (None: at any
-    time), and holds nothing of partitions that its owner does not have any more. It goes on from its own offsets: a
+    time), and holds nothing of partitions that its owner does not have any more. It continues from its own offsets: a
     checkpoint may be ahead of it. A partition it does not know, say after an expansion, is read from its beginning.
 
     Args:
@@ -77,7 +80,7 @@ def plan_recovery(
         max_age: see above.
         run_id: of the run that starts.
         now: milliseconds since 1970.
-        found: the store that is there.
+        found: the record of the store that is there.
         partitions: the partitions of side inputs that the owner of the store has.
         checkpoint: the offset the owner's last checkpoint has of each.
     """

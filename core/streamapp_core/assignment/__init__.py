@@ -1,4 +1,4 @@
-"""Assignment: which processor runs which task, and why tasks moved (design, section 6)."""
+"""Assignment: the processor of each task, and the reasons for moves of tasks (docs/host-affinity.md)."""
 
 from streamapp_core.assignment.assign import Assignment, assign
 from streamapp_core.assignment.task_moves import Move, moves

@@ -1,4 +1,6 @@
-"""Which processor runs which task: balance first, then local state, then the previous processor (design, section 6).
+"""Assignment of tasks to processors: balance first, then local state, then the previous processor.
+
+See docs/host-affinity.md.
 
 **The problem as a flow.** One unit of flow is one task; its path says which processor the task goes to:
 
@@ -51,7 +53,7 @@ def assign(
 
     Args:
         tasks: names of the tasks.
-        processors: id -> location of the processors that live now.
+        processors: id -> location of the live processors.
         task_locality: task -> the location where it last opened its state; a task may have none.
         previous: task -> the id of its last processor, which may be gone.
 
@@ -114,7 +116,7 @@ class _Wiring:
 
 
 def _placed(sources: Sequence[Origin], wiring: _Wiring) -> dict[str, str]:
-    """Give each unit of the cheapest flow a task."""
+    """Return the processor of each task: one task per unit of the cheapest flow."""
     flows = wiring.flows()
     placed: dict[str, str] = {}
     pool: list[str] = []

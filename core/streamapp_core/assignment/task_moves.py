@@ -1,4 +1,4 @@
-"""Why tasks moved: one sentence for each task that is not on its previous processor."""
+"""Reasons for moves: one sentence for each task that is not on its previous processor."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

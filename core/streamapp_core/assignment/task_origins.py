@@ -1,4 +1,4 @@
-"""Where tasks come from: their location and previous processor, as far as these are live."""
+"""Origins of tasks: their location and previous processor, as far as these are live."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Control messages: watermarks and end-of-stream that flow within the streams (design, section 7)."""
+"""Control messages: watermarks and end-of-stream that flow within the streams (docs/control-messages.md)."""
 
 from streamapp_core.control.control_codec import decode, encode
 from streamapp_core.control.control_snapshot import ControlSnapshot

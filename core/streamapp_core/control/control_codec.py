@@ -106,7 +106,7 @@ def encode(message: Message) -> bytes:
     """Return the bytes of a message.
 
     Raises:
-        ValueError: the message says what its version can't: several tasks in version 1, no task at all, no name.
+        ValueError: the version of the message can't express it: several tasks in version 1, no task at all, no name.
     """
     match message:
         case UserMessage(data=data):

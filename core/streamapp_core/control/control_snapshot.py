@@ -1,4 +1,4 @@
-"""The bookkeeping of a task as a value: part of its checkpoint, written as JSON (design, section 7)."""
+"""The watermarks and ends of a task as a value: part of its checkpoint, written as JSON (docs/control-messages.md)."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ class _Snapshot(BaseModel):
 
 
 class IntermediateSnapshot(_Snapshot):
-    """A partition of an intermediate stream: what each producer has said, and the watermark that came of it."""
+    """A partition of an intermediate stream: the last report of each producer, and the watermark that follows."""
 
     stream: str
     partition: int

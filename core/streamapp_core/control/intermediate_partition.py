@@ -1,4 +1,4 @@
-"""What one task knows about the producers of one partition of an intermediate stream (design, section 7)."""
+"""The watermark and end of one partition of an intermediate stream, for one task (docs/control-messages.md)."""
 
 from collections.abc import Iterable, Set
 from itertools import islice
@@ -13,11 +13,11 @@ _UNKNOWN_PRODUCER = ""
 
 
 class IntermediatePartition:
-    """Watermark and end of one partition, from what its producers say.
+    """The watermark and end of one partition, from the reports of its producers.
 
-    The watermark is the minimum over the expected producers, once all have reported. Those that ended or are idle hold
-    nothing back; when only such are left, and not all have ended, it stays. Everything that is said is kept, also by
-    producers that nobody expects: the next job model may.
+    The watermark is the minimum over the expected producers, once all have reported. Those that have ended or are idle
+    are left out; when only such remain, and not all have ended, it stays. All reports are kept, also those of
+    unexpected producers: the next job model may expect them.
     """
 
     __slots__ = ("_ended_tasks", "_idle_tasks", "_minimum", "_producers", "_task_count", "_timestamps", "ended")
@@ -38,21 +38,21 @@ class IntermediatePartition:
 
     @property
     def idle(self) -> bool:
-        """All producers that have not ended are idle."""
+        """Whether all producers that have not ended are idle."""
         return not self.ended and not len(self._minimum)
 
     @property
     def counts(self) -> bool:
-        """Takes part in the watermark of the stream. Silence doesn't change that: the producers tell."""
+        """Whether it takes part in the watermark of the stream. An idle one does: its producers report idleness."""
         return not self.ended
 
     def expect(self, producers: Set[str] | None) -> None:
-        """Take the producers of the newest job model; None: those of another app, which tells how many there are."""
+        """Set the producers of the newest job model; None: those of another app, whose messages have their number."""
         self._producers = producers
         self._recount()
 
     def apply(self, message: ControlMessage) -> None:
-        """Take a control message of this partition; an ended partition stays as it is."""
+        """Apply a control message of this partition; an ended partition stays as it is."""
         if self.ended:
             return
         known = len(self._timestamps)
@@ -74,10 +74,10 @@ class IntermediatePartition:
             self._recount()
 
     def _discard_reports_if_fewer(self, count: int, reporting: Iterable[str]) -> None:
-        """Begin the reports of another app's producers anew, if there are fewer now than have reported.
+        """Discard the reports of another app's producers, if there are fewer producers now than have reported.
 
-        Nobody knows who has left, and the watermark must not be left to those that report first; it stays until as many
-        have repeated what they said.
+        It is unknown which have left, and the watermark must not follow the first ones to report alone; it stays until
+        as many producers have reported again.
         """
         fewer = self._producers is None and self._task_count is not None and count < self._task_count
         if fewer and len(self._timestamps.keys() | set(reporting)) > count:
@@ -114,12 +114,12 @@ class IntermediatePartition:
         return list(islice(reversed(self._timestamps), count))
 
     def held_back_by(self) -> str | None:
-        """Return the producer that holds the watermark back; None if none does, or it has never been heard of."""
+        """Return the producer that holds the watermark back; None if none does, or it has never reported."""
         tasks, _ = self._minimum.lowest_members()
         return min(tasks, key=natural_key, default=None) or None
 
     def snapshot(self, stream: str, partition: int) -> IntermediateSnapshot:
-        """Return all that has been said, for the checkpoint."""
+        """Return all reports, for the checkpoint."""
         return IntermediateSnapshot(
             stream=stream,
             partition=partition,
@@ -132,7 +132,7 @@ class IntermediatePartition:
         )
 
     def restore(self, snapshot: IntermediateSnapshot) -> None:
-        """Go on from a snapshot, under the producers that are expected now."""
+        """Restore a snapshot, under the producers that are expected now."""
         self._minimum.value = snapshot.watermark
         self._timestamps = dict(snapshot.timestamps)
         self._ended_tasks = set(snapshot.ended_tasks)

@@ -1,4 +1,6 @@
-"""Messages of intermediate streams: user data, and the control messages that flow between it (design, section 7).
+"""Messages of intermediate streams: user data, and the control messages that flow between it.
+
+See docs/control-messages.md.
 
 Control messages speak for one task (version 1) or for many tasks of one processor (version 2, the one that is sent).
 In memory both hold a tuple.
@@ -12,7 +14,7 @@ ONE_TASK, MANY_TASKS = 1, 2
 """The versions of control messages."""
 
 END_OF_TIME = 2**63 - 1
-"""The watermark of what has ended."""
+"""The watermark of a stream or partition that has ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Which tasks are expected to write control messages to which intermediate stream (design, section 7)."""
+"""The tasks that are expected to write control messages to each intermediate stream (docs/control-messages.md)."""
 
 from collections.abc import Collection, Mapping
 

@@ -9,8 +9,8 @@ MemberT = TypeVar("MemberT", bound=Hashable)
 class RisingMinimum(Generic[MemberT]):
     """The lowest time of all members; `value` is the highest that it has been, so it never goes back.
 
-    The value stays where it is while a member has no time yet, and while there are no members. What holds nothing
-    back (because it ended, or is idle) is no member. A change of any but the lowest member costs next to nothing.
+    The value stays where it is while a member has no time yet, and while there are no members. What has ended
+    or is idle is no member. A change of any but the lowest member costs next to nothing.
     """
 
     __slots__ = ("_lowest", "_stale", "_times", "_waiting", "value")
@@ -59,7 +59,7 @@ class RisingMinimum(Generic[MemberT]):
             self.value = self._lowest
 
     def lowest_members(self) -> tuple[set[MemberT], int | None]:
-        """Return who holds the value back: the members without a time (and None), or those with the lowest (and it)."""
+        """Return the members that hold the value back: those without a time (and None), or with the lowest (and it)."""
         if self._waiting:
             return set(self._waiting), None
         return {member for member, time in self._times.items() if time == self._lowest}, self._lowest

@@ -1,4 +1,4 @@
-"""What one task knows about the event time of one partition of a source (design, section 7)."""
+"""The watermark and end of one partition of a source, for one task (docs/control-messages.md)."""
 
 from dataclasses import dataclass
 
@@ -8,11 +8,11 @@ from streamapp_core.control.messages import END_OF_TIME
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceTiming:
-    """How event time advances in a stream, in ms.
+    """The settings of event time in a stream, in ms.
 
     Attributes:
         max_out_of_orderness: rows come at most this much later than rows of a higher event time.
-        idle_timeout: a partition without rows for so long holds nothing back; None: it does so forever.
+        idle_timeout: a partition without rows for so long becomes idle and is left out; None: never.
     """
 
     max_out_of_orderness: int = 0
@@ -20,9 +20,9 @@ class SourceTiming:
 
 
 class SourcePartition:
-    """Watermark and end of one partition, from the event times of its rows.
+    """The watermark and end of one partition, from the event times of its rows.
 
-    It is idle, and holds nothing back, from `idle_timeout` after its last row (or the start) to its next row.
+    It is idle, and left out, from `idle_timeout` after its last row (or the start) to its next row.
     One that came with an expansion follows its parents as long as it is empty: it has their watermark, which they bring
     in themselves, and is idle when they are.
     """
@@ -46,7 +46,7 @@ class SourcePartition:
 
     @property
     def counts(self) -> bool:
-        """Takes part in the watermark of the stream."""
+        """Whether it takes part in the watermark of the stream."""
         return not (self.ended or self.idle or self.follows)
 
     @property
@@ -57,18 +57,18 @@ class SourcePartition:
         return self._active_at + self._timing.idle_timeout
 
     def observe(self, event_time: int, now: int) -> None:
-        """Take the highest event time of some rows."""
+        """Apply the highest event time of some rows."""
         if self._latest is None or event_time > self._latest:
             self._latest = event_time
         self.wake(now)
 
     def wake(self, now: int) -> None:
-        """Begin the time of silence anew."""
+        """End idleness: the idle timeout starts again."""
         self._active_at = now
         self.idle = self.follows = False
 
     def rest(self, now: int) -> bool:
-        """Become idle if it is time to; tell whether that is new."""
+        """Become idle if the idle timeout has passed; return whether that is new."""
         idle_at = self.idle_at
         self.idle = self.idle or (idle_at is not None and now >= idle_at)
         return idle_at is not None and self.idle
@@ -80,7 +80,7 @@ class SourcePartition:
         )
 
     def restore(self, snapshot: SourceSnapshot) -> None:
-        """Go on from a snapshot."""
+        """Restore a snapshot."""
         self._latest = snapshot.latest
         self._active_at = snapshot.active_at
         self.ended = snapshot.ended

@@ -11,11 +11,11 @@ from streamapp_core.control.source_partition import SourcePartition
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatermarkHolder:
-    """Who keeps a watermark from advancing.
+    """The partition, and the producer, that keep a watermark from advancing.
 
     Attributes:
         partition: of the stream.
-        producer: the task that says so, if the stream is an intermediate one and the task is known.
+        producer: the task with the lowest watermark, if the stream is an intermediate one and the task is known.
         watermark: how far it is, in ms; None: it has not reported.
     """
 
@@ -25,7 +25,7 @@ class WatermarkHolder:
 
 
 class StreamWatermark:
-    """Combines partitions. Those that have ended or are idle hold nothing back; without any, the stream has ended."""
+    """The watermark over partitions. Ended and idle ones are left out; when all have ended, the stream has."""
 
     __slots__ = ("_minimum", "_open", "partitions")
 
@@ -36,7 +36,7 @@ class StreamWatermark:
 
     @property
     def ended(self) -> bool:
-        """All partitions have ended."""
+        """Whether all partitions have ended."""
         return not self._open
 
     @property
@@ -46,7 +46,7 @@ class StreamWatermark:
 
     @property
     def idle(self) -> bool:
-        """All partitions that have not ended are idle, or follow such, and there is one."""
+        """Whether all partitions that have not ended are idle, or follow such, and there is one."""
         live = [self.partitions[partition] for partition in self._open]
         return any(state.idle for state in live) and all(state.idle or not state.counts for state in live)
 
@@ -63,7 +63,7 @@ class StreamWatermark:
         self._minimum.advance()
 
     def restore(self, watermark: int | None) -> None:
-        """Begin at a watermark, with the partitions as they are."""
+        """Restore a watermark, with the partitions as they are."""
         self._open = {partition for partition, state in self.partitions.items() if not state.ended}
         self._minimum.value = watermark
         self._minimum.reset(
@@ -71,7 +71,7 @@ class StreamWatermark:
         )
 
     def held_back_by(self) -> WatermarkHolder | None:
-        """Return who holds the watermark back, the first of several; None if nobody does."""
+        """Return the partition that holds the watermark back, the first of several; None if none does."""
         partitions, watermark = self._minimum.lowest_members()
         if not partitions:
             return None

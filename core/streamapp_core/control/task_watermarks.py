@@ -1,4 +1,4 @@
-"""The bookkeeping of one task: watermarks and ends of all that it reads (design, section 7)."""
+"""The watermarks and ends of all that one task reads (docs/control-messages.md)."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -12,17 +12,17 @@ _NO_PARTITIONS = StreamWatermark({})
 
 
 class TaskWatermarks:
-    """What a task knows about event time and ends of its inputs.
+    """The watermarks and ends of the inputs of one task.
 
     A stream is known by its name. The watermark of a stream is None until each of its partitions has one, never goes
     back, and is `END_OF_TIME` when the stream has ended. A stream of which the task owns no partition has ended.
-    Side inputs are none of its business. Calls come from one thread; each costs a few dictionary lookups.
+    Side inputs are left out. Calls come from one thread; each costs a few dictionary lookups.
 
     Args:
         ssps: (stream, partition) of the task.
         producers: for each intermediate stream the tasks that the newest job model expects to write to it, or None
             for a stream of another app. All other streams are sources.
-        sources: how event time advances in a source; one that is not named has no disorder and is never idle.
+        sources: how event time advances in a source; one that is not named is in order and never idle.
         now: processing time in ms since 1970.
     """
 
@@ -50,12 +50,12 @@ class TaskWatermarks:
         self._next_idle_at = self._rest()
 
     def apply(self, stream: str, partition: int, message: ControlMessage) -> None:
-        """Take a control message that was read from a partition of an intermediate stream."""
+        """Apply a control message that was read from a partition of an intermediate stream."""
         self._intermediate[stream, partition].apply(message)
         self._streams[stream].refresh(partition)
 
     def update_producers(self, producers: Mapping[str, Collection[str] | None]) -> None:
-        """Take the producers of these streams from a new job model."""
+        """Set the producers of these streams, from a new job model."""
         for stream, tasks in producers.items():
             expected = _expected(tasks)
             state = self._streams.get(stream, _NO_PARTITIONS)
@@ -64,23 +64,23 @@ class TaskWatermarks:
             state.refresh(*state.partitions)
 
     def observe(self, stream: str, partition: int, max_event_time: int) -> None:
-        """Take the highest event time of rows that were read from a partition of a source."""
+        """Apply the highest event time of rows that were read from a partition of a source."""
         state = self._sources[stream, partition]
         state.observe(max_event_time, self._now)
         self._awake(stream, partition, state)
 
     def wake(self, stream: str, partition: int) -> None:
-        """Say that a partition of a source is not at its end, though no rows came: its silence begins anew.
+        """Mark a partition of a source as active, though no rows came: its idle timeout starts again.
 
-        After a restart, call it for each partition with something left to read: the time that the task did not run is
-        no silence. Nor is the time that rows of the partition wait for its parents after an expansion.
+        After a restart, call it for each partition with something left to read: the time that the task did not run does
+        not count. Nor does the time that rows of the partition wait for its parents after an expansion.
         """
         state = self._sources[stream, partition]
         state.wake(self._now)
         self._awake(stream, partition, state)
 
     def follow(self, stream: str, partition: int) -> None:
-        """Say that a partition of a source came with an expansion and is empty.
+        """Mark a partition of a source as new by an expansion, and empty.
 
         Until it wakes, it has the watermark of its parents, which belong to the same task. Not part of snapshots.
         """
@@ -88,12 +88,12 @@ class TaskWatermarks:
         self._streams[stream].refresh(partition)
 
     def end(self, stream: str, partition: int) -> None:
-        """Say that a partition of a bounded source has been read to its end."""
+        """Mark a partition of a bounded source as read to its end."""
         self._sources[stream, partition].ended = True
         self._streams[stream].refresh(partition)
 
     def advance_clock(self, now: int) -> None:
-        """Take the processing time, in ms; an earlier one than before changes nothing."""
+        """Advance the processing time, in ms; an earlier one than before changes nothing."""
         self._now = max(self._now, now)
         if self._next_idle_at is not None and self._now >= self._next_idle_at:
             self._next_idle_at = self._rest()
@@ -109,16 +109,16 @@ class TaskWatermarks:
         return lowest
 
     def ended(self, *streams: str) -> bool:
-        """Tell whether all of some streams have ended."""
+        """Return whether all of some streams have ended."""
         return all(stream not in self._streams or self._streams[stream].ended for stream in streams)
 
     @property
     def all_ended(self) -> bool:
-        """Everything that the task reads has ended."""
+        """Whether everything that the task reads has ended."""
         return self.ended(*self._streams)
 
     def idle(self, *streams: str) -> bool:
-        """Tell whether all of some streams that have not ended are idle, and there is one."""
+        """Return whether all of some streams that have not ended are idle, and there is one."""
         live = [self._streams[stream] for stream in streams if not self.ended(stream)]
         return bool(live) and all(stream.idle for stream in live)
 
@@ -127,7 +127,7 @@ class TaskWatermarks:
         return self._streams.get(stream, _NO_PARTITIONS).held_back_by()
 
     def snapshot(self) -> ControlSnapshot:
-        """Return all that a later task needs to go on, for the checkpoint."""
+        """Return all that is needed to continue later, for the checkpoint."""
         return ControlSnapshot(
             watermarks={stream: state.watermark for stream, state in self._streams.items()},
             intermediate=tuple(state.snapshot(*ssp) for ssp, state in self._intermediate.items()),
@@ -135,7 +135,7 @@ class TaskWatermarks:
         )
 
     def restore(self, snapshot: ControlSnapshot) -> None:
-        """Go on from a snapshot, before anything else. What the task does not own any more is dropped."""
+        """Restore a snapshot, before anything else. What the task does not own any more is dropped."""
         for intermediate in snapshot.intermediate:
             if partition := self._intermediate.get((intermediate.stream, intermediate.partition)):
                 partition.restore(intermediate)
@@ -153,7 +153,7 @@ class TaskWatermarks:
             self._next_idle_at = idle_at
 
     def _rest(self) -> int | None:
-        """Let partitions become idle whose time has come; return when the next one may."""
+        """Mark partitions whose idle timeout has passed as idle; return the time when the next one may be."""
         resting: dict[str, list[int]] = {}
         for (stream, partition), state in self._sources.items():
             if state.rest(self._now):

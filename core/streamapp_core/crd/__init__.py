@@ -1,4 +1,4 @@
-"""The CustomResourceDefinition of StreamApp: what Kubernetes itself checks of the resource."""
+"""The CustomResourceDefinition of StreamApp: the checks that Kubernetes itself makes of the resource."""
 
 from streamapp_core.crd.crd_definition import custom_resource_definition
 

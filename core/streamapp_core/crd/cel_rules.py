@@ -1,4 +1,4 @@
-"""What no field of the resource states alone: CEL rules that the API server checks, with words for who broke them.
+"""CEL rules that the API server checks, with messages for users: constraints that span several fields.
 
 Only what can be seen in the resource itself and costs little is here; references, types and partitions are the
 planner's. A rule's cost is estimated for the largest resource the bounds allow, so rules are on the smallest part that

@@ -1,4 +1,4 @@
-"""The CustomResourceDefinition of StreamApp, made of the spec models (design 3 and 10)."""
+"""The CustomResourceDefinition of StreamApp, generated from the spec models (docs/crd.md)."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ _PLURAL = "streamapps"
 
 
 def custom_resource_definition() -> dict[str, Any]:
-    """Give the CustomResourceDefinition, as plain values in the order they should be read."""
+    """Return the CustomResourceDefinition, as plain values in the order they should be read."""
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -72,7 +72,7 @@ def _schema() -> Schema:
 
 
 def _map_by(key: str) -> Schema:
-    """Say that the entries of a list are told apart by a field, which server-side apply merges them by."""
+    """Return the keywords for a list whose entries have a field as their key: server-side apply merges by it."""
     return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key]}
 
 

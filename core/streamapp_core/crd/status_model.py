@@ -72,7 +72,7 @@ class ProcessorsStatus(StatusModel):
 
 
 class StreamAppStatus(StatusModel):
-    """What the Kubernetes operator says about the app."""
+    """The status of the app, as the Kubernetes operator reports it."""
 
     model_config = ConfigDict(extra="allow")
 

@@ -35,7 +35,7 @@ _ABOUT_THE_WHOLE = ("type", "description", "default", "nullable")
 
 
 def structural_schema(model: type[BaseModel], constraints: Constraints) -> Schema:
-    """Give the structural schema of a model, with all models in it written out where they are used.
+    """Return the structural schema of a model, with all models in it written out where they are used.
 
     `constraints` adds keywords to the schemas of models: rules that no field states alone.
 
@@ -99,7 +99,7 @@ def _not_null(branches: Sequence[Schema]) -> list[Schema]:
 def _union(branches: Sequence[Schema]) -> Schema:
     """Merge alternatives of different types: each keyword but the type concerns the values of one type only.
 
-    A field without type must preserve unknown fields; that it holds no others is said by their number.
+    A field without type must preserve unknown fields; their maximum number excludes others.
     """
     if len(branches) <= 1:
         return branches[0] if branches else {}
@@ -112,7 +112,7 @@ def _union(branches: Sequence[Schema]) -> Schema:
 
 
 def _entries(node: Schema) -> Schema | None:
-    """Give the schema of a map's values. What its keys look like can't be said in a structural schema."""
+    """Return the schema of a map's values. A structural schema can't describe its keys."""
     by_pattern: Mapping[str, Schema] = node.get("patternProperties", {})
     if by_pattern:
         (entries,) = by_pattern.values()
@@ -121,7 +121,7 @@ def _entries(node: Schema) -> Schema | None:
 
 
 def _default(value: object, schema: Schema) -> object:
-    """Reduce a default to what the defaults of the fields in it do not say already."""
+    """Reduce a default to the fields in it that have other defaults of their own."""
     if not isinstance(value, dict):
         return value
     fields = schema.get("properties", {})

@@ -1,1 +1,1 @@
-"""What the Kubernetes operator and the driver agree on: names, and the documents they leave for each other."""
+"""Agreements between the Kubernetes operator and the driver: names, and the documents they exchange."""

@@ -1,4 +1,4 @@
-"""What the documents of an app have in common: JSON under fixed keys, with a schema version, read leniently."""
+"""The common form of an app's documents: JSON under fixed keys, with a schema version; unknown fields are ignored."""
 
 import json
 from typing import Annotated, Self

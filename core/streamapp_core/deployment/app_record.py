@@ -1,7 +1,7 @@
-"""The record of an app: the spec in force, and the launch of its newest driver. Only the Kubernetes operator writes it.
+"""The record of an app: the active spec, and the launch of its newest driver. Only the Kubernetes operator writes it.
 
-It is one small document, so that one compare-and-set accepts a spec, advances the epoch and says what the driver of
-that epoch is to run. The job model is beside it (`job_model.stored_job_model`), of the same epoch or, for the moment
+It is one small document, so that one compare-and-set accepts a spec, advances the epoch and defines what the driver of
+that epoch runs. The job model is beside it (`job_model.stored_job_model`), of the same epoch or, for the moment
 between the two writes, of the previous one.
 """
 
@@ -20,7 +20,7 @@ RECORD = "record"
 
 
 class LaunchCause(StrEnum):
-    """Why a driver was started."""
+    """The reasons for starting a driver."""
 
     FIRST_START = "FirstStart"
     DRIVER_DIED = "DriverDied"
@@ -32,7 +32,7 @@ class LaunchCause(StrEnum):
 
 
 class StopCause(StrEnum):
-    """Why the Kubernetes operator stops a driver that could go on."""
+    """The reasons for stopping a driver that could continue."""
 
     SUSPENDED = "Suspended"
     EDITED = "Edited"
@@ -40,7 +40,7 @@ class StopCause(StrEnum):
 
 
 class AppVersion(Document):
-    """What is to run: `app` is the digest of the resource's text, `counts` the partitions of its external streams."""
+    """A version of the app: `app` is the digest of the resource's text, `counts` the partitions of external streams."""
 
     app: str
     run_id: str
@@ -71,7 +71,7 @@ class Launch(AppVersion):
 
 
 class AppRecord(StoredDocument):
-    """The spec in force and the newest launch; `apps` has the texts of both, by digest.
+    """The active spec and the newest launch; `apps` has the texts of both, by digest.
 
     A text is the resource as JSON: apiVersion, kind, metadata (name, namespace, uid) and spec.
     """
@@ -81,7 +81,7 @@ class AppRecord(StoredDocument):
     apps: Mapping[str, str]
 
     def text(self, version: AppVersion) -> str:
-        """Give the text of a resource.
+        """Return the text of a resource.
 
         Raises:
             KeyError: it is not in this record.
@@ -89,29 +89,29 @@ class AppRecord(StoredDocument):
         return self.apps[version.app]
 
     def with_versions(self, *, accepted: AcceptedSpec, launch: Launch | None, texts: Mapping[str, str]) -> Self:
-        """Give the record with another spec in force or launch; of all `texts` it keeps what is still named."""
+        """Return the record with another active spec or launch; of all `texts` it keeps those still in use."""
         named = {accepted.app} | ({launch.app} if launch is not None else set())
         kept = {digest: text for digest, text in {**self.apps, **texts}.items() if digest in named}
         return self.model_copy(update={"accepted": accepted, "launch": launch, "apps": kept})
 
 
 def digest(text: str) -> str:
-    """Name the text of a resource by its content."""
+    """Return the digest of the text of a resource, which names it in the record."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 class EpochOutdatedError(Exception):
-    """Another epoch is in force: this driver must exit with `names.OUTDATED_EXIT_CODE`, and change nothing."""
+    """Another epoch is active: this driver must change nothing, and exit with `kubernetes_names.OUTDATED_EXIT_CODE`."""
 
     def __init__(self, epoch: int, found: int | None) -> None:
-        super().__init__(f"epoch {epoch} is not in force: " + ("none is" if found is None else f"{found} is"))
+        super().__init__(f"epoch {epoch} is not active: " + ("none is" if found is None else f"epoch {found} is"))
 
 
 def read_launch(store: MetadataStore, epoch: int) -> tuple[Launch, str]:
-    """Give the launch of a driver's own epoch, and the text of the resource that it runs.
+    """Return the launch of a driver's own epoch, and the text of the resource that it runs.
 
     Raises:
-        EpochOutdatedError: another epoch is in force.
+        EpochOutdatedError: another epoch is active.
         DocumentUnreadableError: the record is damaged, or of a later release.
     """
     record = AppRecord.read(store, RECORD)

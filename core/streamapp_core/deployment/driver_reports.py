@@ -1,6 +1,6 @@
-"""What the driver leaves for the Kubernetes operator: where tasks have their state, and how far the app is.
+"""Reports of the driver to the Kubernetes operator: the locations of the tasks' state, and the progress of the app.
 
-Only the driver writes these documents; the Kubernetes operator reads them, and believes the ones of the epoch in force.
+Only the driver writes these documents; the Kubernetes operator reads them, and uses those of the active epoch.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ PROGRESS = "progress"
 
 
 class LocalityReport(StoredDocument):
-    """Where the tasks of a run last opened their state: location -> changelog partitions of tasks, ascending.
+    """The locations where the tasks of a run last opened their state: location -> changelog partitions, ascending.
 
     Changelog partitions stand for tasks, as they are short and a run never gives one to another task: 100,000 fit into
     one document. The location is the one that the job model gave to the task's processor. Tasks that are in no report
@@ -29,7 +29,7 @@ class LocalityReport(StoredDocument):
 
 
 class DriverPhase(StrEnum):
-    """What the driver does; the last three are final."""
+    """The phases of a driver; the last three are final."""
 
     STARTING = "Starting"
     RUNNING = "Running"
@@ -40,7 +40,7 @@ class DriverPhase(StrEnum):
 
 
 class StreamProgress(Document):
-    """How far a stream is: rows read of an input, written to an output, and the watermark (milliseconds)."""
+    """The progress of a stream: rows read of an input, written to an output, and the watermark (milliseconds)."""
 
     read: int | None = None
     written: int | None = None
@@ -48,7 +48,7 @@ class StreamProgress(Document):
 
 
 class Stall(Document):
-    """Something that has held a watermark back for long: where, since when, and why."""
+    """A partition or producer that has held a watermark back for long: the stream, since when, and why."""
 
     stream: str
     since: AwareDatetime
@@ -56,7 +56,7 @@ class Stall(Document):
 
 
 class ProgressReport(StoredDocument):
-    """How far the app is. `version` is the newest job model that all processors in `running` go by.
+    """The progress of the app. `version` is the newest job model that all processors in `running` use.
 
     `since` is when the phase began. `message` says why a driver failed. Rows are those of the whole run.
     """

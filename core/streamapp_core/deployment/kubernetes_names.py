@@ -24,7 +24,7 @@ EXECUTOR_ID_LABEL = "spark-exec-id"
 
 
 class Role(StrEnum):
-    """What a pod of an app is for."""
+    """The roles of an app's pods."""
 
     DRIVER = "driver"
     PROCESSOR = "processor"
@@ -51,7 +51,7 @@ HTTP_PORT = 8080
 """The driver's ports: Spark's two, the channel of its processors, and /healthz, /ready, /metrics and /status."""
 
 APP_FOLDER = "/opt/streamapp/app"
-"""What relative paths of the spec resolve from, in driver and processors; ConfigMaps of `pyFiles` are folders in it."""
+"""The base of relative paths in the spec, in driver and processors; ConfigMaps of `pyFiles` are folders in it."""
 SECRETS_FOLDER = "/etc/streamapp/secrets"
 """In driver and processors: one folder per secret that a system's `auth` names."""
 STATE_FOLDER = "/var/lib/streamapp/state"
@@ -62,43 +62,43 @@ STATE_VOLUME = "state"
 STOPPED_EXIT_CODE = 0
 """The driver's exit code after completion and after a drain; `ProgressReport.phase` tells which."""
 OUTDATED_EXIT_CODE = 3
-"""The driver's exit code if its epoch is not, or no longer, the one in force. It has changed nothing."""
+"""The driver's exit code if its epoch is not, or no longer, the active one. It has changed nothing."""
 
 _LABEL = re.compile(DNS_LABEL)
 
 
 def driver_pod(app: str, epoch: int) -> str:
-    """Name the pod of a driver: one per epoch, so that Kubernetes itself lets an epoch be started once only."""
+    """Return the name of the pod of a driver: one per epoch, so Kubernetes itself starts an epoch only once."""
     return f"{app}-driver-{epoch}"
 
 
 def driver_service(app: str) -> str:
-    """Name the headless Service of an app's drivers, which gives each of them a host name."""
+    """Return the name of the headless Service of an app's drivers, which gives each of them a host name."""
     return f"{app}-driver"
 
 
 def driver_host(app: str, epoch: int, namespace: str) -> str:
-    """Give the host name of a driver, for its executors."""
+    """Return the host name of a driver, for its executors."""
     return f"{driver_pod(app, epoch)}.{driver_service(app)}.{namespace}.svc"
 
 
 def driver_account(app: str) -> str:
-    """Name the ServiceAccount of an app's driver and the RoleBinding that lets it start executors."""
+    """Return the name of the ServiceAccount of an app's driver, and of the RoleBinding that lets it start executors."""
     return f"{app}-driver"
 
 
 def driver_lease(app: str) -> str:
-    """Name the Lease that an app's driver renews as long as its processors report."""
+    """Return the name of the Lease that an app's driver renews as long as its processors report."""
     return f"{app}-driver"
 
 
 def executor_prefix(app: str, epoch: int) -> str:
-    """Begin the names of a driver's executor pods (`spark.kubernetes.executor.podNamePrefix`)."""
+    """Return the prefix of the names of a driver's executor pods (`spark.kubernetes.executor.podNamePrefix`)."""
     return f"{app}-{epoch}"
 
 
 def document_name(app: str, key: str) -> str:
-    """Name the ConfigMap of one document of an app. No dot is in an app's name, so none means another app's."""
+    """Return the name of the ConfigMap of a document of an app. An app's name has no dot, so no two apps share one."""
     if _LABEL.fullmatch(key):
         return f"{app}.{key}"
     return f"{app}.x.{key.encode().hex()}"

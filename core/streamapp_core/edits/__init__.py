@@ -1,4 +1,4 @@
-"""Edits of a spec: what each field's change does to a running app (design 10, spec edits)."""
+"""Edits of a spec: the effect of each field's change on a running app (docs/edits.md)."""
 
 from streamapp_core.edits.classify_edits import classify, run_id_problems
 from streamapp_core.edits.compare_specs import Comparison, compare

@@ -1,4 +1,4 @@
-"""Two versions of a spec become classified edits (design 10, spec edits)."""
+"""Classification of the edits between two versions of a spec (docs/edits.md)."""
 
 from collections.abc import Iterable
 
@@ -17,15 +17,15 @@ _RUN_ID = ("runId",)
 
 
 def classify(old: StreamApp, new: StreamApp, *, run_id: str | None = None) -> tuple[FieldEdit, ...]:
-    """Find the edits that make `new` of `old`, and tell what each does to the running app.
+    """Return the edits between two specs, with the effect of each on the running app.
 
-    Edits of streams, tables and operators need a new run where state or keys change. That is told from the plans, so
+    Edits of streams, tables and operators need a new run where state or keys change. The plans show that, so
     if one of the specs has problems, these edits count as a restart.
 
     Args:
         old: the spec that runs.
-        new: the spec that is to run.
-        run_id: the run id in force, if the old spec does not say it.
+        new: the spec to run instead.
+        run_id: the active run id, if the old spec does not have it.
     """
     found = tuple(differences(old.spec, new.spec))
     edited = frozenset(edit.field[1] for edit in found if edit.field[0] in _GRAPH)
@@ -33,19 +33,19 @@ def classify(old: StreamApp, new: StreamApp, *, run_id: str | None = None) -> tu
     changers: frozenset[str] = frozenset()
     if before is not None and after is not None:
         changers = state_changers(before, after, edited)
-    in_force = old.spec.run_id or run_id
+    active = old.spec.run_id or run_id
     return tuple(
         FieldEdit(
-            field=edit.field, before=edit.before, after=edit.after, edit_class=_edit_class(edit, changers, in_force)
+            field=edit.field, before=edit.before, after=edit.after, edit_class=_edit_class(edit, changers, active)
         )
         for edit in found
     )
 
 
 def run_id_problems(edits: Iterable[FieldEdit]) -> tuple[Problem, ...]:
-    """Refuse fields that are fixed for a run and differ, unless the run id does; the planner does not look at these.
+    """Return a problem for each field that is fixed for a run and differs, unless the run id does.
 
-    (It does look at the state and the keys of the graph, given the job model of the run.)
+    The planner does not check these. (It does check the state and the keys of the graph, given the previous run.)
     """
     fixed = [edit for edit in edits if edit.edit_class is EditClass.NEW_RUN]
     if any(edit.field == _RUN_ID for edit in fixed):

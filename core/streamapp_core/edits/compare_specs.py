@@ -1,4 +1,4 @@
-"""What would happen if a running app got a new spec: problems, edits, tasks that move, streams that are made."""
+"""Comparison of a running app with a new spec for it: problems, edits, tasks that move, streams that are created."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ from streamapp_core.tasks.natural_order import natural_key
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """What a new spec does to a running app; with `problems` it is refused, and nothing moves or is made.
+    """The effect of a new spec on a running app; with `problems` it is refused, and nothing moves or is created.
 
-    `moves` are the tasks that get another processor, `new_streams` those that the app makes. A new run begins with
+    `moves` are the tasks that get another processor, `new_streams` those that the app creates. A new run creates
     all its streams and moves no task.
     """
 
@@ -35,7 +35,7 @@ class Comparison:
 
     @property
     def edit_class(self) -> EditClass:
-        """What all edits do together."""
+        """The class of all edits together."""
         return strongest(self.edits)
 
 
@@ -43,7 +43,7 @@ def compare(
     old: StreamApp,
     new: ParsedApp,
     streams: Mapping[str, int],
-    in_force: JobModel,
+    active: JobModel,
     *,
     algorithms: AlgorithmLookup = built_in_algorithm,
 ) -> Comparison:
@@ -53,13 +53,13 @@ def compare(
         old: the spec that runs.
         new: the new spec, with the problems of its shape.
         streams: the number of partitions of every external stream that exists.
-        in_force: the job model that the app runs by. Its processors are expected to stay where they are.
+        active: the active job model of the app. Its processors are expected to stay where they are.
         algorithms: finds the expansion algorithm that the new spec names.
     """
     edits: tuple[FieldEdit, ...] = ()
     if new.app is not None and not new.problems:
-        edits = classify(old, new.app, run_id=in_force.run_id)
-    result = plan(new, streams, in_force, algorithms=algorithms)
+        edits = classify(old, new.app, run_id=active.run_id)
+    result = plan(new, streams, active, algorithms=algorithms)
     told = {(problem.path, problem.code) for problem in result.problems}
     more = [problem for problem in run_id_problems(edits) if (problem.path, problem.code) not in told]
     problems = sorted_problems([*result.problems, *more])
@@ -68,40 +68,40 @@ def compare(
     return Comparison(
         problems=(),
         edits=edits,
-        moves=_moves(result.plan, in_force),
-        new_streams=tuple(_new_streams(result.plan, streams, in_force)),
+        moves=_moves(result.plan, active),
+        new_streams=tuple(_new_streams(result.plan, streams, active)),
     )
 
 
-def _moves(planned: Plan, in_force: JobModel) -> tuple[Move, ...]:
-    if planned.run_id != in_force.run_id:
+def _moves(planned: Plan, active: JobModel) -> tuple[Move, ...]:
+    if planned.run_id != active.run_id:
         return ()
-    processors = _processors(in_force, planned.app.spec.processors.count)
-    model = build_job_model(planned, in_force, processors)
+    processors = _processors(active, planned.app.spec.processors.count)
+    model = build_job_model(planned, active, processors)
     return tuple(
         moves(
             {name: task.processor for name, task in model.tasks.items()},
             processors,
-            {name: task.location for name, task in in_force.tasks.items() if task.location is not None},
-            {name: task.processor for name, task in in_force.tasks.items()},
+            {name: task.location for name, task in active.tasks.items() if task.location is not None},
+            {name: task.processor for name, task in active.tasks.items()},
         )
     )
 
 
-def _processors(in_force: JobModel, wanted: int) -> Mapping[str, str]:
-    """Expect the processors of now, without the last ones where fewer are wanted, with new ones where more are."""
-    now = sorted(in_force.processors, key=natural_key)[:wanted]
-    new = (str(number) for number in count() if str(number) not in in_force.processors)
-    return {id_: in_force.processors[id_].location for id_ in now} | dict.fromkeys(
+def _processors(active: JobModel, wanted: int) -> Mapping[str, str]:
+    """Return the expected processors: the current ones, less the last ones or with new ones as their number changes."""
+    now = sorted(active.processors, key=natural_key)[:wanted]
+    new = (str(number) for number in count() if str(number) not in active.processors)
+    return {id_: active.processors[id_].location for id_ in now} | dict.fromkeys(
         islice(new, wanted - len(now)), ANY_LOCATION
     )
 
 
-def _new_streams(planned: Plan, streams: Mapping[str, int], in_force: JobModel) -> Iterator[PlannedStream]:
+def _new_streams(planned: Plan, streams: Mapping[str, int], active: JobModel) -> Iterator[PlannedStream]:
     kept = set()
-    if planned.run_id == in_force.run_id:
-        kept = {(ssp.system, ssp.stream) for task in in_force.tasks.values() for ssp in task.ssps}
-        kept |= {(s.system, s.name) for s in planned.streams.values() if s.name in in_force.streams and not s.consumers}
+    if planned.run_id == active.run_id:
+        kept = {(ssp.system, ssp.stream) for task in active.tasks.values() for ssp in task.ssps}
+        kept |= {(s.system, s.name) for s in planned.streams.values() if s.name in active.streams and not s.consumers}
     for stream in planned.streams.values():
         if stream.role is StreamRole.INTERMEDIATE:
             made = (stream.system, stream.name) not in kept

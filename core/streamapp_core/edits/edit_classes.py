@@ -14,7 +14,7 @@ Path = tuple[str, ...]
 
 
 class EditClass(StrEnum):
-    """What an edit does to a running app, from the mildest to the hardest."""
+    """The effects of edits on a running app, from the mildest to the hardest."""
 
     NONE = "none"
     DRAIN_OR_START = "drainOrStart"
@@ -25,15 +25,15 @@ class EditClass(StrEnum):
 
     @property
     def effect(self) -> str:
-        """What happens, in one line."""
+        """The effect, in one line."""
         return _EFFECTS[self]
 
 
 _EFFECTS = {
-    EditClass.NONE: "what runs goes on undisturbed",
-    EditClass.DRAIN_OR_START: "the app makes a final commit and stops, or goes on where it stopped",
+    EditClass.NONE: "the app keeps running undisturbed",
+    EditClass.DRAIN_OR_START: "the app makes a final commit and stops, or continues where it stopped",
     EditClass.RESCALE: "processors come or go, and tasks move to balance them",
-    EditClass.RESTART: "the app makes a final commit, and a new driver goes on from it",
+    EditClass.RESTART: "the app makes a final commit, and a new driver continues from it",
     EditClass.RESTORE: "as `restart`, and every task restores its state at a new location",
     EditClass.NEW_RUN: "the app starts from nothing in a new run; refused without a new `runId`",
 }
@@ -106,7 +106,7 @@ _LONGEST = max(map(len, FIELDS))
 
 
 def field_class(path: Sequence[str]) -> EditClass:
-    """Tell the class of an edit at a path of the spec (operators by name).
+    """Return the class of an edit at a path of the spec (operators by name).
 
     Raises:
         KeyError: the spec has no such field.
@@ -119,6 +119,6 @@ def field_class(path: Sequence[str]) -> EditClass:
 
 
 def strongest(edits: Sequence[FieldEdit]) -> EditClass:
-    """Tell what several edits do together: what the hardest of them does."""
+    """Return the class of several edits together: that of the hardest."""
     order = list(EditClass)
     return max((edit.edit_class for edit in edits), key=order.index, default=EditClass.NONE)

@@ -1,4 +1,4 @@
-"""Where two specs differ. What is written in another way but means the same is no difference."""
+"""Differences between two specs. A value that is written differently but means the same is no difference."""
 
 import json
 from collections.abc import Iterator
@@ -49,5 +49,5 @@ def _compare(field: Path, before: JsonValue, after: JsonValue) -> Iterator[Diffe
 
 
 def _text(value: JsonValue) -> str:
-    """Tell apart what Python takes for equal: `1` and `true`."""
+    """Return a text that differs where Python's values are equal: `1` and `true`."""
     return json.dumps(value, sort_keys=True)

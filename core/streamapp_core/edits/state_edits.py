@@ -1,4 +1,4 @@
-"""Which edits of the graph change state or keys, so that a run can't go on with them (design 4, expansion)."""
+"""Edits of the graph that change state or keys, so that they need a new run (docs/edits.md)."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ def state_changers(old: Plan, new: Plan, edited: frozenset[str]) -> frozenset[st
     """Find the edited streams, tables and operators that change state or keys, given all that are edited.
 
     These are the intermediate streams that are gone or have another key, and for every store that gets another shape
-    what changed it: the edited ones at it and above it, as far up as other rows come down.
+    the cause of it: the edited ones at the store and upstream of it, as far as their rows change.
     """
     regrouped = {
         name
@@ -21,13 +21,13 @@ def state_changers(old: Plan, new: Plan, edited: frozenset[str]) -> frozenset[st
 
 
 def _above(old: Plan, new: Plan, names: Iterable[str]) -> set[str]:
-    """Follow the rows upwards from some names, along what gives out other rows than before."""
+    """Follow the rows upstream from some names, through what emits other rows than before."""
     found = set(names)
     open_names = list(found)
     while open_names:
         name = open_names.pop()
         for source in {*_sources(old, name), *_sources(new, name)} - found:
-            if _given_out(old, source) != _given_out(new, source):
+            if _emitted(old, source) != _emitted(new, source):
                 found.add(source)
                 open_names.append(source)
     return found
@@ -43,7 +43,7 @@ def _sources(plan: Plan, name: str) -> tuple[str, ...]:
     return operator.inputs if joined is None else (*operator.inputs, joined.table)
 
 
-def _given_out(plan: Plan, name: str) -> object:
+def _emitted(plan: Plan, name: str) -> object:
     """Describe the rows that come out of a stream, table or operator: their columns, and how they are spread."""
     if name in plan.operators:
         operator = plan.operators[name]

@@ -67,7 +67,7 @@ def divided(numerator: str, denominator: str, target: DataType) -> str:
 
 
 def digits_of(value: Value) -> str:
-    """Give a decimal's digits without the point, as a hugeint."""
+    """Return a decimal's digits without the point, as a hugeint."""
     source = value.type or DOUBLE
     if source.scale == 0:
         return cast(value.sql, "HUGEINT")
@@ -78,7 +78,7 @@ def digits_of(value: Value) -> str:
 
 
 def from_digits(sql: str, target: DataType) -> str:
-    """Make a decimal of its digits without the point; null if they are too many."""
+    """Return the decimal with these digits without the point; null if they are too many."""
     whole = try_cast(sql, f"DECIMAL({MAX_PRECISION},0)")
     if target.scale == 0:
         return try_cast(whole, target)
@@ -103,7 +103,7 @@ def _common(left: Value, right: Value) -> DataType:
 
 
 def _as_decimal(value: Value) -> Value:
-    """Bring an operand of decimal arithmetic to decimal: a whole literal to as many digits as it has."""
+    """Convert an operand of decimal arithmetic to decimal: a whole literal to as many digits as it has."""
     if isinstance(value.literal, int) and value.kind in INTEGRAL:
         return converted(value, decimal(len(str(abs(value.literal))), 0))
     return converted(value, as_decimal(value.type or DOUBLE))

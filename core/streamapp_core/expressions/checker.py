@@ -1,6 +1,6 @@
-"""Checks an expression bottom-up against the columns it may use, and writes it as DuckDB SQL.
+"""The check of an expression, bottom-up, against the columns it may use; it is written as DuckDB SQL.
 
-Each refused part becomes an issue, and the check goes on beside it, so that all issues of a text come at once.
+Each refused part becomes an issue, and the check continues with the others, so that all issues of a text come at once.
 """
 
 import difflib
@@ -21,19 +21,19 @@ MAX_SQL_LENGTH = 60_000
 
 
 class AggregateWriter(Protocol):
-    """Takes the aggregates of an expression, and gives what stands for their results."""
+    """A callback for the aggregates of an expression, which returns the value in place of each result."""
 
     def __call__(self, call: AggregateCall, argument: Value | None) -> Value:
-        """Take one aggregate and what its argument was found to be; None for `count(*)`."""
+        """Return the value of one aggregate; its argument is None for `count(*)`."""
         ...
 
 
 class Checker:
-    """Checks the expressions of one text; collects their issues.
+    """The checker of the expressions of one text, with their issues.
 
     Args:
         schema: The columns of a row.
-        aggregates: Takes aggregates; None where there can be none.
+        aggregates: Called for aggregates; None where they are not allowed.
         grouped: With aggregates: the columns (lower case) that may stand outside of them.
     """
 

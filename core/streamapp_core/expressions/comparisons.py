@@ -52,7 +52,7 @@ def like(value: Value, pattern: Value) -> Value:
 
 
 def condition(value: Value) -> Value:
-    """Take a value as a condition.
+    """Return a value as a condition.
 
     Raises:
         Refusal: It is not boolean.
@@ -79,7 +79,7 @@ def is_null(value: Value) -> Value:
 
 
 def alike(values: Sequence[Value], *, texts: bool) -> list[Value]:
-    """Bring values to their common type; bare nulls stay bare if all are.
+    """Convert values to their common type; bare nulls stay bare if all are.
 
     Raises:
         Refusal: They have none.
@@ -98,13 +98,13 @@ def case(branches: Sequence[tuple[Value, Value]], default: Value | None) -> Valu
 
 
 def coalesce(values: Sequence[Value]) -> Value:
-    """Take the first value that is not null."""
+    """Return the first value that is not null."""
     members = alike(values, texts=True)
     return Value(members[0].type, f"coalesce({', '.join(member.sql for member in members)})")
 
 
 def extreme(function: str, values: Sequence[Value]) -> Value:
-    """Take the `greatest` or `least` value, leaving out nulls; NaN is the greatest number."""
+    """Return the `greatest` or `least` value, leaving out nulls; NaN is the greatest number."""
     members = alike(values, texts=False)
     data_type = members[0].type
     if data_type and data_type.kind in FRACTIONAL:
@@ -113,7 +113,7 @@ def extreme(function: str, values: Sequence[Value]) -> Value:
 
 
 def _first_extreme(operator: str, left: Value, right: Value) -> Value:
-    """Take one of two floating numbers, of equal ones the first: DuckDB's own functions turn -0.0 into 0.0."""
+    """Return one of two floating numbers, of equal ones the first: DuckDB's own functions turn -0.0 into 0.0."""
     sql = bound([left, right], lambda a, b: f"CASE WHEN {a} IS NULL OR {b} {operator} {a} THEN {b} ELSE {a} END")
     return Value(left.type, sql)
 

@@ -29,17 +29,17 @@ def wrapped(sql: str, target: DataType) -> str:
 
 
 def widened(value: Value, target: DataType) -> str:
-    """Give a whole number in the type that `wrapped` takes back to `target`."""
+    """Return a whole number in the type that `wrapped` takes back to `target`."""
     return cast(value.sql, _WIDER[target.kind])
 
 
 def naive(value: Value) -> str:
-    """Give a timestamp as DuckDB's timestamp without time zone, which is cheaper to compute with."""
+    """Return a timestamp as DuckDB's timestamp without time zone, which is cheaper to compute with."""
     return f"make_timestamp(epoch_us({value.sql}))"
 
 
 def aware(sql: str) -> str:
-    """Make a timestamp of a naive one or of a date."""
+    """Return the timestamp of a naive one or of a date."""
     return f"make_timestamptz(epoch_us({sql}))"
 
 
@@ -82,7 +82,7 @@ def implied(value: Value, target: DataType) -> Value:
 
 
 def number(value: Value) -> Value:
-    """Take a value as a number: a string is cast to double, as Spark does.
+    """Return a value as a number: a string is cast to double, as Spark does.
 
     Raises:
         Refusal: It is no number.

@@ -1,4 +1,4 @@
-"""What is wrong with an expression: issues, all of one text at once."""
+"""Issues of expressions, all of one text at once."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ class ExpressionError(ValueError):
 
 
 class Refusal(Exception):  # noqa: N818 - a signal inside this package, not an error for users
-    """One part of an expression is refused; the checker makes an issue of it and goes on with the rest."""
+    """One part of an expression is refused; the checker makes an issue of it and continues with the rest."""
 
     def __init__(self, message: str, code: ProblemCode = ProblemCode.TYPE_MISMATCH) -> None:
         super().__init__(message)

@@ -45,7 +45,7 @@ class Form(NamedTuple):
 
 
 def unsupported(node: exp.Expr) -> str:
-    """Say that a kind of node is refused, and what to write in its place if there is something."""
+    """Return the message that a kind of node is refused, with an alternative if there is one."""
     hint = _HINTS.get(type(node))
     return hint or f"{type(node).__name__.lower()} is not supported here (docs/expressions.md lists what is)"
 

@@ -49,7 +49,7 @@ def parse_items(text: str) -> tuple[exp.Expr, ...]:
 
 
 def children(node: exp.Expr) -> Iterator[exp.Expr]:
-    """Give the direct parts of a node."""
+    """Return the direct parts of a node."""
     for value in node.args.values():
         for part in value if isinstance(value, list) else [value]:
             if isinstance(part, exp.Expr):

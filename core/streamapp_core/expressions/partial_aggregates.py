@@ -37,7 +37,7 @@ _BEGINNING = -(2**63)
 
 
 class Merge(StrEnum):
-    """How two partial results of one group become one; a null counts for nothing.
+    """The ways to merge two partial results of one group; a null counts for nothing.
 
     Sums of bigint wrap around, sums of a decimal that does not fit are null. A union is the list of the distinct
     values. The others are pairs of event time and value: the first or last of two, or the list of the first ones. Of

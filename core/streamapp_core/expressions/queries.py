@@ -19,12 +19,12 @@ DUCKDB_SETTINGS = {
 
 
 def table(name: str) -> str:
-    """Give the source that is a table."""
+    """Return the source that is a table."""
     return quoted(name)
 
 
 def nested(query: str) -> str:
-    """Give the source that is the result of a query."""
+    """Return the source that is the result of a query."""
     return f"({query})"
 
 

@@ -92,7 +92,7 @@ def check_flat_map(text: str, schema: Schema) -> Select:
 
 
 def guarded(value: Value) -> str:
-    """Give SQL that is null where computing it fails: no row may stop an app."""
+    """Return SQL that is null where computing it fails: no row may stop an app."""
     return value.sql if value.simple else f"TRY({value.sql})"
 
 

@@ -119,7 +119,7 @@ def text_of_floating(value: Value) -> str:
 
 
 def _double_of_float(value: Value) -> Value:
-    """Give the double with the fewest digits that still give the float; DuckDB writes some floats with more."""
+    """Return the double with the fewest digits that still round to the float; DuckDB writes some floats with more."""
 
     def write(v: str) -> str:
         tries = ", ".join(f"format('{{:.{digits}e}}', CAST({v} AS DOUBLE))" for digits in range(9))

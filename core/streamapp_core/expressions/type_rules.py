@@ -1,4 +1,4 @@
-"""Which type values of different types are brought to: Spark's rules with ANSI mode off."""
+"""The common types of values of different types: Spark's rules with ANSI mode off."""
 
 from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.schema import BIGINT, DOUBLE, INT, MAX_PRECISION, STRING, DataType, TypeKind
@@ -12,7 +12,7 @@ _MIN_ADJUSTED_SCALE = 6
 
 
 def decimal(precision: int, scale: int) -> DataType:
-    """Make a decimal type.
+    """Return a decimal type.
 
     Raises:
         Refusal: It would need more digits than a decimal has.
@@ -26,7 +26,7 @@ def decimal(precision: int, scale: int) -> DataType:
 
 
 def adjusted_decimal(precision: int, scale: int) -> DataType:
-    """Make a decimal type for a result, giving up digits after the point (down to six) if it is too long."""
+    """Return the decimal type of a result, without some digits after the point (down to six) if it is too long."""
     if precision <= MAX_PRECISION:
         return DataType(TypeKind.DECIMAL, precision, scale)
     integral = precision - scale
@@ -34,7 +34,7 @@ def adjusted_decimal(precision: int, scale: int) -> DataType:
 
 
 def as_decimal(data_type: DataType) -> DataType:
-    """Give the decimal that holds every value of a whole-number or decimal type."""
+    """Return the decimal that holds every value of a whole-number or decimal type."""
     if data_type.kind is TypeKind.INT:
         return DataType(TypeKind.DECIMAL, 10, 0)
     if data_type.kind is TypeKind.BIGINT:
@@ -43,7 +43,7 @@ def as_decimal(data_type: DataType) -> DataType:
 
 
 def common_number(left: DataType, right: DataType) -> DataType:
-    """Give the type that two numbers are brought to."""
+    """Return the common type of two numbers."""
     if left == right:
         return left
     if TypeKind.DECIMAL not in (left.kind, right.kind):
@@ -56,7 +56,7 @@ def common_number(left: DataType, right: DataType) -> DataType:
 
 
 def common_type(types: list[DataType | None], *, texts: bool) -> DataType | None:
-    """Give the type that the branches of one value are brought to; None if all are bare nulls.
+    """Return the common type of the branches of one value; None if all are bare nulls.
 
     Args:
         types: The types of the branches, None for a bare null.
@@ -87,7 +87,7 @@ def _wider(left: DataType, right: DataType, *, texts: bool) -> DataType:
 
 
 def comparison_type(left: DataType, right: DataType) -> DataType:
-    """Give the type in which two values are compared.
+    """Return the type in which two values are compared.
 
     A string is cast to the type of the other side (to double where that is a decimal).
 
@@ -108,7 +108,7 @@ def comparison_type(left: DataType, right: DataType) -> DataType:
 
 
 def number_literal_type(digits: int) -> DataType:
-    """Give the type of a whole number as written, by its value."""
+    """Return the type of a whole number as written, by its value."""
     if -(2**31) <= digits < 2**31:
         return INT
     if -(2**63) <= digits < 2**63:

@@ -11,7 +11,7 @@ Literal = str | int | float | Decimal | bool
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """DuckDB SQL that yields `type` exactly; the type of a bare `null` is None until something gives it one.
+    """DuckDB SQL that yields `type` exactly; the type of a bare `null` is None until the context sets one.
 
     `literal` is what was written, where the part is a literal. `simple` says that the text is cheap and may be
     repeated: a column, a literal or a bound name. `column` is the column that the part is, as it is.
@@ -45,7 +45,7 @@ DUCKDB_TYPES = {
 
 
 def duckdb_type(data_type: DataType) -> str:
-    """Name a type as DuckDB does."""
+    """Return DuckDB's name of a type."""
     if data_type.kind is TypeKind.DECIMAL:
         return f"DECIMAL({data_type.precision},{data_type.scale})"
     return DUCKDB_TYPES[data_type.kind]
@@ -72,7 +72,7 @@ def try_cast(sql: str, target: DataType | str) -> str:
 
 
 def one_zero(sql: str) -> str:
-    """Give one value to 0.0 and -0.0, and one to all NaN, of a float or double."""
+    """Return one value for 0.0 and -0.0, and one for all NaN, of a float or double."""
     return f"CASE WHEN isnan({sql}) THEN 'nan' ELSE {sql} + 0 END"
 
 

@@ -1,4 +1,4 @@
-"""The graph of an app: operators with resolved names, its checks, and the walks over it (design 4)."""
+"""The graph of an app: operators with resolved names, its checks, and the walks over it (docs/planner.md)."""
 
 from streamapp_core.graph.build_graph import build_graph
 from streamapp_core.graph.check_graph import check_graph

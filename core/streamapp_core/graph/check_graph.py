@@ -1,4 +1,4 @@
-"""What is wrong with the names of a graph: unknown, unused, read where they can't be, or going in circles."""
+"""Checks of the names of a graph: unknown, unused, read where they can't be, or in cycles."""
 
 import difflib
 from collections.abc import Collection, Iterator
@@ -11,7 +11,7 @@ _COMPARISONS = 10_000  # suggestions cost time in names x unknown names: enough 
 
 
 def check_graph(graph: Graph) -> Iterator[Problem]:
-    """Find the problems of names and use (design 4, graph checks), in no particular order."""
+    """Return the problems of names and their use (docs/planner.md), in no particular order."""
     names = _Names(graph)
     yield from _check_inputs(graph, names)
     yield from _check_targets(graph, names)
@@ -28,7 +28,7 @@ def check_graph(graph: Graph) -> Iterator[Problem]:
 
 
 class _Names:
-    """The names of an app, and what an unknown one may have meant."""
+    """The names of an app, and suggestions for unknown ones."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -153,8 +153,7 @@ def _terminal_read(path: str, source: Operator) -> Problem:
     return _problem(
         path,
         ProblemCode.TERMINAL_OPERATOR,
-        f"`{source.name}` is a {source.kind}, which gives nothing out; read what it reads instead: "
-        f"`{source.inputs[0]}`",
+        f"`{source.name}` is a {source.kind}, which emits nothing; read its input instead: `{source.inputs[0]}`",
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 
 def components(predecessors: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Group the nodes 0..n-1 so that two share a group if each reaches the other; what comes before stands first.
+    """Group the nodes 0..n-1 so that two share a group if each reaches the other; predecessors come first.
 
     A group of one node that is not its own predecessor lies on no cycle. This is the path-based algorithm of Gabow:
     linear, without recursion.

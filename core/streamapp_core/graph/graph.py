@@ -1,4 +1,4 @@
-"""The graph as values: operators that know what they read, and who uses which name."""
+"""The graph as values: operators with their inputs, and the users of every name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -47,12 +47,12 @@ class Operator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graph:
-    """The operators of an app, what they read before what reads them, and who uses which name.
+    """The operators of an app, inputs before their readers, and the users of every name.
 
-    Names in `opaque` mean something that is not known: their declaration is broken, or there are two. Anything may
-    read them, and nothing is concluded from them. `incomplete` is true if a broken declaration may have used any name.
-    `readers`, `senders`, `fillers` and `joiners` tell which operators read a stream or an operator, send to a stream,
-    fill a table, join a table; `side_inputs` tells which tables a stream fills. A name nobody uses is absent.
+    Names in `opaque` have an unknown meaning: their declaration is broken, or there are two. Anything may read them,
+    and nothing is concluded from them. `incomplete`: a broken declaration may have used any name.
+    `readers`, `senders`, `fillers` and `joiners` are the operators that read a stream or an operator, send to a stream,
+    fill a table, join a table; `side_inputs` are the tables that a stream fills. A name without users is absent.
     """
 
     spec: StreamAppSpec

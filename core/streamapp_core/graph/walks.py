@@ -1,4 +1,4 @@
-"""Walks along the messages: which streams reach what (design 7, expected producers and watermarks).
+"""Walks along the messages: the streams that reach each operator (docs/control-messages.md).
 
 A walk follows messages: it does not go through tables, does not begin at side inputs, and ends at partitionBy and
 broadcast, whose intermediate stream begins a new one.
@@ -18,11 +18,11 @@ class StreamSets:
         self._members: dict[int, frozenset[str]] = {0: frozenset()}
 
     def only(self, name: str) -> int:
-        """Give the set of one stream."""
+        """Return the set of one stream."""
         return self._bits[name]
 
     def members(self, streams: int) -> frozenset[str]:
-        """Give the names in a set; equal sets share one result."""
+        """Return the names in a set; equal sets share one result."""
         if streams not in self._members:
             rest, names = streams, []
             while rest:
@@ -34,7 +34,7 @@ class StreamSets:
 
 
 def feeding_streams(graph: Graph) -> Mapping[str, frozenset[str]]:
-    """Tell, per intermediate stream, the input and intermediate streams whose walk reaches it.
+    """Return, per intermediate stream, the input and intermediate streams whose walk reaches it.
 
     The tasks that own a partition of one of these are its expected producers.
     """
@@ -43,7 +43,7 @@ def feeding_streams(graph: Graph) -> Mapping[str, frozenset[str]]:
 
 
 def reaching_streams(graph: Graph) -> Mapping[str, frozenset[str]]:
-    """Tell, per operator, the streams whose walk reaches it: its watermark is the minimum over these."""
+    """Return, per operator, the streams whose walk reaches it: its watermark is the minimum over these."""
     sets, reaching = _walk(graph)
     return {name: sets.members(streams) for name, streams in reaching.items()}
 

@@ -1,1 +1,1 @@
-"""The job model: who does what, as one versioned document (design 6 and 12)."""
+"""The job model: partitions by task, tasks by processor, as one versioned document (docs/host-affinity.md)."""

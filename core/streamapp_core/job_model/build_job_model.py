@@ -1,4 +1,4 @@
-"""From a plan to the next job model: partitions to tasks, tasks to processors (design 5 and 6)."""
+"""The step from a plan to the next job model: partitions to tasks, tasks to processors."""
 
 from collections.abc import Iterable, Mapping
 
@@ -23,12 +23,12 @@ def build_job_model(
     *,
     now: int | None = None,
 ) -> JobModel:
-    """Give every partition that is read a task, and every task a processor.
+    """Assign every partition that is read to a task, and every task to a processor.
 
     Args:
-        plan: an accepted plan; it was made with the same `previous`.
-        previous: the newest job model of the app. That of another run only gives the version to go on from.
-        processors: id -> location of the processors that live now. None: as many as the spec says, at `any`.
+        plan: an accepted plan, for the same `previous`.
+        previous: the newest job model of the app. One of another run only sets the version to count on from.
+        processors: id -> location of the live processors. None: the number in the spec, at `any`.
         now: the time of day in ms since 1970, noted where a stream has grown.
 
     Returns:
@@ -113,7 +113,7 @@ def _group(plan: Plan, previous: JobModel | None, processors: Iterable[str]) -> 
 
 
 def _changelog(previous: JobModel | None) -> dict[str, int]:
-    """Give the changelog partition of every task a run ever had."""
+    """Return the changelog partition of every task a run ever had."""
     if previous is None:
         return {}
     return {name: task.changelog_partition for name, task in previous.tasks.items()} | dict(previous.changelog)

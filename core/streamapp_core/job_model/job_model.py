@@ -20,9 +20,9 @@ class _Document(BaseModel):
 
 
 class StreamPartitions(_Document):
-    """How many partitions a stream had when the run id first saw it, and has now.
+    """The number of partitions of a stream: when the run id first saw it, and now.
 
-    `grown_at` is when the last growth was taken (ms since 1970; None: never, or nobody knows).
+    `grown_at` is the time when the last growth was accepted (ms since 1970; None: never, or not known).
     """
 
     initial_partitions: _Count
@@ -31,7 +31,7 @@ class StreamPartitions(_Document):
 
 
 class TaskModel(_Document):
-    """What a task owns and who runs it; `location` is where it last opened its state (None: never)."""
+    """The partitions and the processor of a task; `location` is where it last opened its state (None: never)."""
 
     ssps: tuple[Ssp, ...]
     changelog_partition: _Count
@@ -40,7 +40,7 @@ class TaskModel(_Document):
 
 
 class ProcessorModel(_Document):
-    """Where a processor lives; `any` if that is not known. `executor` is the Spark executor that it is, if it has one.
+    """The location of a processor; `any` if not known. `executor` is the Spark executor it is bound to, if any.
 
     On Kubernetes a processor starts once it has an executor, and again when it gets another one.
     """
@@ -71,7 +71,7 @@ class JobModel(_Document):
 
     @property
     def known_grouper(self) -> Grouper | None:
-        """The grouper that made the tasks: as written, else as their names tell."""
+        """The grouper that made the tasks: as recorded, else derived from their names."""
         if self.grouper is not None:
             return self.grouper
         return next(
@@ -79,7 +79,7 @@ class JobModel(_Document):
         )
 
     def to_document(self) -> dict[str, object]:
-        """Give the document as plain values, without what is not known."""
+        """Return the document as plain values, without fields that are not known."""
         unknown = {
             "tasks": {name: {"location"} for name, task in self.tasks.items() if task.location is None},
             "processors": {id_: {"executor"} for id_, live in self.processors.items() if live.executor is None},

@@ -1,10 +1,10 @@
-"""What can be wrong with a stored job model."""
+"""Errors of stored job models."""
 
 _WAY_OUT = "Restore it from a backup, or set a new `spec.runId` to start from nothing"
 
 
 class JobModelUnreadableError(Exception):
-    """A job model is stored and can't be read. Without it nobody may guess: keys would move away from their state."""
+    """A job model is stored and can't be read. It must not be guessed: keys would move away from their state."""
 
 
 class JobModelDamagedError(JobModelUnreadableError):
@@ -19,4 +19,4 @@ class JobModelTooNewError(JobModelUnreadableError):
 
 
 class JobModelOutdatedError(Exception):
-    """A newer job model, or another of the same version, is in force: read it, and decide again."""
+    """A newer job model, or another one of the same version, is active: read it, and decide again."""

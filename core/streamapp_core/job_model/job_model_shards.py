@@ -1,7 +1,7 @@
-"""A job model as it is stored: shards of a bounded size and a pointer that names them (design 6).
+"""A job model as it is stored: shards of a bounded size and a pointer that names them.
 
-The model is one JSON text, cut into pieces wherever a shard is full: one task may own 10,000 partitions, so no part of
-a model is sure to fit into a shard. A *shard* is a line that says which model it belongs to, and a piece of the text.
+The model is one JSON text, cut into chunks wherever a shard is full: one task may own 10,000 partitions, so no part of
+a model is sure to fit into a shard. A *shard* is a line that says which model it belongs to, and a chunk of the text.
 Its name is made of the SHA-256 of its content. The *pointer* names the shards in order and has the SHA-256 of the whole
 text. Equal models give equal bytes.
 """
@@ -25,7 +25,7 @@ SHARD_BYTES = 800_000
 
 
 class Stamp(BaseModel):
-    """Which model a document belongs to, and the version of its form."""
+    """The model that a document belongs to, and the version of its schema."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True)
 
@@ -39,14 +39,14 @@ class Stamp(BaseModel):
 
 
 class Pointer(Stamp):
-    """Names the shards of a model, in order; `sha256` is that of their pieces put together."""
+    """The names of the shards of a model, in order; `sha256` is that of their chunks put together."""
 
     sha256: str
     shards: tuple[str, ...]
 
     @property
     def stamp(self) -> Stamp:
-        """What each of the shards must say."""
+        """The stamp that each of the shards must have."""
         return Stamp.model_validate(self.model_dump(include=set(Stamp.model_fields)))
 
 
@@ -59,7 +59,7 @@ class JobModelDocuments:
 
     @classmethod
     def of(cls, model: JobModel, *, epoch: int, shard_bytes: int = SHARD_BYTES) -> Self:
-        """Write a model that the driver of `epoch` goes by.
+        """Return the documents of a model for the driver of `epoch`.
 
         Raises:
             ValueError: `shard_bytes` has no room for anything but the first line of a shard.
@@ -96,16 +96,16 @@ def read_pointer(content: bytes) -> Pointer:
 
 
 def read_shards(pointer: Pointer, shards: Mapping[str, bytes]) -> JobModel:
-    """Put the model that a pointer names together, from its shards by name.
+    """Return the model that a pointer names, from its shards by name.
 
     Raises:
         JobModelDamagedError: a shard is missing, damaged or of another model.
     """
-    pieces = [_piece(pointer, position, shards.get(name)) for position, name in enumerate(pointer.shards)]
-    text = b"".join(pieces)
+    chunks = [_chunk(pointer, position, shards.get(name)) for position, name in enumerate(pointer.shards)]
+    text = b"".join(chunks)
     if _sha256(text) != pointer.sha256:
         raise JobModelDamagedError(
-            f"the {len(pieces)} shards of the job model ({pointer}) are sound but are not all of it, or not in order: "
+            f"the {len(chunks)} shards of the job model ({pointer}) are sound but are not all of it, or not in order: "
             f"the pointer `{POINTER}` is damaged"
         )
     try:
@@ -126,21 +126,21 @@ def parse_job_model(document: object) -> JobModel:
     return JobModel.model_validate(document).model_copy(update={"schema_version": SCHEMA_VERSION})
 
 
-def _piece(pointer: Pointer, position: int, content: bytes | None) -> bytes:
+def _chunk(pointer: Pointer, position: int, content: bytes | None) -> bytes:
     name = pointer.shards[position]
     where = f"shard {position + 1} of {len(pointer.shards)} of the job model ({pointer}), `{name}`,"
     if content is None:
         raise JobModelDamagedError(f"{where} is missing")
     if _shard_name(content) != name:
         raise JobModelDamagedError(f"{where} is damaged: its content has the SHA-256 {_sha256(content)}")
-    first_line, _, piece = content.partition(b"\n")
+    first_line, _, chunk = content.partition(b"\n")
     try:
         stamp = Stamp.model_validate_json(first_line)
     except ValidationError as error:
         raise JobModelDamagedError(f"{where} is no shard: {_first_line(error)}") from None
     if stamp != pointer.stamp:
         raise JobModelDamagedError(f"{where} belongs to another job model ({stamp})")
-    return piece
+    return chunk
 
 
 def _check_schema_version(version: int) -> None:
@@ -160,7 +160,7 @@ def _sha256(content: bytes) -> str:
 
 
 def _json(value: object) -> bytes:
-    """Write JSON in one way only, and in ASCII: any piece of it is text."""
+    """Write JSON in one way only, and in ASCII: any chunk of it is text."""
     return json.dumps(value, sort_keys=True, separators=(",", ":")).encode("ascii")
 
 

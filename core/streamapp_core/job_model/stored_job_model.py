@@ -1,10 +1,10 @@
-"""Job models in a metadata store: written so that a reader, or a crash at any point, finds one whole model (design 6).
+"""Job models in a metadata store: written so that a reader, or a crash at any point, finds one whole model.
 
 Shards are written first, then the pointer switches by compare-and-set, then shards that nothing names are removed.
 
 Removing is safe with several writers. A writer removes only shards that it saw before it switched the pointer, at the
-version it saw them. Whoever switches the pointer after it has read the pointer after that, and wrote its own shards
-even later; they have other names, or, written again, other versions.
+version it saw them. A writer that switches the pointer later has read the pointer after that, and written its own
+shards even later; they have other names, or, written again, other versions.
 """
 
 from contextlib import suppress
@@ -37,7 +37,7 @@ class StoredJobModel:
 
 
 def read_job_model(store: MetadataStore) -> StoredJobModel | None:
-    """Read the job model in force; None if there is none.
+    """Return the active job model; None if there is none.
 
     Raises:
         JobModelDamagedError: a document is missing, damaged or of another model.
@@ -53,7 +53,7 @@ def read_job_model(store: MetadataStore) -> StoredJobModel | None:
             newer = store.get(POINTER)
             if newer == entry:
                 raise
-            entry = newer  # a writer removed the shards of the model that was in force
+            entry = newer  # a writer removed the shards of the previous model
         else:
             return StoredJobModel(model=model, epoch=pointer.epoch, pointer_version=entry.version)
     return None
@@ -62,36 +62,36 @@ def read_job_model(store: MetadataStore) -> StoredJobModel | None:
 def write_job_model(
     store: MetadataStore, model: JobModel, *, epoch: int, expected: int, shard_bytes: int = SHARD_BYTES
 ) -> int:
-    """Put a job model in force and return the new version of the pointer. Writing the same again does no harm.
+    """Make a job model the active one and return the new version of its pointer. Writing the same again does no harm.
 
     Args:
         store: where the app's documents are.
         model: the new model.
-        epoch: that of the driver that goes by it.
+        epoch: that of the driver that uses it.
         expected: the version of the pointer that `model` was decided from (`ABSENT`: there was none).
         shard_bytes: the largest size of a shard.
 
     Raises:
-        VersionConflict: another writer has put a model in force since; this one is not.
-        JobModelOutdatedError: the model in force is newer, or another one of the same epoch and version.
-        JobModelTooNewError: a later release wrote the model in force.
+        VersionConflict: another writer was first; this model is not active.
+        JobModelOutdatedError: the active model is newer, or another one of the same epoch and version.
+        JobModelTooNewError: a later release wrote the active model.
     """
     documents = JobModelDocuments.of(model, epoch=epoch, shard_bytes=shard_bytes)
-    _check_in_force(store, documents, expected)
-    former = {} if expected == ABSENT else store.all(SHARD_PREFIX)
+    _check_active(store, documents, expected)
+    previous = {} if expected == ABSENT else store.all(SHARD_PREFIX)
     for name, shard in documents.shards.items():
         store.put(name, shard)
     store.flush()
     version = store.put(POINTER, documents.pointer, expected)
     store.flush()
-    for name, entry in former.items():
+    for name, entry in previous.items():
         if name not in documents.shards:
             with suppress(VersionConflict):
                 store.delete(name, entry.version)
     return version
 
 
-def _check_in_force(store: MetadataStore, documents: JobModelDocuments, expected: int) -> None:
+def _check_active(store: MetadataStore, documents: JobModelDocuments, expected: int) -> None:
     entry = store.get(POINTER)
     found = ABSENT if entry is None else entry.version
     if found != expected:
@@ -99,13 +99,13 @@ def _check_in_force(store: MetadataStore, documents: JobModelDocuments, expected
     if entry is None:
         return
     try:
-        in_force = read_pointer(entry.value)
+        active = read_pointer(entry.value)
     except JobModelDamagedError:
         return
     new = read_pointer(documents.pointer)
-    order = (new.epoch, new.version), (in_force.epoch, in_force.version)
-    if order[0] < order[1] or (order[0] == order[1] and new.sha256 != in_force.sha256):
+    order = (new.epoch, new.version), (active.epoch, active.version)
+    if order[0] < order[1] or (order[0] == order[1] and new.sha256 != active.sha256):
         raise JobModelOutdatedError(
-            f"the job model ({new}) can't follow the one in force ({in_force}): epoch or version must be higher. "
-            "Read the one in force and decide again"
+            f"the job model ({new}) can't follow the active one ({active}): epoch or version must be higher. "
+            "Read the active one and decide again"
         )

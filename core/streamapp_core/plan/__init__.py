@@ -1,4 +1,4 @@
-"""The planner: from a spec to a plan, or to every reason why there can be none (design 4)."""
+"""The planner: from a spec to a plan, or to every reason why there can be none (docs/planner.md)."""
 
 from streamapp_core.plan.plan import (
     CountRule,

@@ -1,4 +1,4 @@
-"""The last step of planning: what was decided, put together as one plan (design 4, output)."""
+"""The last step of planning: all decisions, assembled as one plan."""
 
 import hashlib
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ class Draft:
 
 
 def assemble(app: StreamApp, run_id: str, draft: Draft) -> Plan:
-    """Put the plan of an app without problems together."""
+    """Assemble the plan of an app without problems."""
     system = default_system(app.spec)
     if system is None:
         raise ValueError(f"{app.metadata.name} has no default system")
@@ -184,7 +184,7 @@ def _table(name: str, draft: Draft) -> PlannedTable:
 
 
 def _compared_type(table: str, draft: Draft) -> DataType | None:
-    """Tell the type of what joins compare with the keys of a table."""
+    """Return the type of the columns that joins compare with the keys of a table."""
     for operator in draft.graph.operators.values():
         join = operator.spec.join_table
         column = _known(draft, operator.inputs[0]).get(join.on) if join is not None and join.table == table else None

@@ -1,4 +1,4 @@
-"""Event time, followed through the graph: windows and joins need it (design 3)."""
+"""Event time, followed through the graph: windows and joins need it (docs/windows-and-joins.md)."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Which columns of a stream are read by anything: what nobody reads need not be made."""
+"""Columns of a stream that are read: the others need not be decoded."""
 
 import sqlglot
 from sqlglot import exp
@@ -10,9 +10,9 @@ from streamapp_core.plan.row_schemas import Compiled
 
 
 def unread_columns(plan: Plan, stream: str) -> frozenset[str]:
-    """Tell which columns of an input no operator, table, key or event time uses.
+    """Return the columns of an input that no operator, table, key or event time uses.
 
-    An operator without an expression uses all columns, as do tables; a filter, those that who reads it uses.
+    An operator without an expression uses all columns, as do tables; a filter, those that its readers use as well.
     """
     planned = plan.streams[stream]
     if planned.schema is None or any(stream in table.spec.side_inputs for table in plan.tables.values()):
@@ -26,7 +26,7 @@ def unread_columns(plan: Plan, stream: str) -> frozenset[str]:
 
 
 def _columns_read(plan: Plan, name: str) -> frozenset[str] | None:
-    """Give the columns of a stream or operator that its readers use, in lower case; None if that is all of them."""
+    """Return the columns of a stream or operator that its readers use, in lower case; None if that is all of them."""
     read: frozenset[str] = frozenset()
     for operator in plan.operators.values():
         if name not in operator.inputs:

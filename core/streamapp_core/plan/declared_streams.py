@@ -1,4 +1,4 @@
-"""What is declared of streams: their schemas, keys and event times (design 3)."""
+"""The declarations of streams: their schemas, keys and event times (docs/concepts.md)."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What makes results exact: outputs, intermediate streams and changelog in one transaction (design 4, delivery)."""
+"""The delivery guarantee: outputs, intermediate streams and changelog in one transaction (docs/protocols.md)."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ _PATH = "spec.job.delivery"
 
 
 def default_system(spec: StreamAppSpec) -> str | None:
-    """Name the system of intermediate streams and the changelog: as declared, else the only one that could be it."""
+    """Return the system of intermediate streams and the changelog: as declared, else the only one that could be it."""
     if spec.default_system is not None:
         return spec.default_system
     possible = [name for name, system in spec.systems.items() if system.kind.transactional]
@@ -20,7 +20,7 @@ def default_system(spec: StreamAppSpec) -> str | None:
 
 
 def check_delivery(graph: Graph, *, stateful: bool) -> Iterator[Problem]:
-    """Find what the guarantee of `job.delivery` can't be given for, and a grouper that would lose state."""
+    """Find cases in which the guarantee of `job.delivery` can't be kept, and a grouper that would lose state."""
     spec = graph.spec
     if stateful and spec.job.grouper is Grouper.ALL:
         yield Problem(

@@ -1,9 +1,11 @@
-"""One number of partitions per join group: known counts spread to the intermediate streams joined with them (design 4).
+"""The partition count of each join group: known counts spread to the intermediate streams joined with them.
+
+See docs/planner.md.
 
 Two groups that share an intermediate stream of unknown count must agree; they and all they share such streams with
 form one *class*, and a class has the count of those of its groups that have one. Classes are found on the walk itself,
 without listing groups: operators before a join take the place of the streams that reach them. So the time is linear
-in operators and edges. Groups are listed only when there is something to complain about.
+in operators and edges. Groups are listed only when there is a conflict.
 """
 
 from collections.abc import Mapping
@@ -17,7 +19,7 @@ _SEVERAL = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinedCounts:
-    """The counts that joins give, and the joins that can't be.
+    """The counts that follow from joins, and the joins with conflicts.
 
     `given` has the count of each intermediate stream that a known one is joined with. `conflicts` are the joins whose
     group has two counts: known ones, or some that intermediate streams have from joins before.
@@ -28,9 +30,9 @@ class JoinedCounts:
 
 
 def spread_counts(walk: JoinWalk, known: Mapping[str, int], unknown: frozenset[str]) -> JoinedCounts:
-    """Give every stream in `unknown` that has to have one the count of what it is joined with.
+    """Return the count of every stream in `unknown` that must have the count of what it is joined with.
 
-    Members that are in neither are left out: nothing can be said about them. Neither the counts nor the conflicts
+    Members that are in neither are left out: nothing is known about them. Neither the counts nor the conflicts
     depend on the order in which things are written.
     """
     summaries, undecided = _summaries(walk, known, unknown)
@@ -46,7 +48,7 @@ def spread_counts(walk: JoinWalk, known: Mapping[str, int], unknown: frozenset[s
 
 
 def _spread_with_conflicts(walk: JoinWalk, known: Mapping[str, int], unknown: frozenset[str]) -> JoinedCounts:
-    """Take the groups one by one, in the order of the data, and leave out each that disagrees with those before."""
+    """Spread counts group by group, in the order of the data, leaving out each that disagrees with those before."""
     reach = Reach(walk)
     classes = _Classes(len(walk.members))
     counts: dict[int, int] = {}
@@ -78,7 +80,7 @@ def _given(
 
 
 def _summaries(walk: JoinWalk, known: Mapping[str, int], unknown: frozenset[str]) -> tuple[list[int], list[bool]]:
-    """Tell per node the known count that reaches it (or none, or several), and if a stream of unknown count does."""
+    """Return, per node, the known count that reaches it (or none, or several), and whether an unknown one does."""
     summaries = [_NONE if name is None else known.get(name, _NONE) for name in walk.members]
     undecided = [name in unknown for name in walk.members]
     for together in walk.order:

@@ -1,7 +1,7 @@
-"""Join groups: which streams reach which join (design 4).
+"""Join groups: the streams that reach each join (docs/planner.md).
 
 The walk follows messages and, through `sendToTable` to every `joinTable` of the same table, virtual edges.
-`partitionBy` begins a new stream; what is broadcast begins nothing. A table's side inputs belong to the groups of its
+`partitionBy` begins a new stream; a broadcast stream begins nothing. A table's side inputs belong to the groups of its
 `joinTable`s only, not to joins after them.
 """
 
@@ -46,11 +46,11 @@ class Reach:
                 self._reaching[node] = streams
 
     def of(self, name: str) -> frozenset[str]:
-        """Tell the streams that reach an operator; of a stream, itself; nothing if it is not known or broadcast."""
+        """Return the streams that reach an operator; of a stream, itself; none if it is not known or broadcast."""
         return self._members(self._walk.nodes.get(name))
 
     def group(self, join: str) -> frozenset[str]:
-        """Tell the members of the group of a join."""
+        """Return the members of the group of a join."""
         return self._members(self._walk.groups[join])
 
     def _members(self, node: int | None) -> frozenset[str]:
@@ -58,7 +58,7 @@ class Reach:
 
 
 def walk_joins(graph: Graph) -> JoinWalk:
-    """Lay out the walk of a graph."""
+    """Return the walk of a graph."""
     layout = _Layout()
     for name, stream in graph.spec.streams.items():
         if name not in graph.opaque and not stream.broadcast:

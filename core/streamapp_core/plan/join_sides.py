@@ -1,4 +1,4 @@
-"""The sides of a join, and how one is mended: its rows regrouped by another key before it, or given to every task."""
+"""The sides of a join, and their repairs: rows regrouped by another key before the join, or sent to every task."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ _LONGEST_NAME = 63
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """One side of a join: what comes in under `name`, read by `reader` at `position`, to be equal in `column`.
+    """One side of a join: the input `name`, read by `reader` at `position`, whose key is `column`.
 
     A table's side inputs are read by no operator. `column` is None where the key is not a plain column.
     """
@@ -25,8 +25,8 @@ class Side:
     fills: str | None = None
 
     @property
-    def mendable(self) -> bool:
-        """Whether an edit exists that regroups its rows, or gives them to every task."""
+    def repairable(self) -> bool:
+        """Whether an edit exists that regroups its rows, or sends them to every task."""
         return self.reader is None or self.column is not None
 
 
@@ -56,11 +56,11 @@ def _sides_of_table(graph: Graph, join: Operator, tables: Mapping[str, TableRows
 
 
 def repair_sides(graph: Graph, sides: Sequence[Side]) -> Repair | None:
-    """Put a partitionBy by the side's column before each of the sides; a side input becomes a broadcast stream.
+    """Return the repair of some sides: a partitionBy by the side's column before each; a side input becomes broadcast.
 
     None if that can't be done for all of them.
     """
-    if not sides or not all(side.mendable for side in sides):
+    if not sides or not all(side.repairable for side in sides):
         return None
     texts: list[str] = []
     edits: list[Edit] = []
@@ -79,9 +79,9 @@ def repair_sides(graph: Graph, sides: Sequence[Side]) -> Repair | None:
     return Repair(text=" and ".join(texts), edits=tuple(edits))
 
 
-def _free_name(wish: str, taken: set[str]) -> str:
-    """Make a DNS label of a wish that nothing bears yet."""
-    base = re.sub(r"[^a-z0-9]+", "-", wish.lower())[: _LONGEST_NAME - 5].strip("-")
+def _free_name(base: str, taken: set[str]) -> str:
+    """Return a DNS label, made of a text, that nothing is named yet."""
+    base = re.sub(r"[^a-z0-9]+", "-", base.lower())[: _LONGEST_NAME - 5].strip("-")
     name, number = base, 1
     while name in taken:
         number += 1

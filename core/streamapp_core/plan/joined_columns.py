@@ -1,4 +1,4 @@
-"""Columns of rows that meet: do they fit, and what comes out."""
+"""Columns of rows that meet in a join or merge: their checks, and the columns of the result."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,7 +9,7 @@ _WHOLE_NUMBERS = (TypeKind.INT, TypeKind.BIGINT)
 
 
 def missing_column(name: str, schema: Schema, where: str) -> str | None:
-    """Say that a schema does not have a column; None if it has."""
+    """Return the message that a schema does not have a column; None if it has."""
     if schema.get(name) is not None:
         return None
     names = [f"`{column}`" for column in schema.names[:_SHOWN]]
@@ -18,12 +18,12 @@ def missing_column(name: str, schema: Schema, where: str) -> str | None:
 
 
 def keys_match(left: DataType, right: DataType) -> bool:
-    """Tell if equal values of two types are one key: as text, in the same partition."""
+    """Return whether equal values of two types are one key: as text, in the same partition."""
     return left == right or (left.kind in _WHOLE_NUMBERS and right.kind in _WHOLE_NUMBERS)
 
 
 def difference(schema: Schema, expected: Schema) -> str | None:
-    """Say how two schemas differ in their columns, their types or their order; None if they don't."""
+    """Describe how two schemas differ in their columns, their types or their order; None if they don't."""
     if schema is expected:
         return None
     for column, other in zip(schema.columns, expected.columns, strict=False):
@@ -37,7 +37,7 @@ def difference(schema: Schema, expected: Schema) -> str | None:
 
 
 def lacking(schema: Schema, needed: Schema) -> str | None:
-    """Say which column of `needed` a schema lacks or has with another type; None if it has all. More may be there."""
+    """Describe the column of `needed` that a schema lacks, or has with another type; None if there is none."""
     for column in needed.columns:
         found = schema.get(column.name)
         if found is None:
@@ -48,7 +48,7 @@ def lacking(schema: Schema, needed: Schema) -> str | None:
 
 
 def without(schema: Schema, name: str | None) -> Sequence[Column]:
-    """Give the columns of a schema except one."""
+    """Return the columns of a schema except one."""
     return [column for column in schema.columns if name is None or column.name.lower() != name.lower()]
 
 

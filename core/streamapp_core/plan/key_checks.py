@@ -1,6 +1,6 @@
-"""Do rows that must meet lie together: joins by the key of both sides, groups by the key of their stream (design 4).
+"""Key checks: joins need both sides partitioned by their keys, groups their stream by its key (docs/planner.md).
 
-What a function remembers of a key is a group, too.
+The state of a function per key is a group, too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -82,7 +82,7 @@ def _reason(side: Side, key: Partitioning) -> str:
 
 
 def _encoded_apart(sides: Sequence[Side], keys: Mapping[str, Partitioning]) -> Sequence[Side]:
-    """Give the sides whose keys are not text, if others are encoded differently."""
+    """Return the sides whose keys are not text, if others are encoded differently."""
     keyed = [(side, key) for side in sides if isinstance(key := keys.get(side.name), Keyed)]
     if len({(key.key_format, key.partitioner) for _, key in keyed}) < 2:  # noqa: PLR2004 - two different ones
         return []

@@ -1,4 +1,4 @@
-"""The number of partitions of every stream, and the rule that set it (design 4, counts of intermediate streams)."""
+"""The number of partitions of every stream, and the rule that set it (docs/planner.md)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ MOST_PARTITIONS = 10_000
 class PartitionCounts:
     """Counts of all streams that have one (`counts`), why (`rules`), and how joins tie them together.
 
-    `known` are the counts that do not depend on joins: of external streams, and of intermediate streams the run made
-    before.
+    `known` are the counts that do not depend on joins: of external streams, and of intermediate streams that the run
+    has created already.
     """
 
     counts: Mapping[str, StreamCount]
@@ -37,7 +37,7 @@ class PartitionCounts:
 def count_partitions(
     graph: Graph, external: Mapping[str, StreamCount], kept: Mapping[str, StreamCount]
 ) -> PartitionCounts:
-    """Count the partitions of all streams, given those of external and of earlier intermediate streams."""
+    """Count the partitions of all streams, given those of external and of existing intermediate streams."""
     walk = walk_joins(graph)
     known = {name: count for name, count in external.items() if not graph.spec.streams[name].broadcast}
     known |= {name: count for name, count in kept.items() if _regroups(graph, name)}
@@ -62,25 +62,25 @@ def count_partitions(
 def count_external(
     graph: Graph, streams: Mapping[str, int], expansions: ExpansionChecker
 ) -> tuple[Mapping[str, StreamCount], list[Problem]]:
-    """Find the counts of the declared streams that are used, given what the systems know of them (`streams`)."""
+    """Return the counts of the declared streams that are used, given those in the systems (`streams`)."""
     counts: dict[str, StreamCount] = {}
     problems: list[Problem] = []
     for name, stream in graph.spec.streams.items():
         read = name in graph.readers or name in graph.side_inputs
         if name in graph.opaque or not (read or name in graph.senders):
             continue
-        partitions = streams.get(name, 0) or _made(graph, stream, read=read)
+        partitions = streams.get(name, 0) or _created_partitions(graph, stream, read=read)
         if partitions < 1:
             problems += _not_found(graph, name, stream)
         elif read:
-            counts[name] = expansions.judge(name, partitions, stream)
+            counts[name] = expansions.count(name, partitions, stream)
         else:
             counts[name] = StreamCount(partitions=partitions, initial=partitions)
     return counts, problems + expansions.problems
 
 
 def check_total(counts: Mapping[str, StreamCount]) -> Iterator[Problem]:
-    """Refuse more partitions in one app than can be run."""
+    """Refuse an app with more partitions than can be run."""
     total = sum(count.partitions for count in counts.values())
     if total > MOST_PARTITIONS:
         largest = sorted(counts, key=lambda name: (-counts[name].partitions, name))[:3]
@@ -98,7 +98,7 @@ def _regroups(graph: Graph, name: str) -> bool:
 
 
 def _maximum(graph: Graph, external: Mapping[str, StreamCount]) -> int:
-    """Take the largest count of inputs and outputs; side inputs and broadcast streams give none."""
+    """Return the largest count of inputs and outputs; side inputs and broadcast streams have no part in it."""
     counts = (
         count.initial
         for name, count in external.items()
@@ -107,8 +107,8 @@ def _maximum(graph: Graph, external: Mapping[str, StreamCount]) -> int:
     return min(max(counts, default=1), LARGEST_MAXIMUM)
 
 
-def _made(graph: Graph, stream: StreamSpec, *, read: bool) -> int:
-    """Tell how many partitions a stream that is missing gets when the app makes it; 0 if it can't be made."""
+def _created_partitions(graph: Graph, stream: StreamSpec, *, read: bool) -> int:
+    """Return the partitions that a missing stream gets when the app creates it; 0 if it can't be created."""
     system = graph.spec.systems.get(stream.system)
     if system is None:
         return 0

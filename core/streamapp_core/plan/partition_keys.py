@@ -1,4 +1,4 @@
-"""How rows are partitioned, followed through the graph: the key of every stream and operator (design 4, key check)."""
+"""The partitioning of rows, followed through the graph: the key of every stream and operator (docs/planner.md)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from streamapp_core.spec.streams import KeyFormat, Partitioner
 
 
 class Spread(Enum):
-    """How rows lie without a key: `NONE` anyhow, `BROADCAST` all in every task, `UNKNOWN` for lack of information."""
+    """Partitionings without a key: `NONE` arbitrary, `BROADCAST` all rows in every task, `UNKNOWN` not known."""
 
     NONE = "none"
     BROADCAST = "broadcast"
@@ -21,18 +21,18 @@ class Spread(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Keyed:
-    """Rows with equal values of a column lie together; every one of `columns` (lower case) has that value."""
+    """Rows partitioned by the value of a column; every one of `columns` (lower case) has that value."""
 
     columns: frozenset[str]
     key_format: KeyFormat = KeyFormat.STRING
     partitioner: Partitioner = Partitioner.MURMUR2
 
     def holds(self, column: str) -> bool:
-        """Tell if a column is the key."""
+        """Return whether a column is the key."""
         return column.lower() in self.columns
 
     def with_columns(self, columns: frozenset[str]) -> "Partitioning":
-        """Give the same key under other names; none is left without names."""
+        """Return the same key under other names; without names there is no key left."""
         return Keyed(columns, self.key_format, self.partitioner) if columns else Spread.NONE
 
     def __str__(self) -> str:
@@ -57,7 +57,7 @@ def broadcast_names(graph: Graph) -> frozenset[str]:
 
 
 def _stays_everywhere(operator: Operator, everywhere: set[str]) -> bool:
-    """Tell if an operator gives every task the same rows, given what does so before it."""
+    """Return whether an operator has the same rows in every task, given the broadcast names before it."""
     if operator.kind is OperatorKind.PARTITION_BY:
         return False
     join_table = operator.spec.join_table
@@ -65,7 +65,7 @@ def _stays_everywhere(operator: Operator, everywhere: set[str]) -> bool:
 
 
 def flow_keys(graph: Graph, rows: RowFlow, broadcast: frozenset[str]) -> Mapping[str, Partitioning]:
-    """Tell how the rows of every stream and operator are partitioned, given what is `broadcast`.
+    """Return the partitioning of every stream and operator, given the `broadcast` names.
 
     `filter` and the intermediate streams of `partitionBy` are plain; `map` keeps a key under its new name; `merge`
     has the common key of all inputs; a join has that of its left side; groups keep it if they group by it.
@@ -105,7 +105,7 @@ def _partitioning(
 
 
 def _joined(inputs: Sequence[Partitioning], left: str) -> Partitioning:
-    """Give the left key column, encoded as the sides are; that they have this key is checked at the join."""
+    """Return the left key column, encoded as the sides are; that they have this key is checked at the join."""
     keyed = next((side for side in inputs if isinstance(side, Keyed)), None)
     columns = frozenset([left.lower()])
     return Keyed(columns) if keyed is None else keyed.with_columns(columns)

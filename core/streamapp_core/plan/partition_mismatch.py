@@ -1,4 +1,4 @@
-"""Joins of streams with different numbers of partitions: what to say, and the smallest repair (design 4)."""
+"""Joins of streams with different partition counts: the message, and the smallest repair (docs/planner.md)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -40,7 +40,7 @@ def _counted(streams: Iterable[str], *counts: Mapping[str, int]) -> Mapping[str,
 def _sides_to_repair(
     graph: Graph, join: Operator, reach: Reach, counts: Mapping[str, int], tables: Mapping[str, TableRows]
 ) -> Sequence[Side]:
-    """Choose the count that most sides have already, those of the table first, and give the sides that don't."""
+    """Choose the count that most sides have already, those of the table first, and return the sides that don't."""
     sides = [(side, set(_counted(reach.of(side.name), counts).values())) for side in sides_of(graph, join, tables)]
 
     def kept(count: int) -> tuple[int, int, int]:

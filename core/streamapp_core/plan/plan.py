@@ -1,4 +1,4 @@
-"""The plan of an app: everything that is decided before anything runs (design 4, output).
+"""The plan of an app: all decisions that are made before anything runs (docs/planner.md).
 
 The runtime executes straight from these values: names are resolved, expressions compiled, partitions counted.
 """
@@ -20,7 +20,7 @@ from streamapp_core.tasks.expansion import CheckedAlgorithm
 
 
 class StreamRole(StrEnum):
-    """What an app does with a stream."""
+    """The uses of a stream by an app."""
 
     INPUT = "input"
     OUTPUT = "output"
@@ -29,7 +29,7 @@ class StreamRole(StrEnum):
 
 
 class CountRule(StrEnum):
-    """What set the number of partitions of a stream."""
+    """The rules for the number of partitions of a stream."""
 
     GIVEN = "given"
     JOINED = "joined"
@@ -75,7 +75,7 @@ class PlannedStream:
 
     @property
     def key_format(self) -> KeyFormat:
-        """How the keys of its messages are written: those of an intermediate stream as text."""
+        """The encoding of the keys of its messages: text for an intermediate stream."""
         return KeyFormat.STRING if self.spec is None else self.spec.key_format
 
 
@@ -84,7 +84,7 @@ class PlannedOperator:
     """An operator with everything it needs to run.
 
     `inputs` are the names of streams and operators it reads, the right side of a join last, and `input_schemas` the
-    columns of each. `schema` is what it gives out (of a terminal operator: what it takes), `key` the column that is
+    columns of each. `schema` has the columns it emits (of a terminal operator: those it reads), `key` the column it is
     partitioned by, if any; if `broadcast`, every task has all of it. `compiled` is its expression, if its kind has
     one. `streams` are those that reach it: its watermark is the minimum over them.
     """
@@ -131,7 +131,7 @@ class JoinGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """An accepted app. Mappings go by name; `operators` come in the order of the data, what is read before who reads.
+    """An accepted app. Mappings go by name; `operators` come in the order of the data, inputs before their readers.
 
     `partition_keys` has the key of every intermediate stream (None: broadcast), `stores` a hash of the shape of every
     operator's and table's state: neither may change within a run id. `default_system` holds the intermediate streams

@@ -68,7 +68,7 @@ def plan(
 def _decide(
     graph: Graph, streams: Mapping[str, int], previous: PreviousRun | None, algorithms: AlgorithmLookup
 ) -> tuple[Draft, list[Problem]]:
-    """Make all decisions, as far as they can be made, and find all problems."""
+    """Decide everything, as far as possible, and find all problems."""
     stateful = keeps_state(graph)
     expansion, problems = _find_algorithm(graph, algorithms)
     counts, found = _count(graph, streams, ExpansionChecker(previous, expansion, stateful=stateful), previous)

@@ -1,4 +1,4 @@
-"""Problems collected on the way through the graph; each expression is checked once however often it stands there."""
+"""Problems, collected on the way through the graph; an expression that occurs several times is checked once."""
 
 from collections.abc import Callable, Hashable
 from typing import TypeVar, cast
@@ -18,11 +18,11 @@ class ProblemCollector:
         self._results: dict[Hashable, object] = {}
 
     def add(self, path: str, code: ProblemCode, message: str) -> None:
-        """Note a problem."""
+        """Add a problem."""
         self.problems.append(Problem(path=path, code=code, message=message))
 
     def compile(self, check: Callable[..., T], path: str, *arguments: Hashable) -> T | None:
-        """Call a checker of `expressions`; if it refuses, note its issues at `path` and give None."""
+        """Call a checker of `expressions`; if it refuses, add its issues at `path` and return None."""
         result = self._results.get((check, arguments))
         if result is None:
             try:
@@ -37,7 +37,7 @@ class ProblemCollector:
         return cast("T", result)
 
     def parse(self, path: str, text: str) -> Schema | None:
-        """Parse a schema; if it can't be, note why at `path` and give None."""
+        """Parse a schema; if that fails, add the problem at `path` and return None."""
         try:
             return parse_schema(text)
         except SchemaError as error:

@@ -1,4 +1,4 @@
-"""A plan for people and programs: the JSON document of design 12, rows of a table, a Mermaid diagram."""
+"""A plan for people and programs: a JSON document, rows of a table, a Mermaid diagram (docs/planner.md)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -44,7 +44,7 @@ def to_document(result: PlanResult, job_model: Mapping[str, object] | None) -> d
 
 
 def to_rows(plan: Plan) -> Sequence[StreamRow]:
-    """Give the lines of the table of streams, by role and name."""
+    """Return the lines of the table of streams, by role and name."""
     order = list(StreamRole)
     return [
         StreamRow(
@@ -70,8 +70,8 @@ def to_mermaid(plan: Plan) -> str:
     for operator in plan.operators.values():
         if operator.kind.makes_intermediate_stream:
             stream = plan.streams[operator.name]
-            told = f"{operator.kind}{f' to {stream.address}' if stream.shared else ''}, {_partitions(stream)}"
-            lines.append(f'  {_id("o", operator.name)}[["{operator.name}<br/>{told}"]]')
+            label = f"{operator.kind}{f' to {stream.address}' if stream.shared else ''}, {_partitions(stream)}"
+            lines.append(f'  {_id("o", operator.name)}[["{operator.name}<br/>{label}"]]')
         else:
             lines.append(f'  {_id("o", operator.name)}["{operator.name}<br/>{operator.kind}"]')
     lines += [f'  {_id("t", name)}{{{{"{name}"}}}}' for name in plan.tables]
@@ -100,7 +100,7 @@ def _node(plan: Plan, name: str) -> str:
 
 
 def _id(kind: str, name: str) -> str:
-    """Name a node: dashes could be taken for an arrow, and `end` for a keyword."""
+    """Return the id of a node: dashes could be taken for an arrow, and `end` for a keyword."""
     return f"{kind}_{name.replace('-', '_')}"
 
 

@@ -1,7 +1,7 @@
-"""The columns of rows, followed through the graph, and every expression compiled on the way (design 3, expressions).
+"""The columns of rows, followed through the graph, and every expression compiled on the way (docs/expressions.md).
 
-What is not known (a broken declaration, an expression that was refused) makes the columns after it unknown, and
-nothing is said about those: one mistake gives one problem.
+After a broken declaration or a refused expression the columns are unknown, and not checked: one mistake gives one
+problem.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ WINDOW_COLUMNS = (Column("window_start", TIMESTAMP), Column("window_end", TIMEST
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowFlow:
-    """The columns of what every stream and operator gives out (None: not known), expressions, and tables by name."""
+    """The columns that every stream and operator emits (None: not known), expressions, and tables, by name."""
 
     schemas: Mapping[str, Schema | None]
     compiled: Mapping[str, Compiled]
@@ -46,7 +46,7 @@ def flow_rows(graph: Graph, streams: Mapping[str, Schema | None], collector: Pro
     Args:
         graph: the operators in the order of the data.
         streams: the schema of each declared stream (`plan.declared_streams`).
-        collector: collects what is wrong with columns, types and expressions.
+        collector: collects the problems of columns, types and expressions.
     """
     flow = _Flow(graph, streams, collector)
     for operator in graph.operators.values():
@@ -65,7 +65,7 @@ class _Flow:
         self.compared: dict[str, DataType] = {}
 
     def follow(self, operator: Operator) -> Schema | None:
-        """Check one operator and tell its columns."""
+        """Check one operator and return its columns."""
         inputs = [self.schemas.get(name) for name in operator.inputs]
         first = inputs[0]
         spec = operator.spec

@@ -1,4 +1,4 @@
-"""What an earlier job model of the same run fixes: counts of streams, keys, stores (design 4, expansion)."""
+"""Continuity of a run: the counts of streams, keys and stores that the previous plan has fixed (docs/expansion.md)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class StreamCount:
 
 
 def kept_counts(graph: Graph, previous: PreviousRun | None) -> Mapping[str, StreamCount]:
-    """Tell the counts that intermediate streams were made with in this run."""
+    """Return the counts that intermediate streams were created with in this run."""
     if previous is None:
         return {}
     return {
@@ -32,7 +32,7 @@ def kept_counts(graph: Graph, previous: PreviousRun | None) -> Mapping[str, Stre
 
 
 class ExpansionChecker:
-    """Judges how external streams have grown since the earlier job model."""
+    """The check of how external streams have grown since the previous plan."""
 
     def __init__(self, previous: PreviousRun | None, algorithm: CheckedAlgorithm | None, *, stateful: bool) -> None:
         self._previous = previous
@@ -40,10 +40,10 @@ class ExpansionChecker:
         self._stateful = stateful
         self.problems: list[Problem] = []
 
-    def judge(self, stream: str, partitions: int, spec: StreamSpec) -> StreamCount:
-        """Give the counts of a stream that has `partitions` now; a change this run can't follow is a problem.
+    def count(self, stream: str, partitions: int, spec: StreamSpec) -> StreamCount:
+        """Return the counts of a stream that has `partitions` now; a change that this run can't follow is a problem.
 
-        Then the last good count stands in, so that nothing else is reported because of it.
+        Then the previous count is used, so that no other problem is reported because of it.
         """
         known = None if self._previous is None else self._previous.streams.get(stream)
         if known is None:
@@ -53,8 +53,8 @@ class ExpansionChecker:
             self._add(
                 stream,
                 ProblemCode.PARTITION_COUNT_SHRUNK,
-                f"`{stream}` has {partitions} partitions and had {known.partitions}: what was in the others is gone; "
-                f"bring it back to {known.partitions}, or {_NEW_RUN}",
+                f"`{stream}` has {partitions} partitions and had {known.partitions}: the rows of the others are lost; "
+                f"set it back to {known.partitions}, or {_NEW_RUN}",
             )
             partitions = known.partitions
         elif partitions != known.partitions and spec.control_messages:
@@ -62,8 +62,8 @@ class ExpansionChecker:
                 stream,
                 ProblemCode.UNSUPPORTED_EXPANSION,
                 f"`{stream}` has {partitions} partitions now and had {known.partitions}: the app that writes it knows "
-                "these only, and not even an end would ever come from the others; make it anew with "
-                f"{known.partitions}, and begin a new run of both apps",
+                "these only, and would never end the others; recreate it with "
+                f"{known.partitions}, and start a new run of both apps",
             )
             partitions = known.partitions
         elif partitions != known.partitions and self._stateful and not spec.broadcast:
@@ -96,7 +96,7 @@ def check_run(
         yield _run_id_required(
             "spec.job.grouper",
             f"this run's tasks were made by the grouper `{previous.known_grouper}`, and `{grouper}` would give them "
-            "other partitions than their state is of",
+            "other partitions than those of their state",
         )
     for name, key in previous.partition_keys.items():
         if name in partition_keys:

@@ -21,8 +21,8 @@ def check_shared_streams(graph: Graph) -> Iterator[Problem]:
             yield Problem(
                 path=operator.path("partitionBy", "stream"),
                 code=ProblemCode.DUPLICATE_NAME,
-                message=f"`{name}` is where {taken[name]} lies too; give the rows of `{operator.name}` a name of their "
-                "own (inside the app they are read by the operator's name)",
+                message=f"`{name}` is the name of {taken[name]}, too; give that of `{operator.name}` a name of its own "
+                "(inside the app it is read by the operator's name)",
             )
         taken.setdefault(name, f"the intermediate stream of `{operator.name}`")
     for name, stream in spec.streams.items():
@@ -31,5 +31,5 @@ def check_shared_streams(graph: Graph) -> Iterator[Problem]:
             yield Problem(
                 path=f"spec.streams.{name}.controlMessages",
                 code=ProblemCode.INVALID_SPEC,
-                message=f"`{name}` lies in files, and an intermediate stream never does; leave `controlMessages` out",
+                message=f"`{name}` is a folder, and an intermediate stream never is; leave `controlMessages` out",
             )

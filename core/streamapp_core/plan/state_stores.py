@@ -1,4 +1,4 @@
-"""The state of an app: does it keep any, and the shape of each store (design 4, state)."""
+"""The state of an app: whether it keeps any, and the shape of each store (docs/edits.md)."""
 
 import hashlib
 import json
@@ -24,7 +24,7 @@ _KEEP_STATE = frozenset(
 
 
 def keeps_state(graph: Graph) -> bool:
-    """Tell if an app keeps state: then its tasks are fixed for a run."""
+    """Return whether an app keeps state: then its tasks are fixed for a run."""
     return any(
         operator.kind in _KEEP_STATE or (operator.spec.process is not None and operator.spec.process.state is not None)
         for operator in graph.operators.values()
@@ -32,7 +32,7 @@ def keeps_state(graph: Graph) -> bool:
 
 
 def partition_keys(graph: Graph) -> Mapping[str, str | None]:
-    """Tell the key of every intermediate stream; None: every task has all of it."""
+    """Return the key of every intermediate stream; None: every task has all of it."""
     return {
         name: None if operator.spec.partition_by is None else operator.spec.partition_by.key
         for name, operator in graph.operators.items()
@@ -41,9 +41,9 @@ def partition_keys(graph: Graph) -> Mapping[str, str | None]:
 
 
 def store_shapes(graph: Graph, rows: RowFlow, keys: Mapping[str, Partitioning]) -> Mapping[str, str]:
-    """Hash the shape of every store: whatever would make stored state wrong if it changed within a run.
+    """Hash the shape of every store: all that would make stored state wrong if it changed within a run.
 
-    An operator's store bears its name, a table's the table's. What can't be told yet (columns not known) is left out.
+    An operator's store has its name, a table's that of the table. Stores whose columns are not known are left out.
     """
     shapes: dict[str, object] = {}
     for name, operator in graph.operators.items():

@@ -1,4 +1,4 @@
-"""The rows of tables: what may fill them, under which key, and what a join finds."""
+"""The rows of tables: those that fill them, their keys, and those that a join finds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from streamapp_core.problems import ProblemCode
 from streamapp_core.schema import DataType, Schema
 from streamapp_core.spec.tables import TableSpec
 
-_KEY = "table_key"  # a select list needs names; nobody sees this one
+_KEY = "table_key"  # a select list needs names; this one is never shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ def _filling(
         collector.add(
             path,
             ProblemCode.INVALID_SPEC,
-            f"`{name}` needs a `schema`: the columns of its rows can't be told from "
+            f"`{name}` needs a `schema`: the columns of its rows can't be derived from "
             + ("its extractor" if table.extractor is not None else "what `sendToTable` sends"),
         )
         return None

@@ -1,1 +1,1 @@
-"""The StreamApp resource: its models, and how a document becomes one of them."""
+"""The StreamApp resource: its models, and the parser of documents."""

@@ -35,7 +35,7 @@ class Metadata(BaseModel):
 
 
 class StreamAppSpec(SpecModel):
-    """What the user wants: streams, tables, a graph of operators, and how to run them."""
+    """The app as the user wants it: streams, tables, a graph of operators, and how to run them."""
 
     image: Annotated[Text | None, Field(description="The image of driver and processors; not read locally.")] = None
     image_pull_policy: ImagePullPolicy | None = None

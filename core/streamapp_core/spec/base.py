@@ -1,4 +1,4 @@
-"""What all spec models share: strictness, bounds and the small types of fields."""
+"""The common base of all spec models: strictness, bounds and the small types of fields."""
 
 import re
 from typing import Annotated, Any

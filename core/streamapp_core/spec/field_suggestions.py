@@ -1,4 +1,4 @@
-"""Which fields the resource has at a path: for suggestions to people who misspelled one."""
+"""The fields of the resource at a path, for suggestions to users who misspelled one."""
 
 from collections.abc import Iterable, Iterator
 from typing import get_args, get_origin
@@ -10,7 +10,7 @@ from streamapp_core.spec.app import StreamApp
 
 
 def fields_at(path: Iterable[PathPart]) -> tuple[str, ...]:
-    """Tell the names of the fields at a path of the resource, as written in YAML; nothing where anything goes."""
+    """Return the names of the fields at a path of the resource, as written in YAML; none where any name is allowed."""
     here: object = StreamApp
     for part in path:
         model = next(_models(here), None)

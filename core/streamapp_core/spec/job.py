@@ -16,7 +16,7 @@ from streamapp_core.spec.base import (
 
 
 class Grouper(StrEnum):
-    """How partitions become tasks."""
+    """The rule that makes tasks of partitions."""
 
     PARTITION = "partition"
     STREAM_PARTITION = "stream-partition"
@@ -24,14 +24,14 @@ class Grouper(StrEnum):
 
 
 class Delivery(StrEnum):
-    """What happens to results when something dies."""
+    """The guarantee for results after a failure."""
 
     EXACTLY_ONCE = "exactlyOnce"
     AT_LEAST_ONCE = "atLeastOnce"
 
 
 class OnError(StrEnum):
-    """What happens to a row that can't be read or processed."""
+    """The handling of a row that can't be read or processed."""
 
     FAIL = "fail"
     SKIP = "skip"

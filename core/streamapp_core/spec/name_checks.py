@@ -11,7 +11,7 @@ _DNS_LABEL = re.compile(DNS_LABEL)
 
 
 def check_names(app: StreamApp) -> Iterator[Problem]:
-    """Find names that are no DNS labels, and names given to two of operators, tables and streams (design 3)."""
+    """Find names that are no DNS labels, and names that two of operators, tables and streams have."""
     spec = app.spec
     named = [("metadata.name", app.metadata.name)]
     named += [(f"spec.systems.{name}", name) for name in spec.systems]

@@ -46,7 +46,7 @@ class OperatorKind(StrEnum):
 
 
 class JoinType(StrEnum):
-    """Which rows of a join are given out without a partner."""
+    """The sides of a join whose rows are emitted even without a partner."""
 
     INNER = "inner"
     LEFT = "left"
@@ -106,14 +106,14 @@ class JoinTable(SpecModel):
 
 
 class Aggregate(SpecModel):
-    """Running results per key: each batch gives out the new result of every key in it."""
+    """Running results per key: each batch emits the new result of every key in it."""
 
     by: Annotated[tuple[ColumnName, ...], Field(min_length=1, max_length=100)]
     select: Expression
 
 
 class Window(SpecModel):
-    """Results per key and event-time window, given out once when the watermark passes."""
+    """Results per key and event-time window, emitted once when the watermark passes."""
 
     tumbling: Duration | None = None
     sliding: Duration | None = None
@@ -179,7 +179,7 @@ class OperatorSpec(SpecModel):
 
     @property
     def kind(self) -> OperatorKind:
-        """Which of the kinds this operator is."""
+        """The kind of this operator."""
         for kind, field in _FIELDS.items():
             if self.__dict__[field] is not None:  # faster than getattr, in graphs of thousands of operators
                 return kind

@@ -26,7 +26,7 @@ _SHOWN = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedApp:
-    """What could be read of a document: the sound part (None: too little), its problems, the names cut out of it.
+    """The parts of a document that could be read (None: too little), its problems, the names cut out of it.
 
     A broken operator keeps its place in the list, so that paths stay right; its name is in `broken`.
     """
@@ -130,7 +130,7 @@ class _Reader:
         return True
 
     def _break_operator(self, path: tuple[PathPart, ...]) -> bool:
-        """Put something harmless in the place of an operator, under its name."""
+        """Replace an operator by something harmless of the same name."""
         index = int(path[2])
         operators = self.document["spec"]["operators"]
         operator = operators[index] if isinstance(operators[index], dict) else {}

@@ -1,4 +1,4 @@
-"""Where the app runs: processors, driver, and what happens when they die or go."""
+"""Settings of processors and driver: size, location, state, restarts and deletion."""
 
 from enum import StrEnum
 from typing import Annotated, Self
@@ -9,7 +9,7 @@ from streamapp_core.spec.base import Duration, Name, PodTemplate, Quantity, Spec
 
 
 class LocationBy(StrEnum):
-    """What tells two processors that they share a disk."""
+    """The way to recognize that two processors share a disk."""
 
     NODE = "node"
     VOLUME = "volume"
@@ -19,7 +19,7 @@ class LocationBy(StrEnum):
 
 
 class Location(SpecModel):
-    """How location ids are found; `label` names the pod label for `by: label`."""
+    """The source of location ids; `label` names the pod label for `by: label`."""
 
     by: LocationBy
     label: Annotated[Text | None, Field(description="The name of the pod label.")] = None
@@ -45,7 +45,7 @@ class VolumeClaim(SpecModel):
 
 
 class StateStorage(SpecModel):
-    """What holds the state: exactly one of a pod's own disk, a folder of the node, a volume."""
+    """The storage of state: exactly one of a pod's own disk, a folder of the node, a volume."""
 
     empty_dir: EmptyDir | None = None
     host_path: Annotated[Text | None, Field(description="A folder of the node; state outlives the pod.")] = None
@@ -59,7 +59,7 @@ class StateStorage(SpecModel):
 
 
 class ProcessorsSpec(SpecModel):
-    """The processors: how many, how large, and where their state lies."""
+    """The processors: number, size, and storage of state."""
 
     count: Annotated[int, Field(ge=1, le=1_000)] = 1
     cores: Annotated[int, Field(ge=1, le=256)] = 1
@@ -78,7 +78,7 @@ class DriverSpec(SpecModel):
 
 
 class RestartPolicy(SpecModel):
-    """How a driver that died comes back: after `backoff`, `factor` times longer each time, up to `max`."""
+    """The backoff before a dead driver is restarted: `backoff`, `factor` times longer each time, up to `max`."""
 
     backoff: Duration = "5s"  # type: ignore[assignment]
     factor: Annotated[int, Field(ge=1, le=10)] = 2
@@ -90,14 +90,14 @@ class RestartPolicy(SpecModel):
 
 
 class DeletionPolicy(StrEnum):
-    """What happens to topics and state when the app is deleted."""
+    """The handling of topics and state when the app is deleted."""
 
     RETAIN = "Retain"
     DELETE = "Delete"
 
 
 class ImagePullPolicy(StrEnum):
-    """When a node pulls the image, as in a pod."""
+    """The policy for pulling the image, as in a pod."""
 
     ALWAYS = "Always"
     IF_NOT_PRESENT = "IfNotPresent"

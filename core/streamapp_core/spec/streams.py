@@ -9,7 +9,7 @@ from streamapp_core.spec.base import ColumnName, Duration, Name, PartitionCount,
 
 
 class StreamFormat(StrEnum):
-    """How the rows of a stream are written."""
+    """The format of the rows of a stream."""
 
     JSON = "json"
     CSV = "csv"
@@ -18,13 +18,13 @@ class StreamFormat(StrEnum):
 
 
 class Partitioner(StrEnum):
-    """How keys are spread over partitions; murmur2 is what Kafka's Java producers do."""
+    """The way keys are spread over partitions; murmur2 is that of Kafka's Java producers."""
 
     MURMUR2 = "murmur2"
 
 
 class KeyFormat(StrEnum):
-    """How keys are encoded before they are hashed: as text, or as Java's binary numbers."""
+    """The encoding of keys before they are hashed: text, or Java's binary numbers."""
 
     STRING = "string"
     INT = "int"
@@ -32,7 +32,7 @@ class KeyFormat(StrEnum):
 
 
 class StartFrom(StrEnum):
-    """Where a run without checkpoint begins to read."""
+    """The start position of a run without checkpoint."""
 
     EARLIEST = "earliest"
     LATEST = "latest"
@@ -47,7 +47,7 @@ class CsvOptions(SpecModel):
 
 
 class EventTime(SpecModel):
-    """Which column tells when a row happened, and how late rows may come."""
+    """The column with the event time of a row, and how late rows may come."""
 
     column: ColumnName
     max_out_of_orderness: Duration = "0ms"  # type: ignore[assignment]

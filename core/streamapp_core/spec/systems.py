@@ -22,7 +22,7 @@ class SystemKind(StrEnum):
 
 
 class KafkaAuth(SpecModel):
-    """How to log in to the brokers: a secret by name, never its content."""
+    """The login to the brokers: a secret by name, never its content."""
 
     secret_name: Name
     mechanism: Annotated[
@@ -68,7 +68,7 @@ class SystemSpec(SpecModel):
 
     @property
     def kind(self) -> SystemKind:
-        """Which of the kinds this system is."""
+        """The kind of this system."""
         if self.kafka is not None:
             return SystemKind.KAFKA
         return SystemKind.LOG if self.log is not None else SystemKind.FILE

@@ -16,7 +16,7 @@ _MAXIMUM_VALUES = 200_000
 
 
 class DocumentError(ValueError):
-    """The text is no document that could be a StreamApp; the message says why."""
+    """The text is no document that could be a StreamApp; the message has the reason."""
 
 
 class _Loader(yaml.CSafeLoader):

@@ -1,4 +1,4 @@
-"""Tasks: which task owns which partitions, and what stays fixed when streams grow (design, section 5)."""
+"""Tasks: the partitions that each owns, and what stays fixed when streams grow (docs/expansion.md)."""
 
 from streamapp_core.tasks.expansion import (
     DEFAULT_ALGORITHM,

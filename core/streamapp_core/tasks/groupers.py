@@ -1,4 +1,4 @@
-"""Groupers: which task owns which partitions (design, section 5).
+"""Groupers: the assignment of partitions to tasks (docs/expansion.md).
 
 The *plain* task of a partition depends on nothing but the grouper and the partition. An app that keeps state has
 *fixed* tasks: a partition of a known stream goes to the task that owned the partition it grew from, so that a key
@@ -32,17 +32,17 @@ def group(
     algorithm: CheckedAlgorithm = MODULO,
     previous: PreviousGrouping = NO_HISTORY,
 ) -> Grouping:
-    """Share out all partitions of all streams.
+    """Assign all partitions of all streams to tasks.
 
     Tasks come in the order of their first SSP. Broadcast streams go to every task and create none. The order of the
     streams means nothing.
 
     Args:
         grouper: the rule for partitions without history.
-        streams: what there is now.
+        streams: the current streams.
         stateful: the app keeps state, so tasks are fixed. Otherwise tasks follow the partitions.
         processors: the ids that get a task each under the grouper `all`.
-        algorithm: judges the growth of streams with history, if tasks are fixed.
+        algorithm: checks the growth of streams with history, if tasks are fixed.
         previous: of the same run id.
 
     Raises:
@@ -78,8 +78,8 @@ def _refuse_shrunk(owned: Mapping[str, GroupedStream], previous: PreviousGroupin
             raise ExpansionError(
                 ProblemCode.PARTITION_COUNT_SHRUNK,
                 name,
-                f"stream {name} has {stream.partitions} partitions and had {history.partitions}: what was in the "
-                f"others is gone. Bring it back to {history.partitions}, or start anew with another runId",
+                f"stream {name} has {stream.partitions} partitions and had {history.partitions}: the rows of the "
+                f"others are lost. Set it back to {history.partitions}, or start a new run with another runId",
             )
 
 
@@ -112,13 +112,13 @@ def _fixed_owners(
         except KeyError as missing:
             raise ValueError(
                 f"the previous job model has {history.partitions} partitions of stream {name}, but no task owns "
-                f"partition {missing}: it is damaged. Restore it, or start anew with another runId"
+                f"partition {missing}: it is damaged. Restore it, or start a new run with another runId"
             ) from missing
     return fixed
 
 
 def _previous_owners(owned: Mapping[str, GroupedStream], previous: PreviousGrouping) -> dict[str, dict[int, str]]:
-    """Return who owned each partition. A stream that was broadcast had no owners: it counts as new."""
+    """Return the previous owner of each partition. A stream that was broadcast had no owners: it counts as new."""
     known: dict[str, dict[int, str]] = {name: {} for name in owned if name in previous.streams}
     for task, ssps in previous.tasks.items():
         for _, stream, partition in ssps:
@@ -135,7 +135,7 @@ def _initial_partitions(name: str, current: int, initial: int, algorithm: Checke
             ProblemCode.UNSUPPORTED_EXPANSION,
             name,
             f"stream {name}: {refused}. Let it grow to a number that is accepted, set job.expansionAlgorithm to one "
-            "that accepts this, or start anew with another runId",
+            "that accepts this, or start a new run with another runId",
         ) from refused
 
 

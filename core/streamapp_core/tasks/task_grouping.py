@@ -1,4 +1,4 @@
-"""The values that groupers take and give."""
+"""The arguments and results of groupers."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class StreamHistory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreviousGrouping:
-    """What the previous job model of the run id says.
+    """The tasks and streams of the previous job model of the run.
 
     `changelog` holds every task that the run id ever had, also those that `tasks` does not have any more.
     """

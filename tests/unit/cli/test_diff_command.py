@@ -88,7 +88,7 @@ def test_of_many_moves_people_see_the_first(diff, tmp_path):
 
 
 def test_an_app_without_edits_goes_on_undisturbed(diff):
-    assert diff().stdout.strip() == "app: none: what runs goes on undisturbed"
+    assert diff().stdout.strip() == "app: none: the app keeps running undisturbed"
 
 
 def test_without_counts_the_systems_are_asked(diff, tmp_path):

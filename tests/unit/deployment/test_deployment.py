@@ -52,7 +52,7 @@ def test_a_driver_finds_what_its_epoch_runs():
 def test_a_driver_of_another_epoch_is_told_to_go(epoch):
     store = InMemoryMetadataStore()
     store.put(RECORD, record().to_bytes())
-    with pytest.raises(EpochOutdatedError, match=f"epoch {epoch} is not in force: 3 is"):
+    with pytest.raises(EpochOutdatedError, match=f"epoch {epoch} is not active: epoch 3 is"):
         read_launch(store, epoch)
 
 

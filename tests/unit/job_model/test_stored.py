@@ -187,7 +187,7 @@ def test_a_writer_that_decided_from_an_older_model_changes_nothing(new_store):
 def test_a_model_that_is_not_newer_is_refused(new_store, model, epoch):
     store = new_store()
     version = write(store, NEW, expected=ABSENT, epoch=2)
-    with pytest.raises(JobModelOutdatedError, match=r"the one in force \(run r1, epoch 2, version 8\)"):
+    with pytest.raises(JobModelOutdatedError, match=r"the active one \(run r1, epoch 2, version 8\)"):
         write(store, model, expected=version, epoch=epoch)
     assert read_job_model(store).model == NEW
 

@@ -74,7 +74,7 @@ def test_a_driver_reads_its_own_launch_and_no_other(store):
     launch(store, 3)
     assert Follower(store, 3).launched().text == "the app"
     launch(store, 4)
-    with pytest.raises(EpochOutdatedError, match="epoch 3 is not in force: 4 is"):
+    with pytest.raises(EpochOutdatedError, match="epoch 3 is not active: epoch 4 is"):
         Follower(store, 3).launched()
 
 

@@ -12,7 +12,7 @@ from streamapp_core.schema import BINARY, DATE, DOUBLE, INT, STRING, TIMESTAMP, 
 
 
 class Accepts(Enum):
-    """What a parameter takes; values of other types are cast where Spark casts them by itself."""
+    """The types that a parameter accepts; values of other types are cast where Spark casts them by itself."""
 
     TEXT = "string"
     WHOLE = "int"
@@ -54,7 +54,7 @@ class Function:
 
     @property
     def usage(self) -> str:
-        """How it is called, for the docs and for messages: `substring(text, position[, length])`."""
+        """The form of a call, for docs and messages: `substring(text, position[, length])`."""
         required = len(self.parameters) - self.optional
         names = [parameter.name for parameter in self.parameters]
         usage = ", ".join(names[:required])
@@ -105,5 +105,5 @@ def _taken(function: Function, parameter: Parameter, value: Value) -> Value:
 
 
 def fixed(result: DataType, template: str) -> Callable[..., Value]:
-    """Make the `write` of a function with one result type: `template` names the arguments `{0}`, `{1}`."""
+    """Return the `write` of a function with one result type: `template` names the arguments `{0}`, `{1}`."""
     return lambda *arguments: Value(result, template.format(*(argument.sql for argument in arguments)))
