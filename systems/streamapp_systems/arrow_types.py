@@ -1,4 +1,4 @@
-"""Spark's types as Arrow types: what the columns of every batch of rows are."""
+"""Spark's types as the Arrow types of the columns in every batch of rows."""
 
 import pyarrow as pa
 
@@ -18,12 +18,12 @@ _TYPES = {
 
 
 def arrow_type(data_type: DataType) -> pa.DataType:
-    """Give the Arrow type that holds values of this type."""
+    """Return the Arrow type that holds values of this type."""
     if data_type.kind is TypeKind.DECIMAL:
         return pa.decimal128(data_type.precision, data_type.scale)
     return _TYPES[data_type.kind]
 
 
 def arrow_schema(schema: Schema) -> pa.Schema:
-    """Give the Arrow schema of batches with these columns, in order."""
+    """Return the Arrow schema of batches with these columns, in order."""
     return pa.schema([(column.name, arrow_type(column.type)) for column in schema.columns])

@@ -1,4 +1,4 @@
-"""What the coordinator stream of an app says: which driver is the newest, and the job model it went by (design 6, 9).
+"""The coordinator stream of an app: its newest driver, and the job model of that one (docs/protocols.md).
 
 Drivers write it and workers read it; to the Kubernetes operator it is the second copy of what must not be lost.
 """
@@ -16,7 +16,7 @@ from streamapp_core.ssp import Ssp
 from streamapp_systems.protocols import Admin, Consumer, StreamDescriptor
 
 DRIVER, MODEL = 0, 1
-"""Its partitions: of the record of the newest driver, and of the documents of the job model."""
+"""Its partitions: the record of the newest driver, and the documents of the job model."""
 DRIVER_KEY = b"driver"
 _RECORDS = 20_000
 _WAIT_SECONDS = 1.0
@@ -49,7 +49,7 @@ class CoordinatorReader:
         self._open_consumer = open_consumer
 
     def newest(self) -> DriverRecord | None:
-        """Tell which driver is the newest; None if there has never been one.
+        """Read the record of the newest driver; None if there has never been one.
 
         Raises:
             StreamSystemError: the stream can't be read.

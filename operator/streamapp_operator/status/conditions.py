@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 
 from streamapp_core.crd.status_model import ConditionStatus
 from streamapp_core.deployment.driver_reports import DriverPhase
@@ -112,7 +111,7 @@ def _died(death: DriverDeath) -> ConditionValue:
     if death.restart_at is None:
         return _false("RestartsUsedUp", f"{death.message}; spec.restartPolicy.maxRestarts is reached")
     reason = "CrashLoop" if death.attempt >= _CRASH_LOOP else "DriverDied"
-    return _false(reason, f"{death.message}; it will be restarted at {_utc(death.restart_at)}")
+    return _false(reason, f"{death.message}; it will be restarted at {format_time(death.restart_at)}")
 
 
 def _processors_ready(inputs: StatusInputs) -> ConditionValue:
@@ -190,7 +189,7 @@ def _degradations(inputs: StatusInputs, values: Mapping[str, ConditionValue]) ->
     if acceptance.message is not None:
         yield _true(AcceptanceState.SYSTEM_UNAVAILABLE, acceptance.message)
     for stall in () if inputs.report is None else inputs.report.stalled:
-        yield _true("StreamStalled", f"stream {stall.stream} since {_utc(stall.since)}: {stall.reason}")
+        yield _true("StreamStalled", f"stream {stall.stream} since {format_time(stall.since)}: {stall.reason}")
 
 
 def _stuck(inputs: StatusInputs) -> PodProblem | None:
@@ -221,7 +220,3 @@ def _problem_text(problems: tuple[Problem, ...]) -> str:
     shown = "; ".join(f"{problem.path}: {problem.message}" for problem in problems[:_SHOWN_PROBLEMS])
     more = len(problems) - _SHOWN_PROBLEMS
     return shown if more <= 0 else f"{shown}; and {more} more"
-
-
-def _utc(time: datetime) -> str:
-    return format_time(time)

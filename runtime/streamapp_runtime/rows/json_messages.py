@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamapp_core.ssp import Ssp
-from streamapp_systems.file.file_chunks import Misfit
+from streamapp_systems.file.file_chunks import UnreadableRow
 from streamapp_systems.file.json_format import json_texts, parse_lines
 from streamapp_systems.file.text_values import parse_text
 from streamapp_systems.protocols import BadRecord, Message, Messages, MessageTuple
@@ -94,13 +94,13 @@ class JsonDecoder:
         batches: list[pa.RecordBatch] = []
         good: list[Message] = []
         bad: list[BadRecord] = []
-        for piece in parse_lines(lines, self._schema) if lines else ():
+        for chunk in parse_lines(lines, self._schema) if lines else ():
             position = len(good) + len(bad)
-            if isinstance(piece, Misfit):
-                bad.append(BadRecord(ssp, messages[position].offset, piece.reason))
+            if isinstance(chunk, UnreadableRow):
+                bad.append(BadRecord(ssp, messages[position].offset, chunk.reason))
             else:
-                batches.append(piece)
-                good += messages[position : position + len(piece)]
+                batches.append(chunk)
+                good += messages[position : position + len(chunk)]
         return JsonRows(rows=pa.Table.from_batches(batches, self._schema), messages=MessageTuple(good), bad=tuple(bad))
 
     def _line(self, value: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Files: bounded inputs, one partition per file, and outputs in parts."""
+"""Files: bounded inputs, one partition per file, and outputs in part files."""
 
 from streamapp_systems.file.admin import FileAdmin
 from streamapp_systems.file.consumer import FileConsumer

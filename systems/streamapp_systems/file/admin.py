@@ -11,7 +11,7 @@ from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
 
 
 class FileAdmin:
-    """Tells which files there are and how many records they hold; see `partition_files` for addresses."""
+    """The files there are and how many records they hold; see `partition_files` for addresses."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -41,7 +41,7 @@ class FileAdmin:
                 )
 
     def start_offsets(self, streams: Sequence[StreamDescriptor]) -> Mapping[Ssp, int]:
-        """Tell 0: files are read from their beginning."""
+        """Return 0: files are read from their beginning."""
         counts = self.partitions(streams)
         return {
             Ssp(stream.system, stream.name, partition): 0

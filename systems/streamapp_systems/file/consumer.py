@@ -5,7 +5,7 @@ from pathlib import Path
 
 from streamapp_core.ssp import Ssp
 from streamapp_systems.arrow_types import arrow_schema
-from streamapp_systems.fair_turns import Turns, share
+from streamapp_systems.fair_order import FairOrder, share
 from streamapp_systems.file.file_cursor import FileCursor, PartitionFile
 from streamapp_systems.file.partition_files import file_format, partition_files
 from streamapp_systems.protocols import FetchedBatch, StreamDescriptor, StreamSystemError
@@ -24,7 +24,7 @@ class FileConsumer:
         self._root = root
         self._streams = {stream.name: stream for stream in streams}
         self._cursors: dict[Ssp, FileCursor] = {}
-        self._turns = Turns(())
+        self._order = FairOrder(())
         self._failure: StreamSystemError | None = None
 
     def assign(self, starts: Mapping[Ssp, int], ends: Mapping[Ssp, int]) -> None:
@@ -53,10 +53,10 @@ class FileConsumer:
                 end=ends.get(ssp),
             )
             self._cursors[ssp] = FileCursor(file, start)
-        self._turns = Turns(self._cursors)
+        self._order = FairOrder(self._cursors)
 
     def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Sequence[FetchedBatch]:  # noqa: ARG002 - files keep nobody waiting
-        """Bring rows, as `Consumer.poll` says, at once."""
+        """Fetch rows, as `Consumer.poll` says, at once."""
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure
@@ -84,16 +84,16 @@ class FileConsumer:
 
     def _waiting(self, ssps: Collection[Ssp]) -> list[Ssp]:
         """Choose the partitions of this poll: the open ones, and others as far as they may be opened."""
-        order = self._turns.order(ssps)
+        order = self._order.order(ssps)
         chosen = frozenset(sorted(order, key=lambda ssp: not self._cursors[ssp].opened)[:MAXIMUM_OPEN_FILES])
         return [ssp for ssp in order if ssp in chosen]
 
     def _take(self, ssp: Ssp, limit: int) -> FetchedBatch:
         cursor = self._cursors[ssp]
-        self._turns.served(ssp)
+        self._order.served(ssp)
         brought = cursor.take(limit)
         if cursor.finished:
-            self._turns.drop(ssp)
+            self._order.drop(ssp)
         return brought
 
     def _stream(self, name: str) -> StreamDescriptor:
@@ -103,4 +103,4 @@ class FileConsumer:
 
 
 def _rows(fetched: Sequence[FetchedBatch]) -> int:
-    return sum(part.next_offset - part.offset for part in fetched)
+    return sum(batch.next_offset - batch.offset for batch in fetched)

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from streamapp_core.spec.streams import CsvOptions
-from streamapp_systems.file.file_chunks import BLOCK_SIZE, Misfit, Piece, check_columns, convert_columns
+from streamapp_systems.file.file_chunks import BLOCK_SIZE, Chunk, UnreadableRow, check_columns, convert_columns
 from streamapp_systems.file.text_values import format_text, parse_text, shorten
 from streamapp_systems.protocols import StreamSystemError
 
@@ -31,10 +31,10 @@ class CsvFormat:
     def count(self, path: Path) -> int:
         """Count records, as `FileFormat` says; line breaks in values and malformed records count right."""
         first = _first_record(path, self._options)
-        pieces = _raw_pieces(path, self._options, len(first), self._names(first)[:1])
+        pieces = _raw_chunks(path, self._options, len(first), self._names(first)[:1])
         return sum(map(_length, pieces)) if first else 0
 
-    def read(self, path: Path, schema: pa.Schema, start: int) -> Iterator[Piece]:
+    def read(self, path: Path, schema: pa.Schema, start: int) -> Iterator[Chunk]:
         """Read records, as `FileFormat` says."""
         first = _first_record(path, self._options)
         if not first:
@@ -43,17 +43,17 @@ class CsvFormat:
         check_columns(path, found, schema)
         wanted = schema.names if self._options.header else self._names(schema.names)
         offset = 0
-        for piece in _raw_pieces(path, self._options, len(first), wanted):
-            skipped, offset = max(0, start - offset), offset + _length(piece)
+        for chunk in _raw_chunks(path, self._options, len(first), wanted):
+            skipped, offset = max(0, start - offset), offset + _length(chunk)
             if offset <= start:
                 continue
-            if isinstance(piece, Misfit):
-                yield piece
+            if isinstance(chunk, UnreadableRow):
+                yield chunk
             else:
-                yield from convert_columns(piece.slice(skipped), schema, _convert)
+                yield from convert_columns(chunk.slice(skipped), schema, _convert)
 
     def _names(self, columns: Sequence[str]) -> Sequence[str]:
-        """Give the names that the CSV library knows these first columns of a file by."""
+        """Return the names that the CSV library knows these first columns of a file by."""
         return columns if self._options.header else [f"f{position}" for position in range(len(columns))]
 
 
@@ -97,8 +97,8 @@ def _first_record(path: Path, options: CsvOptions) -> Sequence[str]:
             raise StreamSystemError(f"{path} is no CSV: its first record can't be read: {error}") from error
 
 
-def _raw_pieces(path: Path, options: CsvOptions, width: int, names: Sequence[str]) -> Iterator[Piece]:
-    """Read some columns of all records as bytes; records with too few or too many values are misfits."""
+def _raw_chunks(path: Path, options: CsvOptions, width: int, names: Sequence[str]) -> Iterator[Chunk]:
+    """Read some columns of all records as bytes; records with too few or too many values are unreadable."""
     malformed: deque[pa.csv.InvalidRow] = deque()
 
     def note(row: pa.csv.InvalidRow) -> str:
@@ -152,13 +152,15 @@ def _source(path: Path) -> pa.NativeFile:
     return pa.BufferReader(data if data.endswith((b"\n", b"\r")) else data + b"\n")
 
 
-def _malformed(row: pa.csv.InvalidRow) -> Misfit:
-    return Misfit(reason=f"the record has {row.actual_columns} values, not {row.expected_columns}: {shorten(row.text)}")
+def _malformed(row: pa.csv.InvalidRow) -> UnreadableRow:
+    return UnreadableRow(
+        reason=f"the record has {row.actual_columns} values, not {row.expected_columns}: {shorten(row.text)}"
+    )
 
 
 def _convert(column: pa.Array, to: pa.DataType) -> pa.Array:
     return parse_text(pc.cast(column, pa.string()), to)
 
 
-def _length(piece: Piece) -> int:
-    return 1 if isinstance(piece, Misfit) else piece.num_rows
+def _length(chunk: Chunk) -> int:
+    return 1 if isinstance(chunk, UnreadableRow) else chunk.num_rows

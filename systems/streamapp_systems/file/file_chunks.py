@@ -1,4 +1,4 @@
-"""What a file is read as: pieces in order, each a batch of rows or one row that can't be read.
+"""The chunks a file is read in, in order: each a batch of rows or one row that can't be read.
 
 The rows of a block are converted together. Only when that fails is the block divided, down to the rows at fault.
 """
@@ -18,13 +18,13 @@ BLOCK_SIZE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Misfit:
+class UnreadableRow:
     """One row that can't be read, and why."""
 
     reason: str
 
 
-Piece: TypeAlias = pa.RecordBatch | Misfit
+Chunk: TypeAlias = pa.RecordBatch | UnreadableRow
 
 
 class FileFormat(Protocol):
@@ -38,7 +38,7 @@ class FileFormat(Protocol):
         """
         ...
 
-    def read(self, path: Path, schema: pa.Schema, start: int) -> Iterator[Piece]:
+    def read(self, path: Path, schema: pa.Schema, start: int) -> Iterator[Chunk]:
         """Read a file from a record on, with exactly these columns; memory is bounded by a few blocks.
 
         Raises:
@@ -52,9 +52,9 @@ ColumnConversion: TypeAlias = Callable[[pa.Array, pa.DataType], pa.Array]
 
 
 def divide(
-    block: Block, convert: Callable[[Block], pa.RecordBatch], explain: Callable[[Block, str], Misfit]
-) -> Iterator[Piece]:
-    """Convert a block of rows; rows for which that fails, alone, become misfits in their place.
+    block: Block, convert: Callable[[Block], pa.RecordBatch], explain: Callable[[Block, str], UnreadableRow]
+) -> Iterator[Chunk]:
+    """Convert a block of rows; a row for which that fails alone becomes an unreadable one in its place.
 
     `convert` raises ValueError or `pa.ArrowException`; `explain` gets a block of one row and what was raised.
     """
@@ -69,28 +69,28 @@ def divide(
         yield from divide(block[middle:], convert, explain)
 
 
-def convert_columns(raw: pa.RecordBatch, schema: pa.Schema, convert: ColumnConversion) -> Iterator[Piece]:
+def convert_columns(raw: pa.RecordBatch, schema: pa.Schema, convert: ColumnConversion) -> Iterator[Chunk]:
     """Convert columns, by position, to a schema's types; `convert` raises as in `divide`."""
 
     def convert_rows(rows: pa.RecordBatch) -> pa.RecordBatch:
         columns = [convert(column, field.type) for column, field in zip(rows.columns, schema, strict=True)]
         return pa.RecordBatch.from_arrays(columns, schema=schema)
 
-    def explain(row: pa.RecordBatch, error: str) -> Misfit:
+    def explain(row: pa.RecordBatch, error: str) -> UnreadableRow:
         for column, field in zip(row.columns, schema, strict=True):
             try:
                 convert(column, field.type)
             except (ValueError, pa.ArrowException):
-                return misfit(field, column[0].as_py())
-        return Misfit(reason=error)
+                return unreadable_value(field, column[0].as_py())
+        return UnreadableRow(reason=error)
 
     return divide(raw, convert_rows, explain)
 
 
-def misfit(field: pa.Field, value: object) -> Misfit:
-    """Say that this value is none of the column's type."""
+def unreadable_value(field: pa.Field, value: object) -> UnreadableRow:
+    """Return the row whose value is none of the column's type."""
     text = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-    return Misfit(reason=f"column {field.name}: {shorten(text)} is no {type_name(field.type)}")
+    return UnreadableRow(reason=f"column {field.name}: {shorten(text)} is no {type_name(field.type)}")
 
 
 def type_name(data_type: pa.DataType) -> str:

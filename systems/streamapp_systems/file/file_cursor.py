@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from streamapp_core.ssp import Ssp
-from streamapp_systems.file.file_chunks import FileFormat, Misfit, Piece
+from streamapp_systems.file.file_chunks import Chunk, FileFormat, UnreadableRow
 from streamapp_systems.protocols import BadRecord, FetchedBatch, StreamSystemError
 
 _MAXIMUM_BYTES = 16 << 20
@@ -25,22 +25,22 @@ class PartitionFile:
 
 
 class FileCursor:
-    """Brings the rows of one file in order. The file is open from the first `take` until it is finished."""
+    """Reads the rows of one file in order. The file is open from the first `take` until it is finished."""
 
     def __init__(self, file: PartitionFile, start: int) -> None:
         self._file = file
         self._offset = start
-        self._pieces: Iterator[Piece] | None = None
-        self._rest: Piece | None = None
+        self._chunks: Iterator[Chunk] | None = None
+        self._rest: Chunk | None = None
         self.finished = False
 
     @property
     def opened(self) -> bool:
         """Whether the file is open."""
-        return self._pieces is not None
+        return self._chunks is not None
 
     def take(self, limit: int) -> FetchedBatch:
-        """Bring up to `limit` rows, fewer if they are large; sets `finished` when no more will come.
+        """Read up to `limit` rows, fewer if they are large; sets `finished` when no more will come.
 
         Raises:
             BadRecord: the next record can't be read; the one after it is next.
@@ -62,50 +62,50 @@ class FileCursor:
 
     def close(self) -> None:
         """Close the file."""
-        self._pieces = self._rest = None
+        self._chunks = self._rest = None
 
-    def _open(self) -> Iterator[Piece]:
+    def _open(self) -> Iterator[Chunk]:
         return self._file.format.read(self._file.path, self._file.schema, self._offset)
 
     def _gather(self, wanted: int) -> list[pa.RecordBatch]:
         batches: list[pa.RecordBatch] = []
         size = 0
         while wanted > 0 and size < _MAXIMUM_BYTES:
-            piece = self._next_piece()
-            if piece is None:
+            chunk = self._next_chunk()
+            if chunk is None:
                 break
-            if isinstance(piece, Misfit):
+            if isinstance(chunk, UnreadableRow):
                 if batches:
-                    self._rest = piece
+                    self._rest = chunk
                     break
                 self._offset += 1
-                raise BadRecord(self._file.ssp, self._offset - 1, f"{self._file.path}: {piece.reason}")
-            rows = piece.slice(0, wanted)
-            self._rest = piece.slice(wanted) if piece.num_rows > wanted else None
+                raise BadRecord(self._file.ssp, self._offset - 1, f"{self._file.path}: {chunk.reason}")
+            rows = chunk.slice(0, wanted)
+            self._rest = chunk.slice(wanted) if chunk.num_rows > wanted else None
             batches.append(rows)
             self._offset += rows.num_rows
             wanted -= rows.num_rows
             size += rows.nbytes
         return batches
 
-    def _next_piece(self) -> Piece | None:
+    def _next_chunk(self) -> Chunk | None:
         if self._rest is not None:
-            piece, self._rest = self._rest, None
-            return piece
+            chunk, self._rest = self._rest, None
+            return chunk
         file = self._file
         try:
-            if self._pieces is None:
-                self._pieces = self._open()
-            piece = next(self._pieces, None)
+            if self._chunks is None:
+                self._chunks = self._open()
+            chunk = next(self._chunks, None)
         except (OSError, ValueError, pa.ArrowException) as error:
             raise StreamSystemError(
                 f"{file.ssp}, offset {self._offset} or later: can't read {file.path}: {error}"
             ) from error
-        if piece is None:
+        if chunk is None:
             if file.end is not None:
                 raise StreamSystemError(
                     f"{file.ssp}: {file.path} has {self._offset} records now, it had {file.end} when the run began. "
                     "Put the old file back, or begin a new run"
                 )
             self.finished = True
-        return piece
+        return chunk

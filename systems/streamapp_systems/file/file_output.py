@@ -1,7 +1,7 @@
-"""Outputs as folders of parts: staged, then published by a rename, so that a reader sees whole parts only.
+"""Outputs as folders of part files: staged, then published by a rename, so that a reader sees whole ones only.
 
-The parts that a commit made are known by its checkpoint; publishing follows the commit and may be repeated after a
-crash at any point, so each part appears exactly once.
+The part files that a commit made are in its checkpoint; publishing follows the commit and may be repeated after a
+crash at any point, so each appears exactly once.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,13 +11,13 @@ from pathlib import Path
 import pyarrow as pa
 
 from streamapp_systems.file.output_folder import STAGING, part_name, sync_folder
-from streamapp_systems.file.output_parts import Part
+from streamapp_systems.file.part_writer import PartWriter
 from streamapp_systems.file.partition_files import endings
 from streamapp_systems.protocols import StagedPart, StreamDescriptor, StreamSystemError
 
 
 class FolderOutput:
-    """Writes the parts of one writer. `writer` is text for a file name that no other writer, past or present, has.
+    """Writes the part files of one writer. `writer` is text for a file name that no other writer, past or present, has.
 
     Folders are the streams' addresses; see `prepare_output`. Used by one thread.
     """
@@ -27,10 +27,10 @@ class FolderOutput:
         self._streams = {stream.name: stream for stream in streams}
         self._writer = writer
         self._sequence = count()
-        self._open: dict[str, tuple[StagedPart, Part]] = {}
+        self._open: dict[str, tuple[StagedPart, PartWriter]] = {}
 
     def write(self, stream: str, rows: pa.Table) -> None:
-        """Add rows to the open part of this stream.
+        """Add rows to the open part file of this stream.
 
         Raises:
             StreamSystemError: the rows have other columns than those before, a type has no form in this format, or the
@@ -45,10 +45,10 @@ class FolderOutput:
             raise self._unwritable(stream, error) from error
 
     def stage(self) -> tuple[StagedPart, ...]:
-        """Finish the open parts, as `FileOutput.stage` says.
+        """Finish the open part files, as `FileOutput.stage` says.
 
         Raises:
-            StreamSystemError: a part can't be finished.
+            StreamSystemError: one can't be finished.
         """
         staged: list[StagedPart] = []
         for stream in list(self._open):
@@ -63,10 +63,10 @@ class FolderOutput:
         return tuple(staged)
 
     def publish(self, parts: Iterable[StagedPart]) -> None:
-        """Rename staged parts to their final names; those that were published earlier are left alone.
+        """Rename staged part files to their final names; those that were published earlier are left alone.
 
         Raises:
-            StreamSystemError: a part is neither staged nor published.
+            StreamSystemError: one is neither staged nor published.
         """
         folders: set[Path] = set()
         for part in parts:
@@ -87,7 +87,7 @@ class FolderOutput:
             sync_folder(folder)
 
     def close(self) -> None:
-        """Drop the open parts."""
+        """Drop the open part files."""
         for _, part in self._open.values():
             part.drop()
         self._open.clear()
@@ -96,7 +96,7 @@ class FolderOutput:
         folder = self._root / self._streams[stream].address
         return StreamSystemError(f"output {stream} can't be written in {folder}: {error}")
 
-    def _part(self, stream: str, schema: pa.Schema) -> Part:
+    def _part(self, stream: str, schema: pa.Schema) -> PartWriter:
         if stream not in self._open:
             self._open[stream] = self._create(stream, schema)
         part = self._open[stream][1]
@@ -104,7 +104,7 @@ class FolderOutput:
             raise StreamSystemError(f"output {stream}: rows have columns {_names(schema)} after {_names(part.schema)}")
         return part
 
-    def _create(self, stream: str, schema: pa.Schema) -> tuple[StagedPart, Part]:
+    def _create(self, stream: str, schema: pa.Schema) -> tuple[StagedPart, PartWriter]:
         descriptor = self._streams.get(stream)
         if descriptor is None:
             raise StreamSystemError(f"stream {stream} is none of this output's: {', '.join(sorted(self._streams))}")
@@ -114,7 +114,7 @@ class FolderOutput:
         )
         path = self._root / names.staged
         path.parent.mkdir(parents=True, exist_ok=True)
-        return names, Part(path, schema, descriptor)
+        return names, PartWriter(path, schema, descriptor)
 
 
 def _names(schema: pa.Schema) -> str:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
-from streamapp_systems.file.file_chunks import BLOCK_SIZE, Misfit, Piece, divide, misfit
+from streamapp_systems.file.file_chunks import BLOCK_SIZE, Chunk, UnreadableRow, divide, unreadable_value
 from streamapp_systems.file.text_values import format_text, parse_text, shorten
 
 _BRACE = ord("{")
@@ -32,7 +32,7 @@ class JsonFormat:
         with path.open("rb") as file:
             return sum(map(len, _blocks(file)))
 
-    def read(self, path: Path, schema: pa.Schema, start: int) -> Iterator[Piece]:
+    def read(self, path: Path, schema: pa.Schema, start: int) -> Iterator[Chunk]:
         """Read records, as `FileFormat` says."""
         with path.open("rb") as file:
             for block in _blocks(file):
@@ -42,7 +42,7 @@ class JsonFormat:
                     yield from parse_lines(lines, schema)
 
 
-def parse_lines(lines: list[bytes], schema: pa.Schema) -> Iterator[Piece]:
+def parse_lines(lines: list[bytes], schema: pa.Schema) -> Iterator[Chunk]:
     """Read lines of one JSON object each, with their line ends, as rows with exactly these columns."""
     return divide(lines, partial(_parse_lines, schema=schema), partial(_explain, schema=schema))
 
@@ -59,13 +59,13 @@ def json_lines(rows: pa.Table) -> Iterator[str]:
 
 def json_texts(rows: pa.RecordBatch) -> pa.Array:
     """Write rows as a column of JSON objects; see `json_lines`."""
-    pieces: list[str | pa.Array] = []
+    texts: list[str | pa.Array] = []
     before = "{"
     for name, column in zip(rows.schema.names, rows.columns, strict=True):
         quote, values = _values(column)
-        pieces += [f"{before}{_encode_text(name)}:{quote}", values]
+        texts += [f"{before}{_encode_text(name)}:{quote}", values]
         before = f"{quote},"
-    return pc.binary_join_element_wise(*pieces, before.removesuffix(",") + "}", "")
+    return pc.binary_join_element_wise(*texts, before.removesuffix(",") + "}", "")
 
 
 def _values(column: pa.Array) -> tuple[str, pa.Array]:
@@ -140,18 +140,18 @@ def _parsed_type(to: pa.DataType) -> pa.DataType:
     return pa.string() if pa.types.is_temporal(to) or pa.types.is_binary(to) else to
 
 
-def _explain(lines: list[bytes], error: str, *, schema: pa.Schema) -> Misfit:
-    """Say why this one line is no record."""
+def _explain(lines: list[bytes], error: str, *, schema: pa.Schema) -> UnreadableRow:
+    """Return this one line as an unreadable row, with the reason."""
     shown = shorten(lines[0].decode(errors="replace").strip())
     try:
         record = json.loads(lines[0])
     except ValueError as reason:
-        return Misfit(reason=f"{shown} is no JSON: {reason}")
+        return UnreadableRow(reason=f"{shown} is no JSON: {reason}")
     if not isinstance(record, dict):
-        return Misfit(reason=f"{shown} is no JSON object")
+        return UnreadableRow(reason=f"{shown} is no JSON object")
     for field in schema:
         try:
             _parse_lines(lines, schema=pa.schema([field]))
         except (ValueError, pa.ArrowException):
-            return misfit(field, record.get(field.name))
-    return Misfit(reason=f"{shown} is no record: {error}")
+            return unreadable_value(field, record.get(field.name))
+    return UnreadableRow(reason=f"{shown} is no record: {error}")

@@ -1,6 +1,6 @@
-"""Folders of outputs: whose they are, and what of an earlier run may be removed.
+"""The folders of file outputs: their owners, and the part files of earlier runs that may be removed.
 
-Nothing is ever removed but parts in folders that carry the owner's marker.
+Nothing is ever removed but part files in folders that carry the owner's marker.
 """
 
 import json
@@ -17,14 +17,14 @@ _PART = re.compile(r"part-.+-\d+\.[a-z]+")
 
 
 def part_name(writer: str, sequence: int, ending: str) -> str:
-    """Name a part of an output; no two parts of one writer have one sequence number."""
+    """Return the name of a part file; no two of one writer have one sequence number."""
     return f"part-{writer}-{sequence}{ending}"
 
 
 def prepare_output(folder: Path, owner: str, *, fresh: bool) -> None:
-    """Make a folder ready for a run's parts and mark it as the owner's; safe to repeat.
+    """Prepare a folder for a run's part files and mark it as the owner's; safe to repeat.
 
-    `fresh`: the run begins from nothing, so parts of earlier runs, published or staged, are removed. Other files stay.
+    `fresh`: the run begins from nothing, so part files of earlier runs are removed, staged ones too. Other files stay.
 
     Raises:
         StreamSystemError: the folder holds files and is not marked, is marked as another's, or can't be written.
@@ -40,7 +40,7 @@ def prepare_output(folder: Path, owner: str, *, fresh: bool) -> None:
 
 
 def remove_leftovers(folder: Path, keep: Collection[str]) -> None:
-    """Remove staged parts of which no checkpoint knows, when no writer is at work: all but those named in `keep`.
+    """Remove staged part files that no checkpoint has, when no writer is at work: all but those named in `keep`.
 
     Names are those of files, without folders.
     """
@@ -50,7 +50,7 @@ def remove_leftovers(folder: Path, keep: Collection[str]) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
+    """Sync a folder, so that the names in it are durable."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

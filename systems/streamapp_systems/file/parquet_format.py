@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from streamapp_systems.file.file_chunks import Piece, check_columns, convert_columns, type_name
+from streamapp_systems.file.file_chunks import Chunk, check_columns, convert_columns, type_name
 from streamapp_systems.file.text_values import parse_text
 from streamapp_systems.protocols import StreamSystemError
 
@@ -21,7 +21,7 @@ class ParquetFormat:
         """Count records, as `FileFormat` says; the file's own count is taken."""
         return int(pq.read_metadata(path).num_rows)
 
-    def read(self, path: Path, schema: pa.Schema, start: int) -> Iterator[Piece]:
+    def read(self, path: Path, schema: pa.Schema, start: int) -> Iterator[Chunk]:
         """Read records, as `FileFormat` says; row groups before the start are not read."""
         with pq.ParquetFile(path) as file:
             _check_types(path, file.schema_arrow, schema)

@@ -1,4 +1,4 @@
-"""Which files a stream is: its address resolved to one file per partition, in natural name order."""
+"""The files of a stream: its address resolved to one file per partition, in natural name order."""
 
 import glob
 import re
@@ -44,7 +44,7 @@ def partition_files(root: Path, stream: StreamDescriptor) -> tuple[Path, ...]:
 
 
 def endings(stream: StreamDescriptor) -> tuple[str, ...]:
-    """Give the endings of a stream's files.
+    """Return the endings of a stream's files.
 
     Raises:
         StreamSystemError: there are no files of its format.
@@ -56,7 +56,7 @@ def endings(stream: StreamDescriptor) -> tuple[str, ...]:
 
 
 def file_format(stream: StreamDescriptor) -> FileFormat:
-    """Give what reads a stream's files.
+    """Return the reader of a stream's files.
 
     Raises:
         StreamSystemError: there are no files of its format.

@@ -10,21 +10,21 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka import Message as Record
 
 from streamapp_core.ssp import Ssp
-from streamapp_systems.fair_turns import Turns, share
+from streamapp_systems.fair_order import FairOrder, share
 from streamapp_systems.kafka.admin import KafkaAdmin
 from streamapp_systems.kafka.client_config import ClientKind, Cluster
-from streamapp_systems.kafka.kafka_client import opening
-from streamapp_systems.kafka.kafka_errors import MISSING, Trouble
-from streamapp_systems.kafka.partition_positions import Reading
+from streamapp_systems.kafka.kafka_client import explained_settings
+from streamapp_systems.kafka.kafka_errors import MISSING, ClientProblems
+from streamapp_systems.kafka.partition_positions import PartitionPosition
 from streamapp_systems.protocols import FetchedBatch, StreamDescriptor, StreamSystemError
 
 MAXIMUM_BYTES = 8 << 20
 """Bytes of records that one poll takes from the client, about."""
 
-HELD_ROWS = 100_000
-HELD_BYTES = 32 << 20
-"""What is not asked for is paused when this much of it is held back. What the client has fetched of it beyond that is
-dropped, and fetched again later."""
+BUFFERED_ROWS = 100_000
+BUFFERED_BYTES = 32 << 20
+"""Partitions that are not polled are paused when this much of them is buffered. What the client has fetched beyond
+that is dropped, and fetched again later."""
 
 _SLICE = 10_000
 _LARGE = 1 << 20
@@ -43,24 +43,24 @@ class KafkaConsumer:
     """
 
     def __init__(self, cluster: Cluster, streams: Sequence[StreamDescriptor]) -> None:
-        """Make the client; nothing is read yet.
+        """Create the client; nothing is read yet.
 
         Raises:
             StreamSystemError: the cluster's settings are wrong.
         """
         self._cluster = cluster
         self._streams = {stream.name: stream for stream in streams}
-        self._trouble = Trouble(cluster)
-        self._readings: dict[tuple[str | None, int | None], Reading] = {}
-        self._by_ssp: dict[Ssp, Reading] = {}
-        self._turns = Turns(())
+        self._problems = ClientProblems(cluster)
+        self._positions: dict[tuple[str | None, int | None], PartitionPosition] = {}
+        self._by_ssp: dict[Ssp, PartitionPosition] = {}
+        self._order = FairOrder(())
         self._last_news = time.monotonic()
         self._record_bytes = _LARGE
         self._identities: Mapping[str, str] = {}
-        self._doubtful = False
+        self._recheck_identities = False
         """Whether the client has missed a topic or a partition, for a moment perhaps."""
-        with opening(cluster):
-            self._client = Client({**cluster.client(ClientKind.CONSUMER), "error_cb": self._noticed})
+        with explained_settings(cluster):
+            self._client = Client({**cluster.client(ClientKind.CONSUMER), "error_cb": self._note_problem})
 
     def assign(self, starts: Mapping[Ssp, int], ends: Mapping[Ssp, int]) -> None:
         """Read these partitions, as `Consumer.assign` says; a start of 0 is the oldest record that is still there.
@@ -70,31 +70,31 @@ class KafkaConsumer:
         """
         first = self._check(starts)
         for ssp, start in starts.items():
-            reading = Reading(ssp=ssp, offset=start, end=ends.get(ssp))
-            reading.reached(first[ssp])
-            reading.paused = reading.complete
-            self._by_ssp[ssp] = reading
-            self._readings[self._streams[ssp.stream].address, ssp.partition] = reading
-        self._turns = Turns(starts)
-        self._client.assign([self._at(reading) for reading in self._by_ssp.values() if not reading.complete])
+            partition = PartitionPosition(ssp=ssp, offset=start, end=ends.get(ssp))
+            partition.advance_to(first[ssp])
+            partition.paused = partition.complete
+            self._by_ssp[ssp] = partition
+            self._positions[self._streams[ssp.stream].address, ssp.partition] = partition
+        self._order = FairOrder(starts)
+        self._client.assign([self._at(partition) for partition in self._by_ssp.values() if not partition.complete])
         self._last_news = time.monotonic()
 
     def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Sequence[FetchedBatch]:
-        """Bring records, as `Consumer.poll` says, about 8 MB at most.
+        """Fetch records, as `Consumer.poll` says, about 8 MB at most.
 
         Raises:
             StreamSystemError: a partition can't be read, or no broker can be reached.
         """
         deadline = time.monotonic() + timeout
-        waiting = self._turns.order(ssps)
+        waiting = self._order.order(ssps)
         if not waiting:
             return ()
         self._resume(waiting)
         while True:
             self._receive(waiting, max_rows)
-            if self._doubtful:
+            if self._recheck_identities:
                 self._check_identities()
-            fetched = self._give(waiting, max_rows)
+            fetched = self._drain(waiting, max_rows)
             left = deadline - time.monotonic()
             if not fetched:
                 self._check_connection()
@@ -102,7 +102,7 @@ class KafkaConsumer:
                 return fetched
             record = self._client.poll(min(left, _WAIT))
             if record is not None:
-                self._sort([record])
+                self._distribute([record])
 
     def close(self) -> None:
         """Release the connections and what was fetched."""
@@ -128,110 +128,113 @@ class KafkaConsumer:
                 raise StreamSystemError(
                     f"{ssp}: reading is to go on at offset {start}, but topic {topic} in {self._cluster} holds "
                     f"{first[ssp]} to {ends[ssp]}: its records were deleted before they were read, or lost, or it was "
-                    "made anew. Begin a new run"
+                    "recreated. Begin a new run"
                 )
         return first
 
-    def _at(self, reading: Reading) -> TopicPartition:
-        return TopicPartition(self._streams[reading.ssp.stream].address, reading.ssp.partition, reading.position)
+    def _at(self, partition: PartitionPosition) -> TopicPartition:
+        return TopicPartition(self._streams[partition.ssp.stream].address, partition.ssp.partition, partition.position)
 
     def _receive(self, waiting: Sequence[Ssp], max_rows: int) -> None:
-        """Take what the client has fetched, without waiting, until there is enough for one poll."""
-        rows = max_rows - sum(len(self._by_ssp[ssp].held) for ssp in waiting)
-        space = MAXIMUM_BYTES - sum(self._by_ssp[ssp].held_bytes for ssp in waiting)
+        """Buffer what the client has fetched, without waiting, until there is enough for one poll."""
+        rows = max_rows - sum(len(self._by_ssp[ssp].buffered) for ssp in waiting)
+        space = MAXIMUM_BYTES - sum(self._by_ssp[ssp].buffered_bytes for ssp in waiting)
         while rows > 0 and space > 0:
             records = self._client.consume(min(rows, _SLICE, 1 + space // self._record_bytes), 0)
             if not records:
                 break
-            more = self._sort(records)
+            more = self._distribute(records)
             self._record_bytes = max(more // len(records), self._record_bytes // 2, 1)
             rows -= len(records)
             space -= more
-        self._hold_back(waiting)
+        self._pause(waiting)
 
-    def _sort(self, records: Sequence[Record]) -> int:
-        """Give records to the readings of their partitions; returns how many bytes are held more."""
-        told: list[Record] = []
+    def _distribute(self, records: Sequence[Record]) -> int:
+        """Buffer records by their partitions; returns by how many bytes the buffers grew."""
+        events: list[Record] = []
         more = start = 0
         for place, run in groupby(zip(map(Record.topic, records), map(Record.partition, records), strict=True)):
             here = records[start : start + len(list(run))]
             start += len(here)
             if any(map(Record.error, here)):
-                told += [record for record in here if record.error() is not None]
+                events += [record for record in here if record.error() is not None]
                 here = [record for record in here if record.error() is None]
-            reading = self._readings.get(place)
-            if reading is not None:
-                more -= reading.held_bytes
-                reading.take(here)
-                more += reading.held_bytes
+            partition = self._positions.get(place)
+            if partition is not None:
+                more -= partition.buffered_bytes
+                partition.buffer(here)
+                more += partition.buffered_bytes
         self._last_news = time.monotonic()
-        self._trouble.over()
-        for record in told:
-            self._note(record)
+        self._problems.clear()
+        for record in events:
+            self._handle_event(record)
         return more
 
-    def _note(self, record: Record) -> None:
-        """Take what came in place of a record: the end of a partition, or an error.
+    def _handle_event(self, record: Record) -> None:
+        """Handle what came in place of a record: the end of a partition, or an error.
 
         Raises:
             StreamSystemError: the partition can't be read.
         """
         place, error = _place(record), record.error()
-        reading = self._readings.get(place)
-        if error is None or (error.code() == KafkaError._PARTITION_EOF and reading is None):
+        partition = self._positions.get(place)
+        if error is None or (error.code() == KafkaError._PARTITION_EOF and partition is None):
             return
-        if error.code() == KafkaError._PARTITION_EOF and reading is not None:
-            reading.reached(record.offset() or 0)
+        if error.code() == KafkaError._PARTITION_EOF and partition is not None:
+            partition.advance_to(record.offset() or 0)
             return
-        where = "reading" if reading is None else f"{reading.ssp} (topic {place[0]}), offset {reading.position}"
-        raise self._trouble.explain(where, error)
+        where = "reading" if partition is None else f"{partition.ssp} (topic {place[0]}), offset {partition.position}"
+        raise self._problems.explain(where, error)
 
-    def _give(self, waiting: Sequence[Ssp], max_rows: int) -> Sequence[FetchedBatch]:
-        """Give out what is held of these partitions: a fair share each, and then what room is left."""
+    def _drain(self, waiting: Sequence[Ssp], max_rows: int) -> Sequence[FetchedBatch]:
+        """Return what is buffered of these partitions: a fair share each, and then as much as there is room for."""
         left = max_rows
         allotted = dict.fromkeys(waiting, 0)
         for most in (share(max_rows, len(waiting)), max_rows):
             for ssp in waiting:
-                more = min(most - allotted[ssp], len(self._by_ssp[ssp].held) - allotted[ssp], left)
+                more = min(most - allotted[ssp], len(self._by_ssp[ssp].buffered) - allotted[ssp], left)
                 allotted[ssp] += more
                 left -= more
-        given = [self._by_ssp[ssp].give(rows) for ssp, rows in allotted.items()]
-        fetched = [part for part in given if part is not None]
-        for part in fetched:
-            self._turns.served(part.ssp)
-            if part.ended:
-                self._turns.drop(part.ssp)
+        drained = [self._by_ssp[ssp].drain(rows) for ssp, rows in allotted.items()]
+        fetched = [batch for batch in drained if batch is not None]
+        for batch in fetched:
+            self._order.served(batch.ssp)
+            if batch.ended:
+                self._order.drop(batch.ssp)
         return fetched
 
-    def _hold_back(self, waiting: Sequence[Ssp]) -> None:
-        """Pause what is complete; and all that is not asked for, once much of it is held."""
-        active = [reading for reading in self._by_ssp.values() if not reading.paused]
-        pausing = [reading for reading in active if reading.complete]
+    def _pause(self, waiting: Sequence[Ssp]) -> None:
+        """Pause what is complete; and all that is not polled, once much of it is buffered."""
+        active = [partition for partition in self._by_ssp.values() if not partition.paused]
+        pausing = [partition for partition in active if partition.complete]
         others = [self._by_ssp[ssp] for ssp in self._by_ssp.keys() - set(waiting)]
-        rows, held = sum(len(reading.held) for reading in others), sum(reading.held_bytes for reading in others)
-        if rows > HELD_ROWS or held > HELD_BYTES:
-            pausing += [reading for reading in others if not reading.paused and not reading.complete]
+        rows, size = (
+            sum(len(partition.buffered) for partition in others),
+            sum(partition.buffered_bytes for partition in others),
+        )
+        if rows > BUFFERED_ROWS or size > BUFFERED_BYTES:
+            pausing += [partition for partition in others if not partition.paused and not partition.complete]
         if pausing:
-            self._client.pause([self._at(reading) for reading in pausing])
-        for reading in pausing:
-            reading.paused = True
+            self._client.pause([self._at(partition) for partition in pausing])
+        for partition in pausing:
+            partition.paused = True
 
     def _resume(self, waiting: Sequence[Ssp]) -> None:
-        resuming = [reading for ssp in waiting if (reading := self._by_ssp[ssp]).paused and not reading.complete]
+        resuming = [partition for ssp in waiting if (partition := self._by_ssp[ssp]).paused and not partition.complete]
         if resuming:
-            self._client.resume([self._at(reading) for reading in resuming])
-        for reading in resuming:
-            reading.paused = False
+            self._client.resume([self._at(partition) for partition in resuming])
+        for partition in resuming:
+            partition.paused = False
 
-    def _noticed(self, error: KafkaError) -> None:
-        self._trouble.noticed(error)
-        self._doubtful = self._doubtful or error.code() in MISSING
+    def _note_problem(self, error: KafkaError) -> None:
+        self._problems.note(error)
+        self._recheck_identities = self._recheck_identities or error.code() in MISSING
 
     def _check_identities(self) -> None:
-        """Make sure that the topics are still those that were assigned: of others, the first records would be lost.
+        """Check that the topics are still those that were assigned: of others, the first records would be missed.
 
         Raises:
-            StreamSystemError: one is gone, or was made anew.
+            StreamSystemError: one is gone, or was recreated.
         """
         streams = [self._streams[name] for name in self._identities]
         with closing(KafkaAdmin(self._cluster)) as admin:
@@ -239,28 +242,28 @@ class KafkaConsumer:
         gone = sorted(s.address for s in streams if found[s.name] != self._identities[s.name])
         if gone:
             raise StreamSystemError(
-                f"{self._cluster}: topic {', '.join(gone)} was deleted while it was read, and perhaps made anew: "
+                f"{self._cluster}: topic {', '.join(gone)} was deleted while it was read, and perhaps recreated: "
                 "what was not read yet is lost. Begin a new run"
             )
-        self._doubtful = False
+        self._recheck_identities = False
 
     def _check_connection(self) -> None:
-        """Ask the brokers for a sign of life when they seem gone for too long.
+        """Probe the brokers when they seem gone for too long.
 
         Raises:
-            StreamSystemError: there is none.
+            StreamSystemError: none answers.
         """
-        if not self._trouble.disconnected or time.monotonic() - self._last_news < self._cluster.timeout:
+        if not self._problems.disconnected or time.monotonic() - self._last_news < self._cluster.timeout:
             return
         try:
             topic = next(iter(self._streams.values())).address
             self._client.list_topics(topic, timeout=min(self._cluster.timeout, _PROBE_SECONDS))
         except KafkaException as error:
-            raise self._trouble.explain(
+            raise self._problems.explain(
                 f"no broker was reachable for {self._cluster.timeout:g} s", error.args[0]
             ) from error
         self._last_news = time.monotonic()
-        self._trouble.over()
+        self._problems.clear()
 
 
 def _place(record: Record) -> tuple[str | None, int | None]:

@@ -13,14 +13,14 @@ from streamapp_systems.kafka.kafka_errors import TRANSIENT
 from streamapp_systems.protocols import StreamSystemError
 
 PAUSE = 0.1
-"""Seconds between two questions."""
+"""Seconds between two requests."""
 
 Key = TypeVar("Key")
 Answer = TypeVar("Answer")
 
 
 @contextmanager
-def opening(cluster: Cluster) -> Iterator[None]:
+def explained_settings(cluster: Cluster) -> Iterator[None]:
     """Explain why a client can't be made of the cluster's settings.
 
     Raises:
@@ -33,24 +33,24 @@ def opening(cluster: Cluster) -> Iterator[None]:
         raise StreamSystemError(f"{cluster}: {reason}. Correct spec.systems.{cluster.name}.kafka.config") from error
 
 
-def settle(
+def request_with_retry(
     ask: Callable[[Sequence[Key]], Mapping[Key, Future[Answer]]],
     keys: Sequence[Key],
     deadline: float,
-    passing: frozenset[int] = TRANSIENT,
+    transient: frozenset[int] = TRANSIENT,
     *,
-    hopeless: Callable[[], bool],
+    permanent: Callable[[], bool],
 ) -> tuple[Mapping[Key, Answer], Mapping[Key, KafkaError]]:
-    """Ask for all keys in one request, and again for those whose error may pass, until the deadline.
+    """Request all keys at once, and again those whose error is transient, until the deadline.
 
-    `deadline` is in seconds of the monotonic clock; when nothing is to be hoped for, nothing is waited for any longer.
-    Returns the answers and the errors that stayed.
+    `deadline` is in seconds of the monotonic clock; a permanent problem of the client ends the retries.
+    Returns the answers and the errors that remained.
     """
     answers: dict[Key, Answer] = {}
     errors: dict[Key, KafkaError] = {}
     while keys:
         asked = ask(keys)
-        while wait(asked.values(), PAUSE).not_done and not hopeless():
+        while wait(asked.values(), PAUSE).not_done and not permanent():
             continue
         for key, future in asked.items():
             errors.pop(key, None)
@@ -60,8 +60,8 @@ def settle(
                 errors[key] = error.args[0]
             except TimeoutError:
                 errors[key] = KafkaError(KafkaError._TIMED_OUT, "no answer")
-        keys = [key for key in keys if key in errors and errors[key].code() in passing]
-        if not keys or time.monotonic() + PAUSE > deadline or hopeless():
+        keys = [key for key in keys if key in errors and errors[key].code() in transient]
+        if not keys or time.monotonic() + PAUSE > deadline or permanent():
             break
         time.sleep(PAUSE)
     return answers, errors

@@ -1,4 +1,4 @@
-"""What the Kafka client's errors mean, in words that name cluster, topic and partition and say what to do."""
+"""The errors of Kafka clients, explained in words that name cluster, topic and partition and say what to do."""
 
 import logging
 import re
@@ -43,11 +43,11 @@ TRANSIENT = frozenset(
 )
 """Errors after which the same request may succeed a moment later."""
 
-_REFUSING = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL})
-_CAUSES = _REFUSING | {KafkaError._RESOLVE}
+_REFUSALS = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL})
+_CAUSES = _REFUSALS | {KafkaError._RESOLVE}
 """Errors that are the cause of others, of timeouts above all."""
 
-_FORGOTTEN = frozenset(
+_TRANSACTION_STATE_LOST = frozenset(
     {
         KafkaError.CONCURRENT_TRANSACTIONS,
         KafkaError.INVALID_TXN_STATE,
@@ -56,9 +56,9 @@ _FORGOTTEN = frozenset(
         KafkaError.UNKNOWN_PRODUCER_ID,
     }
 )
-"""Errors of brokers that do not know, after a death of one of them say, what a transaction has written so far."""
+"""Errors of brokers that have lost the state of a transaction, by the death of one of them for example."""
 
-_AWAY = (
+_UNAVAILABLE = (
     TRANSIENT
     | _CAUSES
     | {
@@ -66,19 +66,18 @@ _AWAY = (
         KafkaError.NOT_ENOUGH_REPLICAS,
         KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
     }
-    | _FORGOTTEN
+    | _TRANSACTION_STATE_LOST
 )
-"""Errors that say of the brokers that they are away, or shut, or lost what was under way: a new client may get through
-to them again."""
+"""Errors of brokers that are away, refuse, or have lost what was in flight: a new client may reach them again."""
 
-_WAITED = frozenset({KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN})
-"""Errors that say no more than that nothing came: what the client told before says why."""
+_NO_ANSWER = frozenset({KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN})
+"""Errors that say no more than that no answer came: the reason is in the problems the client reported before."""
 
 _STATE = re.compile(r" \(after \d+ms in state (?:[^()]|\(\w*\))*\)")
-"""How long a connection had been in which state, which the client adds to its errors."""
+"""The states of connections and their durations, which the client adds to its errors."""
 
 _REFUSED_SECONDS = 2.0
-"""How long refusals of TLS or the login must have gone on to be believed: a broker that stops breaks handshakes off."""
+"""Seconds after which refusals of TLS or the login are permanent: a broker that stops breaks handshakes off."""
 
 _UNREACHABLE = (
     "Check that its brokers run, that bootstrapServers is right (and the addresses the brokers advertise), and "
@@ -93,7 +92,9 @@ _TLS = (
 _RIGHTS = "Give this user the rights it needs (docs/kafka.md)"
 _ADVICE = {
     **dict.fromkeys(TRANSIENT, _UNREACHABLE),
-    **dict.fromkeys(_FORGOTTEN, "The brokers have lost track of the transaction: what it held is done again"),
+    **dict.fromkeys(
+        _TRANSACTION_STATE_LOST, "The brokers have lost the state of the transaction: its work is done again"
+    ),
     **dict.fromkeys(MISSING, "Create the topic, or correct the stream's name; if it was there before, it was deleted"),
     KafkaError._RESOLVE: _UNREACHABLE,
     KafkaError._AUTHENTICATION: _LOGIN,
@@ -108,10 +109,10 @@ _ADVICE = {
         "Raise the topic's max.message.bytes, and message.max.bytes in spec.systems.*.kafka.config"
     ),
     KafkaError._AUTO_OFFSET_RESET: (
-        "The records there were deleted before they were read (retention, or the topic was made anew): begin a new run"
+        "The records there were deleted before they were read (retention, or the topic was recreated): begin a new run"
     ),
     KafkaError.OFFSET_OUT_OF_RANGE: (
-        "The records there were deleted before they were read (retention, or the topic was made anew): begin a new run"
+        "The records there were deleted before they were read (retention, or the topic was recreated): begin a new run"
     ),
     KafkaError.UNKNOWN_MEMBER_ID: (
         "Another program's consumers have joined this group: give theirs another name, or this one, with group.id in "
@@ -125,8 +126,8 @@ _ADVICE = {
 }
 
 
-class Trouble:
-    """What a client has told in passing since it last worked: the cause behind its timeouts."""
+class ClientProblems:
+    """The problems a client has reported since it last worked: the causes of its timeouts."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -136,40 +137,40 @@ class Trouble:
         self.disconnected = False
 
     @property
-    def hopeless(self) -> bool:
+    def permanent(self) -> bool:
         """Whether the brokers have been refusing TLS or the login for some time: waiting will not help."""
         since = self._refused_at
         return self.disconnected and since is not None and time.monotonic() - since > _REFUSED_SECONDS
 
-    def noticed(self, error: KafkaError) -> None:
-        """Remember an error; the client calls this from its polls."""
+    def note(self, error: KafkaError) -> None:
+        """Remember a problem; the client calls this from its polls."""
         if error.code() not in self._causes and error.code() != KafkaError._ALL_BROKERS_DOWN:
-            _LOGGER.warning("%s: %s", self._cluster, _words(error))
-        self._causes[error.code()] = _words(error)
-        if error.code() in _REFUSING and self._refused_at is None:
+            _LOGGER.warning("%s: %s", self._cluster, _text(error))
+        self._causes[error.code()] = _text(error)
+        if error.code() in _REFUSALS and self._refused_at is None:
             self._refused_at = time.monotonic()
         self.disconnected = self.disconnected or error.code() == KafkaError._ALL_BROKERS_DOWN
 
-    def over(self) -> None:
-        """Forget all: the client has just worked."""
+    def clear(self) -> None:
+        """Forget all problems: the client has just worked."""
         self._causes.clear()
         self._refused_at = None
         self._worked = True
         self.disconnected = False
 
     def explain(self, what: str, error: KafkaError) -> StreamSystemError:
-        """Make an error of what the client says about `what`, with the cause it told before, if any."""
-        kind = Unavailable if error.code() in _AWAY else StreamSystemError
+        """Return the error to raise about `what`, with the cause that the client reported before, if any."""
+        kind = Unavailable if error.code() in _UNAVAILABLE else StreamSystemError
         for code in _CAUSES & self._causes.keys() if kind is Unavailable else ():
             return kind(f"{self._cluster}: {what}: {self._causes[code]}. {_ADVICE[code]}")
         causes = [text for known, text in self._causes.items() if known != KafkaError._ALL_BROKERS_DOWN]
-        if causes and error.code() in _WAITED:
+        if causes and error.code() in _NO_ANSWER:
             return kind(f"{self._cluster}: {what}: {'; '.join(dict.fromkeys(causes))}. {_UNREACHABLE}")
-        reason = "; ".join(dict.fromkeys([_words(error), *causes]))
+        reason = "; ".join(dict.fromkeys([_text(error), *causes]))
         silent = error.code() in TRANSIENT and self.disconnected and not causes and not self._worked
         advice = _SILENT if silent else _ADVICE.get(error.code(), "See the message above")
         return kind(f"{self._cluster}: {what}: {reason} ({error.name()}). {advice}")
 
 
-def _words(error: KafkaError) -> str:
+def _text(error: KafkaError) -> str:
     return _STATE.sub("", error.str())

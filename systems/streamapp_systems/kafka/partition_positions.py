@@ -1,7 +1,7 @@
-"""How far each partition has been read: what came from the brokers, what was given out, and when it has ended.
+"""The positions of reading in partitions: what was fetched, what was returned, and when one has ended.
 
 Offsets have gaps (markers and aborted records of transactions, compaction), so a partition has ended when its
-*position*, told by its records or by the broker's end-of-partition, has reached the end; no record may say so.
+*position*, known by its records or by the broker's end-of-partition, has reached the end; no record may say so.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,8 +13,8 @@ from streamapp_core.ssp import Ssp
 from streamapp_systems.protocols import FetchedBatch, Message
 
 
-class Records:
-    """The client's records as messages: nothing is taken out of them before it is asked for."""
+class RecordMessages:
+    """The client's records as messages; nothing is copied out of them before it is used."""
 
     def __init__(self, records: Sequence[Record] = ()) -> None:
         self._records = records
@@ -44,54 +44,54 @@ def _message(record: Record) -> Message:
 
 
 @dataclass(slots=True, kw_only=True)
-class Reading:
-    """One partition: given out below `offset`, received below `position`; in between are the records in `held`."""
+class PartitionPosition:
+    """One partition: returned below `offset`, fetched below `position`; in between are the `buffered` records."""
 
     ssp: Ssp
     offset: int
     end: int | None
     position: int = -1
     paused: bool = False
-    held: list[Record] = field(default_factory=list)
-    held_bytes: int = 0
+    buffered: list[Record] = field(default_factory=list)
+    buffered_bytes: int = 0
 
     def __post_init__(self) -> None:
         self.position = self.offset
 
     @property
     def complete(self) -> bool:
-        """Whether all that was asked for has been received."""
+        """Whether all that is to be read has been fetched."""
         return self.end is not None and self.position >= self.end
 
-    def take(self, records: Sequence[Record]) -> None:
-        """Keep records that came, in order; those that came before, or lie beyond the end, are dropped."""
+    def buffer(self, records: Sequence[Record]) -> None:
+        """Buffer fetched records, in order; those fetched before, or beyond the end, are dropped."""
         if not records:
             return
         first, last = _offset(records[0]), _offset(records[-1])
         if first < self.position or (self.end is not None and last >= self.end):
             records = [record for record in records if self._wanted(_offset(record))]
-        self.held += records
-        self.held_bytes += size(records)
-        self.reached(last + 1)
+        self.buffered += records
+        self.buffered_bytes += size(records)
+        self.advance_to(last + 1)
 
     def _wanted(self, offset: int) -> bool:
         return offset >= self.position and (self.end is None or offset < self.end)
 
-    def reached(self, position: int) -> None:
-        """Note that there is nothing below this position any more; a bounded partition never goes beyond its end."""
+    def advance_to(self, position: int) -> None:
+        """Advance: nothing below this position is to come; a bounded partition never goes beyond its end."""
         bounded = position if self.end is None else min(position, self.end)
         self.position = max(self.position, bounded)
 
-    def give(self, limit: int) -> FetchedBatch | None:
-        """Give out up to `limit` records and how far that goes; None if there is no news."""
-        records = self.held[:limit]
-        self.held = self.held[limit:]
-        self.held_bytes = self.held_bytes - size(records) if self.held else 0
-        next_offset = _offset(self.held[0]) if self.held else self.position
-        ended = self.complete and not self.held
+    def drain(self, limit: int) -> FetchedBatch | None:
+        """Return up to `limit` buffered records and their next offset; None if there is nothing new."""
+        records = self.buffered[:limit]
+        self.buffered = self.buffered[limit:]
+        self.buffered_bytes = self.buffered_bytes - size(records) if self.buffered else 0
+        next_offset = _offset(self.buffered[0]) if self.buffered else self.position
+        ended = self.complete and not self.buffered
         if not records and not ended and next_offset == self.offset:
             return None
-        messages = Records(records)
+        messages = RecordMessages(records)
         fetched = FetchedBatch(
             ssp=self.ssp, offset=self.offset, next_offset=next_offset, messages=messages, ended=ended
         )

@@ -32,16 +32,16 @@ _BATCH = 5_000
 """Records that are handed to the client at once; a twentieth of what it holds, if they are of a usual size."""
 
 
-_Told: TypeAlias = Callable[[KafkaError | None, Message], None]
+_OnDelivery: TypeAlias = Callable[[KafkaError | None, Message], None]
 
 
 class KafkaProducer:
     """Writes transactions under one transactional id. Used by one thread.
 
-    Opening it shuts out all earlier producers of the id, whatever their epoch: Kafka lets the last one win. So who
+    Opening it fences all earlier producers of the id, whatever their epoch: Kafka lets the last one win. So who
     opens one must make sure, *afterwards*, that its epoch is still the current one. An open transaction that brings no
     news for 15 s is aborted by the brokers. Records go out while the transaction is open; `send` waits when the brokers
-    are slower. After an error other than `CommitUnknown` the producer is of no more use than to be aborted and closed.
+    are slower. After an error other than `CommitUnknown` the producer is only good to be aborted and closed.
     """
 
     def __init__(self, cluster: Cluster, streams: Sequence[StreamDescriptor], owner: TransactionOwner) -> None:
@@ -181,14 +181,16 @@ class KafkaProducer:
         if not self._last:
             self._client.begin()
 
-    def _produce(self, ssp: Ssp, records: SentRecords, told: _Told | None = None) -> None:
+    def _produce(self, ssp: Ssp, records: SentRecords, on_delivery: _OnDelivery | None = None) -> None:
         topic, partition = self._streams[ssp.stream].address, ssp.partition
         produce = partial(self._client.producer.produce, topic)
         times = records.timestamps or repeat(0)
         if records.timestamps and min(records.timestamps) < 1:
             times = [max(time, 1) for time in records.timestamps]
         try:  # a loop in C, and no names of arguments: each would cost as much as the call
-            sent = map(produce, records.values, records.keys, repeat(partition), repeat(told), repeat(None), times)
+            sent = map(
+                produce, records.values, records.keys, repeat(partition), repeat(on_delivery), repeat(None), times
+            )
             deque(sent, maxlen=0)
         except (KafkaException, SystemError) as error:
             self._refused(ssp, topic, error)
@@ -197,9 +199,9 @@ class KafkaProducer:
         """Fail the transaction: a record of it could not even be handed to the client."""
         try:
             with self._client.explained(f"{ssp} (topic {topic})"):
-                raise self._client.cause(error)
-        except StreamSystemError as told:
-            self._failure = told
+                raise self._client.refusal_cause(error)
+        except StreamSystemError as failure:
+            self._failure = failure
             raise
 
     def _flush(self) -> None:

@@ -1,4 +1,4 @@
-"""A transactional Kafka client: its owner's take-over, and its steps with their errors told apart."""
+"""A transactional Kafka client: the fencing of earlier producers, and its calls with their errors told apart."""
 
 import math
 import time
@@ -8,27 +8,27 @@ from contextlib import contextmanager, suppress
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from streamapp_systems.kafka.client_config import TRANSACTION_SECONDS, ClientKind, Cluster
-from streamapp_systems.kafka.kafka_client import opening
-from streamapp_systems.kafka.kafka_errors import FENCING, Trouble
+from streamapp_systems.kafka.kafka_client import explained_settings
+from streamapp_systems.kafka.kafka_errors import FENCING, ClientProblems
 from streamapp_systems.protocols import CommitUnknown, Fenced, StreamSystemError, TransactionOwner
 
 _SLICE_SECONDS = 1.0
 
 
 class TransactionClient:
-    """One transactional id's client. Every step ends, or fails with its reason, within the cluster's timeout."""
+    """One transactional id's client. Every call ends, or fails with its reason, within the cluster's timeout."""
 
     def __init__(self, cluster: Cluster, owner: TransactionOwner) -> None:
         self.owner = owner
-        self.trouble = Trouble(cluster)
+        self.problems = ClientProblems(cluster)
         self._timeout = cluster.timeout
-        with opening(cluster):
-            self.producer = Producer({**cluster.client(ClientKind.PRODUCER, owner), "error_cb": self.trouble.noticed})
+        with explained_settings(cluster):
+            self.producer = Producer({**cluster.client(ClientKind.PRODUCER, owner), "error_cb": self.problems.note})
 
     def initialise(self) -> None:
-        """Shut out earlier producers of the id; what they did not commit is aborted."""
+        """Fence earlier producers of the id; what they did not commit is aborted."""
         with self.explained("the transactional id can't be initialised"):
-            self._repeat(self.producer.init_transactions, slice_seconds=_SLICE_SECONDS)
+            self._retry(self.producer.init_transactions, slice_seconds=_SLICE_SECONDS)
 
     def begin(self) -> None:
         """Open a transaction."""
@@ -52,31 +52,33 @@ class TransactionClient:
             StreamSystemError: it failed, nothing is visible; abort.
         """
         try:
-            self._repeat(self.producer.commit_transaction)
-            self.trouble.over()
+            self._retry(self.producer.commit_transaction)
+            self.problems.clear()
         except (KafkaException, SystemError) as error:
             cause = _client_error(error)
             if not cause.fatal() and not cause.txn_requires_abort():
-                self._listen()
-                told = self.trouble.explain(self._who("whether the transaction was committed is not known"), cause)
-                raise CommitUnknown(str(told)) from error
+                self._poll_events()
+                explained = self.problems.explain(
+                    self._who("whether the transaction was committed is not known"), cause
+                )
+                raise CommitUnknown(str(explained)) from error
             with self.explained("the transaction failed and can't be committed, only aborted"):
                 raise
 
     def abort(self) -> None:
         """Abort the open transaction, asking again while the answer is missing.
 
-        What is on its way arrives first: the brokers refuse to abort what they have not heard of yet.
+        What is on its way arrives first: the brokers refuse to abort a transaction they do not know yet.
         """
         with suppress(StreamSystemError):
             self.flush()
         with self.explained("the transaction can't be aborted"):
-            self._repeat(self.producer.abort_transaction)
+            self._retry(self.producer.abort_transaction)
 
-    def cause(self, refusal: KafkaException | SystemError) -> KafkaException | SystemError:
-        """Tell why a record was refused: of a transaction that has failed, the client says why only at a commit.
+    def refusal_cause(self, refusal: KafkaException | SystemError) -> KafkaException | SystemError:
+        """Return why a record was refused: of a failed transaction the client says why only at a commit.
 
-        That can't commit it any more: from its failure on, there is only the way to an abort.
+        The commit can't succeed: a failed transaction can only be aborted.
         """
         if _client_error(refusal).code() in (KafkaError._STATE, KafkaError._FATAL):
             try:
@@ -86,14 +88,14 @@ class TransactionClient:
         return refusal
 
     def drop(self) -> None:
-        """Forget what is in flight and release the connections; an open transaction is left to the id's next owner."""
+        """Drop what is in flight and release the connections; an open transaction is left to the id's next owner."""
         self.producer.purge(in_queue=True, in_flight=True, blocking=False)
-        self._listen()
+        self._poll_events()
         del self.producer
 
     @contextmanager
     def explained(self, what: str) -> Iterator[None]:
-        """Translate the client's errors, telling a fence from all else.
+        """Translate the client's errors; a fence is one of its own.
 
         Raises:
             Fenced: another producer has the id.
@@ -103,29 +105,29 @@ class TransactionClient:
             yield
         except (KafkaException, SystemError) as error:
             cause = _client_error(error)
-            self._listen()
-            told = self.trouble.explain(self._who(what), cause)
+            self._poll_events()
+            explained = self.problems.explain(self._who(what), cause)
             if cause.code() in FENCING:
                 raise Fenced(
-                    f"{told}. A later producer has taken over this id, or the transaction took longer than "
+                    f"{explained}. A later producer has taken over this id, or the transaction took longer than "
                     f"{TRANSACTION_SECONDS} s: what was not committed ends here"
                 ) from error
-            raise told from error
+            raise explained from error
 
-    def _repeat(self, step: Callable[[float], None], slice_seconds: float = math.inf) -> None:
-        """Do a step that goes on when it is called again, hearing what the client has noticed after each slice."""
+    def _retry(self, call: Callable[[float], None], slice_seconds: float = math.inf) -> None:
+        """Call a function that continues when it is called again, polling the client's events after each slice."""
         deadline = time.monotonic() + self._timeout
         while True:
             try:
-                return step(max(min(deadline - time.monotonic(), slice_seconds), 0.1))
+                return call(max(min(deadline - time.monotonic(), slice_seconds), 0.1))
             except (KafkaException, SystemError) as error:
-                self._listen()
-                over = time.monotonic() >= deadline or self.trouble.hopeless
-                if over or not _client_error(error).retriable():
+                self._poll_events()
+                stop = time.monotonic() >= deadline or self.problems.permanent
+                if stop or not _client_error(error).retriable():
                     raise
 
-    def _listen(self) -> None:
-        """Let the client tell what it has noticed; a fatal error that it tells so is known already."""
+    def _poll_events(self) -> None:
+        """Poll the client's events; a fatal error among them is known already."""
         with suppress(KafkaException, SystemError):
             self.producer.poll(0)
 
@@ -138,12 +140,12 @@ def _client_error(error: KafkaException | SystemError) -> KafkaError:
     original = error if isinstance(error, KafkaException) else error.__cause__
     if not isinstance(original, KafkaException):
         raise error
-    told: KafkaError = original.args[0]
-    return told
+    client_error: KafkaError = original.args[0]
+    return client_error
 
 
-def take_over(cluster: Cluster, owner: TransactionOwner) -> None:
-    """Initialise a transactional id and let go of it: earlier producers of the id can't commit any more.
+def fence_producers(cluster: Cluster, owner: TransactionOwner) -> None:
+    """Initialise a transactional id and release it: earlier producers of the id can't commit any more.
 
     Raises:
         StreamSystemError: the brokers can't be reached, or refuse.

@@ -1,4 +1,4 @@
-"""What is asked of a Kubernetes API server, and what can go wrong.
+"""The requests to a Kubernetes API server that are used here, and their errors.
 
 Objects are JSON as the server gives it. Everything is by name: a caller that does not know whether its last request was
 carried out makes it again.
@@ -32,7 +32,7 @@ class Kind(Enum):
         self.plural = plural
 
     def path(self, namespace: str | None, name: str | None = None) -> str:
-        """Give the path of an object, or of all of a namespace or of the cluster (None)."""
+        """Return the path of an object, or of all of a namespace or of the cluster (None)."""
         prefix = "/api" if "/" not in self.api_version else "/apis"
         within = "" if namespace is None else f"/namespaces/{namespace}"
         return f"{prefix}/{self.api_version}{within}/{self.plural}" + ("" if name is None else f"/{name}")
@@ -55,7 +55,7 @@ class VersionConflictError(KubernetesError):
 
 
 class RequestRefusedError(KubernetesError):
-    """The API server refuses this: by its rules, its admission, a quota or missing rights. Again makes no sense."""
+    """The API server refuses this: by its rules, its admission, a quota or missing rights. A retry is of no use."""
 
 
 class ServerUnavailableError(KubernetesError):
@@ -70,11 +70,11 @@ class KubernetesApi(Protocol):
         ...
 
     def list(self, kind: Kind, namespace: str | None, selector: str = "") -> Sequence[Object]:
-        """Give all objects of a kind in a namespace (None: in all) whose labels a selector fits."""
+        """Return all objects of a kind in a namespace (None: in all) whose labels match a selector."""
         ...
 
     def create(self, kind: Kind, body: Object) -> Object:
-        """Make an object, in the namespace that it names.
+        """Create an object, in the namespace that it names.
 
         Raises:
             ObjectExistsError: there is one of this name.

@@ -1,4 +1,4 @@
-"""Metadata of a log, and its upkeep: creation, growth, compaction and deletion of streams."""
+"""Metadata of a log, and its maintenance: creation, growth, compaction and deletion of streams."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,10 +30,10 @@ _PURGE = "DELETE FROM records WHERE id IN (SELECT id FROM records WHERE id >= ? 
 
 
 class LogAdmin:
-    """Tells and changes which streams a log has. Used by one thread."""
+    """The admin of a log: its streams and their maintenance. Used by one thread."""
 
     def __init__(self, path: Path) -> None:
-        """Open the log; one that does not exist is made when something is to be written to it."""
+        """Open the log; one that does not exist is created by the first write."""
         self._path = path
         self._opened = connect(path) if path.exists() else None
 
@@ -52,7 +52,7 @@ class LogAdmin:
         return {name: count for name, count in counts.items() if count}
 
     def create(self, counts: Mapping[StreamDescriptor, int]) -> None:
-        """Make missing streams, as `Admin.create` says: all or none."""
+        """Create missing streams, as `Admin.create` says: all or none."""
         with transaction(self._connection, self._path, write=True):
             for stream, count in counts.items():
                 found = len(stream_shards(self._connection, stream.address))
@@ -66,7 +66,7 @@ class LogAdmin:
                     self._add_shards(stream, range(count))
 
     def expand(self, stream: StreamDescriptor, count: int) -> None:
-        """Give a stream more partitions, as `TransactionalAdmin.expand` says."""
+        """Add partitions to a stream, as `TransactionalAdmin.expand` says."""
         with transaction(self._connection, self._path, write=True):
             found = len(stream_shards(self._connection, stream.address))
             if not 0 < found <= count:
@@ -77,11 +77,11 @@ class LogAdmin:
             self._add_shards(stream, range(found, count))
 
     def start_offsets(self, streams: Sequence[StreamDescriptor]) -> Mapping[Ssp, int]:
-        """Tell 0: reading goes over what was deleted."""
+        """Return 0: reading skips what was deleted."""
         return dict.fromkeys(self.end_offsets(streams), 0)
 
     def end_offsets(self, streams: Sequence[StreamDescriptor]) -> Mapping[Ssp, int]:
-        """Tell next offsets, as `Admin.end_offsets` says, at one moment for all partitions."""
+        """Return next offsets, as `Admin.end_offsets` says, at one moment for all partitions."""
         with transaction(self._connection, self._path, write=False):
             return {
                 Ssp(stream.system, stream.name, partition): shard.next_offset
@@ -90,7 +90,7 @@ class LogAdmin:
             }
 
     def written_offsets(self, streams: Sequence[StreamDescriptor]) -> Mapping[Ssp, int]:
-        """Tell ends: a transaction that is not committed has written nothing."""
+        """Return ends: a transaction that is not committed has written nothing."""
         return self.end_offsets(streams)
 
     def compact(self, stream: StreamDescriptor, *, tombstones_before: int = 0) -> int:
@@ -113,7 +113,7 @@ class LogAdmin:
         return left
 
     def identities(self, streams: Sequence[StreamDescriptor]) -> Mapping[str, str]:
-        """Tell streams' numbers, which no others ever get, as `TransactionalAdmin.identities` says."""
+        """Return streams' numbers, which are never used again, as `TransactionalAdmin.identities` says."""
         with explained(self._path):
             numbers = dict(self._connection.execute("SELECT address, id FROM streams").fetchall())
         return {stream.name: str(numbers.get(stream.address, "")) for stream in streams}
@@ -137,7 +137,7 @@ class LogAdmin:
         """Do nothing: a log has no consumer groups."""
 
     def delete(self, streams: Sequence[StreamDescriptor]) -> None:
-        """Delete these streams with all they hold, those that exist; the file keeps the room for later records."""
+        """Delete these streams with all they hold, those that exist; later records reuse the space."""
         with transaction(self._connection, self._path, write=True):
             for stream in streams:
                 for shard in self._shard_ids(stream):
@@ -148,7 +148,7 @@ class LogAdmin:
                 self._connection.execute("DELETE FROM streams WHERE address = ?", (stream.address,))
 
     def fence(self, owners: Sequence[TransactionOwner]) -> None:
-        """Shut earlier producers out, as `TransactionalAdmin.fence` says: all ids or none."""
+        """Fence earlier producers, as `TransactionalAdmin.fence` says: all ids or none."""
         with transaction(self._connection, self._path, write=True):
             for owner in owners:
                 take_over(self._connection, owner)

@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streamapp_core.ssp import Ssp
-from streamapp_systems.fair_turns import Turns, share
+from streamapp_systems.fair_order import FairOrder, share
 from streamapp_systems.log.log_database import connect, explained, first_row, transaction
 from streamapp_systems.log.partition_shards import find_shard, next_offset_of
 from streamapp_systems.protocols import FetchedBatch, Message, MessageTuple, StreamDescriptor, StreamSystemError
 
 MAXIMUM_BYTES = 16 << 20
-"""Bytes of values that one poll brings, about: the last record may go beyond."""
+"""Bytes of values that one poll fetches, about: the last record may go beyond."""
 
 _SHORTEST_PAUSE = 0.001
 _LONGEST_PAUSE = 0.05
 
 
 @dataclass(slots=True, kw_only=True)
-class _Reading:
-    """How far a partition has been read."""
+class _PartitionPosition:
+    """The position of position in a partition: the next offset to read."""
 
     shard: int
     offset: int
@@ -47,8 +47,8 @@ class LogConsumer:
         self._connection = connect(path)
         self._clock = clock
         self._sleep = sleep
-        self._readings: dict[Ssp, _Reading] = {}
-        self._turns = Turns(())
+        self._positions: dict[Ssp, _PartitionPosition] = {}
+        self._order = FairOrder(())
 
     def assign(self, starts: Mapping[Ssp, int], ends: Mapping[Ssp, int]) -> None:
         """Read these partitions, as `Consumer.assign` says.
@@ -64,17 +64,17 @@ class LogConsumer:
                         f"{ssp}: reading is to go on at offset {start}, but log {self._path} ends at "
                         f"{shard.next_offset}: its last records were lost. Begin a new run"
                     )
-                self._readings[ssp] = _Reading(shard=shard.id, offset=start, end=ends.get(ssp))
-        self._turns = Turns(self._readings)
+                self._positions[ssp] = _PartitionPosition(shard=shard.id, offset=start, end=ends.get(ssp))
+        self._order = FairOrder(self._positions)
 
     def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Sequence[FetchedBatch]:
-        """Bring records, as `Consumer.poll` says, about 16 MB at most.
+        """Fetch records, as `Consumer.poll` says, about 16 MB at most.
 
         Raises:
             StreamSystemError: the file can't be read, or a stream was deleted.
         """
         deadline = self._clock() + timeout
-        while waiting := self._turns.order(ssps):
+        while waiting := self._order.order(ssps):
             changes = self._changes()
             fetched = self._fetch(waiting, max_rows)
             if fetched or not self._wait_for_change(changes, deadline):
@@ -106,48 +106,48 @@ class LogConsumer:
         rows, size = max_rows, MAXIMUM_BYTES
         with transaction(self._connection, self._path, write=False):
             for ssp in waiting:
-                part = self._fetch_partition(ssp, min(rows, share(max_rows, len(waiting))), size)
-                if part.ended or part.next_offset > part.offset:
-                    fetched.append(part)
-                rows -= len(part.messages)
-                size -= sum(map(_size, part.messages))
+                batch = self._fetch_partition(ssp, min(rows, share(max_rows, len(waiting))), size)
+                if batch.ended or batch.next_offset > batch.offset:
+                    fetched.append(batch)
+                rows -= len(batch.messages)
+                size -= sum(map(_size, batch.messages))
                 if rows <= 0 or size <= 0:
                     break
-        for part in fetched:
-            self._readings[part.ssp].offset = part.next_offset
-            self._turns.served(part.ssp)
-            if part.ended:
-                self._turns.drop(part.ssp)
+        for batch in fetched:
+            self._positions[batch.ssp].offset = batch.next_offset
+            self._order.served(batch.ssp)
+            if batch.ended:
+                self._order.drop(batch.ssp)
         return fetched
 
     def _fetch_partition(self, ssp: Ssp, limit: int, size: int) -> FetchedBatch:
-        reading = self._readings[ssp]
-        first = first_row(reading.shard)
-        end = first_row(reading.shard + 1) if reading.end is None else first + reading.end
+        position = self._positions[ssp]
+        first = first_row(position.shard)
+        end = first_row(position.shard + 1) if position.end is None else first + position.end
         messages: list[Message] = []
-        for row, timestamp, key, value in self._connection.execute(_RECORDS, (first + reading.offset, end, limit)):
+        for row, timestamp, key, value in self._connection.execute(_RECORDS, (first + position.offset, end, limit)):
             messages.append(Message(offset=row - first, timestamp=timestamp, key=key, value=value))
             size -= _size(messages[-1])
             if size <= 0:
                 break
         cut = len(messages) == limit or size <= 0
-        next_offset = messages[-1].offset + 1 if cut else self._offset_after_all(ssp, reading)
+        next_offset = messages[-1].offset + 1 if cut else self._offset_after_all(ssp, position)
         return FetchedBatch(
             ssp=ssp,
-            offset=reading.offset,
+            offset=position.offset,
             next_offset=next_offset,
             messages=MessageTuple(messages),
-            ended=reading.end is not None and next_offset >= reading.end,
+            ended=position.end is not None and next_offset >= position.end,
         )
 
-    def _offset_after_all(self, ssp: Ssp, reading: _Reading) -> int:
-        """Say where reading goes on once all records have been read: compaction may have removed the last ones."""
-        next_offset = next_offset_of(self._connection, reading.shard)
+    def _offset_after_all(self, ssp: Ssp, position: _PartitionPosition) -> int:
+        """Return the next offset once all records have been read: compaction may have removed the last ones."""
+        next_offset = next_offset_of(self._connection, position.shard)
         if next_offset is None:
             raise StreamSystemError(f"{ssp}: the stream was deleted from log {self._path} while it was read")
-        if reading.end is not None:
-            next_offset = min(next_offset, reading.end)
-        return max(next_offset, reading.offset)
+        if position.end is not None:
+            next_offset = min(next_offset, position.end)
+        return max(next_offset, position.offset)
 
 
 _RECORDS = "SELECT id, timestamp, key, value FROM records WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"

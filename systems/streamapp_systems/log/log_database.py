@@ -1,4 +1,4 @@
-"""The SQLite file of a log: how it is opened, its tables, and what its errors mean.
+"""The SQLite file of a log: its opening, its tables and its errors.
 
 A partition is a shard, and a record's row id is `first_row(shard) + offset`: the records of a partition lie next to
 each other in one B-tree, and reading on from an offset is one range scan, while large values stay out of the way on
@@ -17,7 +17,7 @@ from pathlib import Path
 from streamapp_systems.protocols import StreamSystemError
 
 BUSY_SECONDS = 30.0
-"""How long a writer waits for others. A transaction takes milliseconds, so this much means that one hangs."""
+"""Seconds a writer waits for others. A transaction takes milliseconds, so this much means that one hangs."""
 
 _APPLICATION_ID = 0x53_41_4C_47
 _VERSION = 2
@@ -38,11 +38,11 @@ _TABLES = (
     f"PRAGMA user_version = {_VERSION}",
 )
 _UPGRADES = {1: ("ALTER TABLE fences ADD COLUMN turn INTEGER NOT NULL DEFAULT 0", "PRAGMA user_version = 2")}
-"""What makes a log of an earlier version one of the next."""
+"""The statements that upgrade a log of an earlier version to the next."""
 
 
 def first_row(shard: int) -> int:
-    """Give the row id of a shard's offset 0; all its records have ids below that of the next shard."""
+    """Return the row id of a shard's offset 0; all its records have ids below that of the next shard."""
     return shard << _OFFSET_BITS
 
 
@@ -113,7 +113,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _is_log(connection: sqlite3.Connection, path: Path) -> bool:
-    """Tell a log from an empty file; refuse all else."""
+    """Return whether a file is a log; an empty one is not, and all else is refused."""
     ((application_id,),) = connection.execute("PRAGMA application_id")
     ((version,),) = connection.execute("PRAGMA user_version")
     ((tables,),) = connection.execute("SELECT count(*) FROM sqlite_schema")

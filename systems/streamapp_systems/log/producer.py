@@ -8,7 +8,7 @@ from streamapp_core.ssp import Ssp
 from streamapp_systems.clock import time_of_day
 from streamapp_systems.log.log_database import BUSY_SECONDS, connect, first_row, transaction
 from streamapp_systems.log.partition_shards import find_shard
-from streamapp_systems.log.producer_fences import check, take_over
+from streamapp_systems.log.producer_fences import check_turn, take_over
 from streamapp_systems.protocols import SentRecords, StreamDescriptor, TransactionOwner
 
 _Record: TypeAlias = tuple[int, bytes | None, bytes | None]
@@ -16,7 +16,7 @@ _Record: TypeAlias = tuple[int, bytes | None, bytes | None]
 
 
 class LogProducer:
-    """Keeps what is sent in memory and writes it in one transaction: a producer that dies has written nothing.
+    """Buffers what is sent in memory and writes it in one transaction: a producer that dies has written nothing.
 
     Offsets are given at the commit, without gaps. One producer writes at a time; others wait for their turn up to
     `busy_seconds`.
@@ -67,7 +67,7 @@ class LogProducer:
         if not self._sent:
             return {}
         with transaction(self._connection, self._path, write=True):
-            check(self._connection, self._owner, self._turn)
+            check_turn(self._connection, self._owner, self._turn)
             next_offsets = {ssp: self._append(ssp, self._sent[ssp]) for ssp in sorted(self._sent)}
         self._sent = {}
         return next_offsets

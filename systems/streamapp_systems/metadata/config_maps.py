@@ -109,7 +109,7 @@ class ConfigMapMetadataStore:
     def _over(self, key: str, value: bytes, found: Object, expected: int | None) -> int:
         """Write over a ConfigMap. An immutable one has this content already: then only its version is raised.
 
-        Whoever removes a shard names its version, so that one in use again stays (`job_model.stored_job_model`).
+        A removal of a shard names its version, so that one in use again stays (`job_model.stored_job_model`).
         """
         condition = {} if expected is None else {"resourceVersion": str(expected)}
         if found.get("immutable") and read_entry(found).value == value:
@@ -141,13 +141,13 @@ def read_entry(config_map: Object) -> Versioned:
 
 
 def key_of(config_map: Object) -> str | None:
-    """Tell the name of the document in a ConfigMap; None if it is no document of an app."""
+    """Return the name of the document in a ConfigMap; None if it is no document of an app."""
     key = config_map["metadata"].get("annotations", {}).get(KEY_ANNOTATION)
     return None if key is None else str(key)
 
 
 def version_of(item: Object) -> int:
-    """Give the version of an object as a number; a higher one is newer."""
+    """Return the version of an object as a number; a higher one is newer."""
     return int(item["metadata"]["resourceVersion"])
 
 

@@ -11,7 +11,7 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from streamapp_systems.kafka import KafkaConsumer
-from streamapp_systems.kafka.consumer import HELD_BYTES, MAXIMUM_BYTES
+from streamapp_systems.kafka.consumer import BUFFERED_BYTES, MAXIMUM_BYTES
 from streamapp_systems.protocols import StreamSystemError
 from support.kafka import DEADLINE, ssp_of, until_ended, values_of
 
@@ -110,7 +110,7 @@ def test_what_is_not_asked_for_takes_little_memory(topics):
             consumer.poll([ssp], 10_000, 0.05)
         for _ in range(10):
             consumer.poll([ssp], 10_000, 0.05)
-        assert HELD_BYTES < consumer._by_ssp[other].held_bytes < 4 * HELD_BYTES
+        assert BUFFERED_BYTES < consumer._by_ssp[other].buffered_bytes < 4 * BUFFERED_BYTES
         parts = {other: []}
         while len(values_of(parts[other])) < len(values):
             parts[other] += consumer.poll([other], 10_000, DEADLINE)
@@ -130,7 +130,7 @@ def test_a_slow_reader_of_much_takes_little_memory(topics):
         while rows < 400:
             parts = consumer.poll([ssp_of(stream)], 10, DEADLINE)
             rows += sum(len(part.messages) for part in parts)
-            assert consumer._by_ssp[ssp_of(stream)].held_bytes < 2 * MAXIMUM_BYTES
+            assert consumer._by_ssp[ssp_of(stream)].buffered_bytes < 2 * MAXIMUM_BYTES
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 120 << 10
 
 

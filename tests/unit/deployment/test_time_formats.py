@@ -18,7 +18,7 @@ def test_event_times_are_written_for_people():
     assert format_event_time(1_767_323_045_006) == "2026-01-02 03:04:05"
 
 
-@given(st.datetimes(min_value=datetime(1970, 1, 1), timezones=st.just(UTC)))
+@given(st.datetimes(timezones=st.just(UTC)).filter(lambda moment: moment.year >= 1970))
 def test_what_is_written_reads_back(moment):
     assert datetime.fromisoformat(format_micro_time(moment)) == moment
     assert datetime.fromisoformat(format_time(moment)) == moment.replace(microsecond=0)

@@ -91,8 +91,8 @@ def written(folder: Path, text: str | bytes, stream: StreamDescriptor) -> list[o
     """Read a file with this content: rows as dicts, records that can't be read as text."""
     (folder / stream.address).write_bytes(text.encode() if isinstance(text, str) else text)
     found: list[object] = []
-    for piece in pieces(folder, stream):
-        found += [str(piece)] if isinstance(piece, BadRecord) else piece.to_pylist()
+    for chunk in pieces(folder, stream):
+        found += [str(chunk)] if isinstance(chunk, BadRecord) else chunk.to_pylist()
     return found
 
 

@@ -1,4 +1,4 @@
-"""What people read when a Kafka client has trouble: the cause, without the client's own noise, and what to check."""
+"""What people read when a Kafka client has problems: the cause, without the client's own noise, and what to check."""
 
 import logging
 
@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import KafkaError
 
 from streamapp_systems.kafka.client_config import Cluster
-from streamapp_systems.kafka.kafka_errors import Trouble
+from streamapp_systems.kafka.kafka_errors import ClientProblems
 from streamapp_systems.protocols import StreamSystemError, Unavailable
 
 REFUSED = KafkaError(
@@ -21,47 +21,47 @@ LOGIN = KafkaError(
 
 
 @pytest.fixture
-def trouble() -> Trouble:
-    return Trouble(Cluster(name="k", bootstrap_servers="b:1"))
+def problems() -> ClientProblems:
+    return ClientProblems(Cluster(name="k", bootstrap_servers="b:1"))
 
 
-def test_of_a_timeout_the_cause_is_told_and_not_the_client_s_state(trouble: Trouble) -> None:
-    trouble.noticed(REFUSED)
-    trouble.noticed(DOWN)
-    told = trouble.explain("topic t can't be described", TIMED_OUT)
-    assert str(told) == (
+def test_of_a_timeout_the_cause_is_told_and_not_the_client_s_state(problems: ClientProblems) -> None:
+    problems.note(REFUSED)
+    problems.note(DOWN)
+    explained = problems.explain("topic t can't be described", TIMED_OUT)
+    assert str(explained) == (
         "Kafka k (b:1): topic t can't be described: b:1/bootstrap: Connect failed: Connection refused. Check that its "
         "brokers run, that bootstrapServers is right (and the addresses the brokers advertise), and security.protocol"
     )
-    assert isinstance(told, Unavailable)
+    assert isinstance(explained, Unavailable)
 
 
-def test_a_refused_login_is_told_before_all_else(trouble: Trouble) -> None:
+def test_a_refused_login_is_told_before_all_else(problems: ClientProblems) -> None:
     for error in (DOWN, REFUSED, LOGIN):
-        trouble.noticed(error)
-    told = str(trouble.explain("it can't be opened", TIMED_OUT))
-    assert "it can't be opened: b:1: SASL error: invalid credentials. Check auth (" in told
+        problems.note(error)
+    explained = str(problems.explain("it can't be opened", TIMED_OUT))
+    assert "it can't be opened: b:1: SASL error: invalid credentials. Check auth (" in explained
 
 
-def test_only_a_client_that_never_got_through_may_lack_tls_or_a_login(trouble: Trouble) -> None:
-    trouble.noticed(DOWN)
-    assert "where brokers want TLS or a login" in str(trouble.explain("x", TIMED_OUT))
-    trouble.over()
-    trouble.noticed(DOWN)
-    assert "TLS or a login" not in str(trouble.explain("x", TIMED_OUT))
+def test_only_a_client_that_never_got_through_may_lack_tls_or_a_login(problems: ClientProblems) -> None:
+    problems.note(DOWN)
+    assert "where brokers want TLS or a login" in str(problems.explain("x", TIMED_OUT))
+    problems.clear()
+    problems.note(DOWN)
+    assert "TLS or a login" not in str(problems.explain("x", TIMED_OUT))
 
 
-def test_what_is_no_absence_is_no_reason_to_wait(trouble: Trouble) -> None:
-    told = trouble.explain("topic t can't be created", KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
-    assert "TOPIC_AUTHORIZATION_FAILED). Give this user the rights it needs" in str(told)
-    assert isinstance(told, StreamSystemError)
-    assert not isinstance(told, Unavailable)
+def test_what_is_no_absence_is_no_reason_to_wait(problems: ClientProblems) -> None:
+    explained = problems.explain("topic t can't be created", KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
+    assert "TOPIC_AUTHORIZATION_FAILED). Give this user the rights it needs" in str(explained)
+    assert isinstance(explained, StreamSystemError)
+    assert not isinstance(explained, Unavailable)
 
 
 def test_each_cause_is_logged_once_and_that_all_brokers_are_down_never(
-    trouble: Trouble, caplog: pytest.LogCaptureFixture
+    problems: ClientProblems, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, "streamapp.kafka"):
         for error in (DOWN, REFUSED, DOWN, REFUSED):
-            trouble.noticed(error)
+            problems.note(error)
     assert caplog.messages == ["Kafka k (b:1): b:1/bootstrap: Connect failed: Connection refused"]

@@ -4,7 +4,7 @@ import pytest
 from confluent_kafka import KafkaError
 
 from streamapp_systems.kafka.client_config import Cluster
-from streamapp_systems.kafka.kafka_errors import Trouble
+from streamapp_systems.kafka.kafka_errors import ClientProblems
 from streamapp_systems.protocols import Unavailable
 
 
@@ -23,6 +23,6 @@ from streamapp_systems.protocols import Unavailable
     ],
 )
 def test_what_a_person_must_mend_is_told_from_what_is_done_again(code: int, tried_again: bool) -> None:
-    trouble = Trouble(Cluster(name="k", bootstrap_servers="b:1"))
-    told = trouble.explain("the transaction failed", KafkaError(code))
-    assert isinstance(told, Unavailable) is tried_again
+    problems = ClientProblems(Cluster(name="k", bootstrap_servers="b:1"))
+    explained = problems.explain("the transaction failed", KafkaError(code))
+    assert isinstance(explained, Unavailable) is tried_again

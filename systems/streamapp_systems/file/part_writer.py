@@ -1,4 +1,4 @@
-"""The files that outputs are made of: rows appended to one part in its format."""
+"""The writing of one part file: rows appended in its format."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -16,11 +16,11 @@ from streamapp_systems.file.json_format import json_lines
 from streamapp_systems.protocols import StreamDescriptor
 
 _ROW_GROUP = 65_536
-"""Rows: small writes are gathered, since readers of Parquet are slow on small row groups."""
+"""Rows: small writes are buffered, since readers of Parquet are slow on small row groups."""
 
 
-class Part:
-    """One part while it is written. All rows have one schema."""
+class PartWriter:
+    """A part file while it is written. All rows have one schema."""
 
     def __init__(self, path: Path, schema: pa.Schema, stream: StreamDescriptor) -> None:
         self.schema = schema

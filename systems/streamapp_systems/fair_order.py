@@ -1,14 +1,14 @@
-"""Fairness between partitions: who was not served longest comes first."""
+"""Fairness between partitions: the one that has waited longest comes first."""
 
 from collections.abc import Collection, Iterable
 
 from streamapp_core.ssp import Ssp
 
 MINIMUM_SHARE = 1_000
-"""Rows: a poll of many partitions rather leaves some for the next poll than bring crumbs of each."""
+"""Rows: a poll of many partitions leaves some for the next poll rather than fetch a few rows of each."""
 
 
-class Turns:
+class FairOrder:
     """The order in which partitions are served. Not thread-safe."""
 
     def __init__(self, ssps: Iterable[Ssp]) -> None:
@@ -30,5 +30,5 @@ class Turns:
 
 
 def share(limit: int, partitions: int) -> int:
-    """Say how much of `limit` rows each of these partitions (at least one) may bring in one poll."""
+    """Return how many of `limit` rows each of these partitions (at least one) may have in one poll."""
     return max(-(-limit // partitions), min(limit, MINIMUM_SHARE))

@@ -1,0 +1,88 @@
+"""Offsets in topics: where partitions begin and end, the deletion of consumed records, and those of consumer groups."""
+
+from collections.abc import Mapping, Sequence
+
+from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, KafkaError, TopicPartition
+from confluent_kafka.admin import OffsetSpec
+
+from streamapp_core.ssp import Ssp
+from streamapp_systems.kafka.admin_requests import AdminRequests, seconds_left
+from streamapp_systems.kafka.kafka_errors import MISSING, TRANSIENT
+from streamapp_systems.protocols import StreamDescriptor
+
+
+def read_offsets(
+    requests: AdminRequests,
+    streams: Sequence[StreamDescriptor],
+    wanted: OffsetSpec,
+    name: str,
+    isolation: IsolationLevel = IsolationLevel.READ_COMMITTED,
+) -> Mapping[Ssp, int]:
+    """Return one kind of offset of all partitions of these streams; `name` is that kind in messages."""
+    deadline = requests.deadline()
+    counts = requests.count(streams, deadline)
+    ssps = {
+        TopicPartition(stream.address, partition): Ssp(stream.system, stream.name, partition)
+        for stream in streams
+        for partition in range(counts.get(stream.address, 0))
+    }
+    offsets, errors = requests.request(
+        lambda keys: requests.client.list_offsets(
+            dict.fromkeys(keys, wanted), isolation_level=isolation, request_timeout=seconds_left(deadline)
+        ),
+        list(ssps),
+        deadline,
+        TRANSIENT | MISSING,
+    )
+    for key, error in errors.items():
+        requests.fail(f"{ssps[key]} (topic {key.topic}): its {name} can't be read", error)
+    return {ssps[key]: offset.offset for key, offset in offsets.items()}
+
+
+def delete_records(requests: AdminRequests, streams: Sequence[StreamDescriptor], below: Mapping[Ssp, int]) -> None:
+    """Delete the records below these offsets; see `KafkaAdmin.delete_records`."""
+    deadline = requests.deadline()
+    _, errors = requests.request(
+        lambda keys: requests.client.delete_records(list(keys), request_timeout=seconds_left(deadline)),
+        [at for at in _positions(streams, below) if at.offset > 0],
+        deadline,
+    )
+    for at, error in errors.items():
+        if error.code() not in MISSING:
+            requests.fail(f"topic {at.topic}: its consumed records can't be deleted", error)
+
+
+def commit_group_offsets(
+    requests: AdminRequests, group: str, streams: Sequence[StreamDescriptor], positions: Mapping[Ssp, int]
+) -> None:
+    """Commit positions for a consumer group; see `KafkaAdmin.publish_group_offsets`."""
+    deadline, places = requests.deadline(), _positions(streams, positions)
+    answers, errors = requests.request(
+        lambda keys: requests.client.alter_consumer_group_offsets(
+            [ConsumerGroupTopicPartitions(key, places) for key in keys], request_timeout=seconds_left(deadline)
+        ),
+        [group] if places else [],
+        deadline,
+    )
+    refused = [at.error for answer in answers.values() for at in answer.topic_partitions or () if at.error]
+    for error in (*errors.values(), *refused):
+        if error.code() not in MISSING:
+            requests.fail(f"consumer group {group}: its offsets can't be written", error)
+
+
+def delete_group(requests: AdminRequests, group: str) -> None:
+    """Delete a consumer group with its offsets; see `KafkaAdmin.delete_group`."""
+    deadline = requests.deadline()
+    _, errors = requests.request(
+        lambda keys: requests.client.delete_consumer_groups(list(keys), request_timeout=seconds_left(deadline)),
+        [group],
+        deadline,
+    )
+    for error in errors.values():
+        if error.code() != KafkaError.GROUP_ID_NOT_FOUND:
+            requests.fail(f"consumer group {group} can't be deleted", error)
+
+
+def _positions(streams: Sequence[StreamDescriptor], offsets: Mapping[Ssp, int]) -> list[TopicPartition]:
+    topics = {stream.name: stream.address for stream in streams}
+    return [TopicPartition(topics[s.stream], s.partition, at) for s, at in offsets.items() if s.stream in topics]
