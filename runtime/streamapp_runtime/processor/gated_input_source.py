@@ -97,7 +97,7 @@ class GatedInputSource:
     def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Iterator[DecodedBatch]:
         """Yield what there is of these partitions and may be processed.
 
-        All gated partitions together hold about as many rows as one poll brings.
+        All gated partitions together hold about as many rows as one poll returns.
         """
         younger = self._gate.younger
         if not younger:
@@ -114,14 +114,14 @@ class GatedInputSource:
         yield from self._passing(self._released(ssps))
         self._note_silent_partitions()
 
-    def _passing(self, brought: Iterable[DecodedBatch]) -> Iterator[DecodedBatch]:
-        for decoded in brought:
+    def _passing(self, batches: Iterable[DecodedBatch]) -> Iterator[DecodedBatch]:
+        for decoded in batches:
             yield decoded
             self._gate.passed(decoded.ssp, decoded.next_offset, ended=decoded.ended)
 
-    def _hold_rows(self, brought: Iterable[DecodedBatch]) -> Iterator[DecodedBatch]:
+    def _hold_rows(self, batches: Iterable[DecodedBatch]) -> Iterator[DecodedBatch]:
         """Hold rows and what follows them; pass on the positions and ends before them, which have no order to keep."""
-        for decoded in brought:
+        for decoded in batches:
             if decoded.rows is None and decoded.ssp not in self._gate.waiting:
                 yield decoded
             else:
