@@ -23,7 +23,7 @@ from streamapp_core.control import TaskWatermarks, decode, encode
 from streamapp_core.control.messages import UserMessage, Watermark
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.driver.run_app import run_app
-from streamapp_runtime.driver.run_start import RunRequest
+from streamapp_runtime.driver.start_run import RunRequest
 from streamapp_runtime.processor import input_source as reading
 from streamapp_runtime.processor.control_message_sender import ControlMessageSender
 from streamapp_runtime.processor.processor import Processor

@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.kafka_ours import SCHEMA, head
 from benchmarks.ours import Watch
 from streamapp_runtime.driver.run_app import run_app
-from streamapp_runtime.driver.run_start import RunRequest
+from streamapp_runtime.driver.start_run import RunRequest
 
 STREAMS = {"windows": ("readings",), "pairs": ("left", "right")}
 OPERATORS: dict[str, list[dict[str, Any]]] = {

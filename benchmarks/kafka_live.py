@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.kafka_ours import document
 from streamapp_runtime.driver.run_app import run_app
 from streamapp_runtime.driver.run_record import Summary
-from streamapp_runtime.driver.run_start import RunRequest
+from streamapp_runtime.driver.start_run import RunRequest
 from streamapp_runtime.errors import Drained
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.ours import Watch
 from streamapp_runtime.driver.run_app import run_app
-from streamapp_runtime.driver.run_start import RunRequest
+from streamapp_runtime.driver.start_run import RunRequest
 
 SCHEMA = "sensor string, value int, at bigint, site string, note string"
 _NEEDED = {"name": "needed", "from": "readings", "map": "sensor, value, at"}

@@ -22,7 +22,7 @@ from benchmarks.kafka_load import PARTITIONS, make_topics, partitions_of
 from benchmarks.kafka_ours import head
 from streamapp_runtime.driver.run_app import run_app
 from streamapp_runtime.driver.run_record import Summary
-from streamapp_runtime.driver.run_start import RunRequest
+from streamapp_runtime.driver.start_run import RunRequest
 from streamapp_runtime.errors import Drained
 from streamapp_runtime.hosts.in_process_host import InProcessHost
 

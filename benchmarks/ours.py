@@ -15,7 +15,7 @@ import yaml
 from benchmarks.measured import Measured, arguments
 from streamapp_runtime.driver.run_app import MakeHost, run_app
 from streamapp_runtime.driver.run_record import Summary
-from streamapp_runtime.driver.run_start import RunRequest
+from streamapp_runtime.driver.start_run import RunRequest
 from streamapp_runtime.hosts.processor_host import ProcessorHost
 
 PROCESSORS = 2

@@ -42,20 +42,20 @@ def _all(*listeners: Callable[[Summary], None]) -> Callable[[Summary], None]:
 
 
 class _News:
-    """Prints each trouble with a processor, and each of the first rows that were left out, once."""
+    """Prints each incident of a processor, and each of the first rows that were left out, once."""
 
     def __init__(self, console: Console, name: str) -> None:
         self._console = console
         self._name = name
         self._printed_rows: set[str] = set()
-        self._troubles = 0
+        self._incidents = 0
 
     def __call__(self, summary: Summary) -> None:
         rows = [row for row in summary.bad_rows if row not in self._printed_rows]
         self._printed_rows.update(rows)
-        for line in (*summary.troubles[self._troubles :], *(f"left out: {row}" for row in rows)):
+        for line in (*summary.incidents[self._incidents :], *(f"left out: {row}" for row in rows)):
             self._console.print(f"{self._name} {summary.seconds:.0f}s: {line}", markup=False)
-        self._troubles = len(summary.troubles)
+        self._incidents = len(summary.incidents)
 
 
 class _Lines:

@@ -13,7 +13,7 @@ from streamapp_core.naming import local_run_path
 from streamapp_core.spec.parse import parse_text
 from streamapp_core.spec.yaml_document import DocumentError
 from streamapp_runtime.driver.run_app import MakeHost, run_app
-from streamapp_runtime.driver.run_start import RunRequest
+from streamapp_runtime.driver.start_run import RunRequest
 from streamapp_runtime.errors import FAILURES, Drained, PlanRefused
 from streamapp_runtime.hosts.in_process_host import InProcessHost
 from streamapp_runtime.hosts.process_host import ProcessHost

@@ -40,7 +40,7 @@ def test_a_run_whose_worker_died_at_a_step_goes_on_by_itself_to_the_same_results
     setting = f"{step}:{moment}:{times(step, 'worker')}:1"
     code, output = crashes.end(crashes.start(tmp_path, *PROCESSES, **{VARIABLE: setting}))
     assert code == 0, output
-    assert "is started again: its process died (SIGKILL)" in output
+    assert "is restarted: its process died (SIGKILL)" in output
     crashes.check(tmp_path)
 
 

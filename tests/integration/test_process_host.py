@@ -28,9 +28,11 @@ def test_what_a_function_prints_goes_to_the_log(tmp_path):
 
 def test_a_worker_that_dies_again_and_again_ends_the_run_with_the_cause(tmp_path):
     document = apps.with_function(tmp_path, "import os\n\n\ndef f(batch):\n    os._exit(7)\n")
-    told = r"processor 0 failed 6 times .* no further; the last time: its process died \(exit code 7\); see .*\.log"
+    told = (
+        r"processor 0 failed 6 times .* without progress; the last time: its process died \(exit code 7\); see .*\.log"
+    )
     summaries = []
     with pytest.raises(ProcessorFailed, match=told):
         apps.run(document, tmp_path, make_host, listener=summaries.append)
-    assert len(summaries[-1].troubles) == 5
-    assert all(re.search("exit code 7", trouble) for trouble in summaries[-1].troubles)
+    assert len(summaries[-1].incidents) == 5
+    assert all(re.search("exit code 7", incident) for incident in summaries[-1].incidents)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from streamapp_runtime.driver.processor_decisions import Timeouts
+from streamapp_runtime.driver.timeouts import Timeouts
 from streamapp_runtime.errors import ProcessorFailed
 from streamapp_runtime.spark.spark_host import SparkHost
 from support import apps, shop
@@ -52,15 +52,15 @@ def test_a_worker_that_is_killed_is_started_again_and_the_cause_is_told(tmp_path
     assert (tmp_path / "died").exists()
     assert summary.written == {"out": 2}
     assert len(apps.rows(tmp_path / "out")) == 2
-    assert re.search(r"processor 0 is started again: its worker died .*spark\.log", summary.troubles[0])
+    assert re.search(r"processor 0 is restarted: its worker died .*spark\.log", summary.incidents[0])
     assert (tmp_path / ".streamapp" / "app" / "spark.log").exists()
 
 
 def test_a_worker_that_hangs_is_killed_and_replaced(tmp_path):
     """On a slow machine one that works may be taken for one that hangs, too: it makes no difference."""
-    summary = apps.run(apps.with_function(tmp_path, HANGS), tmp_path, SparkHost, patience=Timeouts(report=5.0))
+    summary = apps.run(apps.with_function(tmp_path, HANGS), tmp_path, SparkHost, timeouts=Timeouts(report=5.0))
     assert summary.written == {"out": 2}
-    assert set(summary.troubles) == {"processor 0 is started again: it does not report"}
+    assert set(summary.incidents) == {"processor 0 is restarted: it does not report"}
     hung = Path("/proc", (tmp_path / "hung").read_text())
     assert eventually(lambda: not hung.exists())
 

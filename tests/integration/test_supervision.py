@@ -27,8 +27,8 @@ def source(tmp_path):
 def test_a_worker_that_is_killed_is_replaced_while_the_others_go_on(tmp_path, source):
     summary = scenarios.worker_dies(source, tmp_path)
     source.check()
-    (trouble,) = summary.troubles
-    assert trouble.startswith("processor 0 is started again: its process died (SIGKILL)")
+    (incident,) = summary.incidents
+    assert incident.startswith("processor 0 is restarted: its process died (SIGKILL)")
 
 
 def test_a_worker_that_hangs_is_killed_and_replaced(tmp_path, source):
@@ -44,7 +44,7 @@ def test_a_zombie_that_comes_back_does_nothing_and_ends(tmp_path, source):
 def test_tasks_go_to_more_processors_and_to_fewer_while_rows_come(tmp_path, source):
     summary = scenarios.tasks_change_hands(source, tmp_path)
     source.check()
-    assert summary.troubles == ()
+    assert summary.incidents == ()
     assert summary.written["out"] == sum(source.written.values())
 
 

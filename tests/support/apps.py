@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from streamapp_runtime.driver.run_app import MakeHost, run_app
-from streamapp_runtime.driver.run_start import RunRequest
+from streamapp_runtime.driver.start_run import RunRequest
 from streamapp_runtime.hosts.in_process_host import InProcessHost
 
 DEADLINE = 120

@@ -19,7 +19,7 @@ def main(folder: Path, count: int) -> None:
         opened = {processor for processor, report in reports.items() if report.opened}
         return scaled(run, count) if opened == {"0", "1"} else None
 
-    apps.run((folder / "app.yaml").read_text(), folder, make_host, fresh=False, wanted=wanted)
+    apps.run((folder / "app.yaml").read_text(), folder, make_host, fresh=False, requested_change=wanted)
 
 
 if __name__ == "__main__":

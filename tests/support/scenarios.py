@@ -4,8 +4,8 @@ import signal
 import time
 from pathlib import Path
 
-from streamapp_runtime.driver.processor_decisions import Timeouts
 from streamapp_runtime.driver.run_record import Summary
+from streamapp_runtime.driver.timeouts import Timeouts
 from support.growth import Growing
 from support.supervision import scaled
 from support.waiting import eventually
@@ -33,7 +33,7 @@ def worker_dies(source: Growing, folder: Path) -> Summary:
         yield source.all_counted
 
     with feeding(source) as stop_feeding:
-        return play(source.document(), folder, workers, scenario(), patience=PATIENT)
+        return play(source.document(), folder, workers, scenario(), timeouts=PATIENT)
 
 
 def worker_hangs(source: Growing, folder: Path) -> Summary:
@@ -51,7 +51,7 @@ def worker_hangs(source: Growing, folder: Path) -> Summary:
         yield source.all_counted
 
     with feeding(source) as stop_feeding:
-        return play(source.document(), folder, workers, scenario(), patience=IMPATIENT)
+        return play(source.document(), folder, workers, scenario(), timeouts=IMPATIENT)
 
 
 def zombie_comes_back(source: Growing, folder: Path, stopped_seconds: float) -> Summary:
@@ -80,7 +80,7 @@ def zombie_comes_back(source: Growing, folder: Path, stopped_seconds: float) -> 
         yield source.all_counted
 
     with feeding(source) as stop_feeding:
-        return play(source.document(), folder, workers, scenario(), patience=IMPATIENT)
+        return play(source.document(), folder, workers, scenario(), timeouts=IMPATIENT)
 
 
 def tasks_change_hands(source: Growing, folder: Path) -> Summary:
@@ -105,6 +105,6 @@ def tasks_change_hands(source: Growing, folder: Path) -> Summary:
             folder,
             workers,
             scenario(),
-            wanted=lambda run: scaled(run, wanted.pop()) if wanted else None,
-            patience=PATIENT,
+            requested_change=lambda run: scaled(run, wanted.pop()) if wanted else None,
+            timeouts=PATIENT,
         )

@@ -1,4 +1,4 @@
-"""What a supervisor has to do with, in tests of it: a host, a clock, an authority and a network that obey the test."""
+"""The surroundings of a supervisor in tests of it: a host, a clock, an authority and a network that obey the test."""
 
 from collections import deque
 from concurrent.futures import Future
@@ -7,40 +7,43 @@ from dataclasses import replace
 from streamapp_core.job_model.build_job_model import build_job_model
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_runtime.driver.fleet import Fleet
-from streamapp_runtime.driver.prepare import PreparedRun
-from streamapp_runtime.driver.processor_decisions import Timeouts
+from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.report_registry import ReportRegistry
 from streamapp_runtime.driver.supervisor import Supervisor
+from streamapp_runtime.driver.timeouts import Timeouts
 from streamapp_runtime.processor.driver_channel import Command
 from streamapp_runtime.processor.processor_report import ProcessorConfig, ProcessorReport
 from support import plan_documents
 
 OPERATORS = [{"name": "copied", "from": "in", "map": "k"}, {"name": "sent", "from": "copied", "sendTo": "out"}]
-PATIENCE = Timeouts()
+TIMEOUTS = Timeouts()
 
 
-def prepared(partitions=6, processors=2):
+def planned(partitions=6, processors=2):
     """Plan an app with a task per partition."""
     document = plan_documents.document(OPERATORS, streams={"in": "k int", "out": {}})
     plan = plan_documents.accepted(document, {"in": partitions, "out": 1})
-    return PreparedRun(plan=plan, model=build_job_model(plan, None, _ids(processors)), counts={"in": partitions})
+    return PlannedRun(plan=plan, model=build_job_model(plan, None, _ids(processors)), counts={"in": partitions})
 
 
-def scaled(before: PreparedRun, processors: int) -> PreparedRun:
-    """Give the same run to another number of processors."""
-    model = build_job_model(before.plan, before.model, _ids(processors))
-    return replace(before, model=model)
+def scaled(previous: PlannedRun, processors: int) -> PlannedRun:
+    """Return the same run with another number of processors."""
+    model = build_job_model(previous.plan, previous.model, _ids(processors))
+    return replace(previous, model=model)
 
 
 def _ids(count):
     return {str(number): "here" for number in range(count)}
 
 
-class OperatorContext:
-    """Everything a supervisor has to do with. Time stands still until the test moves it; what runs beside the driver's
-    thread runs at once, or, with `held`, when the test says so."""
+class SupervisorHarness:
+    """The host, the authority and the reports of a supervisor.
 
-    def __init__(self, run: PreparedRun, *, held=False):
+    Time stands still until the test moves it; what runs beside the driver's thread runs at once, or, with `held`, when
+    the test says so.
+    """
+
+    def __init__(self, run: PlannedRun, *, held=False):
         self.now = 0.0
         self.log: list[str] = []
         self.configs: dict[int, ProcessorConfig] = {}
@@ -48,10 +51,10 @@ class OperatorContext:
         self.fence_errors: deque[Exception] = deque()
         self.held = deque() if held else None
         self.fenced: set[int] = set()
-        self.board = ReportRegistry(lambda: self.now)
-        fleet = Fleet(self, self.board, _config, epoch=1, clock=lambda: self.now, patience=PATIENCE)
+        self.registry = ReportRegistry(lambda: self.now)
+        fleet = Fleet(self, self.registry, _config, epoch=1, clock=lambda: self.now, timeouts=TIMEOUTS)
         self.supervisor = Supervisor(
-            run, fleet, self, clock=lambda: self.now, patience=PATIENCE, background=self._background
+            run, fleet, self, clock=lambda: self.now, timeouts=TIMEOUTS, background=self._background
         )
         self.supervisor.start()
 
@@ -70,8 +73,8 @@ class OperatorContext:
         """Nothing is held."""
 
     # the authority
-    def put_in_force(self, run):
-        self.log.append(f"in force v{run.model.version}")
+    def activate_job_model(self, run):
+        self.log.append(f"activate v{run.model.version}")
 
     def fence(self, processors):
         self.log.append("fence " + " ".join(sorted(processors)))
@@ -81,7 +84,9 @@ class OperatorContext:
 
     # what tests do
     def report(self, number, **fields) -> Command:
-        return self.board.report(ProcessorReport(incarnation=self.configs[number].incarnation, opened=True, **fields))
+        return self.registry.report(
+            ProcessorReport(incarnation=self.configs[number].incarnation, opened=True, **fields)
+        )
 
     def end(self, number, *, done=True, committed=0):
         report = ProcessorReport(
@@ -98,7 +103,7 @@ class OperatorContext:
         self.step()
 
     def step(self, seconds=0.0):
-        """Let time pass and the driver look; give what it did."""
+        """Let time pass and the supervisor step; return what it did."""
         self.now += seconds
         before = len(self.log)
         for _ in range(3):
@@ -106,7 +111,7 @@ class OperatorContext:
         return self.log[before:]
 
     def release(self):
-        """Let what was held run, and the driver look."""
+        """Let what was held run, and the supervisor step."""
         assert self.held is not None
         before = len(self.log)
         while self.held:
@@ -149,6 +154,6 @@ def _config(run, incarnation):
 
 
 def tasks_of(config: ProcessorConfig) -> set[str]:
-    """Tell which tasks an incarnation runs."""
+    """Return the tasks that an incarnation runs."""
     model = JobModel.model_validate_json(config.job_model)
     return {name for name, task in model.tasks.items() if task.processor == config.incarnation.processor}

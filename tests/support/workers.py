@@ -36,7 +36,7 @@ class SeparateMachines(ProcessHost):
 class Workers:
     """The workers of one run, and what they report."""
 
-    board: ReportRegistry
+    registry: ReportRegistry
     host: ProcessHost
 
     def __init__(self, kind: type[ProcessHost] = ProcessHost):
@@ -44,17 +44,17 @@ class Workers:
 
     def make(self, channel, name, log_folder):
         """Make the host; see `MakeHost`."""
-        self.board, self.host = channel, self._kind(channel, log_folder)
+        self.registry, self.host = channel, self._kind(channel, log_folder)
         return self.host
 
     def number(self, processor: str) -> int:
         """Tell which incarnation of a processor is the newest that has opened its tasks."""
-        report = self.board.reports().get(processor)
+        report = self.registry.reports().get(processor)
         return 0 if report is None or not report.opened else report.incarnation.number
 
     def commits(self, processor: str) -> int:
         """Tell how often the newest incarnation has committed."""
-        report = self.board.reports().get(processor)
+        report = self.registry.reports().get(processor)
         return 0 if report is None else report.commits
 
     def process(self, processor: str) -> subprocess.Popen:

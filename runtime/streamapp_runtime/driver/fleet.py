@@ -1,21 +1,24 @@
-"""The living incarnations of processors: started, heard of, drained, and given up when they are silent."""
+"""The living incarnations of processors: started, drained, and declared dead when they are silent."""
 
 import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 
-from streamapp_runtime.driver.prepare import PreparedRun
-from streamapp_runtime.driver.processor_decisions import Timeouts
+from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.report_registry import ReportRegistry
+from streamapp_runtime.driver.timeouts import Timeouts
 from streamapp_runtime.errors import ProcessorLost
 from streamapp_runtime.hosts.processor_host import ProcessorHost
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorConfig, ProcessorReport
 
-_DOUBT_SECONDS = 2.0
-"""A driver that has stood still itself, with its machine perhaps, has heard of nobody: it looks again after so long."""
+_SUSPECT_SECONDS = 2.0
+"""Seconds between the discovery that a processor is silent and its death.
 
-MakeConfig = Callable[[PreparedRun, Incarnation], ProcessorConfig]
+A driver that has stood still itself, with its machine perhaps, has got no reports from anybody.
+"""
+
+MakeConfig = Callable[[PlannedRun, Incarnation], ProcessorConfig]
 """Makes the configuration of an incarnation under a job model."""
 
 
@@ -41,33 +44,33 @@ class _Living:
 
 
 class Fleet:
-    """Starts incarnations on a host, and tells how they end. Used by one thread.
+    """Starts incarnations on a host, and reports their ends. Used by one thread.
 
-    An incarnation that was given up is not the current one any more: it is told to stop, if it still hears anything.
+    An incarnation that was declared dead is not the current one any more: if it still reports, the answer is STOP.
     """
 
     def __init__(
         self,
         host: ProcessorHost,
-        board: ReportRegistry,
+        registry: ReportRegistry,
         config: MakeConfig,
         *,
         epoch: int,
         clock: Callable[[], float],
-        patience: Timeouts,
+        timeouts: Timeouts,
     ) -> None:
         self._host = host
-        self._board = board
+        self._registry = registry
         self._config = config
         self._epoch = epoch
         self._clock = clock
-        self._patience = patience
+        self._timeouts = timeouts
         self._numbers = itertools.count(1)
         self._living: dict[str, _Living] = {}
-        self._drained: dict[str, float] = {}
-        self._doubted: dict[str, float] = {}
+        self._drained_at: dict[str, float] = {}
+        self._suspected_at: dict[str, float] = {}
         """Since when processors have been silent for too long, as the driver sees it."""
-        self._given_up: list[Future[ProcessorReport]] = []
+        self._declared_dead: list[Future[ProcessorReport]] = []
 
     @property
     def living(self) -> Mapping[str, Incarnation]:
@@ -76,41 +79,41 @@ class Fleet:
 
     @property
     def futures(self) -> Sequence[Future[ProcessorReport]]:
-        """What is done when a living incarnation ends."""
+        """The futures of the living incarnations: each is done when its incarnation ends."""
         return [living.future for living in self._living.values()]
 
-    def start(self, processor: str, prepared: PreparedRun) -> None:
+    def start(self, processor: str, run: PlannedRun) -> None:
         """Start the next incarnation of a processor, which has none."""
         incarnation = Incarnation(
-            processor=processor, epoch=self._epoch, version=prepared.model.version, number=next(self._numbers)
+            processor=processor, epoch=self._epoch, version=run.model.version, number=next(self._numbers)
         )
-        self._board.expect(incarnation)
+        self._registry.register(incarnation)
         try:
-            future = self._host.start(self._config(prepared, incarnation))
+            future = self._host.start(self._config(run, incarnation))
         except OSError as error:
             future = Future()
             future.set_exception(ProcessorLost(f"it can't be started: {error}"))
         self._living[processor] = _Living(incarnation=incarnation, future=future, started=self._clock())
 
     def drain(self, processors: Collection[str]) -> None:
-        """Ask processors for a last commit; those that don't make it in time, or were never heard of, are given up."""
-        self._board.drain(processors)
+        """Ask processors for a last commit; those that are too late, or have never reported, are declared dead."""
+        self._registry.drain(processors)
         for processor in processors:
-            self._drained.setdefault(processor, self._clock())
+            self._drained_at.setdefault(processor, self._clock())
 
     def forget(self, processors: Collection[str]) -> None:
-        """Show what these processors have done no more: others do their work from here on."""
-        self._board.forget(processors)
+        """Drop what these processors have reported: others do their work from here on."""
+        self._registry.forget(processors)
 
     def poll(self) -> Sequence[End]:
-        """Give the incarnations that have ended since, and give up the silent ones."""
+        """Return the incarnations that have ended since the last poll; silent ones are declared dead."""
         return [end for processor in sorted(self._living) if (end := self._end(processor)) is not None]
 
     def stop(self, seconds: float) -> None:
-        """Tell all to stop at once, and wait so long for those that hear it."""
+        """Stop all at once, without a commit, and wait so long for them to end."""
         for processor in self._living:
-            self._board.dismiss(processor)
-        wait([*self.futures, *self._given_up], seconds)
+            self._registry.deregister(processor)
+        wait([*self.futures, *self._declared_dead], seconds)
 
     def _end(self, processor: str) -> End | None:
         living, now = self._living[processor], self._clock()
@@ -118,39 +121,40 @@ class Fleet:
             error = living.future.exception()
             report = living.future.result() if error is None else None
             if report is not None:
-                self._board.report(report)
-            return self._buried(processor, report, error)
-        late = processor in self._drained and (
-            self._board.heard(processor) is None or now - self._drained[processor] > self._patience.drain
+                self._registry.report(report)
+            return self._remove(processor, report, error)
+        late = processor in self._drained_at and (
+            self._registry.reported_at(processor) is None or now - self._drained_at[processor] > self._timeouts.drain
         )
-        if late or self._is_silent(processor, now):
-            why = f"it did not end within {self._patience.drain:g} s" if late else "it does not report"
+        if late or self._is_dead(processor, now):
+            why = f"it did not end within {self._timeouts.drain:g} s" if late else "it does not report"
             self._host.cancel(living.incarnation)
-            self._given_up.append(living.future)
-            return self._buried(processor, None, ProcessorLost(why))
+            self._declared_dead.append(living.future)
+            return self._remove(processor, None, ProcessorLost(why))
         return None
 
-    def _is_silent(self, processor: str, now: float) -> bool:
-        if not self._patience.is_silent(now, self._living[processor].started, self._board.heard(processor)):
-            self._doubted.pop(processor, None)
+    def _is_dead(self, processor: str, now: float) -> bool:
+        living = self._living[processor]
+        if not self._timeouts.is_silent(now, living.started, self._registry.reported_at(processor)):
+            self._suspected_at.pop(processor, None)
             return False
-        return now - self._doubted.setdefault(processor, now) >= _DOUBT_SECONDS
+        return now - self._suspected_at.setdefault(processor, now) >= _SUSPECT_SECONDS
 
-    def _buried(self, processor: str, report: ProcessorReport | None, error: BaseException | None) -> End:
+    def _remove(self, processor: str, report: ProcessorReport | None, error: BaseException | None) -> End:
         living = self._living.pop(processor)
-        self._drained.pop(processor, None)
-        self._doubted.pop(processor, None)
-        self._board.dismiss(processor)
-        newest = self._board.newest(processor)
+        self._drained_at.pop(processor, None)
+        self._suspected_at.pop(processor, None)
+        self._registry.deregister(processor)
+        latest = self._registry.latest(processor)
         return End(
             processor=processor,
             report=report,
             error=error,
-            committed=0 if newest is None else _progress(newest),
+            committed=0 if latest is None else _progress(latest),
             lived=self._clock() - living.started,
         )
 
 
 def _progress(report: ProcessorReport) -> int:
-    """Tell how far a processor has come: a number that grows with what it has read and committed."""
+    """Return the progress of a processor: a number that grows with what it has read and committed."""
     return sum(offset for partitions in report.committed.values() for offset in partitions.values())

@@ -1,4 +1,4 @@
-"""What may be edited in a spec on this machine while its run has not ended."""
+"""The edits of a spec that a run on this machine, which has not ended, can take up (docs/edits.md)."""
 
 from streamapp_core.edits.edit_classes import EditClass, FieldEdit, field_class
 from streamapp_core.edits.spec_differences import Difference, differences
@@ -6,21 +6,21 @@ from streamapp_core.spec.app import StreamApp, StreamAppSpec
 from streamapp_runtime.errors import RuntimeFailure
 
 
-def check_edits(before: str, app: StreamApp, run_id: str) -> None:
-    """Refuse edits that a run can't go on with; settings of its job and of Kafka's clients may have changed.
+def check_edits(previous: str, app: StreamApp, run_id: str) -> None:
+    """Refuse edits that a run can't continue with; settings of its job and of Kafka's clients may have changed.
 
-    `before` is the spec that the run had, as JSON. What is known of the streams was taken when the run began, so edits
-    of the graph wait for a new run.
+    `previous` is the spec that the run had, as JSON. What is known of the streams was taken when the run began, so
+    edits of the graph wait for a new run.
 
     Raises:
         RuntimeFailure: something else was edited; the message names it.
     """
-    edits = [_edit(found) for found in differences(StreamAppSpec.model_validate_json(before), app.spec)]
-    refused = [edit.path for edit in edits if not _followed(edit)]
+    edits = [_edit(found) for found in differences(StreamAppSpec.model_validate_json(previous), app.spec)]
+    refused = [edit.path for edit in edits if not _is_setting(edit)]
     if refused:
         raise RuntimeFailure(
             f"{', '.join(refused)}: the app is not the one that run {run_id} began with, and the run has not ended: "
-            "put the YAML back as it was to go on, or start anew with --fresh"
+            "put the YAML back as it was to continue, or start from the beginning with --fresh"
         )
 
 
@@ -28,6 +28,6 @@ def _edit(found: Difference) -> FieldEdit:
     return FieldEdit(field=found.field, before=found.before, after=found.after, edit_class=field_class(found.field))
 
 
-def _followed(edit: FieldEdit) -> bool:
+def _is_setting(edit: FieldEdit) -> bool:
     setting = edit.field[0] == "job" or (edit.field[0] == "systems" and edit.field[2:3] == ("kafka",))
     return edit.edit_class is EditClass.NONE or (edit.edit_class is EditClass.RESTART and setting)

@@ -1,7 +1,7 @@
-"""What a driver does beside the data: it deletes consumed records, and shows people's tools how far the app is.
+"""Maintenance of an app's streams: consumed records are deleted, changelogs compacted, positions shown to tools.
 
-Everything here follows what processors have committed, and nothing depends on it: a round that fails is left out, and
-the next one makes up for it (`docs/protocols.md`, Upkeep).
+All of it follows what processors have committed, and nothing depends on it: a round that fails is left out, and the
+next one makes up for it (docs/protocols.md, Maintenance).
 """
 
 import logging
@@ -35,10 +35,10 @@ Reports = Callable[[], Mapping[str, ProcessorReport]]
 
 
 class Maintenance:
-    """Makes its rounds in a thread of its own: `with Upkeep(...):`. The last round is made at the end of the block."""
+    """The rounds of maintenance, in a thread of their own: `with Maintenance(...):`. The last one ends the block."""
 
     def __init__(self, plan: Plan, folder: Path, reports: Reports, processors: Callable[[], Collection[str]]) -> None:
-        """Take what tells the newest report of each processor, and the ids of those that have tasks.
+        """Take functions that return the latest report of each processor, and the ids of those that have tasks.
 
         Relative paths of the spec resolve from `folder`.
         """
@@ -46,9 +46,9 @@ class Maintenance:
         self._reports = reports
         self._processors = processors
         systems = {stream.system for stream in plan.streams.values() if stream.system_kind.transactional}
-        self._caretakers = [_Caretaker(plan, system, folder) for system in sorted({*systems, plan.default_system})]
+        self._systems = [_SystemMaintenance(plan, system, folder) for system in sorted({*systems, plan.default_system})]
         self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="upkeep", daemon=True)
+        self._thread = threading.Thread(target=self._work, name="maintenance", daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -63,27 +63,28 @@ class Maintenance:
         while not ending:
             ending = self._ending.wait(_ROUND_SECONDS)
             positions = committed_positions(self._plan, self._reports(), self._processors())
-            for caretaker in self._caretakers:
-                caretaker.make_round(positions, last=ending)
-        for caretaker in self._caretakers:
-            caretaker.close()
+            for system in self._systems:
+                system.make_round(positions, last=ending)
+        for system in self._systems:
+            system.close()
 
 
 def committed_positions(
     plan: Plan, reports: Mapping[str, ProcessorReport], processors: Collection[str]
 ) -> Mapping[Ssp, int]:
-    """Tell below which offset of each partition no task reads again.
+    """Return the offset of each partition below which no task reads again.
 
     Of a partition that one task owns it is the highest offset that was ever reported as committed: that stays true
-    whoever owns the task now. A broadcast one is read by all tasks: the lowest of all processors, once all have told.
+    whoever owns the task now. A broadcast one is read by all tasks: the lowest of all processors, once all have
+    reported.
     """
-    told: dict[Ssp, dict[str, int]] = {}
+    reported: dict[Ssp, dict[str, int]] = {}
     for processor, report in reports.items():
         for stream, partitions in report.committed.items():
             for partition, offset in partitions.items():
-                told.setdefault(Ssp(plan.streams[stream].system, stream, partition), {})[processor] = offset
+                reported.setdefault(Ssp(plan.streams[stream].system, stream, partition), {})[processor] = offset
     positions = {}
-    for ssp, offsets in told.items():
+    for ssp, offsets in reported.items():
         if not plan.streams[ssp.stream].broadcast:
             positions[ssp] = max(offsets.values())
         elif offsets.keys() >= set(processors):
@@ -91,8 +92,8 @@ def committed_positions(
     return positions
 
 
-class _Caretaker:
-    """Looks after the streams of one system."""
+class _SystemMaintenance:
+    """The maintenance of the streams of one system."""
 
     def __init__(self, plan: Plan, system: str, folder: Path) -> None:
         planned = [s for s in plan.streams.values() if s.system == system and s.role in _READ]
@@ -105,12 +106,12 @@ class _Caretaker:
         self._shown: Mapping[Ssp, int] = {}
         self._purged_at = time.monotonic()
         self._compacted_end, self._compacted_left = 0, 0
-        self._troubles: dict[str, str] = {}
+        self._logged: dict[str, str] = {}
 
     def make_round(self, positions: Mapping[Ssp, int], *, last: bool) -> None:
-        """Do what is due, in the last round everything; what can't be done is told once and tried again.
+        """Do what is due, in the last round everything; what fails is logged once and tried again.
 
-        One thing that can't be done holds no other up.
+        One thing that fails does not delay the others.
         """
         here = {ssp: offset for ssp, offset in positions.items() if ssp.system == self._system}
         if here != self._shown:
@@ -125,9 +126,9 @@ class _Caretaker:
                 self._admin = open_transactional_admin(self._system, self._spec, self._folder)
             work(self._admin)
         except StreamSystemError as error:
-            if str(error) != self._troubles.get(what):
-                _LOGGER.warning("upkeep of system %s, %s: %s", self._system, what, error)
-            self._troubles[what] = str(error)
+            if str(error) != self._logged.get(what):
+                _LOGGER.warning("maintenance of system %s, %s: %s", self._system, what, error)
+            self._logged[what] = str(error)
             self.close()
 
     def _show(self, admin: TransactionalAdmin, positions: Mapping[Ssp, int]) -> None:
@@ -152,7 +153,7 @@ class _Caretaker:
 
 
 def _is_ours_to_purge(plan: Plan, stream: PlannedStream) -> bool:
-    """Tell whether nobody but the tasks there are reads a stream, not another app either.
+    """Return whether nobody but the tasks there are reads a stream, not another app either.
 
     An app without state gets new tasks when its inputs grow, and these read broadcast streams from the beginning.
     """
@@ -160,8 +161,8 @@ def _is_ours_to_purge(plan: Plan, stream: PlannedStream) -> bool:
     return ours and (plan.stateful or not stream.broadcast)
 
 
-def forget_positions(plan: Plan, folder: Path) -> None:
-    """Remove what an earlier run has shown: it says nothing about a new one. What can't be removed is overwritten."""
+def delete_shown_positions(plan: Plan, folder: Path) -> None:
+    """Delete the positions that an earlier run has shown; what can't be deleted is overwritten by the new run."""
     for system in sorted({s.system for s in plan.streams.values() if s.role in _READ and s.system_kind.transactional}):
         with suppress(StreamSystemError):
             admin = open_transactional_admin(system, plan.app.spec.systems[system], folder)

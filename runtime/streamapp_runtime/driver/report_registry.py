@@ -1,4 +1,4 @@
-"""The driver's end of the channel: the newest report of every processor, and what they are told."""
+"""The driver's end of the channel: the latest report of every processor, and the command that answers it."""
 
 import threading
 from collections.abc import Callable, Collection, Mapping
@@ -10,7 +10,7 @@ from streamapp_runtime.processor.processor_report import Incarnation, ProcessorR
 
 
 class ReportRegistry:
-    """Knows which incarnation of each processor is the current one; all others are told to stop.
+    """The current incarnation of each processor and the latest reports; all other incarnations are answered STOP.
 
     Used by any thread.
     """
@@ -20,9 +20,9 @@ class ReportRegistry:
         self._clock = clock
         self._lock = threading.Lock()
         self._current: dict[str, Incarnation] = {}
-        self._heard: dict[str, float] = {}
+        self._reported_at: dict[str, float] = {}
         self._draining: set[str] = set()
-        self._newest: dict[str, ProcessorReport] = {}
+        self._latest: dict[str, ProcessorReport] = {}
         self._shown: dict[str, ProcessorReport] = {}
 
     def report(self, report: ProcessorReport) -> Command:
@@ -31,26 +31,26 @@ class ReportRegistry:
         with self._lock:
             if self._current.get(processor) != report.incarnation:
                 return Command.STOP
-            self._heard[processor] = self._clock()
-            self._newest[processor] = report
-            former = self._shown.get(processor)
-            if report.opened or former is None:
+            self._reported_at[processor] = self._clock()
+            self._latest[processor] = report
+            previous = self._shown.get(processor)
+            if report.opened or previous is None:
                 self._shown[processor] = report
             else:
-                self._shown[processor] = msgspec.structs.replace(former, states=report.states)
+                self._shown[processor] = msgspec.structs.replace(previous, states=report.states)
             return Command.DRAIN if processor in self._draining else Command.RUN
 
-    def expect(self, incarnation: Incarnation) -> None:
+    def register(self, incarnation: Incarnation) -> None:
         """Make an incarnation the current one of its processor."""
         processor = incarnation.processor
         with self._lock:
             self._current[processor] = incarnation
             self._draining.discard(processor)
-            self._newest.pop(processor, None)
-            self._heard.pop(processor, None)
+            self._latest.pop(processor, None)
+            self._reported_at.pop(processor, None)
 
-    def dismiss(self, processor: str) -> None:
-        """Let no incarnation of a processor be the current one."""
+    def deregister(self, processor: str) -> None:
+        """Leave a processor without a current incarnation."""
         with self._lock:
             self._current.pop(processor, None)
 
@@ -60,22 +60,22 @@ class ReportRegistry:
             self._draining.update(processors)
 
     def forget(self, processors: Collection[str]) -> None:
-        """Show what these processors have done no more: others do their work."""
+        """Drop the shown reports of these processors: others do their work from here on."""
         with self._lock:
             for processor in processors:
                 self._shown.pop(processor, None)
 
-    def heard(self, processor: str) -> float | None:
-        """Tell when the current incarnation last reported; None if it never has."""
+    def reported_at(self, processor: str) -> float | None:
+        """Return when the current incarnation last reported; None if it never has."""
         with self._lock:
-            return self._heard.get(processor)
+            return self._reported_at.get(processor)
 
-    def newest(self, processor: str) -> ProcessorReport | None:
-        """Give the newest report of the current incarnation, or of the last one."""
+    def latest(self, processor: str) -> ProcessorReport | None:
+        """Return the latest report of the current incarnation, or of the last one."""
         with self._lock:
-            return self._newest.get(processor)
+            return self._latest.get(processor)
 
     def reports(self) -> Mapping[str, ProcessorReport]:
-        """Give what each processor was last known to have done, also while its next incarnation opens the tasks."""
+        """Return what each processor was last known to have done, also while its next incarnation opens the tasks."""
         with self._lock:
             return dict(self._shown)

@@ -1,4 +1,4 @@
-"""What goes wrong in a run and is borne: how long to wait before the next try, and when there is none any more."""
+"""Failures that a run recovers from: the backoff until the next try, and the limit after which the run fails."""
 
 import logging
 import time
@@ -6,15 +6,31 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from streamapp_runtime.driver.fleet import End
-from streamapp_runtime.driver.processor_decisions import Failures, Timeouts
+from streamapp_runtime.driver.timeouts import Timeouts
 from streamapp_runtime.errors import FAILURES, TRANSIENT, ProcessorFailed
 from streamapp_systems.protocols import Unavailable
 
 _LOGGER = logging.getLogger("streamapp.driver")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Failures:
+    """The failures of a processor in a row, and its furthest progress (the offsets it had committed, added up)."""
+
+    count: int = 0
+    furthest: int = -1
+
+    def another(self, *, committed: int, lived: float, timeouts: Timeouts) -> "_Failures":
+        """Count the end of an incarnation that lived so many seconds.
+
+        One that came further than all before it, or lived long, was healthy: its failure is the first.
+        """
+        healthy = committed > self.furthest or lived >= timeouts.healthy
+        return _Failures(count=1 if healthy else self.count + 1, furthest=max(self.furthest, committed))
+
+
 @dataclass(slots=True, kw_only=True)
-class _Absence:
+class _Outage:
     """A system that somebody waits for: since when, and how often it was asked."""
 
     since: float
@@ -22,93 +38,93 @@ class _Absence:
 
 
 class RetryTracker:
-    """Counts failures in a row of each processor, and knows since when a system has been away. Used by one thread."""
+    """Counts failures in a row of each processor, and how long a system has been away. Used by one thread."""
 
-    def __init__(self, patience: Timeouts, clock: Callable[[], float]) -> None:
-        self.troubles: tuple[str, ...] = ()
-        """What went wrong, each a line; the run went on."""
-        self._patience = patience
+    def __init__(self, timeouts: Timeouts, clock: Callable[[], float]) -> None:
+        self.incidents: tuple[str, ...] = ()
+        """Failures and outages that the run has recovered from, or still may, each a line."""
+        self._timeouts = timeouts
         self._clock = clock
-        self._failures: dict[str, Failures] = {}
-        self._absences: dict[str, _Absence] = {}
+        self._failures: dict[str, _Failures] = {}
+        self._outages: dict[str, _Outage] = {}
 
-    def lost(self, end: End) -> float:
-        """Count the loss of an incarnation; tell how long to wait before the next one.
+    def note_failure(self, end: End) -> float:
+        """Count the failure of an incarnation; return the backoff before the next one starts.
 
         Raises:
             ProcessorFailed: it was one too many.
-            RuntimeFailure, StreamSystemError: a person must look after it.
+            RuntimeFailure, StreamSystemError: it is permanent.
         """
-        failures = self._failures.get(end.processor, Failures())
+        failures = self._failures.get(end.processor, _Failures())
         self._failures[end.processor] = failures.another(
-            committed=end.committed, lived=end.lived, patience=self._patience
+            committed=end.committed, lived=end.lived, timeouts=self._timeouts
         )
-        return self._pause(end.processor, end.error)
+        return self._backoff(end.processor, end.error)
 
-    def not_fenced(self, processor: str, error: BaseException) -> float:
-        """Count an attempt to fence a processor that failed; tell how long to wait before the next one.
+    def note_fence_failure(self, processor: str, error: BaseException) -> float:
+        """Count a failed attempt to fence a processor; return the backoff before the next one.
 
-        Raises: see `lost`, and `away`.
+        Raises: see `note_failure`, and `note_outage`.
         """
         if isinstance(error, Unavailable):
-            return self.away(_name(processor), error)
+            return self.note_outage(_name(processor), error)
         failures = self._failures[processor]
-        self._failures[processor] = Failures(count=failures.count + 1, furthest=failures.furthest)
-        return self._pause(processor, error)
+        self._failures[processor] = _Failures(count=failures.count + 1, furthest=failures.furthest)
+        return self._backoff(processor, error)
 
-    def away(self, who: str, error: Unavailable) -> float:
-        """Note that somebody can't go on since a system is away; tell how long to wait before it is asked again.
+    def note_outage(self, waiting: str, error: Unavailable) -> float:
+        """Note that a system is away that somebody waits for; return the backoff before it is asked again.
 
         Raises:
             ProcessorFailed: it has been away for too long.
         """
-        now, absence = self._clock(), self._absences.get(who)
-        if absence is None:
-            self._tell(f"{who} waits for up to {self._patience.away:g} s: {error}")
-            absence = self._absences[who] = _Absence(since=now)
-        waited = now - absence.since
-        if waited >= self._patience.away:
-            raise ProcessorFailed(f"{who} has waited for {waited:.0f} s in vain: {error}") from error
-        absence.tries += 1
-        return self._patience.pause(absence.tries + 1)
+        now, outage = self._clock(), self._outages.get(waiting)
+        if outage is None:
+            self._add_incident(f"{waiting} waits for up to {self._timeouts.away:g} s: {error}")
+            outage = self._outages[waiting] = _Outage(since=now)
+        waited = now - outage.since
+        if waited >= self._timeouts.away:
+            raise ProcessorFailed(f"{waiting} has waited for {waited:.0f} s in vain: {error}") from error
+        outage.tries += 1
+        return self._timeouts.backoff(outage.tries + 1)
 
-    def back(self, who: str) -> None:
+    def end_outage(self, waiting: str) -> None:
         """Note that somebody waits no longer."""
-        if (absence := self._absences.pop(who, None)) is not None:
-            self._tell(f"{who} goes on after a wait of {self._clock() - absence.since:.0f} s")
+        if (outage := self._outages.pop(waiting, None)) is not None:
+            self._add_incident(f"{waiting} goes on after a wait of {self._clock() - outage.since:.0f} s")
 
-    def fenced(self, processor: str) -> None:
+    def note_fenced(self, processor: str) -> None:
         """Note that a processor could be fenced."""
-        self.back(_name(processor))
+        self.end_outage(_name(processor))
 
     def forget(self, processors: Collection[str]) -> None:
-        """Begin anew with these processors."""
+        """Drop the failures of these processors, whose next incarnations have other tasks."""
         for processor in processors:
             self._failures.pop(processor, None)
-            self._absences.pop(_name(processor), None)
+            self._outages.pop(_name(processor), None)
 
-    def _pause(self, processor: str, error: BaseException | None) -> float:
+    def _backoff(self, processor: str, error: BaseException | None) -> float:
         if isinstance(error, FAILURES) and not isinstance(error, TRANSIENT):
             raise error
-        told = str(error)
+        reason = str(error)
         if not isinstance(error, TRANSIENT):
             _LOGGER.error("a defect in processor %s", processor, exc_info=error)
-            told = f"{type(error).__name__}: {error}"
+            reason = f"{type(error).__name__}: {error}"
         count = self._failures[processor].count
-        if count >= self._patience.failures:
+        if count >= self._timeouts.failures:
             raise ProcessorFailed(
-                f"processor {processor} failed {count} times in a row and came no further; the last time: {told}"
+                f"processor {processor} failed {count} times in a row without progress; the last time: {reason}"
             ) from error
-        self._tell(f"processor {processor} is started again: {told}")
-        return self._patience.pause(count)
+        self._add_incident(f"processor {processor} is restarted: {reason}")
+        return self._timeouts.backoff(count)
 
-    def _tell(self, trouble: str) -> None:
-        self.troubles = (*self.troubles, trouble)
+    def _add_incident(self, incident: str) -> None:
+        self.incidents = (*self.incidents, incident)
 
 
-def until_back(
+def retry_until_back(
     call: Callable[[], object],
-    patience: Timeouts,
+    timeouts: Timeouts,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], object] = time.sleep,
 ) -> None:
@@ -117,18 +133,18 @@ def until_back(
     Raises:
         ProcessorFailed: it has been away for too long.
     """
-    setbacks, told = RetryTracker(patience, clock), 0
+    tracker, logged = RetryTracker(timeouts, clock), 0
     while True:
         try:
             call()
         except Unavailable as error:
-            pause = setbacks.away("the driver", error)
+            backoff = tracker.note_outage("the driver", error)
         else:
             return
-        for trouble in setbacks.troubles[told:]:
-            _LOGGER.warning("%s", trouble)
-        told = len(setbacks.troubles)
-        sleep(pause)
+        for incident in tracker.incidents[logged:]:
+            _LOGGER.warning("%s", incident)
+        logged = len(tracker.incidents)
+        sleep(backoff)
 
 
 def _name(processor: str) -> str:

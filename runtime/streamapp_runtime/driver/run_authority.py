@@ -1,31 +1,32 @@
-"""What only the newest driver of an app may do."""
+"""The rights of the newest driver of an app: to activate job models, and to fence processors."""
 
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Protocol
 
-from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan.plan import Plan
-from streamapp_runtime.app_streams import transaction_owner
-from streamapp_runtime.driver.prepare import PreparedRun, expand_changelog, fence
+from streamapp_runtime.driver.activate_job_model import announce_epoch
+from streamapp_runtime.driver.create_streams import expand_changelog
+from streamapp_runtime.driver.fencing import fence_processors
+from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.run_record import RunRecord
-from streamapp_runtime.driver.takeover import announce
+from streamapp_runtime.driver.run_steps import Activate, already_active
 from streamapp_runtime.run_coordinator import Coordinator
 
 
 class Authority(Protocol):
-    """What only the newest driver of an app may do."""
+    """The rights of the newest driver of an app; all others are refused."""
 
-    def put_in_force(self, prepared: PreparedRun) -> None:
-        """Let this job model follow the one in force.
+    def activate_job_model(self, run: PlannedRun) -> None:
+        """Make the job model of this run the active one, in place of the previous one.
 
         Raises:
-            JobModelOutdatedError, VersionConflict, Superseded: another driver has put one in force.
+            JobModelOutdatedError, VersionConflict, Superseded: another driver has activated one.
         """
         ...
 
     def fence(self, processors: Collection[str]) -> None:
-        """Shut out all that has been started as these processors; what they committed is visible then. Any thread.
+        """Fence all that has been started as these processors; what they committed is visible then. Any thread.
 
         Raises:
             Superseded: another driver has taken over.
@@ -35,10 +36,6 @@ class Authority(Protocol):
 
 
 def _nothing_to_check() -> None:
-    return None
-
-
-def _in_force_already(_: JobModel) -> None:
     return None
 
 
@@ -52,31 +49,29 @@ class RunAuthority:
         folder: Path,
         *,
         check: Callable[[], None] = _nothing_to_check,
-        put_in_force: Callable[[JobModel], None] = _in_force_already,
+        activate: Activate = already_active,
     ) -> None:
         """Take the run; relative paths of the spec resolve from `folder`.
 
-        `check` raises `Superseded` if it knows of another driver. `put_in_force` lets a job model follow the one in
-        force, where nobody else has done so before this driver hears of it.
+        `check` raises `Superseded` if it knows of another driver. `activate` makes a job model the active one, where
+        nobody else has done so before the driver gets it.
         """
         self._record = record
         self._plan = plan
         self._folder = folder
         self._check = check
-        self._put_in_force = put_in_force
+        self._activate = activate
         self._coordinator = Coordinator(plan.app, plan.default_system, folder)
 
-    def put_in_force(self, prepared: PreparedRun) -> None:
-        """See `Authority.put_in_force`. New tasks find their partitions of the changelog."""
+    def activate_job_model(self, run: PlannedRun) -> None:
+        """See `Authority.activate_job_model`. New tasks find their partitions of the changelog."""
         self._check()
-        expand_changelog(prepared, self._folder)
-        self._put_in_force(prepared.model)
-        announce(self._record, prepared, self._folder)
+        expand_changelog(run, self._folder)
+        self._activate(run.model)
+        announce_epoch(self._record, run, self._folder)
 
     def fence(self, processors: Collection[str]) -> None:
         """See `Authority.fence`."""
         self._check()
-        epoch = self._record.epoch
-        self._coordinator.raise_if_superseded(epoch)
-        owners = [transaction_owner(self._plan, processor, epoch) for processor in sorted(processors)]
-        fence(self._plan.app, [self._plan.default_system], owners, self._folder)
+        self._coordinator.raise_if_superseded(self._record.epoch)
+        fence_processors(processors, self._plan, self._record.epoch, self._folder)

@@ -1,4 +1,4 @@
-"""Where a run on this machine keeps what it needs: `.streamapp/<app>/` beside the YAML (design 12)."""
+"""The folder of a run on this machine: `.streamapp/<app>/` beside the YAML."""
 
 import shutil
 import time
@@ -8,7 +8,7 @@ from typing import Self
 from streamapp_runtime.state.folder_lock import FolderLock
 
 _WORKER_SECONDS = 20.0
-"""How long a worker whose driver is gone may take to end: twice as long as it waits for an answer."""
+"""The time that a worker whose driver is gone may take to end: twice as long as it waits for an answer."""
 
 
 class RunFolder:
@@ -31,11 +31,11 @@ class RunFolder:
         self._lock.close()
 
     def state(self, run_id: str) -> Path:
-        """Tell where the tasks of a run keep their state."""
+        """Return the folder where the tasks of a run keep their state."""
         return self.path / "state" / run_id
 
-    def forget_all_but(self, run_id: str) -> None:
-        """Remove the state of other runs, once no worker of theirs is alive: one might still publish results.
+    def delete_other_states(self, run_id: str) -> None:
+        """Delete the state of other runs, once no worker of theirs is alive: one might still publish results.
 
         Raises:
             RuntimeFailure: a worker of an earlier run does not end.

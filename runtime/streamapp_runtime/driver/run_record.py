@@ -1,4 +1,4 @@
-"""What a run leaves behind for the next start: who it is, how far it came, and what it found."""
+"""The record of a run, which its next start reads, and its summary."""
 
 import msgspec
 
@@ -11,10 +11,10 @@ _KEY = "run"
 
 
 class StreamSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """What was read of one stream, and of how many rows (None: nobody knows the total).
+    """The rows read of one stream, and their total (None: nobody knows it).
 
-    Other inputs wait for `awaited` more offsets of a side input. `held_back` tells what keeps the watermark where it
-    is; None: nothing, all has ended or is idle.
+    Other inputs wait for `awaited` more offsets of a side input. `held_back` says what holds the watermark back; None:
+    nothing, all has ended or is idle.
     """
 
     name: str
@@ -29,7 +29,7 @@ class StreamSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StateSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """How the tasks came to their state at this start: how many `kept` the stores they found, and had others `rebuilt`.
+    """The restored state of this start: how many tasks have `kept` the stores they found, and how many `rebuilt` them.
 
     Together they have read so many `records` of the changelog; about as many as `left` are still to be read. Tasks
     that begin with nothing are neither.
@@ -42,11 +42,11 @@ class StateSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """What an app has done: per stream what was read, per output what was written, per operator what was not used.
+    """The progress of an app: rows read by stream, written by output, and not used by operator and reason.
 
-    `bad_rows` tell of the first rows that could not be used. `seconds` is how long this start of the run has taken,
-    `troubles` what went wrong in it with processors, without an end of the run, `refused` why the run does not follow a
-    change of its streams, if there is one. `held_back_by` names, by operator, the stream whose watermark is the lowest
+    `bad_rows` describe the first rows that could not be used. `seconds` is how long this start of the run has taken,
+    `incidents` are failures of processors that did not end it, `refused` says why the run does not follow a change of
+    its streams, if there is one. `held_back_by` names, by operator, the stream whose watermark is the lowest
     of those that reach it.
     """
 
@@ -55,7 +55,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     not_used: dict[str, dict[str, int]]
     bad_rows: tuple[str, ...]
     seconds: float
-    troubles: tuple[str, ...] = ()
+    incidents: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     state: StateSummary = StateSummary()
     held_back_by: dict[str, str] = {}
@@ -66,9 +66,9 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     `ends` are the offsets where bounded partitions end, `starts` those where inputs are read first (0 where nothing is
     said), `files` the names of the files that are read, all taken at the run's first start. `made` are the addresses of
-    the streams that were made for it, by system, `outdated` those of earlier runs, which go, and `outdated_ids` the
-    transactional ids that they used. `identities` tell the streams that it reads, and its changelog, from others at
-    their addresses. Until it is `prepared`, nothing has been processed.
+    the streams that were made for it, by system, `outdated` those of earlier runs, to be deleted, and `outdated_ids`
+    the transactional ids that they used. `identities` are those of the streams that it reads and of its changelog:
+    others at their addresses have other ones. Until it is `prepared`, nothing has been processed.
     """
 
     run_id: str
@@ -112,7 +112,7 @@ def save_record(store: MetadataStore, record: RunRecord) -> None:
 
 
 def driver_record(record: RunRecord) -> DriverRecord:
-    """Say of a run what the coordinator stream has."""
+    """Return what the coordinator stream has of a run."""
     return DriverRecord(
         epoch=record.epoch, run_id=record.run_id, made=record.made, completed=record.summary is not None
     )

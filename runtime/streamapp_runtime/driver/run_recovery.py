@@ -1,6 +1,7 @@
-"""Drivers whose folder does not tell all: the coordinator stream knows of later epochs, and of runs begun elsewhere.
+"""Recovery of runs that the driver's folder does not know: the coordinator stream has later epochs, and other runs.
 
-To begin anew silently would leave a run's state behind, and to make its job model up again would move keys (design 6).
+To start another run silently would leave the state of the unknown one behind, and to rebuild its job model would move
+keys (docs/host-affinity.md).
 """
 
 from collections.abc import Mapping
@@ -24,59 +25,64 @@ Addresses = Mapping[str, list[str]]
 """Addresses of streams, by system."""
 
 
-def after_newest(record: RunRecord, coordinator: Coordinator) -> RunRecord:
-    """Let the epoch of a run be later than that of the newest driver there has been, whoever that was."""
+def advance_epoch(record: RunRecord, coordinator: Coordinator) -> RunRecord:
+    """Advance the epoch of a run beyond that of the newest driver that has announced itself, wherever that was."""
     newest = coordinator.newest()
     return record if newest is None else msgspec.structs.replace(record, epoch=max(record.epoch, newest.epoch + 1))
 
 
-def instead_of_lost(record: RunRecord, coordinator: Coordinator, plan: Plan, folder: Path, *, fresh: bool) -> RunRecord:
-    """Let a new run take the place of one of which nothing is known here; `fresh`: someone has said so.
+def replace_unknown_run(
+    record: RunRecord, coordinator: Coordinator, plan: Plan, folder: Path, *, fresh: bool
+) -> RunRecord:
+    """Add to the record of a new run what a run has left of which this folder has no record.
+
+    `fresh`: the user has asked for a new run, whatever there is.
 
     Raises:
-        JobModelLost: that run has not completed, its streams are there, and nobody has said that they may go.
+        JobModelLost: that run has not completed, its streams exist, and nobody has said that they may be deleted.
     """
     name = plan.app.metadata.name
     own = {plan.default_system: [changelog_stream(plan).address]}
-    if _existing(own, plan.app, folder):
+    if _find_existing(own, plan.app, folder):
         raise JobModelLost(
             f"run {record.run_id} of {name} has state already ({own[plan.default_system][0]}), and this folder has no "
-            "record of it: bring back the one that has (--state-dir names it), or set another spec.runId to begin anew"
+            "record of it: bring back the one that has (--state-dir names it), or start a new run with another "
+            "spec.runId"
         )
     newest = coordinator.newest()
     if newest is None:
         return record
-    found = _existing(newest.made, plan.app, folder)
+    found = _find_existing(newest.made, plan.app, folder)
     if found and not newest.completed and not fresh:
         raise JobModelLost(
-            f"run {newest.run_id} of {name} has not completed, its streams are there ({', '.join(found)}), and this "
+            f"run {newest.run_id} of {name} has not completed, its streams exist ({', '.join(found)}), and this "
             "folder has no record of it: bring back the one that has (--state-dir names it) to go on with the run, or "
-            "begin anew with --fresh, which deletes them"
+            "start a new run with --fresh, which deletes them"
         )
     return msgspec.structs.replace(
         record,
-        outdated=merged(record.outdated, newest.made),
-        outdated_ids=(*record.outdated_ids, *announced_ids(coordinator)),
+        outdated=merge_addresses(record.outdated, newest.made),
+        outdated_ids=(*record.outdated_ids, *read_announced_ids(coordinator)),
     )
 
 
-def merged(left: Addresses, right: Addresses) -> dict[str, list[str]]:
-    """Put addresses together, each once."""
+def merge_addresses(left: Addresses, right: Addresses) -> dict[str, list[str]]:
+    """Merge addresses, each once."""
     return {
         system: list(dict.fromkeys((*left.get(system, ()), *right.get(system, ())))) for system in {**left, **right}
     }
 
 
-def announced_ids(coordinator: Coordinator) -> tuple[str, ...]:
-    """Give the transactional ids of the newest driver's job model, as far as it can be read."""
+def read_announced_ids(coordinator: Coordinator) -> tuple[str, ...]:
+    """Return the transactional ids of the newest driver's job model, as far as it can be read."""
     with suppress(JobModelUnreadableError):
         model = coordinator.job_model()
         return () if model is None else model.transactional_ids
     return ()
 
 
-def _existing(addresses: Addresses, app: StreamApp, folder: Path) -> list[str]:
-    """Tell which of these streams exist, in the systems that the app still has."""
+def _find_existing(addresses: Addresses, app: StreamApp, folder: Path) -> list[str]:
+    """Return which of these streams exist, in the systems that the app still has."""
     existing: list[str] = []
     for name, streams in addresses.items():
         system = app.spec.systems.get(name)

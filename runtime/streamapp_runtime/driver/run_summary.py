@@ -1,4 +1,4 @@
-"""The reports of all processors become one picture of the app."""
+"""The summary of an app, merged from the reports of all its processors."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -59,12 +59,12 @@ def _not_used(plan: Plan, reports: list[ProcessorReport]) -> dict[str, dict[str,
 
 
 def _bad_rows(reports: list[ProcessorReport]) -> tuple[str, ...]:
-    """Gather what the reports tell; what several tell is of a row that all of these processors read."""
-    told: list[str] = []
+    """Collect the bad rows of the reports; what several report is a row that all of these processors have read."""
+    found: list[str] = []
     for report in reports:
-        known = frozenset(told)
-        told += [row for row in report.bad_rows if row not in known]
-    return tuple(told)
+        known = frozenset(found)
+        found += [row for row in report.bad_rows if row not in known]
+    return tuple(found)
 
 
 def _stream(

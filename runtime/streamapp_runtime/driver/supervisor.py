@@ -1,21 +1,22 @@
-"""Keeps the processors of a run at work (`docs/protocols.md`, Replacement of a processor and Handover).
+"""The supervisor of a run's processors (docs/protocols.md, Replacement of a processor and Handover).
 
-What changes hands is never a task alone: a processor whose tasks change ends, and a new incarnation of it starts with
-the new job model. All others go on undisturbed.
+Tasks never move between running processors: a processor whose tasks change ends, and its next incarnation starts with
+the new job model. All others keep running.
 """
 
 import time
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 from typing import Any
 
+from streamapp_runtime.driver.affected_processors import affected_processors
 from streamapp_runtime.driver.fleet import End, Fleet
-from streamapp_runtime.driver.pending_change import PendingChange
-from streamapp_runtime.driver.prepare import PreparedRun
-from streamapp_runtime.driver.processor_decisions import Timeouts, affected
+from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.retry_tracker import RetryTracker
 from streamapp_runtime.driver.run_authority import Authority
+from streamapp_runtime.driver.timeouts import Timeouts
 from streamapp_runtime.errors import FAILURES, TRANSIENT
 from streamapp_runtime.fail_points import FailPoint, Moment, fail_point, reach
 from streamapp_runtime.processor.processor_report import ProcessorReport
@@ -25,12 +26,12 @@ _SHORTEST_WAIT = 0.05
 _HANDOVER = "the handover"
 
 Background = Callable[[str, Callable[[], None]], Future[None]]
-"""Runs something that may take long, beside the driver's own thread."""
+"""Runs something that may take long in a thread of its own, with this name."""
 
 
 @dataclass(slots=True, kw_only=True)
 class _Recovery:
-    """A processor without a living incarnation: it is fenced (None: when it is due), then started when it is due."""
+    """A processor without a living incarnation: fenced (None: when it is due), then restarted when it is due."""
 
     due: float
     fence: Future[None] | None
@@ -38,11 +39,14 @@ class _Recovery:
 
 @dataclass(slots=True, kw_only=True)
 class _Handover:
-    """A change of the job model under way: the affected processors leave, are fenced, and come back."""
+    """A change of the job model under way: the affected processors are drained, fenced, and started again.
 
-    prepared: PreparedRun
+    `previous_owners` are those of them that the previous job model had.
+    """
+
+    run: PlannedRun
     affected: frozenset[str]
-    former: frozenset[str]
+    previous_owners: frozenset[str]
     done: Future[None]
     due: float
     fence: Future[None] | None = None
@@ -57,31 +61,33 @@ class Supervisor:
 
     def __init__(
         self,
-        prepared: PreparedRun,
+        run: PlannedRun,
         fleet: Fleet,
         authority: Authority,
         *,
         clock: Callable[[], float],
-        patience: Timeouts,
+        timeouts: Timeouts,
         background: Background,
     ) -> None:
-        self.prepared = prepared
+        self.run = run
+        """The plan and the job model that the processors run by."""
         self._fleet = fleet
         self._authority = authority
         self._clock = clock
-        self._patience = patience
+        self._timeouts = timeouts
         self._background = background
-        self._setbacks = RetryTracker(patience, clock)
+        self._retries = RetryTracker(timeouts, clock)
         self._recoveries: dict[str, _Recovery] = {}
         self._done: dict[str, ProcessorReport] = {}
-        self._wishes = PendingChange()
+        self._changes: SimpleQueue[tuple[PlannedRun, Future[None]]] = SimpleQueue()
+        """Changes that were requested and have not begun; only the last one counts."""
         self._handover: _Handover | None = None
         self._draining = False
 
     @property
     def completed(self) -> bool:
         """Whether all processors have come to the end of their inputs."""
-        return self._handover is None and self._done.keys() == self.prepared.model.processors.keys()
+        return self._handover is None and self._done.keys() == self.run.model.processors.keys()
 
     @property
     def finished(self) -> bool:
@@ -90,13 +96,13 @@ class Supervisor:
 
     @property
     def changing(self) -> bool:
-        """Whether a change of the job model is asked for or under way."""
-        return self._handover is not None or self._wishes.waiting
+        """Whether a change of the job model is requested or under way."""
+        return self._handover is not None or not self._changes.empty()
 
     @property
-    def troubles(self) -> tuple[str, ...]:
-        """What went wrong with processors, each a line; the run went on."""
-        return self._setbacks.troubles
+    def incidents(self) -> tuple[str, ...]:
+        """Failures of processors and outages of systems that did not end the run, each a line."""
+        return self._retries.incidents
 
     @property
     def reports(self) -> Mapping[str, ProcessorReport]:
@@ -105,18 +111,20 @@ class Supervisor:
 
     def start(self) -> None:
         """Start all processors."""
-        for processor in sorted(self.prepared.model.processors):
-            self._fleet.start(processor, self.prepared)
+        for processor in sorted(self.run.model.processors):
+            self._fleet.start(processor, self.run)
 
-    def change(self, prepared: PreparedRun) -> Future[None]:
-        """Ask for a new job model; the future is done when its processors have been started.
+    def change(self, run: PlannedRun) -> Future[None]:
+        """Request a new job model; the future is done when its processors have been started.
 
-        A change that was asked for earlier and has not begun gives way to this one: its future is cancelled.
+        A change that was requested earlier and has not begun is dropped: its future is cancelled.
         """
-        return self._wishes.add(prepared)
+        done: Future[None] = Future()
+        self._changes.put((run, done))
+        return done
 
     def drain(self) -> None:
-        """Let all processors make a last commit and end; nothing is started any more."""
+        """Ask all processors for a last commit, after which they end; nothing is started any more."""
         if not self._draining:
             self._draining = True
             self._recoveries.clear()
@@ -124,19 +132,19 @@ class Supervisor:
 
     def wait(self, seconds: float) -> None:
         """Wait until there is something to do, but no longer than that."""
-        asked: list[_Recovery | _Handover] = [*self._recoveries.values()]
+        pending: list[_Recovery | _Handover] = [*self._recoveries.values()]
         if self._handover is not None:
-            asked.append(self._handover)
-        ends: list[Future[Any]] = [one.fence for one in asked if one.fence is not None and not one.fence.done()]
+            pending.append(self._handover)
+        ends: list[Future[Any]] = [one.fence for one in pending if one.fence is not None and not one.fence.done()]
         ends += self._fleet.futures
-        dues = [max(one.due - self._clock(), _SHORTEST_WAIT) for one in asked]
+        dues = [max(one.due - self._clock(), _SHORTEST_WAIT) for one in pending]
         if ends:
             wait(ends, min([seconds, *dues]), FIRST_COMPLETED)
         else:
             time.sleep(min([seconds, *dues]))
 
     def step(self) -> None:
-        """Look at everything once, and do what is to be done now.
+        """Take the ends of incarnations, and do the next steps of replacements and of the handover that are due.
 
         Raises:
             RuntimeFailure, StreamSystemError, JobModelOutdatedError: the run can't go on.
@@ -146,7 +154,7 @@ class Supervisor:
         if not self._draining:
             for processor, recovery in list(self._recoveries.items()):
                 self._recover(processor, recovery)
-            self._hand_over()
+            self._advance_handover()
 
     def _take_end(self, end: End) -> None:
         if end.report is not None:
@@ -156,14 +164,14 @@ class Supervisor:
         assert end.error is not None
         if isinstance(end.error, FAILURES) and not isinstance(end.error, TRANSIENT):
             raise end.error
-        leaving = self._handover is not None and end.processor in self._handover.affected
-        if not self._draining and not leaving:
+        drained = self._handover is not None and end.processor in self._handover.affected
+        if not self._draining and not drained:
             self._replace(end)
 
     def _replace(self, end: End) -> None:
-        """Shut out an incarnation that was lost, and have the next one started."""
+        """Fence an incarnation that has died, and have the next one started."""
         self._recoveries[end.processor] = _Recovery(
-            due=self._clock() + self._setbacks.lost(end),
+            due=self._clock() + self._retries.note_failure(end),
             fence=self._fence(FailPoint.REPLACE_FENCE, {end.processor}),
         )
 
@@ -176,23 +184,23 @@ class Supervisor:
             error = recovery.fence.exception()
             if error is not None:
                 recovery.fence = None
-                recovery.due = self._clock() + self._setbacks.not_fenced(processor, error)
+                recovery.due = self._clock() + self._retries.note_fence_failure(processor, error)
             elif due:
-                self._setbacks.fenced(processor)
+                self._retries.note_fenced(processor)
                 del self._recoveries[processor]
                 with fail_point(FailPoint.REPLACE_START):
-                    self._fleet.start(processor, self.prepared)
+                    self._fleet.start(processor, self.run)
 
-    def _fence(self, step: FailPoint, processors: Collection[str]) -> Future[None]:
+    def _fence(self, point: FailPoint, processors: Collection[str]) -> Future[None]:
         def fence() -> None:
-            with fail_point(step):
+            with fail_point(point):
                 self._authority.fence(processors)
 
         return self._background("fence", fence)
 
-    def _hand_over(self) -> None:
-        if self._handover is None and (wish := self._wishes.take()) is not None:
-            self._handover = self._begun(*wish)
+    def _advance_handover(self) -> None:
+        if self._handover is None and (change := self._take_change()) is not None:
+            self._handover = self._begin_handover(*change)
         handover = self._handover
         if handover is None or handover.affected & self._fleet.living.keys():
             return
@@ -200,51 +208,63 @@ class Supervisor:
             if self._clock() >= handover.due:
                 if handover.attempts == 0:
                     reach(FailPoint.HANDOVER_DRAIN, Moment.AFTER)
-                handover.fence = self._fence(FailPoint.HANDOVER_FENCE, handover.former)
+                handover.fence = self._fence(FailPoint.HANDOVER_FENCE, handover.previous_owners)
         elif handover.fence.done():
             error = handover.fence.exception()
             if error is None:
-                self._finish(handover)
+                self._finish_handover(handover)
             else:
-                self._fence_again(handover, error)
+                self._retry_handover(handover, error)
 
-    def _begun(self, prepared: PreparedRun, done: Future[None]) -> _Handover:
-        """Put the new job model in force, and let those that it affects leave."""
-        former = self.prepared.model
+    def _take_change(self) -> tuple[PlannedRun, Future[None]] | None:
+        """Take the change that was requested last, with its future; the futures of all earlier ones are cancelled."""
+        last = None
+        while True:
+            try:
+                change = self._changes.get_nowait()
+            except Empty:
+                return last
+            if last is not None:
+                last[1].cancel()
+            last = change
+
+    def _begin_handover(self, run: PlannedRun, done: Future[None]) -> _Handover:
+        """Activate the new job model, and drain the processors that it affects."""
+        previous = self.run.model
         with fail_point(FailPoint.HANDOVER_MODEL):
-            self._authority.put_in_force(prepared)
+            self._authority.activate_job_model(run)
         reach(FailPoint.HANDOVER_DRAIN, Moment.BEFORE)
-        concerned = affected(former, prepared.model)
-        for processor in concerned:
+        affected = affected_processors(previous, run.model)
+        for processor in affected:
             self._recoveries.pop(processor, None)
-        self._fleet.drain(concerned & self._fleet.living.keys())
+        self._fleet.drain(affected & self._fleet.living.keys())
         return _Handover(
-            prepared=prepared,
-            affected=concerned,
-            former=concerned & former.processors.keys(),
+            run=run,
+            affected=affected,
+            previous_owners=affected & previous.processors.keys(),
             done=done,
             due=self._clock(),
         )
 
-    def _fence_again(self, handover: _Handover, error: BaseException) -> None:
+    def _retry_handover(self, handover: _Handover, error: BaseException) -> None:
         handover.fence = None
         handover.attempts += 1
         if isinstance(error, Unavailable):
-            handover.due = self._clock() + self._setbacks.away(_HANDOVER, error)
-        elif not isinstance(error, TRANSIENT) or handover.attempts >= self._patience.failures:
+            handover.due = self._clock() + self._retries.note_outage(_HANDOVER, error)
+        elif not isinstance(error, TRANSIENT) or handover.attempts >= self._timeouts.failures:
             raise error
         else:
-            handover.due = self._clock() + self._patience.pause(handover.attempts + 1)
+            handover.due = self._clock() + self._timeouts.backoff(handover.attempts + 1)
 
-    def _finish(self, handover: _Handover) -> None:
+    def _finish_handover(self, handover: _Handover) -> None:
         """Start the new owners: nobody else holds any of their tasks."""
-        self.prepared, self._handover = handover.prepared, None
+        self.run, self._handover = handover.run, None
         self._fleet.forget(handover.affected)
-        self._setbacks.back(_HANDOVER)
-        self._setbacks.forget(handover.affected)
+        self._retries.end_outage(_HANDOVER)
+        self._retries.forget(handover.affected)
         for processor in handover.affected:
             self._done.pop(processor, None)
         with fail_point(FailPoint.HANDOVER_START):
-            for processor in sorted(handover.affected & self.prepared.model.processors.keys()):
-                self._fleet.start(processor, self.prepared)
+            for processor in sorted(handover.affected & self.run.model.processors.keys()):
+                self._fleet.start(processor, self.run)
         handover.done.set_result(None)

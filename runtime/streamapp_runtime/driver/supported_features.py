@@ -1,4 +1,4 @@
-"""What this release runs. The rest of the spec is planned and checked, and refused here with its place."""
+"""The features that this release runs. The rest of the spec is planned and checked, and refused here with its path."""
 
 from collections.abc import Iterator
 

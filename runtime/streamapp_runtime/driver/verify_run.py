@@ -1,4 +1,4 @@
-"""Whether the stores of an app on this machine are what its changelog says (`streamapp verify`)."""
+"""Verification that the stores of an app on this machine equal its changelog (`streamapp verify`)."""
 
 import tempfile
 import time
@@ -24,7 +24,7 @@ from streamapp_systems.protocols import StreamDescriptor
 from streamapp_systems.registry import open_admin, open_consumer, open_transactional_admin
 
 _WORKER_SECONDS = 20.0
-"""How long a worker whose driver is gone may take to end: twice as long as it waits for an answer."""
+"""The time that a worker whose driver is gone may take to end: twice as long as it waits for an answer."""
 
 
 def verify_run(app: StreamApp, folder: Path, state: Path) -> Iterator[StateVerdict]:
@@ -41,13 +41,13 @@ def verify_run(app: StreamApp, folder: Path, state: Path) -> Iterator[StateVerdi
         raise RuntimeFailure(f"{state}: no run of {app.metadata.name} here; --state-dir says where one keeps its state")
     try:
         with RunFolder(state) as run_folder:
-            run_id, model = _in_force(run_folder)
+            run_id, model = _read_active_model(run_folder)
             yield from _verify(app, folder, model, run_folder.state(run_id))
     except FolderInUse as used:
         raise RuntimeFailure(f"{app.metadata.name} is running: stop it, then verify it ({used})") from None
 
 
-def _in_force(folder: RunFolder) -> tuple[str, JobModel]:
+def _read_active_model(folder: RunFolder) -> tuple[str, JobModel]:
     with closing(SqliteMetadataStore(folder.metadata)) as store:
         record, stored = load_record(store), read_job_model(store)
     if record is None or stored is None or not record.prepared:

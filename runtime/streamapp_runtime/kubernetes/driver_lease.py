@@ -1,4 +1,4 @@
-"""The lease of an app's driver: renewed while its processors report, so that it shows progress and not just life."""
+"""The lease of an app's driver: renewed while its processors report, so that it shows progress, not only a process."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -32,7 +32,7 @@ class DriverLease:
         self._acquired = self._moment()
 
     def renew(self) -> None:
-        """Say that there is progress.
+        """Renew the lease: there is progress.
 
         Raises:
             KubernetesError: the lease can't be written.

@@ -1,4 +1,4 @@
-"""The app's figures for Prometheus, read from the newest summary whenever they are asked for."""
+"""The app's metrics for Prometheus, read from the latest summary at each scrape."""
 
 from collections.abc import Callable, Iterator
 
@@ -11,7 +11,7 @@ _MILLISECONDS = 1_000
 
 
 class SummaryCollector(Collector):
-    """Gives the figures of one app."""
+    """The metrics of one app."""
 
     def __init__(self, app: str, namespace: str, summary: Callable[[], Summary | None]) -> None:
         self._labels = [namespace, app]

@@ -15,7 +15,7 @@ _ALIVE_SECONDS = 60.0
 
 
 @dataclass(slots=True)
-class Health:
+class DriverHealth:
     """The health of the driver as its pages show it; the driver's loop writes it."""
 
     clock: Callable[[], float]
@@ -38,7 +38,7 @@ class Health:
         return self.clock() - self.turned < _ALIVE_SECONDS
 
 
-def serve_pages(health: Health, registry: CollectorRegistry, port: int) -> HttpServer:
+def serve_pages(health: DriverHealth, registry: CollectorRegistry, port: int) -> HttpServer:
     """Answer on a port of all interfaces (0: a free one) until closed.
 
     Raises:

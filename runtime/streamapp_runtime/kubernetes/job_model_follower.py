@@ -1,4 +1,4 @@
-"""Follows the documents of the Kubernetes operator: the launch of this epoch, and its job models (design 6, 10)."""
+"""The documents that the Kubernetes operator writes for a driver: the launch of its epoch, and its job models."""
 
 from dataclasses import dataclass
 
@@ -9,56 +9,56 @@ from streamapp_core.job_model.stored_job_model import read_job_model
 from streamapp_core.metadata_store import MetadataStore
 from streamapp_core.plan.planner import plan as make_plan
 from streamapp_core.spec.parse import parse_text
-from streamapp_runtime.driver.prepare import PreparedRun
+from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.supported_features import check_supported
 from streamapp_runtime.errors import PlanRefused, Superseded
 from streamapp_systems.expansion_algorithms import installed_algorithm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Launched:
-    """What this driver is to run: its launch, and the text of the resource."""
+class LaunchedApp:
+    """The app that a driver is to run: its launch, and the text of the resource."""
 
     launch: Launch
     text: str
 
 
-class Follower:
-    """Reads what is in force for one epoch; the rest of the app's documents is none of its business."""
+class JobModelFollower:
+    """Reads the launch and the job models of one epoch."""
 
     def __init__(self, store: MetadataStore, epoch: int) -> None:
         self._store = store
         self._epoch = epoch
         self._seen: tuple[int, int] | None = None
 
-    def launched(self) -> Launched:
+    def read_launched(self) -> LaunchedApp:
         """Read the launch of this epoch.
 
         Raises:
-            EpochOutdatedError: another epoch is in force.
+            EpochOutdatedError: another epoch is active.
             DocumentUnreadableError: the record can't be read.
         """
         launch, text = read_launch(self._store, self._epoch)
-        return Launched(launch=launch, text=text)
+        return LaunchedApp(launch=launch, text=text)
 
     def check(self) -> None:
-        """Go on only while this epoch is in force.
+        """Check that this epoch is the active one.
 
         Raises:
             Superseded: another one is.
         """
         try:
-            self.launched()
+            self.read_launched()
         except EpochOutdatedError as outdated:
             raise Superseded(str(outdated)) from outdated
 
     def newer_model(self) -> JobModel | None:
-        """Give the job model in force if it is of this epoch and none has been given out as new.
+        """Return the active job model if it is of this epoch and was not returned before.
 
         Only the small pointer is read as long as nothing changes.
 
         Raises:
-            EpochOutdatedError: the job model of a later epoch is in force.
+            EpochOutdatedError: the job model of a later epoch is active.
             JobModelUnreadableError: it is damaged, or a later release wrote it.
         """
         entry = self._store.get(POINTER)
@@ -76,8 +76,8 @@ class Follower:
         return stored.model
 
 
-def prepared_run(launched: Launched, model: JobModel) -> PreparedRun:
-    """Plan what was launched under a job model: the plan that the Kubernetes operator made it from.
+def plan_launched(launched: LaunchedApp, model: JobModel) -> PlannedRun:
+    """Plan the app under a job model: the result is the plan that the Kubernetes operator built it from.
 
     Raises:
         PlanRefused: it has problems: the image is of another release than the Kubernetes operator.
@@ -90,4 +90,4 @@ def prepared_run(launched: Launched, model: JobModel) -> PreparedRun:
     if result.plan is None:
         raise PlanRefused(result.problems)
     check_supported(result.plan)
-    return PreparedRun(plan=result.plan, model=model, counts=launch.counts)
+    return PlannedRun(plan=result.plan, model=model, counts=launch.counts)

@@ -1,4 +1,4 @@
-"""What a driver leaves for the Kubernetes operator: how far the app is, and where its tasks have their state."""
+"""The documents that a driver writes for the Kubernetes operator: progress, and the locality of its tasks."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -21,12 +21,12 @@ from streamapp_runtime.driver.run_record import StreamSummary, Summary
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorReport
 
 _ROWS = timedelta(seconds=30)
-"""How often rows and watermarks are written, if nothing else changes."""
-_LONG = timedelta(seconds=30)
-"""A watermark is told that has stood while rows came for so long."""
+"""The interval at which rows and watermarks are written, if nothing else changes."""
+_STALL = timedelta(seconds=30)
+"""A watermark that has not moved while rows came for so long is reported."""
 
 
-class Reporter:
+class ProgressReporter:
     """Writes the documents of one epoch, only when they change."""
 
     def __init__(self, store: MetadataStore, run_id: str, epoch: int, now: Callable[[], datetime]) -> None:
@@ -40,18 +40,18 @@ class Reporter:
         self._written_at = self._since
         self._locality: LocalityReport | None = None
         self._located: tuple[int, Mapping[str, Incarnation]] | None = None
-        self._stalls = _Stalls(now)
+        self._stalls = _StallDetector(now)
 
     def phase(self, phase: DriverPhase, message: str | None = None) -> None:
-        """Say what the driver does now."""
+        """Write the phase of the driver, and the reason of a failure."""
         if phase is self._phase and self._written is not None:
             return
         self._phase, self._since = phase, self._now()
-        before = {} if self._written is None else {"version": self._written.version, "streams": self._written.streams}
-        self._write(self._report(message=message, **before))
+        kept = {} if self._written is None else {"version": self._written.version, "streams": self._written.streams}
+        self._write(self._report(message=message, **kept))
 
     def progress(self, summary: Summary, model: JobModel, reports: Mapping[str, ProcessorReport]) -> None:
-        """Say how far the app is; `reports` are the newest ones of the living processors."""
+        """Write how far the app is; `reports` are the latest ones of the living processors."""
         running = sorted(
             id_ for id_, report in reports.items() if report.opened and report.incarnation.version <= model.version
         )
@@ -59,7 +59,7 @@ class Reporter:
             version=model.version if running else None,
             running=tuple(running),
             streams=_streams(summary),
-            stalled=self._stalls.look(summary),
+            stalled=self._stalls.find(summary),
         )
         self._write(report)
         self._note_locality(model, reports)
@@ -69,28 +69,28 @@ class Reporter:
         return ProgressReport.model_validate(values)
 
     def _write(self, report: ProgressReport) -> None:
-        before = self._written
-        if report == before:
+        previous = self._written
+        if report == previous:
             return
         rows: dict[str, object] = {"streams": {}}
-        only_rows = before is not None and report.model_copy(update=rows) == before.model_copy(update=rows)
+        only_rows = previous is not None and report.model_copy(update=rows) == previous.model_copy(update=rows)
         if only_rows and self._now() < self._written_at + _ROWS:
             return
         self._store.put(PROGRESS, report.to_bytes())
         self._written, self._written_at = report, self._now()
 
     def _note_locality(self, model: JobModel, reports: Mapping[str, ProcessorReport]) -> None:
-        """Note where tasks have opened their state; what is not known to be open now stays as it was."""
+        """Write where tasks have opened their state; of tasks that are not open now the last location stays."""
         opened = {id_: report.incarnation for id_, report in reports.items() if report.opened}
         if self._located == (model.version, opened):
             return
-        found = self._found_locality(model, [reports[id_] for id_ in opened])
+        found = self._merged_locality(model, [reports[id_] for id_ in opened])
         if found.locations and found != self._locality:
             self._store.put(LOCALITY, found.to_bytes())
             self._locality = found
         self._located = model.version, opened
 
-    def _found_locality(self, model: JobModel, reports: Iterable[ProcessorReport]) -> LocalityReport:
+    def _merged_locality(self, model: JobModel, reports: Iterable[ProcessorReport]) -> LocalityReport:
         locations = {
             number: location
             for location, numbers in (self._locality.locations if self._locality else {}).items()
@@ -114,8 +114,8 @@ class Reporter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Standing:
-    """A watermark that stands `since`; rows came after that, first at `began` and last at `came`."""
+class _WatermarkPause:
+    """A watermark that has not moved `since`; rows came after that, first at `began` and last at `came`."""
 
     watermark: int | None
     read: int
@@ -123,39 +123,39 @@ class _Standing:
     began: datetime | None = None
     came: datetime | None = None
 
-    def seen(self, stream: StreamSummary, now: datetime) -> "_Standing":
+    def seen(self, stream: StreamSummary, now: datetime) -> "_WatermarkPause":
         if stream.watermark != self.watermark:
-            return _Standing(watermark=stream.watermark, read=stream.read, since=now)
+            return _WatermarkPause(watermark=stream.watermark, read=stream.read, since=now)
         if stream.read > self.read:
             return replace(self, read=stream.read, began=self.began or now, came=now)
         return self
 
     @property
     def stalled(self) -> bool:
-        return self.began is not None and self.came is not None and self.came - self.began >= _LONG
+        return self.began is not None and self.came is not None and self.came - self.began >= _STALL
 
 
-class _Stalls:
-    """Finds streams whose watermark stands while the app goes on reading rows: not those that are merely idle.
+class _StallDetector:
+    """Finds streams whose watermark does not move while the app reads rows: not those that are merely idle.
 
     Side inputs have no watermark.
     """
 
     def __init__(self, now: Callable[[], datetime]) -> None:
         self._now = now
-        self._standing: dict[str, _Standing] = {}
+        self._pauses: dict[str, _WatermarkPause] = {}
 
-    def look(self, summary: Summary) -> tuple[Stall, ...]:
+    def find(self, summary: Summary) -> tuple[Stall, ...]:
         found = []
         for stream in summary.streams:
             if stream.ended == stream.partitions or stream.role == StreamRole.SIDE_INPUT:
                 continue
             now = self._now()
-            fresh = _Standing(watermark=stream.watermark, read=stream.read, since=now)
-            standing = self._standing[stream.name] = self._standing.get(stream.name, fresh).seen(stream, now)
-            if standing.stalled:
+            fresh = _WatermarkPause(watermark=stream.watermark, read=stream.read, since=now)
+            pause = self._pauses[stream.name] = self._pauses.get(stream.name, fresh).seen(stream, now)
+            if pause.stalled:
                 reason = "rows come, and none of them moves the watermark: a partition or a producer holds it back"
-                found.append(Stall(stream=stream.name, since=standing.since.astimezone(UTC), reason=reason))
+                found.append(Stall(stream=stream.name, since=pause.since.astimezone(UTC), reason=reason))
         return tuple(found)
 
 

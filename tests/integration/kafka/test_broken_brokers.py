@@ -10,7 +10,7 @@ import pytest
 from tools.kafka.broker import Broker
 from tools.kafka.jars import default_cache, kafka_jars
 
-from streamapp_runtime.driver.processor_decisions import Timeouts
+from streamapp_runtime.driver.timeouts import Timeouts
 from streamapp_runtime.errors import Drained, ProcessorFailed
 from streamapp_systems.kafka import KafkaAdmin, KafkaConsumer, KafkaProducer
 from streamapp_systems.kafka.client_config import DEFAULT_TIMEOUT
@@ -146,17 +146,17 @@ def test_an_app_says_what_it_waits_for_and_goes_on_exactly_when_that_is_back(tmp
 
     def listener(summary):
         summaries.append(summary)
-        if not summary.troubles and any(stream.read for stream in summary.streams):
+        if not summary.incidents and any(stream.read for stream in summary.streams):
             broker.kill()
-        elif any("waits for up to" in trouble for trouble in summary.troubles) and not broker.accepts():
+        elif any("waits for up to" in incident for incident in summary.incidents) and not broker.accepts():
             broker.start()
-        elif any("goes on after" in trouble for trouble in summary.troubles):
+        elif any("goes on after" in incident for incident in summary.incidents):
             finished.extend([summary] if len(numbered.results(tmp_path)["out"]) >= RECORDS else [])
 
     with pytest.raises(Drained):
         apps.run(text, tmp_path, listener=listener, drain=lambda: bool(finished))
     numbered.check(tmp_path, RECORDS)
-    told = "\n".join(summaries[-1].troubles)
+    told = "\n".join(summaries[-1].incidents)
     assert re.search(r"processor \d waits for up to 300 s: Kafka hub \(.*Check that its brokers run", told)
     assert re.search(r"processor \d goes on after a wait of \d+ s", told)
 
@@ -169,7 +169,7 @@ def test_an_app_ends_with_the_reason_when_a_broker_does_not_come_back(tmp_path, 
 
     text = lay_out_app(tmp_path, broker, records=100, bounded=False)
     with pytest.raises(ProcessorFailed, match=r"waited for \d+ s in vain: Kafka hub .*Check that its brokers run"):
-        apps.run(text, tmp_path, listener=listener, patience=Timeouts(away=2.0))
+        apps.run(text, tmp_path, listener=listener, timeouts=Timeouts(away=2.0))
 
 
 def impatient(address):

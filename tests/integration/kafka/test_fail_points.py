@@ -18,7 +18,7 @@ OF_A_WORKER = [
 """Commits in between: a run ends when six incarnations in a row die before they have done anything."""
 
 DEATH_OF_A_WORKER = f"{FailPoint.COMMIT_LOG}:{Moment.AFTER}:1:1"
-DIED = "is started again: its process died (SIGKILL)"
+DIED = "is restarted: its process died (SIGKILL)"
 
 
 def places(steps):

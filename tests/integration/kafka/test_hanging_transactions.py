@@ -7,7 +7,7 @@ import pytest
 from tools.kafka.broker import Broker
 from tools.kafka.jars import default_cache, kafka_jars
 
-from streamapp_runtime.driver.processor_decisions import Timeouts
+from streamapp_runtime.driver.timeouts import Timeouts
 from streamapp_runtime.errors import Drained, ProcessorFailed
 from streamapp_systems.kafka import KafkaAdmin
 from support import apps, numbered
@@ -77,4 +77,4 @@ def test_without_stores_a_run_does_not_go_on_from_an_older_state(stopped):
     shutil.rmtree(stopped / ".streamapp" / "app" / "state")
     reason = r"a hanging transaction begins at offset \d+.* start a new run id"
     with pytest.raises(ProcessorFailed, match=reason):
-        run(stopped, lambda: False, patience=Timeouts(failures=1))
+        run(stopped, lambda: False, timeouts=Timeouts(failures=1))

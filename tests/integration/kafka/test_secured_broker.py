@@ -51,7 +51,7 @@ def test_a_whole_app_runs_with_tls_and_a_login(tmp_path, broker, secret, monkeyp
     numbered.lay_out(tmp_path, system_of(broker), "secured", records=RECORDS)
     summary = apps.run((tmp_path / "app.yaml").read_text(), tmp_path)
     numbered.check(tmp_path, RECORDS)
-    assert summary.troubles == ()
+    assert summary.incidents == ()
     assert waiting.eventually(lambda: committed(cluster_at(broker.bootstrap_servers), "default.secured"))
 
 

@@ -30,7 +30,7 @@ def changelog(source: Growing) -> StreamDescriptor:
 
 
 def test_a_run_does_not_go_on(source):
-    reason = r"default\.app\.r1\._changelog: deleted, or made anew, since run r1 began.*Begin a new run \(--fresh"
+    reason = r"default\.app\.r1\._changelog: deleted or recreated since run r1 began.*Start a new run \(--fresh"
     with pytest.raises(RuntimeFailure, match=reason):
         source.run(source.document(), source.all_copied)
 

@@ -37,5 +37,5 @@ def test_a_run_does_not_go_on_with_a_stream_that_was_made_anew(tmp_path, address
         admin.delete([stream])
         if again:
             admin.create({stream: count})
-    with pytest.raises(RuntimeFailure, match=rf"^{address}: deleted, or made anew, since run r1 began.*new run"):
+    with pytest.raises(RuntimeFailure, match=rf"^{address}: deleted or recreated since run r1 began.*new run"):
         source.run(document, lambda summary: False)

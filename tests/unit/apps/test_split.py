@@ -167,7 +167,7 @@ def test_a_stream_that_was_made_anew_is_not_taken_for_the_one_before(split):
         admin.delete([split.source.stream("by-group")])
     split.run(split.first(bounded=True), fresh=True, run_id="r2")
     with pytest.raises(
-        RuntimeFailure, match=r"spec.streams.between: another app has made its stream anew since run r1"
+        RuntimeFailure, match=r"spec.streams.between: another app has recreated its stream since run r1"
     ):
         split.run(split.second())
     split.run(split.second(), fresh=True, run_id="r2")

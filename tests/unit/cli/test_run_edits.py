@@ -52,4 +52,4 @@ def test_an_edit_that_a_run_can_not_go_on_with_is_named(stuck, field, edit):
     result = run(stuck, document)
     assert result.exit_code == 1
     assert f"error: app: {field}" in result.stderr
-    assert "put the YAML back as it was to go on, or start anew with --fresh" in result.stderr
+    assert "put the YAML back as it was to continue, or start from the beginning with --fresh" in result.stderr

@@ -19,8 +19,8 @@ from streamapp_core.metadata_store import ABSENT, InMemoryMetadataStore
 from streamapp_runtime.driver.run_record import StreamSummary, Summary
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.kubernetes.driver_lease import DriverLease
-from streamapp_runtime.kubernetes.job_model_follower import Follower
-from streamapp_runtime.kubernetes.progress_reporter import Reporter
+from streamapp_runtime.kubernetes.job_model_follower import JobModelFollower
+from streamapp_runtime.kubernetes.progress_reporter import ProgressReporter
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorReport, StateReport
 from streamapp_runtime.spark.driver_environment import DriverEnvironment, read_environment
 from streamapp_systems.kubernetes.kubernetes_api import Kind
@@ -72,14 +72,14 @@ def put(store, model, epoch):
 
 def test_a_driver_reads_its_own_launch_and_no_other(store):
     launch(store, 3)
-    assert Follower(store, 3).launched().text == "the app"
+    assert JobModelFollower(store, 3).read_launched().text == "the app"
     launch(store, 4)
     with pytest.raises(EpochOutdatedError, match="epoch 3 is not active: epoch 4 is"):
-        Follower(store, 3).launched()
+        JobModelFollower(store, 3).read_launched()
 
 
 def test_a_job_model_is_given_out_once_and_only_if_it_is_of_this_epoch(store):
-    follower = Follower(store, 3)
+    follower = JobModelFollower(store, 3)
     assert follower.newer_model() is None
     put(store, job_models.example(version=7), 2)
     assert follower.newer_model() is None
@@ -118,7 +118,7 @@ def seated():
 
 
 def test_progress_is_written_when_it_changes_and_rows_every_half_minute(store, clock):
-    reporter = Reporter(store, "r1", 3, clock)
+    reporter = ProgressReporter(store, "r1", 3, clock)
     reporter.phase(DriverPhase.RUNNING)
     living = {"0": report("0", ["Partition 0"])}
     reporter.progress(summary(10), seated(), living)
@@ -136,7 +136,7 @@ def test_progress_is_written_when_it_changes_and_rows_every_half_minute(store, c
 
 
 def test_a_phase_has_the_time_it_began_and_the_end_keeps_the_rows(store, clock):
-    reporter = Reporter(store, "r1", 3, clock)
+    reporter = ProgressReporter(store, "r1", 3, clock)
     reporter.phase(DriverPhase.RUNNING)
     clock.sleep(60)
     reporter.progress(summary(10), seated(), {"0": report("0", [])})
@@ -147,12 +147,12 @@ def test_a_phase_has_the_time_it_began_and_the_end_keeps_the_rows(store, clock):
 
 
 def test_a_failure_is_told(store, clock):
-    Reporter(store, "r1", 3, clock).phase(DriverPhase.FAILED, "topic flights does not exist")
+    ProgressReporter(store, "r1", 3, clock).phase(DriverPhase.FAILED, "topic flights does not exist")
     assert written(store).message == "topic flights does not exist"
 
 
 def test_the_places_of_open_tasks_are_written_once_and_stay_while_a_processor_is_away(store, clock):
-    reporter = Reporter(store, "r1", 3, clock)
+    reporter = ProgressReporter(store, "r1", 3, clock)
     model = seated()
     reporter.progress(summary(0), model, {"0": report("0", ["Partition 0"], opened=False)})
     assert LocalityReport.read(store, LOCALITY) is None
@@ -166,7 +166,7 @@ def test_the_places_of_open_tasks_are_written_once_and_stay_while_a_processor_is
 
 
 def test_a_watermark_that_stands_while_rows_come_is_told_after_half_a_minute(store, clock):
-    reporter = Reporter(store, "r1", 3, clock)
+    reporter = ProgressReporter(store, "r1", 3, clock)
     for seconds in range(0, 50, 10):
         reporter.progress(summary(seconds), seated(), {"0": report("0", [])})
         clock.sleep(10)
@@ -175,7 +175,7 @@ def test_a_watermark_that_stands_while_rows_come_is_told_after_half_a_minute(sto
 
 
 def test_a_stream_that_is_idle_after_a_last_row_is_not_stalled(store, clock):
-    reporter = Reporter(store, "r1", 3, clock)
+    reporter = ProgressReporter(store, "r1", 3, clock)
     for read in (10, 11, 12, 12, 12, 12, 12):
         reporter.progress(summary(read), seated(), {"0": report("0", [])})
         assert written(store).stalled == ()
@@ -183,7 +183,7 @@ def test_a_stream_that_is_idle_after_a_last_row_is_not_stalled(store, clock):
 
 
 def test_a_side_input_has_no_watermark_that_could_stand(store, clock):
-    reporter = Reporter(store, "r1", 3, clock)
+    reporter = ProgressReporter(store, "r1", 3, clock)
     for seconds in range(0, 50, 10):
         reporter.progress(summary(seconds, watermark=None, role="sideInput"), seated(), {"0": report("0", [])})
         clock.sleep(10)

@@ -27,10 +27,10 @@ REPORT = ProcessorReport(
 )
 
 
-def board():
-    board = ReportRegistry(lambda: 0.0)
-    board.expect(ME)
-    return board
+def registry():
+    registry = ReportRegistry(lambda: 0.0)
+    registry.register(ME)
+    return registry
 
 
 def answer(channel):
@@ -41,7 +41,7 @@ def answer(channel):
 
 
 def test_a_report_arrives_as_it_was_and_the_command_comes_back():
-    driver = board()
+    driver = registry()
     with ChannelServer(driver.report, "secret") as server:
         channel = HttpChannel(server.address)
         assert answer(channel) is Command.RUN
@@ -51,7 +51,7 @@ def test_a_report_arrives_as_it_was_and_the_command_comes_back():
 
 
 def test_a_report_without_the_token_is_refused():
-    driver = board()
+    driver = registry()
     with ChannelServer(driver.report, "secret") as server:
         wrong = msgspec.structs.replace(server.address, token="guess")
         with pytest.raises(DriverLost, match="401"):
@@ -60,7 +60,7 @@ def test_a_report_without_the_token_is_refused():
 
 
 def test_a_body_that_is_no_report_is_refused():
-    with ChannelServer(board().report, "secret") as server:
+    with ChannelServer(registry().report, "secret") as server:
         connection = HTTPConnection(server.address.host, server.address.port, timeout=60)
         connection.request("POST", "/report", b"{}", {"Authorization": "Bearer secret"})
         assert connection.getresponse().status == 400
@@ -68,7 +68,7 @@ def test_a_body_that_is_no_report_is_refused():
 
 
 def test_a_driver_that_is_gone_is_lost_at_once():
-    with ChannelServer(board().report, "secret") as server:
+    with ChannelServer(registry().report, "secret") as server:
         channel = HttpChannel(server.address)
         answer(channel)
     with pytest.raises(DriverLost, match="the driver is gone"):

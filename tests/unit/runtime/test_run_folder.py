@@ -22,7 +22,7 @@ def test_state_of_other_runs_goes_and_that_of_this_one_stays(tmp_path):
     with RunFolder(tmp_path) as folder:
         for run in ("old", "new"):
             (folder.state(run) / "Partition-0").mkdir(parents=True)
-        folder.forget_all_but("new")
+        folder.delete_other_states("new")
         assert [path.name for path in (tmp_path / "state").iterdir()] == ["new"]
 
 
@@ -36,6 +36,6 @@ def test_state_is_removed_only_when_its_worker_has_ended(tmp_path):
             worker.close()
 
         threading.Timer(0.2, end).start()
-        folder.forget_all_but("new")
+        folder.delete_other_states("new")
         assert seen == [True]
         assert not folder.state("old").exists()

@@ -14,8 +14,8 @@ from streamapp_core.spec.parse import parse_text
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.driver.run_record import load_record
-from streamapp_runtime.kubernetes.epoch_start import begin
-from streamapp_runtime.kubernetes.job_model_follower import Launched, prepared_run
+from streamapp_runtime.kubernetes.epoch_start import start_epoch
+from streamapp_runtime.kubernetes.job_model_follower import LaunchedApp, plan_launched
 from streamapp_systems.log import LogAdmin, LogProducer
 from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 
@@ -58,8 +58,8 @@ class Run:
         )
         planned = plan(parse_text(text), counts, self._model, run_id="r1").plan
         self._model = build_job_model(planned, self._model, {"0": "here"})
-        launched = Launched(launch=launch, text=text)
-        begin(launched, prepared_run(launched, self._model), self._store, self.folder)
+        launched = LaunchedApp(launch=launch, text=text)
+        start_epoch(launched, plan_launched(launched, self._model), self._store, self.folder)
         return load_record(self._store)
 
     def partitions(self, *names):

@@ -4,8 +4,8 @@ import logging
 
 import pytest
 
-from streamapp_runtime.driver.processor_decisions import Timeouts
-from streamapp_runtime.driver.retry_tracker import until_back
+from streamapp_runtime.driver.retry_tracker import retry_until_back
+from streamapp_runtime.driver.timeouts import Timeouts
 from streamapp_runtime.errors import ProcessorFailed
 from streamapp_systems.protocols import Unavailable
 
@@ -26,7 +26,7 @@ class Broker:
 
 
 def last_call(broker):
-    until_back(broker.call, Timeouts(away=20.0), lambda: broker.now, broker.wait)
+    retry_until_back(broker.call, Timeouts(away=20.0), lambda: broker.now, broker.wait)
 
 
 @pytest.mark.parametrize("away", [0, 1, 5])

@@ -1,0 +1,68 @@
+"""The record of a run at the start of an epoch: what is known of its streams, taken now or at an earlier start."""
+
+from collections import defaultdict
+from collections.abc import Collection
+from pathlib import Path
+
+import msgspec
+
+from streamapp_runtime.app_streams import bounded_end_offsets, file_names, start_offsets
+from streamapp_runtime.driver.check_streams import check_shared_streams_empty
+from streamapp_runtime.driver.create_streams import streams_of_run
+from streamapp_runtime.driver.plan_run import PlannedRun
+from streamapp_runtime.driver.run_record import RunRecord
+from streamapp_runtime.driver.run_recovery import merge_addresses
+
+
+def build_new_record(
+    run: PlannedRun, folder: Path, epoch: int, last: RunRecord | None, previous_ids: Collection[str]
+) -> RunRecord:
+    """Build the record of a new run: where its streams end and where it begins to read are taken now.
+
+    The streams of `last` are outdated, and so are `previous_ids`, its transactional ids.
+
+    Raises:
+        RuntimeFailure: another run has written to a stream that other apps read.
+        StreamSystemError: a system can't be asked.
+    """
+    plan = run.plan
+    check_shared_streams_empty(plan, folder)
+    return RunRecord(
+        run_id=plan.run_id,
+        epoch=epoch,
+        spec=plan.app.spec.model_dump_json(by_alias=True),
+        ends=bounded_end_offsets(plan, folder, {}),
+        starts=start_offsets(plan, folder, {}),
+        files=file_names(plan, folder),
+        made=_addresses(run),
+        outdated={} if last is None else merge_addresses(last.outdated, last.made),
+        outdated_ids=() if last is None else (*last.outdated_ids, *previous_ids),
+    )
+
+
+def build_edited_record(record: RunRecord, run: PlannedRun, folder: Path, epoch: int) -> RunRecord:
+    """Build the record of a run that continues, its spec perhaps edited.
+
+    What is known of its streams stays; of those that the edit has added it is taken now.
+
+    Raises:
+        StreamSystemError: a system can't be asked.
+    """
+    plan = run.plan
+    return msgspec.structs.replace(
+        record,
+        epoch=epoch,
+        spec=plan.app.spec.model_dump_json(by_alias=True),
+        ends=bounded_end_offsets(plan, folder, record.ends),
+        starts=start_offsets(plan, folder, record.starts),
+        files={name: record.files.get(name, files) for name, files in file_names(plan, folder).items()},
+        made=merge_addresses(record.made, _addresses(run)),
+        summary=None,
+    )
+
+
+def _addresses(run: PlannedRun) -> dict[str, list[str]]:
+    created: dict[str, list[str]] = defaultdict(list)
+    for stream in streams_of_run(run):
+        created[stream.system].append(stream.address)
+    return created

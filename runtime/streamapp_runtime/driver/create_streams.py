@@ -1,0 +1,82 @@
+"""The streams of a run: created at its start, added by edits, expanded for new tasks, and deleted after it."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from streamapp_core.plan.plan import StreamRole
+from streamapp_core.spec.app import StreamApp
+from streamapp_core.spec.streams import StreamFormat
+from streamapp_core.spec.systems import SystemKind
+from streamapp_runtime.app_streams import by_system, changelog_stream, descriptor
+from streamapp_runtime.driver.plan_run import PlannedRun
+from streamapp_systems.protocols import StreamDescriptor
+from streamapp_systems.registry import open_transactional_admin
+
+
+def streams_of_run(run: PlannedRun) -> dict[StreamDescriptor, int]:
+    """Return the streams that come and go with a run, with partition counts: intermediate ones and the changelog.
+
+    Those that other apps read are created, too, and stay.
+    """
+    intermediate = (s for s in run.plan.streams.values() if s.role is StreamRole.INTERMEDIATE and not s.shared)
+    counts = {descriptor(stream): stream.partitions for stream in intermediate}
+    return counts | {changelog_stream(run.plan): len(run.model.tasks)}
+
+
+def create_streams(run: PlannedRun, folder: Path) -> None:
+    """Create the streams of a run where they are missing, its inputs and outputs in logs too.
+
+    Raises:
+        StreamSystemError: a stream exists with another partition count.
+    """
+    for system, counts in _created_streams(run).items():
+        with closing(open_transactional_admin(system, run.plan.app.spec.systems[system], folder)) as admin:
+            admin.create(counts)
+
+
+def create_added_streams(run: PlannedRun, folder: Path) -> None:
+    """Create the streams that an edit has added to a run; existing ones may have grown since it was planned.
+
+    A changelog that is gone is not created: a task that took an empty one for its own would begin with no state.
+
+    Raises:
+        StreamSystemError: a system can't be asked, or does not create them.
+    """
+    changelog = changelog_stream(run.plan)
+    for system, counts in _created_streams(run).items():
+        with closing(open_transactional_admin(system, run.plan.app.spec.systems[system], folder)) as admin:
+            existing = admin.partitions(list(counts)).keys() | {changelog.name}
+            admin.create({stream: count for stream, count in counts.items() if stream.name not in existing})
+
+
+def expand_changelog(run: PlannedRun, folder: Path) -> None:
+    """Expand the changelog of a run that continues to a partition for every task, before a job model with new tasks.
+
+    Raises:
+        StreamSystemError: it can't be expanded.
+    """
+    plan, stream = run.plan, changelog_stream(run.plan)
+    needed = max(run.model.changelog.values()) + 1
+    with closing(open_transactional_admin(stream.system, plan.app.spec.systems[stream.system], folder)) as admin:
+        if admin.partitions([stream]).get(stream.name, needed) < needed:
+            admin.expand(stream, needed)
+
+
+def delete_streams(addresses: Mapping[str, Sequence[str]], app: StreamApp, folder: Path) -> None:
+    """Delete streams that were created for earlier runs, by system, where the app still has the system."""
+    for name, streams in addresses.items():
+        system = app.spec.systems.get(name)
+        if system is None or not system.kind.transactional:
+            continue
+        gone = [StreamDescriptor(name=a, system=name, address=a, format=StreamFormat.ARROW) for a in streams]
+        with closing(open_transactional_admin(name, system, folder)) as admin:
+            admin.delete(gone)
+
+
+def _created_streams(run: PlannedRun) -> Mapping[str, Mapping[StreamDescriptor, int]]:
+    """Return the partition counts of the streams that an app may create, by system."""
+    lasting = (s for s in run.plan.streams.values() if s.shared or s.spec is not None)
+    outside = {descriptor(s): s.partitions for s in lasting if s.system_kind is not SystemKind.FILE}
+    counts = streams_of_run(run) | outside
+    return {system: {stream: counts[stream] for stream in streams} for system, streams in by_system(counts).items()}

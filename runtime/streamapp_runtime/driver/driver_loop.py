@@ -1,0 +1,164 @@
+"""The loop of a driver: the processors of one epoch, from their start until all inputs have ended, or it is drained.
+
+It is the same on this machine and on Kubernetes. What differs are two ports: where job models come from, and where
+progress goes.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, Self
+
+from streamapp_runtime.driver.fleet import Fleet
+from streamapp_runtime.driver.maintenance import Maintenance
+from streamapp_runtime.driver.plan_run import PlannedRun
+from streamapp_runtime.driver.report_registry import ReportRegistry
+from streamapp_runtime.driver.run_authority import Authority
+from streamapp_runtime.driver.run_record import RunRecord, Summary
+from streamapp_runtime.driver.run_summary import summarize
+from streamapp_runtime.driver.supervisor import Supervisor
+from streamapp_runtime.driver.timeouts import Timeouts
+from streamapp_runtime.hosts.background_thread import in_thread
+from streamapp_runtime.hosts.processor_host import ProcessorHost
+from streamapp_runtime.processor.processor_report import Incarnation, ProcessorConfig, ProcessorReport
+
+
+class JobModelSource(Protocol):
+    """Where the job models of a run come from."""
+
+    def poll(self, current: PlannedRun) -> PlannedRun | None:
+        """Return the run to change to, if there is another than the `current` one. Never waits long.
+
+        Called at each turn of the loop, but not while a change is under way or the run is drained.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a run is, and `run`, its plan and job model now.
+
+    `incidents` are failures that it has recovered from, each a line; `living` the latest reports of the processors that
+    run; `draining` says whether it has been asked to stop.
+    """
+
+    run: PlannedRun
+    summary: Summary
+    incidents: tuple[str, ...]
+    living: Mapping[str, ProcessorReport]
+    draining: bool
+
+
+class ProgressListener(Protocol):
+    """Where the progress of a run goes."""
+
+    def report(self, progress: Progress) -> None:
+        """Take the progress of a run, at each turn of the loop. Nothing that is done with it decides anything."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Epoch:
+    """What a driver runs: a run at its start, its record, and the `text` of the app that processors parse.
+
+    Relative paths of the spec resolve from `folder`; processors keep their state in `state_folder`. `started` is when
+    the run's seconds begin to count (monotonic). Errors stop the processors without a commit: they get `stop_seconds`
+    to end.
+    """
+
+    run: PlannedRun
+    record: RunRecord
+    text: str
+    folder: Path
+    state_folder: str
+    started: float
+    stop_seconds: float
+    timeouts: Timeouts
+    turn_seconds: float = 0.25
+
+
+class DriverLoop:
+    """Runs the processors of one epoch: `with DriverLoop(...) as loop: loop.run(...)`. An error stops them."""
+
+    def __init__(
+        self,
+        epoch: Epoch,
+        authority: Authority,
+        host: ProcessorHost,
+        registry: ReportRegistry,
+        *,
+        job_models: JobModelSource,
+        listener: ProgressListener,
+    ) -> None:
+        """Take a host whose processors report to the registry."""
+        self._epoch = epoch
+        self._registry = registry
+        self._job_models = job_models
+        self._listener = listener
+        self._fleet = Fleet(
+            host, registry, self._config, epoch=epoch.record.epoch, clock=time.monotonic, timeouts=epoch.timeouts
+        )
+        self._supervisor = Supervisor(
+            epoch.run,
+            self._fleet,
+            authority,
+            clock=time.monotonic,
+            timeouts=epoch.timeouts,
+            background=in_thread,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self._fleet.stop(self._epoch.stop_seconds)
+
+    def run(self, drain: Callable[[], bool]) -> Progress | None:
+        """Run until all inputs have ended, and return the final progress; None if `drain` asked to stop before that.
+
+        Raises:
+            EpochOutdatedError, Superseded: another epoch is active.
+            RuntimeFailure, StreamSystemError: the app can't continue.
+        """
+        supervisor = self._supervisor
+        with Maintenance(self._epoch.run.plan, self._epoch.folder, self._registry.reports, self._owners):
+            supervisor.start()
+            while not supervisor.finished:
+                supervisor.step()
+                draining = drain()
+                if draining:
+                    supervisor.drain()
+                elif not supervisor.changing and (change := self._job_models.poll(supervisor.run)) is not None:
+                    supervisor.change(change)
+                self._listener.report(self._progress(self._registry.reports().values(), draining=draining))
+                supervisor.wait(self._epoch.turn_seconds)
+        return self._progress(supervisor.reports.values(), draining=False) if supervisor.completed else None
+
+    def _owners(self) -> set[str]:
+        """Return the processors that have tasks."""
+        return {task.processor for task in self._supervisor.run.model.tasks.values()}
+
+    def _progress(self, reports: Iterable[ProcessorReport], *, draining: bool) -> Progress:
+        run, seconds = self._supervisor.run, time.monotonic() - self._epoch.started
+        latest = {processor: self._registry.latest(processor) for processor in self._fleet.living}
+        return Progress(
+            run=run,
+            summary=summarize(run.plan, self._epoch.record.ends, reports, seconds),
+            incidents=self._supervisor.incidents,
+            living={processor: report for processor, report in latest.items() if report is not None},
+            draining=draining,
+        )
+
+    def _config(self, run: PlannedRun, incarnation: Incarnation) -> ProcessorConfig:
+        return ProcessorConfig(
+            incarnation=incarnation,
+            app=self._epoch.text,
+            counts=dict(run.counts),
+            job_model=run.model.model_dump_json(by_alias=True),
+            ends=self._epoch.record.ends,
+            starts=self._epoch.record.starts,
+            folder=str(self._epoch.folder),
+            state_folder=self._epoch.state_folder,
+        )

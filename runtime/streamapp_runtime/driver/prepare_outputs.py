@@ -1,0 +1,37 @@
+"""The output folders of a run: emptied before it, and rid of uncommitted parts after it."""
+
+from pathlib import Path
+
+from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
+from streamapp_core.spec.systems import SystemKind
+from streamapp_systems.file.output_folder import prepare_output, remove_leftovers
+
+
+def prepare_outputs(plan: Plan, folder: Path) -> None:
+    """Create the output folders of a new run, and empty them of earlier results.
+
+    Raises:
+        StreamSystemError: an output folder is not this app's.
+    """
+    for output in _output_folders(plan, folder):
+        prepare_output(output, plan.app.metadata.name, fresh=True)
+
+
+def remove_uncommitted_parts(plan: Plan, folder: Path) -> None:
+    """Remove the parts that workers staged and died before they committed; no worker is alive."""
+    for output in _output_folders(plan, folder):
+        remove_leftovers(output, keep=())
+
+
+def _output_folders(plan: Plan, folder: Path) -> list[Path]:
+    return [_folder(plan, stream, folder) for stream in plan.streams.values() if _is_file_output(stream)]
+
+
+def _is_file_output(stream: PlannedStream) -> bool:
+    return stream.role is StreamRole.OUTPUT and stream.system_kind is SystemKind.FILE
+
+
+def _folder(plan: Plan, stream: PlannedStream, folder: Path) -> Path:
+    system = plan.app.spec.systems[stream.system].file
+    assert system is not None
+    return folder / system.path / stream.address

@@ -1,0 +1,93 @@
+"""The steps run-1 to run-4 of a run's start and end (docs/protocols.md): on this machine and on Kubernetes.
+
+Each may be repeated after a death in it.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from streamapp_core.job_model.job_model import JobModel
+from streamapp_core.metadata_store import MetadataStore
+from streamapp_runtime.driver.activate_job_model import announce_epoch
+from streamapp_runtime.driver.check_streams import check_identities, stream_identities
+from streamapp_runtime.driver.create_streams import create_added_streams, create_streams, expand_changelog
+from streamapp_runtime.driver.fencing import fence_previous_epochs
+from streamapp_runtime.driver.plan_run import PlannedRun
+from streamapp_runtime.driver.prepare_outputs import prepare_outputs, remove_uncommitted_parts
+from streamapp_runtime.driver.retry_tracker import retry_until_back
+from streamapp_runtime.driver.run_record import RunRecord, save_record
+from streamapp_runtime.driver.timeouts import Timeouts
+from streamapp_runtime.fail_points import FailPoint, fail_point
+
+Activate = Callable[[JobModel], None]
+"""Makes a job model the active one, where the driver does that itself."""
+
+DeletePrevious = Callable[[RunRecord], None]
+"""Deletes what earlier runs have left and `outdated` lists."""
+
+
+def already_active(_: JobModel) -> None:
+    """Do nothing: the Kubernetes operator has made the job model the active one."""
+
+
+def begin_epoch(
+    record: RunRecord, run: PlannedRun, store: MetadataStore, folder: Path, activate: Activate = already_active
+) -> None:
+    """Save the record of the run, activate the job model and announce the epoch (run-1); fence earlier epochs (run-2).
+
+    Raises:
+        RuntimeFailure: a stream was deleted or recreated since the run was prepared.
+        Superseded: a later epoch has begun.
+        StreamSystemError: a system does not do what it should.
+    """
+    with fail_point(FailPoint.RUN_RECORD):
+        save_record(store, record)
+        if record.prepared:
+            check_identities(record, run, folder)
+            expand_changelog(run, folder)
+        activate(run.model)
+        announce_epoch(record, run, folder)
+    with fail_point(FailPoint.RUN_FENCE):
+        fence_previous_epochs(record, run, folder)
+
+
+def create_run(
+    record: RunRecord, run: PlannedRun, store: MetadataStore, folder: Path, delete_previous: DeletePrevious
+) -> RunRecord:
+    """Create the streams and outputs of a new run, or the streams that an edit has added; save that (run-3).
+
+    Return the record that says that the run is prepared.
+
+    Raises:
+        RuntimeFailure: a worker of an earlier run does not end.
+        StreamSystemError: a system does not do what it should.
+    """
+    with fail_point(FailPoint.RUN_STREAMS):
+        if record.prepared:
+            create_added_streams(run, folder)
+        else:
+            delete_previous(record)
+            prepare_outputs(run.plan, folder)
+            create_streams(run, folder)
+        identities = stream_identities(run.plan, folder)
+        created = msgspec.structs.replace(record, prepared=True, outdated={}, outdated_ids=(), identities=identities)
+        if created != record:
+            save_record(store, created)
+    return created
+
+
+def complete_run(
+    record: RunRecord, run: PlannedRun, store: MetadataStore, folder: Path, timeouts: Timeouts | None = None
+) -> None:
+    """Save that a run has completed; the record has its summary (run-4). A system that is away is waited for.
+
+    Raises:
+        Superseded: a later epoch has begun.
+        ProcessorFailed: a system has been away for too long.
+    """
+    with fail_point(FailPoint.RUN_FINISH):
+        remove_uncommitted_parts(run.plan, folder)
+        retry_until_back(lambda: announce_epoch(record, run, folder), timeouts or Timeouts())
+        save_record(store, record)
