@@ -105,5 +105,5 @@ class TestLostFolder:
     def test_a_run_id_that_has_state_already_is_refused_whatever_was_said(self, tmp_path, document):
         self.leave(tmp_path, document, completed=True)
         document["spec"]["runId"] = "r1"
-        with pytest.raises(JobModelLost, match=r"run r1 of app has state already.*start a new run with another spec\.runId"):
+        with pytest.raises(JobModelLost, match=r"run r1 of app has state already.*with another spec\.runId"):
             apps.run(document, tmp_path)
