@@ -38,7 +38,7 @@ def api():
 
 
 def served(cluster):
-    """Tell whether somebody may list apps, as far as the API server knows by now.
+    """Return whether somebody may list apps, as far as the API server knows by now.
 
     It learns of a new kind, and of a new right, some time after it has stored them.
     """
@@ -50,7 +50,7 @@ def served(cluster):
 
 
 def explained(cluster):
-    """Tell whether the API server has published the fields of apps, which it does last."""
+    """Return whether the API server has published the fields of apps, which it does last."""
     try:
         return cluster.kubectl("explain", "streamapp")
     except ClusterError:
@@ -115,7 +115,7 @@ def core(api_client):
 
 @pytest.fixture
 def documents_of(api):
-    """Gives the documents of an app, as its driver reads and writes them."""
+    """A function that returns the documents of an app, as its driver reads and writes them."""
     kubernetes = KubernetesClient(kubeconfig=api.cluster.kubeconfig)
     yield lambda namespace, app: ConfigMapMetadataStore(kubernetes, namespace, app, owners=())
     kubernetes.close()

@@ -60,7 +60,7 @@ def notes(chart, api_client):
 
 @pytest.fixture(scope="module")
 def operator_of(api, notes):
-    """Gives the cluster as the operator of a release sees it; the API server knows of their rights by then."""
+    """The cluster as the operator of a release sees it; the API server knows its rights by then."""
     operators = {release: api.seen_by_service_account(HOME, f"{release}-streamapp-operator") for release in VALUES}
     for operator in operators.values():
         assert eventually(lambda operator=operator: all(allowed(operator, namespace) for namespace in WATCHED))

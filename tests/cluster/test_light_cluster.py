@@ -94,7 +94,7 @@ with LightCluster(Path(sys.argv[1])) as api:
 
 
 def processes_of(folder):
-    """Give the processes that name a folder in their command line."""
+    """Return the processes that name a folder in their command line."""
     commands = ((path.parent.name, path) for path in Path("/proc").glob("[0-9]*/cmdline"))
     found = []
     for process, path in commands:

@@ -146,7 +146,7 @@ def test_an_app_is_scaled_edited_suspended_and_resumed(shop, core, namespace, do
     assert launch(documents).cause is LaunchCause.RESUMED
 
 
-def test_a_lost_record_is_made_anew_and_a_lost_job_model_is_waited_for(shop, core, namespace, documents_of):
+def test_a_lost_record_is_recreated_and_a_lost_job_model_is_waited_for(shop, core, namespace, documents_of):
     shop.apply(namespace, "robbed")
     documents = documents_of(namespace, "robbed")
     assert eventually(lambda: shop.condition(namespace, "DriverReady", "robbed") == ("True", "Running"))

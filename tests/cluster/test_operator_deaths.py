@@ -69,7 +69,7 @@ def role_of(access, namespace, name):
 
 
 def bind_otherwise(access, namespace, name):
-    """Give an account another role: a binding's role can't be changed, so it is recreated."""
+    """Bind an account to another role: a binding's role can't be changed, so it is recreated."""
     binding = access.read_namespaced_role_binding(name, namespace)
     binding.metadata.resource_version = binding.metadata.uid = None
     binding.role_ref.name = "view"

@@ -58,7 +58,7 @@ def drivers(core, namespace):
 
 
 def waited(api, namespace):
-    """Tell of each app how long it took to its driver's pod, by the API server's own account."""
+    """Return for each app the time until its driver's pod, by the API server's own account."""
     made = [r for r in api.requests() if r.namespace == namespace and r.verb == "create" and r.code == 201]
     times = {(r.resource, r.name): r.time for r in made}
     apps = [name for resource, name in times if resource == "streamapps"]

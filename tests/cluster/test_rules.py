@@ -1,4 +1,4 @@
-"""What the API server refuses and takes: each CEL rule, bounds, and apps made at random from those of the vectors."""
+"""Apps that the API server refuses and accepts: each CEL rule, bounds, and random variants of those of the vectors."""
 
 import itertools
 import re
@@ -20,7 +20,7 @@ WORDS = {
     "minimum": "should be greater than or equal to",
     "x-kubernetes-list-map-keys": "Duplicate value",
 }
-"""What the API server says of a keyword that a value does not fit."""
+"""The API server's message for each keyword that a value does not fit."""
 
 
 def rules(schema):

@@ -1,4 +1,4 @@
-"""What a real API server says of StreamApps, without storing them."""
+"""Dry runs of StreamApps on a real API server: they are checked, not stored."""
 
 import json
 from dataclasses import dataclass
@@ -26,13 +26,13 @@ class Planner:
         self._namespace = namespace
 
     def stored(self, app):
-        """Give the app as the API server would store it."""
+        """Return the app as the API server would store it."""
         return self._apps.create_namespaced_custom_object(
             GROUP, VERSION, self._namespace, PLURAL, _resource(app), dry_run="All", field_validation="Strict"
         )
 
     def causes(self, app):
-        """Give all reasons why the API server refuses the app; none if it takes it."""
+        """Return all reasons why the API server refuses the app; none if it accepts it."""
         try:
             self.stored(app)
         except client.ApiException as error:

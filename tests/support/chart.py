@@ -69,7 +69,7 @@ class Chart:
         return Rendered([item for item in yaml.safe_load_all(text) if item])
 
     def refusal(self, values):
-        """Tell why values are refused; empty if they are not."""
+        """Return why values are refused; empty if they are not."""
         command = [*self._helm, "template", "streamapp", CHART, "--values=-"]
         done = attempt(command, env=self._environment, text=json.dumps(values))
         return done.stderr if done.returncode else ""
@@ -86,7 +86,7 @@ class Chart:
         run([*self._helm, "uninstall", release, "--namespace", namespace, "--wait"], env=self._environment)
 
     def definitions(self):
-        """Give the CustomResourceDefinition as `helm show crds` prints it."""
+        """Return the CustomResourceDefinition as `helm show crds` prints it."""
         return run([*self._helm, "show", "crds", CHART])
 
     def package(self, folder):

@@ -1,4 +1,4 @@
-"""StreamApps on a real cluster: the operator from the chart, an app of numbered records, and what becomes of them."""
+"""StreamApps on a real cluster: the operator from the chart, and an app of numbered records."""
 
 import json
 from pathlib import Path
@@ -81,18 +81,18 @@ def wait_for(cluster, namespace: str, app: str, condition: str, seconds: int = 1
 
 
 def status(cluster, namespace: str, app: str) -> dict:
-    """Give the status of an app."""
+    """Return the status of an app."""
     return cluster.get("streamapp", f"--namespace={namespace}", app).get("status", {})
 
 
 def condition(cluster, namespace: str, app: str, kind: str) -> dict:
-    """Give one condition of an app, empty if it has none."""
+    """Return one condition of an app, empty if it has none."""
     found = status(cluster, namespace, app).get("conditions", ())
     return next((condition for condition in found if condition["type"] == kind), {})
 
 
 def pods(cluster, namespace: str, app: str, role: str) -> list[dict]:
-    """Give the pods of an app that have not ended, in the order of their names."""
+    """Return the pods of an app that have not ended, in the order of their names."""
     selector = f"--selector=streamapp.dev/app={app},streamapp.dev/role={role}"
     found = cluster.get("pod", f"--namespace={namespace}", selector)
     return [pod for pod in found if pod["status"].get("phase") in ("Pending", "Running")]
@@ -127,7 +127,7 @@ class Numbered:
         return {topic for topic in self._admin.list_topics(timeout=30).topics if topic.startswith(f"{self.name}.")}
 
     def grow(self, partitions: int) -> None:
-        """Give the input more partitions; the records that are fed from now on go to all of them."""
+        """Add partitions to the input; the records that are fed from now on go to all of them."""
         for grown in self._admin.create_partitions([NewPartitions(f"{self.name}.in", partitions)]).values():
             grown.result(timeout=60)
         self._producer.flush()

@@ -1,4 +1,4 @@
-"""What a cluster may leave on this machine: the engines' own lists, and what the kernel knows."""
+"""Traces that a cluster may leave on this machine: in the engines' lists, and in the kernel."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def left_by(cache, cluster, before):
 
 
 def traces(cache):
-    """Give what the kernel knows of containers: mounts, network devices, processes."""
+    """Return the kernel's traces of containers: mounts, network devices, processes."""
     mounts = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
     theirs = {f"mount {path}" for path in mounts if path.startswith(("/run/", f"{cache.resolve()}/"))}
     devices = {f"network device {path.name}" for path in Path("/sys/class/net").iterdir()}

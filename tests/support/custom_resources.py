@@ -78,11 +78,11 @@ MEANINGS = {
         lambda state: count(state, "emptyDir", "hostPath", "volumeClaim") == 1
     ),
 }
-"""What each CEL rule means, for a value that fits its schema."""
+"""The meaning of each CEL rule, for a value that fits its schema."""
 
 
 def refusals(document):
-    """Say why the API server would refuse a document from a client that asks for strict fields, as kubectl does."""
+    """Return why the API server would refuse a document from a client that is strict about fields, as kubectl is."""
     stored = defaulted(document)
     found = [f"{path}: unknown" for path in unknown_fields(stored)]
     found += schema_errors(SCHEMA, stored)
@@ -104,7 +104,7 @@ def defaulted(document):
 
 
 def visit(schema, value, path=""):
-    """Give (path, schema, value) of every value that has a schema, the outer ones first."""
+    """Yield (path, schema, value) of every value that has a schema, the outer ones first."""
     yield path, schema, value
     if isinstance(value, dict):
         for name in list(value):
@@ -135,7 +135,7 @@ def schema_errors(root, document):
 
 
 def broken_rules(document):
-    """Give the path and message of every CEL rule that a document breaks, whose schema it fits."""
+    """Yield the path and message of every CEL rule that a document breaks; it fits the schema."""
     for path, schema, value in visit(SCHEMA, document):
         for rule in schema.get(RULES, ()):
             if not MEANINGS[rule["rule"]](value):

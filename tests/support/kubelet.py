@@ -1,7 +1,7 @@
 """A stand-in for the scheduler and the kubelets: pods go to nodes that are only on paper, and do what a test says.
 
-A new pod is assigned to a node (see `support.paper_nodes`), then it is given the state that its fate says. A pod that
-is deleted goes at once. Nothing runs: the API server is told that it does. What it refuses for now is done again.
+A new pod is assigned to a node (see `support.paper_nodes`), then it gets the state of its fate. A pod that is deleted
+is gone at once. Nothing runs: only the pods' states are written. Writes that the API server refuses for now are retried.
 """
 
 import itertools
@@ -25,7 +25,7 @@ STRATEGIC = "application/strategic-merge-patch+json"
 
 
 class Fate(Enum):
-    """What becomes of a pod."""
+    """The state that a new pod gets."""
 
     RUNNING = auto()
     SUCCEEDED = auto()
@@ -43,12 +43,12 @@ WAITING = {
     Fate.CONFIG_ERROR: ("CreateContainerConfigError", "a Secret or ConfigMap was not found"),
 }
 NOT_NOW = {409, 429, 500, 503, 504}
-"""What the API server answers when the pod has changed meanwhile, or when it has too much to do."""
+"""Answers of the API server when the pod has changed meanwhile, or when it has too much to do."""
 ENDED = {Fate.SUCCEEDED: ("Succeeded", 0, "Completed"), Fate.FAILED: ("Failed", 1, "Error")}
 
 
 def named_fate(pod):
-    """Give the fate whose name the pod's name holds, in small letters; other pods run."""
+    """Return the fate whose name the pod's name holds, in small letters; other pods run."""
     name = pod["metadata"]["name"]
     return next((fate for fate in Fate if fate.name.lower().replace("_", "-") in name), Fate.RUNNING)
 
@@ -56,8 +56,8 @@ def named_fate(pod):
 class Kubelet:
     """The stand-in. `with Kubelet(api_client, namespace) as kubelet:` registers the nodes and begins.
 
-    It sees the pods of that namespace only: those of other tests have had their time. `fate` tells what becomes of a
-    new pod, which is given as JSON; `become` changes a pod's state later. `nodes` are names with labels. With
+    It sees the pods of that namespace only. `fate` is a function from a new pod, as JSON, to its fate; `become` changes
+    a pod's state later. `nodes` are names with labels. With
     `assign=False` pods wait for a scheduler.
     """
 
@@ -93,12 +93,12 @@ class Kubelet:
         assert not self.errors, self.errors
 
     def become(self, name, fate):
-        """Give a pod another state, now, but after its first one."""
+        """Change a pod's state now, but after its first one."""
         pod = self._read(name)
         self._notice(pod)
         if turn := self._turns.get((pod["metadata"]["uid"], "begin")):
             turn.result()
-        self._insist(self._read(name), lambda found: self._settle(found, fate))
+        self._retry(self._read(name), lambda found: self._write_state(found, fate))
 
     def _read(self, name):
         return json.loads(self._api.read_namespaced_pod(name, self._namespace, _preload_content=False).data)
@@ -112,7 +112,7 @@ class Kubelet:
         self._api.patch_node(name, {"spec": {"taints": None}})  # new nodes are marked as not ready
 
     def _watch(self):
-        """Follow the pods; begin again when the API server ends a watch."""
+        """Watch the pods; list them again when the API server ends a watch."""
         while not self._stopped.is_set():
             with suppress(HTTPError, OSError, client.ApiException):
                 placed = self._nodes.pods()
@@ -140,7 +140,7 @@ class Kubelet:
                     self._notice(event["object"])
 
     def _notice(self, pod):
-        """Do once what a pod calls for: its fate when it is new (and assigned), its end when it is deleted."""
+        """Begin a pod that is new (and assigned), and end one that is deleted, each once."""
         metadata = pod["metadata"]
         new = "containerStatuses" not in pod["status"] and (self._assign or "nodeName" in pod["spec"])
         call = "end" if "deletionTimestamp" in metadata else "begin" if new else None
@@ -150,7 +150,7 @@ class Kubelet:
 
     def _act(self, pod, call, turn):
         try:
-            self._insist(pod, self._end if call == "end" else self._begin)
+            self._retry(pod, self._end if call == "end" else self._begin)
         except client.ApiException as error:
             if error.status != NOT_FOUND:  # else it is gone meanwhile
                 self.errors.append(error.body)
@@ -159,14 +159,14 @@ class Kubelet:
         finally:
             turn.set_result(None)
 
-    def _insist(self, pod, step):
-        """Take a step for a pod; as long as the API server does not take it, again for the pod as it is then."""
+    def _retry(self, pod, write):
+        """Write to a pod; while the API server refuses it for now, retry with the pod as it is then."""
         name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
 
         def taken():
             nonlocal pod
             try:
-                step(pod)
+                write(pod)
             except client.ApiException as error:
                 if error.status not in NOT_NOW:
                     raise
@@ -178,25 +178,25 @@ class Kubelet:
 
     def _begin(self, pod):
         if "deletionTimestamp" not in pod["metadata"]:  # else its end is another call
-            self._settle(pod, self._fate(pod))
+            self._write_state(pod, self._fate(pod))
 
     def _end(self, pod):
         metadata = pod["metadata"]
         body = {"gracePeriodSeconds": 0, "preconditions": {"uid": metadata["uid"]}}
         self._api.delete_namespaced_pod(metadata["name"], self._namespace, body=body)
 
-    def _settle(self, pod, fate):
+    def _write_state(self, pod, fate):
         if fate is Fate.LEFT_ALONE:
             return
-        if fate is Fate.UNSCHEDULABLE or not self._has_node(pod):
+        if fate is Fate.UNSCHEDULABLE or not self._assign_node(pod):
             status = unschedulable()
         else:
             status = state(pod, fate, pod["status"].get("podIP") or str(FIRST_ADDRESS + next(self._numbers)))
         name, body = pod["metadata"]["name"], {"status": status}
         self._api.patch_namespaced_pod_status(name, self._namespace, body, _content_type=STRATEGIC)
 
-    def _has_node(self, pod):
-        """Give a pod a node if it has none; say whether there is one that it fits."""
+    def _assign_node(self, pod):
+        """Bind a pod to a node if it has none; return whether there is one that it fits."""
         if "nodeName" in pod["spec"]:
             return True
         node, name = self._nodes.take(pod), pod["metadata"]["name"]
@@ -207,12 +207,12 @@ class Kubelet:
 
 
 def unschedulable():
-    """Give the state of a pod that fits no node."""
+    """Return the state of a pod that fits no node."""
     return {"phase": "Pending", "conditions": [condition("PodScheduled", False, "Unschedulable", "0/3 nodes fit")]}
 
 
 def state(pod, fate, address):
-    """Give the state of a pod that is on a node."""
+    """Return the state of a pod that is on a node."""
     phase = ENDED[fate][0] if fate in ENDED else "Running" if fate is Fate.RUNNING else "Pending"
     running = fate is Fate.RUNNING
     reason = {Fate.SUCCEEDED: "PodCompleted", Fate.FAILED: "PodFailed"}.get(fate, "ContainersNotReady")

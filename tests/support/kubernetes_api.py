@@ -108,7 +108,7 @@ class MemoryCluster:
                 self.remove(*key)
 
     def remove(self, kind, namespace, name):
-        """Take an object away at once, and what it owns."""
+        """Remove an object at once, and the objects that it owns."""
         with self._lock:
             item = self.objects.pop((kind, namespace, name), None)
             if item is None:
@@ -123,7 +123,7 @@ class MemoryCluster:
         return self.patch(kind, namespace, name, fields)
 
     def respecify(self, namespace, name, spec):
-        """Give an app another spec, as the user would."""
+        """Change the spec of an app, as the user would."""
         with self._lock:
             key = (Kind.APP, namespace, name)
             item = copied(self._found(key))

@@ -1,4 +1,4 @@
-"""A Kubernetes operator on a cluster in memory, with somebody who plays the kubelets, Spark and the drivers."""
+"""A Kubernetes operator on a cluster in memory, with stand-ins for kubelets, Spark and drivers."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -51,7 +51,7 @@ class Died(BaseException):
 
 
 class DyingApi:
-    """Lets the process die right after its n-th write."""
+    """An API whose n-th write is the last thing that the process does."""
 
     def __init__(self, cluster, writes=None):
         self._cluster = cluster
@@ -135,7 +135,7 @@ class Operated:
         raise AssertionError("it does not come to rest")
 
     def later(self, **time):
-        """Let time pass, with the operator awake whenever it wanted to be."""
+        """Pass time, and reconcile whenever the operator asked for it."""
         until = self.now + timedelta(**time)
         while (woken := min(self.wakes.items(), key=lambda wake: wake[1], default=None)) and woken[1] <= until:
             self.now = max(self.now, woken[1])
@@ -145,7 +145,7 @@ class Operated:
         self.now = until
 
     def look(self):
-        """Have every app looked at, as a change elsewhere (a broker's) would."""
+        """Reconcile every app, as after a change elsewhere (a broker's)."""
         self.due.update(AppKey(namespace=i["metadata"]["namespace"], name=i["metadata"]["name"]) for i in self.apps())
         self.settle()
 
@@ -230,13 +230,13 @@ class Operated:
         self.cluster.remove(Kind.POD, "default", name)
 
     def all_gone(self, name="shop"):
-        """Let the node of every pod of the app's driver and processors say that it has ended."""
+        """Remove the pods of the app's driver and processors, as their nodes do when they have ended."""
         for pod in (*self.pods(name=name), *self.pods("processor", name=name)):
             self.gone(pod)
         self.settle()
 
     def executor(self, number, node, name="shop", phase="Running"):
-        """Let Spark make an executor, which starts on a node."""
+        """Create an executor as Spark does; it starts on a node."""
         launch = self.record(name).launch
         driver = self.cluster.get(Kind.POD, "default", driver_pod(name, launch.epoch))
         template = launch.executor_template
@@ -250,7 +250,7 @@ class Operated:
     # The driver.
 
     def runs(self, name="shop"):
-        """Let the driver's pod run, its executors come up, and its processors report that they run."""
+        """Run the driver's pod and its executors, and report that all processors run."""
         epoch = self.record(name).launch.epoch
         self.pod_is(driver_pod(name, epoch), "Running")
         self.settle()
@@ -262,7 +262,7 @@ class Operated:
         return self
 
     def reports(self, name="shop", phase=DriverPhase.RUNNING, **more):
-        """Let the driver report that all processors of the newest job model run, with their tasks opened."""
+        """Report, as the driver does, that all processors of the newest job model run with open tasks."""
         stored = self.model(name)
         locations = {}
         for task in stored.model.tasks.values():
@@ -284,7 +284,7 @@ class Operated:
         return StreamCounts(error=self.broker_error) if self.broker_error else StreamCounts(known=self.counts)
 
     def backs_up(self, name="shop"):
-        """Let the driver write the active job model to the coordinator stream."""
+        """Write the active job model to the coordinator stream, as the driver does."""
         stored = self.model(name)
         self.backup = JobModelBackup(model=stored.model, epoch=stored.epoch)
 

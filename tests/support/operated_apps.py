@@ -1,4 +1,4 @@
-"""What is found of apps on a real API server."""
+"""Objects and documents of apps on a real API server."""
 
 from streamapp_core.deployment.app_record import RECORD, AppRecord
 
@@ -10,7 +10,7 @@ def drivers(core, namespace):
 
 
 def launch(documents):
-    """Give the newest launch of an app."""
+    """Return the newest launch of an app."""
     return AppRecord.read(documents, RECORD).launch
 
 

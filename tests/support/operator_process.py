@@ -47,7 +47,7 @@ RULES = [
 
 
 def access_manifests():
-    """Give the operator's account and the roles, as a list for kubectl."""
+    """Return the operator's account and the roles, as a list for kubectl."""
 
     def role(name, rules):
         return rbac("ClusterRole", {"name": name}, rules=rules)
@@ -72,7 +72,7 @@ def access_manifests():
 
 
 class OperatorProcess:
-    """Starts the operator for a namespace, and again after a kill. `settings` are flags without dashes."""
+    """The process of an operator, which can be killed and started again. `settings` are flags without dashes."""
 
     def __init__(self, kubeconfig, log, **settings):
         self._kubeconfig = kubeconfig
@@ -106,7 +106,7 @@ class OperatorProcess:
             self._process = None
 
     def ended(self):
-        """Say whether it has ended by itself."""
+        """Return whether it has ended by itself."""
         return self._process.ended
 
     def healthy(self):
@@ -116,7 +116,7 @@ class OperatorProcess:
             return False
 
     def port(self):
-        """Give the port that it has taken, as its log says; None as long as it has none."""
+        """Return its port, as its log says; None as long as it has none."""
         whole, _, _ = self.output()[self._told :].rpartition("\n")
         said = [line for line in whole.splitlines() if '"port"' in line]
         return json.loads(said[0])["port"] if said else None

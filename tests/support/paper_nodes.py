@@ -19,7 +19,7 @@ class PaperNodes:
         self._lock = threading.Lock()
 
     def take(self, pod):
-        """Give a pod its node, always the same one; none if it fits nowhere."""
+        """Return the node of a pod, always the same one; None if it fits nowhere."""
         with self._lock:
             uid = pod["metadata"]["uid"]
             fitting = [name for name, labels in self.labels.items() if fits(pod, labels)]
@@ -41,7 +41,7 @@ class PaperNodes:
 
 
 def fits(pod, labels):
-    """Say whether a pod may run on a node with these labels."""
+    """Return whether a pod may run on a node with these labels."""
     selector = pod["spec"].get("nodeSelector", {})
     required = _affinity(pod).get("requiredDuringSchedulingIgnoredDuringExecution")
     terms = required["nodeSelectorTerms"] if required else [{}]
@@ -49,7 +49,7 @@ def fits(pod, labels):
 
 
 def liking(pod, labels):
-    """Give the weight of a pod's preferences that a node with these labels meets."""
+    """Return the weight of a pod's preferences that a node with these labels meets."""
     preferred = _affinity(pod).get("preferredDuringSchedulingIgnoredDuringExecution", [])
     return sum(wish["weight"] for wish in preferred if _holds(wish["preference"], labels))
 

@@ -1,4 +1,4 @@
-"""Resources that Kubernetes itself refuses, each with what it says; the same ones serve a real API server."""
+"""Resources that Kubernetes itself refuses, each with its message; also used with a real API server."""
 
 from copy import deepcopy
 
@@ -73,7 +73,7 @@ BY_RULE = {
 
 
 def changed(path, value):
-    """Give a copy of the app with another value at a path, or without it."""
+    """Return a copy of the app with another value at a path, or without it."""
     result = deepcopy(APP)
     *parents, last = path
     holder = result

@@ -1,4 +1,4 @@
-"""Apps on a real API server: a shop whose streams are in a log, so that no brokers are asked."""
+"""Apps on a real API server: a shop whose streams are in a log, so that no brokers are needed."""
 
 from copy import deepcopy
 
@@ -49,6 +49,6 @@ class Shop:
         self._apps.delete_namespaced_custom_object(*_RESOURCE, namespace, "streamapps", name)
 
     def condition(self, namespace, kind, name="shop"):
-        """Give status and reason of a condition; None as long as there is none."""
+        """Return status and reason of a condition; None as long as there is none."""
         found = self.get(namespace, name).get("status", {}).get("conditions", [])
         return next(((c["status"], c["reason"]) for c in found if c["type"] == kind), None)

@@ -1,4 +1,4 @@
-{{/* What begins the names of all objects. */}}
+{{/* The prefix of the names of all objects. */}}
 {{- define "streamapp.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{ .Values.fullnameOverride }}
@@ -33,7 +33,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* By these the Deployment, the Service and the NetworkPolicy find the operator's pod. */}}
+{{/* The labels by which the Deployment, the Service and the NetworkPolicy select the operator's pod. */}}
 {{- define "streamapp.selector" -}}
 app.kubernetes.io/name: {{ .Chart.Name }}
 app.kubernetes.io/instance: {{ .Release.Name }}

@@ -1,4 +1,4 @@
-{{/* All that the operator asks of the API server, and nothing else. */}}
+{{/* All rights of the operator. */}}
 {{- define "streamapp.operatorRules" -}}
 - apiGroups: [streamapp.dev]
   resources: [streamapps]
@@ -43,7 +43,7 @@
   verbs: [list, delete]
 {{- end -}}
 
-{{/* All that a driver and the Spark in it ask of the API server, in the namespace of their app. */}}
+{{/* All rights of a driver and the Spark in it, in the namespace of their app. */}}
 {{- define "streamapp.driverRules" -}}
 # Executors.
 - apiGroups: [""]
@@ -57,7 +57,7 @@
 - apiGroups: [""]
   resources: [persistentvolumeclaims]
   verbs: [list, create, deletecollection]
-# Signs of progress.
+# The Lease that a driver renews while it makes progress.
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   verbs: [create, patch]

@@ -115,8 +115,8 @@ class Actor:
             owners = [] if found is None else found["metadata"].get("ownerReferences", [])
             if found is not None and not any(owner.get("uid") == app.uid for owner in owners):
                 raise NameTakenError(
-                    f"{kind.kind} {name} exists and does not belong to this app, which needs one of this name: delete it, "
-                    "or give the app another name"
+                    f"{kind.kind} {name} exists and does not belong to this app, which needs one of this name: "
+                    "delete it, or give the app another name"
                 ) from None
             if found is not None and kind is Kind.ROLE_BINDING:
                 self._replace_binding(found, body)

@@ -38,15 +38,10 @@ class RunDocuments:
     pointer: Versioned | None
     unreadable: str | None
 
-    @property
-    def complete(self) -> bool:
-        """Whether nothing needs to be recovered."""
-        return self.record is not None and self.model is not None
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentRecovery:
-    """What becomes of missing documents: the job model to write back, or why the app can't run without them."""
+    """The result for missing documents: the job model to write back, or why the app can't run without them."""
 
     recovered_model: StoredJobModel | None = None
     unrecoverable: str | None = None
@@ -102,7 +97,7 @@ def _had_job_model(app: AppResource, documents: RunDocuments) -> bool:
 
 
 def _raise_version(app: AppResource, model: JobModel) -> JobModel:
-    """Give a job model a higher version than any its driver may have read."""
+    """Raise the version of a job model above all that its driver may have read."""
     written = int(app.status.get("plan", {}).get("jobModelVersion", 0))
     return model.model_copy(update={"version": max(model.version, written) + 1})
 

@@ -69,7 +69,7 @@ class Observer:
         app = self._parsed.get(item, lambda: parse_app_resource(item))
         documents = self._read_run_documents(stored, app)
         recovery = DocumentRecovery()
-        if not documents.complete and not app.deleting:
+        if (documents.record is None or documents.model is None) and not app.deleting:
             recovery = recover_documents(app, documents, self._read_backup)
         locality, locality_unreadable = self._read_document(stored, LOCALITY, LocalityReport)
         progress, _ = self._read_document(stored, PROGRESS, ProgressReport)

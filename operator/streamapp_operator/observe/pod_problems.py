@@ -26,7 +26,7 @@ UNSCHEDULABLE = "Unschedulable"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodProblem:
-    """What keeps a pod from running: a reason for programs, a message for people."""
+    """The problem that keeps a pod from running: a reason for programs, a message for people."""
 
     reason: str
     message: str

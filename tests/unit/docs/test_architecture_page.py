@@ -7,7 +7,7 @@ import pytest
 from support.repository import PACKAGES
 from unit.docs import pages
 
-PAGES = ("architecture", "glossary", "concepts", "development")
+PAGES = ("architecture", "glossary", "concepts", "development", "operator")
 MODULE = re.compile(r"`((?:core|systems|runtime|operator|cli)(?:\.[a-z0-9_]+)+)`")
 
 

@@ -119,14 +119,14 @@ def newest(operated):
 
 
 def ends(operated):
-    """Let the driver that was told to stop end, once it has been told."""
+    """Remove the driver's pod, once it is being deleted."""
     assert operated.cluster.get(Kind.POD, "default", newest(operated))["metadata"]["deletionTimestamp"]
     operated.gone(newest(operated))
     operated.settle()
 
 
 def settled(operated):
-    """Give what there is in the end, but for the numbers of epochs: a death may cost one.
+    """Return the final state, but for the numbers of epochs: a crash may cost one.
 
     A shard that no pointer names may stay until the next job model.
     """

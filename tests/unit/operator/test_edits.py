@@ -1,4 +1,4 @@
-"""What becomes of a running app when its spec or its streams change."""
+"""A running app whose spec or streams change."""
 
 import yaml
 

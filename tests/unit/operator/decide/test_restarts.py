@@ -43,7 +43,7 @@ def test_the_same_question_has_the_same_answer():
     assert wait(4) == wait(4)
 
 
-def test_after_a_healthy_time_counting_begins_anew():
+def test_after_a_healthy_time_counting_begins_again():
     assert assess_death(launch(7, age=timedelta(minutes=11)), None, NOW, POLICY, "u").attempt == 1
     assert assess_death(launch(7, age=timedelta(minutes=9)), None, NOW, POLICY, "u").attempt == 8
 
