@@ -1,7 +1,7 @@
 """A stand-in for the scheduler and the kubelets: pods go to nodes that are only on paper, and do what a test says.
 
 A new pod is assigned to a node (see `support.paper_nodes`), then it gets the state of its fate. A pod that is deleted
-is gone at once. Nothing runs: only the pods' states are written. Writes that the API server refuses for now are retried.
+is gone at once. Nothing runs: only the pods' states are written. Writes that are refused for now are retried.
 """
 
 import itertools
