@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -20,6 +21,13 @@ def test_each_folder_holds_one_package():
     for folder in FOLDERS:
         packages = [path.name for path in (ROOT / folder).iterdir() if path.name != "__pycache__"]
         assert packages == [f"streamapp_{folder}"]
+
+
+def test_a_module_is_found_by_its_name_alone():
+    """Systems implement one protocol, so that their modules have its names."""
+    parallel = {"__init__.py", "__main__.py", "admin.py", "consumer.py", "producer.py"}
+    names = Counter(path.name for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
+    assert not {name for name, count in names.items() if count > 1} - parallel
 
 
 def test_modules_are_read_at_one_sitting():

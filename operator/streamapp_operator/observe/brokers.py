@@ -16,8 +16,8 @@ from streamapp_core.spec.systems import KafkaSystem, SystemSpec
 from streamapp_operator.observe.app_text import read_app
 from streamapp_operator.observe.document_recovery import JobModelBackup
 from streamapp_operator.observe.observed_state import StreamCounts
-from streamapp_operator.observe.partition_counts import BrokerMonitor, WatchedTopics
 from streamapp_operator.observe.resource_views import AppKey, AppResource
+from streamapp_operator.observe.topic_counts import BrokerMonitor, WatchedTopics
 from streamapp_systems.coordinator_stream import CoordinatorReader, coordinator_stream
 from streamapp_systems.kafka import Cluster, KafkaAdmin, KafkaConsumer, SecretItems, cluster_of
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError

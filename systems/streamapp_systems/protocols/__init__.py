@@ -6,8 +6,8 @@ exclusive. Event times and timestamps are integer milliseconds since 1970 UTC.
 
 from streamapp_systems.protocols.admin import Admin, TransactionalAdmin
 from streamapp_systems.protocols.consumer import Consumer, FetchedBatch
-from streamapp_systems.protocols.messages import Message, Messages, MessageTuple
 from streamapp_systems.protocols.producer import Producer, SentRecords, TransactionOwner
+from streamapp_systems.protocols.record_messages import Message, Messages, MessageTuple
 from streamapp_systems.protocols.staged_output import FileOutput, StagedPart
 from streamapp_systems.protocols.stream_descriptor import StreamDescriptor
 from streamapp_systems.protocols.system_errors import (

@@ -7,7 +7,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from streamapp_core.ssp import Ssp
-from streamapp_systems.protocols.messages import Messages, MessageTuple
+from streamapp_systems.protocols.record_messages import Messages, MessageTuple
 
 _NONE = MessageTuple()
 

@@ -7,10 +7,11 @@ from contextlib import closing
 import pytest
 from confluent_kafka import Consumer
 
+from streamapp_core.naming import consumer_group
 from streamapp_core.plan.planner import plan
 from streamapp_core.spec.parse import parse_text
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.app_streams import consumer_group, descriptor
+from streamapp_runtime.app_streams import descriptor
 from streamapp_runtime.driver.maintenance import Maintenance
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorReport
 from streamapp_systems.kafka import KafkaAdmin

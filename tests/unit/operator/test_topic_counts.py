@@ -2,8 +2,8 @@
 
 import threading
 
-from streamapp_operator.observe.partition_counts import BrokerMonitor, WatchedTopics
 from streamapp_operator.observe.resource_views import AppKey
+from streamapp_operator.observe.topic_counts import BrokerMonitor, WatchedTopics
 from streamapp_systems.protocols import StreamSystemError
 from support.waiting import eventually
 
