@@ -20,12 +20,12 @@ class FairOrder:
         return [ssp for ssp in self._waiting if ssp in wanted]
 
     def served(self, ssp: Ssp) -> None:
-        """Send this partition to the end of the queue."""
+        """Move this partition to the end of the order."""
         del self._waiting[ssp]
         self._waiting[ssp] = None
 
     def drop(self, ssp: Ssp) -> None:
-        """Take a partition that will bring nothing more out of the queue."""
+        """Remove a partition that will bring nothing more."""
         del self._waiting[ssp]
 
 

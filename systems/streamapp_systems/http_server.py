@@ -12,7 +12,7 @@ _WAITING_CONNECTIONS = 1_024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A request; its body, of `length` bytes, is read by whoever wants it."""
+    """A request; its body, of `length` bytes, is read on demand."""
 
     method: str
     path: str

@@ -27,7 +27,7 @@ class FileAdmin:
         return [str(path.relative_to(self._root) if path.is_relative_to(self._root) else path) for path in paths]
 
     def create(self, counts: Mapping[StreamDescriptor, int]) -> None:
-        """Check that these streams have these many files: files are made by whoever has the data.
+        """Check that these streams have these many files: StreamApp creates none.
 
         Raises:
             StreamSystemError: a stream does not exist or has another number of files.

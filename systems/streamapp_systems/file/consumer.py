@@ -15,9 +15,9 @@ MAXIMUM_OPEN_FILES = 32
 
 
 class FileConsumer:
-    """Reads the files of streams as rows. Files are taken as they are: what is appended later is not waited for.
+    """Reads the files of streams as rows. Files are read as they are: rows appended later are not waited for.
 
-    Nothing is lost by a bad record: it is raised by a poll that brings nothing else.
+    A bad record loses nothing else: the poll that raises it returns no batches.
     """
 
     def __init__(self, root: Path, streams: Sequence[StreamDescriptor]) -> None:
@@ -55,7 +55,7 @@ class FileConsumer:
             self._cursors[ssp] = FileCursor(file, start)
         self._order = FairOrder(self._cursors)
 
-    def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Sequence[FetchedBatch]:  # noqa: ARG002 - files keep nobody waiting
+    def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Sequence[FetchedBatch]:  # noqa: ARG002 - files never wait
         """Fetch rows, as `Consumer.poll` says, at once."""
         if self._failure is not None:
             failure, self._failure = self._failure, None
@@ -67,14 +67,14 @@ class FileConsumer:
             if limit <= 0:
                 break
             try:
-                brought = self._take(ssp, limit)
+                batch = self._take(ssp, limit)
             except StreamSystemError as failure:
                 if not fetched:
                     raise
                 self._failure = failure
                 break
-            if brought.rows is not None or brought.ended:
-                fetched.append(brought)
+            if batch.rows is not None or batch.ended:
+                fetched.append(batch)
         return fetched
 
     def close(self) -> None:
@@ -91,10 +91,10 @@ class FileConsumer:
     def _take(self, ssp: Ssp, limit: int) -> FetchedBatch:
         cursor = self._cursors[ssp]
         self._order.served(ssp)
-        brought = cursor.take(limit)
+        batch = cursor.take(limit)
         if cursor.finished:
             self._order.drop(ssp)
-        return brought
+        return batch
 
     def _stream(self, name: str) -> StreamDescriptor:
         if name not in self._streams:

@@ -14,16 +14,16 @@ from streamapp_systems.kafka.credentials import LocalSecrets, SecretReader, read
 from streamapp_systems.protocols import StreamSystemError, TransactionOwner
 
 TIMEOUT_VARIABLE = "STREAMAPP_KAFKA_PATIENCE"
-"""Environment variable: for how many seconds brokers may stay silent."""
+"""Environment variable: the seconds brokers may be silent for."""
 
 DEFAULT_TIMEOUT = 30.0
 """Longer than a restart of a broker takes."""
 
 TRANSACTION_SECONDS = 15
-"""After this long without a word from a producer the broker aborts its transaction."""
+"""Seconds without a request from a producer after which the broker aborts its transaction."""
 
 _GROUP = "streamapp"
-"""Consumers are assigned by hand and commit nothing: the client wants a group's name all the same."""
+"""Consumers are assigned by hand and commit nothing, but the client requires a group."""
 
 
 class ClientKind(StrEnum):

@@ -1,6 +1,6 @@
-"""Credentials of a Kafka cluster: a value, read from the secret that the spec names, by where a process runs.
+"""Credentials of a Kafka cluster: values, read from the secret that the spec names.
 
-The environment is not read here: who starts a process passes it.
+On Kubernetes that is a Secret, read by the operator or mounted in a pod; on one machine, the environment or a file.
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ class SecretReader(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretItems:
-    """The Secret of a system in an app's namespace, read by whoever may; empty if it is not there."""
+    """The items of a Secret in an app's namespace that have been read; empty if it is not there."""
 
     namespace: str
     items: Mapping[str, str] = field(repr=False)

@@ -108,7 +108,7 @@ class KafkaProducer:
 
         Raises:
             Fenced: a later producer has the id, or the transaction took too long.
-            CommitUnknown: nobody answered; commit again or exit.
+            CommitUnknown: no answer came; commit again or exit.
             StreamSystemError: nothing was written; abort.
         """
         if not self._last:

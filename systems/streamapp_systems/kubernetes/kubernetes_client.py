@@ -29,7 +29,7 @@ _MERGE_PATCH = "application/merge-patch+json"
 
 
 class KubernetesClient:
-    """See `KubernetesApi`. Where the server is, and who we are, is found as kubectl does, or in the pod."""
+    """See `KubernetesApi`. The server and the credentials are those of the pod, else of the kubeconfig."""
 
     def __init__(self, *, kubeconfig: Path | None = None, connections: int = 16) -> None:
         """Read the configuration; nothing is asked yet. `connections` are kept open for as many threads.

@@ -24,10 +24,10 @@ def take_over(connection: sqlite3.Connection, owner: TransactionOwner) -> int:
 
 
 def check_turn(connection: sqlite3.Connection, owner: TransactionOwner, turn: int) -> None:
-    """Check that nobody has taken over since the owner's turn began.
+    """Check that no producer has taken over since the owner's turn began.
 
     Raises:
-        Fenced: somebody has.
+        Fenced: one has.
     """
     epoch, newest = _newest(connection, owner)
     if epoch > owner.epoch:

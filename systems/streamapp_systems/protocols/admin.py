@@ -40,7 +40,7 @@ class TransactionalAdmin(Admin, Protocol):
     """The admin of a system with transactions: fencing, growth and clean-up besides."""
 
     def fence(self, owners: Sequence[TransactionOwner]) -> None:
-        """Let no producer that was opened before commit under these ids, and wait until all they did is visible.
+        """Fence all producers opened earlier under these ids, and wait until what they committed is visible.
 
         Raises:
             Fenced: an id has a later epoch already (log).

@@ -43,7 +43,7 @@ class Consumer(Protocol):
         """Fetch what there is of these partitions, about `max_rows` rows in all, fair between partitions.
 
         Waits up to `timeout` seconds when there is nothing yet, and not at all when nothing can come any more.
-        Partitions that ended stay silent.
+        A partition that has ended brings nothing any more.
 
         Raises:
             BadRecord: a record can't be read. All records before it have been returned; the next poll goes on with
