@@ -85,7 +85,8 @@ class RestartPolicy(SpecModel):
     max: Duration = "5m"  # type: ignore[assignment]
     reset_after: Annotated[Duration, Field(description="The healthy time after which waits are short again.")] = "10m"  # type: ignore[assignment]
     max_restarts: Annotated[
-        Annotated[int, Field(ge=0)] | None, Field(description="Restarts before it is given up; null: never.")
+        Annotated[int, Field(ge=0)] | None,
+        Field(description="The number of restarts after which no more is tried; null: no limit."),
     ] = None
 
 
