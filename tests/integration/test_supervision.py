@@ -84,7 +84,7 @@ def test_a_run_that_is_stopped_makes_a_last_commit_and_goes_on_when_it_is_starte
         process.send_signal(number)
         code, output = crashes.end(process)
         assert code == 130, output
-        assert "was stopped after a last commit; start it again to go on" in output
+        assert "was stopped after a last commit; start it again to continue" in output
     source.check()
 
 

@@ -1,1 +1,1 @@
-"""The driver of an app: prepares a run, starts its processors, watches them, and ends it."""
+"""The driver of an app: starts a run and its processors, replaces those that fail, and completes it."""

@@ -1,4 +1,4 @@
-"""How a job model becomes the active one: stored by compare-and-set, and announced in the coordinator stream."""
+"""The activation of a job model: stored by compare-and-set, and announced in the coordinator stream."""
 
 from pathlib import Path
 

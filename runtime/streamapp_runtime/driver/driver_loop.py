@@ -25,7 +25,7 @@ from streamapp_runtime.processor.processor_report import Incarnation, ProcessorC
 
 
 class JobModelSource(Protocol):
-    """Where the job models of a run come from."""
+    """The source of a run's job models."""
 
     def poll(self, current: PlannedRun) -> PlannedRun | None:
         """Return the run to change to, if there is another than the `current` one. Never waits long.
@@ -37,7 +37,7 @@ class JobModelSource(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a run is, and `run`, its plan and job model now.
+    """The progress of a run, and `run`, its plan and job model now.
 
     `incidents` are failures that it has recovered from, each a line; `living` the latest reports of the processors that
     run; `draining` says whether it has been asked to stop.
@@ -51,16 +51,16 @@ class Progress:
 
 
 class ProgressListener(Protocol):
-    """Where the progress of a run goes."""
+    """The receiver of a run's progress."""
 
     def report(self, progress: Progress) -> None:
-        """Take the progress of a run, at each turn of the loop. Nothing that is done with it decides anything."""
+        """Report the progress of a run, at each turn of the loop. No decision depends on it."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Epoch:
-    """What a driver runs: a run at its start, its record, and the `text` of the app that processors parse.
+    """One epoch of a run: the run at its start, its record, and the `text` of the app that processors parse.
 
     Relative paths of the spec resolve from `folder`; processors keep their state in `state_folder`. `started` is when
     the run's seconds begin to count (monotonic). Errors stop the processors without a commit: they get `stop_seconds`

@@ -91,7 +91,7 @@ class RetryTracker:
     def end_outage(self, waiting: str) -> None:
         """Note that somebody waits no longer."""
         if (outage := self._outages.pop(waiting, None)) is not None:
-            self._add_incident(f"{waiting} goes on after a wait of {self._clock() - outage.since:.0f} s")
+            self._add_incident(f"{waiting} continues after a wait of {self._clock() - outage.since:.0f} s")
 
     def note_fenced(self, processor: str) -> None:
         """Note that a processor could be fenced."""

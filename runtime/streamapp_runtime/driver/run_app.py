@@ -72,7 +72,7 @@ def run_app(
     Raises:
         DocumentError: the text is no StreamApp.
         RuntimeFailure, StreamSystemError: the app was refused, or failed; what was committed stays.
-        Drained: it was, before it came to its end.
+        Drained: the run was stopped by `drain` before its end.
         KeyboardInterrupt: the run was interrupted; its processors have stopped.
     """
     timeouts = timeouts or Timeouts()
@@ -126,7 +126,7 @@ def _run_epoch(
     ):
         final = loop.run(drain)
         if final is None:
-            raise Drained(f"run {epoch.record.run_id} was stopped after a last commit; start it again to go on")
+            raise Drained(f"run {epoch.record.run_id} was stopped after a last commit; start it again to continue")
         return final
 
 

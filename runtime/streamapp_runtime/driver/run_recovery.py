@@ -56,7 +56,7 @@ def replace_unknown_run(
     if found and not newest.completed and not fresh:
         raise JobModelLost(
             f"run {newest.run_id} of {name} has not completed, its streams exist ({', '.join(found)}), and this "
-            "folder has no record of it: bring back the one that has (--state-dir names it) to go on with the run, or "
+            "folder has no record of it: bring back the one that has (--state-dir names it) to continue the run, or "
             "start a new run with --fresh, which deletes them"
         )
     return msgspec.structs.replace(

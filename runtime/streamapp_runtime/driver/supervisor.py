@@ -147,7 +147,7 @@ class Supervisor:
         """Take the ends of incarnations, and do the next steps of replacements and of the handover that are due.
 
         Raises:
-            RuntimeFailure, StreamSystemError, JobModelOutdatedError: the run can't go on.
+            RuntimeFailure, StreamSystemError, JobModelOutdatedError: the run can't continue.
         """
         for end in self._fleet.poll():
             self._take_end(end)

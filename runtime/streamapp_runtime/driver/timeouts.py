@@ -1,4 +1,4 @@
-"""How long the driver waits for processors and systems, and how often it tries again."""
+"""The timeouts and retries of the driver."""
 
 from dataclasses import dataclass
 

@@ -1,1 +1,1 @@
-"""The driver of an app on Kubernetes: it runs in a pod that the Kubernetes operator made, and goes by its documents."""
+"""The driver of an app on Kubernetes: in a pod that the Kubernetes operator created, it follows its documents."""

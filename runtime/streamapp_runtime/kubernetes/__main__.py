@@ -1,4 +1,4 @@
-"""The driver's program: `python -m streamapp_runtime.kubernetes`, in the pod that the Kubernetes operator made."""
+"""The driver's program: `python -m streamapp_runtime.kubernetes`, in the pod that the Kubernetes operator created."""
 
 import os
 import signal

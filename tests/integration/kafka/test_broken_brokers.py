@@ -73,7 +73,7 @@ def test_a_wrong_setting_is_named(kafka, topics):
         KafkaConsumer(cluster, [topics.stream()])
 
 
-def test_a_restarted_broker_goes_on_where_it_was_and_the_impatient_hear_that_it_is_away(broker):
+def test_a_restarted_broker_continues_where_it_was_and_the_impatient_hear_that_it_is_away(broker):
     topics = Topics(cluster_at(broker.bootstrap_servers), "restart")
     hasty = Topics(impatient(broker.bootstrap_servers), "hasty")
     stream, other = topics.create(), topics.create("other")
@@ -141,7 +141,7 @@ def lay_out_app(folder, broker, **options):
 
 
 @pytest.mark.usefixtures("impatient_app")
-def test_an_app_says_what_it_waits_for_and_goes_on_exactly_when_that_is_back(tmp_path, broker):
+def test_an_app_says_what_it_waits_for_and_continues_exactly_when_that_is_back(tmp_path, broker):
     text, summaries, finished = lay_out_app(tmp_path, broker, records=RECORDS, bounded=False), [], []
 
     def listener(summary):
@@ -150,7 +150,7 @@ def test_an_app_says_what_it_waits_for_and_goes_on_exactly_when_that_is_back(tmp
             broker.kill()
         elif any("waits for up to" in incident for incident in summary.incidents) and not broker.accepts():
             broker.start()
-        elif any("goes on after" in incident for incident in summary.incidents):
+        elif any("continues after" in incident for incident in summary.incidents):
             finished.extend([summary] if len(numbered.results(tmp_path)["out"]) >= RECORDS else [])
 
     with pytest.raises(Drained):
@@ -158,7 +158,7 @@ def test_an_app_says_what_it_waits_for_and_goes_on_exactly_when_that_is_back(tmp
     numbered.check(tmp_path, RECORDS)
     told = "\n".join(summaries[-1].incidents)
     assert re.search(r"processor \d waits for up to 300 s: Kafka hub \(.*Check that its brokers run", told)
-    assert re.search(r"processor \d goes on after a wait of \d+ s", told)
+    assert re.search(r"processor \d continues after a wait of \d+ s", told)
 
 
 @pytest.mark.usefixtures("impatient_app")

@@ -35,7 +35,7 @@ def test_a_completed_run_prints_its_summary_again_and_does_nothing(tmp_path):
     assert apps.parts(tmp_path / "out") == before
 
 
-def test_fresh_starts_anew_and_replaces_the_results(tmp_path):
+def test_fresh_starts_a_new_run_and_replaces_the_results(tmp_path):
     flights(tmp_path)
     run(tmp_path, apps.stateless("file"))
     (tmp_path / "flights" / "2.csv").write_text("carrier,delay\nDL,50\n")

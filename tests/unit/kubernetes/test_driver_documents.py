@@ -1,4 +1,4 @@
-"""What a driver on Kubernetes reads and leaves: launches, job models, progress, locality, and its lease."""
+"""The documents of a driver on Kubernetes: launches, job models, progress, locality; and its lease."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -78,7 +78,7 @@ def test_a_driver_reads_its_own_launch_and_no_other(store):
         JobModelFollower(store, 3).read_launched()
 
 
-def test_a_job_model_is_given_out_once_and_only_if_it_is_of_this_epoch(store):
+def test_a_job_model_is_returned_once_and_only_if_it_is_of_this_epoch(store):
     follower = JobModelFollower(store, 3)
     assert follower.newer_model() is None
     put(store, job_models.example(version=7), 2)
@@ -146,7 +146,7 @@ def test_a_phase_has_the_time_it_began_and_the_end_keeps_the_rows(store, clock):
     assert written(store).streams["out"].written == 10
 
 
-def test_a_failure_is_told(store, clock):
+def test_a_failure_is_reported(store, clock):
     ProgressReporter(store, "r1", 3, clock).phase(DriverPhase.FAILED, "topic flights does not exist")
     assert written(store).message == "topic flights does not exist"
 
@@ -165,7 +165,7 @@ def test_the_places_of_open_tasks_are_written_once_and_stay_while_a_processor_is
     assert store.get(LOCALITY).version == version
 
 
-def test_a_watermark_that_stands_while_rows_come_is_told_after_half_a_minute(store, clock):
+def test_a_watermark_that_stands_while_rows_come_is_reported_after_half_a_minute(store, clock):
     reporter = ProgressReporter(store, "r1", 3, clock)
     for seconds in range(0, 50, 10):
         reporter.progress(summary(seconds), seated(), {"0": report("0", [])})

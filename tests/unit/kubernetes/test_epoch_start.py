@@ -1,4 +1,4 @@
-"""The start of an epoch on Kubernetes: what an edit adds to a run is made, what was there stays."""
+"""The start of an epoch on Kubernetes: what an edit adds to a run is created, what was there stays."""
 
 import json
 from contextlib import closing

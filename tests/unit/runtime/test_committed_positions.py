@@ -1,4 +1,4 @@
-"""Which records of which streams may go."""
+"""The offsets below which the records of streams may be deleted."""
 
 import json
 
@@ -45,6 +45,6 @@ def test_a_broadcast_stream_has_been_read_as_far_as_its_slowest_reader(planned):
 
 
 @pytest.mark.parametrize("other", [{}, {"1": report("1", {})}])
-def test_of_a_broadcast_stream_nothing_is_known_before_all_have_told(planned, other):
+def test_of_a_broadcast_stream_nothing_is_known_before_all_have_reported(planned, other):
     reports = {"0": report("0", {"to-all": {0: 7}})} | other
     assert committed_positions(planned, reports, ["0", "1"]) == {}

@@ -80,12 +80,12 @@ class TestLostFolder:
             apps.run(document, tmp_path)
         (tmp_path / ".streamapp").rename(tmp_path / "lost")
 
-    def test_a_run_that_has_not_completed_is_not_begun_anew_silently(self, tmp_path, document):
+    def test_a_run_that_has_not_completed_is_not_replaced_silently(self, tmp_path, document):
         self.leave(tmp_path, document, completed=False)
         with pytest.raises(JobModelLost, match=r"run r1 of app has not completed.*_changelog.*--state-dir.*--fresh"):
             apps.run(document, tmp_path, fresh=False, run_id="r2")
 
-    def test_fresh_begins_anew_after_the_epochs_there_were_and_deletes_what_was_left(self, tmp_path, document):
+    def test_fresh_starts_a_new_run_after_the_epochs_there_were_and_deletes_what_was_left(self, tmp_path, document):
         self.leave(tmp_path, document, completed=False)
         apps.run(document, tmp_path, run_id="r2")
         assert apps.rows(tmp_path / "out") == [("AA", "20")]

@@ -25,13 +25,13 @@ def planned(app, **monitor):
     return text, plan_new_run(parse_text(text), app.folder, "r1", "here")
 
 
-def news(monitor, now, current):
-    """Begin a look at this time and wait for what it tells."""
+def wait_for_change(monitor, now, current):
+    """Begin a count at this time and wait for its result."""
     assert monitor.poll(now, current) is None
     deadline = time.monotonic() + DEADLINE
     while monitor.counting and time.monotonic() < deadline:
-        if (told := monitor.poll(now, current)) is not None:
-            return told
+        if (change := monitor.poll(now, current)) is not None:
+            return change
         time.sleep(0.01)
     assert not monitor.counting
     return None
@@ -42,13 +42,13 @@ def codes(refused):
     return [problem.code for problem in refused.problems]
 
 
-def test_it_looks_once_per_interval(app):
+def test_it_counts_once_per_interval(app):
     text, run = planned(app)
     monitor = PartitionMonitor(text, app.folder, run, now=0.0)
     app.expand(8)
     monitor.poll(INTERVAL - 1, run)
     assert not monitor.counting
-    growth = news(monitor, INTERVAL, run)
+    growth = wait_for_change(monitor, INTERVAL, run)
     assert isinstance(growth, AcceptedGrowth)
     assert growth.run.model.version == run.model.version + 1
     assert growth.run.model.streams["in"].partitions == 8
@@ -56,10 +56,10 @@ def test_it_looks_once_per_interval(app):
     assert growth.run.model.streams["in"].grown_at == pytest.approx(time.time() * 1_000, abs=60_000)
     monitor.poll(2 * INTERVAL - 1, growth.run)
     assert not monitor.counting
-    assert news(monitor, 2 * INTERVAL, growth.run) is None
+    assert wait_for_change(monitor, 2 * INTERVAL, growth.run) is None
 
 
-def test_it_never_looks_when_it_is_off(app):
+def test_it_never_counts_when_it_is_off(app):
     text, run = planned(app, enabled=False)
     monitor = PartitionMonitor(text, app.folder, run, now=0.0)
     monitor.poll(1e9, run)
@@ -70,12 +70,12 @@ def test_a_refusal_is_told_once_and_again_when_it_is_mended(app):
     text, run = planned(app)
     monitor = PartitionMonitor(text, app.folder, run, now=0.0)
     app.expand(6)
-    assert codes(news(monitor, 1 * INTERVAL, run)) == ["UnsupportedExpansion"]
-    assert news(monitor, 2 * INTERVAL, run) is None
+    assert codes(wait_for_change(monitor, 1 * INTERVAL, run)) == ["UnsupportedExpansion"]
+    assert wait_for_change(monitor, 2 * INTERVAL, run) is None
     app.expand(7)
-    assert codes(news(monitor, 3 * INTERVAL, run)) == ["UnsupportedExpansion"]
+    assert codes(wait_for_change(monitor, 3 * INTERVAL, run)) == ["UnsupportedExpansion"]
     app.expand(12)
-    growth = news(monitor, 4 * INTERVAL, run)
+    growth = wait_for_change(monitor, 4 * INTERVAL, run)
     assert growth.run.model.streams["in"].partitions == 12
     assert not monitor.problems
 
@@ -87,7 +87,7 @@ def test_a_refusal_that_the_run_began_with_is_not_told_again(app):
     assert run.model == first.model
     monitor = PartitionMonitor(text, app.folder, run, now=0.0)
     assert [problem.code for problem in monitor.problems] == ["UnsupportedExpansion"]
-    assert news(monitor, INTERVAL, run) is None
+    assert wait_for_change(monitor, INTERVAL, run) is None
 
 
 def test_a_stream_that_is_gone_is_refused(app):
@@ -96,19 +96,19 @@ def test_a_stream_that_is_gone_is_refused(app):
     admin = app.admin()
     admin.delete([app.stream("in")])
     admin.close()
-    assert codes(news(monitor, INTERVAL, run)) == ["PartitionCountShrunk"]
+    assert codes(wait_for_change(monitor, INTERVAL, run)) == ["PartitionCountShrunk"]
 
 
-def test_a_look_that_fails_is_made_up_for_by_the_next(app):
+def test_a_count_that_fails_is_made_up_for_by_the_next(app):
     text, run = planned(app)
     monitor = PartitionMonitor(text, app.folder, run, now=0.0)
     app.expand(8)
     log = app.folder / "log.db"
     log.rename(app.folder / "away.db")
     log.write_text("something else" * 1_000)
-    assert news(monitor, 1 * INTERVAL, run) is None
+    assert wait_for_change(monitor, 1 * INTERVAL, run) is None
     (app.folder / "away.db").rename(log)
-    assert isinstance(news(monitor, 2 * INTERVAL, run), AcceptedGrowth)
+    assert isinstance(wait_for_change(monitor, 2 * INTERVAL, run), AcceptedGrowth)
 
 
 def test_a_plan_made_from_a_job_model_that_is_not_current_any_more_is_dropped(app):

@@ -1,4 +1,4 @@
-"""What the driver bears at the end of a run."""
+"""The last call of a driver, retried while a system is away."""
 
 import logging
 
@@ -30,7 +30,7 @@ def last_call(broker):
 
 
 @pytest.mark.parametrize("away", [0, 1, 5])
-def test_the_last_call_is_made_until_it_is_answered_and_a_wait_is_told_once(away, caplog):
+def test_the_last_call_is_made_until_it_is_answered_and_a_wait_is_logged_once(away, caplog):
     broker = Broker(away)
     with caplog.at_level(logging.WARNING):
         last_call(broker)

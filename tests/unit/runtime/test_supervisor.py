@@ -127,16 +127,16 @@ def test_a_fence_that_gets_no_answer_is_tried_again(harness):
     assert harness.step(0.25) == ["fence 0", "start 0#3 v1"]
 
 
-def test_a_system_that_is_away_for_long_is_waited_for_and_told_of_once(harness):
+def test_a_system_that_is_away_for_long_is_waited_for_and_reported_once(harness):
     harness.fence_errors.extend([Unavailable("no broker")] * 3 * TIMEOUTS.failures)
     harness.die(1, DIED)
     while 3 not in harness.configs:
         harness.report(2)
         harness.step(TIMEOUTS.report)
     assert harness.log[-1] == "start 0#3 v1"
-    _, waits, goes_on = harness.supervisor.incidents
+    _, waits, continues = harness.supervisor.incidents
     assert waits == f"processor 0 waits for up to {TIMEOUTS.away:g} s: no broker"
-    assert re.fullmatch(r"processor 0 goes on after a wait of 1\d\d s", goes_on)
+    assert re.fullmatch(r"processor 0 continues after a wait of 1\d\d s", continues)
 
 
 def test_a_system_that_stays_away_ends_the_run(harness):
