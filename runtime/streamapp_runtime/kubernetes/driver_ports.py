@@ -2,32 +2,52 @@
 
 import time
 from collections.abc import Callable
+from typing import Protocol
 
 from streamapp_core.deployment.driver_reports import DriverPhase
+from streamapp_core.job_model.job_model import JobModel
 from streamapp_runtime.driver.driver_loop import Progress
 from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.kubernetes.driver_lease import DriverLease
 from streamapp_runtime.kubernetes.driver_pages import DriverHealth
 from streamapp_runtime.kubernetes.job_model_follower import JobModelFollower, LaunchedApp, plan_launched
 from streamapp_runtime.kubernetes.progress_reporter import ProgressReporter
-from streamapp_runtime.spark.kubernetes_host import KubernetesHost
 from streamapp_systems.kubernetes.kubernetes_api import KubernetesError
 
 _FOLLOW_SECONDS = 1.0
 _LEASE_SECONDS = 10.0
 
+Clock = Callable[[], float]
+"""Returns monotonic seconds."""
+
 Warn = Callable[[str], object]
 """Logs a failure that may pass."""
+
+
+class Executors(Protocol):
+    """The executors of a host."""
+
+    def keep(self, processors: int, model: JobModel) -> None:
+        """See `KubernetesHost.keep`."""
+        ...
 
 
 class FollowedJobModels:
     """The job models and numbers of executors that the Kubernetes operator writes for one epoch."""
 
-    def __init__(self, launched: LaunchedApp, follower: JobModelFollower, host: KubernetesHost, warn: Warn) -> None:
+    def __init__(
+        self,
+        launched: LaunchedApp,
+        follower: JobModelFollower,
+        host: Executors,
+        warn: Warn,
+        clock: Clock = time.monotonic,
+    ) -> None:
         self._follower = follower
         self._host = host
         self._warn = warn
-        self._polled = time.monotonic()
+        self._clock = clock
+        self._polled = clock()
         self._executors = launched.launch.processors
 
     def poll(self, current: PlannedRun) -> PlannedRun | None:
@@ -36,9 +56,9 @@ class FollowedJobModels:
         Raises:
             EpochOutdatedError: another epoch is active.
         """
-        if time.monotonic() < self._polled + _FOLLOW_SECONDS:
+        if self._clock() < self._polled + _FOLLOW_SECONDS:
             return None
-        self._polled = time.monotonic()
+        self._polled = self._clock()
         try:
             launched = self._follower.read_launched()
             model = self._follower.newer_model()
@@ -55,12 +75,20 @@ class FollowedJobModels:
 class ReportedProgress:
     """The progress of one epoch: for the Kubernetes operator, for its lease, and for the driver's own pages."""
 
-    def __init__(self, reporter: ProgressReporter, lease: DriverLease, health: DriverHealth, warn: Warn) -> None:
+    def __init__(
+        self,
+        reporter: ProgressReporter,
+        lease: DriverLease,
+        health: DriverHealth,
+        warn: Warn,
+        clock: Clock = time.monotonic,
+    ) -> None:
         self._reporter = reporter
         self._lease = lease
         self._health = health
         self._warn = warn
-        self._renewed = time.monotonic()
+        self._clock = clock
+        self._renewed = clock()
 
     def report(self, progress: Progress) -> None:
         """See `ProgressListener.report`."""
@@ -73,8 +101,8 @@ class ReportedProgress:
             elif running:
                 self._reporter.phase(DriverPhase.RUNNING)
             self._reporter.progress(progress.summary, progress.run.model, living)
-            if living and time.monotonic() >= self._renewed + _LEASE_SECONDS:
-                self._renewed = time.monotonic()
+            if living and self._clock() >= self._renewed + _LEASE_SECONDS:
+                self._renewed = self._clock()
                 self._lease.renew()
         except KubernetesError as error:
             self._warn(f"progress can't be reported: {error}")
