@@ -116,8 +116,8 @@ class Operated:
         informer.list_all()
         self.cluster.listeners[:] = [lambda *event: event[1] in WATCHED_BY_ALL and handle_event(informer, *event)]
 
-    def settle(self):
-        """Reconcile until nothing is to be done."""
+    def reconcile_all(self):
+        """Reconcile until no app is queued."""
         for _ in range(2_000):
             if not self.due:
                 return
@@ -141,13 +141,13 @@ class Operated:
             self.now = max(self.now, woken[1])
             del self.wakes[woken[0]]
             self.due.add(woken[0])
-            self.settle()
+            self.reconcile_all()
         self.now = until
 
     def look(self):
         """Reconcile every app, as after a change elsewhere (a broker's)."""
         self.due.update(AppKey(namespace=i["metadata"]["namespace"], name=i["metadata"]["name"]) for i in self.apps())
-        self.settle()
+        self.reconcile_all()
 
     def apps(self):
         return self.cluster.list(Kind.APP, None)
@@ -233,7 +233,7 @@ class Operated:
         """Remove the pods of the app's driver and processors, as their nodes do when they have ended."""
         for pod in (*self.pods(name=name), *self.pods("processor", name=name)):
             self.gone(pod)
-        self.settle()
+        self.reconcile_all()
 
     def executor(self, number, node, name="shop", phase="Running"):
         """Create an executor as Spark does; it starts on a node."""
@@ -253,12 +253,12 @@ class Operated:
         """Run the driver's pod and its executors, and report that all processors run."""
         epoch = self.record(name).launch.epoch
         self.pod_is(driver_pod(name, epoch), "Running")
-        self.settle()
+        self.reconcile_all()
         for number in range(self.record(name).launch.processors):
             self.executor(number + 1, f"node-{'abc'[number % 3]}", name)
-        self.settle()
+        self.reconcile_all()
         self.reports(name)
-        self.settle()
+        self.reconcile_all()
         return self
 
     def reports(self, name="shop", phase=DriverPhase.RUNNING, **more):

@@ -1,7 +1,7 @@
-"""Recovery of an app's documents that somebody removed or damaged (docs/operator.md, lost documents).
+"""Recovery of an app's documents that somebody removed or damaged (docs/operator.md).
 
 The job model has a copy in the coordinator stream. A lost record is recreated for the run of the job model: the spec
-is planned again, and epochs continue from the highest known one. A job model is never made up.
+is planned again, and epochs continue from the highest known one. A job model without a copy is not replaced.
 """
 
 from collections.abc import Callable

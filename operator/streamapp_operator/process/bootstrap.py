@@ -73,7 +73,7 @@ class KubernetesOperator:
         self._health = OperatorHealth(
             self._informer,
             self._metrics,
-            self._controller.lag,
+            self._controller.measure_lag,
             interval=settings.resync_interval,
             clock=time.monotonic,
         )

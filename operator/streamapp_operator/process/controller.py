@@ -50,6 +50,7 @@ class Controller:
     def __init__(self, dependencies: ControllerDependencies) -> None:
         self._dependencies = dependencies
         self._queue: WorkQueue[AppKey] = WorkQueue(time.monotonic)
+        dependencies.metrics.queue_depth.set_function(self._queue.depth)
         self._memories: dict[AppKey, AppMemory] = {}
         self._failures: dict[AppKey, int] = {}
         self._threads: list[threading.Thread] = []
@@ -71,9 +72,8 @@ class Controller:
         for thread in self._threads:
             thread.join(timeout)
 
-    def lag(self) -> float:
+    def measure_lag(self) -> float:
         """Return for how many seconds the app that waits longest has been due."""
-        self._dependencies.metrics.queue_depth.set(self._queue.depth())
         return self._queue.longest_wait()
 
     def reconcile(self, key: AppKey) -> float | None:

@@ -23,14 +23,14 @@ class OperatorHealth:
         self,
         informer: Informer,
         metrics: OperatorMetrics,
-        lag: Callable[[], float],
+        measure_lag: Callable[[], float],
         *,
         interval: float,
         clock: Callable[[], float],
     ) -> None:
         self._informer = informer
         self._metrics = metrics
-        self._lag = lag
+        self._measure_lag = measure_lag
         self._interval = interval
         self._clock = clock
         self._stopped = threading.Event()
@@ -63,7 +63,7 @@ class OperatorHealth:
 
     def find_failure(self) -> str | None:
         """Return why the process makes no progress; None: it does."""
-        lag = self._lag()
+        lag = self._measure_lag()
         if lag > _LONGEST_LAG:
             return f"an app has been waiting for {lag:.0f} s"
         if self._missed_in_a_row > _MAXIMUM_MISSED_IN_A_ROW:

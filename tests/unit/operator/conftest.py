@@ -8,7 +8,7 @@ from support.operated import Operated
 @pytest.fixture
 def operated():
     operated = Operated()
-    operated.apply().settle()
+    operated.apply().reconcile_all()
     return operated
 
 

@@ -43,14 +43,14 @@ def test_nothing_is_written_at_rest(running):
     running.look()
     running.later(minutes=10)
     running.start()
-    running.settle()
+    running.reconcile_all()
     assert running.writes() == before
 
 
 def test_a_refused_spec_harms_nothing(running):
     record, pods = running.record(), running.pods()
     running.apply(operators=BROKEN)
-    running.settle()
+    running.reconcile_all()
     assert running.condition("Accepted") == ("False", "UnknownColumn")
     assert running.condition("Ready") == ("True", "Running")
     assert running.condition("Degraded") == ("True", "UnknownColumn")
@@ -62,9 +62,9 @@ def test_a_refused_spec_harms_nothing(running):
 
 def test_the_last_accepted_spec_is_restarted_while_another_is_refused(running):
     running.apply(operators=BROKEN)
-    running.settle()
+    running.reconcile_all()
     running.pod_is("shop-driver-1", "Failed", exit_code=1)
-    running.settle()
+    running.reconcile_all()
     running.later(seconds=10)
     assert "shop-driver-2" in running.pods()
     assert running.record().launch.app == running.record().accepted.app
@@ -73,7 +73,7 @@ def test_the_last_accepted_spec_is_restarted_while_another_is_refused(running):
 
 def test_a_spec_that_was_never_acceptable_makes_nothing(operated):
     other = Operated()
-    other.apply(operators=BROKEN).settle()
+    other.apply(operators=BROKEN).reconcile_all()
     assert kinds(other) == ["StreamApp"]
     assert other.status()["phase"] == "Refused"
     assert other.condition("Ready")[0] == "False"
@@ -82,7 +82,7 @@ def test_a_spec_that_was_never_acceptable_makes_nothing(operated):
 def test_an_app_waits_for_the_systems_without_harm():
     operated = Operated()
     operated.broker_error = "Kafka kafka (kafka:9092): nobody answers"
-    operated.apply().settle()
+    operated.apply().reconcile_all()
     assert operated.condition("Accepted") == ("Unknown", "SystemUnavailable")
     operated.broker_error = None
     operated.look()
@@ -103,7 +103,7 @@ def test_what_somebody_removed_is_made_again(running):
         (Kind.ROLE_BINDING, "shop-driver"),
     ):
         running.cluster.remove(kind, "default", name)
-        running.settle()
+        running.reconcile_all()
         assert running.cluster.get(kind, "default", name)
 
 
@@ -112,7 +112,7 @@ def test_another_role_of_drivers_is_bound_instead(running):
     binding = running.cluster.get(Kind.ROLE_BINDING, "default", "shop-driver")
     running.driver_role = DriverRole(kind="Role", name="streamapp-driver")
     running.start()
-    running.settle()
+    running.reconcile_all()
     bound = running.cluster.get(Kind.ROLE_BINDING, "default", "shop-driver")
     assert bound["roleRef"]["kind"] == "Role"
     assert bound["subjects"] == binding["subjects"]
@@ -121,7 +121,7 @@ def test_another_role_of_drivers_is_bound_instead(running):
 
 def test_events_tell_what_happened_once(running):
     running.apply(operators=BROKEN)
-    running.settle()
+    running.reconcile_all()
     running.look()
     events = running.cluster.list(Kind.EVENT, "default")
     told = [(event["type"], event["reason"]) for event in events]
@@ -133,7 +133,7 @@ def test_times_of_conditions_are_stable(running):
     before = {entry["type"]: entry["lastTransitionTime"] for entry in running.status()["conditions"]}
     running.later(minutes=5)
     running.apply(operators=BROKEN)
-    running.settle()
+    running.reconcile_all()
     after = {entry["type"]: entry["lastTransitionTime"] for entry in running.status()["conditions"]}
     assert {kind for kind in after if after[kind] != before[kind]} == {"Accepted", "Degraded"}
 
@@ -147,7 +147,7 @@ class TestRefusals:
         operated.apply()
         for _ in range(2):  # again when the watch has told of what was written
             with pytest.raises(RequestRefusedError):
-                operated.settle()
+                operated.reconcile_all()
         assert not operated.due
         return operated
 
@@ -171,5 +171,5 @@ class TestRefusals:
         metadata = {"name": "shop-driver", "namespace": "default"}
         operated.cluster.create(Kind.SERVICE, {"metadata": metadata, "spec": {}})
         with pytest.raises(NameTakenError, match="Service shop-driver exists and does not belong to this app"):
-            operated.apply().settle()
+            operated.apply().reconcile_all()
         assert operated.condition("Degraded") == ("True", "Refused")

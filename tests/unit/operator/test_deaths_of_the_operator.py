@@ -11,7 +11,7 @@ from support.operated import Operated
 
 
 def first_start(operated):
-    operated.apply().settle()
+    operated.apply().reconcile_all()
     operated.runs()
 
 
@@ -26,7 +26,7 @@ def expansion(operated):
 def restart_by_edit(operated):
     first_start(operated)
     operated.apply(job={"commitInterval": "5s"})
-    operated.settle()
+    operated.reconcile_all()
     ends(operated)
     operated.runs()
 
@@ -34,17 +34,17 @@ def restart_by_edit(operated):
 def rescale(operated):
     first_start(operated)
     operated.apply(processors={"count": 3, "state": {"hostPath": "/var/lib/streamapp"}})
-    operated.settle()
+    operated.reconcile_all()
     operated.executor(3, "node-c")
-    operated.settle()
+    operated.reconcile_all()
     operated.reports()
-    operated.settle()
+    operated.reconcile_all()
 
 
 def new_run(operated):
     first_start(operated)
     operated.apply(runId="again")
-    operated.settle()
+    operated.reconcile_all()
     ends(operated)
     operated.runs()
 
@@ -52,7 +52,7 @@ def new_run(operated):
 def driver_dies(operated):
     first_start(operated)
     operated.pod_is(newest(operated), "Failed", exit_code=1)
-    operated.settle()
+    operated.reconcile_all()
     operated.later(minutes=1)
     operated.runs()
 
@@ -60,21 +60,21 @@ def driver_dies(operated):
 def suspended_and_resumed(operated):
     first_start(operated)
     operated.apply(suspend=True)
-    operated.settle()
+    operated.reconcile_all()
     ends(operated)
     operated.apply()
-    operated.settle()
+    operated.reconcile_all()
     operated.runs()
 
 
 def executor_moves(operated):
     first_start(operated)
     operated.gone(operated.pods("processor")[0])
-    operated.settle()
+    operated.reconcile_all()
     operated.executor(9, "node-c")
-    operated.settle()
+    operated.reconcile_all()
     operated.reports()
-    operated.settle()
+    operated.reconcile_all()
 
 
 def documents_are_lost(operated):
@@ -83,21 +83,21 @@ def documents_are_lost(operated):
     for kind, namespace, name in list(operated.cluster.objects):
         if kind is Kind.CONFIG_MAP:
             operated.cluster.remove(kind, namespace, name)
-    operated.settle()
+    operated.reconcile_all()
     operated.gone("shop-driver-1")
-    operated.settle()
+    operated.reconcile_all()
     operated.runs()
 
 
 def deleted_with_all(operated):
-    operated.apply(deletionPolicy="Delete").settle()
+    operated.apply(deletionPolicy="Delete").reconcile_all()
     operated.runs()
     operated.delete()
-    operated.settle()
+    operated.reconcile_all()
     operated.all_gone()
     for pod in operated.pods("cleanup"):
         operated.pod_is(pod, "Succeeded", exit_code=0)
-        operated.settle()
+        operated.reconcile_all()
 
 
 SCENARIOS = [
@@ -122,10 +122,10 @@ def ends(operated):
     """Remove the driver's pod, once it is being deleted."""
     assert operated.cluster.get(Kind.POD, "default", newest(operated))["metadata"]["deletionTimestamp"]
     operated.gone(newest(operated))
-    operated.settle()
+    operated.reconcile_all()
 
 
-def settled(operated):
+def final_state(operated):
     """Return the final state, but for the numbers of epochs: a crash may cost one.
 
     A shard that no pointer names may stay until the next job model.
@@ -134,7 +134,7 @@ def settled(operated):
         found = operated.cluster.get(Kind.POD, "default", pod)  # None: it went with its driver
         if found is not None and "deletionTimestamp" in found["metadata"]:
             operated.gone(pod)
-    operated.settle()
+    operated.reconcile_all()
     names = sorted(
         (kind.kind, re.sub(r"(-driver-|shop-)[0-9]+", r"\1", name))
         for kind, _, name in operated.cluster.objects
@@ -160,12 +160,12 @@ def settled(operated):
 def test_a_death_after_any_write_changes_nothing(scenario):
     undisturbed = Operated()
     scenario(undisturbed)
-    expected = settled(undisturbed)
+    expected = final_state(undisturbed)
     deaths = 0
     for writes in range(1, undisturbed.writes() + 1):
         operated = Operated(dies_after=writes)
         scenario(operated)
-        assert settled(operated) == expected, f"after write {writes}"
+        assert final_state(operated) == expected, f"after write {writes}"
         deaths += operated.died
     assert deaths > 5
 

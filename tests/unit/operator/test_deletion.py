@@ -7,7 +7,7 @@ from support.operated import Operated
 def test_by_default_everything_goes_with_its_owner_and_nobody_is_waited_for(running):
     assert "finalizers" not in running.app()["metadata"]
     running.delete()
-    running.settle()
+    running.reconcile_all()
     assert running.deleted_streams == []
     left = {key for key in running.cluster.objects if key[0] is not Kind.EVENT}
     assert left == set()
@@ -15,10 +15,10 @@ def test_by_default_everything_goes_with_its_owner_and_nobody_is_waited_for(runn
 
 def test_policy_delete_drains_then_removes_state_and_streams():
     operated = Operated()
-    operated.apply(deletionPolicy="Delete").settle()
+    operated.apply(deletionPolicy="Delete").reconcile_all()
     operated.runs()
     operated.delete()
-    operated.settle()
+    operated.reconcile_all()
     assert operated.deleted_streams == []
     operated.all_gone()
     cleanups = operated.pods("cleanup")
@@ -26,17 +26,17 @@ def test_policy_delete_drains_then_removes_state_and_streams():
     assert nodes == {"node-a", "node-b"}
     for pod in cleanups:
         operated.pod_is(pod, "Succeeded", exit_code=0)
-    operated.settle()
+    operated.reconcile_all()
     assert operated.deleted_streams == ["default.shop."]
     assert operated.app() is None
 
 
 def test_a_node_that_does_not_answer_does_not_keep_an_app():
     operated = Operated()
-    operated.apply(deletionPolicy="Delete").settle()
+    operated.apply(deletionPolicy="Delete").reconcile_all()
     operated.runs()
     operated.delete()
-    operated.settle()
+    operated.reconcile_all()
     operated.all_gone()
     operated.later(minutes=3)
     assert operated.app() is None
@@ -44,8 +44,8 @@ def test_a_node_that_does_not_answer_does_not_keep_an_app():
 
 def test_the_policy_can_be_changed_back():
     operated = Operated()
-    operated.apply(deletionPolicy="Delete").settle()
+    operated.apply(deletionPolicy="Delete").reconcile_all()
     assert operated.app()["metadata"]["finalizers"] == ["streamapp.dev/cleanup"]
     operated.apply()
-    operated.settle()
+    operated.reconcile_all()
     assert operated.app()["metadata"]["finalizers"] == []

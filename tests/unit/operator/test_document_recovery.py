@@ -35,7 +35,7 @@ def test_a_lost_job_model_is_put_back_from_the_coordinator_stream_and_nobody_is_
     before = running.model()
     running.backs_up()
     lose(running, POINTER)
-    running.settle()
+    running.reconcile_all()
     after = running.model()
     assert after.model.version > before.model.version
     assert after.model.model_copy(update={"version": before.model.version}) == before.model
@@ -43,7 +43,7 @@ def test_a_lost_job_model_is_put_back_from_the_coordinator_stream_and_nobody_is_
     assert running.pods() == ["shop-driver-1"]
     assert events(running).count("JobModelRestored") == 1
     running.reports()
-    running.settle()
+    running.reconcile_all()
     assert running.condition("Ready") == ("True", "Running")
 
 
@@ -51,7 +51,7 @@ def test_a_damaged_job_model_is_put_back_too(running):
     running.backs_up()
     before = changelog(running)
     running.store().put(POINTER, b"not json")
-    running.settle()
+    running.reconcile_all()
     assert changelog(running) == before
 
 
@@ -60,7 +60,7 @@ def test_a_job_model_of_a_later_release_is_not_replaced_by_the_copy(running):
     pointer = json.loads(running.store().get(POINTER).value)
     later = json.dumps(pointer | {"schemaVersion": 99}).encode()
     running.store().put(POINTER, later)
-    running.settle()
+    running.reconcile_all()
     assert running.condition("Planned") == ("False", "JobModelLost")
     assert running.store().get(POINTER).value == later
 
@@ -69,7 +69,7 @@ def test_an_app_that_lost_everything_goes_on_with_its_run_and_its_tasks_in_a_hig
     before = changelog(running)
     running.backs_up()
     lose(running)
-    running.settle()
+    running.reconcile_all()
     launch = running.record().launch
     assert (launch.run_id, launch.epoch, launch.cause) == ("run1", 2, LaunchCause.RECORD_LOST)
     assert changelog(running) == before
@@ -79,7 +79,7 @@ def test_an_app_that_lost_everything_goes_on_with_its_run_and_its_tasks_in_a_hig
 def test_without_its_record_an_app_goes_on_with_the_run_of_its_job_model(running):
     before = changelog(running)
     lose(running, "record")
-    running.settle()
+    running.reconcile_all()
     assert (running.record().launch.run_id, running.record().launch.epoch) == ("run1", 2)
     assert changelog(running) == before
 
@@ -87,28 +87,28 @@ def test_without_its_record_an_app_goes_on_with_the_run_of_its_job_model(running
 def test_an_epoch_that_only_a_pod_or_the_status_knows_of_is_not_begun_again(running):
     for _ in range(2):
         running.pod_is(f"shop-driver-{running.record().launch.epoch}", "Failed", exit_code=1)
-        running.settle()
+        running.reconcile_all()
         running.later(minutes=2)
     running.backup = None
     model = running.model()
     running.backs_up()
     running.backup = replace(running.backup, epoch=1)
     lose(running)
-    running.settle()
+    running.reconcile_all()
     assert (model.epoch, running.record().launch.epoch) == (3, 4)
 
 
 def test_a_record_that_is_lost_while_the_spec_is_refused_waits_for_a_spec(running):
     running.apply(operators=BROKEN)
-    running.settle()
+    running.reconcile_all()
     lose(running, "record")
-    running.settle()
+    running.reconcile_all()
     running.look()
     assert running.condition("Accepted") == ("False", "UnknownColumn")
     assert running.status()["runId"] == "run1"
     assert running.pods() == ["shop-driver-1"]
     running.apply()
-    running.settle()
+    running.reconcile_all()
     assert (running.record().launch.run_id, running.record().launch.epoch) == ("run1", 2)
 
 
@@ -118,7 +118,7 @@ def test_a_job_model_that_is_in_no_coordinator_stream_is_not_made_up(running, do
     running.gone("shop-driver-1")
     before = running.cluster.writes["create", Kind.POD]
     for _ in range(3):
-        running.settle()
+        running.reconcile_all()
         running.look()
         running.start()
     running.later(hours=1)
@@ -131,7 +131,7 @@ def test_a_job_model_of_another_run_is_not_taken(running):
     other = running.backup.model.model_copy(update={"run_id": "other"})
     running.backup = replace(running.backup, model=other)
     lose(running)
-    running.settle()
+    running.reconcile_all()
     assert running.condition("Planned") == ("False", "JobModelLost")
 
 
@@ -140,7 +140,7 @@ def test_a_coordinator_stream_that_can_t_be_read_is_asked_again(running):
     running.backs_up()
     running.broker_error = ERROR
     lose(running, POINTER)
-    running.settle()
+    running.reconcile_all()
     assert running.condition("Planned") == ("False", "JobModelLost")
     assert any(ERROR in condition["message"] for condition in running.status()["conditions"])
     running.broker_error = None
@@ -151,19 +151,19 @@ def test_a_coordinator_stream_that_can_t_be_read_is_asked_again(running):
 def test_a_new_run_is_the_way_out(running):
     lose(running)
     running.gone("shop-driver-1")
-    running.settle()
+    running.reconcile_all()
     running.apply(runId="again")
-    running.settle()
+    running.reconcile_all()
     assert running.record().launch.run_id == "again"
 
 
 def test_lost_progress_and_locality_are_reported_again(running):
     lose(running, "locality")
     running.store().put(PROGRESS, b"not json")
-    running.settle()
+    running.reconcile_all()
     assert running.pods() == ["shop-driver-1"]
     running.reports()
-    running.settle()
+    running.reconcile_all()
     assert running.condition("Ready")[0] == "True"
 
 
@@ -174,7 +174,7 @@ def test_what_an_earlier_app_of_the_same_name_left_is_not_taken_over(running):
     running.cluster.create(Kind.CONFIG_MAP, old)
     running.apply()
     with pytest.raises(VersionConflict):
-        running.settle()
+        running.reconcile_all()
     running.cluster.remove(Kind.CONFIG_MAP, "default", "shop.record")
     running.look()
     assert running.record().launch.epoch == 1

@@ -14,7 +14,7 @@ class TestDeaths:
             epoch = running.record().launch.epoch
             running.pod_is(f"shop-driver-{epoch}", "Failed", exit_code=1)
             died = running.now
-            running.settle()
+            running.reconcile_all()
             assert running.status()["phase"] == "Restarting"
             running.later(minutes=2)
             launch = running.record().launch
@@ -27,7 +27,7 @@ class TestDeaths:
     def test_deaths_in_a_row_are_called_a_crash_loop(self, running):
         for _ in range(3):
             running.pod_is(f"shop-driver-{running.record().launch.epoch}", "Failed", exit_code=7, message="no room")
-            running.settle()
+            running.reconcile_all()
             reason = running.condition("DriverReady")
             running.later(minutes=2)
         assert reason == ("False", "CrashLoop")
@@ -36,33 +36,33 @@ class TestDeaths:
         for minutes in (0, 11):
             running.later(minutes=minutes)
             running.pod_is(f"shop-driver-{running.record().launch.epoch}", "Failed", exit_code=1)
-            running.settle()
+            running.reconcile_all()
             running.later(minutes=1)
             running.runs()
         assert running.record().launch.attempt == 1
 
     def test_restarts_can_be_used_up(self):
         operated = Operated()
-        operated.apply(restartPolicy={"maxRestarts": 1}).settle()
+        operated.apply(restartPolicy={"maxRestarts": 1}).reconcile_all()
         operated.pod_is("shop-driver-1", "Failed", exit_code=1)
-        operated.settle()
+        operated.reconcile_all()
         operated.later(minutes=1)
         operated.pod_is("shop-driver-2", "Failed", exit_code=1)
-        operated.settle()
+        operated.reconcile_all()
         operated.later(hours=1)
         assert operated.condition("DriverReady") == ("False", "RestartsUsedUp")
         assert operated.status()["phase"] == "Failed"
 
     def test_a_pod_that_somebody_removed_comes_back(self, running):
         running.gone("shop-driver-1")
-        running.settle()
+        running.reconcile_all()
         running.later(seconds=10)
         assert running.pods() == ["shop-driver-2"]
 
     def test_the_last_dead_driver_stays_for_its_logs_and_its_executors_go(self, running):
         for _ in range(3):
             running.pod_is(f"shop-driver-{running.record().launch.epoch}", "Failed", exit_code=1)
-            running.settle()
+            running.reconcile_all()
             running.later(minutes=2)
             for pod in running.pods("processor"):
                 if running.cluster.get(Kind.POD, "default", pod)["metadata"].get("deletionTimestamp"):
@@ -76,7 +76,7 @@ class TestDeaths:
 
     def test_a_driver_on_a_lost_node_is_not_waited_for(self, running):
         running.cluster.delete(Kind.POD, "default", "shop-driver-1")
-        running.settle()
+        running.reconcile_all()
         assert running.condition("DriverReady") == ("False", "Draining")
         running.later(seconds=60)
         assert "shop-driver-2" in running.pods()
@@ -86,12 +86,12 @@ class TestCompletion:
     @pytest.fixture
     def completed(self):
         operated = Operated()
-        operated.apply(streams=BOUNDED).settle()
+        operated.apply(streams=BOUNDED).reconcile_all()
         operated.runs()
         operated.reports(phase=DriverPhase.COMPLETED)
-        operated.settle()
+        operated.reconcile_all()
         operated.pod_is("shop-driver-1", "Succeeded", exit_code=0)
-        operated.settle()
+        operated.reconcile_all()
         return operated
 
     def test_a_bounded_app_completes(self, completed):
@@ -108,13 +108,13 @@ class TestCompletion:
 
     def test_a_new_run_starts_a_completed_app_again(self, completed):
         completed.apply(streams=BOUNDED, runId="again")
-        completed.settle()
+        completed.reconcile_all()
         assert completed.record().launch.epoch == 2
         assert completed.condition("Completed")[0] == "False"
 
     def test_success_without_a_report_is_a_death(self, running):
         running.pod_is("shop-driver-1", "Succeeded", exit_code=0)
-        running.settle()
+        running.reconcile_all()
         assert running.status()["phase"] == "Restarting"
 
 
@@ -129,7 +129,7 @@ class TestStuckPods:
     )
     def test_a_stuck_driver_says_why(self, operated, waiting, reason):
         operated.stuck("shop-driver-1", waiting)
-        operated.settle()
+        operated.reconcile_all()
         assert operated.condition("DriverReady") == ("False", reason)
         assert operated.condition("Degraded") == ("True", reason)
 
@@ -138,5 +138,5 @@ class TestStuckPods:
         operated.cluster.change(
             Kind.POD, "default", "shop-driver-1", status={"phase": "Pending", "conditions": [scheduled]}
         )
-        operated.settle()
+        operated.reconcile_all()
         assert operated.condition("DriverReady") == ("False", "Unschedulable")
