@@ -14,7 +14,7 @@ from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 from streamapp_systems.registry import open_admin
 
 FIRST_REQUEST_TIMEOUT = 10.0
-"""Seconds that a system may take to answer the first question: a person waits for what comes of it."""
+"""Seconds that a system may take to answer the first request: a person waits for the result."""
 
 
 def descriptor(stream: PlannedStream) -> StreamDescriptor:
@@ -56,7 +56,7 @@ def by_system(streams: Iterable[StreamDescriptor]) -> Mapping[str, list[StreamDe
 def count_partitions(app: StreamApp, folder: Path) -> dict[str, int]:
     """Ask the systems how many partitions the declared streams have; what does not exist is absent.
 
-    Streams of unknown systems are left out: the planner tells of them. So are file outputs: what earlier runs wrote
+    Streams of unknown systems are left out: the planner reports them. So are file outputs: what earlier runs wrote
     says nothing about this one. Relative paths resolve from `folder`.
 
     Raises:
@@ -79,7 +79,7 @@ def count_partitions(app: StreamApp, folder: Path) -> dict[str, int]:
 
 
 def bounded_end_offsets(plan: Plan, folder: Path, known: Mapping[str, dict[int, int]]) -> dict[str, dict[int, int]]:
-    """Tell where the bounded streams that are read end, by stream and partition: now, if it is not `known`.
+    """Return where the bounded streams that are read end, by stream and partition: now, if it is not `known`.
 
     Raises:
         StreamSystemError: a system can't be asked.
@@ -91,7 +91,7 @@ def bounded_end_offsets(plan: Plan, folder: Path, known: Mapping[str, dict[int, 
 
 
 def start_offsets(plan: Plan, folder: Path, known: Mapping[str, dict[int, int]]) -> dict[str, dict[int, int]]:
-    """Tell where a run begins to read its inputs, by stream and partition; those that are not named at their oldest.
+    """Return where a run begins to read its inputs, by stream and partition; those that are not named at their oldest.
 
     What is `known` of an input stays as it is, so partitions that come later are read from their beginning. Of a new
     one with `startFrom: latest`, what there is now is left out.
@@ -122,7 +122,7 @@ def _ends(asked: Iterable[PlannedStream], plan: Plan, folder: Path) -> dict[str,
 
 
 def file_names(plan: Plan, folder: Path) -> dict[str, list[str]]:
-    """Name the files that are read, by stream and in the order of its partitions: their numbers mean nothing alone."""
+    """Return the names of the files that are read, by stream and partition: partition numbers mean nothing alone."""
     return {
         stream.name: FileAdmin(folder / system.path).names(descriptor(stream))
         for stream in plan.streams.values()

@@ -90,13 +90,15 @@ class LocalSecrets:
 
 
 def secret_advice(secret: str, key: str, namespace: str, *, missing: bool = False) -> str:
-    """Return what a user of a cluster does about a Secret, or a key of it, that is not there."""
-    wrong = "is not there" if missing else f"has no key {key}"
-    return (
-        f"Secret {secret} in namespace {namespace} {wrong}. Create it with the keys {_USERNAME} and {_PASSWORD}: "
-        f"kubectl create secret generic {secret} --namespace {namespace} --from-literal={_USERNAME}=... "
-        f"--from-file={_PASSWORD}=..."
-    )
+    """Return what a user of a cluster does about a Secret (`missing`), or a key of it, that is not there."""
+    named = f"Secret {secret} in namespace {namespace}"
+    if missing:
+        return (
+            f"{named} is not there. Create it with the keys {_USERNAME} and {_PASSWORD}: kubectl create secret generic "
+            f"{secret} --namespace {namespace} --from-literal={_USERNAME}=... --from-file={_PASSWORD}=..."
+        )
+    patch = f'{{"stringData": {{"{key}": "..."}}}}'
+    return f"{named} has no key {key}. Add it: kubectl patch secret {secret} --namespace {namespace} --patch '{patch}'"
 
 
 def read_credentials(system: str, auth: KafkaAuth, secrets: SecretReader) -> Credentials:

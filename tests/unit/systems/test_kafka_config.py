@@ -114,9 +114,10 @@ def test_a_secret_file_that_can_t_be_read_is_told_with_the_reason(tmp_path: Path
 
 
 CREATE = (
-    "Create it with the keys username and password: kubectl create secret generic kafka-login --namespace demo "
-    "--from-literal=username=... --from-file=password=..."
+    "is not there. Create it with the keys username and password: kubectl create secret generic kafka-login "
+    "--namespace demo --from-literal=username=... --from-file=password=..."
 )
+ADD = """has no key {}. Add it: kubectl patch secret kafka-login --namespace demo --patch '{{"stringData": {{"{}": "..."}}}}'"""
 
 
 def test_in_a_pod_a_key_that_is_missing_is_told_as_one_of_the_secret(tmp_path: Path) -> None:
@@ -124,9 +125,8 @@ def test_in_a_pod_a_key_that_is_missing_is_told_as_one_of_the_secret(tmp_path: P
     (tmp_path / "kafka-login" / "username").write_text("ann")
     with pytest.raises(StreamSystemError) as caught:
         cluster(auth=AUTH, STREAMAPP_SECRETS=str(tmp_path), STREAMAPP_NAMESPACE="demo")
-    assert str(caught.value) == (
-        f"spec.systems.k.kafka.auth: Secret kafka-login in namespace demo has no key password. {CREATE}"
-    )
+    wrong = ADD.format("password", "password")
+    assert str(caught.value) == f"spec.systems.k.kafka.auth: Secret kafka-login in namespace demo {wrong}"
 
 
 def read_by_the_operator(**items: str) -> Cluster:
@@ -143,10 +143,14 @@ def test_credentials_that_the_operator_has_read_are_passed_as_a_value() -> None:
 
 @pytest.mark.parametrize(
     ("items", "wrong"),
-    [({}, "is not there"), ({"username": "ann"}, "has no key password"), ({"x": "y"}, "no key user")],
+    [
+        ({}, CREATE),
+        ({"username": "ann"}, ADD.format("password", "password")),
+        ({"x": "y"}, ADD.format("username", "username")),
+    ],
 )
-def test_the_operator_says_which_secret_to_create_and_nothing_of_its_own_pod(items: dict[str, str], wrong: str) -> None:
-    with pytest.raises(StreamSystemError, match=f"Secret kafka-login in namespace demo .*{wrong}") as caught:
+def test_the_operator_says_what_to_create_and_nothing_of_its_own_pod(items: dict[str, str], wrong: str) -> None:
+    with pytest.raises(StreamSystemError) as caught:
         read_by_the_operator(**items)
-    assert str(caught.value).endswith(CREATE)
+    assert str(caught.value) == f"spec.systems.k.kafka.auth: Secret kafka-login in namespace demo {wrong}"
     assert "STREAMAPP_SECRET" not in str(caught.value)
