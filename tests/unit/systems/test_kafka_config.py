@@ -117,7 +117,10 @@ CREATE = (
     "is not there. Create it with the keys username and password: kubectl create secret generic kafka-login "
     "--namespace demo --from-literal=username=... --from-file=password=..."
 )
-ADD = """has no key {}. Add it: kubectl patch secret kafka-login --namespace demo --patch '{{"stringData": {{"{}": "..."}}}}'"""
+ADD = (
+    "has no key {}. Add it: kubectl patch secret kafka-login --namespace demo --patch "
+    """'{{"stringData": {{"{}": "..."}}}}'"""
+)
 
 
 def test_in_a_pod_a_key_that_is_missing_is_told_as_one_of_the_secret(tmp_path: Path) -> None:
