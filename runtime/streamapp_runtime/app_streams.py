@@ -1,4 +1,4 @@
-"""The streams of an app as its systems know them."""
+"""The streams of an app as its systems describe them: addresses, partition counts, offsets."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 from streamapp_systems.registry import open_admin
 
 FIRST_REQUEST_TIMEOUT = 10.0
-"""Seconds that a system may take to answer the first request: a person waits for the result."""
+"""Seconds for the first request to a system: a person waits for the outcome."""
 
 
 def descriptor(stream: PlannedStream) -> StreamDescriptor:
@@ -79,7 +79,7 @@ def count_partitions(app: StreamApp, folder: Path) -> dict[str, int]:
 
 
 def bounded_end_offsets(plan: Plan, folder: Path, known: Mapping[str, dict[int, int]]) -> dict[str, dict[int, int]]:
-    """Return where the bounded streams that are read end, by stream and partition: now, if it is not `known`.
+    """Return the end offsets of the bounded streams that are read, by stream and partition: now, if not `known`.
 
     Raises:
         StreamSystemError: a system can't be asked.
@@ -91,10 +91,10 @@ def bounded_end_offsets(plan: Plan, folder: Path, known: Mapping[str, dict[int, 
 
 
 def start_offsets(plan: Plan, folder: Path, known: Mapping[str, dict[int, int]]) -> dict[str, dict[int, int]]:
-    """Return where a run begins to read its inputs, by stream and partition; those that are not named at their oldest.
+    """Return the offsets at which a run starts to read its inputs; partitions that are absent start at their oldest.
 
-    What is `known` of an input stays as it is, so partitions that come later are read from their beginning. Of a new
-    one with `startFrom: latest`, what there is now is left out.
+    The `known` offsets of an input stay as they are, so new partitions are read from their beginning. A new input with
+    `startFrom: latest` starts at its current end.
 
     Raises:
         StreamSystemError: a system can't be asked.
@@ -122,7 +122,7 @@ def _ends(asked: Iterable[PlannedStream], plan: Plan, folder: Path) -> dict[str,
 
 
 def file_names(plan: Plan, folder: Path) -> dict[str, list[str]]:
-    """Return the names of the files that are read, by stream and partition: partition numbers mean nothing alone."""
+    """Return the files that are read, by stream and in the order of its partitions."""
     return {
         stream.name: FileAdmin(folder / system.path).names(descriptor(stream))
         for stream in plan.streams.values()
@@ -132,7 +132,7 @@ def file_names(plan: Plan, folder: Path) -> dict[str, list[str]]:
 
 
 def _bounded(stream: PlannedStream) -> bool:
-    """Files end by themselves, other streams where the spec says so; those of other apps when these say so in them."""
+    """Return whether an end is known: of files, and if the spec says so; streams of other apps end by a message."""
     if stream.shared:
         return False
     return stream.system_kind is SystemKind.FILE or (stream.spec is not None and stream.spec.bounded)

@@ -9,11 +9,11 @@ from streamapp_systems.protocols import CommitUnknown, Fenced, StreamSystemError
 
 
 class RuntimeFailure(Exception):  # noqa: N818 - a failure is what the driver reports, whatever raised it
-    """The app can't go on; the message is for the person who runs it."""
+    """The app can't continue; the message is for the person who runs it."""
 
 
 class PlanRefused(RuntimeFailure):
-    """The spec can't be right; nothing was started. Mend the problems and try again."""
+    """The spec can't be right; nothing was started. Correct the problems and try again."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__("the spec is refused:\n" + "\n".join(f"  {problem}" for problem in problems))
@@ -25,31 +25,31 @@ class NotSupported(RuntimeFailure):
 
 
 class ProcessorFailed(RuntimeFailure):
-    """A processor can't go on, or died time and again; the message says which one and what it said last."""
+    """A processor can't continue, or died again and again; the message has its name and last error."""
 
 
 class Superseded(RuntimeFailure):
-    """A later driver of the app has taken over: this one must end, and leave everything as it is."""
+    """A later driver of the app has taken over: this one must end, and change nothing more."""
 
 
 class JobModelLost(RuntimeFailure):
-    """What the driver knew of a run is gone while its streams are there; the message says how to go on."""
+    """The documents of a run are gone while its streams exist; the message says what to do."""
 
 
 class Drained(Exception):  # noqa: N818 - what happened
-    """A run was stopped before its end, after a last commit of all its processors: it goes on when started again."""
+    """A run was stopped before its end, after a last commit of all its processors: it continues when started again."""
 
 
 class ProcessorLost(Exception):  # noqa: N818 - what happened
-    """A processor ended before its work was done, and may do better when it is started again."""
+    """A processor ended before its work was done; a restart may succeed."""
 
 
 class DriverLost(Exception):  # noqa: N818 - what happened
-    """The driver is gone or has given this incarnation up: end without another commit."""
+    """The driver is gone or has declared this incarnation dead: end without another commit."""
 
 
 FAILURES = (RuntimeFailure, StreamSystemError, UndecodableMessageError, JobModelUnreadableError, JobModelOutdatedError)
-"""What a person is told by its message alone; anything else is a bug and comes with its trace."""
+"""Errors that are shown by their message alone; anything else is a bug and is shown with its traceback."""
 
 TRANSIENT = (ProcessorLost, DriverLost, Fenced, CommitUnknown, Unavailable)
-"""What ends an incarnation of a processor and not the run: the next one finds what was committed, and goes on."""
+"""Errors that end an incarnation of a processor and not the run: the next one continues from the last commit."""

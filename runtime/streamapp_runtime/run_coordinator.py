@@ -1,9 +1,9 @@
-"""The coordinator stream of an app: which driver is the newest, and what must never be lost of its run (design 6, 9).
+"""The coordinator stream of an app: its newest driver, and its job model, which must never be lost.
 
-It lies in the system of the changelog, where every worker comes by, whatever has become of the driver it knows. One
-partition tells who the newest driver is: a record of a few bytes, which workers read at every start. The other one
-holds the documents of the job model, for those who have lost theirs. Both are written in one transaction, under a
-transactional id that drivers take over from each other, so that of two drivers only the later one writes.
+It is in the system of the changelog, which every worker reads, whatever has become of its driver. One partition has
+the newest driver: a record of a few bytes, which workers read at every start. The other one has the documents of the
+job model, for drivers that have lost theirs. Both are written in one transaction, under a transactional id that each
+driver takes over from the previous one, so that of two drivers only the later one writes (docs/protocols.md).
 """
 
 from collections.abc import Iterable, Iterator
@@ -52,11 +52,11 @@ class Coordinator:
             return reader.job_model()
 
     def announce(self, record: DriverRecord, model: JobModel, now: int) -> None:
-        """Say that this driver is the newest, and which job model is in force; `now` is in milliseconds since 1970.
+        """Write this driver as the newest, with its active job model; `now` is in milliseconds since 1970.
 
         Raises:
-            Superseded: a later one has said so.
-            StreamSystemError: the stream can't be made or written.
+            Superseded: a later driver has done so.
+            StreamSystemError: the stream can't be created or written.
         """
         with closing(open_transactional_admin(self._system, self._spec, self._folder)) as admin:
             admin.create({self._stream: 2})
@@ -76,12 +76,12 @@ class Coordinator:
             raise Superseded(f"another driver of {metadata.name} has taken over: {fenced}") from None
 
     def raise_if_superseded(self, epoch: int, run_id: str | None = None) -> None:
-        """Go on only if no driver is newer than that of this epoch; and none is of the same epoch in another run.
+        """Raise if a driver is newer than that of this epoch, or one of the same epoch belongs to another run.
 
-        Two that begin at the same time, in folders that know nothing of each other, may have chosen the same epoch.
+        Two drivers that start at the same time, in folders that don't share state, may have chosen the same epoch.
 
         Raises:
-            Superseded: one is.
+            Superseded: there is one.
             StreamSystemError: the stream can't be read.
         """
         newest = self.newest()
@@ -90,7 +90,7 @@ class Coordinator:
         as_new = newest.epoch == epoch and run_id not in (None, newest.run_id)
         if newest.epoch > epoch or as_new:
             raise Superseded(
-                f"epoch {newest.epoch} of {self._app.metadata.name} (run {newest.run_id}) has begun elsewhere: "
+                f"epoch {newest.epoch} of {self._app.metadata.name} (run {newest.run_id}) was started elsewhere: "
                 f"the driver of epoch {epoch} ends here"
             )
 
@@ -106,7 +106,7 @@ class Coordinator:
 
 
 def _entries(model: JobModel, epoch: int, stale: Iterable[bytes]) -> dict[bytes, bytes | None]:
-    """Give the records that make a model the one in force, and delete the shards of former ones."""
+    """Return the records that make a model the active one, and delete the shards of previous ones."""
     documents = JobModelDocuments.of(model, epoch=epoch)
     current = {name.encode(): shard for name, shard in documents.shards.items()}
     return {**dict.fromkeys(stale), **current, POINTER.encode(): documents.pointer}

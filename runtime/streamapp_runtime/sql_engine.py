@@ -19,13 +19,13 @@ _CONFIG: dict[str, str | bool | int] = {
     "python_enable_replacements": False,
 }
 _MAX_STATEMENTS = 256
-"""Queries kept ready; an app has a few per operator."""
+"""Prepared queries in the cache; an app has a few per operator."""
 
 
 class SqlEngine:
     """An in-memory DuckDB that sees nothing but the batches it is given: no files, no network, no variables.
 
-    A query is kept ready for the next batch of the same schema. Not for use by two threads at once; give each thread
+    A query stays prepared for the next batch of the same schema. Not for use by two threads at once: each thread needs
     its own.
     """
 
@@ -53,7 +53,7 @@ class SqlEngine:
         return statement.run(tables)
 
     def close(self) -> None:
-        """Free the memory; the engine can't be used any more."""
+        """Release the memory; the engine can't be used any more."""
         for statement in self._statements.values():
             statement.close()
         self._statements.clear()
@@ -92,7 +92,7 @@ class _Statement:
 
 
 class _Source:
-    """What DuckDB reads a table from; it asks anew at each run of a query, and gets the table of that run."""
+    """A table as DuckDB reads it: at each run of a query it asks again, and gets the table of that run."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self.empty = schema.empty_table()

@@ -1,4 +1,4 @@
-"""For tests of users' functions: one operator, on rows and watermarks that the test gives (`docs/functions.md`).
+"""A test bench for users' functions: one operator, on rows and watermarks of the test (docs/functions.md).
 
 Errors are those of a running app: `RuntimeFailure`, with the function and what was wrong.
 """
@@ -33,8 +33,8 @@ class FunctionBench:
     def __init__(
         self, function: UserFunction, *, schema: str, key: str | None = None, skip_errors: bool = False
     ) -> None:
-        """Take the function (or class) and its output columns as in YAML; with `key`, it has a state."""
-        self._made = function
+        """Take the function (or class) and its output columns as in YAML; with `key`, it has state."""
+        self._user_function = function
         self._columns = arrow_schema(parse_schema(schema))
         self._key = key
         self._on_error = OnError.SKIP if skip_errors else OnError.FAIL
@@ -44,7 +44,7 @@ class FunctionBench:
         self._key_field: pa.Field | None = None
 
     def rows(self, schema: str, rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]] | None:
-        """Give the function a batch of rows, each with its event time (milliseconds) last; the results are alike."""
+        """Process a batch of rows, each with its event time (milliseconds) last; return the results likewise."""
         columns = pa.schema([*arrow_schema(parse_schema(schema)), EVENT_TIME_FIELD])
         values = zip(*rows, strict=True)
         batch = pa.Table.from_arrays(
@@ -56,35 +56,37 @@ class FunctionBench:
         return _plain(self._operator.process(batch))
 
     def watermark(self, time: int) -> list[tuple[Any, ...]] | None:
-        """Tell that no row before a time is expected any more; give what timers give."""
+        """Advance the watermark to a time (milliseconds); return what timers emit."""
         if self._operator is None or (self._watermark is not None and time <= self._watermark):
             return None
         self._watermark = time
         return _plain(self._operator.advance_watermark(time))
 
     def end(self) -> list[tuple[Any, ...]] | None:
-        """End all inputs; give what the last timers give."""
+        """End all inputs; return what the last timers emit."""
         return self.watermark(END_OF_TIME)
 
     def restart(self) -> None:
-        """Commit, and go on with a new copy of the function."""
+        """Commit, and continue with a new instance of the function."""
         if self._operator is not None:
             self._operator.flush()
             self._environment.commit()
             self._operator = self._open()
 
     def failed(self) -> int:
-        """Tell how many rows were skipped since the last restart."""
+        """Return how many rows were skipped since the last restart."""
         return 0 if self._operator is None else self._operator.counters()["failed"]
 
     def _open(self) -> Operator:
-        name = getattr(self._made, "__qualname__", repr(self._made))
+        name = getattr(self._user_function, "__qualname__", repr(self._user_function))
         bad_rows = BadRows()
         bad_rows.place = "test"
         if self._key_field is None:
-            return StatelessProcess(_NAME, ProcessFunction(name, self._made, self._columns), self._on_error, bad_rows)
+            return StatelessProcess(
+                _NAME, ProcessFunction(name, self._user_function, self._columns), self._on_error, bad_rows
+            )
         state = KeyedState(self._environment.store(_NAME))
-        function = StatefulFunction(name, self._made, self._columns, self._key_field, state)
+        function = StatefulFunction(name, self._user_function, self._columns, self._key_field, state)
         return StatefulProcess(_NAME, function, self._on_error, bad_rows)
 
 

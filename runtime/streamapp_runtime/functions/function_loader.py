@@ -1,4 +1,4 @@
-"""Where the functions of an app are, and their import."""
+"""The import of an app's functions, and the path it searches."""
 
 import importlib
 import sys
@@ -15,17 +15,17 @@ from streamapp_runtime.functions.user_errors import USER_EXCEPTIONS, describe_er
 from streamapp_systems.arrow_types import arrow_schema, arrow_type
 
 _FRAMES = 2
-"""Between us and a module: this one and importlib's."""
+"""Frames between us and a module: this one and importlib's."""
 
 _IMPORTING = threading.Lock()
-"""Processors in one process import the same modules; one that fails in one thread is half gone in another."""
+"""Processors in one process import the same modules; one that fails in one thread is half removed in another."""
 
 
 def python_path(py_files: Sequence[str], folder: Path) -> list[str]:
-    """Tell where modules of an app are looked for: in its file's folder, then in `pyFiles`, relative to that folder.
+    """Return where modules of an app are searched: in its file's folder, then in `pyFiles`, relative to that folder.
 
     Raises:
-        RuntimeFailure: one of them is not there, or is no Python code.
+        RuntimeFailure: one of them does not exist, or is no Python code.
     """
     path = [folder]
     for index, name in enumerate(py_files):
@@ -42,10 +42,10 @@ def python_path(py_files: Sequence[str], folder: Path) -> list[str]:
 def load_functions(plan: Plan, folder: Path) -> dict[str, UserFunction]:
     """Import what users wrote for all `process` operators into this interpreter, by operator.
 
-    What Python finds without the app's path comes first, so no module of an app takes the place of another.
+    What Python finds without the app's path comes first, so no module of an app replaces another.
 
     Raises:
-        RuntimeFailure: a function can't be had; the message names it and its operator.
+        RuntimeFailure: a function can't be imported; the message names it and its operator.
     """
     functions: dict[str, UserFunction] = {}
     for index, declared in enumerate(plan.app.spec.operators):
@@ -59,7 +59,7 @@ def load_extractors(plan: Plan, folder: Path) -> dict[str, Extractor]:
     """Import the extractors of all tables, as `load_functions` does: one by the name of each table that has one.
 
     Raises:
-        RuntimeFailure: an extractor can't be had; the message names it and its table.
+        RuntimeFailure: an extractor can't be imported; the message names it and its table.
     """
     extractors: dict[str, Extractor] = {}
     for table in plan.tables.values():

@@ -1,4 +1,4 @@
-"""Calls of users' functions, and what becomes of rows they fail on (`job.onError`)."""
+"""Calls of users' functions, with `job.onError` applied to rows they fail on."""
 
 from collections.abc import Callable
 
@@ -20,13 +20,13 @@ class GuardedCall:
     def __init__(
         self, caller: str, function: Callable[[pa.Table], pa.Table | None], on_error: OnError, bad_rows: BadRows
     ) -> None:
-        """Take who calls, for messages; `bad_rows` knows where a batch comes from, and takes skipped rows."""
+        """Wrap a function; `caller` is for messages, `bad_rows` has the place of a batch and records skipped rows."""
         self._caller = caller
         self._function = function
         self._skip = on_error is OnError.SKIP
         self._bad_rows = bad_rows
         self.failed = 0
-        """How many rows were skipped."""
+        """The number of rows that were skipped."""
 
     def __call__(self, rows: pa.Table) -> pa.Table | None:
         """Call the function.
@@ -35,29 +35,29 @@ class GuardedCall:
             RuntimeFailure: the function failed, and the app does not skip errors.
         """
         results = []
-        pieces = [rows]
-        while pieces:
-            piece = pieces.pop()
+        parts = [rows]
+        while parts:
+            part = parts.pop()
             try:
-                result = self._function(piece)
+                result = self._function(part)
             except UserFunctionFailed as failure:
-                pieces += self._halves(piece, failure)
+                parts += self._halves(part, failure)
             else:
                 results += [] if result is None else [result]
         return pa.concat_tables(results) if results else None
 
     def _halves(self, rows: pa.Table, failure: UserFunctionFailed) -> list[pa.Table]:
-        """Divide rows that failed, the first half last, or leave out a single one."""
+        """Return the halves of rows that failed, the first half last; none of a single row, which is skipped."""
         if not self._skip:
-            raise RuntimeFailure(self._told(failure)) from failure
+            raise RuntimeFailure(self._message(failure)) from failure
         if len(rows) > 1:
             return [rows.slice(len(rows) // 2), rows.slice(0, len(rows) // 2)]
         self.failed += 1
         if not self._bad_rows.full:
-            self._bad_rows.remember(f"{self._told(failure)}; row {_shown(rows)}")
+            self._bad_rows.remember(f"{self._message(failure)}; row {_shown(rows)}")
         return []
 
-    def _told(self, failure: UserFunctionFailed) -> str:
+    def _message(self, failure: UserFunctionFailed) -> str:
         return f"{self._bad_rows.place}: {self._caller}: {failure}"
 
 

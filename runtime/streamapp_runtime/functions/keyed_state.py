@@ -1,6 +1,6 @@
-"""What a `process` function remembers: a value for each key, and timers in event time (`docs/functions.md`).
+"""The state of a `process` function: a value for each key, and timers in event time (docs/functions.md).
 
-What one call of the function writes counts only if the call succeeds.
+The writes of one call of the function count only if the call succeeds.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -21,7 +21,7 @@ _decode = msgspec.msgpack.Decoder().decode
 
 
 class KeyedState:
-    """Values and timers of the keys that a call is about: those of its rows, or of its timers."""
+    """Values and timers of the keys of a call: those of its rows, or of its timers."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -29,16 +29,16 @@ class KeyedState:
         self._values: dict[bytes, bytes | None] = {}
         self._timers: dict[bytes, bytes | None] = {}
         self.earliest_timer = self._first_timer()
-        """No timer is earlier (milliseconds)."""
+        """A time before which no timer is set (milliseconds)."""
 
-    def get(self, key: object) -> Any:  # noqa: ANN401 - whatever the user has put there
-        """Look up what is remembered of a key, None if nothing: a copy, which may be changed and put back."""
+    def get(self, key: object) -> Any:  # noqa: ANN401 - any value that the user has put
+        """Return the value of a key, None if there is none: a copy, which may be changed and put back."""
         at = _VALUE + self._at(key)
         data = self._values[at] if at in self._values else self._store.get(at)
         return None if data is None else _decode(data)
 
     def put(self, key: object, value: object) -> None:
-        """Remember a value: numbers, texts, bytes, moments, None, and lists and dictionaries of these.
+        """Set the value of a key: numbers, texts, bytes, moments, None, and lists and dictionaries of these.
 
         Raises:
             UserFunctionFailed: it is something else.
@@ -47,14 +47,14 @@ class KeyedState:
         try:
             self._values[at] = _encode(value)
         except (TypeError, OverflowError, ValueError) as error:
-            raise UserFunctionFailed(f"can't remember this value of key {key!r}: {error}") from None
+            raise UserFunctionFailed(f"can't store this value of key {key!r}: {error}") from None
 
     def delete(self, key: object) -> None:
-        """Forget a key."""
+        """Delete the value of a key."""
         self._values[_VALUE + self._at(key)] = None
 
     def set_timer(self, key: object, time: int) -> None:
-        """Ask for a call of `on_timers` when no row before a time (milliseconds) is expected any more.
+        """Set a timer: `on_timers` is called when the watermark reaches its time (milliseconds).
 
         A key has one timer for a time, however often it is set.
         """
@@ -63,16 +63,16 @@ class KeyedState:
         self._timers[_timer(time, self._at(key))] = _encode(key)
 
     def delete_timer(self, key: object, time: int) -> None:
-        """Take a timer back; nothing happens if there is none."""
+        """Delete a timer; nothing happens if there is none."""
         self._timers[_timer(time, self._at(key))] = None
 
-    def about(self, keys: Collection[Any]) -> None:
-        """Begin a call about these keys; what an earlier one wrote and was not kept is forgotten."""
+    def begin_call(self, keys: Collection[Any]) -> None:
+        """Start a call for these keys; writes of an earlier one that failed are dropped."""
         self._keys = {key: encode_key([key]) for key in keys}
         self._values, self._timers = {}, {}
 
-    def keep(self) -> None:
-        """End a call that succeeded: what it wrote goes to the store."""
+    def end_call(self) -> None:
+        """Write what a call that succeeded has written to the store."""
         for at, value in (*self._values.items(), *self._timers.items()):
             if value is None:
                 self._store.delete(at)
@@ -80,10 +80,10 @@ class KeyedState:
                 self._store.put(at, value)
         set_now = (_time_of(at) for at, value in self._timers.items() if value is not None)
         self.earliest_timer = min([self.earliest_timer, *set_now])
-        self.about(())
+        self.begin_call(())
 
-    def take_timers(self, watermark: int) -> Iterator[tuple[int, Any]]:
-        """Remove the timers up to the watermark and give their times and keys, the earliest first."""
+    def pop_timers(self, watermark: int) -> Iterator[tuple[int, Any]]:
+        """Remove the timers up to the watermark; yield their times and keys, the earliest first."""
         for at, key in list(self._store.scan(_TIMER, _timer(watermark, b"\xff" * 512))):
             self._store.delete(at)
             yield _time_of(at), _decode(key)

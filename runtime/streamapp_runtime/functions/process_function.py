@@ -1,4 +1,4 @@
-"""The contract of a `process` function (`docs/functions.md`): what it is given, and what it must give back."""
+"""The contract of a `process` function (docs/functions.md): its arguments and its results."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from streamapp_runtime.functions.user_errors import UserFunctionFailed
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 
 UserFunction = Callable[..., object]
-"""What a user wrote: a function, or a class for functions that remember something."""
+"""A user's function, or a class with a method `process` for functions with state."""
 
 
 class ProcessFunction:
@@ -24,10 +24,10 @@ class ProcessFunction:
         self._columns = columns
 
     def __call__(self, rows: pa.Table) -> pa.Table | None:
-        """Call the function with a batch of rows; None: it gave none back.
+        """Call the function with a batch of rows; None: it returned none.
 
         Raises:
-            UserFunctionFailed: it raised something, or gave back something else than rows of its columns.
+            UserFunctionFailed: it raised something, or returned something else than rows of its columns.
         """
         result = call_function(f"function {self._name}", self._function, rows)
         try:
@@ -36,18 +36,20 @@ class ProcessFunction:
             raise UserFunctionFailed(f"function {self._name} {failure}") from None
 
     def _checked(self, result: object, rows: pa.Table) -> pa.Table | None:
-        made = check_table(result, self._columns.names, {EVENT_TIME_COLUMN}, whose="its `schema` has")
-        if made is None:
+        returned = check_table(result, self._columns.names, {EVENT_TIME_COLUMN}, whose="its `schema` has")
+        if returned is None:
             return None
-        columns = [cast_column(made.column(field.name), field) for field in self._columns]
-        return pa.Table.from_arrays([*columns, _event_times(made, rows)], schema=self._columns.append(EVENT_TIME_FIELD))
+        columns = [cast_column(returned.column(field.name), field) for field in self._columns]
+        return pa.Table.from_arrays(
+            [*columns, _event_times(returned, rows)], schema=self._columns.append(EVENT_TIME_FIELD)
+        )
 
 
 def _event_times(result: pa.Table, rows: pa.Table) -> pa.ChunkedArray:
-    """Tell when the rows of a result happened: they say so, or they are the batch's, one by one or all of one time.
+    """Return the event times of a result: its own, or the batch's, row by row or all equal.
 
-    There is no other case. A time for all that is made of the times of a batch would depend on the batch: which rows
-    come together is chance, so the same rows would fall into other windows after a restart.
+    There is no other case. One time for all rows, computed from those of a batch, would depend on the batch: which rows
+    form a batch is chance, so the same rows would fall into other windows after a restart.
     """
     if EVENT_TIME_COLUMN in result.column_names:
         return _own_times(result.column(EVENT_TIME_COLUMN))
@@ -57,12 +59,12 @@ def _event_times(result: pa.Table, rows: pa.Table) -> pa.ChunkedArray:
     if pc.count_distinct(times, mode="all").as_py() == 1:
         return pa.chunked_array([pa.repeat(times[0], len(result))])
     raise UserFunctionFailed(
-        f"gives back {len(result)} rows for {len(rows)} without their event times: keep the column "
-        f"{EVENT_TIME_COLUMN} of the rows they are made of (filter and take do), or give back a row for each"
+        f"returns {len(result)} rows for {len(rows)} without their event times: keep the column "
+        f"{EVENT_TIME_COLUMN} of the rows they are made of (filter and take do), or return a row for each"
     )
 
 
 def _own_times(times: pa.ChunkedArray) -> pa.ChunkedArray:
     if not (pa.types.is_integer(times.type) or pa.types.is_null(times.type)):
-        raise UserFunctionFailed(f"gives back {EVENT_TIME_COLUMN} as {times.type}, not as milliseconds (int64)")
+        raise UserFunctionFailed(f"returns {EVENT_TIME_COLUMN} as {times.type}, not as milliseconds (int64)")
     return cast_column(times, EVENT_TIME_FIELD)

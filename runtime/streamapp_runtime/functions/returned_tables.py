@@ -1,4 +1,4 @@
-"""What users' functions give back, checked: tables with the columns that were declared, of types that fit."""
+"""Checks of what users' functions return: tables with the declared columns, of types that fit."""
 
 from collections.abc import Callable, Collection, Sequence
 
@@ -20,25 +20,25 @@ def call_function(name: str, function: Callable[[pa.Table], object], rows: pa.Ta
 
 
 def check_table(result: object, names: Sequence[str], hidden: Collection[str], *, whose: str) -> pa.Table | None:
-    """Take a result as a table with columns of these names, and perhaps hidden ones; None without rows.
+    """Return a result as a table with columns of these names, and perhaps hidden ones; None without rows.
 
     Raises:
-        UserFunctionFailed: it is something else; the message tells `whose` columns are expected.
+        UserFunctionFailed: it is something else; `whose` names the expected columns in the message.
     """
     if result is None:
         return None
     if isinstance(result, pa.RecordBatch):
         result = pa.Table.from_batches([result])
     if not isinstance(result, pa.Table):
-        raise UserFunctionFailed(f"gives back a {type(result).__name__}, not a pyarrow Table or RecordBatch, or None")
+        raise UserFunctionFailed(f"returns a {type(result).__name__}, not a pyarrow Table or RecordBatch, or None")
     found = [name for name in result.column_names if name not in hidden]
     if sorted(found) != sorted(names):
-        raise UserFunctionFailed(f"gives back the columns ({', '.join(found)}), {whose} ({', '.join(names)})")
+        raise UserFunctionFailed(f"returns the columns ({', '.join(found)}), {whose} ({', '.join(names)})")
     return result if len(result) else None
 
 
 def cast_column(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
-    """Give a column its declared type, where nothing is lost.
+    """Cast a column to its declared type, where nothing is lost.
 
     Raises:
         UserFunctionFailed: something would be.
@@ -46,15 +46,15 @@ def cast_column(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
     if column.type == field.type:
         return column
     if _family(column.type) not in (_family(field.type), "null"):
-        raise UserFunctionFailed(f"gives back column {field.name} as {column.type}, its `schema` says {field.type}")
+        raise UserFunctionFailed(f"returns column {field.name} as {column.type}, its `schema` says {field.type}")
     try:
         return column.cast(field.type)
     except pa.ArrowException as error:
-        raise UserFunctionFailed(f"gives back column {field.name} as {column.type}: {error}") from None
+        raise UserFunctionFailed(f"returns column {field.name} as {column.type}: {error}") from None
 
 
 def _family(kind: pa.DataType) -> str:
-    """Tell types apart between which no cast is safe: whole numbers, say, are not moments until a unit is given."""
+    """Return the family of a type, within which casts are safe: whole numbers, say, are no moments without a unit."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     return next((name for name, members in _FAMILIES.items() if any(is_(kind) for is_ in members)), str(kind))

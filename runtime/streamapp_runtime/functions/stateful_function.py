@@ -1,4 +1,4 @@
-"""The contract of a `process` function with `state`: calls about rows, calls about timers (`docs/functions.md`)."""
+"""The contract of a `process` function with `state`: calls for rows, calls for timers (docs/functions.md)."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -12,14 +12,14 @@ from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 
 
 class KeyedProcessFunction(Protocol):
-    """What users write: a class with these methods, made once for every task, or a function like `process`."""
+    """A class of the user's with these methods, instantiated once per task, or a function like `process`."""
 
     def process(self, rows: pa.Table, state: KeyedState) -> pa.Table | pa.RecordBatch | None:
-        """Take rows, in the order they came, and give rows."""
+        """Return the rows for a batch of rows, which are in the order of arrival."""
         ...
 
     def on_timers(self, timers: pa.Table, state: KeyedState) -> pa.Table | pa.RecordBatch | None:
-        """Take timers that are due, the earliest first (the key's column and `__event_time`), and give rows."""
+        """Return the rows for due timers, the earliest first (the key's column and `__event_time`)."""
         ...
 
 
@@ -30,14 +30,13 @@ class StatefulFunction:
         """Take what the user wrote, the columns of its results, the key's column, and the state.
 
         Raises:
-            UserFunctionFailed: it is a class that can't be made, or has no method `process`.
+            UserFunctionFailed: it is a class that can't be instantiated, or has no method `process`.
         """
         self._key = key
         self._state = state
         process, on_timers = _methods(name, made)
         self._on_rows = ProcessFunction(name, lambda rows: process(rows, state), columns)
         self._on_timers = ProcessFunction(name, lambda timers: on_timers(timers, state), columns) if on_timers else None
-        self.timers_name = f"timers of {name}"
 
     def process(self, rows: pa.Table) -> pa.Table | None:
         """Call the function with rows; only a call that succeeds changes the state.
@@ -47,19 +46,19 @@ class StatefulFunction:
         """
         return self._call(self._on_rows, rows)
 
-    def has_due(self, watermark: int) -> bool:
-        """Tell whether a timer is due."""
+    def has_due_timers(self, watermark: int) -> bool:
+        """Return whether a timer is due."""
         return self._state.earliest_timer <= watermark
 
-    def take_due(self, watermark: int) -> pa.Table:
-        """Take the timers that are due: keys and times, the earliest first."""
-        due = list(self._state.take_timers(watermark))
+    def pop_due_timers(self, watermark: int) -> pa.Table:
+        """Remove and return the timers that are due: keys and times, the earliest first."""
+        due = list(self._state.pop_timers(watermark))
         keys = pa.array([key for _, key in due], self._key.type)
         return pa.table(
             [keys, pa.array([time for time, _ in due], pa.int64())], pa.schema([self._key, EVENT_TIME_FIELD])
         )
 
-    def fire(self, timers: pa.Table) -> pa.Table | None:
+    def fire_timers(self, timers: pa.Table) -> pa.Table | None:
         """Call the function with timers that were due.
 
         Raises:
@@ -70,9 +69,9 @@ class StatefulFunction:
         return self._call(self._on_timers, timers)
 
     def _call(self, function: ProcessFunction, rows: pa.Table) -> pa.Table | None:
-        self._state.about(set(rows.column(self._key.name).to_pylist()))
+        self._state.begin_call(set(rows.column(self._key.name).to_pylist()))
         result = function(rows)
-        self._state.keep()
+        self._state.end_call()
         return result
 
 
@@ -80,12 +79,14 @@ _Method = Callable[[pa.Table, KeyedState], Any]
 
 
 def _methods(name: str, made: object) -> tuple[_Method, _Method | None]:
-    """Give what to call with rows, and with timers if there is something."""
+    """Return the methods to call with rows, and with timers if there is one."""
     if isinstance(made, type):
         try:
             made = made()
         except USER_EXCEPTIONS as error:
-            raise UserFunctionFailed(f"class {name} can't be made: {describe_error(error, called_from=1)}") from error
+            raise UserFunctionFailed(
+                f"class {name} can't be instantiated: {describe_error(error, called_from=1)}"
+            ) from error
     process = getattr(made, "process", made)
     if not callable(process):
         raise UserFunctionFailed(f"{name} has no method `process`")

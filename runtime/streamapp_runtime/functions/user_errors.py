@@ -1,4 +1,4 @@
-"""What users' code raises, told in one line."""
+"""Errors of users' code, described in one line."""
 
 import traceback
 from pathlib import Path
@@ -8,11 +8,11 @@ USER_EXCEPTIONS = (Exception, SystemExit)
 
 
 class UserFunctionFailed(Exception):  # noqa: N818 - what happened
-    """A function raised something, or gave something back that it must not; the message says what."""
+    """A function raised something, or returned something that it must not; the message says what."""
 
 
 def describe_error(error: BaseException, called_from: int) -> str:
-    """Tell an exception's type and message, and the line of users' code; `called_from` frames up to it are not theirs.
+    """Return an exception's type, message and line of users' code; `called_from` frames up to it are not theirs.
 
     That is the last line in the file that was called, not what it called in libraries.
     """

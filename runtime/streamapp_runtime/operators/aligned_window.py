@@ -1,4 +1,4 @@
-"""Tumbling and sliding event-time windows: results per key and window, emitted once when the watermark reaches the end."""
+"""Tumbling and sliding event-time windows: results per key and window, emitted once at their end."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -41,7 +41,7 @@ class IntervalJoin(BaseOperator):
         self._emits_alone = _EMITS_ALONE[kind]
         self._within = within
         self.max_output_delay = within if any(self._emits_alone) else 0
-        """How much older than the watermark an emitted row may be."""
+        """The most by which an emitted row may be older than the watermark."""
         self._right_columns = [name for name in schemas[_RIGHT].names if name != keys[_RIGHT]]
         fields = [*schemas[_LEFT], *(schemas[_RIGHT].field(name) for name in self._right_columns)]
         self._output = pa.schema([*fields, EVENT_TIME_FIELD])

@@ -46,7 +46,7 @@ class CandidatePairs:
 
 @dataclass(slots=True, eq=False)
 class _StoredRun:
-    """A run with its name in the store (empty: not stored yet); `changed`: the store has not its latest matched rows."""
+    """A run with its name in the store (empty: not stored yet); `changed`: `matched` differs from the store."""
 
     run: SortedRun
     bucket: int = 0
@@ -62,7 +62,7 @@ class JoinSide:
     """The rows of one side, all with event times, and which of them have been matched."""
 
     def __init__(self, store: Store, prefix: bytes, key: str, within: int) -> None:
-        """Open the side: `key` is the column to join on, `within` how far apart matches may be; entries have `prefix`."""
+        """Open the entries with `prefix`; `key` is the column to join on, `within` how far apart matches may be."""
         self._store = store
         self._prefix = prefix
         self._key = key

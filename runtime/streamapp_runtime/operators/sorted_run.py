@@ -34,8 +34,8 @@ class TimeOrder:
 class SortedRun:
     """Rows (at least one) in the order that `sorted_order` gave: by the hash of their key, then by event time.
 
-    `matched` marks those that have matched or were emitted alone: they are not emitted alone again. It is the only field
-    that changes.
+    `matched` marks those that have matched or were emitted alone: they are not emitted alone again. It is the
+    only field that changes.
     """
 
     hashes: npt.NDArray[np.uint32]

@@ -16,11 +16,11 @@ class StatefulProcess(BaseOperator):
     """Calls a function with each batch, and with its timers when the watermark has reached them."""
 
     def __init__(self, name: str, function: StatefulFunction, on_error: OnError, bad_rows: BadRows) -> None:
-        """Wrap a function; the operator's name is for messages, `bad_rows` has the place of a batch and records skipped rows."""
+        """Take the operator's name for messages; `bad_rows` has the place of a batch and records skipped rows."""
         self._function = function
         caller = f"operator `{name}`"
         self._process = GuardedCall(caller, function.process, on_error, bad_rows)
-        self._fire = GuardedCall(f"{caller}, timers", function.fire, on_error, bad_rows)
+        self._fire = GuardedCall(f"{caller}, timers", function.fire_timers, on_error, bad_rows)
 
     def process(self, rows: pa.Table) -> pa.Table | None:
         """See `Operator.process`.
@@ -40,8 +40,8 @@ class StatefulProcess(BaseOperator):
             RuntimeFailure: the function failed, and the app does not skip errors.
         """
         results = []
-        while self._function.has_due(watermark):
-            result = self._fire(self._function.take_due(watermark))
+        while self._function.has_due_timers(watermark):
+            result = self._fire(self._function.pop_due_timers(watermark))
             results += [] if result is None else [result]
             if watermark == END_OF_TIME:
                 break

@@ -15,7 +15,7 @@ class StatelessProcess(BaseOperator):
     """Calls a function with each batch."""
 
     def __init__(self, name: str, function: ProcessFunction, on_error: OnError, bad_rows: BadRows) -> None:
-        """Wrap a function; the operator's name is for messages, `bad_rows` has the place of a batch and records skipped rows."""
+        """Take the operator's name for messages; `bad_rows` has the place of a batch and records skipped rows."""
         self._function = GuardedCall(f"operator `{name}`", function, on_error, bad_rows)
 
     def process(self, rows: pa.Table) -> pa.Table | None:

@@ -8,7 +8,7 @@ import pyarrow as pa
 from streamapp_core.control.messages import END_OF_TIME
 
 BEGINNING = -(1 << 63)
-"""Before every watermark."""
+"""A time before every watermark."""
 
 BOUNDS = tuple(pa.field(name, pa.timestamp("us", tz="UTC")) for name in ("window_start", "window_end"))
 _MICROSECONDS = 1_000
@@ -25,5 +25,5 @@ def due_below(watermark: int) -> bytes:
 
 
 def result_row(by: Sequence[Any], start: int, end: int, partials: Sequence[Any]) -> list[Any]:
-    """Return a row for `AggregateResults` with `BOUNDS`; the event time of a result is the last moment of its window."""
+    """Return a row for `AggregateResults` with `BOUNDS`; its event time is the last moment of the window."""
     return [*by, start * _MICROSECONDS, end * _MICROSECONDS, *partials, end - 1]

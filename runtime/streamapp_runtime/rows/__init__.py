@@ -1,1 +1,1 @@
-"""Rows on their way: Arrow tables with a hidden event time, as bytes on streams, as keys and values in state."""
+"""Rows: Arrow tables with a hidden event time, as bytes on streams, as keys and values in state."""

@@ -1,6 +1,6 @@
 """Batches of rows as bytes, for intermediate streams: one Arrow IPC stream with one record batch.
 
-The schema travels with the batch, so that rows written under another plan are found out instead of misread.
+The schema travels with the batch, so that rows written under another plan are detected instead of misread.
 """
 
 import pyarrow as pa
@@ -10,7 +10,7 @@ from streamapp_runtime.errors import RuntimeFailure
 
 
 def encode_rows(rows: pa.Table) -> bytes:
-    """Write rows (with their hidden event time) as one message."""
+    """Encode rows (with their hidden event time) as one message."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as writer:
         writer.write_table(rows)
@@ -19,7 +19,7 @@ def encode_rows(rows: pa.Table) -> bytes:
 
 
 def decode_rows(data: bytes, schema: pa.Schema, ssp: Ssp, offset: int) -> pa.Table:
-    """Read what `encode_rows` wrote.
+    """Decode a message of `encode_rows`.
 
     Raises:
         RuntimeFailure: the bytes are no rows of this schema.
@@ -34,7 +34,7 @@ def decode_rows(data: bytes, schema: pa.Schema, ssp: Ssp, offset: int) -> pa.Tab
 
 
 def decode_shared_rows(data: bytes, schema: pa.Schema, ssp: Ssp, offset: int) -> pa.Table:
-    """Read what `encode_rows` wrote in another app: the columns of this schema, whatever others there are.
+    """Decode a message of `encode_rows` in another app: the columns of this schema, whatever others there are.
 
     Raises:
         RuntimeFailure: the bytes are no rows, or a column is missing or of another type.

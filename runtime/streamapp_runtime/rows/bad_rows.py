@@ -1,24 +1,24 @@
-"""What a task remembers of rows it could not use."""
+"""The first rows that a task could not use, for the run's report."""
 
-_REMEMBERED = 10
+_RECORDED = 10
 
 
 class BadRows:
     """The first bad rows of a task, each with its place and what was wrong.
 
-    The task says where the rows come from that its operators get; an operator says what is wrong with one.
+    The task sets the place of the rows that its operators process; an operator adds what is wrong with one.
     """
 
     def __init__(self) -> None:
         self.place = ""
-        """Where the rows come from that are being processed."""
+        """The partition and offsets of the rows that are being processed."""
         self.descriptions: tuple[str, ...] = ()
 
     @property
     def full(self) -> bool:
-        """Whether no more are remembered."""
-        return len(self.descriptions) == _REMEMBERED
+        """Whether no more are recorded."""
+        return len(self.descriptions) == _RECORDED
 
     def remember(self, *rows: str) -> None:
-        """Add rows, as long as there are few."""
-        self.descriptions = (*self.descriptions, *rows)[:_REMEMBERED]
+        """Record descriptions, up to a small number."""
+        self.descriptions = (*self.descriptions, *rows)[:_RECORDED]

@@ -1,4 +1,4 @@
-"""A decoded batch: what one poll brought of one partition, as rows and control messages."""
+"""A decoded batch: the rows and control messages that one poll fetched from one partition."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,9 +11,10 @@ from streamapp_core.ssp import Ssp
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodedBatch:
-    """What a poll brought of one partition: all its rows, then the control messages that stood between or after them.
+    """The result of a poll of one partition: all its rows, then the control messages between or after them.
 
-    To hear a marker a little later than it was sent is always right; to hear it before rows sent before it never is.
+    To apply a control message a little later than it was sent is always right; to apply it before rows that were sent
+    before it never is.
     """
 
     ssp: Ssp
@@ -22,8 +23,8 @@ class DecodedBatch:
     controls: tuple[ControlMessage, ...] = ()
     ended: bool = False
     not_used: Mapping[str, int] = field(default_factory=dict)
-    """How many records were left out, by reason: `unreadable` (`onError: skip`), `without value` (deletions)."""
+    """Counts of records that were left out, by reason: `unreadable` (`onError: skip`), `without value` (deletions)."""
     bad_rows: tuple[str, ...] = ()
-    """What is wrong with the unreadable ones."""
+    """Descriptions of the unreadable ones."""
     ungated: bool = False
     """Whether the partition waits for no other from here on (see `PartitionGate`)."""

@@ -1,4 +1,4 @@
-"""The hidden event time of every row (design 3): set at the source, carried by every operator."""
+"""The hidden event time of every row (docs/concepts.md): set at the source, carried by every operator."""
 
 from collections.abc import Sequence
 
@@ -26,18 +26,18 @@ def add_event_time(rows: pa.Table, column: str | None, timestamps: Sequence[int]
 
 
 def latest_event_time(rows: pa.Table) -> int | None:
-    """Tell the highest event time of the rows, None if none has one."""
+    """Return the highest event time of the rows, None if none has one."""
     time: int | None = pc.max(rows.column(EVENT_TIME_COLUMN)).as_py()
     return time
 
 
 def event_times(rows: pa.Table) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """Give the event times of the rows, and which of them are missing (their time is 0)."""
+    """Return the event times of the rows, and which of them are missing (their time is 0)."""
     return _numbers(rows.column(EVENT_TIME_COLUMN).combine_chunks())
 
 
 def without_event_time(rows: pa.Table) -> pa.Table:
-    """Drop the hidden column: what leaves the app does not have it."""
+    """Drop the hidden column: outputs don't have it."""
     return rows.drop_columns([EVENT_TIME_COLUMN])
 
 

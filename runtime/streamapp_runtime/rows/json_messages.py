@@ -26,7 +26,7 @@ _MINUS_ZERO = re.compile(rb":\s*-0\s*[,}]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonRows:
-    """The rows of some messages, the messages that became rows, and those that are none."""
+    """The rows of some messages, the messages that became rows, and the unreadable ones."""
 
     rows: pa.Table
     messages: Messages
@@ -34,16 +34,17 @@ class JsonRows:
 
 
 class JsonDecoder:
-    """Reads the messages of one stream.
+    """Decodes the messages of one stream.
 
-    Typed decoding with msgspec takes half the time of Arrow's parser, but knows not all types and numbers, and does
-    not say what is wrong. A batch with anything it refuses is read by Arrow's, which alone decides what is a row.
+    Typed decoding with msgspec takes half the time of Arrow's parser, but does not support all types and numbers, and
+    does not explain what is wrong. A batch with anything it refuses is read by Arrow's, which alone decides what is a
+    row.
     """
 
     def __init__(self, schema: pa.Schema, unread: Collection[str] = ()) -> None:
         """Take the columns that rows have.
 
-        Texts of `unread` columns are judged like all others, and then perhaps left out: such a column may be null.
+        Texts of `unread` columns are validated like all others, and then perhaps left out: such a column may be null.
         """
         self._schema = schema
         self._left_out = {name for name in unread if pa.types.is_string(schema.field(name).type)}
@@ -57,7 +58,7 @@ class JsonDecoder:
         self._decode_untyped = msgspec.json.Decoder(msgspec.defstruct("Untyped", untyped, rename=names)).decode
 
     def decode(self, messages: Messages, ssp: Ssp) -> JsonRows:
-        """Read messages; those without a value are left out."""
+        """Decode messages; those without a value are left out."""
         if self._typed:
             try:
                 rows = self._decode_typed(messages.values)
@@ -68,7 +69,7 @@ class JsonDecoder:
         return self._decode_each(MessageTuple(message for message in messages if message.value is not None), ssp)
 
     def _decode_typed(self, values: Sequence[Any]) -> pa.Table:
-        """Read values; any error means that Arrow's parser has to see them."""
+        """Decode values; after any error Arrow's parser must read them."""
         if not all(map(bytes.isascii, values)):
             b"\n".join(values).decode()  # what is skipped must be UTF-8, too
         objects = list(map(self._decode, values))
@@ -104,19 +105,19 @@ class JsonDecoder:
         return JsonRows(rows=pa.Table.from_batches(batches, self._schema), messages=MessageTuple(good), bad=tuple(bad))
 
     def _line(self, value: bytes) -> bytes:
-        """Write the known fields of an object on one line, each once; what is no JSON stays, and is found out later."""
+        """Return the known fields of an object on one line, each once; what is no JSON stays, and is refused later."""
         with suppress(ValueError, RecursionError):
             value = msgspec.json.encode(self._decode_untyped(value))
         return value.replace(b"\n", b" ") + b"\n"
 
 
 def encode_json(rows: pa.Table) -> list[bytes]:
-    """Write each row as the value of a message."""
+    """Encode each row as the value of a message."""
     return [value for batch in rows.to_batches() for value in json_texts(batch).cast(pa.binary()).to_pylist()]
 
 
 def _python_type(kind: pa.DataType) -> type | None:
-    """Give the type that msgspec reads exactly as Arrow does; None if there is none."""
+    """Return the type that msgspec decodes exactly as Arrow does; None if there is none."""
     if pa.types.is_string(kind) or pa.types.is_temporal(kind) or pa.types.is_binary(kind):
         return str
     if pa.types.is_integer(kind):

@@ -1,4 +1,4 @@
-"""Which partition a row belongs to, by the hash of its key (design 3, Keys)."""
+"""The partition of a row, by the hash of its key (docs/concepts.md)."""
 
 import json
 
@@ -15,7 +15,7 @@ BINARY_WIDTHS = {KeyFormat.INT: 4, KeyFormat.LONG: 8}
 
 
 def partition_numbers(keys: pa.ChunkedArray, count: int, form: KeyFormat = KeyFormat.STRING) -> npt.NDArray[np.int64]:
-    """Tell the partition of each key: murmur2 of its bytes, as a Java producer would; null goes to partition 0."""
+    """Return the partition of each key: murmur2 of its bytes, as a Java producer would; null goes to partition 0."""
     hashes, indices = _hashed(keys, form)
     return np.append(partitions(hashes, count), np.int64(0))[indices]
 
@@ -27,7 +27,7 @@ def key_hashes(keys: pa.ChunkedArray) -> Hashes:
 
 
 def _hashed(keys: pa.ChunkedArray, form: KeyFormat = KeyFormat.STRING) -> tuple[Hashes, npt.NDArray[np.int64]]:
-    """Hash every distinct key once; the indices say which is whose, and are one beyond the last for null."""
+    """Hash every distinct key once; return the hashes and each key's index in them, one beyond the last for null."""
     distinct = keys.combine_chunks().dictionary_encode()
     values = key_bytes(distinct.dictionary, form)
     _, offsets_buffer, data_buffer = values.buffers()

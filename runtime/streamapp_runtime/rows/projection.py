@@ -1,4 +1,4 @@
-"""Select lists of plain columns: they take no query, and copy nothing."""
+"""Select lists of plain columns: they need no query, and copy nothing."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from streamapp_core.expressions import SelectColumn
 
 
 class Projection:
-    """Takes columns of a batch as they are, under new names."""
+    """Selects columns of a batch as they are, under new names."""
 
     def __init__(self, columns: Sequence[tuple[str, str]]) -> None:
         """Take the name and the source of each column."""
@@ -16,14 +16,14 @@ class Projection:
         self._sources = [source for _, source in columns]
 
     def apply(self, rows: pa.Table) -> pa.Table:
-        """Give the columns of a batch."""
+        """Return the columns of a batch."""
         return pa.Table.from_arrays([rows.column(source) for source in self._sources], self._names)
 
 
 def plain_projection(
     columns: Sequence[SelectColumn], *, before: Sequence[str] = (), after: Sequence[str] = ()
 ) -> Projection | None:
-    """Give what computes a select list, with columns that go along before and after it; None if that takes SQL."""
+    """Return the projection of a select list, with more columns before and after it; None if that takes SQL."""
     sources = [(column.name, column.source_column) for column in columns if column.source_column is not None]
     if len(sources) < len(columns):
         return None

@@ -1,6 +1,6 @@
 """Rows as keys and values of state: MessagePack of the columns' values, in the schema's order.
 
-Equal values have equal bytes, whatever batch they came in, so encoded columns serve as keys.
+Equal values have equal bytes, in whatever batch they were, so encoded columns serve as keys.
 """
 
 import hashlib
@@ -13,24 +13,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 MAXIMUM_KEY = 480
-"""LMDB takes 511 bytes; some are left for what a store puts in front."""
+"""LMDB allows 511 bytes; some are left for prefixes of stores."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[Any]).decode
 
 
 def encode_row(values: Sequence[object]) -> bytes:
-    """Write the plain values of one row."""
+    """Encode the plain values of one row."""
     return _encode(values)
 
 
 def decode_row(data: bytes) -> list[Any]:
-    """Read what `encode_row` wrote."""
+    """Decode the values of `encode_row`."""
     return _decode(data)
 
 
 def encode_key(values: Sequence[object]) -> bytes:
-    """Write the plain values of a key so that they fit a store: a long key is cut and told apart by its digest."""
+    """Encode the plain values of a key so that they fit a store: a long key is cut and ends in its digest."""
     key = _encode(values)
     if len(key) <= MAXIMUM_KEY:
         return key
@@ -73,7 +73,7 @@ def _plain(column: pa.ChunkedArray) -> list[Any]:
 
 
 def _plain_nested(column: pa.ChunkedArray) -> list[Any]:
-    """Give lists and structures of plain values."""
+    """Return lists and structures as plain values."""
     array = column.combine_chunks()
     if pa.types.is_struct(array.type):
         parts = (_plain(pa.chunked_array([part])) for part in array.flatten())

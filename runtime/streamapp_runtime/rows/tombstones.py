@@ -1,4 +1,4 @@
-"""Messages without a value, which delete their key, as rows: only the key is known of them (design 8)."""
+"""Tombstones, messages without a value that delete their key, as rows with only the key (docs/adjunct-stores.md)."""
 
 import base64
 import json
@@ -12,20 +12,20 @@ from streamapp_runtime.rows.partitioning import BINARY_WIDTHS
 from streamapp_systems.protocols import Messages, MessageTuple
 
 DELETED_COLUMN = "__deleted"
-"""The hidden column that tells which rows delete; rows without it add."""
+"""The hidden column that marks rows that delete; rows without it add."""
 DELETED_FIELD = pa.field(DELETED_COLUMN, pa.bool_())
 
 
 @dataclass(frozen=True, slots=True)
 class KeyColumn:
-    """The column that the keys of messages stand for, and how they are encoded."""
+    """The column that the keys of messages encode, and their encoding."""
 
     field: pa.Field
     form: KeyFormat = KeyFormat.STRING
 
 
 def replace_tombstones(messages: Messages, key: KeyColumn | None) -> Messages:
-    """Give messages without a value one: a JSON object that has only the column that the message's key stands for.
+    """Replace missing values by a JSON object that has only the column that the message's key encodes.
 
     If none is known, the object is empty. A key that can't be the column's value gives an object that is no row.
     """
@@ -35,7 +35,7 @@ def replace_tombstones(messages: Messages, key: KeyColumn | None) -> Messages:
 
 
 def with_deleted_column(rows: pa.Table, deleted: Sequence[bool]) -> pa.Table:
-    """Add the column that tells which rows delete."""
+    """Add the column that marks rows that delete."""
     return rows.append_column(DELETED_FIELD, pa.array(deleted, pa.bool_()))
 
 
@@ -46,7 +46,7 @@ def _row(key: bytes | None, column: KeyColumn | None) -> bytes:
 
 
 def _json(key: bytes, to: pa.DataType, form: KeyFormat) -> bytes:
-    """Write a key as the JSON of a column: the inverse of `partitioning.key_bytes`."""
+    """Return a key as the JSON of a column: the inverse of `partitioning.key_bytes`."""
     if form is not KeyFormat.STRING:
         return b"%d" % int.from_bytes(key, "big", signed=True) if len(key) == BINARY_WIDTHS[form] else key
     if pa.types.is_binary(to):

@@ -16,7 +16,7 @@ _RECORD_BYTES = 100
 
 
 class RestoreStatus(NamedTuple):
-    """How far a store is restored: `kept` if it was there and only continues, else from the whole changelog.
+    """The progress of a restore: `kept` if the store existed and only continues, else from the whole changelog.
 
     `records` have been read; about as many as `left` are still to be read.
     """

@@ -12,7 +12,7 @@ CHECKPOINT_KEY = b"\0"
 
 
 class InputPosition(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a partition has been read: the next offset, and how many rows were read.
+    """The position in an input partition: the next offset, and the number of rows read so far.
 
     `ungated`: it came with an expansion and has waited for others for the last time (see `PartitionGate`).
     """

@@ -46,7 +46,7 @@ class TaskState:
         self._owner = owner
         self._logged: list[str] = []
         self._confirmed = 0
-        """When the stores were last known to have all of the changelog."""
+        """The time at which the stores were last known to have all of the changelog."""
         name, end = changelog.identity().encode(), changelog.end()
         self._environment = self._open(name, end)
         try:

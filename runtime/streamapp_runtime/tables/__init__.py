@@ -1,1 +1,1 @@
-"""Tables: keyed stores that operators look up (design 8)."""
+"""Tables: keyed stores that operators look up (docs/adjunct-stores.md)."""

@@ -1,4 +1,4 @@
-"""The store of a table that side inputs fill, and how far it holds them (design 8)."""
+"""The store of a table that side inputs fill, with the offsets up to which it has them (docs/adjunct-stores.md)."""
 
 from collections import Counter
 
@@ -14,7 +14,7 @@ from streamapp_runtime.tables.lookup_table import LookupTable
 
 
 class ReadTo(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a partition of a side input is held."""
+    """The position of one partition of a side input in the store."""
 
     system: str
     stream: str
@@ -23,7 +23,7 @@ class ReadTo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SavedRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What a store tells of itself, as it lies beside its rows; `not_used` and `bad_rows` are those it left out."""
+    """The record that a store keeps beside its rows; `not_used` and `bad_rows` are the rows it left out."""
 
     run_id: str
     written_at: int
@@ -32,7 +32,7 @@ class SavedRecord(msgspec.Struct, frozen=True, kw_only=True):
     bad_rows: tuple[str, ...] = ()
 
     def positions(self) -> dict[Ssp, InputPosition]:
-        """Tell how far each partition is held."""
+        """Return the position of each partition in the store."""
         return {Ssp(held.system, held.stream, held.partition): held.position for held in self.read_to}
 
 
@@ -40,7 +40,7 @@ _decode = msgspec.json.Decoder(SavedRecord).decode
 
 
 def read_record(data: bytes | None) -> SavedRecord | NoStoreRecord:
-    """Read what a store tells of itself."""
+    """Decode the record of a store."""
     if data is None:
         return NoStoreRecord.NO_STORE
     try:
@@ -50,7 +50,7 @@ def read_record(data: bytes | None) -> SavedRecord | NoStoreRecord:
 
 
 def found_store(saved: SavedRecord | NoStoreRecord) -> StoreRecord | NoStoreRecord:
-    """Give what a recovery is decided by."""
+    """Return a store's record in the form that a recovery is decided by."""
     if isinstance(saved, NoStoreRecord):
         return saved
     held = {ssp: position.offset for ssp, position in saved.positions().items()}
@@ -58,38 +58,38 @@ def found_store(saved: SavedRecord | NoStoreRecord) -> StoreRecord | NoStoreReco
 
 
 class AdjunctStore:
-    """A table, and how far its side inputs have gone into it: both commit together."""
+    """A table and the positions of its side inputs in it: both commit together."""
 
     def __init__(
         self,
         name: str,
         table: LookupTable,
-        kept: UnloggedStore,
+        unlogged: UnloggedStore,
         *,
         run_id: str,
         recovery: Recovery,
         saved: SavedRecord,
         bad_rows: BadRows,
     ) -> None:
-        """Take what was decided, and what the store told of itself; `bad_rows` are shared with an extractor."""
+        """Continue from `saved`, or from nothing, as `recovery` decides; `bad_rows` are shared with an extractor."""
         self.name = name
         self.table = table
-        self._kept = kept
+        self._unlogged = unlogged
         self._run_id = run_id
         held = saved.positions() if recovery.action is StoreAction.REUSE else {}
-        self.positions = {ssp: _moved(held.get(ssp), start) for ssp, start in recovery.start.items()}
-        """How far each partition has been read."""
+        self.positions = {ssp: _position_at(held.get(ssp), start) for ssp, start in recovery.start.items()}
+        """The position of each partition."""
         self.ended: set[Ssp] = set()
         """The bounded partitions that have been read to their ends."""
         self._wait_for = dict(recovery.wait_for)
         self._bad_rows = bad_rows
         self.not_used: Counter[str] = Counter()
-        """How many rows the table left out, by reason."""
+        """Counts of rows that the table left out, by reason."""
         if recovery.action is StoreAction.REUSE:
             self.not_used += Counter(saved.not_used)
             bad_rows.remember(*saved.bad_rows)
         else:
-            kept.clear()
+            unlogged.clear()
 
     @property
     def bad_rows(self) -> tuple[str, ...]:
@@ -97,14 +97,14 @@ class AdjunctStore:
         return self._bad_rows.descriptions
 
     def bootstrap_lag(self) -> dict[Ssp, int]:
-        """Tell how many offsets of which partitions are still to be read before any other input."""
+        """Return how many offsets of which partitions are still to be read before any other input."""
         return {ssp: end - self.positions[ssp].offset for ssp, end in self._wait_for.items()}
 
     def take(self, decoded: DecodedBatch) -> None:
-        """Take what was read of one partition.
+        """Apply a batch of one partition.
 
-        What the table holds already, since another one had to be read for from further back, is left out. A batch that
-        is new in part is taken whole: for each key its last row counts, as if the old part had not been there.
+        What the table has already, because another one had to be read from further back, is left out. A batch that is
+        new in part is applied whole: for each key its last row counts, as if the old part had not been there.
         """
         ssp, before = decoded.ssp, self.positions[decoded.ssp]
         if decoded.next_offset > before.offset:
@@ -119,7 +119,7 @@ class AdjunctStore:
             self._wait_for.pop(ssp, None)
 
     def write_record(self, now: int) -> None:
-        """Write down how far the store holds its side inputs, to be committed with its rows."""
+        """Write the record with the positions of the side inputs, to be committed with the rows."""
         read_to = (
             ReadTo(system=ssp.system, stream=ssp.stream, partition=ssp.partition, position=position)
             for ssp, position in self.positions.items()
@@ -131,7 +131,7 @@ class AdjunctStore:
             not_used=dict(self.not_used),
             bad_rows=self.bad_rows,
         )
-        self._kept.write_record(msgspec.json.encode(record))
+        self._unlogged.write_record(msgspec.json.encode(record))
 
     def _fill(self, decoded: DecodedBatch) -> None:
         self._bad_rows.remember(*decoded.bad_rows)
@@ -140,7 +140,7 @@ class AdjunctStore:
             self.not_used += Counter(self.table.fill(decoded.rows))
 
 
-def _moved(position: InputPosition | None, offset: int) -> InputPosition:
+def _position_at(position: InputPosition | None, offset: int) -> InputPosition:
     if position is None:
         return InputPosition(offset=offset, rows=0)
     return msgspec.structs.replace(position, offset=offset)

@@ -1,4 +1,4 @@
-"""The side inputs of one owner, a task or a processor: which of its tables they fill, and how far they are."""
+"""The side inputs of one owner, a task or a processor: the tables that they fill, and their positions."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -10,12 +10,12 @@ from streamapp_runtime.tables.lookup_table import LookupTable
 
 
 class SideInputs:
-    """Fills the tables of one owner. Their rows reach no operator, their ends and times nobody's watermark."""
+    """Fills the tables of one owner. Their rows reach no operator, their ends and times affect no watermark."""
 
     def __init__(
         self, stores: Sequence[AdjunctStore], *, commit: Callable[[], None], time_of_day: Callable[[], int]
     ) -> None:
-        """Take what commits the stores when nothing else is to be committed with them."""
+        """Take the stores and their local commit; `time_of_day` returns milliseconds since 1970."""
         self.stores = tuple(stores)
         self._commit = commit
         self._time_of_day = time_of_day
@@ -31,7 +31,7 @@ class SideInputs:
 
     @property
     def positions(self) -> dict[Ssp, InputPosition]:
-        """How far each partition has been read: of those that fill several tables, for the one that is behind."""
+        """The position of each partition: if it fills several tables, that of the table furthest behind."""
         return {
             ssp: min((store.positions[ssp] for store in stores), key=lambda position: position.offset)
             for ssp, stores in self._filled.items()
@@ -46,25 +46,25 @@ class SideInputs:
         return all(ssp in store.ended for store in self._filled[ssp])
 
     def bootstrap_lag(self) -> dict[Ssp, int]:
-        """Tell how many offsets of which partitions are still to be read before any other input."""
-        behind: dict[Ssp, int] = {}
+        """Return how many offsets of which partitions are still to be read before any other input."""
+        lag: dict[Ssp, int] = {}
         for store in self.stores:
             for ssp, offsets in store.bootstrap_lag().items():
-                behind[ssp] = max(offsets, behind.get(ssp, 0))
-        return behind
+                lag[ssp] = max(offsets, lag.get(ssp, 0))
+        return lag
 
     def take(self, decoded: DecodedBatch) -> None:
-        """Fill tables with what was read of one partition."""
+        """Apply a batch of one partition to the tables it fills."""
         for store in self._filled[decoded.ssp]:
             store.take(decoded)
 
     def write_records(self) -> None:
-        """Bring how far the stores are into them: they commit next."""
+        """Write the positions of the side inputs into their stores: they commit next."""
         now = self._time_of_day()
         for store in self.stores:
             store.write_record(now)
 
     def commit(self) -> None:
-        """Make the stores last, with how far they are."""
+        """Commit the stores with their positions."""
         self.write_records()
         self._commit()

@@ -1,4 +1,4 @@
-"""How rows that fill a table become its keys and columns: by expressions, or by a function of the user's."""
+"""Changes of a table, extracted from the rows that fill it: by expressions, or by a function of the user's."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -15,9 +15,9 @@ from streamapp_runtime.sql_engine import SqlEngine
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableChanges:
-    """A key and the table's columns for each row, and which of them delete their key (None: none does).
+    """A key and the table's columns for each row, and which rows delete their key (None: none does).
 
-    `failed` rows gave nothing.
+    `failed` is the number of rows without a result.
     """
 
     keys: pa.ChunkedArray
@@ -27,11 +27,11 @@ class TableChanges:
 
 
 ChangeExtractor = Callable[[pa.Table], TableChanges]
-"""Makes keys and columns of rows."""
+"""Extracts keys and columns from rows."""
 
 
 class SqlChangeExtractor:
-    """Makes them with a query `SELECT key, ... FROM rows`."""
+    """Extracts changes by a query `SELECT key, ... FROM rows`."""
 
     def __init__(self, engine: SqlEngine, sql: str) -> None:
         self._engine = engine
@@ -40,34 +40,34 @@ class SqlChangeExtractor:
     def __call__(self, rows: pa.Table) -> TableChanges:
         """See `ChangeExtractor`."""
         deleted = rows.column(DELETED_COLUMN) if DELETED_COLUMN in rows.column_names else None
-        made = self._engine.query(self._sql, rows=rows)
-        return TableChanges(keys=made.column(0), columns=made.columns[1:], deleted=deleted)
+        result = self._engine.query(self._sql, rows=rows)
+        return TableChanges(keys=result.column(0), columns=result.columns[1:], deleted=deleted)
 
 
 class FunctionChangeExtractor:
-    """Makes them with an extractor, which may fail on rows that are skipped then."""
+    """Extracts changes by an extractor of the user's, which may fail on rows that are skipped then."""
 
     def __init__(self, function: GuardedCall, schema: pa.Schema) -> None:
-        """Take the schema of what the function gives: the key, the table's columns, and which rows delete."""
+        """Take the schema of the function's results: the key, the table's columns, and which rows delete."""
         self._function = function
         self._schema = schema
 
     def __call__(self, rows: pa.Table) -> TableChanges:
         """See `ChangeExtractor`."""
         before = self._function.failed
-        made = self._function(rows)
-        if made is None:
-            made = self._schema.empty_table()
+        result = self._function(rows)
+        if result is None:
+            result = self._schema.empty_table()
         return TableChanges(
-            keys=made.column(KEY_COLUMN),
-            columns=made.drop_columns([KEY_COLUMN, DELETED_COLUMN]).columns,
-            deleted=made.column(DELETED_COLUMN),
+            keys=result.column(KEY_COLUMN),
+            columns=result.drop_columns([KEY_COLUMN, DELETED_COLUMN]).columns,
+            deleted=result.column(DELETED_COLUMN),
             failed=self._function.failed - before,
         )
 
 
 def change_sql(planned: PlannedTable) -> str:
-    """Write the query over `rows` that gives the table's key, then its columns in the order of its schema."""
+    """Return the query over `rows` for the table's key, then its columns in the order of its schema."""
     assert planned.key is not None
     key = replace(planned.key.columns[0], name="__key")
     if planned.value is None:

@@ -1,4 +1,4 @@
-"""Opens the tables of tasks and processors, those of side inputs as their recovery says (design 8)."""
+"""Opens the tables of tasks and processors, those of side inputs as their recovery says (docs/adjunct-stores.md)."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -35,7 +35,7 @@ class TableOpener:
         extents: Mapping[Ssp, Extent],
         time_of_day: Callable[[], int],
     ) -> None:
-        """Take what the partitions of side inputs hold when the processor starts; times are milliseconds."""
+        """Take the extents of the side inputs' partitions when the processor starts; times are milliseconds."""
         self._plan = plan
         self._engine = engine
         self._extractors = extractors
@@ -43,10 +43,10 @@ class TableOpener:
         self._time_of_day = time_of_day
 
     def open_table(self, planned: PlannedTable, store: Store, bad_rows: BadRows) -> LookupTable:
-        """Open a table in a store; `bad_rows` know where the rows come from that fill it."""
+        """Open a table in a store; `bad_rows` has the place of the rows that fill it."""
         assert planned.key_type is not None
-        filling = self._filling(planned, bad_rows)
-        return LookupTable(store, filling, arrow_type(planned.key_type), arrow_schema(planned.schema))
+        extract = self._extractor(planned, bad_rows)
+        return LookupTable(store, extract, arrow_type(planned.key_type), arrow_schema(planned.schema))
 
     def open_side_inputs(
         self,
@@ -57,24 +57,24 @@ class TableOpener:
     ) -> SideInputs:
         """Open tables that side inputs fill, as their recovery says.
 
-        They commit at once: a store that has not said yet what it holds would be taken for none after a death, and go
-        on from a checkpoint that is ahead of it.
+        They commit at once: a store without a record would be taken for an absent one after a crash, and read on from a
+        checkpoint that is ahead of it.
 
-        Takes the partitions that their owner has, the offsets in its checkpoint, and what opens the state that outlives
-        the process, if one of the tables needs it.
+        `owned` are the partitions that their owner has, `checkpoint` the offsets in its checkpoint; `open_state` is
+        called if one of the tables is persistent.
         """
         state = open_state() if any(table.spec.persistent for table in tables) else None
-        stores = [self._adjunct(table, _unlogged(table, state), owned, checkpoint) for table in tables]
-        commit = _nothing if state is None else state.commit
+        stores = [self._adjunct(table, _unlogged_store(table, state), owned, checkpoint) for table in tables]
+        commit = _commit_nothing if state is None else state.commit
         opened = SideInputs(stores, commit=commit, time_of_day=self._time_of_day)
         opened.commit()
         return opened
 
     def _adjunct(
-        self, planned: PlannedTable, kept: UnloggedStore, owned: Collection[Ssp], checkpoint: Mapping[Ssp, int]
+        self, planned: PlannedTable, unlogged: UnloggedStore, owned: Collection[Ssp], checkpoint: Mapping[Ssp, int]
     ) -> AdjunctStore:
         spec, now = planned.spec, self._time_of_day()
-        saved = read_record(kept.record)
+        saved = read_record(unlogged.record)
         decided = plan_recovery(
             bootstrap=spec.bootstrap,
             persistent=spec.persistent,
@@ -86,18 +86,18 @@ class TableOpener:
             checkpoint=checkpoint,
         )
         bad_rows = BadRows()
-        nothing = SavedRecord(run_id=self._plan.run_id, written_at=now)
+        empty = SavedRecord(run_id=self._plan.run_id, written_at=now)
         return AdjunctStore(
             planned.name,
-            self.open_table(planned, kept.store, bad_rows),
-            kept,
+            self.open_table(planned, unlogged.store, bad_rows),
+            unlogged,
             run_id=self._plan.run_id,
             recovery=decided,
-            saved=nothing if isinstance(saved, NoStoreRecord) else saved,
+            saved=empty if isinstance(saved, NoStoreRecord) else saved,
             bad_rows=bad_rows,
         )
 
-    def _filling(self, planned: PlannedTable, bad_rows: BadRows) -> ChangeExtractor:
+    def _extractor(self, planned: PlannedTable, bad_rows: BadRows) -> ChangeExtractor:
         extractor = self._extractors.get(planned.name)
         if extractor is None:
             return SqlChangeExtractor(self._engine, change_sql(planned))
@@ -107,11 +107,11 @@ class TableOpener:
         )
 
 
-def _unlogged(planned: PlannedTable, state: UnloggedState | None) -> UnloggedStore:
+def _unlogged_store(planned: PlannedTable, state: UnloggedState | None) -> UnloggedStore:
     if state is None or not planned.spec.persistent:
         return InMemoryUnloggedStore(planned.name)
     return state.store(planned.name)
 
 
-def _nothing() -> None:
-    """Commit stores in memory."""
+def _commit_nothing() -> None:
+    """Commit stores in memory, which takes nothing."""

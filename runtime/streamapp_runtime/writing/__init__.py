@@ -1,1 +1,1 @@
-"""What tasks write through: rows gathered per stream and partition, sent with the commit."""
+"""The writers of tasks: rows are buffered per stream and partition, and sent with the commit."""

@@ -1,4 +1,4 @@
-"""What a processor writes to intermediate streams: rows gathered per partition, then control messages."""
+"""Writes a processor's rows to intermediate streams, buffered per partition, then control messages."""
 
 from collections.abc import Mapping
 
@@ -14,40 +14,40 @@ from streamapp_runtime.rows.partitioning import partition_numbers
 from streamapp_runtime.writing.row_buffer import RowBuffer, sort_by_partition
 from streamapp_systems.protocols import Producer
 
-_GATHERED_ROWS = 100_000
+_BUFFERED_ROWS = 100_000
 _MESSAGE_ROWS = 10_000
 _MESSAGE_BYTES = 900_000
-"""A little less than what clients of Kafka send, and brokers take, unless they are told otherwise."""
+"""A little less than the default limits of Kafka's clients and brokers."""
 
 
 class IntermediateWriter:
-    """Gathers the rows of all tasks of a processor, so that a partition gets few large messages.
+    """Buffers the rows of all tasks of a processor, so that a partition gets few large messages.
 
-    Rows of one task keep their order. Control messages follow the rows sent before them in every partition: a marker
-    never overtakes data (design 7).
+    Rows of one task keep their order. Control messages follow the rows sent before them in every partition: they
+    never overtake data (docs/control-messages.md).
     """
 
     def __init__(self, producer: Producer, streams: Mapping[str, tuple[str, int]]) -> None:
         """Write to these intermediate streams: name -> system and partition count."""
         self._producer = producer
         self._streams = streams
-        self._waiting = {stream: RowBuffer() for stream in streams}
+        self._buffers = {stream: RowBuffer() for stream in streams}
         self._keys: dict[str, str | None] = {}
 
     def add(self, stream: str, rows: pa.Table, key: str | None) -> None:
         """Add rows, each for the partition of its key; without a key column all go to the first partition."""
-        waiting, self._keys[stream] = self._waiting[stream], key
-        waiting.add(rows)
-        if waiting.count >= _GATHERED_ROWS:
+        buffer, self._keys[stream] = self._buffers[stream], key
+        buffer.add(rows)
+        if buffer.count >= _BUFFERED_ROWS:
             self._send_rows(stream)
 
     def flush(self) -> None:
-        """Send all gathered rows."""
+        """Send all buffered rows."""
         for stream in self._streams:
             self._send_rows(stream)
 
     def send_control(self, stream: str, message: ControlMessage, now: int) -> None:
-        """Send a control message to every partition of a stream, after the rows gathered so far."""
+        """Send a control message to every partition of a stream, after the rows added so far."""
         self._send_rows(stream)
         system, count = self._streams[stream]
         value = encode(message)
@@ -55,9 +55,9 @@ class IntermediateWriter:
             self._producer.send(Ssp(system, stream, partition), value, timestamp=now)
 
     def _send_rows(self, stream: str) -> None:
-        if not self._waiting[stream].count:
+        if not self._buffers[stream].count:
             return
-        rows, key = self._waiting[stream].drain(), self._keys[stream]
+        rows, key = self._buffers[stream].drain(), self._keys[stream]
         system, count = self._streams[stream]
         partitions = np.zeros(len(rows), np.int64) if key is None else partition_numbers(rows.column(key), count)
         rows, places = sort_by_partition(rows, partitions)

@@ -1,4 +1,4 @@
-"""What a processor writes to outputs that are streams: JSON messages in the partitions of their keys."""
+"""Writes a processor's rows to outputs that are streams: JSON messages in the partitions of their keys."""
 
 from collections.abc import Callable
 
@@ -16,12 +16,12 @@ from streamapp_runtime.rows.partitioning import key_bytes, partition_numbers
 from streamapp_runtime.writing.row_buffer import RowBuffer, sort_by_partition
 from streamapp_systems.protocols import Producer, SentRecords
 
-_GATHERED_ROWS = 20_000
-"""Few enough to be still in the processor's cache when they are written."""
+_BUFFERED_ROWS = 20_000
+"""Few enough to be still in the CPU's cache when they are written."""
 
 
 class OutputWriter:
-    """Gathers the rows of all tasks of a processor; those of one task keep their order.
+    """Buffers the rows of all tasks of a processor; those of one task keep their order.
 
     A message's timestamp is the event time of its row; rows without one have the time of day.
     """
@@ -29,23 +29,23 @@ class OutputWriter:
     def __init__(self, producer: Producer, time_of_day: Callable[[], int]) -> None:
         self._producer = producer
         self._time_of_day = time_of_day
-        self._waiting: dict[tuple[str, int], tuple[PlannedStream, RowBuffer]] = {}
+        self._buffers: dict[tuple[str, int], tuple[PlannedStream, RowBuffer]] = {}
 
     def add(self, stream: PlannedStream, rows: pa.Table, spread: int) -> None:
         """Add rows; in a stream without a key they go to partition `spread`, modulo their number."""
         place = (stream.name, spread if stream.key is None else 0)
-        _, waiting = self._waiting.setdefault(place, (stream, RowBuffer()))
-        if not waiting.fits(rows):
-            self._send_rows(stream, waiting.drain(), spread)
-        waiting.add(rows)
-        if waiting.count >= _GATHERED_ROWS:
-            self._send_rows(stream, waiting.drain(), spread)
+        _, buffer = self._buffers.setdefault(place, (stream, RowBuffer()))
+        if not buffer.fits(rows):
+            self._send_rows(stream, buffer.drain(), spread)
+        buffer.add(rows)
+        if buffer.count >= _BUFFERED_ROWS:
+            self._send_rows(stream, buffer.drain(), spread)
 
     def flush(self) -> None:
-        """Send all gathered rows."""
-        for (_, spread), (stream, waiting) in self._waiting.items():
-            if waiting.count:
-                self._send_rows(stream, waiting.drain(), spread)
+        """Send all buffered rows."""
+        for (_, spread), (stream, buffer) in self._buffers.items():
+            if buffer.count:
+                self._send_rows(stream, buffer.drain(), spread)
 
     def _send_rows(self, stream: PlannedStream, rows: pa.Table, spread: int) -> None:
         rows, places = sort_by_partition(rows, _partitions(stream, rows, spread))

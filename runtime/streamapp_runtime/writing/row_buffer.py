@@ -1,4 +1,4 @@
-"""Rows on their way to a stream, gathered over tasks and batches: what each batch would cost is then paid once."""
+"""Buffers of rows to be written to a stream, over tasks and batches: the cost of a write is paid once for many."""
 
 from itertools import pairwise
 
@@ -8,30 +8,30 @@ import pyarrow as pa
 
 
 class RowBuffer:
-    """The rows that wait for one stream, in the order they came."""
+    """The rows to be written to one stream, in the order of arrival."""
 
     def __init__(self) -> None:
         self._batches: list[pa.Table] = []
         self.count = 0
 
     def fits(self, rows: pa.Table) -> bool:
-        """Whether rows have the columns of those that wait."""
+        """Return whether rows have the columns of those in the buffer."""
         return not self._batches or self._batches[0].schema.equals(rows.schema)
 
     def add(self, rows: pa.Table) -> None:
-        """Let rows wait."""
+        """Add rows to the buffer."""
         self._batches.append(rows)
         self.count += len(rows)
 
     def drain(self) -> pa.Table:
-        """Give all rows; none wait any more."""
+        """Return all rows and empty the buffer."""
         rows = pa.concat_tables(self._batches).combine_chunks()
         self._batches, self.count = [], 0
         return rows
 
 
 def sort_by_partition(rows: pa.Table, partitions: npt.NDArray[np.int64]) -> tuple[pa.Table, list[tuple[int, slice]]]:
-    """Sort rows by the partition of each, keeping their order within it; tell where which partition's rows are."""
+    """Sort rows by the partition of each, keeping their order within it; return them and each partition's slice."""
     if np.any(partitions[1:] < partitions[:-1]):
         order = np.argsort(partitions, kind="stable")
         rows, partitions = rows.take(pa.array(order)), partitions[order]

@@ -43,7 +43,7 @@ def test_what_the_newest_driver_announced_is_what_others_find(coordinator):
 
 def test_an_earlier_driver_learns_that_it_was_superseded(coordinator):
     coordinator.announce(record(5), job_models.example(), NOW)
-    with pytest.raises(Superseded, match=r"epoch 5 of app \(run r1\) has begun elsewhere"):
+    with pytest.raises(Superseded, match=r"epoch 5 of app \(run r1\) was started elsewhere"):
         coordinator.raise_if_superseded(4)
     with pytest.raises(Superseded, match="another driver of app has taken over"):
         coordinator.announce(record(4), job_models.example(version=9), NOW)
@@ -54,7 +54,7 @@ def test_an_earlier_driver_learns_that_it_was_superseded(coordinator):
 def test_of_two_runs_that_chose_one_epoch_only_the_first_begins(coordinator):
     coordinator.announce(record(5), job_models.example(), NOW)
     other = DriverRecord(epoch=5, run_id="r2", made={})
-    with pytest.raises(Superseded, match=r"epoch 5 of app \(run r1\) has begun elsewhere"):
+    with pytest.raises(Superseded, match=r"epoch 5 of app \(run r1\) was started elsewhere"):
         coordinator.announce(other, job_models.example(), NOW)
     coordinator.announce(record(5), job_models.example(), NOW)
     assert coordinator.newest() == record(5)

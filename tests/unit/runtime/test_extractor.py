@@ -1,4 +1,4 @@
-"""What an extractor is given and must give back."""
+"""The contract of extractors: their arguments and results."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -55,7 +55,7 @@ def test_fewer_rows_are_fine_where_nothing_is_deleted():
     first = extractor(lambda rows: renamed(rows).slice(0, 1))
     assert first(batch(False, False)).num_rows == 1
     with pytest.raises(
-        UserFunctionFailed, match="extractor m:f gives back 1 rows for 2 of which some delete: keep the col"
+        UserFunctionFailed, match="extractor m:f returns 1 rows for 2 of which some delete: keep the col"
     ):
         first(batch(False, True))
 
@@ -63,11 +63,11 @@ def test_fewer_rows_are_fine_where_nothing_is_deleted():
 @pytest.mark.parametrize(
     "function, told",
     [
-        (lambda rows: rows, r"gives back the columns \(k, n\), not the key and those of its `schema` \(__key, n\)"),
-        (lambda rows: 7, "gives back a int, not a pyarrow Table"),
+        (lambda rows: rows, r"returns the columns \(k, n\), not the key and those of its `schema` \(__key, n\)"),
+        (lambda rows: 7, "returns a int, not a pyarrow Table"),
         (
             lambda rows: renamed(rows).set_column(0, "__key", rows["n"]),
-            "gives back column __key as int64, its `schema`",
+            "returns column __key as int64, its `schema`",
         ),
         (lambda rows: rows["x"], r"extractor m:f: KeyError: .* \(test_extractor.py, line \d+\)"),
     ],

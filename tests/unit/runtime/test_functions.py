@@ -64,7 +64,7 @@ def test_a_result_of_rows_of_one_time_has_that_time(time):
 @pytest.mark.parametrize("others", [[0, 0, 1], [0, None, 0]])
 def test_any_other_result_without_times_is_refused(others):
     message = refusal(lambda batch: pa.table({"n": [7]}), batch=rows([1, 2, 3], others))
-    assert message.startswith("function m:f gives back 1 rows for 3 without their event times: keep the column __event")
+    assert message.startswith("function m:f returns 1 rows for 3 without their event times: keep the column __event")
 
 
 def test_a_function_may_give_rows_other_times_as_milliseconds():
@@ -123,7 +123,7 @@ def test_a_result_has_exactly_the_columns_of_the_schema(names):
 
 
 def test_what_is_no_batch_of_rows_is_refused():
-    assert "gives back a list, not a pyarrow Table" in refusal(lambda batch: [1, 2, 3])
+    assert "returns a list, not a pyarrow Table" in refusal(lambda batch: [1, 2, 3])
 
 
 @pytest.mark.parametrize("error", [ValueError("odd"), SystemExit(3)])

@@ -140,7 +140,7 @@ def test_what_can_not_be_remembered_is_an_error_with_the_key(environment):
     def odd(rows, state):
         state.put("a", object())
 
-    with pytest.raises(RuntimeFailure, match="can't remember this value of key 'a'"):
+    with pytest.raises(RuntimeFailure, match="can't store this value of key 'a'"):
         operator(odd, environment).process(batch(("a", 1, 0)))
 
 
@@ -159,5 +159,5 @@ def test_a_class_that_can_not_be_made_is_an_error(environment):
         def __init__(self):
             raise OSError("no model file")
 
-    with pytest.raises(UserFunctionFailed, match="class mine:made can't be made: OSError: no model file"):
+    with pytest.raises(UserFunctionFailed, match="class mine:made can't be instantiated: OSError: no model file"):
         operator(Broken, environment)
