@@ -73,29 +73,29 @@ class StateOpener:
 
     def open_shared(self, processor: str) -> UnloggedState:
         """Open the stores that all tasks of a processor share."""
-        owner = f"processor {processor}"
-        return self._unlogged(owner, self._locked(owner) / _SIDE_INPUTS)
+        name = f"processor {processor}"
+        return self._unlogged(name, self._locked(name) / _SIDE_INPUTS)
 
     def _restored(self, name: str, folder: Path, changelog: ChangelogPartitionReader, producer: Producer) -> TaskState:
-        identity, clock = self._identity(name), self._clock
+        owner, clock = self._owner(name), self._clock
         resolve_hanging_transaction(
             changelog,
             folder,
-            identity,
+            owner,
             producer,
             clock=clock.monotonic,
             sleep=clock.sleep,
             now=clock.time_of_day(),
         )
-        return TaskState(folder, identity, changelog, clock.time_of_day, partial(self._restoring.report, name))
+        return TaskState(folder, owner, changelog, clock.time_of_day, partial(self._restoring.report, name))
 
-    def _unlogged(self, owner: str, folder: Path) -> UnloggedState:
-        state = UnloggedState(folder, self._identity(owner))
+    def _unlogged(self, name: str, folder: Path) -> UnloggedState:
+        state = UnloggedState(folder, self._owner(name))
         self._handles.callback(state.close)
         return state
 
-    def _identity(self, owner: str) -> StateOwner:
-        return StateOwner(run_id=self._run_id, task=owner, boot_id=self._boot_id)
+    def _owner(self, name: str) -> StateOwner:
+        return StateOwner(run_id=self._run_id, task=name, boot_id=self._boot_id)
 
     def _locked(self, name: str) -> Path:
         folder = task_folder(self._folder, name)
@@ -105,7 +105,7 @@ class StateOpener:
 
 
 def publish_staged_parts(states: Mapping[str, TaskState], outputs: Mapping[str, FileOutput]) -> None:
-    """Publish the parts that earlier commits staged, in case they did not come to it; `outputs` are by system."""
+    """Publish the parts that the last commits staged, in case those did not reach it; `outputs` are by system."""
     with fail_point(FailPoint.TASK_PUBLISH):
         for checkpoint in filter(None, (state.checkpoint for state in states.values())):
             for system, part in _parts(checkpoint):
