@@ -4,7 +4,7 @@ from functools import partial
 
 from benchmarks.timing import median_seconds, report
 from streamapp_core.spec.job import Grouper
-from streamapp_core.tasks import GroupedStream, PreviousGrouping, StreamHistory, group
+from streamapp_core.tasks import GroupedStream, PreviousGrouping, StreamHistory, group_partitions
 
 STREAMS, PARTITIONS, LIMIT = 100, 10_000, 2.0
 
@@ -15,10 +15,10 @@ def streams_of(partitions: int) -> dict[str, GroupedStream]:
 
 def main() -> None:
     half = PARTITIONS // 2
-    first = group(Grouper.PARTITION, streams_of(half), stateful=True)
+    first = group_partitions(Grouper.PARTITION, streams_of(half), stateful=True)
     history = dict.fromkeys(streams_of(half), StreamHistory(initial=half, partitions=half))
     previous = PreviousGrouping(tasks=first.tasks, streams=history, changelog=first.changelog)
-    grouped = partial(group, Grouper.PARTITION, streams_of(PARTITIONS), stateful=True)
+    grouped = partial(group_partitions, Grouper.PARTITION, streams_of(PARTITIONS), stateful=True)
 
     report("1,000,000 SSPs, 10,000 tasks, first start", median_seconds(grouped), limit=LIMIT)
     expanded = median_seconds(partial(grouped, previous=previous))

@@ -13,7 +13,7 @@ from streamapp_cli.command_options import DiffOutput
 from streamapp_cli.plan_inputs import ask_counts, read_app, read_counts, read_job_model
 from streamapp_cli.print_problems import print_problems
 from streamapp_cli.text_tables import new_table
-from streamapp_core.edits.compare_specs import Comparison, compare
+from streamapp_core.edits.compare_specs import Comparison, compare_specs
 from streamapp_core.job_model.build_job_model import build_job_model
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan.planner import plan
@@ -38,9 +38,9 @@ def diff_apps(
         counts = {**ask_counts(old, old_file), **ask_counts(new.app, new_file)}
     else:
         counts = dict(read_counts(streams))
-    in_force = _plan_old(old, old_file, counts) if previous is None else read_job_model(previous)
+    active = _plan_old(old, old_file, counts) if previous is None else read_job_model(previous)
     try:
-        comparison = compare(old, new, counts, in_force, algorithms=installed_algorithm)
+        comparison = compare_specs(old, new, counts, active, algorithms=installed_algorithm)
     except ValueError as error:
         exit_with_error(f"{previous or old_file}: {error}")
     if output is DiffOutput.JSON:
@@ -58,7 +58,7 @@ def _sound(path: Path) -> StreamApp:
 
 
 def _plan_old(old: StreamApp, path: Path, counts: Mapping[str, int]) -> JobModel:
-    """Make the job model that the old app would run by."""
+    """Return the job model of the old app, planned from its spec."""
     result = plan(ParsedApp(app=old, problems=(), broken=frozenset()), counts, algorithms=installed_algorithm)
     if result.plan is None:
         exit_with_error(
@@ -111,10 +111,10 @@ def _print(console: Console, name: str, comparison: Comparison) -> None:
         if more > 0:
             console.print(f"and {more} more tasks move (--output json lists them all)\n")
     if comparison.new_streams:
-        made = new_table(console, "new stream", "system", "partitions", "name")
+        created = new_table(console, "new stream", "system", "partitions", "name")
         for stream in comparison.new_streams:
-            made.add_row(stream.name, stream.system, str(stream.partitions), escape(stream.address))
-        console.print(made)
+            created.add_row(stream.name, stream.system, str(stream.partitions), escape(stream.address))
+        console.print(created)
 
 
 def _shown(value: JsonValue) -> str:

@@ -159,8 +159,8 @@ def _waiting(stream: StreamSummary, summary: Summary) -> str:
 
 
 def held_back_text(held: WatermarkHolderReport) -> str:
-    """Write who holds a watermark back, and since when."""
-    producer = f"what task {held.producer} writes to " if held.producer else ""
+    """Write the partition and producer that hold a watermark back, and since when."""
+    producer = f"the rows of task {held.producer} in " if held.producer else ""
     return f"{producer}partition {held.partition} since {watermark_text(held.since)}"
 
 
@@ -172,7 +172,7 @@ def _bootstrap_text(stream: StreamSummary) -> str:
 def _refusal(summary: Summary) -> list[str]:
     """Write that the run does not follow its streams, and why; or that it does again."""
     if not summary.refused:
-        return ["the streams are again as the run can read them"]
+        return ["the run can follow its streams again"]
     return [
         "the streams have changed in a way that this run can't follow; it keeps running with its previous plan:",
         *summary.refused,

@@ -9,7 +9,7 @@ _NARROWEST, _OTHERS = 20, 64
 
 
 def new_table(console: Console, *titles: str) -> Table:
-    """Make a table; what does not fit into its last column is cut off."""
+    """Return an empty table; text that does not fit into its last column is cut off."""
     table = Table(box=box.SIMPLE, pad_edge=False)
     for title in titles[:-1]:
         table.add_column(title, no_wrap=True)

@@ -1,4 +1,4 @@
-"""`streamapp verify`: whether the state of an app on this machine is what its changelog says."""
+"""`streamapp verify`: the comparison of an app's state on this machine with its changelog."""
 
 from pathlib import Path
 

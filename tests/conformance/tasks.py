@@ -12,7 +12,7 @@ from streamapp_core.tasks import (
     GroupedStream,
     PreviousGrouping,
     StreamHistory,
-    group,
+    group_partitions,
 )
 
 
@@ -45,7 +45,7 @@ def run(vector):
 
 
 def grouping_of(vector):
-    return group(
+    return group_partitions(
         Grouper(vector["grouper"]),
         {name: GroupedStream(**stream) for name, stream in vector["streams"].items()},
         stateful=vector["stateful"],

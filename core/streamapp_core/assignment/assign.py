@@ -2,7 +2,7 @@
 
 See docs/host-affinity.md.
 
-**The problem as a flow.** One unit of flow is one task; its path says which processor the task goes to:
+**The problem as a flow.** One unit of flow is one task; its path leads to the processor of the task:
 
     source -> origin -> (pool ->) processor -> (extra ->) sink
 

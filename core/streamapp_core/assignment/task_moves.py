@@ -8,7 +8,7 @@ from streamapp_core.assignment.task_origins import ANY_LOCATION
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """A task that changes its processor; `reason` is for the person who reads logs and events."""
+    """A task that changes its processor; `reason` is for people, in logs and events."""
 
     task: str
     source: str
@@ -16,7 +16,7 @@ class Move:
     reason: str
 
 
-def moves(
+def explain_moves(
     assigned: Mapping[str, str],
     processors: Mapping[str, str],
     task_locality: Mapping[str, str],

@@ -105,7 +105,7 @@ class IntermediatePartition:
         self._minimum.reset({task: self._timestamps.get(task) for task in live if task not in self._idle_tasks})
 
     def _expected(self) -> Iterable[str]:
-        """Return the producers that count: of another app, as many of the last reporters as its last message says."""
+        """Return the producers that count: of another app, as many of the last reporters as in its last message."""
         if self._producers is not None:
             return self._producers
         count = self._task_count

@@ -56,7 +56,7 @@ Message = UserMessage | ControlMessage
 
 
 class UndecodableMessageError(ValueError):
-    """A record of an intermediate stream that can't be read; the text says which one and why."""
+    """A record of an intermediate stream that can't be read; the text has its place and the reason."""
 
     def __init__(self, ssp: Ssp, offset: int, why: str) -> None:
         super().__init__(f"{ssp} at offset {offset}: {why}")

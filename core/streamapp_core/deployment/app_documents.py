@@ -12,7 +12,7 @@ SCHEMA_VERSION = 1
 
 
 class DocumentUnreadableError(Exception):
-    """A document of the app is damaged, or of a later release; the message says which and what to do."""
+    """A document of the app is damaged, or of a later release; the message names it, and what to do."""
 
 
 class Document(BaseModel):

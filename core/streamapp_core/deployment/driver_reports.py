@@ -58,7 +58,7 @@ class Stall(Document):
 class ProgressReport(StoredDocument):
     """The progress of the app. `version` is the newest job model that all processors in `running` use.
 
-    `since` is when the phase began. `message` says why a driver failed. Rows are those of the whole run.
+    `since` is when the phase began. `message` is the reason why a driver failed. Rows are those of the whole run.
     """
 
     run_id: str

@@ -16,7 +16,7 @@ ROLE_LABEL = "streamapp.dev/role"
 EPOCH_LABEL = "streamapp.dev/epoch"
 """On pods of drivers and processors: the driver's epoch."""
 SHARD_LABEL = "streamapp.dev/shard"
-"""On ConfigMaps that nobody needs to watch: shards of job models, which never change."""
+"""On ConfigMaps that need no watch: shards of job models, which never change."""
 KEY_ANNOTATION = "streamapp.dev/key"
 """On ConfigMaps: the name of the document in the app's `MetadataStore`."""
 EXECUTOR_ID_LABEL = "spark-exec-id"
@@ -55,12 +55,12 @@ APP_FOLDER = "/opt/streamapp/app"
 SECRETS_FOLDER = "/etc/streamapp/secrets"
 """In driver and processors: one folder per secret that a system's `auth` names."""
 STATE_FOLDER = "/var/lib/streamapp/state"
-"""In processors: the volume of `processors.state`. State lies in `<app uid>/<run id>/<task>` below it."""
+"""In processors: the volume of `processors.state`. State is in `<app uid>/<run id>/<task>` below it."""
 STATE_VOLUME = "state"
 """The name of that volume in the pod."""
 
 STOPPED_EXIT_CODE = 0
-"""The driver's exit code after completion and after a drain; `ProgressReport.phase` tells which."""
+"""The driver's exit code after completion and after a drain; `ProgressReport.phase` distinguishes them."""
 OUTDATED_EXIT_CODE = 3
 """The driver's exit code if its epoch is not, or no longer, the active one. It has changed nothing."""
 

@@ -16,7 +16,7 @@ _GRAPH = ("streams", "tables", "operators")
 _RUN_ID = ("runId",)
 
 
-def classify(old: StreamApp, new: StreamApp, *, run_id: str | None = None) -> tuple[FieldEdit, ...]:
+def classify_edits(old: StreamApp, new: StreamApp, *, run_id: str | None = None) -> tuple[FieldEdit, ...]:
     """Return the edits between two specs, with the effect of each on the running app.
 
     Edits of streams, tables and operators need a new run where state or keys change. The plans show that, so

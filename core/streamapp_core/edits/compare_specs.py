@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import count, islice
 
 from streamapp_core.assignment import ANY_LOCATION, Move
-from streamapp_core.assignment.task_moves import moves
-from streamapp_core.edits.classify_edits import classify, run_id_problems
+from streamapp_core.assignment.task_moves import explain_moves
+from streamapp_core.edits.classify_edits import classify_edits, run_id_problems
 from streamapp_core.edits.edit_classes import EditClass, FieldEdit, strongest
 from streamapp_core.job_model.build_job_model import build_job_model
 from streamapp_core.job_model.job_model import JobModel
@@ -39,7 +39,7 @@ class Comparison:
         return strongest(self.edits)
 
 
-def compare(
+def compare_specs(
     old: StreamApp,
     new: ParsedApp,
     streams: Mapping[str, int],
@@ -58,10 +58,10 @@ def compare(
     """
     edits: tuple[FieldEdit, ...] = ()
     if new.app is not None and not new.problems:
-        edits = classify(old, new.app, run_id=active.run_id)
+        edits = classify_edits(old, new.app, run_id=active.run_id)
     result = plan(new, streams, active, algorithms=algorithms)
-    told = {(problem.path, problem.code) for problem in result.problems}
-    more = [problem for problem in run_id_problems(edits) if (problem.path, problem.code) not in told]
+    reported = {(problem.path, problem.code) for problem in result.problems}
+    more = [problem for problem in run_id_problems(edits) if (problem.path, problem.code) not in reported]
     problems = sorted_problems([*result.problems, *more])
     if result.plan is None or problems:
         return Comparison(problems=problems, edits=edits)
@@ -79,7 +79,7 @@ def _moves(planned: Plan, active: JobModel) -> tuple[Move, ...]:
     processors = _processors(active, planned.app.spec.processors.count)
     model = build_job_model(planned, active, processors)
     return tuple(
-        moves(
+        explain_moves(
             {name: task.processor for name, task in model.tasks.items()},
             processors,
             {name: task.location for name, task in active.tasks.items() if task.location is not None},

@@ -1,6 +1,6 @@
 """Expressions: Spark SQL texts, checked against schemas and written as DuckDB SQL.
 
-Nothing is evaluated here. `docs/expressions.md` tells users what they may write.
+Nothing is evaluated here. See docs/expressions.md.
 """
 
 from streamapp_core.expressions.aggregate_select import Aggregation, check_aggregate

@@ -74,7 +74,7 @@ class Partial:
     """One partial result of a group: `sql` is a DuckDB aggregate over the rows of a batch.
 
     `type` is that of what the result is computed from: the merged value; of a union the number of its values; of pairs
-    the value, of collected ones each value of a list. `limit` is the most that are collected. `plain` says the same as
+    the value, of collected ones each value of a list. `limit` is the most that are collected. `plain` is equivalent to
     `sql`, where the aggregate is that simple.
     """
 

@@ -23,7 +23,7 @@ _SPECIAL = frozenset("\\.[]{}()*+?^$|")
 class Regex:
     """A regular expression in RE2's language.
 
-    `groups` counts its capturing groups; `ends` says that it matches up to the end of the text (`$`), line end
+    `groups` counts its capturing groups; `ends`: it matches up to the end of the text (`$`), line end
     included; `may_be_empty` that it can match an empty text.
     """
 
@@ -73,7 +73,7 @@ class _Reader:
         return character
 
     def alternatives(self, depth: int) -> tuple[str, bool]:
-        if depth > 20:  # noqa: PLR2004 - nobody reads more
+        if depth > 20:  # noqa: PLR2004 - deeper ones are unreadable
             raise self.refused("too many nested groups")
         branches = [self.sequence(depth)]
         while self.peek() == "|":

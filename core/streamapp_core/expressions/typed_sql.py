@@ -13,7 +13,7 @@ Literal = str | int | float | Decimal | bool
 class Value:
     """DuckDB SQL that yields `type` exactly; the type of a bare `null` is None until the context sets one.
 
-    `literal` is what was written, where the part is a literal. `simple` says that the text is cheap and may be
+    `literal` is what was written, where the part is a literal. `simple`: the text is cheap and may be
     repeated: a column, a literal or a bound name. `column` is the column that the part is, as it is.
     """
 

@@ -102,7 +102,7 @@ def _check_operators_are_read(graph: Graph) -> Iterator[Problem]:
             yield _problem(
                 operator.path(),
                 ProblemCode.UNUSED_OPERATOR,
-                f"nobody reads `{name}`: send its rows somewhere with sendTo or sendToTable, or remove it",
+                f"no operator reads `{name}`: send its rows somewhere with sendTo or sendToTable, or remove it",
             )
 
 
@@ -126,7 +126,7 @@ def _check_tables(graph: Graph, names: _Names) -> Iterator[Problem]:
         fillers = graph.fillers.get(name, ())
         if name not in graph.joiners and not graph.incomplete:
             yield _problem(
-                path, ProblemCode.UNUSED_TABLE, f"nobody joins `{name}`; look it up with joinTable, or remove it"
+                path, ProblemCode.UNUSED_TABLE, f"no operator joins `{name}`; look it up with joinTable, or remove it"
             )
         if not (table.side_inputs or fillers or graph.incomplete):
             yield _problem(

@@ -11,7 +11,7 @@ from streamapp_core.tasks import (
     Grouping,
     PreviousGrouping,
     StreamHistory,
-    group,
+    group_partitions,
     natural_key,
 )
 
@@ -102,7 +102,7 @@ def _group(plan: Plan, previous: JobModel | None, processors: Iterable[str]) -> 
             changelog=_changelog(previous),
         )
     job = plan.app.spec.job
-    return group(
+    return group_partitions(
         job.grouper,
         streams,
         stateful=plan.stateful,

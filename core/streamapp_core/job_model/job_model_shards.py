@@ -1,7 +1,7 @@
 """A job model as it is stored: shards of a bounded size and a pointer that names them.
 
 The model is one JSON text, cut into chunks wherever a shard is full: one task may own 10,000 partitions, so no part of
-a model is sure to fit into a shard. A *shard* is a line that says which model it belongs to, and a chunk of the text.
+a model is sure to fit into a shard. A *shard* is a line with the stamp of its model, and a chunk of the text.
 Its name is made of the SHA-256 of its content. The *pointer* names the shards in order and has the SHA-256 of the whole
 text. Equal models give equal bytes.
 """
@@ -147,7 +147,7 @@ def _check_schema_version(version: int) -> None:
     if version > SCHEMA_VERSION:
         raise JobModelTooNewError(
             f"the job model has schema version {version}, and this release reads up to {SCHEMA_VERSION}: a later "
-            "release wrote it; upgrade StreamApp, or go on with that release"
+            "release wrote it; upgrade StreamApp, or keep using that release"
         )
 
 

@@ -31,5 +31,5 @@ def check_event_time(graph: Graph) -> Iterator[Problem]:
             path=operator.path(operator.kind),
             code=ProblemCode.EVENT_TIME_MISSING,
             message=f"`{name}` compares event times, and the rows of `{cause}` come from files, which have none; "
-            f"name the column that tells when a row happened in `spec.streams.{cause}.eventTime`",
+            f"name the column with the event time in `spec.streams.{cause}.eventTime`",
         )

@@ -105,14 +105,14 @@ def _check_group(
     if schema is not None and not all(schema.get(column) for column in by):
         return
     repair = repair_sides(graph, [Side(name=source, column=by[0], reader=operator)]) if by else None
-    lies = f"partitioned by {key}" if isinstance(key, Keyed) else "not partitioned by a key"
+    partitioning = f"partitioned by {key}" if isinstance(key, Keyed) else "not partitioned by a key"
     groups = ", ".join(f"`{column}`" for column in by) or "nothing"
     advice = "add the stream's key to `by`" if repair is None else repair.text
     place, does = (("by",), "groups by") if operator.spec.process is None else (("state", "key"), "keeps a state by")
     yield Problem(
         path=operator.path(operator.kind, *place),
         code=ProblemCode.GROUP_KEY_MISMATCH,
-        message=f"`{operator.name}` {does} {groups}, but `{source}` is {lies}: rows of one group lie in several "
-        f"tasks, and each would give its own result: {advice}",
+        message=f"`{operator.name}` {does} {groups}, but `{source}` is {partitioning}: rows of one group are in "
+        f"several tasks, and each would give its own result: {advice}",
         repair=repair,
     )

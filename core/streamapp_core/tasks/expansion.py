@@ -68,8 +68,8 @@ class CheckedAlgorithm:
             if not right:
                 expected = str(partition) if partition < initial_count else f"one of 0 to {initial_count - 1}"
                 raise ExpansionRefusedError(
-                    f"the expansion algorithm {self.name!r} is wrong: it says that partition {partition} of "
-                    f"{current_count} was partition {initial} of {initial_count}, and it can only be {expected}"
+                    f"the expansion algorithm {self.name!r} is wrong: it maps partition {partition} of "
+                    f"{current_count} to partition {initial} of {initial_count}; right is only {expected}"
                 )
         return mapping
 

@@ -23,7 +23,7 @@ from streamapp_core.tasks.task_grouping import (
 )
 
 
-def group(
+def group_partitions(
     grouper: Grouper,
     streams: Mapping[str, GroupedStream],
     *,

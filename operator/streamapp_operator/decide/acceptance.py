@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from streamapp_core.deployment.app_record import AcceptedSpec, AppRecord, digest
 from streamapp_core.edits import EditClass
-from streamapp_core.edits.classify_edits import classify
+from streamapp_core.edits.classify_edits import classify_edits
 from streamapp_core.edits.edit_classes import strongest
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan.plan import Plan
@@ -134,7 +134,7 @@ def have_inputs_expanded(observed: Observed, active: ActiveSpec) -> bool:
 
 @lru_cache(maxsize=200)
 def _edit_class(old: str, new: str, run_id: str) -> EditClass:
-    return strongest(classify(accepted_app(old), accepted_app(new), run_id=run_id))
+    return strongest(classify_edits(accepted_app(old), accepted_app(new), run_id=run_id))
 
 
 def _active_spec(observed: Observed, record: AppRecord) -> ActiveSpec:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from streamapp_core.edits import run_id_problems
-from streamapp_core.edits.classify_edits import classify
+from streamapp_core.edits.classify_edits import classify_edits
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan.plan import Plan
 from streamapp_core.plan.planner import plan
@@ -92,7 +92,7 @@ def _edit_problems(parsed: ParsedApp, request: PlanRequest) -> tuple[Problem, ..
     if request.previous is None or parsed.app is None or parsed.problems:
         return ()
     run_id = None if request.model is None else request.model.run_id
-    return run_id_problems(classify(accepted_app(request.previous), parsed.app, run_id=run_id))
+    return run_id_problems(classify_edits(accepted_app(request.previous), parsed.app, run_id=run_id))
 
 
 def _continuity(model: JobModel | None) -> object:

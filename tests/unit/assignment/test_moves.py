@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamapp_core.assignment.task_moves import moves
+from streamapp_core.assignment.task_moves import explain_moves
 
 PROCESSORS = {"1": "node-a", "2": "node-b", "3": "any"}
 
@@ -27,7 +27,7 @@ PROCESSORS = {"1": "node-a", "2": "node-b", "3": "any"}
 def test_reason(source, target, locality, reason):
     task_locality = {} if locality is None else {"Partition 0": locality}
 
-    (move,) = moves({"Partition 0": target}, PROCESSORS, task_locality, {"Partition 0": source})
+    (move,) = explain_moves({"Partition 0": target}, PROCESSORS, task_locality, {"Partition 0": source})
 
     assert (move.task, move.source, move.target, move.reason) == ("Partition 0", source, target, reason)
 
@@ -35,4 +35,4 @@ def test_reason(source, target, locality, reason):
 def test_tasks_that_stay_and_new_tasks_did_not_move():
     assigned = {"Partition 0": "1", "Partition 1": "2"}
 
-    assert not list(moves(assigned, PROCESSORS, {"Partition 0": "node-b"}, {"Partition 0": "1"}))
+    assert not list(explain_moves(assigned, PROCESSORS, {"Partition 0": "node-b"}, {"Partition 0": "1"}))

@@ -49,7 +49,7 @@ def test_who_holds_a_watermark_back_is_shown_with_the_operators_that_wait():
         in told
     )
     written = msgspec.structs.replace(held, producer="Partition 7")
-    assert "what task Partition 7 writes to partition 1 since" in shown(role="input", held_back=written)
+    assert "the rows of task Partition 7 in partition 1 since" in shown(role="input", held_back=written)
 
 
 def test_rows_that_are_left_out_are_told_while_the_run_goes_on_each_once():

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamapp_core.edits import EditClass, run_id_problems
-from streamapp_core.edits.classify_edits import classify
+from streamapp_core.edits.classify_edits import classify_edits
 from streamapp_core.edits.edit_classes import FIELDS, field_class, strongest
 from streamapp_core.job_model.build_job_model import build_job_model
 from streamapp_core.spec.app import StreamAppSpec
@@ -71,7 +71,7 @@ ROWS = [
 
 
 def edits(*changes):
-    return classify(app_of(running()), app_of(edited(running(), *changes)))
+    return classify_edits(app_of(running()), app_of(edited(running(), *changes)))
 
 
 def paths(found):
@@ -132,7 +132,7 @@ def test_edits_have_the_values_and_paths_that_people_write():
 
 def test_one_and_true_are_not_the_same():
     old, new = (app_of(edited(running(), ("driver/template", {"x": [value]}))) for value in (1, True))
-    assert paths(classify(old, new)) == ["spec.driver.template.x"]
+    assert paths(classify_edits(old, new)) == ["spec.driver.template.x"]
 
 
 def test_an_edit_above_a_store_is_told_from_one_that_leaves_its_rows_alone():
@@ -201,7 +201,7 @@ def test_a_graph_that_can_not_be_planned_counts_as_a_restart():
 def test_a_run_id_starts_a_new_run_only_if_it_is_not_the_one_in_force(before, in_force, after, edit_class):
     old = running() if before is None else edited(running(), ("runId", before))
     new = edited(old, ("runId", after))
-    assert [e.edit_class for e in classify(app_of(old), app_of(new), run_id=in_force)] == [edit_class]
+    assert [e.edit_class for e in classify_edits(app_of(old), app_of(new), run_id=in_force)] == [edit_class]
 
 
 def test_fields_that_are_fixed_for_a_run_are_refused():

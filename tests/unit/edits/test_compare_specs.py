@@ -1,5 +1,5 @@
 from streamapp_core.edits import EditClass
-from streamapp_core.edits.compare_specs import compare
+from streamapp_core.edits.compare_specs import compare_specs
 from streamapp_core.job_model.build_job_model import build_job_model
 from streamapp_core.spec.parse import parse_document
 from support.edits import COUNTS, app_of, edited, running
@@ -19,7 +19,7 @@ def in_force(processors=None):
 
 
 def compared(*changes, model=None, counts=COUNTS):
-    return compare(app_of(running()), parse_document(edited(running(), *changes)), counts, model or in_force())
+    return compare_specs(app_of(running()), parse_document(edited(running(), *changes)), counts, model or in_force())
 
 
 def refusals(comparison):

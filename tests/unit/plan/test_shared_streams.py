@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamapp_core.edits.compare_specs import compare
+from streamapp_core.edits.compare_specs import compare_specs
 from streamapp_core.job_model.build_job_model import build_job_model
 from streamapp_core.plan.render import to_document, to_mermaid, to_rows
 from streamapp_core.spec.parse import parse_document
@@ -36,7 +36,7 @@ def test_nobody_in_the_app_has_to_read_its_shared_stream_and_then_no_task_does()
     assert {ssp.stream for task in model.tasks.values() for ssp in task.ssps} == {"in"}
     assert model.streams["by"].partitions == 5
     parsed = parse_document(WRITER)
-    assert compare(parsed.app, parsed, {"in": 2}, model).new_streams == ()
+    assert compare_specs(parsed.app, parsed, {"in": 2}, model).new_streams == ()
 
 
 def test_a_shared_stream_that_an_operator_begins_to_read_gets_its_tasks_then():

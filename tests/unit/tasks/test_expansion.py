@@ -34,9 +34,9 @@ def test_modulo_refuses_all_else(current, initial):
 @pytest.mark.parametrize(
     "answers, complaint",
     [
-        ((0, 1, 2, 0), "partition 2 of 4 was partition 2 of 2, and it can only be one of 0 to 1"),
-        ((0, 1, -1, 0), "partition 2 of 4 was partition -1 of 2"),
-        ((1, 0, 0, 1), "partition 0 of 4 was partition 1 of 2, and it can only be 0"),
+        ((0, 1, 2, 0), "partition 2 of 4 to partition 2 of 2; right is only one of 0 to 1"),
+        ((0, 1, -1, 0), "partition 2 of 4 to partition -1 of 2"),
+        ((1, 0, 0, 1), "partition 0 of 4 to partition 1 of 2; right is only 0"),
     ],
 )
 def test_wrong_answers_name_the_algorithm(answers, complaint):

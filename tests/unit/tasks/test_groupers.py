@@ -16,7 +16,7 @@ from streamapp_core.tasks import (
     GroupedStream,
     PreviousGrouping,
     StreamHistory,
-    group,
+    group_partitions,
     natural_key,
 )
 
@@ -67,10 +67,10 @@ class Tree:
 
 def grow(counts, algorithm, grouper=Grouper.PARTITION):
     """Group a stream that grows through these counts, step by step."""
-    grouping = group(grouper, kafka({"a": counts[0]}), stateful=True)
+    grouping = group_partitions(grouper, kafka({"a": counts[0]}), stateful=True)
     for before, now in pairwise(counts):
         previous = model_of(grouping, {"a": before}, {"a": counts[0]})
-        grouping = group(grouper, kafka({"a": now}), stateful=True, algorithm=algorithm, previous=previous)
+        grouping = group_partitions(grouper, kafka({"a": now}), stateful=True, algorithm=algorithm, previous=previous)
     return grouping
 
 
@@ -118,7 +118,7 @@ def test_chained_growth_is_growth_in_one_step(initial, growth):
 def test_each_partition_has_one_task_and_broadcast_ones_have_all(grouper, counts, stateful):
     streams = kafka({**counts, "everywhere": 2}, "everywhere")
 
-    grouping = group(grouper, streams, stateful=stateful)
+    grouping = group_partitions(grouper, streams, stateful=stateful)
 
     shared = [Ssp("kafka", "everywhere", 0), Ssp("kafka", "everywhere", 1)]
     assert all(list(ssps[-2:]) == shared for ssps in grouping.tasks.values())
@@ -131,7 +131,7 @@ def test_each_partition_has_one_task_and_broadcast_ones_have_all(grouper, counts
 def test_the_order_of_streams_means_nothing(grouper, counts, order):
     shuffled = dict(order.sample(list(counts.items()), len(counts)))
 
-    one, other = (group(grouper, kafka(each), stateful=True) for each in (counts, shuffled))
+    one, other = (group_partitions(grouper, kafka(each), stateful=True) for each in (counts, shuffled))
 
     assert list(one.tasks.items()) == list(other.tasks.items())
     assert one.changelog == other.changelog
@@ -139,10 +139,10 @@ def test_the_order_of_streams_means_nothing(grouper, counts, order):
 
 @given(GROUPERS, COUNTS, COUNTS)
 def test_new_tasks_take_the_next_changelog_partitions_in_natural_order(grouper, before, added):
-    first = group(grouper, kafka(before), stateful=True)
+    first = group_partitions(grouper, kafka(before), stateful=True)
     previous = model_of(first, before, before)
 
-    second = group(grouper, kafka(added | before), stateful=True, previous=previous)
+    second = group_partitions(grouper, kafka(added | before), stateful=True, previous=previous)
 
     assert first.changelog == {task: n for n, task in enumerate(sorted(first.tasks, key=natural_key))}
     new = sorted(second.tasks.keys() - first.tasks.keys(), key=natural_key)
@@ -152,28 +152,28 @@ def test_new_tasks_take_the_next_changelog_partitions_in_natural_order(grouper, 
 @given(COUNTS, st.integers(1, 3))
 def test_tasks_of_stateless_apps_follow_the_partitions(counts, factor):
     grown = {name: count * factor for name, count in counts.items()}
-    previous = model_of(group(Grouper.PARTITION, kafka(counts), stateful=False), counts, counts)
+    previous = model_of(group_partitions(Grouper.PARTITION, kafka(counts), stateful=False), counts, counts)
 
-    grouping = group(Grouper.PARTITION, kafka(grown), stateful=False, previous=previous)
+    grouping = group_partitions(Grouper.PARTITION, kafka(grown), stateful=False, previous=previous)
 
-    assert grouping.tasks == group(Grouper.PARTITION, kafka(grown), stateful=False).tasks
+    assert grouping.tasks == group_partitions(Grouper.PARTITION, kafka(grown), stateful=False).tasks
 
 
 @pytest.mark.parametrize("stateful", [True, False])
 def test_a_stream_that_lost_partitions_is_refused(stateful):
-    previous = model_of(group(Grouper.PARTITION, kafka({"a": 8}), stateful=True), {"a": 8}, {"a": 8})
+    previous = model_of(group_partitions(Grouper.PARTITION, kafka({"a": 8}), stateful=True), {"a": 8}, {"a": 8})
 
     with pytest.raises(ExpansionError, match="stream a has 4 partitions and had 8") as refused:
-        group(Grouper.PARTITION, kafka({"a": 4}), stateful=stateful, previous=previous)
+        group_partitions(Grouper.PARTITION, kafka({"a": 4}), stateful=stateful, previous=previous)
 
     assert (refused.value.code, refused.value.stream) == (ProblemCode.PARTITION_COUNT_SHRUNK, "a")
 
 
 def test_a_growth_that_is_not_accepted_says_what_to_do():
-    previous = model_of(group(Grouper.PARTITION, kafka({"a": 3}), stateful=True), {"a": 3}, {"a": 3})
+    previous = model_of(group_partitions(Grouper.PARTITION, kafka({"a": 3}), stateful=True), {"a": 3}, {"a": 3})
 
     with pytest.raises(ExpansionError, match=r"set job\.expansionAlgorithm") as refused:
-        group(Grouper.PARTITION, kafka({"a": 5}), stateful=True, previous=previous)
+        group_partitions(Grouper.PARTITION, kafka({"a": 5}), stateful=True, previous=previous)
 
     assert (refused.value.code, refused.value.stream) == (ProblemCode.UNSUPPORTED_EXPANSION, "a")
 
@@ -181,16 +181,16 @@ def test_a_growth_that_is_not_accepted_says_what_to_do():
 def test_a_stream_that_was_broadcast_is_grouped_plainly():
     before = kafka({"a": 2, "settings": 2}, "settings")
     previous = model_of(
-        group(Grouper.PARTITION, before, stateful=True), {"a": 2, "settings": 2}, {"a": 2, "settings": 2}
+        group_partitions(Grouper.PARTITION, before, stateful=True), {"a": 2, "settings": 2}, {"a": 2, "settings": 2}
     )
 
-    now = group(Grouper.PARTITION, kafka({"a": 2, "settings": 2}), stateful=True, previous=previous)
+    now = group_partitions(Grouper.PARTITION, kafka({"a": 2, "settings": 2}), stateful=True, previous=previous)
 
-    assert now.tasks == group(Grouper.PARTITION, kafka({"a": 2, "settings": 2}), stateful=True).tasks
+    assert now.tasks == group_partitions(Grouper.PARTITION, kafka({"a": 2, "settings": 2}), stateful=True).tasks
 
 
 def test_a_job_model_without_an_owner_is_refused():
     previous = PreviousGrouping(streams={"a": StreamHistory(initial=1, partitions=1)})
 
     with pytest.raises(ValueError, match="no task owns partition 0"):
-        group(Grouper.PARTITION, kafka({"a": 1}), stateful=True, previous=previous)
+        group_partitions(Grouper.PARTITION, kafka({"a": 1}), stateful=True, previous=previous)
