@@ -66,7 +66,7 @@ class Stream:
         return DecodedBatch(ssp=ssp, next_offset=start + len(records), rows=rows)
 
     def fold(self, below):
-        """Tell what the records below these offsets come to; the keys of each partition are its own."""
+        """Return the latest rows below these offsets; the keys of each partition are its own."""
         rows = {}
         for ssp, end in below.items():
             for key, value in self.partitions[ssp.partition][:end]:
@@ -76,7 +76,7 @@ class Stream:
 
 
 class Owner:
-    """A task whose table lies in a folder, and outlives it."""
+    """A task whose table is in a folder, and outlives it."""
 
     def __init__(self, folder, engine, stream, *, bootstrap):
         self.folder, self.engine, self.stream, self.bootstrap = folder, engine, stream, bootstrap

@@ -1,4 +1,4 @@
-"""What is too large for one record of a broker goes in several, whatever the rows: between tasks and into state."""
+"""Values and rows that are too large for one record of a broker take several: between tasks and in state."""
 
 import pyarrow as pa
 import pytest
@@ -17,7 +17,7 @@ from streamapp_runtime.state.memory_store import MemoryEnvironment
 from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 
 RECORD_BYTES = 1_000_000
-"""What clients of Kafka send as one record if nothing else is said."""
+"""The default limit of Kafka's clients for one record."""
 SCHEMA = pa.schema([("k", pa.int64()), ("text", pa.string()), EVENT_TIME_FIELD])
 
 
@@ -51,7 +51,7 @@ def test_rows_between_tasks_fit_records_and_come_in_order(widths):
 
 @settings(deadline=None)
 @given(st.lists(st.integers(0, 2 * CHUNK_BYTES + 2), min_size=1, max_size=4))
-def test_a_value_of_any_size_comes_back_from_its_pieces_and_leaves_nothing(sizes):
+def test_a_value_of_any_size_comes_back_from_its_chunks_and_leaves_nothing(sizes):
     store = MemoryEnvironment().store("s")
     put_chunks(store, b"neighbour", b"here")
     for number, size in enumerate(sizes):

@@ -117,7 +117,7 @@ def counted(table):
 @pytest.mark.parametrize("kind", ["inner", "left", "right", "full"])
 @settings(max_examples=80)
 @given(steps=steps)
-def test_every_pair_comes_once_and_every_lonely_row_once(kind, steps):
+def test_every_pair_comes_once_and_every_unmatched_row_once(kind, steps):
     tested, defined = Subject(kind), Defined(kind)
     number = 0
     for step, argument in [*steps, ("watermark", END_OF_TIME)]:

@@ -34,7 +34,7 @@ class Sent:
         """Nothing follows from it."""
 
     def flush(self):
-        """Keep nothing."""
+        """Do nothing: there is no state."""
 
 
 def pipeline(environment):

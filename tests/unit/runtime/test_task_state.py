@@ -181,7 +181,7 @@ def test_state_ahead_of_its_changelog_is_not_believed(tmp_path):
 
 @pytest.mark.parametrize("hours, kept", [(11, True), (12, False), (400, False)])
 @pytest.mark.parametrize("closed", [True, False])
-def test_a_store_that_may_have_missed_a_deletion_is_made_anew(tmp_path, hours, kept, closed):
+def test_a_store_that_may_have_missed_a_deletion_is_recreated(tmp_path, hours, kept, closed):
     changelog = Changelog()
     state, stores = open_state(tmp_path, changelog)
     stores["a"].put(b"k", b"v")
@@ -219,7 +219,7 @@ def test_a_store_of_the_future_is_not_taken_for_a_young_one(tmp_path):
     state.close()
 
 
-def test_a_long_changelog_is_replayed_in_pieces_and_every_piece_is_told(tmp_path):
+def test_a_long_changelog_is_restored_in_several_commits_and_progress_is_reported(tmp_path):
     changelog = Changelog()
     changelog.append((b"a\0%d" % number, bytes(20 << 20)) for number in range(5))
     changelog.append([(b"a\x000", None)])
@@ -240,7 +240,7 @@ def test_a_restore_that_is_broken_off_leaves_the_folder_to_the_next_one(tmp_path
     state.close()
 
 
-def test_a_store_that_is_at_a_place_in_another_changelog_is_made_anew(tmp_path):
+def test_a_store_that_is_at_a_place_in_another_changelog_is_recreated(tmp_path):
     changelogs = {name: Changelog(name) for name in ("former", "recreated")}
     for name, changelog in changelogs.items():
         changelog.append([(b"a\0k", name.encode())])

@@ -1,4 +1,4 @@
-"""Stores without changelog: kept as long as they can be believed."""
+"""Stores without changelog: reused as long as they are valid."""
 
 import shutil
 from contextlib import closing
@@ -29,7 +29,7 @@ def written(folder, identity=OURS):
 
 
 def found(folder, identity):
-    """Look at a copy of what lies there: the worker that left it lives on in this process."""
+    """Open a copy of the folder: the worker that left it is still alive in this process."""
     left = folder.with_suffix(".left")
     shutil.copytree(folder, left)
     with closing(UnloggedState(left, identity)) as state:
@@ -44,7 +44,7 @@ def test_what_a_dead_worker_committed_is_there(folder):
 
 
 @pytest.mark.parametrize("change", [{"run_id": "r2"}, {"task": "Partition 1"}, {"boot_id": "boot 2"}])
-def test_what_is_anothers_or_may_be_lost_is_made_anew(folder, change):
+def test_what_is_anothers_or_may_be_lost_is_recreated(folder, change):
     written(folder)
     assert found(folder, msgspec.structs.replace(OURS, **change)) == (None, None)
 
@@ -54,7 +54,7 @@ def test_a_clean_stop_survives_a_crash_of_the_machine(folder):
     assert found(folder, msgspec.structs.replace(OURS, boot_id="boot 2")) == (b"v", b"record")
 
 
-def test_damaged_state_is_made_anew(folder):
+def test_damaged_state_is_recreated(folder):
     written(folder)
     (folder / DATA_FILE).write_bytes(b"no state")
     assert found(folder, OURS) == (None, None)

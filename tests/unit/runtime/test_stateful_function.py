@@ -1,4 +1,4 @@
-"""Functions that remember something of every key: what they may do, when their timers fire, and failed calls."""
+"""Functions with state: their values, their timers, and failed calls."""
 
 import pyarrow as pa
 import pytest
@@ -19,7 +19,7 @@ RESULTS = pa.schema([("k", pa.string()), ("total", pa.int64())])
 
 
 def totals(rows, state):
-    """Give the total of its key so far with every row."""
+    """Return the total of its key so far with every row."""
     given = []
     for key, number in zip(rows["k"].to_pylist(), rows["n"].to_pylist(), strict=True):
         if number < 0:
@@ -31,7 +31,7 @@ def totals(rows, state):
 
 
 class Silence:
-    """Tells the total of a key that has been silent for ten milliseconds, and forgets it."""
+    """Emits the total of a key that has been silent for ten milliseconds, and deletes it."""
 
     def process(self, rows, state):
         for row in rows.to_pylist():
