@@ -132,7 +132,7 @@ def test_what_a_function_raises_is_told_with_its_line(error):
         raise error
 
     line = function.__code__.co_firstlineno + 1
-    assert refusal(function) == f"function m:f: {type(error).__name__}: {error} (test_functions.py, line {line})"
+    assert refusal(function) == f"function m:f: {type(error).__name__}: {error} (test_process_function.py, line {line})"
 
 
 def operator(function, on_error=OnError.SKIP):
