@@ -38,11 +38,11 @@ class SideInputs:
         }
 
     def reads(self, ssp: Ssp) -> bool:
-        """Whether a partition fills a table here."""
+        """Return whether a partition fills a table here."""
         return ssp in self._filled
 
     def has_ended(self, ssp: Ssp) -> bool:
-        """Whether a bounded partition has been read to its end."""
+        """Return whether a bounded partition has been read to its end."""
         return all(ssp in store.ended for store in self._filled[ssp])
 
     def bootstrap_lag(self) -> dict[Ssp, int]:

@@ -84,7 +84,7 @@ def _values(column: pa.Array) -> tuple[str, pa.Array]:
 
 
 def _is_plain(texts: pa.Array) -> bool:
-    """Whether no text has anything that JSON writes with a backslash."""
+    """Return whether no text has anything that JSON writes with a backslash."""
     _, offsets, data = texts.buffers()
     if data is None:
         return True
