@@ -39,7 +39,7 @@ def load(bootstrap_servers: str, data: Path, prefix: str = "") -> dict[str, int]
     """Fill the topics `flights` and `planes` from the files in a folder; tell how many records each has."""
     counts = {}
     for topic, query in ((f"{prefix}flights", FLIGHTS), (f"{prefix}planes", PLANES)):
-        make_anew(AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 2}), topic)
+        recreate(AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 2}), topic)
         with duckdb.connect() as database:
             records = database.execute(query.format(data=data)).fetchall()
         write(bootstrap_servers, topic, records)
@@ -47,7 +47,7 @@ def load(bootstrap_servers: str, data: Path, prefix: str = "") -> dict[str, int]
     return counts
 
 
-def make_anew(admin: AdminClient, topic: str) -> None:
+def recreate(admin: AdminClient, topic: str) -> None:
     """Delete a topic, if it is there, and make it: loading twice must not double what it holds."""
     if topic in admin.list_topics(timeout=10).topics:
         admin.delete_topics([topic])[topic].result()

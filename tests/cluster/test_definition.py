@@ -33,7 +33,7 @@ def test_it_is_stored_as_it_is_written(get):
     assert {name: stored[name] for name in written} == written
 
 
-def test_it_is_structural_and_in_force(get):
+def test_it_is_structural_and_established(get):
     conditions = {condition["type"]: condition["status"] for condition in get(NAME)["status"]["conditions"]}
     assert conditions == {"NamesAccepted": "True", "Established": "True"}
 

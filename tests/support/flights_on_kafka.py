@@ -26,7 +26,7 @@ def load(bootstrap_servers, prefix=""):
 
 def load_weather(bootstrap_servers):
     """Fill the topic `observations`, by airport as the flights are."""
-    loading.make_anew(AdminClient({"bootstrap.servers": bootstrap_servers}), "observations")
+    loading.recreate(AdminClient({"bootstrap.servers": bootstrap_servers}), "observations")
     with duckdb.connect() as database:
         records = database.execute(OBSERVATIONS.format(data=DATA)).fetchall()
     loading.write(bootstrap_servers, "observations", records)

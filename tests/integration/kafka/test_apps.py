@@ -53,7 +53,7 @@ def test_tools_see_how_far_a_run_is_and_consumed_records_are_deleted(folder, kaf
         ends = admin.end_offsets(streams)
 
         def at_the_ends():
-            """Tell whether the last round of upkeep is through: on a slow machine the run does not wait for it."""
+            """Tell whether the last round of maintenance is through: on a slow machine the run does not wait for it."""
             places = committed(cluster, f"default.{name}").items()
             shown = {Ssp("kafka", topic, partition): offset for (topic, partition), offset in places}
             begin = {ssp: 0 if ssp.stream == f"{name}.in" else offset for ssp, offset in shown.items()}

@@ -25,7 +25,7 @@ def test_what_the_brokers_refused_is_told_to_who_sends_on(topics):
     assert topics.values(stream) == {ssp_of(stream): []}
 
 
-def test_who_was_shut_out_while_it_sends_hears_that_it_was(topics):
+def test_who_was_fenced_while_it_sends_learns_that_it_was(topics):
     stream = topics.create()
     with topics.producer(stream) as zombie:
         zombie.send(ssp_of(stream), b"zombie", timestamp=1)

@@ -92,16 +92,16 @@ def test_rows_behind_an_open_transaction_of_a_parent_come_before_those_of_its_ch
     app.write(*KEYS, count=4)
     app.expand(8)
     app.write(*KEYS, count=8)
-    given_out, opened = [], []
+    emitted, opened = [], []
 
     def for_three_seconds(summary):
         """Look on from when the tasks have reported what they emitted before."""
-        given_out.append(summary.written.get("out", 0))
-        opened.extend([time.monotonic()] if given_out[-1] else [])
+        emitted.append(summary.written.get("out", 0))
+        opened.extend([time.monotonic()] if emitted[-1] else [])
         return opened and time.monotonic() - opened[0] > 3
 
     app.run(app.document(), for_three_seconds)
-    assert max(given_out) == len(KEYS)
+    assert max(emitted) == len(KEYS)
     open_for_long.commit()
     open_for_long.close()
     app.run(app.document(), app.all_copied)

@@ -44,7 +44,7 @@ def test_consumed_records_are_deleted_though_another_program_holds_the_consumer_
     cluster, stream, ssp = cluster_at(kafka.bootstrap_servers), descriptor(planned.streams["by-k"]), Ssp(HUB, "by-k", 0)
     with closing(KafkaAdmin(cluster)) as admin:
         admin.create({stream: planned.streams["by-k"].partitions})
-        with Topics(cluster, "upkeep").producer(stream) as producer:
+        with Topics(cluster, "maintenance").producer(stream) as producer:
             for _ in range(5):
                 producer.send(ssp, b"", timestamp=1)
             producer.commit()

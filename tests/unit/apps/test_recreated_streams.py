@@ -25,7 +25,7 @@ OPERATORS = [
         ("default.app.r1._changelog", False),
     ],
 )
-def test_a_run_does_not_go_on_with_a_stream_that_was_made_anew(tmp_path, address, again):
+def test_a_run_does_not_go_on_with_a_stream_that_was_recreated(tmp_path, address, again):
     source = Growing(tmp_path, {"log": {"path": "log.db"}})
     document = source.document(operators=OPERATORS)
     source.write(*KEYS, count=4)

@@ -159,7 +159,7 @@ def test_partitions_that_the_first_app_does_not_know_are_refused(split):
     assert told[0][0].startswith("spec.streams.between: UnsupportedExpansion: `between` has 6 partitions now and had 3")
 
 
-def test_a_stream_that_was_made_anew_is_not_taken_for_the_one_before(split):
+def test_a_stream_that_was_recreated_is_not_taken_for_the_previous_one(split):
     split.write(hours=3, count=2)
     split.drain(split.first(), split.all_read)
     split.kill(split.second(), lambda _: split.all_counted("second"))

@@ -72,7 +72,7 @@ def test_a_refused_edit_is_told_with_its_problems(diff):
     assert (document["accepted"], document["movedTasks"], document["newStreams"]) == (False, [], [])
 
 
-def test_the_job_model_in_force_tells_where_tasks_are(diff, tmp_path):
+def test_the_active_job_model_says_where_tasks_are(diff, tmp_path):
     model = build_job_model(accepted(running(), COUNTS), None, {"a": "node-1", "b": "node-2"})
     (tmp_path / "model.json").write_text(json.dumps(model.to_document()))
     result = diff(("processors/count", 1), options=["--previous", "model.json", "--output", "json"])

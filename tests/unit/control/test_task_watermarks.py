@@ -365,7 +365,7 @@ def test_the_source_partition_that_holds_a_watermark_back_is_named():
     assert states.held_back_by(FLIGHTS) is None
 
 
-def test_partitions_that_are_not_in_the_snapshot_begin_anew_below_the_old_watermark():
+def test_partitions_that_are_not_in_the_snapshot_start_again_below_the_old_watermark():
     states = states_of((FLIGHTS, 0))
     states.observe(FLIGHTS, 0, 50)
     grown = states_of((FLIGHTS, 0), (FLIGHTS, 4))

@@ -58,10 +58,10 @@ def test_all_parts_of_a_partition_come_in_their_order(sizes: list[list[tuple[int
             ends[SSPS.index(decoded.ssp)] = max(decoded.next_offset, ends[SSPS.index(decoded.ssp)])
             assert decoded.rows is None or decoded.next_offset >= len(decoded.rows)
     gathering = BatchCoalescer(Polls(polls), Clock())
-    given_out = [decoded for _ in range(len(polls) + 1) for decoded in gathering.poll(SSPS, ALL, 0.0)]
+    emitted = [decoded for _ in range(len(polls) + 1) for decoded in gathering.poll(SSPS, ALL, 0.0)]
     for ssp in SSPS:
         wanted = [decoded for poll in polls for decoded in poll if decoded.ssp == ssp]
-        found = [decoded for decoded in given_out if decoded.ssp == ssp]
+        found = [decoded for decoded in emitted if decoded.ssp == ssp]
         assert _numbers(found) == _numbers(wanted)
         assert [c for d in found for c in d.controls] == [c for d in wanted for c in d.controls]
         assert sum(d.not_used.get("unreadable", 0) for d in found) == sum(len(d.bad_rows) for d in wanted)

@@ -191,7 +191,7 @@ def test_a_poll_waits_at_growing_intervals_until_something_is_committed(path: Pa
     consumer.close()
 
 
-def test_a_poll_gives_up_after_its_timeout(path: Path) -> None:
+def test_a_poll_ends_after_its_timeout(path: Path) -> None:
     time = FakeTime()
     consumer = reading(path, {FIRST: 0}, time=time)
     assert list(consumer.poll([FIRST], 100, 0.02)) == []

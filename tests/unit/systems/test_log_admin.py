@@ -1,4 +1,4 @@
-"""The upkeep of the embedded log: compaction, purging, and streams that come, grow and go."""
+"""The maintenance of the embedded log: compaction, purging, and streams that come, grow and go."""
 
 import tempfile
 from contextlib import closing
