@@ -190,7 +190,7 @@ def test_a_graph_that_can_not_be_planned_counts_as_a_restart():
 
 
 @pytest.mark.parametrize(
-    ("before", "in_force", "after", "edit_class"),
+    ("before", "active", "after", "edit_class"),
     [
         (None, "r1", "second", NEW_RUN),
         (None, "r1", "r1", NONE),
@@ -198,10 +198,10 @@ def test_a_graph_that_can_not_be_planned_counts_as_a_restart():
         ("r1", None, "second", NEW_RUN),
     ],
 )
-def test_a_run_id_starts_a_new_run_only_if_it_is_not_the_one_in_force(before, in_force, after, edit_class):
+def test_a_run_id_starts_a_new_run_only_if_it_is_not_the_active_one(before, active, after, edit_class):
     old = running() if before is None else edited(running(), ("runId", before))
     new = edited(old, ("runId", after))
-    assert [e.edit_class for e in classify_edits(app_of(old), app_of(new), run_id=in_force)] == [edit_class]
+    assert [e.edit_class for e in classify_edits(app_of(old), app_of(new), run_id=active)] == [edit_class]
 
 
 def test_fields_that_are_fixed_for_a_run_are_refused():
