@@ -9,8 +9,8 @@ from streamapp_core.deployment.kubernetes_names import Role
 from streamapp_core.job_model.job_model import ProcessorModel
 from streamapp_core.job_model.stored_job_model import StoredJobModel
 from streamapp_operator.decide.acceptance import ActiveSpec
-from streamapp_operator.decide.task_assignment import assign_tasks, unbound_processors
-from streamapp_operator.decide.validation import PlanRequest, accepted_app
+from streamapp_operator.decide.task_assignment import assign_tasks, build_unbound_processors
+from streamapp_operator.decide.validation import PlanRequest, parse_accepted_app
 from streamapp_operator.observe.observed_state import Observed, StreamCounts
 from streamapp_operator.observe.resource_views import Pod, PodPhase, parse_app_resource
 from support.operated import BROKEN, PLANNER, SPEC
@@ -85,12 +85,12 @@ def record(app=SHOP, launch=LAUNCH, launched=SHOP, *, counts=COUNTS, run_id="r1"
 
 def active(app=SHOP, *, suspended=False, **fields):
     """Make the active spec of a record."""
-    return ActiveSpec(record=record(app, **fields), app=accepted_app(app.text), suspended=suspended)
+    return ActiveSpec(record=record(app, **fields), app=parse_accepted_app(app.text), suspended=suspended)
 
 
 def unbound_model(processors=2, counts=COUNTS):
     """Assign the shop's tasks to processors that have no executors yet."""
-    return assign_tasks(planned(counts), None, unbound_processors(processors), NOW)
+    return assign_tasks(planned(counts), None, build_unbound_processors(processors), NOW)
 
 
 def bound_model(**nodes):

@@ -27,7 +27,7 @@ from streamapp_operator.decide.actions import (
 )
 from streamapp_operator.decide.deletion import FINALIZER
 from streamapp_operator.observe.resource_views import AppResource
-from streamapp_operator.status.app_status import status_patch
+from streamapp_operator.status.app_status import diff_status
 from streamapp_systems.kubernetes.kubernetes_api import (
     Kind,
     KubernetesApi,
@@ -140,7 +140,7 @@ class Actor:
             self._api.delete(Kind.VOLUME_CLAIM, app.key.namespace, metadata["name"], uid=metadata["uid"])
 
     def _write_status(self, app: AppResource, status: Mapping[str, JsonValue]) -> None:
-        patch = {"status": status_patch(app.status, status)}
+        patch = {"status": diff_status(app.status, status)}
         with suppress(ObjectNotFoundError):
             self._api.patch(Kind.APP, app.key.namespace, app.key.name, patch, status=True)
 

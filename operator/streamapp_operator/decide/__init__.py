@@ -1,1 +1,1 @@
-"""Decide, from what was observed, what is to be done: pure functions of values."""
+"""Pure functions from the observed state of an app to the actions that bring it to its active spec."""

@@ -13,7 +13,7 @@ from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan.plan import Plan
 from streamapp_core.problems import Problem
 from streamapp_core.spec.app import StreamApp
-from streamapp_operator.decide.validation import Planner, PlanRequest, accepted_app
+from streamapp_operator.decide.validation import Planner, PlanRequest, parse_accepted_app
 from streamapp_operator.observe.observed_state import Observed
 
 
@@ -134,17 +134,17 @@ def have_inputs_expanded(observed: Observed, active: ActiveSpec) -> bool:
 
 @lru_cache(maxsize=200)
 def _edit_class(old: str, new: str, run_id: str) -> EditClass:
-    return strongest(classify_edits(accepted_app(old), accepted_app(new), run_id=run_id))
+    return strongest(classify_edits(parse_accepted_app(old), parse_accepted_app(new), run_id=run_id))
 
 
 def _active_spec(observed: Observed, record: AppRecord) -> ActiveSpec:
-    app = accepted_app(record.text(record.accepted))
+    app = parse_accepted_app(record.text(record.accepted))
     suspended = app.spec.suspend or observed.app.spec.get("suspend") is True
     return ActiveSpec(record=record, app=app, suspended=suspended)
 
 
 def _inputs_differ(observed: Observed, before: Mapping[str, int], now: Mapping[str, int]) -> bool:
-    """Compare the counts of the streams that the app reads; its outputs may appear and grow."""
+    """Return whether the counts of streams that the app reads differ; its outputs may appear and grow."""
     model = _model(observed)
     names = set(before) | set(now)
     if model is not None:

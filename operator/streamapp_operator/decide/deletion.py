@@ -41,7 +41,7 @@ class Deletion:
     wake_at: datetime | None = None
 
 
-def finalizer_actions(app: AppResource) -> Iterator[Action]:
+def ensure_finalizer(app: AppResource) -> Iterator[Action]:
     """Keep our finalizer on the resource exactly while its policy is Delete."""
     wanted = app.spec.get("deletionPolicy") == DeletionPolicy.DELETE
     if wanted != (FINALIZER in app.finalizers):

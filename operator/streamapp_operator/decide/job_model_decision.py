@@ -9,7 +9,7 @@ from streamapp_operator.decide.acceptance import ActiveSpec
 from streamapp_operator.decide.actions import WriteJobModel
 from streamapp_operator.decide.location_ids import find_location
 from streamapp_operator.decide.placement import find_live_executors, place
-from streamapp_operator.decide.task_assignment import apply_locality, assign_tasks, unbound_processors
+from streamapp_operator.decide.task_assignment import apply_locality, assign_tasks, build_unbound_processors
 from streamapp_operator.observe.observed_state import Observed, PlacementInputs
 
 
@@ -30,7 +30,7 @@ class JobModelDecision:
 def decide_job_model(
     observed: Observed, active: ActiveSpec, launch: Launch, plan: Plan | None, timeout: timedelta
 ) -> JobModelDecision:
-    """Decide about the job model of a driver that runs."""
+    """Decide whether a driver that runs gets another job model."""
     stored = observed.model
     if stored is None or stored.epoch < launch.epoch:
         return JobModelDecision(actions=write_first_job_model(observed, launch, plan))
@@ -62,7 +62,7 @@ def write_first_job_model(observed: Observed, launch: Launch, plan: Plan | None)
     """
     previous = None if observed.model is None else apply_locality(observed.model.model, observed.locality)
     if plan is not None:
-        model = assign_tasks(plan, previous, unbound_processors(launch.processors), observed.now)
+        model = assign_tasks(plan, previous, build_unbound_processors(launch.processors), observed.now)
     elif previous is not None and previous.run_id == launch.run_id:
         model = previous
     else:

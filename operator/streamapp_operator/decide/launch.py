@@ -37,12 +37,12 @@ def build_launch(observed: Observed, active: ActiveSpec, cause: LaunchCause, att
     )
 
 
-def with_launch(active: ActiveSpec, launch: Launch) -> ActiveSpec:
+def replace_launch(active: ActiveSpec, launch: Launch) -> ActiveSpec:
     """Return the active spec with another launch in its record."""
     return replace(active, record=active.record.with_versions(accepted=active.accepted, launch=launch, texts={}))
 
 
-def record_actions(observed: Observed, record: AppRecord) -> Iterator[Action]:
+def write_record(observed: Observed, record: AppRecord) -> Iterator[Action]:
     """Write the record if it differs from the stored one."""
     if record != observed.record:
         yield WriteRecord(record=record, expected=observed.record_version)
@@ -54,7 +54,7 @@ def create_driver(observed: Observed, active: ActiveSpec, epoch: int) -> CreateO
     return CreateObject(kind=Kind.POD, body=body, action_kind=ActionKind.CREATE_DRIVER)
 
 
-def service_account_actions(observed: Observed, active: ActiveSpec) -> Iterator[Action]:
+def ensure_service_account(observed: Observed, active: ActiveSpec) -> Iterator[Action]:
     """Create the service account of an app's drivers if it is missing; no pod can be created without it."""
     missing = (Kind.SERVICE_ACCOUNT, driver_account(observed.app.key.name)) not in observed.present
     if missing and active.app.spec.service_account_name is None:
@@ -62,7 +62,7 @@ def service_account_actions(observed: Observed, active: ActiveSpec) -> Iterator[
         yield CreateObject(kind=Kind.SERVICE_ACCOUNT, body=body, action_kind=ActionKind.CREATE_SERVICE_ACCOUNT)
 
 
-def dependency_actions(observed: Observed, active: ActiveSpec, role: DriverRole) -> Iterator[Action]:
+def ensure_dependencies(observed: Observed, active: ActiveSpec, role: DriverRole) -> Iterator[Action]:
     """Create the role binding and the service of an app's drivers if they are missing, or bind another role."""
     app, name = observed.app, observed.app.key.name
     wanted = DriverBinding(account=active.app.spec.service_account_name or driver_account(name), role=role)
@@ -73,14 +73,14 @@ def dependency_actions(observed: Observed, active: ActiveSpec, role: DriverRole)
         yield CreateObject(kind=Kind.SERVICE, body=build_driver_service(app), action_kind=ActionKind.CREATE_SERVICE)
 
 
-def delete_driver_actions(observed: Observed, epoch: int) -> Iterator[Action]:
+def delete_driver(observed: Observed, epoch: int) -> Iterator[Action]:
     """Delete the driver's pod of an epoch, unless it ends already."""
     for pod in observed.pods_of(Role.DRIVER, epoch):
         if pod.active:
             yield DeletePod(name=pod.name, uid=pod.uid)
 
 
-def stale_pod_actions(observed: Observed, epoch: int) -> Iterator[Action]:
+def delete_stale_pods(observed: Observed, epoch: int) -> Iterator[Action]:
     """Delete the pods of earlier epochs; of the drivers that ended, the newest is kept for its logs."""
     ended = [pod for pod in observed.pods_of(Role.DRIVER) if pod.finished and pod.epoch < epoch]
     kept = max(ended, key=lambda pod: pod.epoch, default=None)

@@ -14,30 +14,30 @@ from streamapp_core.job_model.stored_job_model import StoredJobModel
 from streamapp_core.plan.plan import Plan
 from streamapp_operator.decide.acceptance import Acceptance, ActiveSpec, accept, plan_active_spec
 from streamapp_operator.decide.actions import Action, EmitEvent, WriteJobModel
-from streamapp_operator.decide.deletion import decide_deletion, finalizer_actions
+from streamapp_operator.decide.deletion import decide_deletion, ensure_finalizer
 from streamapp_operator.decide.driver_decision import DriverDecision, DriverState, decide_driver
 from streamapp_operator.decide.job_model_decision import decide_job_model, write_first_job_model
 from streamapp_operator.decide.launch import (
     build_launch,
     create_driver,
-    delete_driver_actions,
-    dependency_actions,
-    record_actions,
-    service_account_actions,
-    stale_pod_actions,
-    with_launch,
+    delete_driver,
+    delete_stale_pods,
+    ensure_dependencies,
+    ensure_service_account,
+    replace_launch,
+    write_record,
 )
 from streamapp_operator.decide.validation import Planner
 from streamapp_operator.observe.observed_state import AppMemory, DriverRole, Observed
 from streamapp_operator.observe.resource_views import AppResource
 
 _RECOVERY_INTERVAL = timedelta(minutes=1)
-"""How often the coordinator stream is read for a job model that is lost."""
+"""The interval at which the coordinator stream is read for a lost job model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What decisions depend on besides the app: the planner, and settings of the process."""
+    """The inputs of every decision besides the app: the planner, and settings of the process."""
 
     planner: Planner
     driver_role: DriverRole
@@ -91,7 +91,7 @@ def decide(observed: Observed, rules: Rules) -> Decision:
     acceptance = accept(observed, rules.planner)
     if acceptance.active is None:
         return Decision(
-            actions=tuple(finalizer_actions(observed.app)),
+            actions=tuple(ensure_finalizer(observed.app)),
             wake_at=None if observed.unrecoverable is None else observed.now + _RECOVERY_INTERVAL,
             memory=observed.memory,
             outcome=Outcome(acceptance=acceptance),
@@ -116,7 +116,7 @@ def _reconcile(observed: Observed, acceptance: Acceptance, active: ActiveSpec, r
     driver = decide_driver(observed, active)
     changes = _change_driver(observed, active, plan, driver, rules)
     return Decision(
-        actions=(*finalizer_actions(observed.app), *changes.actions),
+        actions=(*ensure_finalizer(observed.app), *changes.actions),
         wake_at=changes.wake_at,
         memory=changes.memory,
         outcome=Outcome(
@@ -131,15 +131,17 @@ def _reconcile(observed: Observed, acceptance: Acceptance, active: ActiveSpec, r
 def _change_driver(
     observed: Observed, active: ActiveSpec, plan: Plan | None, driver: DriverDecision, rules: Rules
 ) -> _DriverChanges:
+    """Launch or stop the driver, or keep it running, as decided; else write only the record of the active spec."""
     launch = active.record.launch
     unchanged = _DriverChanges(
-        actions=tuple(record_actions(observed, active.record)),
+        actions=tuple(write_record(observed, active.record)),
         active=active,
         model=None if observed.model is None else observed.model.model,
         memory=AppMemory(driver_missing_since=driver.missing_since, refused_epoch=observed.memory.refused_epoch),
         wake_at=driver.wake_at,
     )
-    if driver.launch_cause is not None and not (plan is None and observed.model is None):
+    can_launch = plan is not None or observed.model is not None
+    if driver.launch_cause is not None and can_launch:
         if launch is None or not driver.reuse_epoch:
             launch = build_launch(observed, active, driver.launch_cause, driver.attempt)
         return _launch(unchanged, observed, launch, plan, rules)
@@ -158,17 +160,17 @@ def _launch(
     A crash after the record leaves an epoch that no pod has, and none ever will: as its job model is missing, the
     next decision takes a higher one. After a crash before the job model, it is written while the driver starts.
     """
-    active = with_launch(unchanged.active, launch)
+    active = replace_launch(unchanged.active, launch)
     first = write_first_job_model(observed, launch, plan)
     return replace(
         unchanged,
         actions=(
-            *service_account_actions(observed, active),
-            *record_actions(observed, active.record),
+            *ensure_service_account(observed, active),
+            *write_record(observed, active.record),
             create_driver(observed, active, launch.epoch),
             *first,
-            *dependency_actions(observed, active, rules.driver_role),
-            *stale_pod_actions(observed, launch.epoch),
+            *ensure_dependencies(observed, active, rules.driver_role),
+            *delete_stale_pods(observed, launch.epoch),
         ),
         active=active,
         model=_written(first, unchanged.model),
@@ -178,8 +180,8 @@ def _launch(
 def _stop(unchanged: _DriverChanges, observed: Observed, launch: Launch, cause: StopCause) -> _DriverChanges:
     """Stop a driver gracefully; the record says why before its pod is deleted."""
     stopped = launch if launch.stop is not None else launch.model_copy(update={"stop": cause})
-    active = with_launch(unchanged.active, stopped)
-    actions = (*record_actions(observed, active.record), *delete_driver_actions(observed, launch.epoch))
+    active = replace_launch(unchanged.active, stopped)
+    actions = (*write_record(observed, active.record), *delete_driver(observed, launch.epoch))
     return replace(unchanged, actions=actions, active=active)
 
 
@@ -188,16 +190,16 @@ def _keep_running(
 ) -> _DriverChanges:
     """Keep what a driver needs in place, rescale it, and bind its processors to its executors."""
     rescaled = launch.model_copy(update={"processors": unchanged.active.app.spec.processors.count})
-    active = with_launch(unchanged.active, rescaled)
+    active = replace_launch(unchanged.active, rescaled)
     job_model = decide_job_model(observed, active, rescaled, plan, rules.executor_timeout)
     return replace(
         unchanged,
         actions=(
-            *service_account_actions(observed, active),
-            *dependency_actions(observed, active, rules.driver_role),
-            *record_actions(observed, active.record),
+            *ensure_service_account(observed, active),
+            *ensure_dependencies(observed, active, rules.driver_role),
+            *write_record(observed, active.record),
             *job_model.actions,
-            *stale_pod_actions(observed, launch.epoch),
+            *delete_stale_pods(observed, launch.epoch),
         ),
         active=active,
         model=_written(job_model.actions, unchanged.model),

@@ -29,7 +29,7 @@ def assign_tasks(plan: Plan, previous: JobModel | None, bindings: ExecutorBindin
     return model.model_copy(update={"version": previous.version + 1})
 
 
-def unbound_processors(wanted: int) -> ExecutorBindings:
+def build_unbound_processors(wanted: int) -> ExecutorBindings:
     """Return the processors of a driver that has no executors yet."""
     return {str(number): ProcessorModel(location=ANY_LOCATION) for number in range(wanted)}
 

@@ -1,4 +1,4 @@
-"""Whether a spec is acceptable with the streams as they are now: the planner's verdict, and the one on edits."""
+"""The planner's verdict on a spec with the streams as they are now, edits included, and a cache of verdicts."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -48,7 +48,7 @@ class PlanVerdict:
 Planner = Callable[[PlanRequest], PlanVerdict]
 
 
-def accepted_app(text: str) -> StreamApp:
+def parse_accepted_app(text: str) -> StreamApp:
     """Parse a text that was accepted.
 
     Raises:
@@ -92,7 +92,7 @@ def _edit_problems(parsed: ParsedApp, request: PlanRequest) -> tuple[Problem, ..
     if request.previous is None or parsed.app is None or parsed.problems:
         return ()
     run_id = None if request.model is None else request.model.run_id
-    return run_id_problems(classify_edits(accepted_app(request.previous), parsed.app, run_id=run_id))
+    return run_id_problems(classify_edits(parse_accepted_app(request.previous), parsed.app, run_id=run_id))
 
 
 def _continuity(model: JobModel | None) -> object:

@@ -22,7 +22,7 @@ from streamapp_operator.observe.observer import Observer
 from streamapp_operator.observe.resource_views import AppKey, AppResource
 from streamapp_operator.process.operator_metrics import OperatorMetrics
 from streamapp_operator.process.work_queue import WorkQueue
-from streamapp_operator.status.app_status import status_actions
+from streamapp_operator.status.app_status import report_status
 from streamapp_systems.kubernetes.kubernetes_api import KubernetesError, RequestRefusedError, VersionConflictError
 from streamapp_systems.protocols import StreamSystemError
 
@@ -90,7 +90,7 @@ class Controller:
         decision = decide(observed, self._dependencies.rules)
         self._memories[key] = decision.memory
         try:
-            self._act(observed.app, (*decision.actions, *status_actions(observed, decision)))
+            self._act(observed.app, (*decision.actions, *report_status(observed, decision)))
         except (RequestRefusedError, NameTakenError) as error:
             self._report_refusal(key, str(error))
             raise
@@ -119,7 +119,7 @@ class Controller:
         observed = self._dependencies.observer.observe(key, self._dependencies.clock(), self._memories[key])
         if observed is not None:
             decision = decide(observed, self._dependencies.rules)
-            self._act(observed.app, status_actions(observed, decision, refusal))
+            self._act(observed.app, report_status(observed, decision, refusal))
 
     def _work(self) -> None:
         while (key := self._queue.take()) is not None:

@@ -1,1 +1,1 @@
-"""Compute what people read of an app: conditions, the status document, events."""
+"""The status of an app as people read it: conditions, the status document, events."""

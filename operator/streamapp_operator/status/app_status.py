@@ -24,7 +24,7 @@ from streamapp_operator.decide.driver_decision import DriverState
 from streamapp_operator.decide.reconciliation import Decision
 from streamapp_operator.observe.observed_state import Observed
 from streamapp_operator.status.conditions import ConditionValue, find_conditions
-from streamapp_operator.status.events import transition_events
+from streamapp_operator.status.events import emit_transitions
 from streamapp_operator.status.status_inputs import StatusInputs
 
 _PHASES = {
@@ -40,7 +40,7 @@ _EVIDENCE_OF_A_RUN = ("runId", "plan", "driver")
 """Fields that show that a run has begun; they stay when its documents are lost."""
 
 
-def status_actions(
+def report_status(
     observed: Observed, decision: Decision, refusal: str | None = None
 ) -> Iterator[WriteStatus | EmitEvent]:
     """Write the status if it changes, and emit an event for each transition.
@@ -54,9 +54,9 @@ def status_actions(
         return
     inputs = StatusInputs.of(observed, decision.outcome, refusal)
     status = build_status(inputs)
-    if status_patch(observed.app.status, status):
+    if diff_status(observed.app.status, status):
         yield WriteStatus(status=status)
-        yield from transition_events(observed.app, status, 0 if inputs.launch is None else inputs.launch.epoch)
+        yield from emit_transitions(observed.app, status, 0 if inputs.launch is None else inputs.launch.epoch)
 
 
 def build_status(inputs: StatusInputs) -> dict[str, JsonValue]:
@@ -91,13 +91,13 @@ def build_status(inputs: StatusInputs) -> dict[str, JsonValue]:
     return {**status.model_dump(mode="json", by_alias=True, exclude_none=True), **more}
 
 
-def status_patch(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+def diff_status(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Return the JSON merge patch from one status to another; empty if they are equal."""
     patch: dict[str, JsonValue] = {name: None for name in before if name not in after}
     for name, value in after.items():
         known = before.get(name)
         if isinstance(value, dict) and isinstance(known, dict):
-            inner = status_patch(known, value)
+            inner = diff_status(known, value)
             if inner:
                 patch[name] = inner
         elif value != known:

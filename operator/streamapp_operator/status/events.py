@@ -17,7 +17,7 @@ _EXPECTED = frozenset({"Suspended", "Completed", "Draining"})
 _LONGEST_MESSAGE = 1_000
 
 
-def transition_events(app: AppResource, after: Mapping[str, JsonValue], epoch: int) -> Iterator[EmitEvent]:
+def emit_transitions(app: AppResource, after: Mapping[str, JsonValue], epoch: int) -> Iterator[EmitEvent]:
     """Return the events of the transitions between the resource's status and the next one.
 
     An event's name is the same if this is decided again, so it is emitted once; after a restart the epoch makes it

@@ -76,7 +76,7 @@ class StatusInputs:
 
     @property
     def executor_problem(self) -> PodProblem | None:
-        """What keeps an executor of the newest launch from running."""
+        """The problem that keeps an executor of the newest launch from running, if there is one."""
         if self.launch is None:
             return None
         pods = self.observed.pods_of(Role.PROCESSOR, self.launch.epoch)

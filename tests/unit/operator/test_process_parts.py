@@ -12,7 +12,7 @@ from streamapp_operator.process.health import OperatorHealth
 from streamapp_operator.process.operator_metrics import OperatorMetrics
 from streamapp_operator.process.operator_pages import serve_pages
 from streamapp_operator.process.settings import read_settings
-from streamapp_operator.status.app_status import status_patch
+from streamapp_operator.status.app_status import diff_status
 from streamapp_systems.kubernetes.kubernetes_api import Kind, RequestRefusedError, ServerUnavailableError
 from streamapp_systems.protocols import StreamSystemError
 from streamapp_systems.run_ids import new_run_id
@@ -27,12 +27,12 @@ STATUS = st.dictionaries(st.text(max_size=3), JSON, max_size=4)
 
 @given(STATUS, STATUS)
 def test_a_patch_makes_the_status_that_was_meant(before, after):
-    assert merged(before, status_patch(before, after)) == after
+    assert merged(before, diff_status(before, after)) == after
 
 
 @given(STATUS)
 def test_an_equal_status_needs_no_patch(status):
-    assert status_patch(status, status) == {}
+    assert diff_status(status, status) == {}
 
 
 def test_flags_win_over_variables_over_defaults():

@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 
 from streamapp_operator.decide.actions import ActionKind
-from streamapp_operator.decide.deletion import FINALIZER, decide_deletion, finalizer_actions
+from streamapp_operator.decide.deletion import FINALIZER, decide_deletion, ensure_finalizer
 from streamapp_operator.decide.manifests.cleanup_pod import build_cleanup_pods
-from streamapp_operator.decide.validation import accepted_app
+from streamapp_operator.decide.validation import parse_accepted_app
 from streamapp_operator.observe.resource_views import PodPhase
 from support.observed_values import (
     NOW,
@@ -33,7 +33,7 @@ MODEL = bound_model(node0="node-a", node1="node-b")
 LOCATED = MODEL.model_copy(
     update={"tasks": {name: task.model_copy(update={"location": "node-a"}) for name, task in MODEL.tasks.items()}}
 )
-(CLEANUP,) = build_cleanup_pods(APP, accepted_app(APP.text).spec, ["node-a"])
+(CLEANUP,) = build_cleanup_pods(APP, parse_accepted_app(APP.text).spec, ["node-a"])
 """The name of the pod that removes state from the one node that has any."""
 TIMEOUT = timedelta(minutes=2)
 END = [ActionKind.DELETE_STREAMS, ActionKind.REMOVE_FINALIZER]
@@ -52,7 +52,7 @@ END = [ActionKind.DELETE_STREAMS, ActionKind.REMOVE_FINALIZER]
     ids=["by default", "retain", "delete", "has it", "changed back", "somebody else's"],
 )
 def test_the_finalizer_is_there_exactly_while_the_policy_is_delete(policy, finalizers, expected):
-    actions = finalizer_actions(resource(finalizers=finalizers, **policy))
+    actions = ensure_finalizer(resource(finalizers=finalizers, **policy))
     assert [action.present for action in actions] == expected
 
 
@@ -97,7 +97,7 @@ def test_pods_then_state_then_streams_then_the_finalizer(observed, expected, wak
 
 
 def test_the_last_wait_is_for_the_newest_pod():
-    names = build_cleanup_pods(APP, accepted_app(APP.text).spec, ["node-a", "node-b"])
+    names = build_cleanup_pods(APP, parse_accepted_app(APP.text).spec, ["node-a", "node-b"])
     tasks = dict(LOCATED.tasks)
     first = next(iter(tasks))
     tasks[first] = tasks[first].model_copy(update={"location": "node-b"})

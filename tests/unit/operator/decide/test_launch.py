@@ -7,12 +7,12 @@ from streamapp_operator.decide.actions import ActionKind, WriteRecord
 from streamapp_operator.decide.launch import (
     build_launch,
     create_driver,
-    delete_driver_actions,
-    dependency_actions,
-    record_actions,
-    service_account_actions,
-    stale_pod_actions,
-    with_launch,
+    delete_driver,
+    delete_stale_pods,
+    ensure_dependencies,
+    ensure_service_account,
+    replace_launch,
+    write_record,
 )
 from streamapp_operator.observe.observed_state import DriverBinding, DriverRole
 from streamapp_operator.observe.resource_views import PodPhase
@@ -79,7 +79,7 @@ class TestBuildLaunch:
 
     def test_a_record_keeps_the_texts_that_its_launch_and_its_spec_name(self):
         spec = active(EDITED)
-        launched = with_launch(spec, build_launch(observe_running(), spec, LaunchCause.EDITED, 0))
+        launched = replace_launch(spec, build_launch(observe_running(), spec, LaunchCause.EDITED, 0))
         assert set(spec.record.apps) == {spec.accepted.app, LAUNCH.app}
         assert set(launched.record.apps) == {spec.accepted.app}
 
@@ -95,7 +95,7 @@ class TestObjects:
         ids=["missing", "there", "the user's own"],
     )
     def test_a_missing_service_account_is_created(self, app, present, expected):
-        assert kinds(service_account_actions(observe(app=app, present=present), active(app))) == expected
+        assert kinds(ensure_service_account(observe(app=app, present=present), active(app))) == expected
 
     @pytest.mark.parametrize(
         "app, binding, present, expected",
@@ -116,7 +116,7 @@ class TestObjects:
     )
     def test_a_missing_or_different_binding_and_a_missing_service_are_created(self, app, binding, present, expected):
         observed = observe(app=app, driver_binding=binding, present=present)
-        assert kinds(dependency_actions(observed, active(app), ROLE)) == expected
+        assert kinds(ensure_dependencies(observed, active(app), ROLE)) == expected
 
     def test_the_driver_has_its_epoch_in_its_name(self):
         action = create_driver(observe(), active(), 4)
@@ -125,9 +125,9 @@ class TestObjects:
 
     def test_a_record_is_written_only_if_it_differs(self):
         observed = observe_running()
-        assert list(record_actions(observed, observed.record)) == []
+        assert list(write_record(observed, observed.record)) == []
         changed = record(EDITED)
-        assert list(record_actions(observed, changed)) == [WriteRecord(record=changed, expected=3)]
+        assert list(write_record(observed, changed)) == [WriteRecord(record=changed, expected=3)]
 
 
 class TestPods:
@@ -144,7 +144,7 @@ class TestPods:
         ids=["running", "pending", "being deleted", "failed", "of another epoch", "an executor"],
     )
     def test_a_stopped_driver_is_deleted_once(self, pod, expected):
-        assert [action.name for action in delete_driver_actions(observe(pods=(pod,)), 2)] == expected
+        assert [action.name for action in delete_driver(observe(pods=(pod,)), 2)] == expected
 
     @pytest.mark.parametrize(
         "pods, expected",
@@ -168,4 +168,4 @@ class TestPods:
         ],
     )
     def test_pods_of_earlier_epochs_go_except_the_last_dead_driver(self, pods, expected):
-        assert [action.name for action in stale_pod_actions(observe(pods=pods), 3)] == expected
+        assert [action.name for action in delete_stale_pods(observe(pods=pods), 3)] == expected

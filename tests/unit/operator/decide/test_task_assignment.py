@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from streamapp_core.deployment.driver_reports import LocalityReport
 from streamapp_core.job_model.job_model import ProcessorModel
 from streamapp_operator.decide.placement import bind
-from streamapp_operator.decide.task_assignment import apply_locality, assign_tasks, unbound_processors
+from streamapp_operator.decide.task_assignment import apply_locality, assign_tasks, build_unbound_processors
 from support.observed_values import COUNTS, NOW, bound_model, locality, planned, unbound_model
 
 
@@ -21,14 +21,14 @@ def processors_of(model):
 
 def restarted(model, *nodes, counts=COUNTS):
     """Bind the processors of a driver that was restarted to new executors, and assign its tasks."""
-    fresh = assign_tasks(planned(counts), model, unbound_processors(len(nodes)), NOW)
+    fresh = assign_tasks(planned(counts), model, build_unbound_processors(len(nodes)), NOW)
     executors = {binding.executor: binding for binding in bindings(*nodes).values()}
     bound = bind(fresh, executors, [str(number) for number in range(len(nodes))])
     return assign_tasks(planned(counts), fresh, bound, NOW)
 
 
 def test_processors_without_executors_are_anywhere():
-    assert unbound_processors(2) == {"0": ProcessorModel(), "1": ProcessorModel()}
+    assert build_unbound_processors(2) == {"0": ProcessorModel(), "1": ProcessorModel()}
 
 
 def test_the_first_job_model_has_the_first_version():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from streamapp_core.problems import ProblemCode
-from streamapp_operator.decide.validation import CachingPlanner, PlanVerdict, accepted_app, plan_app
+from streamapp_operator.decide.validation import CachingPlanner, PlanVerdict, parse_accepted_app, plan_app
 from support.observed_values import (
     COUNTS,
     EDITED,
@@ -63,9 +63,9 @@ def test_a_problem_that_both_plan_and_edit_have_is_named_once():
 
 
 def test_an_accepted_text_that_can_t_be_read_any_more_is_an_error():
-    assert accepted_app(SHOP.text).metadata.name == "shop"
+    assert parse_accepted_app(SHOP.text).metadata.name == "shop"
     with pytest.raises(ValueError, match="an earlier release accepted it"):
-        accepted_app(resource(systems=7).text)
+        parse_accepted_app(resource(systems=7).text)
 
 
 class TestCache:

@@ -11,7 +11,7 @@ from streamapp_operator.decide.actions import ActionKind
 from streamapp_operator.decide.driver_decision import DriverDecision, DriverState
 from streamapp_operator.decide.reconciliation import Decision, Outcome
 from streamapp_operator.observe.observed_state import AppMemory
-from streamapp_operator.status.app_status import build_status, status_actions
+from streamapp_operator.status.app_status import build_status, report_status
 from streamapp_operator.status.status_inputs import StatusInputs
 from support.observed_values import (
     EDITED,
@@ -134,23 +134,23 @@ class TestTimes:
 
 class TestActions:
     def test_a_change_is_written_and_then_its_events_are_emitted(self):
-        kinds = [action.action_kind for action in status_actions(RUNNING, decision())]
+        kinds = [action.action_kind for action in report_status(RUNNING, decision())]
         assert kinds[0] is ActionKind.WRITE_STATUS
         assert set(kinds[1:]) == {ActionKind.EMIT_EVENT}
 
     def test_at_rest_nothing_is_written(self):
         unchanged = later(with_status(RUNNING, status_of()), 60 * SECOND)
-        assert list(status_actions(unchanged, decision())) == []
+        assert list(report_status(unchanged, decision())) == []
 
     def test_without_an_outcome_the_status_stays(self):
-        assert list(status_actions(RUNNING, decision(None))) == []
+        assert list(report_status(RUNNING, decision(None))) == []
 
     def test_a_refusal_shows_the_state_before_the_actions(self):
         launching = replace(
             in_state(DriverState.LAUNCHING), acceptance=replace(ACCEPTED, active=active(launch=launch(2)))
         )
         observed = observe_running(pods=())
-        status = next(status_actions(observed, decision(launching), "violates PodSecurity")).status
+        status = next(report_status(observed, decision(launching), "violates PodSecurity")).status
         reasons = {entry["type"]: entry["reason"] for entry in status["conditions"]}
         assert (reasons["DriverReady"], reasons["Degraded"]) == ("Refused", "Refused")
         assert status["driver"]["epoch"] == 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamapp_operator.status.events import transition_events
+from streamapp_operator.status.events import emit_transitions
 from support.observed_values import resource
 
 
@@ -12,7 +12,7 @@ def condition(kind, status, reason, message="why"):
 
 def emitted(before, *after, epoch=1, generation=1):
     app = resource(status={"conditions": before}, generation=generation)
-    return list(transition_events(app, {"conditions": after}, epoch))
+    return list(emit_transitions(app, {"conditions": after}, epoch))
 
 
 READY = condition("Ready", "True", "Running")
