@@ -8,7 +8,7 @@ from support.plan_documents import accepted
 SHAPE = ("operators/hourly/window/select", "count(*) as late, max(delay) as mean")
 
 
-def in_force(processors=None):
+def active_model(processors=None):
     """Give the job model of the running app; its tasks have opened their state where their processors are."""
     model = build_job_model(accepted(running(), COUNTS), None, processors)
     located = {
@@ -19,7 +19,7 @@ def in_force(processors=None):
 
 
 def compared(*changes, model=None, counts=COUNTS):
-    return compare_specs(app_of(running()), parse_document(edited(running(), *changes)), counts, model or in_force())
+    return compare_specs(app_of(running()), parse_document(edited(running(), *changes)), counts, model or active_model())
 
 
 def refusals(comparison):
@@ -43,14 +43,14 @@ def test_one_more_processor_takes_its_share_of_tasks():
 
 
 def test_tasks_of_a_processor_that_goes_move_to_those_that_stay_where_they_are():
-    model = in_force({"a": "node-1", "b": "node-2"})
+    model = active_model({"a": "node-1", "b": "node-2"})
     comparison = compared(("processors/count", 1), model=model)
     assert {(move.source, move.target) for move in comparison.moves} == {("b", "a")}
     assert comparison.moves[0].reason.startswith("processor b is gone; no processor is at node-2")
 
 
 def test_processors_keep_their_names_and_places():
-    assert compared(("image", "app:2"), model=in_force({"a": "node-1", "b": "node-2"})).moves == ()
+    assert compared(("image", "app:2"), model=active_model({"a": "node-1", "b": "node-2"})).moves == ()
 
 
 def test_an_edit_that_is_no_rescale_moves_no_task():
