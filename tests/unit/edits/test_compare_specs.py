@@ -19,7 +19,9 @@ def active_model(processors=None):
 
 
 def compared(*changes, model=None, counts=COUNTS):
-    return compare_specs(app_of(running()), parse_document(edited(running(), *changes)), counts, model or active_model())
+    return compare_specs(
+        app_of(running()), parse_document(edited(running(), *changes)), counts, model or active_model()
+    )
 
 
 def refusals(comparison):
