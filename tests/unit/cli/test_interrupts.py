@@ -1,4 +1,4 @@
-"""What Ctrl-C does, before a run has begun and while it goes on."""
+"""Ctrl-C, before a run has begun and during it."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What `streamapp run` shows of a run."""
+"""The progress of a run, as `streamapp run` shows it."""
 
 import io
 

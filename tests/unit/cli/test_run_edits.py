@@ -1,4 +1,4 @@
-"""What may be edited while a run on this machine has not ended."""
+"""Edits that are allowed while a run on this machine has not ended."""
 
 import json
 

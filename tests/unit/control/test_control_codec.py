@@ -1,4 +1,4 @@
-"""What is encoded can be decoded, and what can't be decoded says where it is."""
+"""Encoded messages can be decoded; a record that can't be decoded is reported with its place."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What Kubernetes refuses by itself. CEL rules are judged by their hand-made meanings: there is no CEL engine here."""
+"""Resources that Kubernetes itself refuses. CEL rules are evaluated by hand-made equivalents, with no CEL engine."""
 
 import pytest
 

@@ -31,7 +31,7 @@ OURS = {name: SCHEMA["properties"][name] for name in ("spec", "status")}
 
 
 def nodes(schema, path, times=1):
-    """Give (path, schema, how often it can occur) of a schema and all below it."""
+    """Yield (path, schema, how often it can occur) of a schema and all below it."""
     yield path, schema, times
     for name, field in schema.get("properties", {}).items():
         yield from nodes(field, f"{path}.{name}", times)
@@ -47,7 +47,7 @@ def ours():
 
 
 def rules():
-    """Give (path, schema, how often it can occur, rule) of all CEL rules."""
+    """Yield (path, schema, how often it can occur, rule) of all CEL rules."""
     for path, schema, times in nodes(ROOT, "app"):
         for rule in schema.get(RULES, ()):
             yield path, schema, times, rule["rule"]

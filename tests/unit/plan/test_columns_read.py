@@ -1,4 +1,4 @@
-"""What no operator, key, event time or table uses of a stream is known as unread."""
+"""Columns of a stream that no operator, key, event time or table uses are unread."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which task owns which partitions, whatever happens to the streams."""
+"""The partitions of each task, whatever happens to the streams."""
 
 from itertools import pairwise
 
