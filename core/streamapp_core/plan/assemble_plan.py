@@ -10,7 +10,6 @@ from streamapp_core.naming import run_stream_address
 from streamapp_core.plan.delivery import default_system
 from streamapp_core.plan.join_groups import Reach
 from streamapp_core.plan.partition_counts import PartitionCounts
-from streamapp_core.plan.partition_keys import Keyed, Partitioning
 from streamapp_core.plan.plan import (
     JoinGroup,
     Mode,
@@ -21,6 +20,8 @@ from streamapp_core.plan.plan import (
     StreamRole,
 )
 from streamapp_core.plan.row_schemas import RowFlow
+from streamapp_core.plan.stream_types.partitioning import Hashed
+from streamapp_core.plan.stream_types.stream_type import StreamType
 from streamapp_core.schema import DataType, Schema
 from streamapp_core.spec.app import StreamApp, StreamAppSpec
 from streamapp_core.spec.streams import StreamFormat
@@ -38,7 +39,7 @@ class Draft:
     counts: PartitionCounts
     expansion: CheckedAlgorithm | None
     rows: RowFlow
-    keys: Mapping[str, Partitioning]
+    types: Mapping[str, StreamType]
     broadcast: frozenset[str]
     partition_keys: Mapping[str, str | None]
     stores: Mapping[str, str]
@@ -67,6 +68,7 @@ def assemble(app: StreamApp, run_id: str, draft: Draft) -> Plan:
         join_groups=tuple(
             JoinGroup(operator=name, streams=tuple(sorted(reach.group(name))))
             for name in sorted(draft.counts.walk.groups)
+            if graph.operators[name].kind.joins
         ),
         feeding_streams={name: reaching[name] for name in sorted(draft.partition_keys)},
         partition_keys=draft.partition_keys,
@@ -149,7 +151,7 @@ def _intermediate_streams(app: StreamApp, run_id: str, system: str, draft: Draft
 
 
 def _operator(operator: Operator, draft: Draft, streams: frozenset[str]) -> PlannedOperator:
-    key = draft.keys[operator.name]
+    type_ = draft.types[operator.name]
     return PlannedOperator(
         name=operator.name,
         kind=operator.kind,
@@ -157,8 +159,9 @@ def _operator(operator: Operator, draft: Draft, streams: frozenset[str]) -> Plan
         inputs=operator.inputs,
         input_schemas=tuple(_known(draft, name) for name in operator.inputs),
         schema=_known(draft, operator.name),
-        key=min(key.columns) if isinstance(key, Keyed) else None,
-        broadcast=operator.name in draft.broadcast,
+        key=min(type_.partitioning.columns) if isinstance(type_.partitioning, Hashed) else None,
+        broadcast=type_.everywhere,
+        type=type_,
         compiled=draft.rows.compiled.get(operator.name),
         streams=streams,
     )

@@ -34,11 +34,12 @@ def _columns_read(plan: Plan, name: str) -> frozenset[str] | None:
         behind = _columns_read(plan, operator.name) if isinstance(operator.compiled, Condition) else frozenset[str]()
         if operator.compiled is None or behind is None:
             return None
-        read |= behind | _columns_used(operator.compiled)
+        read |= behind | columns_used(operator.compiled)
     return read
 
 
-def _columns_used(compiled: Compiled) -> frozenset[str]:
+def columns_used(compiled: Compiled) -> frozenset[str]:
+    """Return the columns that an expression uses, in lower case."""
     match compiled:
         case Condition():
             texts = [compiled.sql]

@@ -76,6 +76,8 @@ def walk_joins(graph: Graph) -> JoinWalk:
         elif operator.spec.join_table is not None:
             table = operator.spec.join_table.table
             groups[name] = layout.add([node, sides[table]] if table in sides else [node])
+        elif operator.spec.group_columns:
+            groups[name] = layout.add([node])
     return JoinWalk(
         predecessors=layout.predecessors,
         order=components(layout.predecessors),

@@ -1,4 +1,4 @@
-"""Joins of streams with different partition counts: the message, and the smallest repair (docs/planner.md)."""
+"""Streams that meet in a join or a group and have different numbers of partitions: what to say, and the repair."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -22,15 +22,41 @@ def check_partitions(graph: Graph, counts: PartitionCounts, tables: Mapping[str,
     for name in counts.joined.conflicts:
         operator = graph.operators[name]
         members = _counted(reach.group(name), initial, counts.joined.given)
-        repair = repair_sides(graph, _sides_to_repair(graph, operator, reach, members, tables))
-        advice = "give all of them one count" if repair is None else repair.text
-        yield Problem(
-            path=operator.path("from"),
-            code=ProblemCode.JOIN_PARTITION_MISMATCH,
-            message=f"`{name}` joins streams with different numbers of partitions: {_listed(members, counts.known)}; "
-            f"rows of one key would be in different tasks and never meet: {advice}",
-            repair=repair,
-        )
+        if operator.kind.joins:
+            yield _join_problem(
+                graph, operator, _sides_to_repair(graph, operator, reach, members, tables), members, counts
+            )
+        else:
+            yield _group_problem(graph, operator, members, counts)
+
+
+def _join_problem(
+    graph: Graph, join: Operator, sides: Sequence[Side], members: Mapping[str, int], counts: PartitionCounts
+) -> Problem:
+    repair = repair_sides(graph, sides)
+    advice = "give all of them one count" if repair is None else repair.text
+    return Problem(
+        path=join.path("from"),
+        code=ProblemCode.JOIN_PARTITION_MISMATCH,
+        message=f"`{join.name}` joins streams with different numbers of partitions: {_listed(members, counts.known)}; "
+        f"rows of one key would be in different tasks and never meet: {advice}",
+        repair=repair,
+    )
+
+
+def _group_problem(graph: Graph, operator: Operator, members: Mapping[str, int], counts: PartitionCounts) -> Problem:
+    """Report a group whose rows come from streams that are split differently: a key is in two tasks then."""
+    side = Side(name=operator.inputs[0], column=operator.spec.group_columns[0], reader=operator)
+    repair = repair_sides(graph, [side])
+    advice = "give all of them one count" if repair is None else repair.text
+    return Problem(
+        path=operator.path("from"),
+        code=ProblemCode.GROUP_PARTITION_MISMATCH,
+        message=f"the rows of `{operator.name}` come from streams with different numbers of partitions: "
+        f"{_listed(members, counts.known)}; rows of one key would be in different tasks, and each would emit a result "
+        f"of its own: {advice}",
+        repair=repair,
+    )
 
 
 def _counted(streams: Iterable[str], *counts: Mapping[str, int]) -> Mapping[str, int]:

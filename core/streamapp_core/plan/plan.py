@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from streamapp_core.expressions import Select
 from streamapp_core.plan.row_schemas import Compiled
+from streamapp_core.plan.stream_types.stream_type import StreamType
 from streamapp_core.problems import Problem
 from streamapp_core.schema import DataType, Schema
 from streamapp_core.spec.app import StreamApp
@@ -86,7 +87,7 @@ class PlannedOperator:
     `inputs` are the names of streams and operators it reads, the right side of a join last, and `input_schemas` the
     columns of each. `schema` has the columns it emits (of a terminal operator: those it reads), `key` the column it is
     partitioned by, if any; if `broadcast`, every task has all of it. `compiled` is its expression, if its kind has
-    one. `streams` are those that reach it: its watermark is the minimum over them.
+    one, `type` what is known of the rows it emits. `streams` are those that reach it: its watermark is the minimum over them.
     """
 
     name: str
@@ -97,6 +98,7 @@ class PlannedOperator:
     schema: Schema
     key: str | None
     broadcast: bool
+    type: StreamType
     compiled: Compiled | None
     streams: frozenset[str]
 

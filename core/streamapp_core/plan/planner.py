@@ -9,12 +9,9 @@ from streamapp_core.graph.build_graph import build_graph
 from streamapp_core.graph.check_graph import check_graph
 from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.assemble_plan import Draft, assemble
-from streamapp_core.plan.check_event_time import check_event_time
 from streamapp_core.plan.declared_streams import check_outputs, read_schemas
 from streamapp_core.plan.delivery import check_delivery
-from streamapp_core.plan.key_checks import check_keys
 from streamapp_core.plan.partition_counts import PartitionCounts, check_total, count_external, count_partitions
-from streamapp_core.plan.partition_keys import broadcast_names, flow_keys
 from streamapp_core.plan.partition_mismatch import check_partitions
 from streamapp_core.plan.plan import PlanResult
 from streamapp_core.plan.previous_run import PreviousRun
@@ -23,6 +20,12 @@ from streamapp_core.plan.row_schemas import flow_rows
 from streamapp_core.plan.run_continuity import ExpansionChecker, check_run, kept_counts
 from streamapp_core.plan.shared_streams import check_shared_streams
 from streamapp_core.plan.state_stores import keeps_state, partition_keys, store_shapes
+from streamapp_core.plan.stream_types.check_changes import check_changes
+from streamapp_core.plan.stream_types.check_event_time import check_event_time
+from streamapp_core.plan.stream_types.check_grouper import check_grouper
+from streamapp_core.plan.stream_types.check_keys import check_keys
+from streamapp_core.plan.stream_types.check_multiplicity import check_multiplicity
+from streamapp_core.plan.stream_types.infer_types import broadcast_names, infer_types
 from streamapp_core.problems import Problem, ProblemCode, sorted_problems
 from streamapp_core.spec.parse import ParsedApp
 from streamapp_core.tasks.expansion import AlgorithmLookup, CheckedAlgorithm, built_in_algorithm
@@ -78,24 +81,28 @@ def _decide(
     rows = flow_rows(graph, schemas, collector)
     check_outputs(graph, rows.schemas, collector)
     broadcast = broadcast_names(graph)
-    keys = flow_keys(graph, rows, broadcast)
+    initial = {name: count.initial for name, count in counts.counts.items()}
+    types = infer_types(graph, rows, broadcast, initial)
     draft = Draft(
         graph=graph,
         counts=counts,
         expansion=expansion,
         rows=rows,
-        keys=keys,
+        types=types,
         broadcast=broadcast,
         partition_keys=partition_keys(graph),
-        stores=store_shapes(graph, rows, keys),
+        stores=store_shapes(graph, rows, types),
         stateful=stateful,
     )
     problems += collector.problems
     problems += check_graph(graph)
     problems += check_delivery(graph, stateful=stateful)
-    problems += check_event_time(graph)
+    problems += check_event_time(graph, types)
     problems += check_shared_streams(graph)
-    problems += check_keys(graph, rows, keys, broadcast)
+    problems += check_keys(graph, rows, types, broadcast)
+    problems += check_multiplicity(graph, rows, types, broadcast)
+    problems += check_changes(graph, rows, types)
+    problems += check_grouper(graph, counts.walk)
     problems += check_partitions(graph, counts, rows.tables)
     if previous is not None:
         problems += check_run(graph, previous, draft.partition_keys, draft.stores)

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from streamapp_core.expressions import Aggregation
 from streamapp_core.graph.graph import Graph, Operator
-from streamapp_core.plan.partition_keys import Keyed, Partitioning
 from streamapp_core.plan.row_schemas import RowFlow
+from streamapp_core.plan.stream_types.partitioning import Hashed, Partitioning
+from streamapp_core.plan.stream_types.stream_type import StreamType
 from streamapp_core.plan.table_rows import TableRows
 from streamapp_core.spec.operators import OperatorKind
 from streamapp_core.spec.tables import TableSpec
@@ -40,7 +41,7 @@ def partition_keys(graph: Graph) -> Mapping[str, str | None]:
     }
 
 
-def store_shapes(graph: Graph, rows: RowFlow, keys: Mapping[str, Partitioning]) -> Mapping[str, str]:
+def store_shapes(graph: Graph, rows: RowFlow, types: Mapping[str, StreamType]) -> Mapping[str, str]:
     """Hash the shape of every store: all that would make stored state wrong if it changed within a run.
 
     An operator's store has its name, a table's that of the table. Stores whose columns are not known are left out.
@@ -50,7 +51,7 @@ def store_shapes(graph: Graph, rows: RowFlow, keys: Mapping[str, Partitioning]) 
         columns = [rows.schemas.get(input_) for input_ in operator.inputs]
         state = None if None in columns else _state(operator, rows)
         if state is not None:
-            partitioned = [_key(keys[input_]) for input_ in operator.inputs]
+            partitioned = [_key(types[input_].partitioning) for input_ in operator.inputs]
             shapes[name] = [operator.kind, [str(schema) for schema in columns], partitioned, state]
     for name, table in graph.spec.tables.items():
         shapes[name] = _table_shape(table, rows.tables[name])
@@ -82,7 +83,7 @@ def _table_shape(table: TableSpec, rows: TableRows) -> object:
 
 
 def _key(key: Partitioning) -> object:
-    if isinstance(key, Keyed):
+    if isinstance(key, Hashed):
         return [sorted(key.columns), key.key_format, key.partitioner]
     return key.value
 

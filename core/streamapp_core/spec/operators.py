@@ -40,6 +40,11 @@ class OperatorKind(StrEnum):
         return self is OperatorKind.SEND_TO or self is OperatorKind.SEND_TO_TABLE
 
     @property
+    def joins(self) -> bool:
+        """Whether it brings rows of two streams, or of a stream and a table, together."""
+        return self is OperatorKind.JOIN or self is OperatorKind.JOIN_TABLE
+
+    @property
     def makes_intermediate_stream(self) -> bool:
         """Whether its rows go through an intermediate stream, which bears its name."""
         return self is OperatorKind.PARTITION_BY or self is OperatorKind.BROADCAST
@@ -184,6 +189,14 @@ class OperatorSpec(SpecModel):
             if self.__dict__[field] is not None:  # faster than getattr, in graphs of thousands of operators
                 return kind
         raise AssertionError(f"operator {self.name} has no kind, which is checked when it is read")
+
+    @property
+    def group_columns(self) -> tuple[str, ...]:
+        """The columns whose equal values must be in one task: those of a window, an aggregate or a function's state."""
+        if self.process is not None:
+            return () if self.process.state is None else (self.process.state.key,)
+        group = self.window or self.aggregate
+        return () if group is None else group.by
 
     @property
     def inputs(self) -> tuple[str, ...]:

@@ -64,6 +64,9 @@ class StreamSpec(SpecModel):
     stream_schema: Annotated[SchemaText | None, Field(alias="schema")] = None
     format: StreamFormat = StreamFormat.JSON
     key: ColumnName | None = None
+    partitioned: Annotated[
+        bool, Field(description="Whether all rows of a key are in one file; says nothing of other systems.")
+    ] = False
     key_format: KeyFormat = KeyFormat.STRING
     partitioner: Partitioner = Partitioner.MURMUR2
     event_time: EventTime | None = None

@@ -1,25 +1,26 @@
-"""Key checks: joins need both sides partitioned by their keys, groups their stream by its key (docs/planner.md).
+"""Rows that must meet are in one task: joins need the key of both sides, groups the key of their stream.
 
-The state of a function per key is a group, too.
+What a function remembers of a key is a group, too (docs/planner.md).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.plan.join_sides import Side, repair_sides, sides_of
-from streamapp_core.plan.partition_keys import Keyed, Partitioning, Spread
 from streamapp_core.plan.row_schemas import RowFlow
+from streamapp_core.plan.stream_types.partitioning import Hashed, Partitioning, Unhashed
+from streamapp_core.plan.stream_types.stream_type import StreamType
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.streams import KeyFormat
 
 
 def check_keys(
-    graph: Graph, rows: RowFlow, keys: Mapping[str, Partitioning], broadcast: frozenset[str]
+    graph: Graph, rows: RowFlow, types: Mapping[str, StreamType], broadcast: frozenset[str]
 ) -> Iterator[Problem]:
     """Find joins with a side, and groups with a stream, that are partitioned by something else."""
     for operator in graph.operators.values():
         if operator.spec.join is not None:
-            yield from _check_join(graph, operator, sides_of(graph, operator, rows.tables), rows, keys)
+            yield from _check_join(graph, operator, sides_of(graph, operator, rows.tables), rows, types)
         elif operator.spec.join_table is not None:
             table = operator.spec.join_table.table
             sides = sides_of(graph, operator, rows.tables)
@@ -27,14 +28,14 @@ def check_keys(
                 continue
             if rows.tables[table].key is None:
                 sides = sides[:1]
-            yield from _check_join(graph, operator, sides, rows, keys)
+            yield from _check_join(graph, operator, sides, rows, types)
         elif operator.spec.window is not None:
-            yield from _check_group(graph, operator, operator.spec.window.by, rows, keys)
+            yield from _check_group(graph, operator, operator.spec.window.by, rows, types)
         elif operator.spec.aggregate is not None:
-            yield from _check_group(graph, operator, operator.spec.aggregate.by, rows, keys)
+            yield from _check_group(graph, operator, operator.spec.aggregate.by, rows, types)
         elif operator.spec.process is not None and operator.spec.process.state is not None:
             by = [operator.spec.process.state.key]
-            yield from _check_group(graph, operator, by, rows, keys)
+            yield from _check_group(graph, operator, by, rows, types)
 
 
 def _check_join(
@@ -42,13 +43,13 @@ def _check_join(
     join: Operator,
     sides: Sequence[Side],
     rows: RowFlow,
-    keys: Mapping[str, Partitioning],
+    types: Mapping[str, StreamType],
 ) -> Iterator[Problem]:
-    apart: Sequence[Side] = [side for side in sides if _lies_apart(side, rows, keys)]
-    reasons = [_reason(side, keys[side.name]) for side in apart]
+    apart: Sequence[Side] = [side for side in sides if _lies_apart(side, rows, types)]
+    reasons = [_reason(graph, side, types[side.name]) for side in apart]
     if not apart:
-        apart = _encoded_apart(sides, keys)
-        reasons = [f"the keys of `{side.name}` are encoded as {_encoding(keys[side.name])}" for side in apart]
+        apart = _encoded_apart(sides, types)
+        reasons = [f"the keys of `{side.name}` are encoded as {_encoding(types, side.name)}" for side in apart]
     if not apart:
         return
     repair = repair_sides(graph, apart)
@@ -61,51 +62,66 @@ def _check_join(
     )
 
 
-def _lies_apart(side: Side, rows: RowFlow, keys: Mapping[str, Partitioning]) -> bool:
-    key = keys.get(side.name, Spread.UNKNOWN)
+def _lies_apart(side: Side, rows: RowFlow, types: Mapping[str, StreamType]) -> bool:
+    key = _partitioning(side.name, types)
     schema = rows.schemas.get(side.name)
-    if key in (Spread.UNKNOWN, Spread.BROADCAST) or (schema is not None and not _has(schema.names, side.column)):
+    if key in (Unhashed.UNKNOWN, Unhashed.EVERYWHERE) or (schema is not None and not _has(schema.names, side.column)):
         return False
-    return not (isinstance(key, Keyed) and side.column is not None and key.holds(side.column))
+    return not (isinstance(key, Hashed) and side.column is not None and key.holds(side.column))
 
 
 def _has(names: Sequence[str], column: str | None) -> bool:
     return column is None or column.lower() in {name.lower() for name in names}
 
 
-def _reason(side: Side, key: Partitioning) -> str:
+def _reason(graph: Graph, side: Side, type_: StreamType) -> str:
     wanted = "an expression" if side.column is None else f"`{side.column}`"
     of = "" if side.fills is None else f", which fills table `{side.fills}`,"
-    if isinstance(key, Keyed):
+    key = type_.partitioning
+    if isinstance(key, Hashed):
         return f"`{side.name}`{of} is partitioned by {key}, not by {wanted}"
-    return f"`{side.name}`{of} has no key, so it is not partitioned by {wanted}"
+    return f"`{side.name}`{of} has no key, so it is not partitioned by {wanted}{_files(graph, type_)}"
 
 
-def _encoded_apart(sides: Sequence[Side], keys: Mapping[str, Partitioning]) -> Sequence[Side]:
+def _files(graph: Graph, type_: StreamType) -> str:
+    """Say of files with a `key` that this does not tell which file a row is in."""
+    stream = graph.spec.streams.get(type_.partitioned_by)
+    if stream is None or stream.key is None:
+        return ""
+    return (
+        f" (the `key` of files does not say that all rows of a key are in one file; if they are in those of "
+        f"`{type_.partitioned_by}`, set `spec.streams.{type_.partitioned_by}.partitioned: true`)"
+    )
+
+
+def _encoded_apart(sides: Sequence[Side], types: Mapping[str, StreamType]) -> Sequence[Side]:
     """Return the sides whose keys are not text, if others are encoded differently."""
-    keyed = [(side, key) for side in sides if isinstance(key := keys.get(side.name), Keyed)]
+    keyed = [(side, key) for side in sides if isinstance(key := _partitioning(side.name, types), Hashed)]
     if len({(key.key_format, key.partitioner) for _, key in keyed}) < 2:  # noqa: PLR2004 - two different ones
         return []
     return [side for side, key in keyed if key.key_format is not KeyFormat.STRING]
 
 
-def _encoding(key: Partitioning) -> str:
-    return str(key.key_format) if isinstance(key, Keyed) else "nothing"
+def _encoding(types: Mapping[str, StreamType], name: str) -> str:
+    key = _partitioning(name, types)
+    return str(key.key_format) if isinstance(key, Hashed) else "nothing"
 
 
 def _check_group(
-    graph: Graph, operator: Operator, by: Sequence[str], rows: RowFlow, keys: Mapping[str, Partitioning]
+    graph: Graph, operator: Operator, by: Sequence[str], rows: RowFlow, types: Mapping[str, StreamType]
 ) -> Iterator[Problem]:
     source = operator.inputs[0]
-    key, schema = keys.get(source, Spread.UNKNOWN), rows.schemas.get(source)
-    if isinstance(key, Spread) and key is not Spread.NONE:
+    key, schema = _partitioning(source, types), rows.schemas.get(source)
+    if isinstance(key, Unhashed) and key is not Unhashed.BY_SOURCE:
         return
-    if isinstance(key, Keyed) and any(key.holds(column) for column in by):
+    if isinstance(key, Hashed) and any(key.holds(column) for column in by):
         return
     if schema is not None and not all(schema.get(column) for column in by):
         return
     repair = repair_sides(graph, [Side(name=source, column=by[0], reader=operator)]) if by else None
-    partitioning = f"partitioned by {key}" if isinstance(key, Keyed) else "not partitioned by a key"
+    partitioning = f"partitioned by {key}" if isinstance(key, Hashed) else "not partitioned by a key"
+    if source in types and not isinstance(key, Hashed):
+        partitioning += _files(graph, types[source])
     groups = ", ".join(f"`{column}`" for column in by) or "nothing"
     advice = "add the stream's key to `by`" if repair is None else repair.text
     place, does = (("by",), "groups by") if operator.spec.process is None else (("state", "key"), "keeps a state by")
@@ -116,3 +132,7 @@ def _check_group(
         f"several tasks, and each would give its own result: {advice}",
         repair=repair,
     )
+
+
+def _partitioning(name: str, types: Mapping[str, StreamType]) -> Partitioning:
+    return types[name].partitioning if name in types else Unhashed.UNKNOWN

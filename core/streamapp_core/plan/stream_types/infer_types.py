@@ -1,0 +1,186 @@
+"""The type of every stream and operator: each operator is a function from the types of its inputs to its own.
+
+The rules are those of docs/planner.md, "Types of streams".
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from streamapp_core.expressions import Select
+from streamapp_core.graph.graph import Graph, Operator
+from streamapp_core.plan.row_schemas import RowFlow
+from streamapp_core.plan.stream_types.partitioning import Hashed, Partitioning, Unhashed
+from streamapp_core.plan.stream_types.stream_type import APPEND, Changes, StreamType, Upsert
+from streamapp_core.spec.operators import OperatorKind
+from streamapp_core.spec.streams import StreamSpec
+from streamapp_core.spec.systems import SystemKind
+
+_UNKNOWN = StreamType(partitioning=Unhashed.UNKNOWN, partitioned_by="")
+
+
+def broadcast_names(graph: Graph) -> frozenset[str]:
+    """Return the streams and operators whose rows are in every task, and the tables that only these fill.
+
+    Every processor has all of such a table.
+    """
+    found = {name for name, stream in graph.spec.streams.items() if stream.broadcast}
+    found |= {name for name, table in graph.spec.tables.items() if found.issuperset(table.side_inputs or [""])}
+    for name, operator in graph.operators.items():
+        if operator.kind is OperatorKind.BROADCAST or _stays_everywhere(operator, found):
+            found.add(name)
+    filled = {name: [operator.name for operator in graph.fillers[name]] for name in graph.fillers}
+    return frozenset(found.union(name for name, fillers in filled.items() if found.issuperset(fillers)))
+
+
+def _stays_everywhere(operator: Operator, everywhere: set[str]) -> bool:
+    if operator.kind is OperatorKind.PARTITION_BY:
+        return False
+    join_table = operator.spec.join_table
+    return everywhere.issuperset(operator.inputs) and (join_table is None or join_table.table in everywhere)
+
+
+def infer_types(
+    graph: Graph, rows: RowFlow, broadcast: frozenset[str], partitions: Mapping[str, int]
+) -> Mapping[str, StreamType]:
+    """Return the type of every stream and operator.
+
+    Args:
+        graph: the operators in the order of the data.
+        rows: their columns and expressions.
+        broadcast: what is in every task (`broadcast_names`).
+        partitions: the partitions of the declared streams that exist.
+    """
+    types = {name: _declared(graph, name, stream, partitions.get(name)) for name, stream in graph.spec.streams.items()}
+    types.update(dict.fromkeys(graph.opaque, _UNKNOWN))
+    for name, operator in graph.operators.items():
+        inputs = [types.get(input_, _UNKNOWN) for input_ in operator.inputs]
+        types[name] = _operator_type(operator, inputs, rows, broadcast)
+    return types
+
+
+def _declared(graph: Graph, name: str, stream: StreamSpec, partitions: int | None) -> StreamType:
+    system = graph.spec.systems.get(stream.system)
+    files = system is not None and system.kind is SystemKind.FILE
+    partitioning: Partitioning = Unhashed.BY_SOURCE
+    if stream.broadcast:
+        partitioning = Unhashed.EVERYWHERE
+    elif stream.key is not None and (not files or stream.partitioned or partitions == 1):
+        partitioning = Hashed(frozenset([stream.key.lower()]), stream.key_format, stream.partitioner)
+    undated = name if files and stream.event_time is None else None
+    return StreamType(partitioning=partitioning, partitioned_by=name, undated_by=undated)
+
+
+def _operator_type(
+    operator: Operator, inputs: Sequence[StreamType], rows: RowFlow, broadcast: frozenset[str]
+) -> StreamType:
+    rule = _RULES.get(operator.kind)
+    made = inputs[0] if rule is None else rule(operator, inputs, rows, broadcast)
+    if operator.name in broadcast and not made.everywhere:
+        return replace(made, partitioning=Unhashed.EVERYWHERE, partitioned_by=operator.name)
+    return made
+
+
+def _map(operator: Operator, inputs: Sequence[StreamType], rows: RowFlow, _: frozenset[str]) -> StreamType:
+    """Follow the key's columns under their new names; what a map computes is another value."""
+    first = inputs[0]
+    if not isinstance(first.partitioning, Hashed) and not isinstance(first.changes, Upsert):
+        return first
+    compiled = rows.compiled.get(operator.name)
+    if not isinstance(compiled, Select):
+        return _UNKNOWN
+    names: dict[str, str] = {}
+    kept = set()
+    for column in compiled.columns:
+        if column.source_column is not None:
+            names.setdefault(column.source_column.lower(), column.name.lower())
+            if isinstance(first.partitioning, Hashed) and first.partitioning.holds(column.source_column):
+                kept.add(column.name.lower())
+    changes: Changes = first.changes
+    if isinstance(changes, Upsert):
+        changes = Upsert(tuple(names[c] for c in changes.columns)) if set(changes.columns) <= names.keys() else APPEND
+    if not isinstance(first.partitioning, Hashed):
+        return replace(first, changes=changes)
+    return _partitioned(operator, replace(first, changes=changes), first.partitioning.with_columns(frozenset(kept)))
+
+
+def _merge(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: frozenset[str]) -> StreamType:
+    """Keep the key that all inputs have in common."""
+    undated = next((input_.undated_by for input_ in inputs if input_.undated_by is not None), None)
+    merged = replace(inputs[0], changes=APPEND, changed_by=None, undated_by=undated)
+    partitionings = [type_.partitioning for type_ in inputs]
+    if all(partitioning is partitionings[0] for partitioning in partitionings):
+        return merged
+    if Unhashed.UNKNOWN in partitionings:
+        return _UNKNOWN
+    hashed = [partitioning for partitioning in partitionings if isinstance(partitioning, Hashed)]
+    encodings = {(partitioning.key_format, partitioning.partitioner) for partitioning in hashed}
+    if len(hashed) < len(inputs) or len(encodings) > 1:
+        return _partitioned(operator, merged, Unhashed.BY_SOURCE)
+    return _partitioned(
+        operator, merged, hashed[0].with_columns(frozenset.intersection(*(side.columns for side in hashed)))
+    )
+
+
+def _join(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: frozenset[str]) -> StreamType:
+    assert operator.spec.join is not None
+    return StreamType(partitioning=_by_left_key(inputs, operator.spec.join.columns.left), partitioned_by=operator.name)
+
+
+def _join_table(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, broadcast: frozenset[str]) -> StreamType:
+    assert operator.spec.join_table is not None
+    if operator.spec.join_table.table in broadcast:
+        return inputs[0]
+    return _partitioned(operator, inputs[0], _by_left_key(inputs, operator.spec.join_table.on))
+
+
+def _by_left_key(inputs: Sequence[StreamType], left: str) -> Partitioning:
+    """Return the left key column as partitioning, encoded as the sides are; that they have it is a requirement."""
+    hashed = next((type_.partitioning for type_ in inputs if isinstance(type_.partitioning, Hashed)), None)
+    columns = frozenset([left.lower()])
+    return Hashed(columns) if hashed is None else hashed.with_columns(columns)
+
+
+def _group(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: frozenset[str]) -> StreamType:
+    """Keep the key if the group has it; an aggregate's results replace earlier ones of their group."""
+    first, group = inputs[0], operator.spec.window or operator.spec.aggregate
+    assert group is not None
+    by = tuple(column.lower() for column in group.by)
+    if operator.kind is OperatorKind.AGGREGATE:
+        made = replace(first, changes=Upsert(by), changed_by=operator.name)
+    else:
+        made = replace(first, changes=APPEND, changed_by=None, undated_by=None)
+    if not isinstance(first.partitioning, Hashed):
+        return made
+    return _partitioned(operator, made, first.partitioning.with_columns(first.partitioning.columns.intersection(by)))
+
+
+def _partition_by(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: frozenset[str]) -> StreamType:
+    assert operator.spec.partition_by is not None
+    return _partitioned(operator, inputs[0], Hashed(frozenset([operator.spec.partition_by.key.lower()])))
+
+
+def _process(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: frozenset[str]) -> StreamType:
+    """Know nothing of what a function does to keys."""
+    undated = inputs[0].undated_by
+    return StreamType(partitioning=Unhashed.BY_SOURCE, partitioned_by=operator.name, undated_by=undated)
+
+
+def _partitioned(operator: Operator, type_: StreamType, partitioning: Partitioning) -> StreamType:
+    if partitioning == type_.partitioning and operator.kind is not OperatorKind.PARTITION_BY:
+        return type_
+    return replace(type_, partitioning=partitioning, partitioned_by=operator.name)
+
+
+_Rule = Callable[[Operator, Sequence[StreamType], RowFlow, frozenset[str]], StreamType]
+_RULES: Mapping[OperatorKind, _Rule] = {
+    OperatorKind.MAP: _map,
+    OperatorKind.FLAT_MAP: _map,
+    OperatorKind.MERGE: _merge,
+    OperatorKind.PARTITION_BY: _partition_by,
+    OperatorKind.JOIN: _join,
+    OperatorKind.JOIN_TABLE: _join_table,
+    OperatorKind.AGGREGATE: _group,
+    OperatorKind.WINDOW: _group,
+    OperatorKind.PROCESS: _process,
+}
+"""Operators that are not here emit rows of the type that they take."""

@@ -1,0 +1,39 @@
+"""Partitioning: which task has which rows of a stream."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from streamapp_core.spec.streams import KeyFormat, Partitioner
+
+
+@dataclass(frozen=True, slots=True)
+class Hashed:
+    """Rows with equal values of a column are in one task; every one of `columns` (lower case) has that value."""
+
+    columns: frozenset[str]
+    key_format: KeyFormat = KeyFormat.STRING
+    partitioner: Partitioner = Partitioner.MURMUR2
+
+    def holds(self, column: str) -> bool:
+        """Return whether a column is the key."""
+        return column.lower() in self.columns
+
+    def with_columns(self, columns: frozenset[str]) -> "Partitioning":
+        """Return the same partitioning under other names of the key; without names nothing is known any more."""
+        return Hashed(columns, self.key_format, self.partitioner) if columns else Unhashed.BY_SOURCE
+
+    def __str__(self) -> str:
+        return " = ".join(f"`{column}`" for column in sorted(self.columns))
+
+
+class Unhashed(Enum):
+    """Partitioning without a key; `UNKNOWN` for lack of information, from which nothing is concluded."""
+
+    BY_SOURCE = "by source"
+    """Each row is in one task, which may be any."""
+    EVERYWHERE = "everywhere"
+    """Each row is in every task."""
+    UNKNOWN = "unknown"
+
+
+Partitioning = Hashed | Unhashed

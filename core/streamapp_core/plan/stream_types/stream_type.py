@@ -1,0 +1,70 @@
+"""The type of the rows on one edge of the graph: how they change, where they are, in which order they come."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from streamapp_core.plan.stream_types.partitioning import Hashed, Partitioning, Unhashed
+
+
+@dataclass(frozen=True, slots=True)
+class Upsert:
+    """Each row is the newest value of its key: it takes the place of earlier rows with equal `columns` (lower case)."""
+
+    columns: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"upsert({', '.join(self.columns)})"
+
+
+class Append(Enum):
+    """Each row is an event of its own, and stays."""
+
+    APPEND = "append"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+APPEND = Append.APPEND
+Changes = Upsert | Append
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamType:
+    """What is known of the rows of a stream or of what an operator emits.
+
+    `partitioned_by` and `changed_by` name the stream or operator that gave the rows this partitioning and made them
+    changes; `undated_by` names the stream because of which rows have no event time (None: they have one).
+    """
+
+    partitioning: Partitioning
+    changes: Changes = APPEND
+    partitioned_by: str
+    changed_by: str | None = None
+    undated_by: str | None = None
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether each row is in every task (multiplicity `each task`), not in one only (`once`)."""
+        return self.partitioning is Unhashed.EVERYWHERE
+
+    @property
+    def unknown(self) -> bool:
+        """Whether nothing can be concluded, since something before was refused."""
+        return self.partitioning is Unhashed.UNKNOWN
+
+    def document(self) -> dict[str, object]:
+        """Return the type as `streamapp plan --output json` prints it."""
+        key = self.partitioning if isinstance(self.partitioning, Hashed) else None
+        return {
+            "changes": str(self.changes),
+            "partitioning": str(self),
+            "multiplicity": "each task" if self.everywhere else "once",
+            "eventTime": self.undated_by is None,
+            **({} if key is None else {"keyFormat": key.key_format.value, "partitioner": key.partitioner.value}),
+        }
+
+    def __str__(self) -> str:
+        if isinstance(self.partitioning, Hashed):
+            return f"hashed({' = '.join(sorted(self.partitioning.columns))})"
+        return str(self.partitioning.value)
