@@ -78,6 +78,11 @@ class JobModel(_Document):
             (grouper for task in self.tasks for prefix, grouper in _TASK_NAMES if task.startswith(prefix)), None
         )
 
+    @property
+    def broadcast_writer(self) -> str:
+        """The one task that writes rows which every task has: always the same one of a run."""
+        return min(self.tasks, key=lambda name: self.tasks[name].changelog_partition)
+
     def to_document(self) -> dict[str, object]:
         """Return the document as plain values, without fields that are not known."""
         unknown = {

@@ -85,9 +85,10 @@ class PlannedOperator:
     """An operator with everything it needs to run.
 
     `inputs` are the names of streams and operators it reads, the right side of a join last, and `input_schemas` the
-    columns of each. `schema` has the columns it emits (of a terminal operator: those it reads), `key` the column it is
-    partitioned by, if any; if `broadcast`, every task has all of it. `compiled` is its expression, if its kind has
-    one, `type` what is known of the rows it emits. `streams` are those that reach it: its watermark is the minimum over them.
+    columns of each. `schema` is what it emits (of a terminal operator: what it takes), `key` the column that is
+    partitioned by, if any, and `type` what else is known of the rows; if `broadcast`, every task has all of them.
+    `compiled` is its expression, if its kind has one. `streams` are those that reach it: its watermark is the minimum
+    over them.
     """
 
     name: str

@@ -22,6 +22,9 @@ from streamapp_core.tasks.task_grouping import (
     PreviousGrouping,
 )
 
+_ONLY_TASK = "Partition 0"
+"""The task of an app that reads broadcast streams only."""
+
 
 def group_partitions(
     grouper: Grouper,
@@ -34,7 +37,8 @@ def group_partitions(
 ) -> Grouping:
     """Assign all partitions of all streams to tasks.
 
-    Tasks come in the order of their first SSP. Broadcast streams go to every task and create none. The order of the
+    Tasks come in the order of their first SSP. Broadcast streams go to every task and create none,
+    except one task where there is nothing else. The order of the
     streams means nothing.
 
     Args:
@@ -142,6 +146,8 @@ def _initial_partitions(name: str, current: int, initial: int, algorithm: Checke
 def _tasks(
     owned: Mapping[str, GroupedStream], owners: Mapping[str, Sequence[str]], broadcast: Sequence[Ssp]
 ) -> dict[str, tuple[Ssp, ...]]:
+    if broadcast and not owned:
+        return {_ONLY_TASK: tuple(broadcast)}
     members: defaultdict[str, list[Ssp]] = defaultdict(list)
     tasks = (task for name in owned for task in owners[name])
     for task, ssp in zip(tasks, _ssps(owned), strict=True):

@@ -73,3 +73,11 @@ class SendToStream(BaseOperator):
         self._writer.add(self._stream, rows, self._spread)
         self._written[self._stream.name] += len(rows)
         return None
+
+
+class NotWritten(BaseOperator):
+    """Drops the rows that every task has and another task writes."""
+
+    def process(self, rows: pa.Table) -> pa.Table | None:  # noqa: ARG002 - the protocol's
+        """See `Operator.process`."""
+        return None

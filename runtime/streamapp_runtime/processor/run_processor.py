@@ -130,6 +130,7 @@ class _ProcessorStart:
                 self._plan.feeding_streams, {name: task.ssps for name, task in self._model.tasks.items()}
             ),
             starts=self._config.starts,
+            broadcast_writer=self._model.broadcast_writer,
             functions=self._functions,
             engine=engine,
             tables=self._table_opener(engine),

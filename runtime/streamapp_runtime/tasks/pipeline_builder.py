@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from streamapp_core.expressions import Aggregation, Select
 from streamapp_core.plan.plan import PlannedOperator
 from streamapp_core.schema import EVENT_TIME_COLUMN, Schema
+from streamapp_core.spec.job import Grouper
 from streamapp_core.spec.operators import OperatorKind
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.functions.keyed_state import KeyedState
@@ -15,7 +16,7 @@ from streamapp_runtime.operators.aligned_window import AlignedWindow
 from streamapp_runtime.operators.interval_join import IntervalJoin
 from streamapp_runtime.operators.join_table import JoinTable
 from streamapp_runtime.operators.operator import InputPort, Operator, TaskOperator
-from streamapp_runtime.operators.outputs import Broadcast, PartitionBy, SendToFile, SendToStream
+from streamapp_runtime.operators.outputs import Broadcast, NotWritten, PartitionBy, SendToFile, SendToStream
 from streamapp_runtime.operators.row_operators import Merge, PlainSelect, SqlOperator
 from streamapp_runtime.operators.running_aggregate import Aggregate
 from streamapp_runtime.operators.send_to_table import SendToTable
@@ -61,7 +62,17 @@ def _operator(chain: Sequence[PlannedOperator], context: TaskContext) -> Operato
     planned = chain[-1]
     if planned.kind in ROW_KINDS:
         return _row_operator(chain, context.processor.engine)
+    if planned.kind in _WRITES and _is_written_elsewhere(planned, context):
+        return NotWritten()
     return _BUILDERS[planned.kind](planned, context)
+
+
+def _is_written_elsewhere(planned: PlannedOperator, context: TaskContext) -> bool:
+    """Return whether every task has the rows that come to an operator, and another task writes them for all."""
+    plan, (source,) = context.processor.plan, planned.inputs
+    broadcast = plan.operators[source].broadcast if source in plan.operators else plan.streams[source].broadcast
+    everywhere = broadcast or plan.app.spec.job.grouper is Grouper.ALL
+    return everywhere and context.name != context.processor.broadcast_writer
 
 
 def _row_operator(chain: Sequence[PlannedOperator], engine: SqlEngine) -> Operator:
@@ -168,6 +179,8 @@ def _aggregation(planned: PlannedOperator) -> Aggregation:
     assert isinstance(planned.compiled, Aggregation)
     return planned.compiled
 
+
+_WRITES = frozenset({OperatorKind.PARTITION_BY, OperatorKind.BROADCAST, OperatorKind.SEND_TO})
 
 _BUILDERS: Mapping[OperatorKind, Callable[[PlannedOperator, TaskContext], Operator]] = {
     OperatorKind.MERGE: _merge,

@@ -36,7 +36,7 @@ class ProcessorContext:
 
     `tasks` are those of the processor. `producers` are the tasks of the whole run that are expected to write to each
     intermediate stream; `starts` the offsets where inputs are read first, by stream and partition (0 where none is
-    given). Functions are by operator. `time_of_day` returns milliseconds since 1970.
+    given). Functions are by operator. Rows that every task has are written by the task `broadcast_writer` alone. `time_of_day` returns milliseconds since 1970.
     """
 
     plan: Plan
@@ -44,6 +44,7 @@ class ProcessorContext:
     tasks: Mapping[str, TaskModel]
     producers: Mapping[str, Sequence[str]]
     starts: Mapping[str, Mapping[int, int]]
+    broadcast_writer: str
     functions: Mapping[str, UserFunction]
     engine: SqlEngine
     tables: TableOpener

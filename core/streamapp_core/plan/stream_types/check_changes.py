@@ -5,7 +5,8 @@ the last one is the meaning. So an operator after it is right only if it does th
 (docs/planner.md).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from streamapp_core.expressions import Condition
 from streamapp_core.graph.graph import Graph, Operator
@@ -18,6 +19,30 @@ from streamapp_core.spec.operators import OperatorKind, TableJoinType
 _INSTEAD = "aggregate the rows themselves, or use a `window`, whose results are final"
 
 
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """An operator that reads running results: `changes` says which of them replace which."""
+
+    operator: Operator
+    changes: Upsert
+    graph: Graph
+    rows: RowFlow
+    types: Mapping[str, StreamType]
+
+    @property
+    def keys(self) -> str:
+        """The columns of the key, for messages."""
+        return ", ".join(f"`{column}`" for column in self.changes.columns)
+
+    def has_key(self, column: str | None) -> bool:
+        """Return whether a column is one of the key's."""
+        return column is not None and column.lower() in self.changes.columns
+
+
+_Reason = tuple[str | None, str]
+"""The path of what is wrong (None: the input), and why."""
+
+
 def check_changes(graph: Graph, rows: RowFlow, types: Mapping[str, StreamType]) -> Iterator[Problem]:
     """Find operators that read results which are replaced later, and can't follow the replacement."""
     for operator in graph.operators.values():
@@ -25,72 +50,101 @@ def check_changes(graph: Graph, rows: RowFlow, types: Mapping[str, StreamType]) 
             type_ = types.get(name)
             if type_ is None or not isinstance(type_.changes, Upsert):
                 continue
-            trouble = _trouble(graph, operator, type_.changes, rows, types)
-            if trouble is None:
-                continue
-            path, reason = trouble
-            keys = ", ".join(f"`{column}`" for column in type_.changes.columns)
-            yield Problem(
-                path=operator.input_path(position) if path is None else path,
-                code=ProblemCode.CHANGES_UNSUPPORTED,
-                message=f"the rows of `{name}` are running results of `{type_.changed_by}`: a later one of the same "
-                f"{keys} replaces an earlier one, and {reason}",
-            )
+            reader = _Reader(operator, type_.changes, graph, rows, types)
+            rule = _RULES.get(operator.kind)
+            reason = None if rule is None else rule(reader)
+            if reason is not None:
+                path, why = reason
+                yield Problem(
+                    path=path or operator.input_path(position),
+                    code=ProblemCode.CHANGES_UNSUPPORTED,
+                    message=f"the rows of `{name}` are running results of `{type_.changed_by}`: a later one of the "
+                    f"same {reader.keys} replaces an earlier one, and {why}",
+                )
 
 
-def _trouble(
-    graph: Graph, operator: Operator, changes: Upsert, rows: RowFlow, types: Mapping[str, StreamType]
-) -> tuple[str | None, str] | None:
-    """Return the path (None: of the input) and the reason why an operator can't take such rows."""
-    spec, keys = operator.spec, frozenset(changes.columns)
-    names = ", ".join(f"`{column}`" for column in changes.columns)
-    match operator.kind:
-        case OperatorKind.AGGREGATE | OperatorKind.WINDOW:
-            return None, f"`{operator.name}` would count every one of them; {_INSTEAD}"
-        case OperatorKind.JOIN:
-            return None, f"`{operator.name}` would join those that are replaced, too; {_INSTEAD}"
-        case OperatorKind.MERGE:
-            return None, f"`{operator.name}` would lose which ones belong together; {_INSTEAD}"
-        case OperatorKind.FLAT_MAP:
-            return None, f"the rows that `{operator.name}` made of an earlier one would stay; {_INSTEAD}"
-        case OperatorKind.FILTER:
-            compiled = rows.compiled.get(operator.name)
-            if isinstance(compiled, Condition) and not columns_used(compiled) <= keys:
-                return operator.path("filter"), (
-                    f"one that `{operator.name}` lets pass would stay when the next one does not pass; filter by "
-                    f"{names} only, or where the results are read, or {_INSTEAD}"
-                )
-        case OperatorKind.MAP:
-            if operator.name in rows.compiled and not isinstance(types[operator.name].changes, Upsert):
-                return operator.path("map"), f"that can't be seen without the key: keep {names} in the list"
-        case OperatorKind.PARTITION_BY:
-            assert spec.partition_by is not None
-            if spec.partition_by.key.lower() not in keys:
-                return operator.path("partitionBy", "key"), (
-                    f"would be in another partition where `{spec.partition_by.key}` has changed; partition by {names}"
-                )
-        case OperatorKind.JOIN_TABLE:
-            assert spec.join_table is not None
-            if spec.join_table.type is TableJoinType.INNER and spec.join_table.on.lower() not in keys:
-                return operator.path("joinTable", "type"), (
-                    f"one that `{operator.name}` emitted would stay when the next one finds nothing; use a left join"
-                )
-        case OperatorKind.SEND_TO_TABLE:
-            assert spec.send_to_table is not None
-            table = rows.tables.get(spec.send_to_table)
-            column = None if table is None or table.key_column is None else table.key_column.lower()
-            if table is not None and keys != {column}:
-                return None, (
-                    f"table `{spec.send_to_table}` would keep both, since its key is another one; give it the key "
-                    f"{names}"
-                )
-        case OperatorKind.SEND_TO:
-            stream = graph.spec.streams.get(spec.send_to or "")
-            if stream is not None and stream.key is not None and stream.key.lower() not in keys:
-                return None, (
-                    f"who reads `{spec.send_to}` could not tell which one is the last, since its `key` is "
-                    f"`{stream.key}`; set spec.streams.{spec.send_to}.key to {names}"
-                )
-        case _:
-            pass
-    return None
+def _group(reader: _Reader) -> _Reason | None:
+    return None, f"`{reader.operator.name}` would count every one of them; {_INSTEAD}"
+
+
+def _join(reader: _Reader) -> _Reason | None:
+    return None, f"`{reader.operator.name}` would join those that are replaced, too; {_INSTEAD}"
+
+
+def _merge(reader: _Reader) -> _Reason | None:
+    return None, f"`{reader.operator.name}` would lose which ones belong together; {_INSTEAD}"
+
+
+def _flat_map(reader: _Reader) -> _Reason | None:
+    return None, f"the rows that `{reader.operator.name}` made of an earlier one would stay; {_INSTEAD}"
+
+
+def _filter(reader: _Reader) -> _Reason | None:
+    """Accept conditions on the key alone: all results of a key pass, or none."""
+    compiled = reader.rows.compiled.get(reader.operator.name)
+    if not isinstance(compiled, Condition) or columns_used(compiled) <= frozenset(reader.changes.columns):
+        return None
+    return reader.operator.path("filter"), (
+        f"one that `{reader.operator.name}` lets pass would stay when the next one does not pass; filter by "
+        f"{reader.keys} only, or where the results are read, or {_INSTEAD}"
+    )
+
+
+def _map(reader: _Reader) -> _Reason | None:
+    name = reader.operator.name
+    if name not in reader.rows.compiled or isinstance(reader.types[name].changes, Upsert):
+        return None
+    return reader.operator.path("map"), f"that can't be seen without the key: keep {reader.keys} in the list"
+
+
+def _partition_by(reader: _Reader) -> _Reason | None:
+    regrouped = reader.operator.spec.partition_by
+    if regrouped is None or reader.has_key(regrouped.key):
+        return None
+    return reader.operator.path("partitionBy", "key"), (
+        f"would be in another partition where `{regrouped.key}` has changed; partition by {reader.keys}"
+    )
+
+
+def _join_table(reader: _Reader) -> _Reason | None:
+    join = reader.operator.spec.join_table
+    if join is None or join.type is TableJoinType.LEFT or reader.has_key(join.on):
+        return None
+    return reader.operator.path("joinTable", "type"), (
+        f"one that `{reader.operator.name}` emitted would stay when the next one finds nothing; use a left join"
+    )
+
+
+def _send_to_table(reader: _Reader) -> _Reason | None:
+    name = reader.operator.spec.send_to_table or ""
+    table = reader.rows.tables.get(name)
+    if table is None or (reader.has_key(table.key_column) and len(reader.changes.columns) == 1):
+        return None
+    return None, f"table `{name}` would keep both, since its key is another one; give it the key {reader.keys}"
+
+
+def _send_to(reader: _Reader) -> _Reason | None:
+    name = reader.operator.spec.send_to or ""
+    stream = reader.graph.spec.streams.get(name)
+    if stream is None or stream.key is None or reader.has_key(stream.key):
+        return None
+    return None, (
+        f"who reads `{name}` could not tell which one is the last, since its `key` is `{stream.key}`; set "
+        f"spec.streams.{name}.key to {reader.keys}"
+    )
+
+
+_RULES: Mapping[OperatorKind, Callable[[_Reader], _Reason | None]] = {
+    OperatorKind.AGGREGATE: _group,
+    OperatorKind.WINDOW: _group,
+    OperatorKind.JOIN: _join,
+    OperatorKind.MERGE: _merge,
+    OperatorKind.FLAT_MAP: _flat_map,
+    OperatorKind.FILTER: _filter,
+    OperatorKind.MAP: _map,
+    OperatorKind.PARTITION_BY: _partition_by,
+    OperatorKind.JOIN_TABLE: _join_table,
+    OperatorKind.SEND_TO_TABLE: _send_to_table,
+    OperatorKind.SEND_TO: _send_to,
+}
+"""Operators that are not here take such rows as they come: `broadcast`, and users' functions."""

@@ -11,6 +11,7 @@ from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.plan.stream_types.partitioning import Hashed, Partitioning, Unhashed
 from streamapp_core.plan.stream_types.stream_type import APPEND, Changes, StreamType, Upsert
+from streamapp_core.spec.job import Grouper
 from streamapp_core.spec.operators import OperatorKind
 from streamapp_core.spec.streams import StreamSpec
 from streamapp_core.spec.systems import SystemKind
@@ -52,6 +53,9 @@ def infer_types(
     """
     types = {name: _declared(graph, name, stream, partitions.get(name)) for name, stream in graph.spec.streams.items()}
     types.update(dict.fromkeys(graph.opaque, _UNKNOWN))
+    if graph.spec.job.grouper is Grouper.ALL:
+        names = [*types, *graph.operators]
+        return {name: StreamType(partitioning=Unhashed.EVERYWHERE, partitioned_by=name) for name in names}
     for name, operator in graph.operators.items():
         inputs = [types.get(input_, _UNKNOWN) for input_ in operator.inputs]
         types[name] = _operator_type(operator, inputs, rows, broadcast)
