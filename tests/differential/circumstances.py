@@ -16,7 +16,7 @@ from streamapp_core import murmur2
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_systems.log import LogAdmin, LogProducer
-from streamapp_systems.protocols import StreamDescriptor, Transactional
+from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 from support import apps
 
 START = datetime(2024, 2, 28, 22, tzinfo=UTC)
@@ -91,7 +91,7 @@ def _write_log(folder: Path, name: str, columns: list[str], source: Source) -> N
         key = row[1]
         place = (0 if key is None else _partition(key, source.partitions)) if source.keyed else number
         records[place % source.partitions].append(json.dumps(values).encode())
-    with closing(LogProducer(folder / "log.db", [stream], Transactional(id=f"writer-{name}", epoch=1))) as producer:
+    with closing(LogProducer(folder / "log.db", [stream], TransactionOwner(id=f"writer-{name}", epoch=1))) as producer:
         for partition, values in records.items():
             for value in values:
                 producer.send(Ssp("log", name, partition), value, key=None, timestamp=0)

@@ -206,7 +206,7 @@ def cases(draw: Any) -> Case:
         draft.add("sent", name, sendTo=f"out-{name}")
     partitions = draw(st.none() | st.integers(1, 5))
     job = {
-        "commitInterval": draw(st.sampled_from(["10ms", "50ms", "1s"])),
+        "commitInterval": draw(st.sampled_from(["10ms", "50ms", "300ms"])),
         "watermarkInterval": "1ms",
         "grouper": draw(st.sampled_from(["partition", "partition", "partition", "stream-partition"])),
         **({} if partitions is None else {"intermediateStreamPartitions": partitions}),

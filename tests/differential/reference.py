@@ -14,10 +14,6 @@ import pyarrow as pa
 HOUR = 3_600_000
 
 
-class NoMeaningError(Exception):
-    """Nobody can say what the app's result should be, so it must be refused; the message says why."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Edge:
     """Rows as a query; `key` are the columns by which a later row replaces an earlier one (None: it never does)."""
@@ -32,9 +28,6 @@ def results(document: dict[str, Any], tables: dict[str, pa.Table]) -> dict[str, 
     Args:
         document: the app.
         tables: the rows of each input with its declared columns, and the event time `t`.
-
-    Raises:
-        NoMeaningError: an operator reads what it can't: intermediate results as if they were events.
     """
     spec = document["spec"]
     edges = {name: Edge(sql=f'SELECT * FROM "{name}"') for name in tables}
@@ -60,26 +53,20 @@ def _edge(operator: dict[str, Any], edges: dict[str, Edge], spec: dict[str, Any]
     inputs = [edges[name] for name in _inputs(operator)]
     first = inputs[0]
     if "filter" in operator:
-        _needs_events(operator, inputs)
-        return Edge(sql=f"SELECT * FROM ({first.sql}) WHERE {operator['filter']}")
+        return replace(first, sql=f"SELECT * FROM ({first.sql}) WHERE {operator['filter']}")
     if "map" in operator:
         return _mapped(operator["map"], first)
     if "merge" in operator:
-        _needs_events(operator, inputs)
         return Edge(sql=" UNION ALL ".join(f"SELECT id, k, g, v, t FROM ({edge.sql})" for edge in inputs))
     if "join" in operator:
-        _needs_events(operator, inputs)
         return _joined(operator["join"], first, inputs[1])
     if "joinTable" in operator:
-        _needs_events(operator, inputs)
         return _enriched(operator["joinTable"], first, spec)
     if "aggregate" in operator:
-        _needs_events(operator, inputs)
         by = ", ".join(operator["aggregate"]["by"])
         sql = f"SELECT {by}, {operator['aggregate']['select']}, max(t) AS t FROM ({first.sql}) GROUP BY {by}"
         return Edge(sql=sql, key=tuple(operator["aggregate"]["by"]))
     if "window" in operator:
-        _needs_events(operator, inputs)
         return _windowed(operator["window"], first)
     return first  # partitionBy, broadcast and sendTo change no rows
 
@@ -88,11 +75,6 @@ def _inputs(operator: dict[str, Any]) -> list[str]:
     reads = operator["from"]
     others = [operator["join"]["with"]] if "join" in operator else []
     return [*([reads] if isinstance(reads, str) else reads), *others]
-
-
-def _needs_events(operator: dict[str, Any], inputs: list[Edge]) -> None:
-    if any(edge.key is not None for edge in inputs):
-        raise NoMeaningError(f"{operator['name']} takes results that are replaced later for events")
 
 
 def _mapped(columns: str, edge: Edge) -> Edge:
@@ -104,9 +86,8 @@ def _mapped(columns: str, edge: Edge) -> Edge:
     for column in columns.split(", "):
         source, _, name = column.partition(" as ")
         names.setdefault(source, name or source)
-    if not set(edge.key) <= set(names):
-        raise NoMeaningError("the columns are lost by which later results replace earlier ones")
-    return Edge(sql=sql, key=tuple(names[column] for column in edge.key))
+    kept = set(edge.key) <= set(names)
+    return Edge(sql=sql, key=tuple(names[column] for column in edge.key) if kept else None)
 
 
 def _joined(join: dict[str, Any], left: Edge, right: Edge) -> Edge:
@@ -123,7 +104,7 @@ def _enriched(join: dict[str, Any], edge: Edge, spec: dict[str, Any]) -> Edge:
     table = spec["tables"][join["table"]]
     stored = f'SELECT {table["key"]} AS key, {table["value"]} FROM "{table["sideInputs"][0]}"'
     sql = f"SELECT l.*, r.size FROM ({edge.sql}) AS l {join['type']} JOIN ({stored}) AS r ON l.{join['on']} = r.key"
-    return Edge(sql=sql)
+    return replace(edge, sql=sql)
 
 
 def _windowed(window: dict[str, Any], edge: Edge) -> Edge:
@@ -140,4 +121,4 @@ def _windowed(window: dict[str, Any], edge: Edge) -> Edge:
                   FROM (SELECT *, CASE WHEN t - lag(t) OVER (PARTITION BY {by} ORDER BY t) > {HOUR} THEN 1 ELSE 0 END
                                AS far FROM ({edge.sql})))"""
     sql = f"SELECT {by}, {window['select']}, e - 1 AS t FROM ({bounds}) GROUP BY {by}, s, e"
-    return replace(edge, sql=sql)
+    return Edge(sql=sql)

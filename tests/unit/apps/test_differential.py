@@ -6,15 +6,16 @@ app and how to run it again.
 
 import os
 
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import HealthCheck, Phase, event, given, settings
 
 from differential import circumstances, random_apps, reference
 from streamapp_runtime.errors import PlanRefused
 
 APPS = int(os.environ.get("STREAMAPP_DIFFERENTIAL_APPS", "40"))
+PHASES = [Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink]
 
 
-@settings(max_examples=APPS, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=APPS, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(case=random_apps.cases())
 def test_an_accepted_app_finds_what_a_query_over_all_rows_finds(tmp_path_factory, case):
     folder = tmp_path_factory.mktemp("app")
