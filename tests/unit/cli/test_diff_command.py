@@ -65,10 +65,14 @@ def test_a_refused_edit_is_told_with_its_problems(diff):
     changes = ("job/grouper", "stream-partition"), ("operators/late/filter", "dely > 15")
     result = diff(*changes)
     assert result.exit_code == 1
-    assert "2 problems" in result.stdout
+    assert "3 problems" in result.stdout
     assert "spec.job.grouper  RunIdRequired" in result.stdout
     document = json.loads(diff(*changes, options=["--output", "json"]).stdout)
-    assert [problem["code"] for problem in document["problems"]] == ["RunIdRequired", "UnknownColumn"]
+    assert [problem["code"] for problem in document["problems"]] == [
+        "GrouperUnsupported",
+        "RunIdRequired",
+        "UnknownColumn",
+    ]
     assert (document["accepted"], document["movedTasks"], document["newStreams"]) == (False, [], [])
 
 

@@ -99,11 +99,12 @@ def test_all_refusals_come_at_once_and_once():
         SHAPE, ("job/grouper", "stream-partition"), ("job/intermediateStreamPartitions", 4), ("image", "app:2")
     )
     assert sorted(refusals(comparison)) == [
+        ("spec.job.grouper", "GrouperUnsupported"),
         ("spec.job.grouper", "RunIdRequired"),
         ("spec.job.intermediateStreamPartitions", "RunIdRequired"),
         ("spec.operators[3]", "RunIdRequired"),
     ]
-    assert len(comparison.problems) == 3
+    assert len(comparison.problems) == 4
 
 
 def test_a_new_spec_with_problems_is_refused_with_all_of_them():
