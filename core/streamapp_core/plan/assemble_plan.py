@@ -20,7 +20,7 @@ from streamapp_core.plan.plan import (
     StreamRole,
 )
 from streamapp_core.plan.row_schemas import RowFlow
-from streamapp_core.plan.stream_types.partitioning import Hashed
+from streamapp_core.plan.stream_types.stream_partitioning import Hashed
 from streamapp_core.plan.stream_types.stream_type import StreamType
 from streamapp_core.schema import DataType, Schema
 from streamapp_core.spec.app import StreamApp, StreamAppSpec

@@ -1,12 +1,8 @@
 """Columns of a stream that are read: the others need not be decoded."""
 
-import sqlglot
-from sqlglot import exp
-
-from streamapp_core.expressions.aggregate_select import Aggregation
-from streamapp_core.expressions.select import Condition, Select
+from streamapp_core.expressions.columns_used import columns_used
+from streamapp_core.expressions.select import Condition
 from streamapp_core.plan.plan import Plan
-from streamapp_core.plan.row_schemas import Compiled
 
 
 def unread_columns(plan: Plan, stream: str) -> frozenset[str]:
@@ -36,16 +32,3 @@ def _columns_read(plan: Plan, name: str) -> frozenset[str] | None:
             return None
         read |= behind | columns_used(operator.compiled)
     return read
-
-
-def columns_used(compiled: Compiled) -> frozenset[str]:
-    """Return the columns that an expression uses, in lower case."""
-    match compiled:
-        case Condition():
-            texts = [compiled.sql]
-        case Select():
-            texts = [column.sql for column in compiled.columns]
-        case Aggregation():
-            texts = [by.sql for by in compiled.by_columns] + [partial.sql for partial in compiled.partials]
-    parsed = (sqlglot.parse_one(text, read="duckdb") for text in texts)
-    return frozenset(column.name.lower() for text in parsed for column in text.find_all(exp.Column))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from streamapp_core.expressions import Aggregation
 from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.plan.row_schemas import RowFlow
-from streamapp_core.plan.stream_types.partitioning import Hashed, Partitioning
+from streamapp_core.plan.stream_types.stream_partitioning import Hashed, Partitioning
 from streamapp_core.plan.stream_types.stream_type import StreamType
 from streamapp_core.plan.table_rows import TableRows
 from streamapp_core.spec.operators import OperatorKind

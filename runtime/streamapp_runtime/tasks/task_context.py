@@ -36,7 +36,8 @@ class ProcessorContext:
 
     `tasks` are those of the processor. `producers` are the tasks of the whole run that are expected to write to each
     intermediate stream; `starts` the offsets where inputs are read first, by stream and partition (0 where none is
-    given). Functions are by operator. Rows that every task has are written by the task `broadcast_writer` alone. `time_of_day` returns milliseconds since 1970.
+    given). Functions are by operator. Rows that every task has are written by the task `broadcast_writer` alone.
+    `time_of_day` returns milliseconds since 1970.
     """
 
     plan: Plan

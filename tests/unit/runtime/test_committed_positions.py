@@ -18,11 +18,11 @@ def planned():
         [
             {"name": "by-k", "from": "numbers", "partitionBy": {"key": "k"}},
             {"name": "to-all", "from": "numbers", "broadcast": {}},
-            {"name": "both", "from": ["by-k", "to-all"], "merge": {}},
-            {"name": "sent", "from": "both", "sendTo": "out"},
+            {"name": "sent", "from": "by-k", "sendTo": "out"},
+            {"name": "all-sent", "from": "to-all", "sendTo": "all-out"},
         ],
         numbers={"schema": "k int"},
-        out={},
+        **{"out": {}, "all-out": {}},
         job={"intermediateStreamPartitions": 2},
     )
     return plan(parse_text(json.dumps(document)), {"numbers": 2}).plan

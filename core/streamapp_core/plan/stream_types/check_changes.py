@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from streamapp_core.expressions import Condition
+from streamapp_core.expressions.columns_used import columns_used
 from streamapp_core.graph.graph import Graph, Operator
-from streamapp_core.plan.columns_read import columns_used
 from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.plan.stream_types.stream_type import StreamType, Upsert
 from streamapp_core.problems import Problem, ProblemCode

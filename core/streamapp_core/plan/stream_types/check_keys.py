@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.plan.join_sides import Side, repair_sides, sides_of
 from streamapp_core.plan.row_schemas import RowFlow
-from streamapp_core.plan.stream_types.partitioning import Hashed, Partitioning, Unhashed
+from streamapp_core.plan.stream_types.stream_partitioning import Hashed, Partitioning, Unhashed
 from streamapp_core.plan.stream_types.stream_type import StreamType
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.streams import KeyFormat
@@ -84,7 +84,7 @@ def _reason(graph: Graph, side: Side, type_: StreamType) -> str:
 
 
 def _files(graph: Graph, type_: StreamType) -> str:
-    """Say of files with a `key` that this does not tell which file a row is in."""
+    """Return a note about files with a `key`, which does not say that all rows of a key are in one file."""
     stream = graph.spec.streams.get(type_.partitioned_by)
     if stream is None or stream.key is None:
         return ""

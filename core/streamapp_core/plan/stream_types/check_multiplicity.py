@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.plan.join_sides import Side, repair_sides
 from streamapp_core.plan.row_schemas import RowFlow
-from streamapp_core.plan.stream_types.partitioning import Hashed
+from streamapp_core.plan.stream_types.stream_partitioning import Hashed
 from streamapp_core.plan.stream_types.stream_type import StreamType
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.operators import JoinType, TableJoinType

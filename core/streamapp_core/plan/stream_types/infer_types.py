@@ -9,7 +9,7 @@ from dataclasses import replace
 from streamapp_core.expressions import Select
 from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.plan.row_schemas import RowFlow
-from streamapp_core.plan.stream_types.partitioning import Hashed, Partitioning, Unhashed
+from streamapp_core.plan.stream_types.stream_partitioning import Hashed, Partitioning, Unhashed
 from streamapp_core.plan.stream_types.stream_type import APPEND, Changes, StreamType, Upsert
 from streamapp_core.spec.job import Grouper
 from streamapp_core.spec.operators import OperatorKind

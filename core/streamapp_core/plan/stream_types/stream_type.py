@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from streamapp_core.plan.stream_types.partitioning import Hashed, Partitioning, Unhashed
+from streamapp_core.plan.stream_types.stream_partitioning import Hashed, Partitioning, Unhashed
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ Changes = Upsert | Append
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamType:
-    """What is known of the rows of a stream or of what an operator emits.
+    """The facts about the rows of a stream or of what an operator emits.
 
     `partitioned_by` and `changed_by` name the stream or operator that gave the rows this partitioning and made them
     changes; `undated_by` names the stream because of which rows have no event time (None: they have one).
