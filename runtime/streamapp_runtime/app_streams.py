@@ -6,9 +6,10 @@ from pathlib import Path
 
 from streamapp_core.naming import CHANGELOG, run_stream_address, transactional_id
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
+from streamapp_core.plan.supported_features import FILE_FORMATS
 from streamapp_core.spec.app import Metadata, StreamApp
-from streamapp_core.spec.streams import CsvOptions, StartFrom, StreamFormat
-from streamapp_core.spec.systems import SystemKind
+from streamapp_core.spec.streams import CsvOptions, StartFrom, StreamFormat, StreamSpec
+from streamapp_core.spec.systems import SystemKind, SystemSpec
 from streamapp_systems.file import FileAdmin
 from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 from streamapp_systems.registry import open_admin
@@ -56,7 +57,8 @@ def by_system(streams: Iterable[StreamDescriptor]) -> Mapping[str, list[StreamDe
 def count_partitions(app: StreamApp, folder: Path) -> dict[str, int]:
     """Ask the systems how many partitions the declared streams have; what does not exist is absent.
 
-    Streams of unknown systems are left out: the planner reports them. So are file outputs: what earlier runs wrote
+    Streams of unknown systems, and files of formats that files don't have, are left out: the planner reports them. So
+    are file outputs: what earlier runs wrote
     says nothing about this one. Relative paths resolve from `folder`.
 
     Raises:
@@ -66,7 +68,7 @@ def count_partitions(app: StreamApp, folder: Path) -> dict[str, int]:
     declared = [
         StreamDescriptor(name=name, system=spec.system, address=spec.name or name, format=spec.format, csv=spec.csv)
         for name, spec in app.spec.streams.items()
-        if spec.system in app.spec.systems and not (name in written and app.spec.systems[spec.system].file)
+        if spec.system in app.spec.systems and _is_asked(app.spec.systems[spec.system], spec, written=name in written)
     ]
     counts: dict[str, int] = {}
     for system, streams in by_system(declared).items():
@@ -76,6 +78,10 @@ def count_partitions(app: StreamApp, folder: Path) -> dict[str, int]:
         finally:
             admin.close()
     return counts
+
+
+def _is_asked(system: SystemSpec, stream: StreamSpec, *, written: bool) -> bool:
+    return system.file is None or (not written and stream.format in FILE_FORMATS)
 
 
 def bounded_end_offsets(plan: Plan, folder: Path, known: Mapping[str, dict[int, int]]) -> dict[str, dict[int, int]]:

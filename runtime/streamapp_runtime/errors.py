@@ -21,7 +21,7 @@ class PlanRefused(RuntimeFailure):
 
 
 class NotSupported(RuntimeFailure):
-    """The spec is right, but this release can't run it; the message says what and where."""
+    """The spec is right, but not here: the message says what and where."""
 
 
 class ProcessorFailed(RuntimeFailure):

@@ -8,6 +8,7 @@ from streamapp_core.plan.join_group_counts import JoinedCounts, spread_counts
 from streamapp_core.plan.join_groups import JoinWalk, walk_joins
 from streamapp_core.plan.plan import CountRule
 from streamapp_core.plan.run_continuity import ExpansionChecker, StreamCount
+from streamapp_core.plan.supported_features import FILE_FORMATS
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.operators import OperatorKind
 from streamapp_core.spec.streams import StreamSpec
@@ -120,6 +121,8 @@ def _created_partitions(graph: Graph, stream: StreamSpec, *, read: bool) -> int:
 def _not_found(graph: Graph, name: str, stream: StreamSpec) -> Iterator[Problem]:
     system = graph.spec.systems.get(stream.system)
     if system is None:  # the unknown system is a problem of its own
+        return
+    if system.kind is SystemKind.FILE and stream.format not in FILE_FORMATS:  # so is a format that files can't have
         return
     advice = "create it, or give its number of `partitions` and the app creates it"
     if system.kind is SystemKind.FILE:

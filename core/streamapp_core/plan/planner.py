@@ -26,6 +26,7 @@ from streamapp_core.plan.stream_types.check_grouper import check_grouper
 from streamapp_core.plan.stream_types.check_keys import check_keys
 from streamapp_core.plan.stream_types.check_multiplicity import check_multiplicity
 from streamapp_core.plan.stream_types.infer_types import broadcast_names, infer_types
+from streamapp_core.plan.supported_features import check_supported
 from streamapp_core.problems import Problem, ProblemCode, sorted_problems
 from streamapp_core.spec.parse import ParsedApp
 from streamapp_core.tasks.expansion import AlgorithmLookup, CheckedAlgorithm, built_in_algorithm
@@ -97,6 +98,7 @@ def _decide(
     problems += collector.problems
     problems += check_graph(graph)
     problems += check_delivery(graph, stateful=stateful)
+    problems += check_supported(graph, rows)
     problems += check_event_time(graph, types)
     problems += check_shared_streams(graph)
     problems += check_keys(graph, rows, types, broadcast)

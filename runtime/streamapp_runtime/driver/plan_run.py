@@ -14,7 +14,6 @@ from streamapp_core.spec.parse import ParsedApp
 from streamapp_core.spec.streams import StreamSpec
 from streamapp_core.spec.systems import SystemKind
 from streamapp_runtime.app_streams import count_partitions
-from streamapp_runtime.driver.supported_features import check_supported
 from streamapp_runtime.errors import PlanRefused
 from streamapp_runtime.functions.function_loader import python_path
 from streamapp_systems.expansion_algorithms import installed_algorithm
@@ -38,7 +37,6 @@ def plan_new_run(parsed: ParsedApp, folder: Path, run_id: str, location: str) ->
 
     Raises:
         PlanRefused: the spec has problems.
-        NotSupported: the spec is right but needs more than this release has.
         RuntimeFailure: a file of `pyFiles` is missing.
         StreamSystemError: a system can't be asked.
     """
@@ -55,7 +53,7 @@ def replan_run(parsed: ParsedApp, folder: Path, previous: JobModel, now: int) ->
     plan and job model are the previous ones. `now` is the time of day (ms since 1970).
 
     Raises:
-        PlanRefused, NotSupported, RuntimeFailure, StreamSystemError: as `plan_new_run`, for reasons other than the
+        PlanRefused, RuntimeFailure, StreamSystemError: as `plan_new_run`, for reasons other than the
             change of the streams.
     """
     found = {} if parsed.app is None else _without_late(parsed.app, count_partitions(parsed.app, folder), previous)
@@ -92,6 +90,5 @@ def _plan(parsed: ParsedApp, folder: Path, counts: Mapping[str, int], run_id: st
     result = make_plan(parsed, counts, previous, run_id=run_id, algorithms=installed_algorithm)
     if result.plan is None:
         raise PlanRefused(result.problems)
-    check_supported(result.plan)
     python_path(result.plan.app.spec.py_files, folder)
     return result.plan

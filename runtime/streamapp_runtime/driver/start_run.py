@@ -51,7 +51,7 @@ def start_run(
     done again.
 
     Raises:
-        PlanRefused, NotSupported: nothing was changed. A growth of streams that is refused is no reason: see
+        PlanRefused: nothing was changed. A growth of streams that is refused is no reason: see
             `PlannedRun.refused`.
         RuntimeFailure: more than settings of the spec was edited since the run began.
         JobModelLost, JobModelUnreadableError: the run's job model is lost.

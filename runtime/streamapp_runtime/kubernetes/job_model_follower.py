@@ -10,7 +10,6 @@ from streamapp_core.metadata_store import MetadataStore
 from streamapp_core.plan.planner import plan as make_plan
 from streamapp_core.spec.parse import parse_text
 from streamapp_runtime.driver.plan_run import PlannedRun
-from streamapp_runtime.driver.supported_features import check_supported
 from streamapp_runtime.errors import PlanRefused, Superseded
 from streamapp_systems.expansion_algorithms import installed_algorithm
 
@@ -81,7 +80,6 @@ def plan_launched(launched: LaunchedApp, model: JobModel) -> PlannedRun:
 
     Raises:
         PlanRefused: it has problems: the image is of another release than the Kubernetes operator.
-        NotSupported: it needs more than this release has.
     """
     launch = launched.launch
     result = make_plan(
@@ -89,5 +87,4 @@ def plan_launched(launched: LaunchedApp, model: JobModel) -> PlannedRun:
     )
     if result.plan is None:
         raise PlanRefused(result.problems)
-    check_supported(result.plan)
     return PlannedRun(plan=result.plan, model=model, counts=launch.counts)

@@ -11,7 +11,7 @@ from streamapp_core.murmur2 import murmur2, partitions
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import SystemSpec
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.errors import NotSupported
+from streamapp_runtime.errors import PlanRefused
 from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 from streamapp_systems.registry import open_consumer, open_producer, open_transactional_admin
 from support import apps
@@ -83,5 +83,5 @@ def test_numbers_join_delete_and_are_written_as_java_does(tmp_path):
 
 def test_a_key_that_is_no_number_of_that_width_is_refused(tmp_path):
     write(tmp_path)
-    with pytest.raises(NotSupported, match=r"spec\.streams\.out\.keyFormat: int keys of a column that is bigint \(int"):
+    with pytest.raises(PlanRefused, match=r"spec\.streams\.out\.keyFormat: NotSupported: `k` is bigint, and int keys"):
         apps.run(app(keyFormat="int"), tmp_path)

@@ -7,7 +7,7 @@ import pytest
 from streamapp_core.spec.parse import parse_text
 from streamapp_runtime.app_streams import start_offsets
 from streamapp_runtime.driver.plan_run import plan_new_run
-from streamapp_runtime.errors import NotSupported
+from streamapp_runtime.errors import PlanRefused
 from support import apps, start_from
 from support.growth import Growing
 
@@ -20,12 +20,12 @@ def test_from_latest_what_comes_after_the_first_start_is_read_once_after_restart
 
 @pytest.mark.parametrize(
     ("change", "why"),
-    [({"bounded": True}, "a bounded stream"), ({"controlMessages": True, "format": "arrow"}, "of another app")],
+    [({"bounded": True}, "it is bounded"), ({"controlMessages": True, "format": "arrow"}, "of another app")],
 )
 def test_streams_that_must_be_read_from_their_beginning_are_named(tmp_path, change, why):
     document = Growing(tmp_path, LOG).document()
     document["spec"]["streams"]["in"] |= {"startFrom": "latest", **change}
-    with pytest.raises(NotSupported, match=rf"spec\.streams\.in\.startFrom: .*{why}"):
+    with pytest.raises(PlanRefused, match=rf"spec\.streams\.in\.startFrom: .*{why}"):
         apps.run(document, tmp_path)
 
 

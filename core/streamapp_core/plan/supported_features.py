@@ -1,0 +1,132 @@
+"""The features that this release runs: the one list of what is refused although a spec may say it (docs/planner.md)."""
+
+from collections.abc import Iterator
+
+from streamapp_core.graph.graph import Graph
+from streamapp_core.plan.delivery import default_system
+from streamapp_core.plan.row_schemas import RowFlow
+from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
+from streamapp_core.schema import Schema, TypeKind
+from streamapp_core.spec.streams import KeyFormat, StartFrom, StreamFormat, StreamSpec
+from streamapp_core.spec.systems import SystemKind
+
+FILE_FORMATS = (StreamFormat.CSV, StreamFormat.JSON, StreamFormat.PARQUET)
+"""The formats of files; messages are JSON."""
+
+_LONGEST_TRANSACTION = 10_000
+_LINE_PARTS = '"\r\n'
+_BINARY_KEYS = {KeyFormat.INT: (TypeKind.INT,), KeyFormat.LONG: (TypeKind.INT, TypeKind.BIGINT)}
+
+
+def check_supported(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
+    """Find everything that the runtime can't do, so that an accepted app is one that runs."""
+    for name, stream in graph.spec.streams.items():
+        system = graph.spec.systems.get(stream.system)
+        if name in graph.opaque or system is None:
+            continue
+        if system.kind is SystemKind.FILE:
+            yield from _check_files(graph, name, stream)
+        else:
+            yield from _check_messages(graph, name, stream)
+            yield from _check_binary_key(graph, rows, name, stream)
+        yield from _check_start(graph, name, stream, system.kind)
+    yield from _check_transactions(graph)
+
+
+def _check_files(graph: Graph, name: str, stream: StreamSpec) -> Iterator[Problem]:
+    if stream.format not in FILE_FORMATS:
+        yield _problem(
+            f"spec.streams.{name}.format",
+            f"files of `{name}` are csv, json or parquet, not {stream.format}",
+            _set_format(name, StreamFormat.PARQUET) if name in graph.senders else None,
+        )
+    delimiter = stream.csv.delimiter
+    if stream.format is StreamFormat.CSV and (not "\0" < delimiter <= "\x7f" or delimiter in _LINE_PARTS):
+        yield _problem(
+            f"spec.streams.{name}.csv.delimiter",
+            f"{delimiter!r} can't delimit values: it is to be an ASCII character, and no quote or line break",
+        )
+
+
+def _check_messages(graph: Graph, name: str, stream: StreamSpec) -> Iterator[Problem]:
+    path = f"spec.streams.{name}"
+    if stream.format is not StreamFormat.JSON and not (stream.control_messages and stream.format is StreamFormat.ARROW):
+        repair = _set_format(name, StreamFormat.JSON) if name in graph.senders else None
+        yield _problem(f"{path}.format", f"messages of `{name}` are json, not {stream.format}", repair)
+    if stream.control_messages and stream.key_format is not KeyFormat.STRING:
+        yield _problem(f"{path}.keyFormat", f"`{name}` is a stream between apps, and their keys are text (`string`)")
+    if stream.control_messages and name in graph.senders:
+        yield _problem(
+            f"{path}.controlMessages",
+            f"`{name}` is an output, and outputs have no control messages; `partitionBy.stream` writes such a stream",
+        )
+
+
+def _check_binary_key(graph: Graph, rows: RowFlow, name: str, stream: StreamSpec) -> Iterator[Problem]:
+    """Find keys that are no numbers of their format's width."""
+    if stream.key is None or stream.key_format is KeyFormat.STRING:
+        return
+    fitting = _BINARY_KEYS[stream.key_format]
+    for schema in _row_schemas(graph, rows, name):
+        column = schema.get(stream.key)
+        if column is not None and column.type.kind not in fitting:
+            yield _problem(
+                f"spec.streams.{name}.keyFormat",
+                f"`{column.name}` is {column.type}, and {stream.key_format} keys are of columns that are "
+                f"{' or '.join(fitting)}",
+            )
+
+
+def _row_schemas(graph: Graph, rows: RowFlow, name: str) -> list[Schema]:
+    found = [rows.schemas.get(sender.inputs[0]) for sender in graph.senders.get(name, ())] or [rows.schemas.get(name)]
+    return [schema for schema in found if schema is not None]
+
+
+def _check_start(graph: Graph, name: str, stream: StreamSpec, kind: SystemKind) -> Iterator[Problem]:
+    if stream.start_from is not StartFrom.LATEST:
+        return
+    if name in graph.side_inputs:
+        why = "it is a side input"
+    elif stream.bounded or kind is SystemKind.FILE:
+        why = "it is bounded"
+    elif stream.control_messages:
+        why = "it is an intermediate stream of another app"
+    else:
+        return
+    pointer = f"/spec/streams/{name}/startFrom"
+    yield _problem(
+        f"spec.streams.{name}.startFrom",
+        f"`{name}` is read from its beginning (`earliest`): {why}",
+        Repair(
+            text=f"set `spec.streams.{name}.startFrom` to `earliest`",
+            edits=(Edit(op="replace", pointer=pointer, value=StartFrom.EARLIEST.value),),
+        ),
+    )
+
+
+def _check_transactions(graph: Graph) -> Iterator[Problem]:
+    default = default_system(graph.spec)
+    system = None if default is None else graph.spec.systems.get(default)
+    if system is None or system.kind is not SystemKind.KAFKA:
+        return
+    if graph.spec.job.commit_interval > _LONGEST_TRANSACTION:
+        yield _problem(
+            "spec.job.commitInterval",
+            f"a commit is a transaction of Kafka (`{default}`), which brokers abort after 15s: at most 10s",
+            Repair(
+                text="set `spec.job.commitInterval` to 10s",
+                edits=(Edit(op="replace", pointer="/spec/job/commitInterval", value="10s"),),
+            ),
+        )
+
+
+def _set_format(name: str, form: StreamFormat) -> Repair:
+    pointer = f"/spec/streams/{name}/format"
+    return Repair(
+        text=f"set `spec.streams.{name}.format` to `{form}`",
+        edits=(Edit(op="replace", pointer=pointer, value=form.value),),
+    )
+
+
+def _problem(path: str, message: str, repair: Repair | None = None) -> Problem:
+    return Problem(path=path, code=ProblemCode.NOT_SUPPORTED, message=message, repair=repair)
