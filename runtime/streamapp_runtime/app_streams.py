@@ -87,13 +87,17 @@ def _is_asked(system: SystemSpec, stream: StreamSpec, *, written: bool) -> bool:
 def bounded_end_offsets(plan: Plan, folder: Path, known: Mapping[str, dict[int, int]]) -> dict[str, dict[int, int]]:
     """Return the end offsets of the bounded streams that are read, by stream and partition: now, if not `known`.
 
+    A stream that does not exist yet, since the app creates it, is empty.
+
     Raises:
         StreamSystemError: a system can't be asked.
     """
     roles = (StreamRole.INPUT, StreamRole.SIDE_INPUT)
     bounded = [stream for stream in plan.streams.values() if stream.role in roles and _bounded(stream)]
-    found = _ends([stream for stream in bounded if stream.name not in known], plan, folder)
-    return found | {stream.name: known[stream.name] for stream in bounded if stream.name in known}
+    new = [stream for stream in bounded if stream.name not in known]
+    empty = {stream.name: dict.fromkeys(range(stream.partitions), 0) for stream in new}
+    found = {name: empty[name] | ends for name, ends in _ends(new, plan, folder).items()}
+    return {**empty, **found, **{stream.name: known[stream.name] for stream in bounded if stream.name in known}}
 
 
 def start_offsets(plan: Plan, folder: Path, known: Mapping[str, dict[int, int]]) -> dict[str, dict[int, int]]:

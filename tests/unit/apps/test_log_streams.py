@@ -101,6 +101,30 @@ def test_a_bounded_stream_of_a_log_is_read_to_its_end(tmp_path):
     assert summary.written == {"sales": 3}
 
 
+def test_a_bounded_stream_that_the_app_creates_is_empty_and_ends_at_once(tmp_path):
+    summary = apps.run(app(bounded=True), tmp_path)
+    assert sales(tmp_path)[0] == []
+    assert [(stream.ended, stream.total) for stream in summary.streams if stream.name == "orders"] == [(PARTITIONS, 0)]
+    write(tmp_path, order("tea", 2, 15))
+    assert apps.run(app(bounded=True), tmp_path, fresh=False).written == summary.written
+    apps.run(app(bounded=True), tmp_path, run_id="r2")
+    assert sales(tmp_path)[0] == [("tea", "00", 1, 2)]
+
+
+def test_a_bounded_side_input_that_the_app_creates_is_an_empty_table(tmp_path):
+    produce(tmp_path, order("tea", 2, 15))
+    document = app(bounded=True)
+    spec = document["spec"]
+    spec["streams"]["prices"] = {"system": "log", "schema": "item string, price int", "key": "item", "bounded": True}
+    spec["tables"] = {"price": {"key": "item", "sideInputs": ["prices"]}}
+    spec["streams"]["prices"]["broadcast"] = True
+    priced = {"name": "priced", "from": "by-item", "joinTable": {"table": "price", "on": "item", "type": "left"}}
+    spec["operators"][1:1] = [priced]
+    spec["operators"][2]["from"] = "priced"
+    apps.run(document, tmp_path)
+    assert sales(tmp_path)[0] == [("tea", "00", 1, 2)]
+
+
 def test_an_endless_app_goes_on_where_it_was(tmp_path):
     produce(tmp_path, order("tea", 1, 0), order("tea", 2, 61))
     produce(tmp_path, order("cake", 1, 1), order("cake", 1, 62), partition=1, epoch=2)
