@@ -37,6 +37,9 @@ def plan(
     previous: Annotated[Path | None, typer.Option(help="The active job model (JSON).")] = None,
     processors: Annotated[Path | None, typer.Option(help="The live processors and their locations (JSON).")] = None,
     output: Annotated[Output, typer.Option(help="How to print the plan.")] = Output.TABLE,
+    types: Annotated[
+        bool, typer.Option("--types", help="With mermaid: write the type of the rows on every arrow.")
+    ] = False,
 ) -> None:
     """Plan an app, exactly as the Kubernetes operator does, or list everything that is wrong with it.
 
@@ -44,7 +47,9 @@ def plan(
     """
     from streamapp_cli.plan_command import plan_app
 
-    raise typer.Exit(plan_app(file, streams=streams, previous=previous, processors=processors, output=output))
+    raise typer.Exit(
+        plan_app(file, streams=streams, previous=previous, processors=processors, output=output, types=types)
+    )
 
 
 @app.command(short_help="Show what a new spec would do to a running app.")

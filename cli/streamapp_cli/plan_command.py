@@ -13,7 +13,7 @@ from streamapp_core.job_model.build_job_model import build_job_model
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan.plan import Plan, PlanResult
 from streamapp_core.plan.planner import plan as make_plan
-from streamapp_core.plan.render import to_document, to_mermaid, to_rows
+from streamapp_core.plan.render import to_document, to_mermaid, to_rows, to_type_rows
 from streamapp_core.spec.parse import ParsedApp
 from streamapp_systems.expansion_algorithms import installed_algorithm
 
@@ -21,7 +21,7 @@ ACCEPTED, REFUSED = 0, 1
 
 
 def plan_app(
-    file: Path, *, streams: Path | None, previous: Path | None, processors: Path | None, output: Output
+    file: Path, *, streams: Path | None, previous: Path | None, processors: Path | None, output: Output, types: bool
 ) -> int:
     """Plan the app of a file, print the plan or its problems, and return the exit code."""
     parsed = read_app(file)
@@ -30,11 +30,13 @@ def plan_app(
     live = None if processors is None else read_processors(processors)
     result = make_plan(parsed, counts, before, algorithms=installed_algorithm)
     model = None if result.plan is None else build_job_model(result.plan, before, live)
-    _print(file, parsed, result, model, output)
+    _print(file, parsed, result, model, output, types=types)
     return REFUSED if result.plan is None else ACCEPTED
 
 
-def _print(file: Path, parsed: ParsedApp, result: PlanResult, model: JobModel | None, output: Output) -> None:
+def _print(
+    file: Path, parsed: ParsedApp, result: PlanResult, model: JobModel | None, output: Output, *, types: bool
+) -> None:
     console = Console(highlight=False, soft_wrap=True)
     name = parsed.app.metadata.name if parsed.app is not None else file.stem
     if output is Output.JSON:
@@ -42,7 +44,7 @@ def _print(file: Path, parsed: ParsedApp, result: PlanResult, model: JobModel | 
     elif result.plan is None or model is None:
         print_problems(console, name, result.problems)
     elif output is Output.MERMAID:
-        print(to_mermaid(result.plan), end="")
+        print(to_mermaid(result.plan, types=types), end="")
     else:
         _print_plan(console, result.plan, model)
 
@@ -54,6 +56,10 @@ def _print_plan(console: Console, plan: Plan, model: JobModel) -> None:
         count = f"{row.partitions} (from {row.grew_from})" if row.grew_from else row.partitions
         streams.add_row(row.stream, row.role, row.system, count, row.rule, row.schema)
     console.print(streams)
+    rows = new_table(console, "rows of", "kind", "partitioning", "partitions", "changes")
+    for type_row in to_type_rows(plan):
+        rows.add_row(*type_row)
+    console.print(rows)
     joined = [group for group in plan.join_groups if len(group.streams) > 1]
     if joined:
         groups = new_table(console, "join", "streams with one partition count")

@@ -116,6 +116,7 @@ def _external_streams(draft: Draft) -> list[PlannedStream]:
                 producers=tuple(sorted(operator.name for operator in senders)),
                 consumers=tuple(sorted([*readers, *graph.side_inputs.get(name, ())])),
                 shared=spec.control_messages,
+                type=draft.types[name],
                 spec=spec,
             )
         )
@@ -144,6 +145,7 @@ def _intermediate_streams(app: StreamApp, run_id: str, system: str, draft: Draft
                 producers=tuple(sorted(operator.inputs)),
                 consumers=tuple(sorted(reader.name for reader in draft.graph.readers.get(name, ()))),
                 shared=operator.shared_stream is not None,
+                type=draft.types[name],
                 spec=None,
             )
         )

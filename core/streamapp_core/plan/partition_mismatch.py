@@ -7,13 +7,17 @@ from streamapp_core.plan.join_groups import Reach
 from streamapp_core.plan.join_sides import Side, repair_sides, sides_of
 from streamapp_core.plan.partition_counts import PartitionCounts
 from streamapp_core.plan.run_continuity import StreamCount
+from streamapp_core.plan.stream_types.stream_partitioning import Hashed
+from streamapp_core.plan.stream_types.stream_type import StreamType
 from streamapp_core.plan.table_rows import TableRows
 from streamapp_core.problems import Problem, ProblemCode
 
 _SHOWN = 8
 
 
-def check_partitions(graph: Graph, counts: PartitionCounts, tables: Mapping[str, TableRows]) -> Iterator[Problem]:
+def check_partitions(
+    graph: Graph, counts: PartitionCounts, tables: Mapping[str, TableRows], types: Mapping[str, StreamType]
+) -> Iterator[Problem]:
     """Report every join in conflict, with its streams, their counts, and which side to regroup."""
     if not counts.joined.conflicts:
         return
@@ -26,7 +30,7 @@ def check_partitions(graph: Graph, counts: PartitionCounts, tables: Mapping[str,
             yield _join_problem(
                 graph, operator, _sides_to_repair(graph, operator, reach, members, tables), members, counts
             )
-        else:
+        elif isinstance(types[operator.inputs[0]].partitioning, Hashed):  # else its key is the problem
             yield _group_problem(graph, operator, members, counts)
 
 

@@ -54,7 +54,8 @@ class PlannedStream:
     `initial_partitions` is the count when the run id first saw it: tasks and joins go by it. `producers` are the
     operators that send to it, of an intermediate stream what its operator reads; `consumers` are the operators that
     read it, and the tables it fills. An output's `schema` is that of the rows sent to it, if they are all alike.
-    A `shared` stream is one app's intermediate stream and other apps' input: rows and control messages.
+    A `shared` stream is one app's intermediate stream and other apps' input: rows and control messages. `type` is what
+    is known of the rows that are read from it.
     """
 
     name: str
@@ -72,6 +73,7 @@ class PlannedStream:
     producers: tuple[str, ...]
     consumers: tuple[str, ...]
     shared: bool
+    type: StreamType
     spec: StreamSpec | None
 
     @property

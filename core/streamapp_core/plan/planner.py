@@ -105,7 +105,7 @@ def _decide(
     problems += check_multiplicity(graph, rows, types, broadcast)
     problems += check_changes(graph, rows, types)
     problems += check_grouper(graph, counts.walk)
-    problems += check_partitions(graph, counts, rows.tables)
+    problems += check_partitions(graph, counts, rows.tables, types)
     if previous is not None:
         problems += check_run(graph, previous, draft.partition_keys, draft.stores)
     return draft, problems

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from streamapp_core.plan.plan import Plan, PlannedStream, PlanResult, StreamRole
+from streamapp_core.plan.stream_types.stream_type import StreamType
 from streamapp_core.problems import Problem
 
 
@@ -19,6 +20,19 @@ class StreamRow(NamedTuple):
     schema: str
 
 
+class TypeRow(NamedTuple):
+    """One line of the table of types: the rows that are read from a stream, or that an operator emits.
+
+    `split` has the partition counts of the streams that bring them: rows of two operators may meet if these are equal.
+    """
+
+    name: str
+    kind: str
+    partitioning: str
+    split: str
+    changes: str
+
+
 def to_document(result: PlanResult, job_model: Mapping[str, object] | None) -> dict[str, Any]:
     """Return the document that `streamapp plan --output json` prints.
 
@@ -30,12 +44,14 @@ def to_document(result: PlanResult, job_model: Mapping[str, object] | None) -> d
         "problems": [_problem(problem) for problem in result.problems],
         "mode": None,
         "streams": {},
+        "types": {},
         "joinGroups": [],
         "jobModel": None,
     }
     if plan is not None and job_model is not None:
         document["mode"] = str(plan.mode)
         document["streams"] = {name: _stream(stream) for name, stream in plan.streams.items()}
+        document["types"] = {name: _type(plan, name) for name in _edges_with_types(plan)}
         document["joinGroups"] = [
             {"operator": group.operator, "streams": list(group.streams)} for group in plan.join_groups
         ]
@@ -62,8 +78,48 @@ def to_rows(plan: Plan) -> Sequence[StreamRow]:
     ]
 
 
-def to_mermaid(plan: Plan) -> str:
-    """Draw streams, operators and tables from left to right; what goes through a table is dotted."""
+def to_type_rows(plan: Plan) -> Sequence[TypeRow]:
+    """Return the lines of the table of types, in the order of the data."""
+    rows = []
+    for name in _edges_with_types(plan):
+        type_, kind = _type_of(plan, name), plan.operators[name].kind if name in plan.operators else "stream"
+        split = ", ".join(map(str, _split(plan, name)))
+        rows.append(
+            TypeRow(name=name, kind=str(kind), partitioning=str(type_), split=split, changes=str(type_.changes))
+        )
+    return rows
+
+
+def _edges_with_types(plan: Plan) -> Sequence[str]:
+    """Name the streams that are read, then the operators that emit rows."""
+    read = [stream.name for stream in plan.streams.values() if stream.role in (StreamRole.INPUT, StreamRole.SIDE_INPUT)]
+    return [*read, *(name for name, operator in plan.operators.items() if not operator.kind.terminal)]
+
+
+def _type_of(plan: Plan, name: str) -> StreamType:
+    return plan.operators[name].type if name in plan.operators else plan.streams[name].type
+
+
+def _type(plan: Plan, name: str) -> dict[str, object]:
+    schema = plan.operators[name].schema if name in plan.operators else plan.streams[name].schema
+    document = {"schema": None if schema is None else str(schema), **_type_of(plan, name).document()}
+    return {**document, "splitBy": list(_split(plan, name))}
+
+
+def _split(plan: Plan, name: str) -> Sequence[int]:
+    """Return the partition counts, when the run began, of the streams that bring the rows; none if in every task."""
+    if _type_of(plan, name).everywhere:
+        return ()
+    own = name in plan.streams and plan.streams[name].role is not StreamRole.OUTPUT
+    streams = [name] if own else plan.operators[name].streams
+    return sorted({plan.streams[s].initial_partitions for s in streams if not plan.streams[s].broadcast})
+
+
+def to_mermaid(plan: Plan, *, types: bool = False) -> str:
+    """Draw streams, operators and tables from left to right; what goes through a table is dotted.
+
+    With `types`, each arrow bears what is known of the rows that take it.
+    """
     external = [stream for stream in plan.streams.values() if stream.role is not StreamRole.INTERMEDIATE]
     lines = ["flowchart LR"]
     lines += [f'  {_id("s", stream.name)}[("{stream.name}<br/>{_partitions(stream)}")]' for stream in external]
@@ -75,23 +131,32 @@ def to_mermaid(plan: Plan) -> str:
         else:
             lines.append(f'  {_id("o", operator.name)}["{operator.name}<br/>{operator.kind}"]')
     lines += [f'  {_id("t", name)}{{{{"{name}"}}}}' for name in plan.tables]
-    lines += [f"  {source} {arrow} {target}" for source, arrow, target in _edges(plan)]
+    for source, arrow, target, name in _edges(plan):
+        label = f'|"{_type_label(plan, name)}"|' if types and name is not None else ""
+        lines.append(f"  {source} {arrow}{label} {target}")
     return "\n".join(lines) + "\n"
 
 
-def _edges(plan: Plan) -> list[tuple[str, str, str]]:
-    edges = []
+def _type_label(plan: Plan, name: str) -> str:
+    type_ = _type_of(plan, name)
+    return f"{type_}, {type_.changes}"
+
+
+def _edges(plan: Plan) -> list[tuple[str, str, str, str | None]]:
+    """Return the arrows: from, form, to, and whose rows take it (None: rows of a table)."""
+    edges: list[tuple[str, str, str, str | None]] = []
     for operator in plan.operators.values():
         node = _id("o", operator.name)
-        edges += [(_node(plan, name), "-->", node) for name in operator.inputs]
+        edges += [(_node(plan, name), "-->", node, name) for name in operator.inputs]
+        source = operator.inputs[0]
         if operator.spec.send_to is not None:
-            edges.append((node, "-->", _id("s", operator.spec.send_to)))
+            edges.append((node, "-->", _id("s", operator.spec.send_to), source))
         if operator.spec.send_to_table is not None:
-            edges.append((node, "-.->", _id("t", operator.spec.send_to_table)))
+            edges.append((node, "-.->", _id("t", operator.spec.send_to_table), source))
         if operator.spec.join_table is not None:
-            edges.append((_id("t", operator.spec.join_table.table), "-.->", node))
+            edges.append((_id("t", operator.spec.join_table.table), "-.->", node, None))
     for name, table in plan.tables.items():
-        edges += [(_id("s", stream), "-.->", _id("t", name)) for stream in table.spec.side_inputs]
+        edges += [(_id("s", stream), "-.->", _id("t", name), stream) for stream in table.spec.side_inputs]
     return edges
 
 

@@ -1,0 +1,209 @@
+"""The types of streams: what each operator makes of them, what it needs, and repairs that are accepted."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support.plan_documents import accepted, document, found, planned, repaired
+
+ROWS = "k string, g string, v int, at timestamp"
+STREAMS = {"a": ROWS, "b": "k string, w int", "out": {}}
+COUNT = {"by": ["k"], "select": "count(*) as n"}
+JOIN = {"with": "b", "on": "k", "within": "1h"}
+
+
+def app(*operators, streams=STREAMS, **fields):
+    """An app of operators, the last of which is sent to `out`."""
+    sent = {"name": "o", "from": operators[-1]["name"], "sendTo": "out"}
+    used = {name: stream for name, stream in streams.items() if f"'{name}'" in str([operators, sent, fields])}
+    return document([*operators, sent], streams=used, **fields)
+
+
+def broadcast(schema):
+    return {"schema": schema, "broadcast": True}
+
+
+def assert_repaired(spec, counts, code, path):
+    problems = [problem for problem in planned(spec, counts).problems if problem.code == code]
+    assert [problem.path for problem in problems] == [path]
+    assert problems[0].repair is not None
+    accepted(repaired(spec, problems[0].repair), counts)
+
+
+@pytest.mark.parametrize(
+    "operator, partitioning, changes",
+    [
+        ({"filter": "v > 0"}, "hashed(k)", "append"),
+        ({"map": "k as x, g"}, "hashed(x)", "append"),
+        ({"map": "upper(k) as k, g"}, "by source", "append"),
+        ({"partitionBy": {"key": "g"}}, "hashed(g)", "append"),
+        ({"broadcast": {}}, "everywhere", "append"),
+        ({"aggregate": COUNT}, "hashed(k)", "upsert(k)"),
+        ({"window": {"tumbling": "1h", **COUNT}}, "hashed(k)", "append"),
+        ({"process": {"function": "m:f", "schema": "k string"}}, "by source", "append"),
+    ],
+)
+def test_each_operator_makes_a_type_of_a_type(operator, partitioning, changes):
+    type_ = accepted(app({"name": "s", "from": "a", **operator})).operators["s"].type
+    assert (str(type_), str(type_.changes)) == (partitioning, changes)
+
+
+@pytest.mark.parametrize("kind", ["aggregate", "window", "process"])
+def test_streams_that_are_split_differently_do_not_meet_in_a_group(kind):
+    group = {
+        "aggregate": COUNT,
+        "window": {"tumbling": "1h", **COUNT},
+        "process": {"function": "m:f", "schema": "k string", "state": {"key": "k"}},
+    }[kind]
+    spec = app(
+        {"name": "m", "from": ["a", "c"], "merge": {}},
+        {"name": "g", "from": "m", kind: group},
+        streams={**STREAMS, "c": ROWS},
+    )
+    accepted(spec, {"a": 4, "c": 4})
+    assert_repaired(spec, {"a": 4, "c": 8}, "GroupPartitionMismatch", "spec.operators[1].from")
+
+
+def test_a_merge_of_two_shuffles_gives_them_one_count_also_where_one_is_joined():
+    spec = app(
+        {"name": "x", "from": "a", "partitionBy": {"key": "k"}},
+        {"name": "y", "from": "a", "partitionBy": {"key": "k"}},
+        {"name": "j", "from": "y", "join": JOIN},
+        {"name": "rest", "from": "j", "map": "k, g, v, at"},
+        {"name": "m", "from": ["x", "rest"], "merge": {}},
+        {"name": "g", "from": "m", "aggregate": COUNT},
+    )
+    streams = accepted(spec, {"a": 8, "b": 3}).streams
+    assert (streams["x"].partitions, streams["y"].partitions) == (3, 3)
+
+
+@pytest.mark.parametrize(
+    "operators, streams",
+    [
+        ([{"name": "j", "from": "a", "join": JOIN}], {}),
+        ([{"name": "j", "from": "a", "joinTable": {"table": "t", "on": "k"}}], {"tables": {"t": ["b"]}}),
+        ([{"name": "m", "from": ["a", "c"], "merge": {}}, {"name": "g", "from": "m", "aggregate": COUNT}], {}),
+    ],
+)
+def test_nothing_meets_under_stream_partition(operators, streams):
+    tables = {name: {"key": "k", "sideInputs": side} for name, side in streams.get("tables", {}).items()}
+    spec = app(*operators, streams={**STREAMS, "c": ROWS}, tables=tables, job={"grouper": "stream-partition"})
+    assert_repaired(spec, {}, "GrouperUnsupported", "spec.job.grouper")
+
+
+def test_one_stream_alone_may_be_grouped_under_stream_partition():
+    accepted(app({"name": "g", "from": "a", "aggregate": COUNT}, job={"grouper": "stream-partition"}), {"a": 8})
+
+
+@pytest.mark.parametrize("kind, refused", [("inner", False), ("left", False), ("right", True), ("full", True)])
+def test_an_outer_join_does_not_preserve_a_broadcast_side(kind, refused):
+    spec = app(
+        {"name": "j", "from": "a", "join": {**JOIN, "type": kind}}, streams={**STREAMS, "b": broadcast(STREAMS["b"])}
+    )
+    if refused:
+        assert_repaired(spec, {"a": 4, "b": 2}, "MultiplicityMismatch", "spec.operators[0].join.type")
+    else:
+        accepted(spec, {"a": 4, "b": 2})
+
+
+@pytest.mark.parametrize("kind, refused", [("inner", False), ("left", True)])
+def test_a_left_join_of_a_broadcast_stream_with_a_table_in_parts_is_refused(kind, refused):
+    join = {"table": "t", "on": "k", "type": kind}
+    spec = app(
+        {"name": "j", "from": "a", "joinTable": join},
+        streams={**STREAMS, "a": broadcast(ROWS)},
+        tables={"t": {"key": "k", "sideInputs": ["b"]}},
+    )
+    if refused:
+        assert_repaired(spec, {"a": 1, "b": 2}, "MultiplicityMismatch", "spec.operators[0].joinTable.type")
+    else:
+        accepted(spec, {"a": 1, "b": 2})
+
+
+def test_rows_of_every_task_and_rows_of_one_are_not_merged():
+    spec = app({"name": "m", "from": ["a", "c"], "merge": {}}, streams={**STREAMS, "c": broadcast(ROWS)})
+    assert_repaired(spec, {"a": 2, "c": 2}, "MultiplicityMismatch", "spec.operators[0].from[1]")
+
+
+RUNNING = {"name": "r", "from": "a", "aggregate": {"by": ["k"], "select": "count(*) as n, max(g) as g"}}
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [
+        {"aggregate": {"by": ["k"], "select": "sum(n) as n"}},
+        {"window": {"tumbling": "1h", "by": ["k"], "select": "sum(n) as n"}},
+        {"join": JOIN},
+        {"merge": {}},
+        {"flatMap": "k, explode(split(g, ' ')) as g"},
+        {"filter": "n > 3"},
+        {"map": "n, g"},
+        {"partitionBy": {"key": "g"}},
+        {"joinTable": {"table": "t", "on": "g"}},
+    ],
+)
+def test_running_results_are_not_taken_for_events(operator):
+    tables = {"t": {"key": "k", "sideInputs": ["b"]}} if "joinTable" in operator else {}
+    streams = {**STREAMS, "b": broadcast(STREAMS["b"])} if tables else STREAMS
+    spec = app(RUNNING, {"name": "s", "from": "r", **operator}, streams=streams, tables=tables)
+    assert "ChangesUnsupported" in {code for code, _ in found(spec)}
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [
+        {"filter": "k <> 'x'"},
+        {"map": "n + 1 as n, k as key"},
+        {"partitionBy": {"key": "k"}},
+        {"broadcast": {}},
+        {"joinTable": {"table": "t", "on": "g", "type": "left"}},
+        {"process": {"function": "m:f", "schema": "k string"}},
+    ],
+)
+def test_running_results_may_be_followed_by_what_follows_them(operator):
+    tables = {"t": {"key": "k", "sideInputs": ["b"]}} if "joinTable" in operator else {}
+    streams = {**STREAMS, "b": broadcast(STREAMS["b"])} if tables else STREAMS
+    accepted(app(RUNNING, {"name": "s", "from": "r", **operator}, streams=streams, tables=tables))
+
+
+def test_an_output_of_running_results_has_their_key():
+    spec = app(RUNNING, streams={**STREAMS, "out": {"key": "g"}})
+    assert found(spec) == {("ChangesUnsupported", "spec.operators[1].from")}
+    accepted(app(RUNNING, streams={**STREAMS, "out": {"key": "k"}}))
+
+
+@pytest.mark.parametrize(
+    "files, partitioned, refused", [(1, False, False), (3, False, True), (3, True, False), (1, True, False)]
+)
+def test_the_key_of_files_says_nothing_about_which_file_a_row_is_in(files, partitioned, refused):
+    stream = {"system": "files", "format": "csv", "schema": ROWS, "key": "k", "partitioned": partitioned}
+    spec = app(
+        {"name": "g", "from": "a", "aggregate": COUNT},
+        streams={"a": stream, "out": {}},
+        systems={"log": {"log": {"path": "x.db"}}, "files": {"file": {"path": "."}}},
+        defaultSystem="log",
+    )
+    if refused:
+        assert_repaired(spec, {"a": files}, "GroupKeyMismatch", "spec.operators[0].aggregate.by")
+        assert "partitioned: true" in planned(spec, {"a": files}).problems[0].message
+    else:
+        accepted(spec, {"a": files})
+
+
+@given(st.permutations(range(5)))
+def test_the_order_of_the_operators_means_nothing_for_types(order):
+    operators = [
+        {"name": "x", "from": "a", "partitionBy": {"key": "g"}},
+        {"name": "m", "from": ["a", "x"], "merge": {}},
+        {"name": "f", "from": "m", "filter": "v > 0"},
+        {"name": "e", "from": "f", "broadcast": {}},
+        {"name": "o", "from": "e", "sendTo": "out"},
+    ]
+    plan = accepted(document([operators[n] for n in order], streams={"a": ROWS, "out": {}}))
+    assert {name: str(operator.type) for name, operator in plan.operators.items()} == {
+        "x": "hashed(g)",
+        "m": "by source",
+        "f": "by source",
+        "e": "everywhere",
+        "o": "everywhere",
+    }
