@@ -11,10 +11,12 @@ import pyarrow as pa
 from streamapp_core.control.messages import END_OF_TIME
 from streamapp_core.schema import parse_schema
 from streamapp_core.spec.job import OnError
+from streamapp_core.spec.operators import ProcessOrder
 from streamapp_runtime.functions.keyed_state import KeyedState
 from streamapp_runtime.functions.process_function import ProcessFunction, UserFunction
 from streamapp_runtime.functions.stateful_function import StatefulFunction
 from streamapp_runtime.operators.operator import Operator
+from streamapp_runtime.operators.ordered_process import OrderedProcess
 from streamapp_runtime.operators.stateful_process import StatefulProcess
 from streamapp_runtime.operators.stateless_process import StatelessProcess
 from streamapp_runtime.rows.bad_rows import BadRows
@@ -31,12 +33,22 @@ class FunctionBench:
     """A `process` operator around a function, in one task."""
 
     def __init__(
-        self, function: UserFunction, *, schema: str, key: str | None = None, skip_errors: bool = False
+        self,
+        function: UserFunction,
+        *,
+        schema: str,
+        key: str | None = None,
+        order: str = ProcessOrder.EVENT_TIME,
+        skip_errors: bool = False,
     ) -> None:
-        """Take the function (or class) and its output columns as in YAML; with `key`, it has state."""
+        """Take the function (or class) and its output columns as in YAML; with `key`, it has state.
+
+        Then `order` is that of its rows and timers: `eventTime` or `arrival`.
+        """
         self._user_function = function
         self._columns = arrow_schema(parse_schema(schema))
         self._key = key
+        self._order = ProcessOrder(order)
         self._on_error = OnError.SKIP if skip_errors else OnError.FAIL
         self._environment = MemoryEnvironment()
         self._watermark: int | None = None
@@ -44,7 +56,10 @@ class FunctionBench:
         self._key_field: pa.Field | None = None
 
     def rows(self, schema: str, rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]] | None:
-        """Process a batch of rows, each with its event time (milliseconds) last; return the results likewise."""
+        """Process a batch of rows, each with its event time (milliseconds) last; return the results likewise.
+
+        In event-time order only rows before the watermark, and those without event time, have results at once.
+        """
         columns = pa.schema([*arrow_schema(parse_schema(schema)), EVENT_TIME_FIELD])
         values = zip(*rows, strict=True)
         batch = pa.Table.from_arrays(
@@ -56,14 +71,18 @@ class FunctionBench:
         return _plain(self._operator.process(batch))
 
     def watermark(self, time: int) -> list[tuple[Any, ...]] | None:
-        """Advance the watermark to a time (milliseconds); return what timers emit."""
+        """Advance the watermark to a time (milliseconds); return what rows that waited for it and timers emit."""
         if self._operator is None or (self._watermark is not None and time <= self._watermark):
             return None
         self._watermark = time
-        return _plain(self._operator.advance_watermark(time))
+        results = [self._operator.advance_watermark(time)]
+        while self._operator.has_pending_results:
+            results.append(self._operator.advance_watermark(time))
+        emitted = [result for result in results if result is not None]
+        return _plain(pa.concat_tables(emitted) if emitted else None)
 
     def end(self) -> list[tuple[Any, ...]] | None:
-        """End all inputs; return what the last timers emit."""
+        """End all inputs; return what the last rows and timers emit."""
         return self.watermark(END_OF_TIME)
 
     def restart(self) -> None:
@@ -85,8 +104,10 @@ class FunctionBench:
             return StatelessProcess(
                 _NAME, ProcessFunction(name, self._user_function, self._columns), self._on_error, bad_rows
             )
-        state = KeyedState(self._environment.store(_NAME))
-        function = StatefulFunction(name, self._user_function, self._columns, self._key_field, state)
+        store = self._environment.store(_NAME)
+        function = StatefulFunction(name, self._user_function, self._columns, self._key_field, KeyedState(store))
+        if self._order is ProcessOrder.EVENT_TIME:
+            return OrderedProcess(_NAME, function, store, self._on_error, bad_rows)
         return StatefulProcess(_NAME, function, self._on_error, bad_rows)
 
 

@@ -73,6 +73,9 @@ MEANINGS = {
         lambda window: count(window, "tumbling", "sliding", "session") == 1
     ),
     "has(self.sliding) == has(self.every)": lambda window: ("sliding" in window) == ("every" in window),
+    "!has(self.order) || self.order != 'eventTime' || has(self.state)": (
+        lambda process: process.get("order") != "eventTime" or "state" in process
+    ),
     "(self.by == 'label') == has(self.label)": lambda location: (location["by"] == "label") == ("label" in location),
     "[has(self.emptyDir), has(self.hostPath), has(self.volumeClaim)].exists_one(given, given)": (
         lambda state: count(state, "emptyDir", "hostPath", "volumeClaim") == 1

@@ -65,6 +65,11 @@ BY_RULE = {
     "a window of two kinds": ((*WINDOW, "session"), "5m", "tumbling, sliding and session"),
     "a window of no kind": ((*WINDOW, "tumbling"), ABSENT, "tumbling, sliding and session"),
     "every without sliding": ((*WINDOW, "every"), "5m", "sliding and every"),
+    "a function without state in event-time order": (
+        ("spec", "operators", 1),
+        {"name": "late", "from": "typed", "process": {"function": "m:f", "schema": "x int", "order": "eventTime"}},
+        "order: eventTime is for functions with state",
+    ),
     "a label that is not asked for": ((*LOCATION, "label"), "zone", "label names the pod label"),
     "no label where one is needed": ((*LOCATION, "by"), "label", "label names the pod label"),
     "two kinds of state": ((*STATE, "emptyDir"), {}, "exactly one of emptyDir"),

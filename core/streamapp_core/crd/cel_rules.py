@@ -11,7 +11,7 @@ from typing import Any
 from streamapp_core.crd.structural_schema import Constraints, Schema
 from streamapp_core.spec.app import StreamAppSpec
 from streamapp_core.spec.base import DNS_LABEL
-from streamapp_core.spec.operators import OperatorKind, OperatorSpec, Window
+from streamapp_core.spec.operators import OperatorKind, OperatorSpec, Process, Window
 from streamapp_core.spec.processors import Location, StateStorage
 from streamapp_core.spec.systems import SystemKind, SystemSpec
 from streamapp_core.spec.tables import TableSpec
@@ -73,6 +73,12 @@ CONSTRAINTS: Constraints = {
         _rule(
             "has(self.sliding) == has(self.every)",
             "sliding and every belong together: sliding: 1h with every: 5m",
+        ),
+    ),
+    Process: _rules(
+        _rule(
+            "!has(self.order) || self.order != 'eventTime' || has(self.state)",
+            "order: eventTime is for functions with state",
         ),
     ),
     Location: _rules(

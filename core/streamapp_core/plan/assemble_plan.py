@@ -20,6 +20,7 @@ from streamapp_core.plan.plan import (
     StreamRole,
 )
 from streamapp_core.plan.row_schemas import RowFlow
+from streamapp_core.plan.stream_types.check_event_time import process_order
 from streamapp_core.plan.stream_types.stream_partitioning import Hashed
 from streamapp_core.plan.stream_types.stream_type import StreamType
 from streamapp_core.schema import DataType, Schema
@@ -166,6 +167,7 @@ def _operator(operator: Operator, draft: Draft, streams: frozenset[str]) -> Plan
         type=type_,
         compiled=draft.rows.compiled.get(operator.name),
         streams=streams,
+        order=process_order(operator, draft.types),
     )
 
 

@@ -13,7 +13,7 @@ from streamapp_core.plan.stream_types.stream_type import StreamType
 from streamapp_core.problems import Problem
 from streamapp_core.schema import DataType, Schema
 from streamapp_core.spec.app import StreamApp
-from streamapp_core.spec.operators import OperatorKind, OperatorSpec
+from streamapp_core.spec.operators import OperatorKind, OperatorSpec, ProcessOrder
 from streamapp_core.spec.streams import KeyFormat, StreamFormat, StreamSpec
 from streamapp_core.spec.systems import SystemKind
 from streamapp_core.spec.tables import TableSpec
@@ -90,7 +90,7 @@ class PlannedOperator:
     columns of each. `schema` is what it emits (of a terminal operator: what it takes), `key` the column that is
     partitioned by, if any, and `type` what else is known of the rows; if `broadcast`, every task has all of them.
     `compiled` is its expression, if its kind has one. `streams` are those that reach it: its watermark is the minimum
-    over them.
+    over them. `order` is that of the rows and timers of a function with state.
     """
 
     name: str
@@ -104,6 +104,7 @@ class PlannedOperator:
     type: StreamType
     compiled: Compiled | None
     streams: frozenset[str]
+    order: ProcessOrder | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from streamapp_core.expressions import Aggregation
 from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.plan.row_schemas import RowFlow
+from streamapp_core.plan.stream_types.check_event_time import process_order
 from streamapp_core.plan.stream_types.stream_partitioning import Hashed, Partitioning
 from streamapp_core.plan.stream_types.stream_type import StreamType
 from streamapp_core.plan.table_rows import TableRows
@@ -49,7 +50,7 @@ def store_shapes(graph: Graph, rows: RowFlow, types: Mapping[str, StreamType]) -
     shapes: dict[str, object] = {}
     for name, operator in graph.operators.items():
         columns = [rows.schemas.get(input_) for input_ in operator.inputs]
-        state = None if None in columns else _state(operator, rows)
+        state = None if None in columns else _state(operator, rows, types)
         if state is not None:
             partitioned = [_key(types[input_].partitioning) for input_ in operator.inputs]
             shapes[name] = [operator.kind, [str(schema) for schema in columns], partitioned, state]
@@ -58,12 +59,13 @@ def store_shapes(graph: Graph, rows: RowFlow, types: Mapping[str, StreamType]) -
     return {name: _hash(shape) for name, shape in shapes.items()}
 
 
-def _state(operator: Operator, rows: RowFlow) -> object:
+def _state(operator: Operator, rows: RowFlow, types: Mapping[str, StreamType]) -> object:
     spec = operator.spec
     if spec.join is not None:
         return spec.join.model_dump(mode="json", exclude={"with_"})
     if spec.process is not None and spec.process.state is not None:
-        return spec.process.model_dump(mode="json", exclude={"output_schema"})
+        order = process_order(operator, types)  # functions in event-time order store rows that wait
+        return [spec.process.model_dump(mode="json", exclude={"output_schema", "order"}), order]
     aggregation = rows.compiled.get(operator.name)
     if isinstance(aggregation, Aggregation):
         lengths = None if spec.window is None else spec.window.model_dump(mode="json", exclude={"select", "by"})

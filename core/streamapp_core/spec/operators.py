@@ -145,12 +145,34 @@ class ProcessState(SpecModel):
     key: ColumnName
 
 
+class ProcessOrder(StrEnum):
+    """The orders in which a `process` function gets rows and timers."""
+
+    EVENT_TIME = "eventTime"
+    ARRIVAL = "arrival"
+
+
 class Process(SpecModel):
     """A Python function over batches of rows; `schema` are its output columns."""
 
     function: FunctionName
     output_schema: Annotated[SchemaText, Field(alias="schema")]
     state: ProcessState | None = None
+    order: Annotated[
+        ProcessOrder | None,
+        Field(
+            description="The order of rows and timers of a key: by event time, or as they come. By default event time "
+            "where there is state and rows have an event time."
+        ),
+    ] = None
+
+    @model_validator(mode="after")
+    def _ordered_with_state(self) -> Self:
+        if self.order is ProcessOrder.EVENT_TIME and self.state is None:
+            raise ValueError(
+                "order: eventTime is for functions with state; add `state: {key: column}`, or leave `order` out"
+            )
+        return self
 
 
 class OperatorSpec(SpecModel):

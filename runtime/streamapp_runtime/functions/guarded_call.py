@@ -48,14 +48,24 @@ class GuardedCall:
 
     def _halves(self, rows: pa.Table, failure: UserFunctionFailed) -> list[pa.Table]:
         """Return the halves of rows that failed, the first half last; none of a single row, which is skipped."""
+        if self.skip(rows, failure):
+            return []
+        return [rows.slice(len(rows) // 2), rows.slice(0, len(rows) // 2)]
+
+    def skip(self, rows: pa.Table, failure: UserFunctionFailed) -> bool:
+        """Skip the row of a call that failed; return False if it had several, which are to be called in parts.
+
+        Raises:
+            RuntimeFailure: the app does not skip errors.
+        """
         if not self._skip:
             raise RuntimeFailure(self._message(failure)) from failure
         if len(rows) > 1:
-            return [rows.slice(len(rows) // 2), rows.slice(0, len(rows) // 2)]
+            return False
         self.failed += 1
         if not self._bad_rows.full:
             self._bad_rows.remember(f"{self._message(failure)}; row {_shown(rows)}")
-        return []
+        return True
 
     def _message(self, failure: UserFunctionFailed) -> str:
         return f"{self._bad_rows.place}: {self._caller}: {failure}"

@@ -3,7 +3,9 @@
 The writes of one call of the function count only if the call succeeds.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -20,6 +22,28 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder().decode
 
 
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """A timer in the state; its key as bytes, and as the store has it."""
+
+    time: int
+    key: bytes
+    encoded: bytes
+
+    @property
+    def plain_key(self) -> Any:  # noqa: ANN401 - a value of any column
+        """The key as the user has it."""
+        return _decode(self.encoded)
+
+
+@dataclass(frozen=True, slots=True)
+class TimerWrites:
+    """The timers that a call has written; deleted ones by key and time."""
+
+    set: Sequence[Timer]
+    deleted: Sequence[tuple[bytes, int]]
+
+
 class KeyedState:
     """Values and timers of the keys of a call: those of its rows, or of its timers."""
 
@@ -28,6 +52,8 @@ class KeyedState:
         self._keys: Mapping[Any, bytes] = {}
         self._values: dict[bytes, bytes | None] = {}
         self._timers: dict[bytes, bytes | None] = {}
+        self.timers_set: dict[bytes, int] = {}
+        """The earliest timer that the call has set for each key, also where it has deleted it again."""
         self.earliest_timer = self._first_timer()
         """A time before which no timer is set (milliseconds)."""
 
@@ -60,7 +86,9 @@ class KeyedState:
         """
         if not -_EARLIEST <= time <= _LATEST:
             raise UserFunctionFailed(f"sets a timer for {time}, which is no time in milliseconds")
-        self._timers[_timer(time, self._at(key))] = _encode(key)
+        at = self._at(key)
+        self._timers[_timer(time, at)] = _encode(key)
+        self.timers_set[at] = min(time, self.timers_set.get(at, time))
 
     def delete_timer(self, key: object, time: int) -> None:
         """Delete a timer; nothing happens if there is none."""
@@ -69,18 +97,36 @@ class KeyedState:
     def begin_call(self, keys: Collection[Any]) -> None:
         """Start a call for these keys; writes of an earlier one that failed are dropped."""
         self._keys = {key: encode_key([key]) for key in keys}
-        self._values, self._timers = {}, {}
+        self._values, self._timers, self.timers_set = {}, {}, {}
 
-    def end_call(self) -> None:
-        """Write what a call that succeeded has written to the store."""
-        for at, value in (*self._values.items(), *self._timers.items()):
+    def end_call(self, *, keep_timers: bool = True) -> TimerWrites:
+        """Write what a call that succeeded has written to the store; without `keep_timers`, set none."""
+        timers = {at: value for at, value in self._timers.items() if keep_timers or value is None}
+        for at, value in (*self._values.items(), *timers.items()):
             if value is None:
                 self._store.delete(at)
             else:
                 self._store.put(at, value)
-        set_now = (_time_of(at) for at, value in self._timers.items() if value is not None)
-        self.earliest_timer = min([self.earliest_timer, *set_now])
+        writes = TimerWrites(
+            [_read_timer(at, value) for at, value in timers.items() if value is not None],
+            [(_key_of(at), _time_of(at)) for at, value in timers.items() if value is None],
+        )
+        self.earliest_timer = min([self.earliest_timer, *(timer.time for timer in writes.set)])
         self.begin_call(())
+        return writes
+
+    def first_timers(self, before: int, limit: int) -> list[Timer]:
+        """Return at most `limit` timers before a time, the earliest first."""
+        if self.earliest_timer >= before:
+            return []
+        entries = islice(self._store.scan(_TIMER, _timer(before, b"")), limit)
+        timers = [_read_timer(at, value) for at, value in entries]
+        self.earliest_timer = timers[0].time if timers else self._first_timer()
+        return timers
+
+    def remove_timer(self, timer: Timer) -> None:
+        """Remove a timer that fires."""
+        self._store.delete(_timer(timer.time, timer.key))
 
     def pop_timers(self, watermark: int) -> Iterator[tuple[int, Any]]:
         """Remove the timers up to the watermark; yield their times and keys, the earliest first."""
@@ -105,6 +151,14 @@ class KeyedState:
 
 def _timer(time: int, key: bytes) -> bytes:
     return _TIMER + (time + _EARLIEST).to_bytes(_TIME_BYTES, "big") + key
+
+
+def _read_timer(at: bytes, encoded: bytes) -> Timer:
+    return Timer(_time_of(at), _key_of(at), encoded)
+
+
+def _key_of(at: bytes) -> bytes:
+    return at[len(_TIMER) + _TIME_BYTES :]
 
 
 def _time_of(at: bytes) -> int:

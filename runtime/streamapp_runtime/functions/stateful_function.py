@@ -1,11 +1,11 @@
 """The contract of a `process` function with `state`: calls for rows, calls for timers (docs/functions.md)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import pyarrow as pa
 
-from streamapp_runtime.functions.keyed_state import KeyedState
+from streamapp_runtime.functions.keyed_state import KeyedState, Timer, TimerWrites
 from streamapp_runtime.functions.process_function import ProcessFunction
 from streamapp_runtime.functions.user_errors import USER_EXCEPTIONS, UserFunctionFailed, describe_error
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
@@ -15,7 +15,7 @@ class KeyedProcessFunction(Protocol):
     """A class of the user's with these methods, instantiated once per task, or a function like `process`."""
 
     def process(self, rows: pa.Table, state: KeyedState) -> pa.Table | pa.RecordBatch | None:
-        """Return the rows for a batch of rows, which are in the order of arrival."""
+        """Return the rows for a batch of rows, which are in the order that `order` says."""
         ...
 
     def on_timers(self, timers: pa.Table, state: KeyedState) -> pa.Table | pa.RecordBatch | None:
@@ -38,6 +38,12 @@ class StatefulFunction:
         self._on_rows = ProcessFunction(name, lambda rows: process(rows, state), columns)
         self._on_timers = ProcessFunction(name, lambda timers: on_timers(timers, state), columns) if on_timers else None
 
+    @property
+    def key(self) -> str:
+        """The column of the key."""
+        name: str = self._key.name
+        return name
+
     def process(self, rows: pa.Table) -> pa.Table | None:
         """Call the function with rows; only a call that succeeds changes the state.
 
@@ -46,13 +52,42 @@ class StatefulFunction:
         """
         return self._call(self._on_rows, rows)
 
+    def attempt(self, rows: pa.Table) -> pa.Table | None:
+        """Call the function with rows, and hold its writes for `keep`; the next call drops what was not kept.
+
+        Raises:
+            UserFunctionFailed: it failed.
+        """
+        return self._attempt(self._on_rows, rows)
+
+    @property
+    def timers_set(self) -> Mapping[bytes, int]:
+        """The earliest timer that the last attempt has set for each key (as bytes), deleted ones included."""
+        return self._state.timers_set
+
+    def keep(self) -> TimerWrites:
+        """Keep the writes of the last attempt."""
+        return self._state.end_call()
+
+    def first_timers(self, before: int, limit: int) -> list[Timer]:
+        """Return at most `limit` timers before a time, the earliest first."""
+        return self._state.first_timers(before, limit)
+
+    def remove_timers(self, timers: Sequence[Timer]) -> pa.Table:
+        """Remove timers, and return them as the function gets them."""
+        for timer in timers:
+            self._state.remove_timer(timer)
+        return self._timer_table([(timer.time, timer.plain_key) for timer in timers])
+
     def has_due_timers(self, watermark: int) -> bool:
         """Return whether a timer is due."""
         return self._state.earliest_timer <= watermark
 
     def pop_due_timers(self, watermark: int) -> pa.Table:
         """Remove and return the timers that are due: keys and times, the earliest first."""
-        due = list(self._state.pop_timers(watermark))
+        return self._timer_table(list(self._state.pop_timers(watermark)))
+
+    def _timer_table(self, due: Sequence[tuple[int, Any]]) -> pa.Table:
         keys = pa.array([key for _, key in due], self._key.type)
         return pa.table(
             [keys, pa.array([time for time, _ in due], pa.int64())], pa.schema([self._key, EVENT_TIME_FIELD])
@@ -64,15 +99,28 @@ class StatefulFunction:
         Raises:
             UserFunctionFailed: it failed, or sets timers and has no method for them.
         """
+        result, _ = self.call_timers(timers)
+        return result
+
+    def call_timers(self, timers: pa.Table, *, last: bool = False) -> tuple[pa.Table | None, TimerWrites]:
+        """Call the function with timers that were due; after the `last` ones, it sets none.
+
+        Raises:
+            UserFunctionFailed: it failed, or sets timers and has no method for them.
+        """
         if self._on_timers is None:
             raise UserFunctionFailed("it sets timers and has no method `on_timers`")
-        return self._call(self._on_timers, timers)
+        result = self._attempt(self._on_timers, timers)
+        return result, self._state.end_call(keep_timers=not last)
 
     def _call(self, function: ProcessFunction, rows: pa.Table) -> pa.Table | None:
-        self._state.begin_call(set(rows.column(self._key.name).to_pylist()))
-        result = function(rows)
+        result = self._attempt(function, rows)
         self._state.end_call()
         return result
+
+    def _attempt(self, function: ProcessFunction, rows: pa.Table) -> pa.Table | None:
+        self._state.begin_call(set(rows.column(self._key.name).to_pylist()))
+        return function(rows)
 
 
 _Method = Callable[[pa.Table, KeyedState], Any]

@@ -6,7 +6,7 @@ from streamapp_core.expressions import Aggregation, Select
 from streamapp_core.plan.plan import PlannedOperator
 from streamapp_core.schema import EVENT_TIME_COLUMN, Schema
 from streamapp_core.spec.job import Grouper
-from streamapp_core.spec.operators import OperatorKind
+from streamapp_core.spec.operators import OperatorKind, ProcessOrder
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.functions.keyed_state import KeyedState
 from streamapp_runtime.functions.process_function import ProcessFunction
@@ -16,6 +16,7 @@ from streamapp_runtime.operators.aligned_window import AlignedWindow
 from streamapp_runtime.operators.interval_join import IntervalJoin
 from streamapp_runtime.operators.join_table import JoinTable
 from streamapp_runtime.operators.operator import InputPort, Operator, TaskOperator
+from streamapp_runtime.operators.ordered_process import OrderedProcess
 from streamapp_runtime.operators.outputs import Broadcast, NotWritten, PartitionBy, SendToFile, SendToStream
 from streamapp_runtime.operators.row_operators import Merge, PlainSelect, SqlOperator
 from streamapp_runtime.operators.running_aggregate import Aggregate
@@ -145,11 +146,13 @@ def _process(planned: PlannedOperator, context: TaskContext) -> Operator:
         )
     (source,) = planned.input_schemas
     key = arrow_schema(source).field(_column(source, process.state.key))
-    state = KeyedState(context.state.logged_store(planned.name))
+    store = context.state.logged_store(planned.name)
     try:
-        function = StatefulFunction(process.function, made, columns, key, state)
+        function = StatefulFunction(process.function, made, columns, key, KeyedState(store))
     except UserFunctionFailed as failure:
         raise RuntimeFailure(f"operator `{planned.name}`: {failure}") from failure
+    if planned.order is ProcessOrder.EVENT_TIME:
+        return OrderedProcess(planned.name, function, store, on_error, context.bad_rows)
     return StatefulProcess(planned.name, function, on_error, context.bad_rows)
 
 

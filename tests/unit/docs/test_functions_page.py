@@ -60,13 +60,24 @@ def test_an_error_is_told_as_the_page_tells_it(name, functions, spec):
 
 
 def test_a_function_is_tried_out_as_the_page_shows(monkeypatch):
-    Path("visits").mkdir()
+    Path("visits").mkdir(exist_ok=True)
     Path("visits/silence.py").write_text(BLOCKS["python", "visits/silence.py"])
     monkeypatch.syspath_prepend(Path.cwd())
     test = doctest.DocTestParser().get_doctest(BLOCKS["pycon", None], {}, "functions", "functions.md", 0)
     outcome = doctest.DocTestRunner().run(test)
     assert outcome.attempted
     assert not outcome.failed
+
+
+def test_the_visits_end_as_the_page_says():
+    subprocess.run(["bash", "-euc", BLOCKS["bash", "visits"]], check=True)
+    for language, name in [("python", "visits/silence.py"), ("yaml", "visits/app.yaml")]:
+        Path(name).write_text(BLOCKS[language, name])
+    result = CliRunner().invoke(app, ["run", "visits/app.yaml", "--host", "in-process"])
+    assert result.exit_code == 0, result.output
+    header, *results = BLOCKS["text", "visits/ended"].splitlines()
+    assert apps.parts(Path("visits/ended"))[0].read_text().splitlines()[0] == header
+    assert sorted(",".join(row) for row in apps.rows(Path("visits/ended"))) == results
 
 
 def test_rows_are_skipped_as_the_page_tells_it():

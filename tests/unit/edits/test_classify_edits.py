@@ -169,6 +169,22 @@ def test_a_table_that_changes_what_a_window_takes_needs_a_new_run():
     assert {edit.edit_class for edit in edits(*changes)} == {NEW_RUN}
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "edit_class"),
+    [(REMOVED, "arrival", NEW_RUN), (REMOVED, "eventTime", RESTART), ("arrival", "eventTime", NEW_RUN)],
+)
+def test_another_order_of_a_function_with_state_needs_a_new_run(before, after, edit_class):
+    process = {"function": "m:f", "schema": "model string", "state": {"key": "model"}}
+    order = {} if before is REMOVED else {"order": before}
+    old = edited(
+        running(),
+        ("operators/visits", {"name": "visits", "from": "by", "process": process | order}),
+        ("operators/visits-out", {"name": "visits-out", "from": "visits", "sendTo": "by-model"}),
+    )
+    (edit,) = classify_edits(app_of(old), app_of(edited(old, ("operators/visits/process/order", after))))
+    assert (edit.path, edit.edit_class) == ("spec.operators[visits].process.order", edit_class)
+
+
 def test_an_intermediate_stream_that_is_gone_needs_a_new_run():
     renamed = {"name": "by-plane", "from": "typed", "partitionBy": {"key": "model"}}
     found = edits(

@@ -256,6 +256,48 @@ def test_files_without_an_event_time_reach_no_window():
     assert accepted(document(operators, streams=streams, systems=LOG_AND_FILES), {"in": 1}).mode == "bounded"
 
 
+def ordered(order=None, *, state=True, **stream):
+    """Give an app with a function over files, whose rows have event times or not."""
+    process = {"function": "m:f", "schema": "k string"} | ({"state": {"key": "k"}} if state else {})
+    operators = [
+        {"name": "p", "from": "in", "process": process | ({} if order is None else {"order": order})},
+        {"name": "o", "from": "p", "sendTo": "out"},
+    ]
+    streams = {"in": {"system": "files", "schema": "k string, at timestamp", "key": "k", **stream}, "out": {}}
+    return document(operators, streams=streams, systems=LOG_AND_FILES)
+
+
+@pytest.mark.parametrize(
+    "order, stream, planned_order",
+    [
+        (None, {}, "arrival"),
+        (None, {"eventTime": {"column": "at"}}, "eventTime"),
+        ("eventTime", {"eventTime": {"column": "at"}}, "eventTime"),
+        ("arrival", {"eventTime": {"column": "at"}}, "arrival"),
+        (None, {"system": "log"}, "eventTime"),
+    ],
+)
+def test_a_function_with_state_takes_rows_by_event_time_where_they_have_one(order, stream, planned_order):
+    assert accepted(ordered(order, **stream), {"in": 1}).operators["p"].order == planned_order
+
+
+def test_the_order_of_event_times_needs_them_and_state():
+    assert found(ordered("eventTime"), {"in": 1}) == {("EventTimeMissing", "spec.operators[0].process.order")}
+    dated = {"eventTime": {"column": "at"}}
+    assert found(ordered("eventTime", state=False, **dated), {"in": 1}) == {
+        ("InvalidSpec", "spec.operators[0].process")
+    }
+    assert accepted(ordered("arrival", state=False, **dated), {"in": 1}).operators["p"].order is None
+
+
+def test_the_order_of_a_function_is_part_of_its_store():
+    by_time, explicit, arrival = (
+        accepted(ordered(order, eventTime={"column": "at"}), {"in": 1}).stores["p"]
+        for order in (None, "eventTime", "arrival")
+    )
+    assert by_time == explicit != arrival
+
+
 def test_streams_that_are_missing_are_made_where_that_is_possible():
     made = {"in": {"schema": "k string", "partitions": 3}, "out": {"partitions": 2}}
     plan = accepted(passing(streams=made, systems=KAFKA))
