@@ -80,7 +80,18 @@ def run(
         Path | None, typer.Option(help="Where the app keeps its state (default: .streamapp/<app> beside the file).")
     ] = None,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Begin a new run: forget earlier ones and their results.")
+        bool,
+        typer.Option(
+            "--fresh",
+            help="Begin a new run: delete earlier ones, with their results in files. Those in logs and Kafka stay.",
+        ),
+    ] = False,
+    delete_outputs: Annotated[
+        bool,
+        typer.Option(
+            "--delete-outputs",
+            help="With --fresh: delete all records of the app's outputs in logs and Kafka, too. Never those of inputs.",
+        ),
     ] = False,
     host: Annotated[
         Host,
@@ -89,6 +100,8 @@ def run(
 ) -> None:
     """Run an app here, on local Spark. A bounded app ends by itself; a completed one prints its summary again.
 
+    With --fresh it says first what it deletes, and which outputs stay.
+
     Ctrl-C (or SIGTERM) stops it after a last commit, a second one at once; started again, it continues.
 
     Exit codes: 0 completed, 1 refused or failed, 2 the file can't be read, 130 stopped before its end.
@@ -96,7 +109,7 @@ def run(
     with quiet_interrupts():
         from streamapp_cli.run_command import run_here
 
-    raise typer.Exit(run_here(file, state_dir=state_dir, fresh=fresh, host=host))
+    raise typer.Exit(run_here(file, state_dir=state_dir, fresh=fresh, delete_outputs=delete_outputs, host=host))
 
 
 @app.command(short_help="Compare the state of a stopped app with its changelog.")

@@ -1,11 +1,13 @@
 """`streamapp run`: an app on this machine, with its progress and its summary."""
 
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
 from streamapp_cli.app_files import exit_with_error, read_text
 from streamapp_cli.command_options import Host
+from streamapp_cli.print_fresh_start import print_fresh_start
 from streamapp_cli.print_problems import print_problems
 from streamapp_cli.progress_display import follow, print_summary
 from streamapp_cli.signals import interrupts
@@ -22,8 +24,10 @@ from streamapp_systems.run_ids import new_run_id
 FAILED, INTERRUPTED = 1, 130
 
 
-def run_here(file: Path, *, state_dir: Path | None, fresh: bool, host: Host) -> int:
+def run_here(file: Path, *, state_dir: Path | None, fresh: bool, delete_outputs: bool, host: Host) -> int:
     """Run the app of a file to its end and return the exit code."""
+    if delete_outputs and not fresh:
+        exit_with_error("--delete-outputs goes with --fresh: a run that continues needs its outputs as they are")
     text = read_text(file)
     console = Console(highlight=False, soft_wrap=True)
     try:
@@ -38,10 +42,17 @@ def run_here(file: Path, *, state_dir: Path | None, fresh: bool, host: Host) -> 
         state=(state_dir or folder / local_run_path(name)).absolute(),
         fresh=fresh,
         run_id=new_run_id(),
+        delete_outputs=delete_outputs,
     )
     try:
         with interrupts() as stop_wanted, follow(console, name) as listener:
-            summary = run_app(request, _make_host(host), listener, drain=stop_wanted)
+            summary = run_app(
+                request,
+                _make_host(host),
+                listener,
+                drain=stop_wanted,
+                announce=partial(print_fresh_start, console, name),
+            )
     except PlanRefused as refused:
         print_problems(console, name, refused.problems)
         return FAILED

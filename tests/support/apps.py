@@ -29,6 +29,7 @@ def run(
     *,
     fresh=True,
     run_id="r1",
+    delete_outputs=False,
     listener=lambda summary: None,
     **options,
 ):
@@ -36,7 +37,9 @@ def run(
     if not isinstance(text, str):
         text = json.dumps(text)
     state = folder / ".streamapp" / "app"
-    request = RunRequest(text=text, folder=folder, state=state, fresh=fresh, run_id=run_id)
+    request = RunRequest(
+        text=text, folder=folder, state=state, fresh=fresh, run_id=run_id, delete_outputs=delete_outputs
+    )
     return run_app(request, make_host, listener, **options)
 
 

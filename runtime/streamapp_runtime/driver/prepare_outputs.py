@@ -4,7 +4,7 @@ from pathlib import Path
 
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.spec.systems import SystemKind
-from streamapp_systems.file.output_folder import prepare_output, remove_leftovers
+from streamapp_systems.file.output_folder import owned_part_files, prepare_output, remove_leftovers
 
 
 def prepare_outputs(plan: Plan, folder: Path) -> None:
@@ -15,6 +15,12 @@ def prepare_outputs(plan: Plan, folder: Path) -> None:
     """
     for output in _output_folders(plan, folder):
         prepare_output(output, plan.app.metadata.name, fresh=True)
+
+
+def count_part_files(plan: Plan, folder: Path) -> dict[Path, int]:
+    """Count the results of earlier runs in the output folders; those without any are left out."""
+    counts = {output: len(owned_part_files(output, plan.app.metadata.name)) for output in _output_folders(plan, folder)}
+    return {output: count for output, count in counts.items() if count}
 
 
 def remove_uncommitted_parts(plan: Plan, folder: Path) -> None:

@@ -12,6 +12,7 @@ from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.metadata_store import MetadataStore
 from streamapp_runtime.driver.activate_job_model import activate_job_model
 from streamapp_runtime.driver.driver_loop import DriverLoop, Epoch, Progress
+from streamapp_runtime.driver.fresh_start import FreshStart
 from streamapp_runtime.driver.partition_monitor import AcceptedGrowth, PartitionMonitor
 from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.report_registry import ReportRegistry
@@ -19,7 +20,7 @@ from streamapp_runtime.driver.run_authority import RunAuthority
 from streamapp_runtime.driver.run_folder import RunFolder
 from streamapp_runtime.driver.run_record import Summary, load_record
 from streamapp_runtime.driver.run_steps import complete_run
-from streamapp_runtime.driver.start_run import RunRequest, check_unchanged, start_run
+from streamapp_runtime.driver.start_run import Announce, RunRequest, check_unchanged, start_run
 from streamapp_runtime.driver.timeouts import Timeouts
 from streamapp_runtime.errors import Drained
 from streamapp_runtime.hosts.processor_host import ProcessorHost
@@ -51,6 +52,10 @@ def _never() -> bool:
     return False
 
 
+def _no_announcement(_: FreshStart) -> None:
+    return None
+
+
 def _no_change(_: PlannedRun) -> None:
     return None
 
@@ -62,12 +67,13 @@ def run_app(
     *,
     drain: Drain = _never,
     requested_change: RequestedChange = _no_change,
+    announce: Announce = _no_announcement,
     timeouts: Timeouts | None = None,
 ) -> Summary:
     """Run an app to its end, from where the last start left off; of a completed run, return the summary again.
 
     A few times a second, `drain` is asked whether the run is to be stopped after a last commit, and `requested_change`
-    whether it is to change to another job model.
+    whether it is to change to another job model. `announce` is told what a new run deletes, before it does.
 
     Raises:
         DocumentError: the text is no StreamApp.
@@ -83,7 +89,7 @@ def run_app(
             if last is not None and last.summary is not None and not request.fresh:
                 check_unchanged(request, last)
                 return last.summary
-            run, record = start_run(request, folder, store, last)
+            run, record = start_run(request, folder, store, last, announce)
             local = _LocalPorts(request, run, listener, requested_change)
             epoch = Epoch(
                 run=run,

@@ -34,17 +34,20 @@ class RunFolder:
         """Return the folder where the tasks of a run keep their state."""
         return self.path / "state" / run_id
 
+    def other_states(self, run_id: str) -> list[Path]:
+        """Return the folders with the state of other runs."""
+        return [run for run in _folders(self.path / "state") if run.name != run_id]
+
     def delete_other_states(self, run_id: str) -> None:
         """Delete the state of other runs, once no worker of theirs is alive: one might still publish results.
 
         Raises:
             RuntimeFailure: a worker of an earlier run does not end.
         """
-        for run in _folders(self.path / "state"):
-            if run.name != run_id:
-                for task in _folders(run):
-                    FolderLock(task, wait_seconds=_WORKER_SECONDS, clock=time.monotonic, sleep=time.sleep).close()
-                shutil.rmtree(run, ignore_errors=True)
+        for run in self.other_states(run_id):
+            for task in _folders(run):
+                FolderLock(task, wait_seconds=_WORKER_SECONDS, clock=time.monotonic, sleep=time.sleep).close()
+            shutil.rmtree(run, ignore_errors=True)
 
 
 def _folders(path: Path) -> list[Path]:

@@ -67,7 +67,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     `ends` are the offsets where bounded partitions end, `starts` those where inputs are read first (0 where nothing is
     said), `files` the names of the files that are read, all taken at the run's first start. `made` are the addresses of
     the streams that were made for it, by system, `outdated` those of earlier runs, to be deleted, and `outdated_ids`
-    the transactional ids that they used. `identities` are those of the streams that it reads and of its changelog:
+    the transactional ids that they used. The records of outputs at the addresses in `emptied` are deleted before it
+    begins. `identities` are those of the streams that it reads and of its changelog:
     others at their addresses have other ones. Until it is `prepared`, nothing has been processed.
     """
 
@@ -80,6 +81,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     made: dict[str, list[str]]
     outdated: dict[str, list[str]]
     outdated_ids: tuple[str, ...] = ()
+    emptied: dict[str, list[str]] = {}
     identities: dict[str, str] = {}
     prepared: bool = False
     summary: Summary | None = None

@@ -43,7 +43,7 @@ def replace_unknown_run(
     """
     name = plan.app.metadata.name
     own = {plan.default_system: [changelog_stream(plan).address]}
-    if _find_existing(own, plan.app, folder):
+    if find_existing(own, plan.app, folder):
         raise JobModelLost(
             f"run {record.run_id} of {name} has state already ({own[plan.default_system][0]}), and this folder has no "
             "record of it: bring back the one that has (--state-dir names it), or start a new run with another "
@@ -52,7 +52,7 @@ def replace_unknown_run(
     newest = coordinator.newest()
     if newest is None:
         return record
-    found = _find_existing(newest.made, plan.app, folder)
+    found = find_existing(newest.made, plan.app, folder)
     if found and not newest.completed and not fresh:
         raise JobModelLost(
             f"run {newest.run_id} of {name} has not completed, its streams exist ({', '.join(found)}), and this "
@@ -81,7 +81,7 @@ def read_announced_ids(coordinator: Coordinator) -> tuple[str, ...]:
     return ()
 
 
-def _find_existing(addresses: Addresses, app: StreamApp, folder: Path) -> list[str]:
+def find_existing(addresses: Addresses, app: StreamApp, folder: Path) -> list[str]:
     """Return which of these streams exist, in the systems that the app still has."""
     existing: list[str] = []
     for name, streams in addresses.items():

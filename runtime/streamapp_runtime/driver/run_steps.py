@@ -72,7 +72,9 @@ def create_run(
             prepare_outputs(run.plan, folder)
             create_streams(run, folder)
         identities = stream_identities(run.plan, folder)
-        created = msgspec.structs.replace(record, prepared=True, outdated={}, outdated_ids=(), identities=identities)
+        created = msgspec.structs.replace(
+            record, prepared=True, outdated={}, outdated_ids=(), emptied={}, identities=identities
+        )
         if created != record:
             save_record(store, created)
     return created

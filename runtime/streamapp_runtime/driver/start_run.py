@@ -1,5 +1,6 @@
 """The start of a run on this machine (docs/protocols.md, Start of a run): a new one, or one that continues."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,12 @@ from streamapp_runtime.app_streams import file_names
 from streamapp_runtime.driver.activate_job_model import activate_job_model
 from streamapp_runtime.driver.build_run_record import build_new_record
 from streamapp_runtime.driver.create_streams import delete_streams
+from streamapp_runtime.driver.fresh_start import (
+    FreshStart,
+    describe_fresh_start,
+    empty_outputs,
+    outputs_to_empty,
+)
 from streamapp_runtime.driver.local_edits import check_edits
 from streamapp_runtime.driver.maintenance import delete_shown_positions
 from streamapp_runtime.driver.plan_run import PlannedRun, plan_new_run, replan_run
@@ -32,7 +39,8 @@ from streamapp_systems.clock import time_of_day
 class RunRequest:
     """A request to run an app: `text` is the YAML, `folder` what its paths resolve from, `state` the app's folder.
 
-    `run_id` is for a new run whose spec names none.
+    `run_id` is for a new run whose spec names none. `delete_outputs`: a fresh run deletes what its outputs in logs and
+    Kafka hold, too.
     """
 
     text: str
@@ -40,10 +48,15 @@ class RunRequest:
     state: Path
     fresh: bool
     run_id: str
+    delete_outputs: bool = False
+
+
+Announce = Callable[[FreshStart], object]
+"""Reports what a new run is about to delete, and what stays, before anything is deleted."""
 
 
 def start_run(
-    request: RunRequest, folder: RunFolder, store: MetadataStore, last: RunRecord | None
+    request: RunRequest, folder: RunFolder, store: MetadataStore, last: RunRecord | None, announce: Announce
 ) -> tuple[PlannedRun, RunRecord]:
     """Start a new run, or continue the last one, which has not completed.
 
@@ -66,6 +79,10 @@ def start_run(
     record = advance_epoch(record, coordinator)
     if last is None:
         record = replace_unknown_run(record, coordinator, run.plan, request.folder, fresh=request.fresh)
+    if not record.prepared:
+        record = msgspec.structs.replace(record, emptied=_emptied(request, run, last))
+        if request.fresh or last is not None:
+            announce(describe_fresh_start(record, run.plan, request.folder, folder))
     epoch = record.epoch
 
     def activate(model: JobModel) -> None:
@@ -74,12 +91,21 @@ def start_run(
     def delete_previous(record: RunRecord) -> None:
         delete_streams(record.outdated, run.plan.app, request.folder)
         folder.delete_other_states(record.run_id)
+        empty_outputs(record.emptied, run.plan, request.folder)
         delete_shown_positions(run.plan, request.folder)
 
     begin_epoch(record, run, store, request.folder, activate)
     if not record.prepared:
         record = create_run(record, run, store, request.folder, delete_previous)
     return run, record
+
+
+def _emptied(request: RunRequest, run: PlannedRun, last: RunRecord | None) -> dict[str, list[str]]:
+    """Return the outputs whose records go: as requested, or by a request whose run has not got so far."""
+    own = outputs_to_empty(run.plan)
+    if request.fresh or last is None:
+        return own if request.fresh and request.delete_outputs else {}
+    return {system: [a for a in own.get(system, ()) if a in addresses] for system, addresses in last.emptied.items()}
 
 
 def _plan_new(

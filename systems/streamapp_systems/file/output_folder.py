@@ -39,6 +39,14 @@ def prepare_output(folder: Path, owner: str, *, fresh: bool) -> None:
         raise StreamSystemError(f"output folder {folder} can't be prepared: {error}") from error
 
 
+def owned_part_files(folder: Path, owner: str) -> list[Path]:
+    """List the published part files in a folder, none if it is not the owner's."""
+    marker = folder / MARKER
+    if not marker.is_file() or _owner(marker) != owner:
+        return []
+    return sorted(path for path in folder.iterdir() if _PART.fullmatch(path.name))
+
+
 def remove_leftovers(folder: Path, keep: Collection[str]) -> None:
     """Remove staged part files that no checkpoint has, when no writer is at work: all but those named in `keep`.
 

@@ -72,6 +72,13 @@ class KafkaAdmin:
         """Return, per partition, the offset below which all records have been deleted."""
         return topic_offsets.read_offsets(self._requests, streams, OffsetSpec.earliest(), "start")
 
+    def count_records(self, streams: Sequence[StreamDescriptor]) -> Mapping[str, int]:
+        """Return the offsets between the starts and ends of topics; markers and compacted records count, too."""
+        starts, counts = self.start_offsets(streams), {stream.name: 0 for stream in streams}
+        for ssp, end in self.end_offsets(streams).items():
+            counts[ssp.stream] += end - starts.get(ssp, end)
+        return counts
+
     def delete(self, streams: Sequence[StreamDescriptor]) -> None:
         """Delete topics, as `TransactionalAdmin.delete` says, and wait until they are gone."""
         topics.delete_topics(self._requests, streams)

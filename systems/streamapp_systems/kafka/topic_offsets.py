@@ -49,7 +49,7 @@ def delete_records(requests: AdminRequests, streams: Sequence[StreamDescriptor],
     )
     for at, error in errors.items():
         if error.code() not in MISSING:
-            requests.fail(f"topic {at.topic}: its consumed records can't be deleted", error)
+            requests.fail(f"topic {at.topic}: its records can't be deleted", error)
 
 
 def commit_group_offsets(

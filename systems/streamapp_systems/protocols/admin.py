@@ -59,6 +59,10 @@ class TransactionalAdmin(Admin, Protocol):
         """Return ends as `end_offsets` does, counting also records that are not committed and not readable yet."""
         ...
 
+    def count_records(self, streams: Sequence[StreamDescriptor]) -> Mapping[str, int]:
+        """Return about how many records these streams hold, by name, as their offsets tell."""
+        ...
+
     def delete(self, streams: Sequence[StreamDescriptor]) -> None:
         """Delete these streams with all they hold, those that exist."""
         ...

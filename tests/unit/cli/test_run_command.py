@@ -44,6 +44,42 @@ def test_fresh_starts_a_new_run_and_replaces_the_results(tmp_path):
     assert sorted(apps.rows(tmp_path / "out")) == [("AA", "20"), ("DL", "50")]
 
 
+def to_a_log():
+    document = apps.stateless("file")
+    document["spec"]["streams"]["out"] = {"system": "log"}
+    return document
+
+
+def test_fresh_says_what_it_deletes_and_what_stays(tmp_path):
+    flights(tmp_path)
+    first = run(tmp_path, apps.stateless("file"), "--fresh")
+    assert "deletes" not in first.stdout
+    again = run(tmp_path, apps.stateless("file"), "--fresh")
+    assert "app: the new run deletes\n  state of an earlier run: " in again.stdout
+    assert f"  results: 1 part file in {tmp_path / 'out'}\n" in again.stdout
+    assert "these stay" not in again.stdout
+
+
+def test_outputs_in_a_log_stay_unless_they_are_to_be_deleted(tmp_path):
+    flights(tmp_path)
+    run(tmp_path, to_a_log())
+    stay = "app: these stay, and new results follow them (--fresh --delete-outputs deletes their records)\n"
+    kept = run(tmp_path, to_a_log(), "--fresh")
+    assert f"{stay}  output out: 1 records of out in log\n" in kept.stdout
+    deleted = run(tmp_path, to_a_log(), "--fresh", "--delete-outputs")
+    assert "  results: output out: 2 records of out in log\n" in deleted.stdout
+    assert stay not in deleted.stdout
+    assert "output out: 1 records" in run(tmp_path, to_a_log(), "--fresh").stdout
+
+
+def test_a_run_that_continues_deletes_no_outputs(tmp_path):
+    flights(tmp_path)
+    result = run(tmp_path, to_a_log(), "--delete-outputs")
+    assert result.exit_code == 2
+    assert "--delete-outputs goes with --fresh" in result.stderr
+    assert not (tmp_path / ".streamapp").exists()
+
+
 def test_a_refused_app_starts_nothing(tmp_path):
     flights(tmp_path)
     document = apps.stateless("file")
@@ -122,7 +158,7 @@ def test_what_this_release_lacks_is_listed_with_its_place(tmp_path):
     document["spec"]["operators"].append({"name": "shared", "from": "flights", "sendTo": "between"})
     result = run(tmp_path, document)
     assert result.exit_code == 1
-    assert "spec.streams.between.controlMessages: outputs with control messages" in result.stderr
+    assert "spec.streams.between.controlMessages  NotSupported" in result.stdout
 
 
 def test_results_of_others_are_never_overwritten(tmp_path):

@@ -1,0 +1,37 @@
+"""The effects of a new run on what earlier ones left, for people."""
+
+from collections.abc import Iterator
+
+from rich.console import Console
+
+from streamapp_runtime.driver.fresh_start import FreshStart, OutputRecords
+
+
+def print_fresh_start(console: Console, name: str, start: FreshStart) -> None:
+    """Print what the start of a new run is about to delete, and the outputs whose records stay."""
+    if start.deletes:
+        console.print(f"{name}: the new run deletes")
+        for line in _deleted(start):
+            console.print(f"  {line}", markup=False)
+    if start.kept:
+        console.print(
+            f"{name}: these stay, and new results follow them (--fresh --delete-outputs deletes their records)"
+        )
+        for output in start.kept:
+            console.print(f"  {_text(output)}", markup=False)
+
+
+def _deleted(start: FreshStart) -> Iterator[str]:
+    for state in start.states:
+        yield f"state of an earlier run: {state}"
+    for stream in start.streams:
+        yield f"stream of an earlier run: {stream}"
+    for folder, files in start.part_files.items():
+        yield f"results: {files:,} part file{'s' if files > 1 else ''} in {folder}"
+    for output in start.emptied:
+        yield f"results: {_text(output)}"
+
+
+def _text(output: OutputRecords) -> str:
+    about = "" if output.exact else "about "
+    return f"output {output.stream}: {about}{output.records:,} records of {output.address} in {output.system}"
