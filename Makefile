@@ -89,7 +89,7 @@ fmt: .venv/ready ## Format the code and fix what can be fixed
 
 .PHONY: soak
 soak: .venv/ready java $(DATA)/ready ## Run the long versions of the sampled tests (about an hour)
-	@STREAMAPP_KILL_RUNS=50 STREAMAPP_SOAK_KILLS=100 STREAMAPP_ZOMBIE_SECONDS=30 STREAMAPP_OPERATOR_ALL_STEPS=1 \
+	@STREAMAPP_KILL_RUNS=50 STREAMAPP_SOAK_KILLS=100 STREAMAPP_ZOMBIE_SECONDS=30 STREAMAPP_OPERATOR_ALL_ACTIONS=1 \
 	  STREAMAPP_OPERATOR_IDLE_SECONDS=300 STREAMAPP_UNDISTURBED_SECONDS=120 STREAMAPP_DIFFERENTIAL_SEEDS=400 \
 	  $(RUN) -m pytest tests/integration/kafka/test_soak.py tests/integration/kafka/test_supervision.py \
 	  tests/integration/kafka/test_side_inputs.py tests/integration/test_side_input_kills.py \

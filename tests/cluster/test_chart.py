@@ -75,14 +75,14 @@ CASES = {
         "a,b",
     ),
     "settings.workers": ({"settings": {"workers": 3}}, lambda r: r.environment[VARIABLE + "WORKERS"], "3"),
-    "settings.executorPatience": (
-        {"settings": {"executorPatience": 7.5}},
-        lambda r: r.environment[VARIABLE + "EXECUTOR_PATIENCE"],
+    "settings.executorTimeout": (
+        {"settings": {"executorTimeout": 7.5}},
+        lambda r: r.environment[VARIABLE + "EXECUTOR_TIMEOUT"],
         "7.5",
     ),
-    "settings.growthSettle": (
-        {"settings": {"growthSettle": 0}},
-        lambda r: r.environment[VARIABLE + "GROWTH_SETTLE"],
+    "settings.partitionCountDebounce": (
+        {"settings": {"partitionCountDebounce": 0}},
+        lambda r: r.environment[VARIABLE + "PARTITION_COUNT_DEBOUNCE"],
         "0",
     ),
     "settings.resyncInterval": (
@@ -196,7 +196,7 @@ REFUSED = {
     "a list as text": ({"watch": {"namespaces": "a,b"}}, "array"),
     "no workers": ({"settings": {"workers": 0}}, "minimum"),
     "half a worker": ({"settings": {"workers": 1.5}}, "integer"),
-    "a time with its unit": ({"settings": {"executorPatience": "30s"}}, "number"),
+    "a time with its unit": ({"settings": {"executorTimeout": "30s"}}, "number"),
     "an unknown level": ({"settings": {"logLevel": "TRACE"}}, "logLevel"),
     "no account": ({"serviceAccount": {"create": False}}, "minLength"),
     "a port too high": ({"metrics": {"service": {"port": 70000}}}, "maximum"),

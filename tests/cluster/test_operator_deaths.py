@@ -22,7 +22,7 @@ ACTIONS_OF_A_START = [
     ActionKind.WRITE_STATUS,
     ActionKind.EMIT_EVENT,
 ]
-KILLED_AFTER = ACTIONS_OF_A_START if "STREAMAPP_OPERATOR_ALL_STEPS" in os.environ else [ActionKind.CREATE_DRIVER]
+KILLED_AFTER = ACTIONS_OF_A_START if "STREAMAPP_OPERATOR_ALL_ACTIONS" in os.environ else [ActionKind.CREATE_DRIVER]
 """In memory, the operator is killed after every single write; here it is shown that a process is no different."""
 
 

@@ -31,8 +31,8 @@ def install_operator(cluster, image: str) -> None:
         cluster.kubectl("create", "namespace", HOME)
         cluster.kubectl("label", "namespace", HOME, labels)
     helm = kube_binaries(default_cache()) / "helm"
-    settings = [f"--set=image.repository={repository}", f"--set=image.tag={tag}", "--set=settings.executorPatience=15"]
-    settings.append("--set=settings.growthSettle=1")
+    settings = [f"--set=image.repository={repository}", f"--set=image.tag={tag}", "--set=settings.executorTimeout=15"]
+    settings.append("--set=settings.partitionCountDebounce=1")
     command = [helm, "upgrade", "--install", "streamapp", CHART, f"--namespace={HOME}", "--wait", "--timeout=300s"]
     run([*map(str, command), *settings], env=cluster.environment)
 

@@ -50,12 +50,12 @@ class KubernetesOperator:
         self._api = KubernetesClient(connections=settings.workers + _SPARE_CONNECTIONS)
         self._cache = ObjectCache()
         self._metrics = OperatorMetrics()
-        self._brokers = Brokers(self._read_secret, self._enqueue, debounce=settings.growth_settle)
+        self._brokers = Brokers(self._read_secret, self._enqueue, debounce=settings.partition_count_debounce)
         cached = CachedApi(self._api, self._cache)
         rules = Rules(
             planner=CachingPlanner(partial(plan_app, algorithms=installed_algorithm)),
             driver_role=DriverRole(kind=settings.driver_role_kind, name=settings.driver_role),
-            executor_timeout=timedelta(seconds=settings.executor_patience),
+            executor_timeout=timedelta(seconds=settings.executor_timeout),
         )
         self._controller = Controller(
             ControllerDependencies(

@@ -102,7 +102,7 @@ class Controller:
         for action in actions:
             if not isinstance(action, WriteStatus | EmitEvent):
                 _log.info("acting", app=str(app.key), action=action.action_kind.value)
-            self._dependencies.metrics.actions.labels(step=action.action_kind.value).inc()
+            self._dependencies.metrics.actions.labels(action=action.action_kind.value).inc()
             try:
                 self._dependencies.actor.act(app, action)
             except (RequestRefusedError, NameTakenError):

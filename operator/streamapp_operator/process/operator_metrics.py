@@ -18,27 +18,30 @@ class OperatorMetrics:
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
         self.reconcile_seconds = Histogram(
-            "streamapp_operator_pass_seconds",
+            "streamapp_operator_reconcile_seconds",
             "Seconds of one reconcile of an app.",
             buckets=_SECONDS,
             registry=self.registry,
         )
         self.actions = Counter(
-            "streamapp_operator_steps", "Actions carried out, by kind.", labelnames=("step",), registry=self.registry
+            "streamapp_operator_actions",
+            "Actions carried out, by kind.",
+            labelnames=("action",),
+            registry=self.registry,
         )
         self.errors = Counter(
-            "streamapp_operator_failed_passes",
+            "streamapp_operator_reconcile_errors",
             "Reconciles that ended with an error, by error.",
             ("error",),
             registry=self.registry,
         )
         self.missed_objects = Counter(
-            "streamapp_operator_healed_objects",
+            "streamapp_operator_resync_missed_objects",
             "Objects whose changes the watches missed and a resync found.",
             registry=self.registry,
         )
         self.queue_depth = Gauge(
-            "streamapp_operator_waiting_apps", "Apps in the work queue that are due.", registry=self.registry
+            "streamapp_operator_workqueue_depth", "Apps in the work queue that are due.", registry=self.registry
         )
 
     def register_phases(self, list_phases: Callable[[], Iterable[str]]) -> None:

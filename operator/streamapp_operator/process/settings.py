@@ -24,8 +24,10 @@ class Settings:
     http_port: int = _setting(8081, "The port of /healthz and /metrics; 0: a free one.")
     driver_role_kind: str = _setting("ClusterRole", "The kind of the role that drivers get: ClusterRole or Role.")
     driver_role: str = _setting("streamapp-driver", "The name of the role that drivers get.")
-    executor_patience: float = _setting(30.0, "The time that the tasks of a lost executor wait for its replacement.")
-    growth_settle: float = _setting(10.0, "The time that a changed partition count must be stable before it is used.")
+    executor_timeout: float = _setting(30.0, "The time that the tasks of a lost executor wait for its replacement.")
+    partition_count_debounce: float = _setting(
+        10.0, "The time that a changed partition count must be stable before it is used."
+    )
     resync_interval: float = _setting(300.0, "The time between two resyncs of the cache with the API server.")
     log_level: str = _setting("INFO", "The lowest level that is logged.")
     exit_after: str = _setting(

@@ -13,7 +13,7 @@ from streamapp_core.spec.systems import KafkaAuth, KafkaSystem
 from streamapp_systems.kafka.credentials import LocalSecrets, SecretReader, read_credentials
 from streamapp_systems.protocols import StreamSystemError, TransactionOwner
 
-TIMEOUT_VARIABLE = "STREAMAPP_KAFKA_PATIENCE"
+TIMEOUT_VARIABLE = "STREAMAPP_KAFKA_TIMEOUT"
 """Environment variable: the seconds brokers may be silent for."""
 
 DEFAULT_TIMEOUT = 30.0

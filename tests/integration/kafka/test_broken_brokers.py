@@ -21,7 +21,7 @@ from support.kafka import DEADLINE, Topics, cluster_at, eventually, ssp_of, valu
 pytestmark = pytest.mark.xdist_group("broken-brokers")  # one broker, in this order
 
 NOBODY = "127.0.0.1:1"
-IMPATIENCE = 5
+TIMEOUT = 5
 """Seconds after which the impatient take a broker for gone: a busy one answers before."""
 OWNER = TransactionOwner(id="w", epoch=1)
 RECORDS = 20_000
@@ -58,7 +58,7 @@ def test_an_unreachable_broker_is_named_within_the_deadline(topics):
 
 def test_a_login_that_the_broker_does_not_want_is_an_error_in_time(kafka, topics):
     login = {"sasl.mechanism": "PLAIN", "sasl.username": "u", "sasl.password": "do-not-show"}
-    cluster = cluster_at(kafka.bootstrap_servers, IMPATIENCE, **{"security.protocol": "SASL_PLAINTEXT", **login})
+    cluster = cluster_at(kafka.bootstrap_servers, TIMEOUT, **{"security.protocol": "SASL_PLAINTEXT", **login})
     with (
         closing(KafkaAdmin(cluster)) as admin,
         pytest.raises(StreamSystemError, match=r"security\.protocol") as caught,
@@ -93,7 +93,7 @@ def test_a_restarted_broker_continues_where_it_was_and_the_impatient_hear_that_i
         assert values_of(consumer.poll([ssp_of(stream)], 10, 0.5)) == []
         with pytest.raises(Unavailable, match="Check that its brokers run"):
             hasty_producer.commit()
-        told = rf"no broker was reachable for {IMPATIENCE} s.*Check that its brokers run"
+        told = rf"no broker was reachable for {TIMEOUT} s.*Check that its brokers run"
         with pytest.raises(Unavailable, match=told):
             hasty_consumer.poll([ssp_of(stream)], 10, DEADLINE)
         broker.start()
@@ -131,7 +131,7 @@ def test_of_a_commit_without_an_answer_the_repetition_tells_the_truth(broker):
 @pytest.fixture
 def impatient_app(monkeypatch):
     """Apps are impatient too."""
-    monkeypatch.setenv("STREAMAPP_KAFKA_PATIENCE", str(IMPATIENCE))
+    monkeypatch.setenv("STREAMAPP_KAFKA_TIMEOUT", str(TIMEOUT))
 
 
 def lay_out_app(folder, broker, **options):
@@ -173,7 +173,7 @@ def test_an_app_ends_with_the_reason_when_a_broker_does_not_come_back(tmp_path, 
 
 
 def impatient(address):
-    return cluster_at(address, timeout=IMPATIENCE)
+    return cluster_at(address, timeout=TIMEOUT)
 
 
 def warm_up(topics, stream):

@@ -33,7 +33,7 @@ def secret(tmp_path, monkeypatch):
     (secret / "username").write_text("ann")
     (secret / "password").write_text(PASSWORD)
     monkeypatch.setenv("STREAMAPP_SECRETS", str(tmp_path / "secrets"))
-    monkeypatch.setenv("STREAMAPP_KAFKA_PATIENCE", "6")
+    monkeypatch.setenv("STREAMAPP_KAFKA_TIMEOUT", "6")
     return secret
 
 
@@ -47,7 +47,7 @@ def system_of(broker, **kafka):
 
 
 def test_a_whole_app_runs_with_tls_and_a_login(tmp_path, broker, secret, monkeypatch):
-    monkeypatch.delenv("STREAMAPP_KAFKA_PATIENCE")
+    monkeypatch.delenv("STREAMAPP_KAFKA_TIMEOUT")
     numbered.lay_out(tmp_path, system_of(broker), "secured", records=RECORDS)
     summary = apps.run((tmp_path / "app.yaml").read_text(), tmp_path)
     numbered.check(tmp_path, RECORDS)

@@ -122,7 +122,7 @@ def test_a_file_that_can_not_be_used_is_named(tmp_path, name, content, why):
 
 
 def test_a_system_that_can_not_be_asked_says_how_to_plan_without(tmp_path, monkeypatch):
-    monkeypatch.setenv("STREAMAPP_KAFKA_PATIENCE", "0.3")
+    monkeypatch.setenv("STREAMAPP_KAFKA_TIMEOUT", "0.3")
     (tmp_path / "app.yaml").write_text(json.dumps(stateless("kafka")))
     result = CliRunner().invoke(app, ["plan", str(tmp_path / "app.yaml")])
     assert result.exit_code == 2

@@ -92,10 +92,10 @@ def test_environment_variables_win_over_files_and_the_protocol_can_be_set() -> N
 
 def test_how_long_brokers_may_be_silent_can_be_said() -> None:
     assert cluster().timeout == 30
-    assert cluster(STREAMAPP_KAFKA_PATIENCE="2.5").timeout == 2.5
+    assert cluster(STREAMAPP_KAFKA_TIMEOUT="2.5").timeout == 2.5
     for wrong in ("soon", "0", "-1", "nan", "inf"):
-        with pytest.raises(StreamSystemError, match=f"STREAMAPP_KAFKA_PATIENCE: a number of seconds.* not '{wrong}'"):
-            cluster(STREAMAPP_KAFKA_PATIENCE=wrong)
+        with pytest.raises(StreamSystemError, match=f"STREAMAPP_KAFKA_TIMEOUT: a number of seconds.* not '{wrong}'"):
+            cluster(STREAMAPP_KAFKA_TIMEOUT=wrong)
 
 
 def test_a_missing_secret_is_told_with_both_places_of_this_machine(tmp_path: Path) -> None:
