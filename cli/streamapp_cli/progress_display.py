@@ -42,18 +42,24 @@ def _all(*listeners: Callable[[Summary], None]) -> Callable[[Summary], None]:
 
 
 class _News:
-    """Prints each incident of a processor, and each of the first rows that were left out, once."""
+    """Prints each incident of a processor, each of the first rows that were left out, and each broken claim, once."""
 
     def __init__(self, console: Console, name: str) -> None:
         self._console = console
         self._name = name
         self._printed_rows: set[str] = set()
         self._incidents = 0
+        self._broken_claims: set[str] = set()
 
     def __call__(self, summary: Summary) -> None:
         rows = [row for row in summary.bad_rows if row not in self._printed_rows]
         self._printed_rows.update(rows)
-        for line in (*summary.incidents[self._incidents :], *(f"left out: {row}" for row in rows)):
+        broken = {
+            name: claim.example for name, claim in summary.broken_claims.items() if name not in self._broken_claims
+        }
+        self._broken_claims.update(broken)
+        lines = (*summary.incidents[self._incidents :], *(f"left out: {row}" for row in rows), *broken.values())
+        for line in lines:
             self._console.print(f"{self._name} {summary.seconds:.0f}s: {line}", markup=False)
         self._incidents = len(summary.incidents)
 
@@ -124,6 +130,8 @@ def print_summary(console: Console, name: str, summary: Summary) -> None:
         console.print(line)
     for row in summary.bad_rows:
         console.print(f"  {row}")
+    for line in broken_claims(summary):
+        console.print(line, markup=False)
     state = summary.state
     if state.kept or state.rebuilt:
         console.print(
@@ -140,6 +148,15 @@ def left_out(summary: Summary) -> list[str]:
         for operator, reasons in sorted(summary.not_used.items())
         for reason, rows in sorted(reasons.items())
         if rows
+    ]
+
+
+def broken_claims(summary: Summary) -> list[str]:
+    """Write, by stream, how many of the rows that were checked are not where their key belongs."""
+    return [
+        f"{stream}: {claim.misplaced:,} of {claim.checked:,} rows checked are not in the partition of their key, "
+        f"results may be wrong. {claim.example}"
+        for stream, claim in sorted(summary.broken_claims.items())
     ]
 
 

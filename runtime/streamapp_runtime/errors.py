@@ -24,6 +24,10 @@ class NotSupported(RuntimeFailure):
     """The spec is right, but not here: the message says what and where."""
 
 
+class ClaimBroken(RuntimeFailure):
+    """Rows are not where the declared key of their stream says: results would be wrong; the message says what to do."""
+
+
 class ProcessorFailed(RuntimeFailure):
     """A processor can't continue, or died again and again; the message has its name and last error."""
 

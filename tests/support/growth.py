@@ -1,7 +1,8 @@
 """An app that counts and copies the rows of each key, from a stream of a log or a broker that grows under it.
 
 Of each key the numbers 0, 1, 2, ... are written, each by a producer that puts key `k` into partition `k % count` for
-the number of partitions that it knows.
+the number of partitions that it knows. In messages, `k` is a number that murmur2 puts there (`hashed_keys`), unless an
+app partitions its rows again anyway.
 """
 
 import json
@@ -22,6 +23,7 @@ from streamapp_systems.protocols import Producer as SystemProducer
 from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 from streamapp_systems.registry import open_consumer, open_producer, open_transactional_admin
 from support import apps
+from support.hashed_keys import number_in
 
 HUB = "hub"
 DEADLINE = 120
@@ -39,8 +41,9 @@ class Stop(KeyboardInterrupt):
 class Growing:
     """One app in a folder, and its streams in a system (`{log: ...}` or `{kafka: ...}`)."""
 
-    def __init__(self, folder: Path, system: dict, name: str = "app", partitions: int = 4):
+    def __init__(self, folder: Path, system: dict, name: str = "app", partitions: int = 4, *, hashed: bool = True):
         self.folder = folder
+        self._number = number_in if hashed else int
         self.name = name
         self.system = system
         self._spec = SystemSpec.model_validate_json(json.dumps(system))
@@ -79,7 +82,11 @@ class Growing:
         """Open a producer that knows `count` partitions."""
         owner = TransactionOwner(id=f"{self.name}-{name}", epoch=1)
         stream = self.stream("in")
-        return Producer(self.written, lambda: open_producer(HUB, self._spec, self.folder, [stream], owner), count)
+        return self.producer_of(lambda: open_producer(HUB, self._spec, self.folder, [stream], owner), count)
+
+    def producer_of(self, open_: Callable[[], SystemProducer], count: int) -> "Producer":
+        """Open a producer that knows `count` partitions and sends by another one."""
+        return Producer(self.written, open_, count, self._number)
 
     def write(self, *keys: int, count: int, at=None) -> None:
         """Append the next row of each of these keys, in one transaction of a producer that knows `count` partitions.
@@ -167,14 +174,18 @@ class Growing:
                     rows += [json.loads(message.value) for message in part.messages]
                     if part.ended:
                         reading.discard(part.ssp)
-        return rows
+        keys = {self._number(key): key for key in self.written}
+        return [row | {"k": keys.get(row["k"], row["k"])} if "k" in row else row for row in rows]
 
 
 class Producer:
     """Writes the next rows of keys to the partitions they have in its metadata."""
 
-    def __init__(self, written: dict[int, int], open_: Callable[[], SystemProducer], count: int):
+    def __init__(
+        self, written: dict[int, int], open_: Callable[[], SystemProducer], count: int, number: Callable[[int], int]
+    ):
         self._written = written
+        self._number = number
         self._open = open_
         self._producer = open_()
         self.count = count
@@ -189,10 +200,11 @@ class Producer:
         """Send the next row of each of these keys; `commit` makes them visible."""
         now = time.time_ns() // 1_000_000 if at is None else at
         for key, timestamp in zip(keys, repeat(now) if isinstance(now, int) else now, strict=False):
-            value = json.dumps({"k": key, "n": self._written[key]}).encode()
+            number = self._number(key)
+            value = json.dumps({"k": number, "n": self._written[key]}).encode()
             self._written[key] += 1
             ssp = Ssp(HUB, "in", key % self.count)
-            self._producer.send(ssp, value, key=str(key).encode(), timestamp=timestamp)
+            self._producer.send(ssp, value, key=str(number).encode(), timestamp=timestamp)
 
     def commit(self) -> None:
         """Make what was sent visible."""

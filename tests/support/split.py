@@ -28,7 +28,7 @@ class Split:
         self._folder = folder
         self._system = system
         self._name = name
-        self.source = Growing(folder, system, name, partitions)
+        self.source = Growing(folder, system, name, partitions, hashed=False)
         self.shared = f"{name}.by-group"
         self.hours = 0
 

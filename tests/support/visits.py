@@ -20,6 +20,7 @@ from streamapp_runtime.tables.adjunct_store import read_record
 from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 from streamapp_systems.registry import open_consumer, open_producer, open_transactional_admin
 from support import crashes
+from support.hashed_keys import partition_of
 
 HUB = "hub"
 LOG = {"log": {"path": "log.db"}}
@@ -106,11 +107,11 @@ class Hub:
             admin.fence([owner])
 
     def send(self, stream, *records):
-        """Write records, (key, value) each, in one transaction; the first letter of a key decides on its partition."""
+        """Write records, (key, value) each, in one transaction."""
         with self.writer(stream) as producer:
             for key, value in records:
                 data = None if value is None else json.dumps(value).encode()
-                ssp = Ssp(HUB, stream, 0 if key is None else ord(key[0]) % self.counts[stream])
+                ssp = Ssp(HUB, stream, partition_of(key, self.counts[stream]))
                 producer.send(ssp, data, key=None if key is None else key.encode(), timestamp=0)
             producer.commit()
 
@@ -206,7 +207,7 @@ class Life:
         for name in self.random.choices(NAMES, k=5):
             city = self.random.choice([None, "Oslo", "Rome", "Kiev"])
             value = None if city is None else json.dumps({"customer": name, "city": city}).encode()
-            ssp = Ssp(HUB, "customers", ord(name[0]) % PARTITIONS)
+            ssp = Ssp(HUB, "customers", partition_of(name, PARTITIONS))
             producer.send(ssp, value, key=name.encode(), timestamp=0)
         producer.commit()
 

@@ -82,6 +82,7 @@ FIELDS: Mapping[Path, EditClass] = {
     ("job", "watermarkInterval"): EditClass.RESTART,
     ("job", "delivery"): EditClass.RESTART,
     ("job", "onError"): EditClass.RESTART,
+    ("job", "onBrokenClaim"): EditClass.RESTART,
     ("job", "partitionMonitor"): EditClass.NONE,
     ("processors", "count"): EditClass.RESCALE,
     ("processors", "cores"): EditClass.RESTART,

@@ -37,6 +37,13 @@ class OnError(StrEnum):
     SKIP = "skip"
 
 
+class OnBrokenClaim(StrEnum):
+    """What happens when rows are not in the partitions where their declared key says they are."""
+
+    FAIL = "fail"
+    REPORT = "report"
+
+
 def _between(minimum: str, maximum: str) -> AfterValidator:
     low, high = parse_duration(minimum), parse_duration(maximum)
 
@@ -72,4 +79,5 @@ class JobSpec(SpecModel):
     watermark_interval: Annotated[Duration, _between("1ms", "5m")] = "200ms"  # type: ignore[assignment]
     delivery: Delivery = Delivery.EXACTLY_ONCE
     on_error: OnError = OnError.FAIL
+    on_broken_claim: OnBrokenClaim = OnBrokenClaim.FAIL
     partition_monitor: PartitionMonitor = Field(default=PartitionMonitor())

@@ -4,7 +4,7 @@ import msgspec
 
 from streamapp_core.metadata_store import MetadataStore
 from streamapp_runtime.errors import RuntimeFailure
-from streamapp_runtime.processor.processor_report import WatermarkHolderReport
+from streamapp_runtime.processor.processor_report import BrokenClaimReport, WatermarkHolderReport
 from streamapp_systems.coordinator_stream import DriverRecord
 
 _KEY = "run"
@@ -47,7 +47,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     `bad_rows` describe the first rows that could not be used. `seconds` is how long this start of the run has taken,
     `incidents` are failures of processors that did not end it, `refused` says why the run does not follow a change of
     its streams, if there is one. `held_back_by` names, by operator, the stream whose watermark is the lowest
-    of those that reach it.
+    of those that reach it, `broken_claims` the streams with rows that are not where their key belongs, as far as rows
+    were checked since the processors started.
     """
 
     streams: tuple[StreamSummary, ...]
@@ -59,6 +60,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     refused: tuple[str, ...] = ()
     state: StateSummary = StateSummary()
     held_back_by: dict[str, str] = {}
+    broken_claims: dict[str, BrokenClaimReport] = {}
 
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):

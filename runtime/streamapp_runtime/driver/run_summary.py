@@ -5,7 +5,12 @@ from collections.abc import Iterable, Mapping
 
 from streamapp_core.plan.plan import Plan
 from streamapp_runtime.driver.run_record import StateSummary, StreamSummary, Summary
-from streamapp_runtime.processor.processor_report import PartitionReport, ProcessorReport, event_time
+from streamapp_runtime.processor.processor_report import (
+    BrokenClaimReport,
+    PartitionReport,
+    ProcessorReport,
+    event_time,
+)
 from streamapp_runtime.state.checkpoint import add_counts
 
 
@@ -27,6 +32,7 @@ def summarize(
         seconds=seconds,
         state=_state(reports),
         held_back_by=_held_back_by(plan, streams),
+        broken_claims=_broken_claims(reports),
     )
 
 
@@ -65,6 +71,20 @@ def _bad_rows(reports: list[ProcessorReport]) -> tuple[str, ...]:
         known = frozenset(found)
         found += [row for row in report.bad_rows if row not in known]
     return tuple(found)
+
+
+def _broken_claims(reports: list[ProcessorReport]) -> dict[str, BrokenClaimReport]:
+    """Add what the processors found, with the first example."""
+    found: dict[str, BrokenClaimReport] = {}
+    for report in reports:
+        for stream, claim in report.broken_claims.items():
+            known = found.get(stream, BrokenClaimReport(checked=0, misplaced=0, example=claim.example))
+            found[stream] = BrokenClaimReport(
+                checked=known.checked + claim.checked,
+                misplaced=known.misplaced + claim.misplaced,
+                example=known.example,
+            )
+    return found
 
 
 def _stream(

@@ -28,6 +28,11 @@ class SummaryCollector(Collector):
         watermark = GaugeMetricFamily(
             "streamapp_watermark_seconds", "No earlier row is expected, by stream.", labels=[*names, "stream"]
         )
+        misplaced = GaugeMetricFamily(
+            "streamapp_rows_misplaced",
+            "Rows among those checked that are not in the partition of their key, by stream.",
+            labels=[*names, "stream"],
+        )
         summary = self._summary()
         if summary is not None:
             for stream in summary.streams:
@@ -39,4 +44,6 @@ class SummaryCollector(Collector):
             for name, reasons in summary.not_used.items():
                 for reason, rows in reasons.items():
                     unused.add_metric([*self._labels, name, reason], rows)
-        yield from (read, written, unused, watermark)
+            for stream_name, claim in summary.broken_claims.items():
+                misplaced.add_metric([*self._labels, stream_name], claim.misplaced)
+        yield from (read, written, unused, watermark, misplaced)

@@ -13,6 +13,7 @@ from streamapp_core.schema import Column
 from streamapp_core.spec.systems import SystemKind
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import by_system, changelog_stream, descriptor
+from streamapp_runtime.processor.claim_checker import ClaimChecker
 from streamapp_runtime.processor.decoding_input_source import DecodingInputSource
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 from streamapp_runtime.rows.json_messages import JsonDecoder
@@ -33,7 +34,9 @@ class Connections:
         self._handles = handles
         self._admins: dict[str, TransactionalAdmin] = {}
 
-    def inputs(self, starts: Mapping[Ssp, int], ends: Mapping[str, Mapping[int, int]]) -> DecodingInputSource:
+    def inputs(
+        self, starts: Mapping[Ssp, int], ends: Mapping[str, Mapping[int, int]], claims: ClaimChecker
+    ) -> DecodingInputSource:
         """Open the consumers of these partitions, from the start offsets to the ends, where there are any."""
         streams = [self._plan.streams[name] for name in sorted({ssp.stream for ssp in starts})]
         consumers: dict[str, Consumer] = {}
@@ -55,6 +58,7 @@ class Connections:
             event_times=self._event_time_columns(),
             deletion_keys=self._deletion_keys(),
             on_error=self._plan.app.spec.job.on_error,
+            claims=claims,
         )
 
     def extents(self, ssps: Collection[Ssp], ends: Mapping[str, Mapping[int, int]]) -> dict[Ssp, Extent]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import accumulate
 from typing import Protocol
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from streamapp_core.control.control_codec import decode
 from streamapp_core.control.messages import UserMessage
 from streamapp_core.spec.job import OnError
 from streamapp_core.ssp import Ssp
+from streamapp_runtime.processor.claim_checker import ClaimChecker
 from streamapp_runtime.rows.arrow_ipc import decode_rows, decode_shared_rows
 from streamapp_runtime.rows.decoded_batch import DecodedBatch
 from streamapp_runtime.rows.event_time_column import add_event_time, without_event_time
@@ -40,6 +42,7 @@ class DecodingInputSource:
         event_times: Mapping[str, str | None],
         deletion_keys: Mapping[str, KeyColumn | None],
         on_error: OnError,
+        claims: ClaimChecker,
     ) -> None:
         """Take consumers by system, the schemas of streams between tasks, decoders and event time columns of others.
 
@@ -54,6 +57,7 @@ class DecodingInputSource:
         self._event_times = event_times
         self._deletion_keys = deletion_keys
         self._skip = on_error is OnError.SKIP
+        self._claims = claims
 
     def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Iterator[DecodedBatch]:
         """See `InputSource.poll`."""
@@ -82,7 +86,9 @@ class DecodingInputSource:
             return self._decode_json(fetched)
         rows = None
         if fetched.rows is not None and len(fetched.rows):
-            rows = add_event_time(pa.Table.from_batches([fetched.rows]), self._event_times[stream])
+            table = pa.Table.from_batches([fetched.rows])
+            self._claims.check(fetched.ssp, table, lambda row: fetched.offset + row)
+            rows = add_event_time(table, self._event_times[stream])
         return DecodedBatch(ssp=fetched.ssp, next_offset=fetched.next_offset, rows=rows, ended=fetched.ended)
 
     def _decode_json(self, fetched: FetchedBatch) -> DecodedBatch:
@@ -91,6 +97,7 @@ class DecodingInputSource:
             return self._decode_side_input(fetched)
         read = self._json[stream].decode(fetched.messages, fetched.ssp)
         self._raise_unless_skipped(read.bad)
+        self._claims.check(fetched.ssp, read.rows, lambda row: read.messages[row].offset)
         without_value = len(fetched.messages) - len(read.messages) - len(read.bad)
         not_used = {"unreadable": len(read.bad), "without value": without_value}
         return DecodedBatch(
@@ -106,6 +113,7 @@ class DecodingInputSource:
         stream = fetched.ssp.stream
         read = self._json[stream].decode(replace_tombstones(fetched.messages, self._deletion_keys[stream]), fetched.ssp)
         self._raise_unless_skipped(read.bad)
+        self._claims.check(fetched.ssp, read.rows, lambda row: read.messages[row].offset)
         rows = self._stamped(stream, read)
         if rows is not None and None in fetched.messages.values:
             bad = {record.offset for record in read.bad}
@@ -139,20 +147,30 @@ class DecodingInputSource:
         return replace(decoded, rows=add_event_time(without_event_time(decoded.rows), column))
 
     def _decode_messages(self, fetched: FetchedBatch, rows_of: Callable[..., pa.Table]) -> DecodedBatch:
-        tables, controls = [], []
+        tables, offsets, controls = [], [], []
         for message in fetched.messages:
             content = decode(message.value or b"", ssp=fetched.ssp, offset=message.offset)
             if isinstance(content, UserMessage):
                 tables.append(rows_of(content.data, ssp=fetched.ssp, offset=message.offset))
+                offsets.append(message.offset)
             else:
                 controls.append(content)
+        rows = pa.concat_tables(tables) if tables else None
+        if rows is not None:
+            self._claims.check(fetched.ssp, rows, lambda row: _offset_of(row, tables, offsets))
         return DecodedBatch(
             ssp=fetched.ssp,
             next_offset=fetched.next_offset,
-            rows=pa.concat_tables(tables) if tables else None,
+            rows=rows,
             controls=tuple(controls),
             ended=fetched.ended,
         )
+
+
+def _offset_of(row: int, tables: Sequence[pa.Table], offsets: Sequence[int]) -> int:
+    """Return the offset of the message that has a row of all their rows."""
+    ends = accumulate(map(len, tables))
+    return next(offset for offset, end in zip(offsets, ends, strict=True) if row < end)
 
 
 def _advised(bad: BadRecord) -> BadRecord:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from streamapp_core.ssp import Ssp
+from streamapp_runtime.processor.claim_checker import ClaimChecker
 from streamapp_runtime.processor.processor_report import (
     Incarnation,
     PartitionReport,
@@ -26,11 +27,13 @@ class ProcessorProgress:
         incarnation: Incarnation,
         states: Mapping[str, StateReport],
         assembled: AssembledTasks,
+        claims: ClaimChecker,
     ) -> None:
         self._incarnation = incarnation
         self._states = dict(states)
         self._tasks = assembled.tasks
         self._side_inputs = assembled.side_inputs
+        self._claims = claims
         self._held_back: dict[str, WatermarkHolderReport] = {}
 
     def report(self, *, commits: int, committed: Mapping[Ssp, int], done: bool, now: int) -> ProcessorReport:
@@ -61,6 +64,7 @@ class ProcessorProgress:
                 *(row for store in self._adjunct_stores() for row in store.bad_rows),
                 *(row for task in self._tasks for row in task.bad_rows),
             ),
+            broken_claims=self._claims.broken(),
             commits=commits,
             committed=_by_stream(committed),
             done=done,

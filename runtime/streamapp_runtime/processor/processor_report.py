@@ -80,13 +80,22 @@ class StateReport(msgspec.Struct, frozen=True, kw_only=True):
     left: int
 
 
+class BrokenClaimReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The rows of a stream that were `checked` since the start, how many were `misplaced`, and the first of them."""
+
+    checked: int
+    misplaced: int
+    example: str
+
+
 class ProcessorReport(msgspec.Struct, frozen=True, kw_only=True):
     """The progress of a processor, by stream, operator or table; event times are milliseconds.
 
     `states` are the restores by task; until all are `opened`, the rest is empty. A stream's watermark is the lowest of
     the tasks here (None: some task has none yet). `bad_rows` describe the first rows that could not be used.
     `committed` are the offsets from which partitions would be read after a crash. `held_back` names, by stream, the
-    task here that holds the watermark back; none, if all that is not idle has ended.
+    task here that holds the watermark back; none, if all that is not idle has ended. `broken_claims` has the
+    streams with rows that are not where their key belongs (`onBrokenClaim: report`).
     """
 
     incarnation: Incarnation
@@ -98,6 +107,7 @@ class ProcessorReport(msgspec.Struct, frozen=True, kw_only=True):
     written: dict[str, int] = {}
     not_used: dict[str, dict[str, int]] = {}
     bad_rows: tuple[str, ...] = ()
+    broken_claims: dict[str, BrokenClaimReport] = {}
     commits: int = 0
     committed: dict[str, dict[int, int]] = {}
     done: bool = False

@@ -7,6 +7,7 @@ from pathlib import Path
 from streamapp_core.control.producers import expected_producers
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.naming import CHANGELOG
+from streamapp_core.plan.partition_claims import partition_claims
 from streamapp_core.plan.plan import Plan, StreamRole
 from streamapp_core.plan.planner import plan as make_plan
 from streamapp_core.spec.parse import parse_text
@@ -16,6 +17,7 @@ from streamapp_runtime.errors import PlanRefused
 from streamapp_runtime.fail_points import FailPoint, fail_point
 from streamapp_runtime.functions.function_loader import load_extractors, load_functions
 from streamapp_runtime.processor.batch_coalescer import BatchCoalescer
+from streamapp_runtime.processor.claim_checker import ClaimChecker
 from streamapp_runtime.processor.committer import Committer
 from streamapp_runtime.processor.connections import Connections
 from streamapp_runtime.processor.control_message_sender import ControlMessageSender
@@ -84,8 +86,9 @@ class _ProcessorStart:
         assembled = assemble_tasks(context, states, opener)
         control_messages = _control_message_sender(context, assembled)
         committer = self._committer(assembled, writers, control_messages)
-        inputs = self._inputs(assembled)
-        progress = ProcessorProgress(self._me, self._restoring.states, assembled)
+        claims = self._claim_checker()
+        inputs = self._inputs(assembled, claims)
+        progress = ProcessorProgress(self._me, self._restoring.states, assembled, claims)
         with fail_point(FailPoint.PROCESSOR_REPORT):
             now = self._clock.time_of_day()
             self._link.set_report(progress.report(commits=0, committed=committer.committed, done=False, now=now))
@@ -150,10 +153,14 @@ class _ProcessorStart:
         changelogs = {name: Ssp(system, CHANGELOG, task.changelog_partition) for name, task in self._tasks.items()}
         return Committer(assembled, changelogs, writers, control_messages, self._clock.monotonic)
 
-    def _inputs(self, assembled: AssembledTasks) -> InputSource:
+    def _claim_checker(self) -> ClaimChecker:
+        policy = self._plan.app.spec.job.on_broken_claim
+        return ClaimChecker(partition_claims(self._plan), policy, self._clock.monotonic)
+
+    def _inputs(self, assembled: AssembledTasks, claims: ClaimChecker) -> InputSource:
         starts = {ssp: position.offset for ssp, position in assembled.positions.items()}
         return gate_inputs(
-            BatchCoalescer(self._connections.inputs(starts, self._config.ends), self._clock.monotonic),
+            BatchCoalescer(self._connections.inputs(starts, self._config.ends, claims), self._clock.monotonic),
             self._plan,
             self._model,
             assembled,

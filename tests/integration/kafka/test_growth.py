@@ -10,7 +10,7 @@ from confluent_kafka import Producer as Client
 from streamapp_systems.kafka import KafkaAdmin
 from streamapp_systems.protocols import StreamSystemError
 from support import start_from
-from support.growth import Growing, Producer, partitions
+from support.growth import Growing, partitions
 from support.kafka import eventually, ssp_of
 
 KEYS = range(16)
@@ -46,7 +46,7 @@ class PatientProducer:
 
 def holding(app):
     """Open a patient producer that knows four partitions."""
-    return Producer(app.written, lambda: PatientProducer(app), 4)
+    return app.producer_of(lambda: PatientProducer(app), 4)
 
 
 def test_counts_are_exact_and_keys_in_order_while_a_producer_is_held_on_old_metadata(app):

@@ -25,29 +25,29 @@ def named(system, **options):
 def test_the_first_row_finds_what_the_topic_held_at_the_start(tmp_path, system, customers):
     document = named(system, customers=customers, processors=2)
     hub = Hub(tmp_path, document)
-    hub.move(ann="Oslo", bob="Rome", cleo="Kiev")
-    hub.move(ann="Bergen", cleo=None)
+    hub.move(ada="Oslo", bob="Rome", cleo="Kiev")
+    hub.move(ada="Bergen", cleo=None)
     hub.send("customers", (None, {"city": "Nowhere"}))
-    hub.visit("ann", "bob", "cleo")
+    hub.visit("ada", "bob", "cleo")
     summary = apps.run(document, tmp_path)
-    assert hub.visits() == [("ann", 0, "Bergen"), ("bob", 0, "Rome"), ("cleo", 0, None)]
+    assert hub.visits() == [("ada", 0, "Bergen"), ("bob", 0, "Rome"), ("cleo", 0, None)]
     assert summary.not_used == {"customer": {"without key": 1}}
 
 
 def test_a_kept_table_goes_on_from_its_own_offsets(tmp_path, system):
     document = named(system, visits={"bounded": False})
     hub = Hub(tmp_path, document)
-    hub.move(ann="Oslo")
-    apps.run_until(tmp_path, document, lambda: hub.visit("ann") or ("ann", 0, "Oslo") in hub.visits())
+    hub.move(ada="Oslo")
+    apps.run_until(tmp_path, document, lambda: hub.visit("ada") or ("ada", 0, "Oslo") in hub.visits())
     hub.forget("customers")
     hub.move(bob="Rome")
-    hub.visit("ann", "bob", n=1)
-    apps.run_until(tmp_path, document, lambda: {("ann", 1, "Oslo"), ("bob", 1, "Rome")} <= {*hub.visits()})
-    hub.move(ann=None, bob="Pisa")
+    hub.visit("ada", "bob", n=1)
+    apps.run_until(tmp_path, document, lambda: {("ada", 1, "Oslo"), ("bob", 1, "Rome")} <= {*hub.visits()})
+    hub.move(ada=None, bob="Pisa")
     apps.run_until(
         tmp_path,
         document,
-        lambda: hub.visit("ann", "bob", n=2) or {("ann", 2, None), ("bob", 2, "Pisa")} <= {*hub.visits()},
+        lambda: hub.visit("ada", "bob", n=2) or {("ada", 2, None), ("bob", 2, "Pisa")} <= {*hub.visits()},
     )
 
 

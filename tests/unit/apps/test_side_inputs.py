@@ -19,12 +19,12 @@ BACKLOG = 50_000
 def test_the_first_row_finds_what_the_side_input_held_at_the_start(tmp_path, table):
     document = visits.app(table=table)
     hub = Hub(tmp_path, document)
-    hub.move(ann="Oslo", bob="Rome", cleo="Kiev")
-    hub.move(ann="Bergen", cleo=None, dan=None)
+    hub.move(ada="Oslo", bob="Rome", cleo="Kiev")
+    hub.move(ada="Bergen", cleo=None, deb=None)
     hub.send("customers", (None, {"city": "Nowhere"}), (None, None))
-    hub.visit("ann", "bob", "cleo", "dan")
+    hub.visit("ada", "bob", "cleo", "deb")
     summary = apps.run(document, tmp_path)
-    assert hub.visits() == [("ann", 0, "Bergen"), ("bob", 0, "Rome"), ("cleo", 0, None), ("dan", 0, None)]
+    assert hub.visits() == [("ada", 0, "Bergen"), ("bob", 0, "Rome"), ("cleo", 0, None), ("deb", 0, None)]
     assert summary.not_used == {"customer": {"without key": 2}}
     (customers,) = [stream for stream in summary.streams if stream.name == "customers"]
     assert (customers.read, customers.awaited) == (8, 0)
@@ -33,19 +33,19 @@ def test_the_first_row_finds_what_the_side_input_held_at_the_start(tmp_path, tab
 def test_a_table_follows_its_side_input_while_the_app_runs(tmp_path):
     document = visits.app(visits={"bounded": False})
     hub = Hub(tmp_path, document)
-    hub.move(ann="Oslo", bob="Rome")
-    steps = iter([lambda: hub.move(ann="Bergen", bob=None), lambda: None])
+    hub.move(ada="Oslo", bob="Rome")
+    steps = iter([lambda: hub.move(ada="Bergen", bob=None), lambda: None])
     count = 0
 
     def reached():
         """Visit again and again: at first the old cities are found, and the new ones some time after the move."""
         nonlocal count
         count += 1
-        hub.visit("ann", "bob", n=count)
+        hub.visit("ada", "bob", n=count)
         found = {(customer, city) for customer, _, city in hub.visits()}
-        if {("ann", "Oslo"), ("bob", "Rome")} <= found:
+        if {("ada", "Oslo"), ("bob", "Rome")} <= found:
             next(steps, lambda: None)()
-        return {("ann", "Bergen"), ("bob", None)} <= found
+        return {("ada", "Bergen"), ("bob", None)} <= found
 
     apps.run_until(tmp_path, document, reached)
 
@@ -57,23 +57,23 @@ def test_a_table_follows_its_side_input_while_the_app_runs(tmp_path):
 def test_only_a_valid_store_is_used_again(tmp_path, table, city):
     document = visits.app(table=table, visits={"bounded": False})
     hub = Hub(tmp_path, document)
-    hub.move(ann="Oslo")
-    apps.run_until(tmp_path, document, lambda: hub.visit("ann") or ("ann", 0, "Oslo") in hub.visits())
+    hub.move(ada="Oslo")
+    apps.run_until(tmp_path, document, lambda: hub.visit("ada") or ("ada", 0, "Oslo") in hub.visits())
     hub.forget("customers")
     hub.move(bob="Rome")
-    hub.visit("ann", "bob", n=1)
+    hub.visit("ada", "bob", n=1)
     apps.run_until(tmp_path, document, lambda: hub.visit("bob", n=2) or ("bob", 2, "Rome") in hub.visits())
-    assert ("ann", 1, city) in hub.visits()
+    assert ("ada", 1, city) in hub.visits()
 
 
 def test_without_bootstrap_a_table_in_memory_goes_on_from_the_checkpoint(tmp_path):
     document = visits.app(table=MEMORY | LATER, visits={"bounded": False})
     hub = Hub(tmp_path, document)
-    hub.move(ann="Oslo")
-    apps.run_until(tmp_path, document, lambda: hub.visit("ann") or ("ann", 0, "Oslo") in hub.visits())
+    hub.move(ada="Oslo")
+    apps.run_until(tmp_path, document, lambda: hub.visit("ada") or ("ada", 0, "Oslo") in hub.visits())
     hub.move(bob="Rome")
-    apps.run_until(tmp_path, document, lambda: hub.visit("ann", "bob", n=1) or ("bob", 1, "Rome") in hub.visits())
-    assert {city for customer, n, city in hub.visits() if (customer, n) == ("ann", 1)} == {None}
+    apps.run_until(tmp_path, document, lambda: hub.visit("ada", "bob", n=1) or ("bob", 1, "Rome") in hub.visits())
+    assert {city for customer, n, city in hub.visits() if (customer, n) == ("ada", 1)} == {None}
 
 
 def counted(summaries):
@@ -84,39 +84,39 @@ def counted(summaries):
 def test_a_broadcast_table_is_kept_once_per_processor_and_bootstraps_at_a_new_location(tmp_path):
     document = visits.app(customers={"broadcast": True}, visits={"bounded": False}, processors=2)
     hub = Hub(tmp_path, document)
-    hub.move(ann="Oslo", bob="Rome")
+    hub.move(ada="Oslo", bob="Rome")
     hub.send("customers", (None, {"city": "Nowhere"}))
 
     def everybody(n, *cities):
-        return lambda: hub.visit("ann", "bob", n=n) or {("ann", n, cities[0]), ("bob", n, cities[1])} <= {*hub.visits()}
+        return lambda: hub.visit("ada", "bob", n=n) or {("ada", n, cities[0]), ("bob", n, cities[1])} <= {*hub.visits()}
 
     summaries = []
     located = everybody(1, "Oslo", "Rome")
     apps.run_until(tmp_path, document, lambda: located() and counted(summaries), told=summaries.append)
     state = tmp_path / ".streamapp" / "app" / "state" / "r1"
     rows = {processor: visits.stored(state / f"processor-{processor}" / "side-inputs") for processor in range(2)}
-    assert rows[0] == rows[1] == ({"ann": "Oslo", "bob": "Rome"}, {0: 2, 1: 1})
+    assert rows[0] == rows[1] == ({"ada": "Oslo", "bob": "Rome"}, {0: 2, 1: 1})
     shutil.rmtree(state / "processor-1")
     apps.run_until(tmp_path, document, everybody(2, "Oslo", "Rome"))
     hub.forget("customers")
     apps.run_until(tmp_path, document, everybody(3, "Oslo", "Rome"))
-    hub.move(ann="Bergen", bob=None)
+    hub.move(ada="Bergen", bob=None)
     apps.run_until(tmp_path, document, everybody(4, "Bergen", None))
 
 
 def test_a_side_input_that_grew_is_read_in_the_order_of_its_keys_and_the_store_stays(tmp_path):
     document = visits.app(visits={"bounded": False})
     hub = Hub(tmp_path, document)
-    hub.move(ann="Oslo", cleo="Kiev", dan="Lima")
+    hub.move(ada="Oslo", cleo="Kiev", deb="Lima")
     apps.run_until(tmp_path, document, lambda: hub.visit("cleo") or ("cleo", 0, "Kiev") in hub.visits())
     hub.forget("customers")
     hub.send("customers", *[("cleo", {"customer": "cleo", "city": "Minsk"})] * BACKLOG)
     hub.expand("customers", 2 * visits.PARTITIONS)
     hub.move(cleo="Paris", bob="Rome")
-    hub.visit("ann", "bob", "cleo", "dan", n=1)
+    hub.visit("ada", "bob", "cleo", "deb", n=1)
     apps.run_until(tmp_path, document, lambda: len([n for _, n, _ in hub.visits() if n == 1]) == 4)
     first = {customer: city for customer, n, city in hub.visits() if n == 1}
-    assert first == {"ann": "Oslo", "bob": "Rome", "cleo": "Paris", "dan": "Lima"}
+    assert first == {"ada": "Oslo", "bob": "Rome", "cleo": "Paris", "deb": "Lima"}
 
 
 EXTRACTOR = '''
@@ -152,19 +152,19 @@ def extracted(folder, module, **options):
 def test_a_function_makes_keys_and_values_and_its_deletions_count(tmp_path):
     document = extracted(tmp_path, "letters_1")
     hub = Hub(tmp_path, document)
-    hub.move(ann="Oslo", bob="Rome", cleo="Kiev")
+    hub.move(ada="Oslo", bob="Rome", cleo="Kiev")
     hub.move(cleo=None, bea="Pisa")
-    hub.visit("ann", "bob", "cleo")
+    hub.visit("ada", "bob", "cleo")
     apps.run(document, tmp_path)
-    assert hub.visits() == [("ann", 0, "OSLO"), ("bob", 0, "PISA"), ("cleo", 0, None)]
+    assert hub.visits() == [("ada", 0, "OSLO"), ("bob", 0, "PISA"), ("cleo", 0, None)]
 
 
 def test_what_a_function_fails_on_ends_the_app_or_is_skipped_and_told(tmp_path):
     document = extracted(tmp_path, "letters_2")
     hub = Hub(tmp_path, document)
     hub.move(bob="Rome")
-    hub.move(bob="Atlantis", dan="Lima")
-    hub.visit("bob", "dan")
+    hub.move(bob="Atlantis", deb="Lima")
+    hub.visit("bob", "deb")
     told = (
         r"hub\.customers\[0\], offsets 0 to 2: table `customer`: extractor letters_2:extract: ValueError: no such city"
     )
@@ -172,7 +172,7 @@ def test_what_a_function_fails_on_ends_the_app_or_is_skipped_and_told(tmp_path):
         apps.run(document, tmp_path)
     document["spec"]["job"]["onError"] = "skip"
     summary = apps.run(document, tmp_path, run_id="r2")
-    assert hub.visits() == [("bob", 0, "ROME"), ("dan", 0, "LIMA")]
+    assert hub.visits() == [("bob", 0, "ROME"), ("deb", 0, "LIMA")]
     assert summary.not_used == {"customer": {"failed": 1}}
     (row,) = summary.bad_rows
     assert row.endswith('row {"customer":"bob","city":"Atlantis"}')
@@ -199,12 +199,12 @@ def test_tables_of_one_side_input_are_each_as_far_as_they_say(tmp_path):
     document["spec"]["operators"] += [join, choose]
     document["spec"]["operators"][1]["from"] = "both"
     hub = Hub(tmp_path, document)
-    hub.move(ann="Oslo", cleo="Kiev")
-    hub.move(ann="Bergen")
-    apps.run_until(tmp_path, document, lambda: hub.visit("ann") or ("ann", 0, "Bergen/Bergen") in hub.visits())
-    hub.move(ann=None)
-    hub.visit("ann", "cleo", n=1)
-    expected = {("ann", 1, None), ("cleo", 1, "Kiev/Kiev")}
+    hub.move(ada="Oslo", cleo="Kiev")
+    hub.move(ada="Bergen")
+    apps.run_until(tmp_path, document, lambda: hub.visit("ada") or ("ada", 0, "Bergen/Bergen") in hub.visits())
+    hub.move(ada=None)
+    hub.visit("ada", "cleo", n=1)
+    expected = {("ada", 1, None), ("cleo", 1, "Kiev/Kiev")}
     apps.run_until(tmp_path, document, lambda: expected <= {*hub.visits()})
 
 

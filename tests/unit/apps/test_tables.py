@@ -14,14 +14,14 @@ def test_a_table_that_the_graph_fills_is_joined_by_several_streams_and_outlives_
         {"name": "called-sent", "from": "called", "sendTo": "out"},
     ]
     hub = Hub(tmp_path, document)
-    hub.move(ann="Oslo", bob="Rome")
+    hub.move(ada="Oslo", bob="Rome")
     hub.send("customers", (None, {"city": "Nowhere"}))
     summaries = []
 
     def both(n, city):
-        hub.visit("ann", n=n)
-        hub.send("calls", ("ann", {"customer": "ann", "n": -n}))
-        return {("ann", n, city), ("ann", -n, city)} <= {*hub.visits()}
+        hub.visit("ada", n=n)
+        hub.send("calls", ("ada", {"customer": "ada", "n": -n}))
+        return {("ada", n, city), ("ada", -n, city)} <= {*hub.visits()}
 
     def counted():
         return summaries[-1].not_used == {"fill": {"without key": 1}}
@@ -30,5 +30,5 @@ def test_a_table_that_the_graph_fills_is_joined_by_several_streams_and_outlives_
     hub.forget("customers")
     hub.visit("bob", n=2)
     apps.run_until(tmp_path, document, lambda: both(3, "Oslo") and ("bob", 2, "Rome") in hub.visits())
-    hub.move(ann="Bergen")
+    hub.move(ada="Bergen")
     apps.run_until(tmp_path, document, lambda: both(4, "Bergen") and counted(), told=summaries.append)

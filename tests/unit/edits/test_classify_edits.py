@@ -53,6 +53,7 @@ ROWS = [
     ("job.watermarkInterval", "job/watermarkInterval", "1s", RESTART),
     ("job.delivery", "job/delivery", "atLeastOnce", RESTART),
     ("job.onError", "job/onError", "skip", RESTART),
+    ("job.onBrokenClaim", "job/onBrokenClaim", "report", RESTART),
     ("job.partitionMonitor", "job/partitionMonitor/interval", "1m", NONE),
     ("processors.count", "processors/count", 3, RESCALE),
     ("processors.cores", "processors/cores", 2, RESTART),
@@ -112,6 +113,7 @@ def test_the_order_of_operators_means_nothing(operators):
     [
         ("job/commitInterval", "1000ms"),
         ("job/onError", "fail"),
+        ("job/onBrokenClaim", "fail"),
         ("tables/plane/maxAge", "1d"),
         ("operators/late/from", ["flights"]),
         ("processors/state", {"emptyDir": {}}),

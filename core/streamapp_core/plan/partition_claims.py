@@ -1,0 +1,120 @@
+"""The streams whose declared key decides whether results are right, and where their keys must be (docs/kafka.md)."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from streamapp_core.plan.plan import Plan, PlannedOperator, PlannedStream
+from streamapp_core.spec.job import Grouper
+from streamapp_core.spec.operators import OperatorKind
+from streamapp_core.spec.streams import KeyFormat
+from streamapp_core.spec.systems import SystemKind
+
+_KEEP_ROWS = frozenset([OperatorKind.MAP, OperatorKind.MERGE])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionClaim:
+    """The claim of a stream's producers that rows are partitioned by the hash of a column.
+
+    `initial_partitions` has, for each partition, the one of the first `initial_count` that it grew from: the hash of a
+    key, modulo that count, must be that one. Where files claim only that all rows of a key are in one file, they are
+    not `hashed`, and files of all streams with one `file_group` that have a key must have equal numbers. Rows without a
+    key may be anywhere, unless `nulls_meet`: they reach a group, which is in one place, as that of any key.
+    """
+
+    stream: str
+    key: str
+    key_format: KeyFormat
+    initial_partitions: tuple[int, ...]
+    initial_count: int
+    hashed: bool
+    file_group: str
+    nulls_meet: bool
+
+
+def partition_claims(plan: Plan) -> Mapping[str, PartitionClaim]:
+    """Return the claims that joins, groups, tables and states of an app rely on, by stream.
+
+    Streams with one partition claim nothing, nor do those that every task reads all of.
+    """
+    if plan.app.spec.job.grouper is Grouper.ALL:
+        return {}
+    claims = (_claim(plan, plan.streams[name]) for name in sorted(_relied_on(plan) & plan.streams.keys()))
+    return {claim.stream: claim for claim in claims if claim is not None}
+
+
+def _claim(plan: Plan, stream: PlannedStream) -> PartitionClaim | None:
+    files = stream.system_kind is SystemKind.FILE
+    if stream.spec is None or stream.key is None or stream.schema is None or stream.broadcast:
+        return None
+    if stream.initial_partitions < 2 or (files and not stream.spec.partitioned):  # noqa: PLR2004 - the first that differ
+        return None
+    together = _joined_with(plan, stream.name)
+    return PartitionClaim(
+        stream=stream.name,
+        key=next(name for name in stream.schema.names if name.lower() == stream.key.lower()),
+        key_format=stream.key_format,
+        initial_partitions=tuple(plan.expansion.initial_partitions(stream.partitions, stream.initial_partitions)),
+        initial_count=stream.initial_partitions,
+        hashed=any(plan.streams[name].system_kind is not SystemKind.FILE for name in together),
+        file_group=min(together),
+        nulls_meet=stream.name in _grouped_with_nulls(plan),
+    )
+
+
+def _relied_on(plan: Plan) -> frozenset[str]:
+    """Return the streams and operators whose partitioning decides which rows meet."""
+    meeting = [name for operator in plan.operators.values() for name in _inputs_that_meet(plan, operator)]
+    filling = [name for table in plan.tables.values() if not table.broadcast for name in table.fillers]
+    through = frozenset(kind for kind in OperatorKind if not kind.makes_intermediate_stream)
+    return _reaching(plan, [*meeting, *filling], through)
+
+
+def _grouped_with_nulls(plan: Plan) -> frozenset[str]:
+    """Return the streams and operators whose rows without a key surely reach a group: no operator drops them before."""
+    grouped = [name for operator in plan.operators.values() if _groups(operator) for name in operator.inputs]
+    return _reaching(plan, grouped, _KEEP_ROWS)
+
+
+def _reaching(plan: Plan, names: Iterable[str], through: Collection[OperatorKind]) -> frozenset[str]:
+    """Return these streams and operators, and all that reach them through operators of some kinds."""
+    waiting, found = list(names), set[str]()
+    while waiting:
+        name = waiting.pop()
+        operator = plan.operators.get(name)
+        if name not in found and operator is not None and operator.kind in through:
+            waiting += operator.inputs
+        found.add(name)
+    return frozenset(found)
+
+
+def _inputs_that_meet(plan: Plan, operator: PlannedOperator) -> Sequence[str]:
+    """Return the inputs of an operator whose rows must meet those of equal keys, in one task."""
+    spec = operator.spec
+    if spec.join_table is not None:
+        return () if plan.tables[spec.join_table.table].broadcast else operator.inputs[:1]
+    if spec.join is not None:
+        return () if any(_in_every_task(plan, name) for name in operator.inputs) else operator.inputs
+    return operator.inputs if _groups(operator) or spec.send_to_table is not None else ()
+
+
+def _groups(operator: PlannedOperator) -> bool:
+    state = operator.spec.process is not None and operator.spec.process.state is not None
+    return operator.kind in (OperatorKind.AGGREGATE, OperatorKind.WINDOW) or state
+
+
+def _in_every_task(plan: Plan, name: str) -> bool:
+    found = plan.operators.get(name) or plan.streams.get(name)
+    return found is not None and found.broadcast
+
+
+def _joined_with(plan: Plan, stream: str) -> frozenset[str]:
+    """Return the streams whose partitions must agree with those of one, itself among them."""
+    together = frozenset([stream])
+    while (wider := _widened(together, (group.streams for group in plan.join_groups))) != together:
+        together = wider
+    return together & plan.streams.keys()
+
+
+def _widened(names: frozenset[str], groups: Iterable[Sequence[str]]) -> frozenset[str]:
+    return names.union(*(group for group in groups if not names.isdisjoint(group)))

@@ -1,0 +1,131 @@
+"""The check of declared keys, on samples of the rows that are read (docs/kafka.md, "Claims are checked")."""
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from streamapp_core.plan.partition_claims import PartitionClaim
+from streamapp_core.spec.job import OnBrokenClaim
+from streamapp_core.ssp import Ssp
+from streamapp_runtime.errors import ClaimBroken
+from streamapp_runtime.processor.processor_report import BrokenClaimReport
+from streamapp_runtime.rows.misplaced_keys import MisplacedKey, keys_of_other_files, misplaced_keys
+
+_FIRST_ROWS = 100
+"""Rows of each partition that are checked at once after a start."""
+_ROWS = 10
+"""Rows of a partition that are checked later, each time."""
+_SECONDS = 1.0
+"""The time between two such checks of a partition, at least."""
+_CHECKS_PER_SECOND = 50
+"""Checks of all partitions of a processor together: 0.1 ms each is half a hundredth of a core."""
+_KNOWN_KEYS = 10_000
+"""Keys of files that are remembered."""
+
+
+@dataclass(slots=True)
+class _PartitionSample:
+    checked: int = 0
+    next_check: float = 0.0
+
+
+class ClaimChecker:
+    """Checks samples of rows: the first ones of every partition, and then some of them now and then, at random.
+
+    Used by one thread. Streams without a claim cost a look-up per batch.
+    """
+
+    def __init__(
+        self,
+        claims: Mapping[str, PartitionClaim],
+        on_broken_claim: OnBrokenClaim,
+        clock: Callable[[], float],
+        seed: int | None = None,
+    ) -> None:
+        """Take the claims by stream; `clock` counts seconds."""
+        self._claims = claims
+        self._stops = on_broken_claim is OnBrokenClaim.FAIL
+        self._clock = clock
+        self._random = random.Random(seed)  # noqa: S311 - a sample, no secret
+        self._samples: dict[Ssp, _PartitionSample] = {}
+        self._known: dict[str, dict[bytes | None, int]] = {}
+        self._checked: dict[str, int] = {}
+        self._broken: dict[str, tuple[int, str]] = {}
+
+    def check(self, ssp: Ssp, rows: pa.Table, offset_of: Callable[[int], int]) -> None:
+        """Check some rows of a batch, if it is time; `offset_of` returns the offset of a row.
+
+        Raises:
+            ClaimBroken: a row is not where its key belongs, and that stops the app.
+        """
+        claim = self._claims.get(ssp.stream)
+        if claim is None or not len(rows):
+            return
+        positions = self._sample(ssp, len(rows))
+        if not positions:
+            return
+        keys = rows.column(claim.key).take(pa.array(positions))
+        found = self._misplaced(keys, ssp.partition, claim)
+        self._checked[ssp.stream] = self._checked.get(ssp.stream, 0) + len(positions)
+        if not found:
+            return
+        count, example = self._broken.get(ssp.stream, (0, ""))
+        if not example:
+            first = found[0]
+            example = _message(ssp, offset_of(positions[first.position]), keys[first.position].as_py(), first, claim)
+        if self._stops:
+            raise ClaimBroken(f"{example} {_advice(claim)}")
+        self._broken[ssp.stream] = count + len(found), example
+
+    def broken(self) -> dict[str, BrokenClaimReport]:
+        """Return what was found of streams with misplaced rows."""
+        return {
+            stream: BrokenClaimReport(checked=self._checked[stream], misplaced=count, example=example)
+            for stream, (count, example) in self._broken.items()
+        }
+
+    def _sample(self, ssp: Ssp, count: int) -> list[int]:
+        """Return the positions of the rows to check now."""
+        sample = self._samples.setdefault(ssp, _PartitionSample())
+        if sample.checked < _FIRST_ROWS:
+            wanted = _FIRST_ROWS - sample.checked
+        elif (now := self._clock()) >= sample.next_check:
+            wanted = _ROWS
+            sample.next_check = now + max(_SECONDS, len(self._samples) / _CHECKS_PER_SECOND)
+        else:
+            return []
+        sample.checked += min(wanted, count)
+        return list(range(count)) if count <= wanted else sorted(self._random.sample(range(count), wanted))
+
+    def _misplaced(self, keys: pa.ChunkedArray, partition: int, claim: PartitionClaim) -> list[MisplacedKey]:
+        if claim.hashed:
+            return misplaced_keys(keys, partition, claim)
+        known = self._known.setdefault(claim.file_group, {})
+        return keys_of_other_files(keys, partition, claim, known, _KNOWN_KEYS)
+
+
+def _message(ssp: Ssp, offset: int, key: object, misplaced: MisplacedKey, claim: PartitionClaim) -> str:
+    text = f"{ssp}, offset {offset}: the row with key {claim.key} = {key!r}"
+    if not claim.hashed:
+        return f"{text} is in file {ssp.partition}, but rows of that key are in file {misplaced.belongs_in}, too."
+    belongs = [n for n, initial in enumerate(claim.initial_partitions) if initial == misplaced.belongs_in]
+    return f"{text} is in partition {ssp.partition}, but belongs in {' or '.join(map(str, belongs))} by murmur2 of it."
+
+
+def _advice(claim: PartitionClaim) -> str:
+    path = f"spec.streams.{claim.stream}"
+    instead = f"or read it through a `partitionBy` with the key `{claim.key}`"
+    if not claim.hashed:
+        return (
+            f"`{path}.partitioned` says that all rows of a key are in one file (with equal numbers in streams that are "
+            f"joined); results would be wrong. Write the files so, {instead} and remove `partitioned`. "
+            "`spec.job.onBrokenClaim: report` goes on and counts such rows"
+        )
+    return (
+        f"`{path}.key` says that rows are partitioned by it; results would be wrong. Let its producers partition by "
+        f"murmur2 of `{claim.key}`, as Java's do (librdkafka, which most other clients use, has the default "
+        "`consistent_random`, which is CRC32: set `partitioner: murmur2_random`), and write the topic again; "
+        f"{instead}. Then begin a new run. `spec.job.onBrokenClaim: report` goes on and counts such rows"
+    )
