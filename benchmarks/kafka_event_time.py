@@ -18,7 +18,7 @@ from tools.kafka.broker import Broker
 from tools.kafka.jars import default_cache, kafka_jars
 
 from benchmarks.kafka import committed
-from benchmarks.kafka_load import PARTITIONS, InputSource, make_topics, send
+from benchmarks.kafka_load import PARTITIONS, InputSource, make_topics, partitions_of, send
 from benchmarks.measured import Measured
 from benchmarks.streaming import watched
 
@@ -76,8 +76,9 @@ def fill(servers: str, topic: str, rows: int, seed: int) -> None:
         if start % _FLUSHED_ROWS == 0:
             producer.flush()
     later = BEGIN + rows // _TICK_ROWS * _TICK_MILLISECONDS + _LATER_MILLISECONDS
-    for partition in range(PARTITIONS):
-        producer.produce(topic, b'{"sensor":"last of %b","value":0,"at":%d}' % (topic.encode(), later), None, partition)
+    names = [b"last-%d" % number for number in range(100 * PARTITIONS)]
+    for partition, name in dict(zip(partitions_of(names).tolist(), names, strict=True)).items():
+        producer.produce(topic, b'{"sensor":"%b","value":0,"at":%d}' % (name, later), None, partition)
     producer.flush()
 
 

@@ -47,7 +47,7 @@ def _claim(plan: Plan, stream: PlannedStream) -> PartitionClaim | None:
     files = stream.system_kind is SystemKind.FILE
     if stream.spec is None or stream.key is None or stream.schema is None or stream.broadcast:
         return None
-    if stream.initial_partitions < 2 or (files and not stream.spec.partitioned):  # noqa: PLR2004 - the first that differ
+    if stream.initial_partitions == 1 or (files and not stream.spec.partitioned):
         return None
     together = _joined_with(plan, stream.name)
     return PartitionClaim(

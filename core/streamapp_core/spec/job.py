@@ -38,7 +38,7 @@ class OnError(StrEnum):
 
 
 class OnBrokenClaim(StrEnum):
-    """What happens when rows are not in the partitions where their declared key says they are."""
+    """The handling of rows that are not in the partitions where their declared key says they are."""
 
     FAIL = "fail"
     REPORT = "report"

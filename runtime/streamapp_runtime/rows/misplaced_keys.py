@@ -22,7 +22,7 @@ class MisplacedKey:
 
 
 def misplaced_keys(keys: pa.ChunkedArray, partition: int, claim: PartitionClaim) -> list[MisplacedKey]:
-    """Return the keys in a partition whose hash belongs elsewhere, in their order; null belongs in partition 0, if anywhere.
+    """Return the keys in a partition whose hash belongs elsewhere, in their order; null belongs in 0, if anywhere.
 
     Numbers that are too large for the claim's format have no hash and are not checked.
     """

@@ -11,9 +11,10 @@ import pytest
 from conformance.adjunct import by_ssp
 from streamapp_core.adjunct import Extent
 from streamapp_core.plan import plan
-from streamapp_core.spec.job import OnError
+from streamapp_core.spec.job import OnBrokenClaim, OnError
 from streamapp_core.spec.parse import parse_document
 from streamapp_core.ssp import Ssp
+from streamapp_runtime.processor.claim_checker import ClaimChecker
 from streamapp_runtime.processor.decoding_input_source import DecodingInputSource
 from streamapp_runtime.rows.json_messages import JsonDecoder
 from streamapp_runtime.rows.row_codec import decode_row
@@ -132,6 +133,7 @@ def test_messages_do_to_a_table_what_the_vector_says(vector, persistent, tmp_pat
         event_times={"planes": None},
         deletion_keys={"planes": KeyColumn(ROWS.field("k"))},
         on_error=OnError.FAIL,
+        claims=ClaimChecker({}, OnBrokenClaim.FAIL, lambda: 0.0),
     )
     with SqlEngine() as engine, closing(UnloggedState(tmp_path, identity("r1"))) as state:
         extents = {ssp: Extent(oldest=0, end=len(vector["messages"]))}
