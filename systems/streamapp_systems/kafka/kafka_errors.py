@@ -62,6 +62,7 @@ _UNAVAILABLE = (
     TRANSIENT
     | _CAUSES
     | {
+        KafkaError._INCONSISTENT,
         KafkaError._MSG_TIMED_OUT,
         KafkaError.NOT_ENOUGH_REPLICAS,
         KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
@@ -96,6 +97,9 @@ _ADVICE = {
         _TRANSACTION_STATE_LOST, "The brokers have lost the state of the transaction: its work is done again"
     ),
     **dict.fromkeys(MISSING, "Create the topic, or correct the stream's name; if it was there before, it was deleted"),
+    KafkaError._INCONSISTENT: (
+        "Records waited for the brokers longer than a transaction lasts: it is aborted, and its work is done again"
+    ),
     KafkaError._RESOLVE: _UNREACHABLE,
     KafkaError._AUTHENTICATION: _LOGIN,
     KafkaError.SASL_AUTHENTICATION_FAILED: _LOGIN,

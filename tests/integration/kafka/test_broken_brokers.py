@@ -128,6 +128,27 @@ def test_of_a_commit_without_an_answer_the_repetition_tells_the_truth(broker):
     assert topics.values(stream) == {ssp_of(stream): [b"warm", b"1"] if outcome == {ssp_of(stream): 3} else [b"warm"]}
 
 
+def test_records_that_waited_longer_than_a_transaction_lasts_are_an_error_that_passes(broker):
+    """The client gives such records up, and then its commit fails for good: another producer does the work again."""
+    topics = Topics(cluster_at(broker.bootstrap_servers), "outage")
+    stream = topics.create()
+    warm_up(topics, stream)
+    owner = topics.owner()
+    with closing(KafkaProducer(topics.cluster, [stream], owner)) as producer:
+        producer.send(ssp_of(stream), b"before", timestamp=1)
+        producer.commit()
+        broker.kill()
+        for _ in range(1_000):
+            producer.send(ssp_of(stream), b"lost", timestamp=1)
+        with pytest.raises(Unavailable):
+            producer.commit()
+    broker.start()
+    with closing(KafkaProducer(topics.cluster, [stream], owner)) as producer:
+        producer.send(ssp_of(stream), b"after", timestamp=1)
+        producer.commit()
+    assert topics.values(stream) == {ssp_of(stream): [b"before", b"after"]}
+
+
 @pytest.fixture
 def impatient_app(monkeypatch):
     """Apps are impatient too."""

@@ -16,6 +16,7 @@ from streamapp_systems.protocols import Unavailable
         (KafkaError.INVALID_TXN_STATE, True),
         (KafkaError.TRANSACTION_ABORTABLE, True),
         (KafkaError._MSG_TIMED_OUT, True),
+        (KafkaError._INCONSISTENT, True),
         (KafkaError.MSG_SIZE_TOO_LARGE, False),
         (KafkaError.INVALID_RECORD, False),
         (KafkaError.INVALID_TIMESTAMP, False),
