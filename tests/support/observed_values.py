@@ -141,7 +141,7 @@ def locality(model, run_id="r1"):
 
 def observe(**fields):
     """Observe an app that has nothing yet."""
-    values = {"app": SHOP, "now": NOW, "fresh_run_id": "fresh", "counts": StreamCounts(known=COUNTS)}
+    values = {"app": SHOP, "now": NOW, "new_run_id": "fresh", "counts": StreamCounts(known=COUNTS)}
     return Observed(**{**values, **fields})
 
 

@@ -9,7 +9,7 @@ from streamapp_core.deployment.driver_reports import LOCALITY, PROGRESS, DriverP
 from streamapp_core.deployment.kubernetes_names import driver_pod, executor_prefix
 from streamapp_core.job_model.stored_job_model import read_job_model
 from streamapp_operator.act.actor import Actor
-from streamapp_operator.decide.reconciliation import Rules
+from streamapp_operator.decide.reconciliation import DecisionContext
 from streamapp_operator.decide.validation import CachingPlanner
 from streamapp_operator.observe.document_recovery import JobModelBackup
 from streamapp_operator.observe.informer import Informer
@@ -102,7 +102,7 @@ class Operated:
             ControllerDependencies(
                 observer=Observer(cached, cache, self._read_counts, self._read_backup, lambda: "run1"),
                 actor=Actor(cached, self._delete_streams, lambda: self.now, self.actions.append),
-                rules=Rules(
+                context=DecisionContext(
                     planner=PLANNER,
                     driver_role=self.driver_role,
                     executor_timeout=timedelta(seconds=30),

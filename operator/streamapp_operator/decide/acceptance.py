@@ -3,12 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
 
 from streamapp_core.deployment.app_record import AcceptedSpec, AppRecord, digest
-from streamapp_core.edits import EditClass
-from streamapp_core.edits.classify_edits import classify_edits
-from streamapp_core.edits.edit_classes import strongest
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan.plan import Plan
 from streamapp_core.problems import Problem
@@ -44,25 +40,30 @@ class ActiveSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acceptance:
-    """The state of the newest spec, why, and the active one (None: none was ever accepted)."""
+    """The state of the newest spec, why, and the active one (None: none was ever accepted).
+
+    `counts_error` says which systems do not answer with partition counts: a spec that was accepted before runs on, a
+    new one waits. `unrecoverable` says which documents of the run are lost.
+    """
 
     state: AcceptanceState
     active: ActiveSpec | None
     problems: tuple[Problem, ...] = ()
-    message: str | None = None
+    counts_error: str | None = None
+    unrecoverable: str | None = None
 
 
 def accept(observed: Observed, planner: Planner) -> Acceptance:
     """Accept or refuse the newest spec with the newest partition counts of its streams."""
     if observed.unrecoverable is not None and not _names_another_run(observed):
-        return Acceptance(state=AcceptanceState.JOB_MODEL_LOST, active=None, message=observed.unrecoverable)
+        return Acceptance(state=AcceptanceState.JOB_MODEL_LOST, active=None, unrecoverable=observed.unrecoverable)
     record = observed.record
     active = None if record is None else _active_spec(observed, record)
     unchanged = record is not None and record.accepted.app == digest(observed.app.text)
     counts = observed.counts.known
     if counts is None:
         return _accept_without_counts(observed, active, unchanged=unchanged)
-    if record is not None and unchanged and not _inputs_differ(observed, record.accepted.counts, counts):
+    if record is not None and unchanged and not inputs_differ(observed, record.accepted.counts, counts):
         return Acceptance(state=AcceptanceState.ACCEPTED, active=active)
     return _plan(observed, planner, counts, active, unchanged=unchanged)
 
@@ -76,7 +77,7 @@ def _accept_without_counts(observed: Observed, active: ActiveSpec | None, *, unc
         state = AcceptanceState.COUNTS_PENDING
     else:
         state = AcceptanceState.SYSTEM_UNAVAILABLE
-    return Acceptance(state=state, active=active, message=error)
+    return Acceptance(state=state, active=active, counts_error=error)
 
 
 def _plan(
@@ -118,32 +119,7 @@ def plan_active_spec(observed: Observed, active: ActiveSpec, planner: Planner) -
     return planner(request).plan
 
 
-def classify_edit_since_launch(active: ActiveSpec) -> EditClass:
-    """Return what the edits since the driver's launch do to it."""
-    launch = active.record.launch
-    if launch is None or launch.app == active.accepted.app:
-        return EditClass.NONE
-    return _edit_class(active.record.text(launch), active.record.text(active.accepted), launch.run_id)
-
-
-def have_inputs_expanded(observed: Observed, active: ActiveSpec) -> bool:
-    """Return whether streams that the launched driver reads were accepted with other partition counts since."""
-    launch = active.record.launch
-    return launch is not None and _inputs_differ(observed, launch.counts, active.accepted.counts)
-
-
-@lru_cache(maxsize=200)
-def _edit_class(old: str, new: str, run_id: str) -> EditClass:
-    return strongest(classify_edits(parse_accepted_app(old), parse_accepted_app(new), run_id=run_id))
-
-
-def _active_spec(observed: Observed, record: AppRecord) -> ActiveSpec:
-    app = parse_accepted_app(record.text(record.accepted))
-    suspended = app.spec.suspend or observed.app.spec.get("suspend") is True
-    return ActiveSpec(record=record, app=app, suspended=suspended)
-
-
-def _inputs_differ(observed: Observed, before: Mapping[str, int], now: Mapping[str, int]) -> bool:
+def inputs_differ(observed: Observed, before: Mapping[str, int], now: Mapping[str, int]) -> bool:
     """Return whether the counts of streams that the app reads differ; its outputs may appear and grow."""
     model = _model(observed)
     names = set(before) | set(now)
@@ -152,11 +128,17 @@ def _inputs_differ(observed: Observed, before: Mapping[str, int], now: Mapping[s
     return any(before.get(name) != now.get(name) for name in names)
 
 
+def _active_spec(observed: Observed, record: AppRecord) -> ActiveSpec:
+    app = parse_accepted_app(record.text(record.accepted))
+    suspended = app.spec.suspend or observed.app.spec.get("suspend") is True
+    return ActiveSpec(record=record, app=app, suspended=suspended)
+
+
 def _default_run_id(observed: Observed) -> str:
     """Return the run that a spec without a run id belongs to: the one that runs, else a new one."""
     if observed.record is not None:
         return observed.record.accepted.run_id
-    return observed.fresh_run_id if observed.model is None else observed.model.model.run_id
+    return observed.new_run_id if observed.model is None else observed.model.model.run_id
 
 
 def _model(observed: Observed) -> JobModel | None:

@@ -3,13 +3,17 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import lru_cache
 
 from streamapp_core.deployment.app_record import Launch, LaunchCause, StopCause
 from streamapp_core.deployment.driver_reports import DriverPhase
 from streamapp_core.deployment.kubernetes_names import Role
 from streamapp_core.edits import EditClass
-from streamapp_operator.decide.acceptance import ActiveSpec, classify_edit_since_launch, have_inputs_expanded
+from streamapp_core.edits.classify_edits import classify_edits
+from streamapp_core.edits.edit_classes import strongest
+from streamapp_operator.decide.acceptance import ActiveSpec, inputs_differ
 from streamapp_operator.decide.restarts import DriverDeath, assess_death
+from streamapp_operator.decide.validation import parse_accepted_app
 from streamapp_operator.observe.observed_state import Observed
 from streamapp_operator.observe.resource_views import Pod
 
@@ -72,6 +76,20 @@ def decide_driver(observed: Observed, active: ActiveSpec) -> DriverDecision:
     if active.suspended:
         return DriverDecision(state=DriverState.SUSPENDED, pod=pod)
     return _decide_ended(observed, active, launch, pod, stop_cause)
+
+
+def classify_edit_since_launch(active: ActiveSpec) -> EditClass:
+    """Return what the edits since the driver's launch do to it."""
+    launch = active.record.launch
+    if launch is None or launch.app == active.accepted.app:
+        return EditClass.NONE
+    return _edit_class(active.record.text(launch), active.record.text(active.accepted), launch.run_id)
+
+
+def have_inputs_expanded(observed: Observed, active: ActiveSpec) -> bool:
+    """Return whether streams that the launched driver reads were accepted with other partition counts since."""
+    launch = active.record.launch
+    return launch is not None and inputs_differ(observed, launch.counts, active.accepted.counts)
 
 
 def _decide_first_launch(observed: Observed, active: ActiveSpec) -> DriverDecision:
@@ -164,3 +182,8 @@ def _find_stop_cause(observed: Observed, active: ActiveSpec) -> StopCause | None
 def _was_launched(observed: Observed, launch: Launch) -> bool:
     """Return whether the pod of this epoch was ever created: the epoch's job model is written right after it."""
     return observed.model is not None and observed.model.epoch >= launch.epoch
+
+
+@lru_cache(maxsize=200)
+def _edit_class(old: str, new: str, run_id: str) -> EditClass:
+    return strongest(classify_edits(parse_accepted_app(old), parse_accepted_app(new), run_id=run_id))

@@ -36,7 +36,7 @@ _RECOVERY_INTERVAL = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class DecisionContext:
     """The inputs of every decision besides the app: the planner, and settings of the process."""
 
     planner: Planner
@@ -81,14 +81,14 @@ class _DriverChanges:
     wake_at: datetime | None
 
 
-def decide(observed: Observed, rules: Rules) -> Decision:
+def decide(observed: Observed, context: DecisionContext) -> Decision:
     """Decide about an app."""
     if observed.app.deleting:
         deletion = decide_deletion(observed)
         return Decision(actions=deletion.actions, wake_at=deletion.wake_at, memory=observed.memory)
     if observed.recovered_model is not None:
         return Decision(actions=tuple(_restore(observed.app, observed.recovered_model)), memory=observed.memory)
-    acceptance = accept(observed, rules.planner)
+    acceptance = accept(observed, context.planner)
     if acceptance.active is None:
         return Decision(
             actions=tuple(ensure_finalizer(observed.app)),
@@ -96,7 +96,7 @@ def decide(observed: Observed, rules: Rules) -> Decision:
             memory=observed.memory,
             outcome=Outcome(acceptance=acceptance),
         )
-    return _reconcile(observed, acceptance, acceptance.active, rules)
+    return _reconcile(observed, acceptance, acceptance.active, context)
 
 
 def _restore(app: AppResource, stored: StoredJobModel) -> Iterator[Action]:
@@ -110,11 +110,11 @@ def _restore(app: AppResource, stored: StoredJobModel) -> Iterator[Action]:
     )
 
 
-def _reconcile(observed: Observed, acceptance: Acceptance, active: ActiveSpec, rules: Rules) -> Decision:
+def _reconcile(observed: Observed, acceptance: Acceptance, active: ActiveSpec, context: DecisionContext) -> Decision:
     """Bring an app to its active spec."""
-    plan = plan_active_spec(observed, active, rules.planner)
+    plan = plan_active_spec(observed, active, context.planner)
     driver = decide_driver(observed, active)
-    changes = _change_driver(observed, active, plan, driver, rules)
+    changes = _change_driver(observed, active, plan, driver, context)
     return Decision(
         actions=(*ensure_finalizer(observed.app), *changes.actions),
         wake_at=changes.wake_at,
@@ -129,7 +129,7 @@ def _reconcile(observed: Observed, acceptance: Acceptance, active: ActiveSpec, r
 
 
 def _change_driver(
-    observed: Observed, active: ActiveSpec, plan: Plan | None, driver: DriverDecision, rules: Rules
+    observed: Observed, active: ActiveSpec, plan: Plan | None, driver: DriverDecision, context: DecisionContext
 ) -> _DriverChanges:
     """Launch or stop the driver, or keep it running, as decided; else write only the record of the active spec."""
     launch = active.record.launch
@@ -144,16 +144,16 @@ def _change_driver(
     if driver.launch_cause is not None and can_launch:
         if launch is None or not driver.reuse_epoch:
             launch = build_launch(observed, active, driver.launch_cause, driver.attempt)
-        return _launch(unchanged, observed, launch, plan, rules)
+        return _launch(unchanged, observed, launch, plan, context)
     if launch is not None and driver.stop_cause is not None:
         return _stop(unchanged, observed, launch, driver.stop_cause)
     if launch is not None and driver.state in (DriverState.STARTING, DriverState.RUNNING):
-        return _keep_running(unchanged, observed, launch, plan, rules)
+        return _keep_running(unchanged, observed, launch, plan, context)
     return unchanged
 
 
 def _launch(
-    unchanged: _DriverChanges, observed: Observed, launch: Launch, plan: Plan | None, rules: Rules
+    unchanged: _DriverChanges, observed: Observed, launch: Launch, plan: Plan | None, context: DecisionContext
 ) -> _DriverChanges:
     """Launch a driver: first the record with its epoch, then its pod, then the job model that lets it begin.
 
@@ -169,11 +169,11 @@ def _launch(
             *write_record(observed, active.record),
             create_driver(observed, active, launch.epoch),
             *first,
-            *ensure_dependencies(observed, active, rules.driver_role),
+            *ensure_dependencies(observed, active, context.driver_role),
             *delete_stale_pods(observed, launch.epoch),
         ),
         active=active,
-        model=_written(first, unchanged.model),
+        model=_resulting_job_model(first, unchanged.model),
     )
 
 
@@ -186,23 +186,23 @@ def _stop(unchanged: _DriverChanges, observed: Observed, launch: Launch, cause: 
 
 
 def _keep_running(
-    unchanged: _DriverChanges, observed: Observed, launch: Launch, plan: Plan | None, rules: Rules
+    unchanged: _DriverChanges, observed: Observed, launch: Launch, plan: Plan | None, context: DecisionContext
 ) -> _DriverChanges:
     """Keep what a driver needs in place, rescale it, and bind its processors to its executors."""
     rescaled = launch.model_copy(update={"processors": unchanged.active.app.spec.processors.count})
     active = replace_launch(unchanged.active, rescaled)
-    job_model = decide_job_model(observed, active, rescaled, plan, rules.executor_timeout)
+    job_model = decide_job_model(observed, active, rescaled, plan, context.executor_timeout)
     return replace(
         unchanged,
         actions=(
             *ensure_service_account(observed, active),
-            *ensure_dependencies(observed, active, rules.driver_role),
+            *ensure_dependencies(observed, active, context.driver_role),
             *write_record(observed, active.record),
             *job_model.actions,
             *delete_stale_pods(observed, launch.epoch),
         ),
         active=active,
-        model=_written(job_model.actions, unchanged.model),
+        model=_resulting_job_model(job_model.actions, unchanged.model),
         memory=replace(
             unchanged.memory,
             executors_missing_since=job_model.missing_since,
@@ -212,6 +212,6 @@ def _keep_running(
     )
 
 
-def _written(actions: tuple[WriteJobModel, ...], model: JobModel | None) -> JobModel | None:
+def _resulting_job_model(actions: tuple[WriteJobModel, ...], model: JobModel | None) -> JobModel | None:
     """Return the job model that actions write, or the one that stays."""
     return actions[-1].model if actions else model

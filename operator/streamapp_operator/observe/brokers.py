@@ -1,4 +1,4 @@
-"""The brokers of all apps: partitions are counted there, coordinator streams read, and streams deleted.
+"""The brokers of all apps: partitions are counted there, and coordinator streams read.
 
 Files and logs are on disks that only an app's pods see: their streams have the partition counts that the spec
 declares.
@@ -6,50 +6,24 @@ declares.
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import closing
 
 from streamapp_core.plan.delivery import default_system
 from streamapp_core.spec.app import StreamApp
-from streamapp_core.spec.streams import StreamFormat
-from streamapp_core.spec.systems import KafkaSystem, SystemSpec
+from streamapp_core.spec.systems import KafkaSystem
 from streamapp_operator.observe.app_text import read_app
 from streamapp_operator.observe.document_recovery import JobModelBackup
+from streamapp_operator.observe.kafka_clusters import ReadSecret, resolve_kafka_cluster
+from streamapp_operator.observe.kafka_topic_counter import KafkaTopicCounter
 from streamapp_operator.observe.observed_state import StreamCounts
 from streamapp_operator.observe.resource_views import AppKey, AppResource
-from streamapp_operator.observe.topic_counts import BrokerMonitor, WatchedTopics
+from streamapp_operator.observe.topic_partition_monitor import TopicPartitionMonitor, WatchedTopics
 from streamapp_systems.coordinator_stream import CoordinatorReader, coordinator_stream
-from streamapp_systems.kafka import Cluster, KafkaAdmin, KafkaConsumer, SecretItems, cluster_of
-from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
+from streamapp_systems.kafka import KafkaAdmin, KafkaConsumer
 
 _MILLISECONDS = 1_000
-_REQUEST_TIMEOUT = 10.0
-"""Seconds that brokers may stay silent. The request is sent again, so nothing is lost."""
-ReadSecret = Callable[[str, str], Mapping[str, str]]
-"""Reads a secret: namespace, name -> its items as text; empty if it does not exist."""
 _MonitorKey = tuple[str, str, str | None]
-
-
-class KafkaTopicCounter:
-    """A `TopicCounter` on Kafka. The client is created by the first request, and again after one that failed."""
-
-    def __init__(self, name: str, system: KafkaSystem, namespace: str, read_secret: ReadSecret) -> None:
-        self._name = name
-        self._system = system
-        self._namespace = namespace
-        self._read_secret = read_secret
-        self._admin: KafkaAdmin | None = None
-
-    def count(self, topics: Sequence[str]) -> Mapping[str, int]:
-        """See `TopicCounter.count`."""
-        if self._admin is None:
-            self._admin = open_kafka_admin(self._name, self._system, self._namespace, self._read_secret)
-        try:
-            return self._admin.partitions([_topic(self._name, topic) for topic in topics])
-        except StreamSystemError:
-            self._admin.close()
-            self._admin = None
-            raise
 
 
 class Brokers:
@@ -60,7 +34,7 @@ class Brokers:
         self._on_change = on_change
         self._debounce = debounce
         self._lock = threading.Lock()
-        self._monitors: dict[_MonitorKey, BrokerMonitor] = {}
+        self._monitors: dict[_MonitorKey, TopicPartitionMonitor] = {}
 
     def read_counts(self, resource: AppResource) -> StreamCounts:
         """Return the known counts of an app's external streams, and keep them up to date from now on."""
@@ -106,17 +80,6 @@ class Brokers:
         for monitor in monitors:
             monitor.forget(key)
 
-    def delete_streams(self, namespace: str, prefix: str, systems: Mapping[str, SystemSpec]) -> None:
-        """Delete all topics whose names begin with a prefix.
-
-        Raises:
-            StreamSystemError: brokers can't be reached, or refuse.
-        """
-        for name, system in systems.items():
-            if system.kafka is not None:
-                with closing(open_kafka_admin(name, system.kafka, namespace, self._read_secret)) as admin:
-                    admin.delete([_topic(name, topic) for topic in admin.beginning_with(prefix)])
-
     def close(self) -> None:
         """End all threads."""
         with self._lock:
@@ -134,36 +97,17 @@ class Brokers:
         counts = {stream: answer.known[topic] for stream, topic in topics.items() if topic in answer.known}
         return StreamCounts(known=counts, error=answer.error)
 
-    def _find_monitor(self, namespace: str, name: str, system: KafkaSystem) -> BrokerMonitor:
+    def _find_monitor(self, namespace: str, name: str, system: KafkaSystem) -> TopicPartitionMonitor:
         """Return the monitor of a system's brokers: the same for all apps with the same settings."""
         key = (system.bootstrap_servers, system.model_dump_json(), None if system.auth is None else namespace)
         with self._lock:
             monitor = self._monitors.get(key)
             if monitor is None:
                 counter = KafkaTopicCounter(name, system, namespace, self._read_secret)
-                monitor = BrokerMonitor(counter, self._on_change, debounce=self._debounce, clock=time.monotonic)
+                monitor = TopicPartitionMonitor(counter, self._on_change, debounce=self._debounce, clock=time.monotonic)
                 self._monitors[key] = monitor
                 threading.Thread(target=monitor.run, name=f"brokers-{len(self._monitors)}", daemon=True).start()
             return monitor
-
-
-def open_kafka_admin(name: str, system: KafkaSystem, namespace: str, read_secret: ReadSecret) -> KafkaAdmin:
-    """Open an admin client of a Kafka cluster, with the credentials that the app names.
-
-    Raises:
-        StreamSystemError: settings are wrong, or a secret does not exist.
-    """
-    return KafkaAdmin(resolve_kafka_cluster(name, system, namespace, read_secret))
-
-
-def resolve_kafka_cluster(name: str, system: KafkaSystem, namespace: str, read_secret: ReadSecret) -> Cluster:
-    """Return a Kafka cluster as its clients need it, with the credentials that the app names.
-
-    Raises:
-        StreamSystemError: settings are wrong, or a secret does not exist.
-    """
-    items = {} if system.auth is None else read_secret(namespace, system.auth.secret_name)
-    return cluster_of(name, system, SecretItems(namespace=namespace, items=items), _REQUEST_TIMEOUT)
 
 
 def _declared_counts(app: StreamApp) -> Mapping[str, int]:
@@ -175,7 +119,3 @@ def _declared_counts(app: StreamApp) -> Mapping[str, int]:
         and spec.system in app.spec.systems
         and app.spec.systems[spec.system].kafka is None
     }
-
-
-def _topic(system: str, topic: str) -> StreamDescriptor:
-    return StreamDescriptor(name=topic, system=system, address=topic, format=StreamFormat.JSON)

@@ -41,7 +41,7 @@ class DriverBinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementInputs:
-    """Everything that a placement depends on."""
+    """Everything that the last placement depended on. It stands here, as the memory that has it is observed, too."""
 
     plan: Plan
     model: JobModel
@@ -66,12 +66,13 @@ class Observed:
     """The state of one app at a moment, `now`.
 
     Versions are for compare-and-set. `unrecoverable` says which documents are gone that the app can't run without,
-    `recovered_model` is the job model that replaces a lost one. `fresh_run_id` is for an app that has no run id yet.
+    `recovered_model` is the job model that replaces a lost one. `new_run_id` is one that was
+    never used: for an app that has no run yet.
     """
 
     app: AppResource
     now: datetime
-    fresh_run_id: str
+    new_run_id: str
     counts: StreamCounts
     record: AppRecord | None = None
     record_version: int = ABSENT

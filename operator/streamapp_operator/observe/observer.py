@@ -73,13 +73,12 @@ class Observer:
             recovery = recover_documents(app, documents, self._read_backup)
         locality, locality_unreadable = self._read_document(stored, LOCALITY, LocalityReport)
         progress, _ = self._read_document(stored, PROGRESS, ProgressReport)
-        record = documents.record
         return Observed(
             app=app,
             now=now,
-            fresh_run_id=self._new_run_id() if record is None else record.accepted.run_id,
+            new_run_id=self._new_run_id(),
             counts=StreamCounts() if app.deleting else self._read_counts(app),
-            record=record,
+            record=documents.record,
             record_version=version_of(stored[RECORD]) if RECORD in stored else ABSENT,
             model=documents.model,
             unrecoverable=recovery.unrecoverable,

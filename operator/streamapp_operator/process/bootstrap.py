@@ -13,8 +13,9 @@ import kopf
 import structlog
 
 from streamapp_operator.act.actor import Actor
+from streamapp_operator.act.delete_topics import delete_topics
 from streamapp_operator.decide.actions import ActionKind
-from streamapp_operator.decide.reconciliation import Rules
+from streamapp_operator.decide.reconciliation import DecisionContext
 from streamapp_operator.decide.validation import CachingPlanner, plan_app
 from streamapp_operator.observe.brokers import Brokers
 from streamapp_operator.observe.informer import Informer, register_watches
@@ -22,6 +23,7 @@ from streamapp_operator.observe.object_cache import CachedApi, ObjectCache
 from streamapp_operator.observe.observed_state import DriverRole
 from streamapp_operator.observe.observer import Observer
 from streamapp_operator.observe.resource_views import AppKey
+from streamapp_operator.observe.resync_loop import ResyncLoop
 from streamapp_operator.process.controller import Controller, ControllerDependencies
 from streamapp_operator.process.health import OperatorHealth
 from streamapp_operator.process.operator_metrics import OperatorMetrics
@@ -39,7 +41,7 @@ _STOP_TIMEOUT = 20.0
 _WATCH_SECONDS = 600
 _LIST_PAGE = 500
 _SPARE_CONNECTIONS = 8
-"""For the informer, the brokers' threads and the health check, besides one connection per worker."""
+"""For the informer, the brokers' threads and the resync loop, besides one connection per worker."""
 
 
 class KubernetesOperator:
@@ -52,7 +54,7 @@ class KubernetesOperator:
         self._metrics = OperatorMetrics()
         self._brokers = Brokers(self._read_secret, self._enqueue, debounce=settings.partition_count_debounce)
         cached = CachedApi(self._api, self._cache)
-        rules = Rules(
+        context = DecisionContext(
             planner=CachingPlanner(partial(plan_app, algorithms=installed_algorithm)),
             driver_role=DriverRole(kind=settings.driver_role_kind, name=settings.driver_role),
             executor_timeout=timedelta(seconds=settings.executor_timeout),
@@ -62,21 +64,21 @@ class KubernetesOperator:
                 observer=Observer(
                     cached, self._cache, self._brokers.read_counts, self._brokers.read_job_model_backup, new_run_id
                 ),
-                actor=Actor(cached, self._brokers.delete_streams, now, self._exit_if_wanted),
-                rules=rules,
+                actor=Actor(cached, partial(delete_topics, self._read_secret), now, self._exit_if_wanted),
+                context=context,
                 clock=now,
                 forget=self._brokers.forget,
                 metrics=self._metrics,
             )
         )
         self._informer = Informer(self._api, self._cache, self._enqueue, settings.watched_namespaces)
-        self._health = OperatorHealth(
+        self._resyncs = ResyncLoop(
             self._informer,
-            self._metrics,
-            self._controller.measure_lag,
+            self._metrics.missed_objects.inc,
             interval=settings.resync_interval,
             clock=time.monotonic,
         )
+        self._health = OperatorHealth(self._resyncs, self._controller.measure_lag)
         self._metrics.register_phases(self._list_phases)
 
     def run(self) -> None:
@@ -90,11 +92,11 @@ class KubernetesOperator:
         _log.info("listing all apps", port=http.port)
         self._informer.list_all()
         self._controller.start(self._settings.workers)
-        threading.Thread(target=self._health.run, name="health", daemon=True).start()
+        threading.Thread(target=self._resyncs.run, name="resync", daemon=True).start()
         try:
             self._watch()
         finally:
-            self._health.stop()
+            self._resyncs.stop()
             self._controller.stop(_STOP_TIMEOUT)
             self._brokers.close()
             http.close()

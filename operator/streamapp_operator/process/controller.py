@@ -16,7 +16,7 @@ from streamapp_core.job_model.job_model_errors import JobModelOutdatedError
 from streamapp_core.metadata_store import VersionConflict
 from streamapp_operator.act.actor import Actor, NameTakenError
 from streamapp_operator.decide.actions import Action, ActionKind, CreateObject, EmitEvent, WriteStatus
-from streamapp_operator.decide.reconciliation import Rules, decide
+from streamapp_operator.decide.reconciliation import DecisionContext, decide
 from streamapp_operator.observe.observed_state import AppMemory
 from streamapp_operator.observe.observer import Observer
 from streamapp_operator.observe.resource_views import AppKey, AppResource
@@ -38,7 +38,7 @@ class ControllerDependencies:
 
     observer: Observer
     actor: Actor
-    rules: Rules
+    context: DecisionContext
     clock: Callable[[], datetime]
     forget: Callable[[AppKey], object]
     metrics: OperatorMetrics
@@ -87,7 +87,7 @@ class Controller:
         if observed is None:
             self._forget(key)
             return None
-        decision = decide(observed, self._dependencies.rules)
+        decision = decide(observed, self._dependencies.context)
         self._memories[key] = decision.memory
         try:
             self._act(observed.app, (*decision.actions, *report_status(observed, decision)))
@@ -118,7 +118,7 @@ class Controller:
         """Write to the status why an action of the decision was refused."""
         observed = self._dependencies.observer.observe(key, self._dependencies.clock(), self._memories[key])
         if observed is not None:
-            decision = decide(observed, self._dependencies.rules)
+            decision = decide(observed, self._dependencies.context)
             self._act(observed.app, report_status(observed, decision, refusal))
 
     def _work(self) -> None:

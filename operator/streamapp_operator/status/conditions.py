@@ -69,9 +69,9 @@ def _accepted(inputs: StatusInputs) -> ConditionValue:
         case AcceptanceState.COUNTS_PENDING:
             return _unknown(AcceptanceState.COUNTS_PENDING, "the systems are asked for the partitions of the streams")
         case AcceptanceState.SYSTEM_UNAVAILABLE:
-            return _unknown(AcceptanceState.SYSTEM_UNAVAILABLE, acceptance.message or "")
+            return _unknown(AcceptanceState.SYSTEM_UNAVAILABLE, acceptance.counts_error or "")
         case AcceptanceState.JOB_MODEL_LOST:
-            return _unknown(AcceptanceState.JOB_MODEL_LOST, acceptance.message or "")
+            return _unknown(AcceptanceState.JOB_MODEL_LOST, acceptance.unrecoverable or "")
         case AcceptanceState.ACCEPTED | AcceptanceState.STREAMS_REFUSED:
             return _true("Accepted", "the spec is active")
 
@@ -79,7 +79,7 @@ def _accepted(inputs: StatusInputs) -> ConditionValue:
 def _planned(inputs: StatusInputs) -> ConditionValue:
     acceptance, model = inputs.acceptance, inputs.model
     if acceptance.state is AcceptanceState.JOB_MODEL_LOST:
-        return _false(AcceptanceState.JOB_MODEL_LOST, acceptance.message or "")
+        return _false(AcceptanceState.JOB_MODEL_LOST, acceptance.unrecoverable or "")
     if acceptance.state is AcceptanceState.STREAMS_REFUSED:
         text = f"the app keeps running with its previous plan: {_problem_text(acceptance.problems)}"
         return _false(_code(acceptance.problems), text)
@@ -177,8 +177,8 @@ def _degradations(inputs: StatusInputs, values: Mapping[str, ConditionValue]) ->
     if acceptance.state in _REFUSED:
         refused = values["Accepted" if acceptance.state is AcceptanceState.SPEC_REFUSED else "Planned"]
         yield _true(refused.reason, refused.message)
-    if acceptance.state in (AcceptanceState.SYSTEM_UNAVAILABLE, AcceptanceState.JOB_MODEL_LOST):
-        yield _true(acceptance.state, acceptance.message or "")
+    if acceptance.unrecoverable is not None:
+        yield _true(AcceptanceState.JOB_MODEL_LOST, acceptance.unrecoverable)
     if inputs.refusal is not None:
         yield _true("Refused", inputs.refusal)
     if inputs.state in (DriverState.BACKING_OFF, DriverState.FAILED):
@@ -186,8 +186,8 @@ def _degradations(inputs: StatusInputs, values: Mapping[str, ConditionValue]) ->
     stuck = _stuck(inputs)
     if stuck is not None:
         yield _true(*_text(stuck))
-    if acceptance.message is not None:
-        yield _true(AcceptanceState.SYSTEM_UNAVAILABLE, acceptance.message)
+    if acceptance.counts_error is not None:
+        yield _true(AcceptanceState.SYSTEM_UNAVAILABLE, acceptance.counts_error)
     for stall in () if inputs.report is None else inputs.report.stalled:
         yield _true("StreamStalled", f"stream {stall.stream} since {format_time(stall.since)}: {stall.reason}")
 

@@ -8,8 +8,10 @@ import pytest
 
 from streamapp_core.spec.parse import parse_document
 from streamapp_core.spec.systems import KafkaSystem, SystemSpec
-from streamapp_operator.observe.brokers import Brokers, KafkaTopicCounter
+from streamapp_operator.act.delete_topics import delete_topics
+from streamapp_operator.observe.brokers import Brokers
 from streamapp_operator.observe.document_recovery import JobModelBackup
+from streamapp_operator.observe.kafka_topic_counter import KafkaTopicCounter
 from streamapp_operator.observe.resource_views import parse_app_resource
 from streamapp_runtime.run_coordinator import Coordinator
 from streamapp_systems.coordinator_stream import DriverRecord
@@ -35,8 +37,7 @@ def test_topics_are_counted_and_missing_ones_are_absent(system, topics):
 def test_the_topics_that_an_app_has_made_go_and_no_others(system, topics, cluster):
     made = [topics.create(f"shop.{name}", 1) for name in ("r1.by", "r2.by", "r2._changelog")]
     kept = [topics.create(name, 1) for name in ("shop", "shop-2.r1.by", "orders")]
-    brokers = Brokers(no_secret, lambda key: None, debounce=10.0)
-    brokers.delete_streams("default", f"{topics.prefix}.shop.", {"kafka": SystemSpec(kafka=system)})
+    delete_topics(no_secret, "default", f"{topics.prefix}.shop.", {"kafka": SystemSpec(kafka=system)})
     with closing(KafkaAdmin(cluster)) as admin:
         assert set(admin.partitions([*made, *kept])) == {stream.name for stream in kept}
 

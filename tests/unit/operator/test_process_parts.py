@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamapp_operator.observe.resync_loop import ResyncLoop
 from streamapp_operator.process.bootstrap import read_secret
 from streamapp_operator.process.health import OperatorHealth
 from streamapp_operator.process.operator_metrics import OperatorMetrics
@@ -106,30 +107,37 @@ class TestHealth:
         return {"lag": 0.0, "now": 0.0}
 
     @pytest.fixture
-    def health(self, informer, time):
-        return OperatorHealth(
-            informer, OperatorMetrics(), lambda: time["lag"], interval=60.0, clock=lambda: time["now"]
-        )
+    def missed(self):
+        return []
+
+    @pytest.fixture
+    def resyncs(self, informer, missed, time):
+        return ResyncLoop(informer, missed.append, interval=60.0, clock=lambda: time["now"])
+
+    @pytest.fixture
+    def health(self, resyncs, time):
+        return OperatorHealth(resyncs, lambda: time["lag"])
 
     def test_a_queue_that_stands_still_is_a_failure(self, health, time):
         assert health.find_failure() is None
         time["lag"] = 500.0
         assert "waiting" in health.find_failure()
 
-    def test_watches_that_keep_missing_changes_are_a_failure(self, health, informer):
+    def test_watches_that_keep_missing_changes_are_a_failure(self, health, resyncs, informer, missed):
         informer.missed = [1, 1, 1, 0]
-        health.resync()
-        health.resync()
+        resyncs.resync()
+        resyncs.resync()
         assert health.find_failure() is None
-        health.resync()
+        resyncs.resync()
         assert "missed" in health.find_failure()
-        health.resync()
+        assert missed == [1, 1, 1]
+        resyncs.resync()
         assert health.find_failure() is None
 
-    def test_an_api_server_that_is_away_is_no_failure(self, health, informer):
+    def test_an_api_server_that_is_away_is_no_failure(self, health, resyncs, informer):
         informer.missed = [ServerUnavailableError("away")] * 5
         for _ in range(5):
-            health.resync()
+            resyncs.resync()
         assert health.find_failure() is None
 
     def test_caches_that_are_not_resynced_are_a_failure(self, health, time):

@@ -6,10 +6,17 @@ import pytest
 
 from streamapp_core.deployment.app_record import LaunchCause, StopCause
 from streamapp_core.deployment.driver_reports import DriverPhase
-from streamapp_operator.decide.driver_decision import DriverState, decide_driver
+from streamapp_core.edits import EditClass
+from streamapp_operator.decide.driver_decision import (
+    DriverState,
+    classify_edit_since_launch,
+    decide_driver,
+    have_inputs_expanded,
+)
 from streamapp_operator.observe.observed_state import AppMemory
 from streamapp_operator.observe.resource_views import PodPhase
 from support.observed_values import (
+    COUNTS,
     EDITED,
     GROWN,
     NOW,
@@ -185,3 +192,29 @@ class TestCompletion:
     )
     def test_other_reports_do_not_complete_it(self, spec, report):
         assert decided(spec, pods=(FAILED,), progress=report).state is not DriverState.COMPLETED
+
+
+@pytest.mark.parametrize(
+    "edit, expected",
+    [
+        (active(), EditClass.NONE),
+        (active(launch=None), EditClass.NONE),
+        (active(resource(restartPolicy={"backoff": "1s"})), EditClass.NONE),
+        (active(EDITED), EditClass.RESTART),
+        (active(resource(runId="r2")), EditClass.NEW_RUN),
+        (active(resource(processors={"count": 3, "state": {"hostPath": "/var/lib/streamapp"}})), EditClass.RESCALE),
+    ],
+    ids=["the same", "not launched", "without effect", "restart", "new run", "rescale"],
+)
+def test_edits_since_the_launch_have_the_class_of_the_hardest(edit, expected):
+    assert classify_edit_since_launch(edit) is expected
+
+
+@pytest.mark.parametrize(
+    "launched, accepted, expected",
+    [(COUNTS, COUNTS, False), (COUNTS, GROWN, True), (COUNTS, {**COUNTS, "totals": 8}, False)],
+    ids=["the same", "an input", "an output"],
+)
+def test_only_inputs_expand(launched, accepted, expected):
+    spec = active(launch=launch(counts=launched), counts=accepted)
+    assert have_inputs_expanded(observe_running(), spec) is expected

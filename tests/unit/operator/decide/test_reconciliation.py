@@ -9,7 +9,7 @@ from streamapp_core.deployment.app_record import LaunchCause, StopCause
 from streamapp_operator.decide.actions import ActionKind
 from streamapp_operator.decide.deletion import FINALIZER
 from streamapp_operator.decide.driver_decision import DriverState
-from streamapp_operator.decide.reconciliation import Rules, decide
+from streamapp_operator.decide.reconciliation import DecisionContext, decide
 from streamapp_operator.observe.observed_state import AppMemory, DriverBinding, DriverRole, StreamCounts
 from streamapp_operator.observe.resource_views import PodPhase
 from streamapp_systems.kubernetes.kubernetes_api import Kind
@@ -31,7 +31,7 @@ from support.observed_values import (
 from support.operated import PLANNER
 
 ROLE = DriverRole(kind="ClusterRole", name="streamapp-driver")
-RULES = Rules(planner=PLANNER, driver_role=ROLE, executor_timeout=timedelta(seconds=30))
+CONTEXT = DecisionContext(planner=PLANNER, driver_role=ROLE, executor_timeout=timedelta(seconds=30))
 PRESENT = {
     "driver_binding": DriverBinding(account="shop-driver", role=ROLE),
     "present": frozenset({(Kind.SERVICE, "shop-driver"), (Kind.SERVICE_ACCOUNT, "shop-driver")}),
@@ -127,7 +127,7 @@ KINDS = ActionKind
     ],
 )
 def test_actions_come_in_the_order_in_which_a_crash_between_them_does_no_harm(observed, expected):
-    assert [action.action_kind for action in decide(observed, RULES).actions] == expected
+    assert [action.action_kind for action in decide(observed, CONTEXT).actions] == expected
 
 
 @pytest.mark.parametrize(
@@ -143,48 +143,48 @@ def test_actions_come_in_the_order_in_which_a_crash_between_them_does_no_harm(ob
     ids=["executors missing", "all there", "pod ends", "edited", "job model lost", "waiting for partition counts"],
 )
 def test_it_is_decided_again_when_time_alone_may_change_the_decision(observed, wake_at):
-    assert decide(observed, RULES).wake_at == wake_at
+    assert decide(observed, CONTEXT).wake_at == wake_at
 
 
 class TestMemory:
     def test_what_is_missing_is_remembered_from_when_it_was_first_seen(self):
         since = NOW - SECOND
         memory = AppMemory(driver_missing_since=since, executors_missing_since=since, refused_epoch=4)
-        gone = decide(observe_running(pods=(), memory=memory, **PRESENT), RULES).memory
+        gone = decide(observe_running(pods=(), memory=memory, **PRESENT), CONTEXT).memory
         assert gone == AppMemory(driver_missing_since=since, refused_epoch=4)
-        alone = decide(observe_running(memory=memory, **PRESENT), RULES).memory
+        alone = decide(observe_running(memory=memory, **PRESENT), CONTEXT).memory
         assert (alone.driver_missing_since, alone.executors_missing_since, alone.refused_epoch) == (None, since, 4)
 
     def test_a_placement_that_changes_nothing_is_remembered(self):
         observed = observe_running(pods=(driver(), *EXECUTORS), model=stored(MODEL), **PRESENT)
-        memory = decide(observed, RULES).memory
+        memory = decide(observed, CONTEXT).memory
         assert memory.placement_inputs.model == MODEL
-        again = decide(replace(observed, memory=memory), RULES)
+        again = decide(replace(observed, memory=memory), CONTEXT)
         assert (again.actions, again.memory) == ((), memory)
 
     def test_one_that_changes_something_is_not(self):
-        assert decide(observe_running(pods=(driver(), *EXECUTORS), **PRESENT), RULES).memory == AppMemory()
+        assert decide(observe_running(pods=(driver(), *EXECUTORS), **PRESENT), CONTEXT).memory == AppMemory()
 
 
 class TestOutcome:
     """The outcome is the state after all actions."""
 
     def test_of_a_launch_it_has_the_new_epoch_and_job_model(self):
-        outcome = decide(observe(), RULES).outcome
+        outcome = decide(observe(), CONTEXT).outcome
         assert outcome.acceptance.active.record.launch.epoch == 1
         assert (outcome.driver_decision.state, outcome.model.version) == (DriverState.LAUNCHING, 1)
         assert outcome.plan is not None
 
     def test_of_a_stop_it_has_the_cause(self):
-        outcome = decide(observe_running(app=EDITED), RULES).outcome
+        outcome = decide(observe_running(app=EDITED), CONTEXT).outcome
         assert outcome.acceptance.active.record.launch.stop is StopCause.EDITED
 
     def test_of_new_executors_it_has_the_next_job_model(self):
-        outcome = decide(observe_running(pods=(driver(), *EXECUTORS)), RULES).outcome
+        outcome = decide(observe_running(pods=(driver(), *EXECUTORS)), CONTEXT).outcome
         assert outcome.model.processors == MODEL.processors
 
     def test_of_a_rescale_it_has_the_number_of_processors(self):
-        outcome = decide(observe_running(app=MORE), RULES).outcome
+        outcome = decide(observe_running(app=MORE), CONTEXT).outcome
         assert outcome.acceptance.active.record.launch.processors == 3
 
     @pytest.mark.parametrize(
@@ -193,26 +193,26 @@ class TestOutcome:
         ids=["deleted", "job model recovered"],
     )
     def test_there_is_none_where_the_status_stays(self, observed):
-        assert decide(observed, RULES).outcome is None
+        assert decide(observed, CONTEXT).outcome is None
 
 
 def test_an_epoch_whose_pod_was_refused_is_launched_again_as_it_is():
     refused = record(launch=launch(2, attempt=1))
     observed = observe_running(record=refused, pods=(), memory=AppMemory(refused_epoch=2), **PRESENT)
-    decision = decide(observed, RULES)
+    decision = decide(observed, CONTEXT)
     assert [action.action_kind for action in decision.actions] == [KINDS.CREATE_DRIVER, KINDS.WRITE_JOB_MODEL]
     assert decision.actions[0].body["metadata"]["name"] == "shop-driver-2"
 
 
 def test_a_spec_that_this_release_refuses_is_not_launched_without_a_job_model():
     observed = observe(app=REFUSED, record=record(REFUSED, None), counts=StreamCounts())
-    decision = decide(observed, RULES)
+    decision = decide(observed, CONTEXT)
     assert decision.actions == ()
     assert decision.outcome.driver_decision.launch_cause is LaunchCause.FIRST_START
 
 
 def test_deciding_after_every_action_is_carried_out_leads_to_nothing_more():
-    outcome = decide(observe(), RULES).outcome
+    outcome = decide(observe(), CONTEXT).outcome
     launched = outcome.acceptance.active.record
     observed = observe(record=launched, model=stored(outcome.model), pods=(driver(1),), **PRESENT)
-    assert decide(observed, RULES).actions == ()
+    assert decide(observed, CONTEXT).actions == ()

@@ -64,7 +64,7 @@ def with_status(observed, status, **fields):
     [
         (RUNNING, OUTCOME, "Running"),
         (observe_running(), OUTCOME, "Starting"),
-        (RUNNING, replace(OUTCOME, acceptance=replace(ACCEPTED, message="nobody answers")), "Degraded"),
+        (RUNNING, replace(OUTCOME, acceptance=replace(ACCEPTED, counts_error="nobody answers")), "Degraded"),
         (RUNNING, in_state(DriverState.LAUNCHING), "Starting"),
         (RUNNING, in_state(DriverState.STARTING), "Starting"),
         (RUNNING, in_state(DriverState.DRAINING), "Draining"),

@@ -57,8 +57,8 @@ def inputs(decision=RUNS, acceptance=ACCEPTED, *, observed=None, model=MODEL, **
     )
 
 
-def of_acceptance(state, *, active=ACCEPTED.active, problems=(), message=None):
-    acceptance = Acceptance(state=state, active=active, problems=problems, message=message)
+def of_acceptance(state, *, active=ACCEPTED.active, **reasons):
+    acceptance = Acceptance(state=state, active=active, **reasons)
     return inputs(acceptance=acceptance) if active is not None else inputs(None, acceptance, model=None)
 
 
@@ -76,9 +76,9 @@ SPEC_REFUSED = of_acceptance(AcceptanceState.SPEC_REFUSED, problems=(PROBLEM,))
 STREAMS_REFUSED = of_acceptance(AcceptanceState.STREAMS_REFUSED, problems=(PROBLEM, OTHER))
 NEVER_ACCEPTED = of_acceptance(AcceptanceState.SPEC_REFUSED, active=None, problems=(PROBLEM,))
 PENDING = of_acceptance(AcceptanceState.COUNTS_PENDING, active=None)
-UNAVAILABLE = of_acceptance(AcceptanceState.SYSTEM_UNAVAILABLE, active=None, message="nobody answers")
-SILENT = of_acceptance(AcceptanceState.ACCEPTED, message="nobody answers")
-JOB_MODEL_LOST = of_acceptance(AcceptanceState.JOB_MODEL_LOST, active=None, message=LOST)
+UNAVAILABLE = of_acceptance(AcceptanceState.SYSTEM_UNAVAILABLE, active=None, counts_error="nobody answers")
+SILENT = of_acceptance(AcceptanceState.ACCEPTED, counts_error="nobody answers")
+JOB_MODEL_LOST = of_acceptance(AcceptanceState.JOB_MODEL_LOST, active=None, unrecoverable=LOST)
 COMPLETED = seen(in_state(DriverState.COMPLETED), progress=progress(DriverPhase.COMPLETED))
 SUSPENDED = seen(in_state(DriverState.SUSPENDED))
 DRAINING = seen(in_state(DriverState.DRAINING), progress=progress(DriverPhase.DRAINING))

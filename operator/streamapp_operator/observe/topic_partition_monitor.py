@@ -56,7 +56,7 @@ class _State:
     closed: bool = False
 
 
-class BrokerMonitor:
+class TopicPartitionMonitor:
     """The topics of one set of brokers. Its own thread sends the requests; all others read the last answers."""
 
     def __init__(

@@ -3,7 +3,7 @@
 import threading
 
 from streamapp_operator.observe.resource_views import AppKey
-from streamapp_operator.observe.topic_counts import BrokerMonitor, WatchedTopics
+from streamapp_operator.observe.topic_partition_monitor import TopicPartitionMonitor, WatchedTopics
 from streamapp_systems.protocols import StreamSystemError
 from support.waiting import eventually
 
@@ -19,7 +19,7 @@ class Brokers:
         self.error = None
         self.now = 0.0
         self.changed = []
-        self.monitor = BrokerMonitor(self, self.changed.append, debounce=10.0, clock=lambda: self.now)
+        self.monitor = TopicPartitionMonitor(self, self.changed.append, debounce=10.0, clock=lambda: self.now)
 
     def count(self, topics):
         self.requests.append(list(topics))
