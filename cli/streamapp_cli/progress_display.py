@@ -42,12 +42,13 @@ def _all(*listeners: Callable[[Summary], None]) -> Callable[[Summary], None]:
 
 
 class _News:
-    """Prints each incident of a processor, each of the first rows that were left out, and each broken claim, once."""
+    """Prints each notice, incident and broken claim, and each of the first rows that were left out, once."""
 
     def __init__(self, console: Console, name: str) -> None:
         self._console = console
         self._name = name
         self._printed_rows: set[str] = set()
+        self._printed_notices: set[str] = set()
         self._incidents = 0
         self._broken_claims: set[str] = set()
 
@@ -58,8 +59,10 @@ class _News:
             name: claim.example for name, claim in summary.broken_claims.items() if name not in self._broken_claims
         }
         self._broken_claims.update(broken)
-        lines = (*summary.incidents[self._incidents :], *(f"left out: {row}" for row in rows), *broken.values())
-        for line in lines:
+        notices = [notice for notice in summary.notices if notice not in self._printed_notices]
+        self._printed_notices.update(notices)
+        incidents = summary.incidents[self._incidents :]
+        for line in (*notices, *incidents, *(f"left out: {row}" for row in rows), *broken.values()):
             self._console.print(f"{self._name} {summary.seconds:.0f}s: {line}", markup=False)
         self._incidents = len(summary.incidents)
 
@@ -132,6 +135,8 @@ def print_summary(console: Console, name: str, summary: Summary) -> None:
         console.print(f"  {row}")
     for line in broken_claims(summary):
         console.print(line, markup=False)
+    for notice in summary.notices:
+        console.print(notice, markup=False)
     state = summary.state
     if state.kept or state.rebuilt:
         console.print(

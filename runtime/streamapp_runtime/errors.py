@@ -36,6 +36,10 @@ class Superseded(RuntimeFailure):
     """A later driver of the app has taken over: this one must end, and change nothing more."""
 
 
+class SideInputChanged(RuntimeFailure):
+    """A file that fills a table has changed since this run has looked at it: the next start takes the new version."""
+
+
 class JobModelLost(RuntimeFailure):
     """The documents of a run are gone while its streams exist; the message says what to do."""
 

@@ -3,12 +3,13 @@
 `make test` takes a sample with fixed seeds; `make soak` sets STREAMAPP_KILL_RUNS for more.
 """
 
+import json
 import os
 from random import Random
 
 import pytest
 
-from support import visits
+from support import apps, crashes, side_input_files, visits, waiting
 
 RUNS = int(os.environ.get("STREAMAPP_KILL_RUNS", "4"))
 
@@ -32,3 +33,25 @@ def test_an_app_killed_at_its_first_commit_loses_no_update_of_its_table(tmp_path
     life.hub.move(**dict.fromkeys(visits.NAMES, "Lima"))
     life.die("commit-3:after:1", lambda: None)
     life.check_complete()
+
+
+def die_while_customers_visit(folder, hub, place):
+    """Run an app until it dies at a fail point."""
+    process = crashes.start(folder, "--host", "in-process", **{visits.VARIABLE: place})
+    assert waiting.eventually(lambda: hub.visit(*visits.NAMES) or process.poll() is not None)
+    crashes.kill_group(process)
+
+
+@pytest.mark.parametrize("seed", range((RUNS + 1) // 2))
+def test_a_file_that_changes_between_the_deaths_of_an_app_is_taken_as_a_whole(tmp_path, seed):
+    random = Random(9_000 + seed)
+    document = side_input_files.app(table={"bootstrap": True}, broadcast=seed % 2 == 0, files=1, processors=2)
+    hub = side_input_files.Hub(tmp_path, document)
+    (tmp_path / "app.yaml").write_text(json.dumps(document))
+    hub.visit(*visits.NAMES)
+    for version in range(2):
+        cities = {name: f"{random.choice(['Oslo', 'Rome'])}-{version}" for name in random.sample(visits.NAMES, 30)}
+        side_input_files.write(tmp_path, cities)
+        die_while_customers_visit(tmp_path, hub, f"{random.choice(visits.BETWEEN)}:{random.randint(1, 3)}")
+    expected = {(name, cities.get(name)) for name in visits.NAMES}
+    apps.run_until(tmp_path, document, lambda: hub.visit(*visits.NAMES, n=9) or hub.cities(9) == expected)

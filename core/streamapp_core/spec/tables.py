@@ -30,6 +30,13 @@ class TableSpec(SpecModel):
     max_age: Annotated[
         Duration | None, Field(description="How old a store may be and still be used; null: any age.")
     ] = "24h"  # type: ignore[assignment]
+    refresh: Annotated[
+        Duration | None,
+        Field(
+            description="How often a running app looks whether files of the side inputs have changed, to start again "
+            "with the new ones; null: they are taken at its next start only."
+        ),
+    ] = None
 
     @model_validator(mode="after")
     def _key_or_extractor(self) -> Self:

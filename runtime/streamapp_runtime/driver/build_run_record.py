@@ -6,12 +6,17 @@ from pathlib import Path
 
 import msgspec
 
-from streamapp_runtime.app_streams import bounded_end_offsets, file_names, start_offsets
+from streamapp_runtime.app_streams import file_names, start_offsets
 from streamapp_runtime.driver.check_streams import check_shared_streams_empty
 from streamapp_runtime.driver.create_streams import streams_of_run
 from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.run_record import RunRecord
 from streamapp_runtime.driver.run_recovery import merge_addresses
+from streamapp_runtime.driver.side_input_changes import (
+    check_side_input_counts,
+    describe_changes,
+    take_bounded_ends,
+)
 
 
 def build_new_record(
@@ -27,11 +32,13 @@ def build_new_record(
     """
     plan = run.plan
     check_shared_streams_empty(plan, folder)
+    taken = take_bounded_ends(plan, folder, {}, {})
     return RunRecord(
         run_id=plan.run_id,
         epoch=epoch,
         spec=plan.app.spec.model_dump_json(by_alias=True),
-        ends=bounded_end_offsets(plan, folder, {}),
+        ends=taken.ends,
+        side_inputs=taken.side_inputs,
         starts=start_offsets(plan, folder, {}),
         files=file_names(plan, folder),
         made=_addresses(run),
@@ -43,19 +50,28 @@ def build_new_record(
 def build_edited_record(record: RunRecord, run: PlannedRun, folder: Path, epoch: int) -> RunRecord:
     """Build the record of a run that continues, its spec perhaps edited.
 
-    What is known of its streams stays; of those that the edit has added it is taken now.
+    What is known of its streams stays; of those that the edit has added it is taken now, and of side inputs whose files
+    have changed.
 
     Raises:
+        RuntimeFailure: a side input has another number of files.
         StreamSystemError: a system can't be asked.
     """
     plan = run.plan
+    taken = take_bounded_ends(plan, folder, record.ends, record.side_inputs)
+    check_side_input_counts(plan, taken)
+    found = file_names(plan, folder)
     return msgspec.structs.replace(
         record,
         epoch=epoch,
         spec=plan.app.spec.model_dump_json(by_alias=True),
-        ends=bounded_end_offsets(plan, folder, record.ends),
+        ends=taken.ends,
+        side_inputs=taken.side_inputs,
+        notices=describe_changes(plan, record.side_inputs, taken.side_inputs),
         starts=start_offsets(plan, folder, record.starts),
-        files={name: record.files.get(name, files) for name, files in file_names(plan, folder).items()},
+        files={
+            name: files if name in taken.side_inputs else record.files.get(name, files) for name, files in found.items()
+        },
         made=merge_addresses(record.made, _addresses(run)),
         summary=None,
     )

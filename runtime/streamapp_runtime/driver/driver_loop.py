@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, Self
 
+import msgspec
+
 from streamapp_runtime.driver.fleet import Fleet
 from streamapp_runtime.driver.maintenance import Maintenance
 from streamapp_runtime.driver.plan_run import PlannedRun
@@ -143,9 +145,11 @@ class DriverLoop:
     def _progress(self, reports: Iterable[ProcessorReport], *, draining: bool) -> Progress:
         run, seconds = self._supervisor.run, time.monotonic() - self._epoch.started
         latest = {processor: self._registry.latest(processor) for processor in self._fleet.living}
+        summary = summarize(run.plan, self._epoch.record.ends, reports, seconds)
+        notices = tuple(dict.fromkeys((*self._epoch.record.notices, *summary.notices)))
         return Progress(
             run=run,
-            summary=summarize(run.plan, self._epoch.record.ends, reports, seconds),
+            summary=msgspec.structs.replace(summary, notices=notices),
             incidents=self._supervisor.incidents,
             living={processor: report for processor, report in latest.items() if report is not None},
             draining=draining,
@@ -159,6 +163,7 @@ class DriverLoop:
             job_model=run.model.model_dump_json(by_alias=True),
             ends=self._epoch.record.ends,
             starts=self._epoch.record.starts,
+            side_inputs=self._epoch.record.side_inputs,
             folder=str(self._epoch.folder),
             state_folder=self._epoch.state_folder,
         )

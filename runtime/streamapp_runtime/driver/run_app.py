@@ -1,10 +1,12 @@
 """One run of an app on this machine, from its spec to its summary."""
 
+import logging
 import time
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Self
 
 import msgspec
 
@@ -18,15 +20,17 @@ from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.report_registry import ReportRegistry
 from streamapp_runtime.driver.run_authority import RunAuthority
 from streamapp_runtime.driver.run_folder import RunFolder
-from streamapp_runtime.driver.run_record import Summary, load_record
+from streamapp_runtime.driver.run_record import RunRecord, Summary, load_record
 from streamapp_runtime.driver.run_steps import complete_run
+from streamapp_runtime.driver.side_input_monitor import SideInputMonitor
 from streamapp_runtime.driver.start_run import Announce, RunRequest, check_unchanged, start_run
 from streamapp_runtime.driver.timeouts import Timeouts
-from streamapp_runtime.errors import Drained
+from streamapp_runtime.errors import Drained, SideInputChanged
 from streamapp_runtime.hosts.processor_host import ProcessorHost
 from streamapp_runtime.processor.driver_channel import DriverChannel
 from streamapp_systems.metadata.sqlite import SqliteMetadataStore
 
+_LOGGER = logging.getLogger("streamapp.driver")
 _STOP_SECONDS = 5.0
 
 Listener = Callable[[Summary], object]
@@ -89,21 +93,29 @@ def run_app(
             if last is not None and last.summary is not None and not request.fresh:
                 check_unchanged(request, last)
                 return last.summary
-            run, record = start_run(request, folder, store, last, announce)
-            local = _LocalPorts(request, run, listener, requested_change)
-            epoch = Epoch(
-                run=run,
-                record=record,
-                text=request.text,
-                folder=request.folder,
-                state_folder=str(folder.state(record.run_id)),
-                started=local.started,
-                stop_seconds=_STOP_SECONDS,
-                timeouts=timeouts,
+            started, changes = time.monotonic(), _ChangedUnderRun(timeouts)
+            completed: Progress | None = None
+            while completed is None:
+                run, record = start_run(request, folder, store, last, announce)
+                local = _LocalPorts(request, run, record, listener, requested_change)
+                epoch = Epoch(
+                    run=run,
+                    record=record,
+                    text=request.text,
+                    folder=request.folder,
+                    state_folder=str(folder.state(record.run_id)),
+                    started=started,
+                    stop_seconds=_STOP_SECONDS,
+                    timeouts=timeouts,
+                )
+                authority = _authority(epoch, store)
+                with changes:
+                    completed = _run_epoch(epoch, authority, make_host, local, drain=drain, logs=folder.path)
+                request, last = replace(request, fresh=False, delete_outputs=False), record
+            summary = local.summary(completed)
+            complete_run(
+                msgspec.structs.replace(record, summary=summary), completed.run, store, request.folder, timeouts
             )
-            final = _run_epoch(epoch, _authority(epoch, store), make_host, local, drain=drain, logs=folder.path)
-            summary = local.summary(final)
-            complete_run(msgspec.structs.replace(record, summary=summary), final.run, store, request.folder, timeouts)
         finally:
             store.close()
     listener(summary)
@@ -119,8 +131,10 @@ def _authority(epoch: Epoch, store: MetadataStore) -> RunAuthority:
 
 def _run_epoch(
     epoch: Epoch, authority: RunAuthority, make_host: MakeHost, local: "_LocalPorts", *, drain: Drain, logs: Path
-) -> Progress:
-    """Run the processors until all inputs have ended.
+) -> Progress | None:
+    """Run the processors until all inputs have ended, and return the final progress.
+
+    None if side inputs have changed: the next epoch of the run reads the new versions.
 
     Raises:
         Drained: the run was stopped before that.
@@ -130,25 +144,64 @@ def _run_epoch(
         closing(make_host(registry, epoch.run.plan.app.metadata.name, logs)) as host,
         DriverLoop(epoch, authority, host, registry, job_models=local, listener=local) as loop,
     ):
-        final = loop.run(drain)
-        if final is None:
+        final = loop.run(lambda: drain() or local.refresh_due)
+        if final is None and not local.refresh_due:
             raise Drained(f"run {epoch.record.run_id} was stopped after a last commit; start it again to continue")
         return final
+
+
+class _ChangedUnderRun:
+    """The epochs of a run that ended since a file changed while it was read: `with` it, such an end is no error.
+
+    Another epoch may follow, after a backoff. Too many in a row are an error: the file never rests.
+    """
+
+    def __init__(self, timeouts: Timeouts) -> None:
+        self._timeouts = timeouts
+        self._in_a_row = 0
+        self._started = time.monotonic()
+
+    def __enter__(self) -> Self:
+        self._started = time.monotonic()
+        return self
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> bool:
+        if not isinstance(error, SideInputChanged):
+            return False
+        healthy = time.monotonic() - self._started >= self._timeouts.healthy
+        self._in_a_row = 1 if healthy else self._in_a_row + 1
+        if self._in_a_row >= self._timeouts.failures:
+            return False
+        _LOGGER.warning("%s", error)
+        time.sleep(self._timeouts.backoff(self._in_a_row))
+        return True
 
 
 class _LocalPorts:
     """The ports of a run on this machine: job models of the partition monitor, progress for a listener."""
 
     def __init__(
-        self, request: RunRequest, run: PlannedRun, listener: Listener, requested_change: RequestedChange
+        self,
+        request: RunRequest,
+        run: PlannedRun,
+        record: RunRecord,
+        listener: Listener,
+        requested_change: RequestedChange,
     ) -> None:
-        self.started = time.monotonic()
-        self._monitor = PartitionMonitor(request.text, request.folder, run, self.started)
+        now = time.monotonic()
+        self._monitor = PartitionMonitor(request.text, request.folder, run, now)
+        self._side_inputs = SideInputMonitor(run.plan, request.folder, record, now)
         self._listener = listener
         self._requested_change = requested_change
 
+    @property
+    def refresh_due(self) -> bool:
+        """Whether the run is to start again with new versions of its side inputs."""
+        return self._side_inputs.due
+
     def poll(self, current: PlannedRun) -> PlannedRun | None:
         """See `JobModelSource.poll`."""
+        self._side_inputs.poll(time.monotonic())
         change = self._monitor.poll(time.monotonic(), current)
         return change.run if isinstance(change, AcceptedGrowth) else self._requested_change(current)
 
@@ -159,4 +212,5 @@ class _LocalPorts:
     def summary(self, progress: Progress) -> Summary:
         """Return the summary, with what went wrong and why the run does not follow its streams."""
         refused = tuple(map(str, self._monitor.problems))
-        return msgspec.structs.replace(progress.summary, incidents=progress.incidents, refused=refused)
+        notices = (*progress.summary.notices, *self._side_inputs.notices)
+        return msgspec.structs.replace(progress.summary, incidents=progress.incidents, refused=refused, notices=notices)

@@ -5,6 +5,7 @@ import msgspec
 from streamapp_core.metadata_store import MetadataStore
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.processor.processor_report import BrokenClaimReport, WatermarkHolderReport
+from streamapp_runtime.side_input_files import SideInputFiles
 from streamapp_systems.coordinator_stream import DriverRecord
 
 _KEY = "run"
@@ -48,7 +49,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     `incidents` are failures of processors that did not end it, `refused` says why the run does not follow a change of
     its streams, if there is one. `held_back_by` names, by operator, the stream whose watermark is the lowest
     of those that reach it, `broken_claims` the streams with rows that are not where their key belongs, as far as rows
-    were checked since the processors started.
+    were checked since the processors started. `notices` say what a person should know of the tables: which files were
+    taken again, which rows are missing.
     """
 
     streams: tuple[StreamSummary, ...]
@@ -61,16 +63,18 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     state: StateSummary = StateSummary()
     held_back_by: dict[str, str] = {}
     broken_claims: dict[str, BrokenClaimReport] = {}
+    notices: tuple[str, ...] = ()
 
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One run: its id, its newest epoch, its spec (as JSON), and its summary once it has completed.
 
     `ends` are the offsets where bounded partitions end, `starts` those where inputs are read first (0 where nothing is
-    said), `files` the names of the files that are read, all taken at the run's first start. `made` are the addresses of
-    the streams that were made for it, by system, `outdated` those of earlier runs, to be deleted, and `outdated_ids`
-    the transactional ids that they used. The records of outputs at the addresses in `emptied` are deleted before it
-    begins. `identities` are those of the streams that it reads and of its changelog:
+    said), `files` the names of the files that are read, all taken at the run's first start. `side_inputs` are the
+    versions of side inputs from files, which with their ends are taken again at a start that finds others; `notices`
+    say so. `made` are the addresses of the streams that were made for it, by system, `outdated` those of earlier runs,
+    to be deleted, and `outdated_ids` the transactional ids that they used. The records of outputs at the addresses in
+    `emptied` are deleted before it begins. `identities` are those of the streams that it reads and of its changelog:
     others at their addresses have other ones. Until it is `prepared`, nothing has been processed.
     """
 
@@ -80,6 +84,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     ends: dict[str, dict[int, int]]
     starts: dict[str, dict[int, int]] = {}
     files: dict[str, list[str]]
+    side_inputs: dict[str, SideInputFiles] = {}
+    notices: tuple[str, ...] = ()
     made: dict[str, list[str]]
     outdated: dict[str, list[str]]
     outdated_ids: tuple[str, ...] = ()

@@ -33,6 +33,7 @@ def summarize(
         state=_state(reports),
         held_back_by=_held_back_by(plan, streams),
         broken_claims=_broken_claims(reports),
+        notices=tuple(dict.fromkeys(notice for report in reports for notice in report.notices)),
     )
 
 

@@ -30,6 +30,11 @@ from streamapp_runtime.driver.run_folder import RunFolder
 from streamapp_runtime.driver.run_record import RunRecord
 from streamapp_runtime.driver.run_recovery import advance_epoch, replace_unknown_run
 from streamapp_runtime.driver.run_steps import begin_epoch, create_run
+from streamapp_runtime.driver.side_input_changes import (
+    check_side_input_counts,
+    describe_changes,
+    take_bounded_ends,
+)
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.run_coordinator import Coordinator
 from streamapp_systems.clock import time_of_day
@@ -140,8 +145,19 @@ def _plan_continued(
     if parsed.app is not None:
         check_edits(last.spec, parsed.app, last.run_id)
     run = replan_run(parsed, request.folder, stored.model, time_of_day())
-    _check_files(last, file_names(run.plan, request.folder))
-    return run, msgspec.structs.replace(last, epoch=last.epoch + 1, spec=_spec(run.plan.app))
+    found = file_names(run.plan, request.folder)
+    taken = take_bounded_ends(run.plan, request.folder, last.ends, last.side_inputs)
+    check_side_input_counts(run.plan, taken)
+    _check_files(last, {name: names for name, names in found.items() if name not in taken.side_inputs})
+    return run, msgspec.structs.replace(
+        last,
+        epoch=last.epoch + 1,
+        spec=_spec(run.plan.app),
+        ends=taken.ends,
+        files=found,
+        side_inputs=taken.side_inputs,
+        notices=describe_changes(run.plan, last.side_inputs, taken.side_inputs),
+    )
 
 
 def check_unchanged(request: RunRequest, completed: RunRecord) -> None:
@@ -159,8 +175,8 @@ def check_unchanged(request: RunRequest, completed: RunRecord) -> None:
 
 def _check_files(last: RunRecord, found: dict[str, list[str]]) -> None:
     """Refuse files that came or went under a run: a partition's number would mean another file."""
-    for stream, names in last.files.items():
-        changed = sorted(set(names) ^ set(found.get(stream, ())))
+    for stream in last.files.keys() & found.keys():
+        changed = sorted(set(last.files[stream]) ^ set(found[stream]))
         if changed:
             raise RuntimeFailure(
                 f"stream {stream}: the files are not those that run {last.run_id} began with ({', '.join(changed)}): "

@@ -5,7 +5,7 @@ import traceback
 
 import msgspec
 
-from streamapp_runtime.errors import FAILURES, TRANSIENT, ProcessorFailed, ProcessorLost
+from streamapp_runtime.errors import FAILURES, TRANSIENT, ProcessorFailed, ProcessorLost, SideInputChanged
 from streamapp_runtime.processor.http_driver_channel import ChannelAddress, HttpChannel
 from streamapp_runtime.processor.processor_report import ProcessorConfig, ProcessorReport
 from streamapp_runtime.processor.run_processor import run_processor
@@ -19,11 +19,15 @@ class ProcessorLaunch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProcessorOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The end of a processor: its last report, or a failure meant for people, or why it may be restarted."""
+    """The end of a processor: its last report, or a failure meant for people, or why it may be restarted.
+
+    `side_input_changed` says which file has changed under the run.
+    """
 
     report: ProcessorReport | None = None
     failure: str | None = None
     lost: str | None = None
+    side_input_changed: str | None = None
 
 
 decode_launch = msgspec.json.Decoder(ProcessorLaunch).decode
@@ -36,6 +40,8 @@ def run_launched(launch: ProcessorLaunch) -> ProcessorOutcome:
         return ProcessorOutcome(report=run_processor(launch.config, HttpChannel(launch.address)))
     except TRANSIENT as error:
         return ProcessorOutcome(lost=str(error))
+    except SideInputChanged as changed:
+        return ProcessorOutcome(side_input_changed=str(changed))
     except FAILURES as error:
         return ProcessorOutcome(failure=str(error))
     except Exception as error:  # noqa: BLE001 - the driver decides what follows
@@ -49,7 +55,10 @@ def final_report(outcome: ProcessorOutcome, processor: str) -> ProcessorReport:
     Raises:
         ProcessorFailed: it failed in a way that a restart does not mend.
         ProcessorLost: it may be restarted.
+        SideInputChanged: the run must be started again.
     """
+    if outcome.side_input_changed is not None:
+        raise SideInputChanged(outcome.side_input_changed)
     if outcome.failure is not None:
         raise ProcessorFailed(f"processor {processor}: {outcome.failure}")
     if outcome.report is None:

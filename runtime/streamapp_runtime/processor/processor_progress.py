@@ -1,7 +1,7 @@
 """The progress of a processor, collected from its tasks for a report."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.processor.claim_checker import ClaimChecker
@@ -65,6 +65,7 @@ class ProcessorProgress:
                 *(row for task in self._tasks for row in task.bad_rows),
             ),
             broken_claims=self._claims.broken(),
+            notices=_notices(self._adjunct_stores()),
             commits=commits,
             committed=_by_stream(committed),
             done=done,
@@ -117,6 +118,11 @@ def _reports(side_inputs: SideInputs) -> Iterator[tuple[Ssp, PartitionReport]]:
                 awaited=behind.get(ssp, 0),
             ),
         )
+
+
+def _notices(stores: Iterable[AdjunctStore]) -> tuple[str, ...]:
+    """Return why tables lack rows, each reason once, however many tasks have it."""
+    return tuple(dict.fromkeys(store.incomplete for store in stores if store.incomplete))
 
 
 def _by_stream(offsets: Mapping[Ssp, int]) -> dict[str, dict[int, int]]:

@@ -4,6 +4,8 @@ import math
 
 import msgspec
 
+from streamapp_runtime.side_input_files import SideInputFiles
+
 
 class Incarnation(msgspec.Struct, frozen=True, kw_only=True):
     """One start of a processor: it runs the tasks that one version of the job model assigns to it, and no others.
@@ -23,9 +25,9 @@ class Incarnation(msgspec.Struct, frozen=True, kw_only=True):
 class ProcessorConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a processor needs to run: it plans again from the same inputs, and gets the same plan.
 
-    `counts` are the partition counts of the external streams, `ends` the offsets where bounded partitions end, `starts`
-    those where inputs are read first (0 where none is given), by stream and partition. Paths are absolute; `folder`
-    is what relative paths of the spec resolve from.
+    `counts` are the partition counts of the external streams, `ends` the offsets where bounded partitions end,
+    `starts` those where inputs are read first (0 where none is given), by stream and partition. `side_inputs` are the
+    versions of side inputs from files. Paths are absolute; `folder` is what relative paths of the spec resolve from.
     """
 
     incarnation: Incarnation
@@ -36,6 +38,7 @@ class ProcessorConfig(msgspec.Struct, frozen=True, kw_only=True):
     folder: str
     state_folder: str
     starts: dict[str, dict[int, int]] = {}
+    side_inputs: dict[str, SideInputFiles] = {}
 
 
 class PartitionReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,8 +97,9 @@ class ProcessorReport(msgspec.Struct, frozen=True, kw_only=True):
     `states` are the restores by task; until all are `opened`, the rest is empty. A stream's watermark is the lowest of
     the tasks here (None: some task has none yet). `bad_rows` describe the first rows that could not be used.
     `committed` are the offsets from which partitions would be read after a crash. `held_back` names, by stream, the
-    task here that holds the watermark back; none, if all that is not idle has ended. `broken_claims` has the
-    streams with rows that are not where their key belongs (`onBrokenClaim: report`).
+    task here that holds the watermark back; none, if all that is not idle has ended. `broken_claims` has the streams
+    with rows that are not where their key belongs (`onBrokenClaim: report`). `notices` say what a person should know of
+    the tables here, each a line.
     """
 
     incarnation: Incarnation
@@ -110,4 +114,5 @@ class ProcessorReport(msgspec.Struct, frozen=True, kw_only=True):
     broken_claims: dict[str, BrokenClaimReport] = {}
     commits: int = 0
     committed: dict[str, dict[int, int]] = {}
+    notices: tuple[str, ...] = ()
     done: bool = False

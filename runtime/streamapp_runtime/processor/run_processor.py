@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from streamapp_core.control.producers import expected_producers
@@ -30,9 +31,11 @@ from streamapp_runtime.processor.processor_clock import ProcessorClock, system_c
 from streamapp_runtime.processor.processor_progress import ProcessorProgress
 from streamapp_runtime.processor.processor_report import ProcessorConfig, ProcessorReport
 from streamapp_runtime.processor.restore_progress import RestoreProgress
+from streamapp_runtime.processor.side_input_guard import GuardedFile, SideInputGuard
 from streamapp_runtime.processor.state_opener import StateOpener, publish_staged_parts
 from streamapp_runtime.processor.task_assembly import AssembledTasks, assemble_tasks
 from streamapp_runtime.run_coordinator import Coordinator
+from streamapp_runtime.side_input_files import side_input_paths
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.tables.table_opener import TableOpener
 from streamapp_runtime.tasks.task_context import ProcessorContext, Writers
@@ -142,8 +145,12 @@ class _ProcessorStart:
         )
 
     def _table_opener(self, engine: SqlEngine) -> TableOpener:
+        versions = self._config.side_inputs
         side_inputs = {ssp for task in self._tasks.values() for ssp in task.ssps if _fills_table(self._plan, ssp)}
-        extents = self._connections.extents(side_inputs, self._config.ends)
+        extents = {
+            ssp: replace(extent, version=versions[ssp.stream].version) if ssp.stream in versions else extent
+            for ssp, extent in self._connections.extents(side_inputs, self._config.ends).items()
+        }
         return TableOpener(self._plan, engine, self._extractors, extents=extents, time_of_day=self._clock.time_of_day)
 
     def _committer(
@@ -160,13 +167,26 @@ class _ProcessorStart:
     def _inputs(self, assembled: AssembledTasks, claims: ClaimChecker) -> InputSource:
         starts = {ssp: position.offset for ssp, position in assembled.positions.items()}
         return gate_inputs(
-            BatchCoalescer(self._connections.inputs(starts, self._config.ends, claims), self._clock.monotonic),
+            BatchCoalescer(self._guarded(starts, claims), self._clock.monotonic),
             self._plan,
             self._model,
             assembled,
             written_offsets=self._connections.written_offsets,
             time_of_day=self._clock.time_of_day,
         )
+
+    def _guarded(self, starts: Mapping[Ssp, int], claims: ClaimChecker) -> InputSource:
+        """Guard the files of side inputs that are read; those that are in their tables already may be gone."""
+        ends, versions = self._config.ends, self._config.side_inputs
+        read = {ssp for ssp, start in starts.items() if ssp.stream in versions}
+        read = {ssp for ssp in read if starts[ssp] < ends[ssp.stream][ssp.partition]}
+        paths = side_input_paths(self._plan, self._folder, {ssp.stream for ssp in read})
+        files = {
+            ssp: GuardedFile(path=paths[ssp], version=versions[ssp.stream].files[ssp.partition])
+            for ssp in read
+            if ssp in paths
+        }
+        return SideInputGuard(self._connections.inputs(starts, ends, claims), files)
 
 
 def _plan(config: ProcessorConfig, model: JobModel) -> Plan:

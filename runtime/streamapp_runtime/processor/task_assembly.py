@@ -113,11 +113,17 @@ def _side_inputs(processor: ProcessorContext, name: str, state: TaskState, opene
     """Open the tables of a task that side inputs fill."""
     ssps, checkpoint = processor.tasks[name].ssps, state.checkpoint
     known = {} if checkpoint is None else checkpoint.positions
-    offsets = {
-        ssp: position.offset for ssp in ssps if (position := known.get(ssp.stream, {}).get(ssp.partition)) is not None
+    positions = {
+        ssp: position for ssp in ssps if (position := known.get(ssp.stream, {}).get(ssp.partition)) is not None
     }
     own = [table for table in _filled_by_side_inputs(processor.plan) if not table.broadcast]
-    return processor.tables.open_side_inputs(own, ssps, offsets, partial(opener.open_unlogged, name))
+    return processor.tables.open_side_inputs(
+        own,
+        ssps,
+        {ssp: position.offset for ssp, position in positions.items()},
+        partial(opener.open_unlogged, name),
+        checkpoint_versions={ssp: position.version for ssp, position in positions.items()},
+    )
 
 
 def _expected_producers(processor: ProcessorContext, streams: set[str]) -> dict[str, Sequence[str] | None]:

@@ -11,15 +11,17 @@ CHECKPOINT_KEY = b"\0"
 """The key of a checkpoint in a changelog; keys of stores begin with the store's name."""
 
 
-class InputPosition(msgspec.Struct, frozen=True, kw_only=True):
+class InputPosition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The position in an input partition: the next offset, and the number of rows read so far.
 
-    `ungated`: it came with an expansion and has waited for others for the last time (see `PartitionGate`).
+    `ungated`: it came with an expansion and has waited for others for the last time (see `PartitionGate`). `version` is
+    that of the files of a side input, which may be replaced.
     """
 
     offset: int
     rows: int
     ungated: bool = False
+    version: str = ""
 
 
 class StagedFile(msgspec.Struct, frozen=True, kw_only=True):

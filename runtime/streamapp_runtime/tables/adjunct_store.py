@@ -1,6 +1,8 @@
 """The store of a table that side inputs fill, with the offsets up to which it has them (docs/adjunct-stores.md)."""
 
 from collections import Counter
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import msgspec
 
@@ -23,13 +25,17 @@ class ReadTo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SavedRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The record that a store keeps beside its rows; `not_used` and `bad_rows` are the rows it left out."""
+    """The record that a store keeps beside its rows; `not_used` and `bad_rows` are the rows it left out.
+
+    `incomplete` says why it does not hold all rows of its side inputs, if so.
+    """
 
     run_id: str
     written_at: int
     read_to: tuple[ReadTo, ...] = ()
     not_used: dict[str, int] = {}
     bad_rows: tuple[str, ...] = ()
+    incomplete: str = ""
 
     def positions(self) -> dict[Ssp, InputPosition]:
         """Return the position of each partition in the store."""
@@ -53,8 +59,13 @@ def found_store(saved: SavedRecord | NoStoreRecord) -> StoreRecord | NoStoreReco
     """Return a store's record in the form that a recovery is decided by."""
     if isinstance(saved, NoStoreRecord):
         return saved
-    held = {ssp: position.offset for ssp, position in saved.positions().items()}
-    return StoreRecord(run_id=saved.run_id, written_at=saved.written_at, next=held)
+    held = saved.positions()
+    return StoreRecord(
+        run_id=saved.run_id,
+        written_at=saved.written_at,
+        next={ssp: position.offset for ssp, position in held.items()},
+        versions={ssp: position.version for ssp, position in held.items()},
+    )
 
 
 class AdjunctStore:
@@ -70,14 +81,22 @@ class AdjunctStore:
         recovery: Recovery,
         saved: SavedRecord,
         bad_rows: BadRows,
+        versions: Mapping[Ssp, str] = MappingProxyType({}),
+        incomplete: str = "",
     ) -> None:
-        """Continue from `saved`, or from nothing, as `recovery` decides; `bad_rows` are shared with an extractor."""
+        """Continue from `saved`, or from nothing, as `recovery` decides; `bad_rows` are shared with an extractor.
+
+        `versions` are those of the streams, where there are any. `incomplete` says why the store begins without rows
+        that its side inputs hold, if so.
+        """
         self.name = name
         self.table = table
         self._unlogged = unlogged
         self._run_id = run_id
         held = saved.positions() if recovery.action is StoreAction.REUSE else {}
-        self.positions = {ssp: _position_at(held.get(ssp), start) for ssp, start in recovery.start.items()}
+        self.positions = {
+            ssp: _position_at(held.get(ssp), start, versions.get(ssp, "")) for ssp, start in recovery.start.items()
+        }
         """The position of each partition."""
         self.ended: set[Ssp] = set()
         """The bounded partitions that have been read to their ends."""
@@ -90,6 +109,8 @@ class AdjunctStore:
             bad_rows.remember(*saved.bad_rows)
         else:
             unlogged.clear()
+        self.incomplete = saved.incomplete if recovery.action is StoreAction.REUSE else incomplete
+        """Why the store does not hold all rows of its side inputs; empty if it does."""
 
     @property
     def bad_rows(self) -> tuple[str, ...]:
@@ -111,8 +132,12 @@ class AdjunctStore:
             self._bad_rows.place = f"{ssp}, offsets {before.offset} to {decoded.next_offset - 1}"
             self._fill(decoded)
             rows = 0 if decoded.rows is None else len(decoded.rows)
-            ungated = before.ungated or decoded.ungated
-            self.positions[ssp] = InputPosition(offset=decoded.next_offset, rows=before.rows + rows, ungated=ungated)
+            self.positions[ssp] = msgspec.structs.replace(
+                before,
+                offset=decoded.next_offset,
+                rows=before.rows + rows,
+                ungated=before.ungated or decoded.ungated,
+            )
         if decoded.ended:
             self.ended.add(ssp)
         if decoded.ended or self.positions[ssp].offset >= self._wait_for.get(ssp, 0):
@@ -130,6 +155,7 @@ class AdjunctStore:
             read_to=tuple(read_to),
             not_used=dict(self.not_used),
             bad_rows=self.bad_rows,
+            incomplete=self.incomplete,
         )
         self._unlogged.write_record(msgspec.json.encode(record))
 
@@ -140,7 +166,7 @@ class AdjunctStore:
             self.not_used += Counter(self.table.fill(decoded.rows))
 
 
-def _position_at(position: InputPosition | None, offset: int) -> InputPosition:
+def _position_at(position: InputPosition | None, offset: int, version: str) -> InputPosition:
     if position is None:
-        return InputPosition(offset=offset, rows=0)
+        return InputPosition(offset=offset, rows=0, version=version)
     return msgspec.structs.replace(position, offset=offset)

@@ -1,9 +1,11 @@
 """Opens the tables of tasks and processors, those of side inputs as their recovery says (docs/adjunct-stores.md)."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
 
-from streamapp_core.adjunct.recovery import Extent, NoStoreRecord, plan_recovery
+from streamapp_core.adjunct.recovery import Extent, NoStoreRecord, StoreRecord, plan_recovery
 from streamapp_core.plan.plan import Plan, PlannedTable
+from streamapp_core.spec.base import format_duration
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.functions.extractor import Extractor
 from streamapp_runtime.functions.guarded_call import GuardedCall
@@ -54,6 +56,8 @@ class TableOpener:
         owned: Collection[Ssp],
         checkpoint: Mapping[Ssp, int],
         open_state: Callable[[], UnloggedState],
+        *,
+        checkpoint_versions: Mapping[Ssp, str] = MappingProxyType({}),
     ) -> SideInputs:
         """Open tables that side inputs fill, as their recovery says.
 
@@ -64,26 +68,37 @@ class TableOpener:
         called if one of the tables is persistent.
         """
         state = open_state() if any(table.spec.persistent for table in tables) else None
-        stores = [self._adjunct(table, _unlogged_store(table, state), owned, checkpoint) for table in tables]
+        stores = [
+            self._adjunct(table, _unlogged_store(table, state), owned, checkpoint, checkpoint_versions)
+            for table in tables
+        ]
         commit = _commit_nothing if state is None else state.commit
         opened = SideInputs(stores, commit=commit, time_of_day=self._time_of_day)
         opened.commit()
         return opened
 
     def _adjunct(
-        self, planned: PlannedTable, unlogged: UnloggedStore, owned: Collection[Ssp], checkpoint: Mapping[Ssp, int]
+        self,
+        planned: PlannedTable,
+        unlogged: UnloggedStore,
+        owned: Collection[Ssp],
+        checkpoint: Mapping[Ssp, int],
+        checkpoint_versions: Mapping[Ssp, str],
     ) -> AdjunctStore:
         spec, now = planned.spec, self._time_of_day()
         saved = read_record(unlogged.record)
+        found = found_store(saved)
+        partitions = {ssp: self._extents[ssp] for ssp in owned if ssp.stream in spec.side_inputs}
         decided = plan_recovery(
             bootstrap=spec.bootstrap,
             persistent=spec.persistent,
             max_age=spec.max_age,
             run_id=self._plan.run_id,
             now=now,
-            found=found_store(saved),
-            partitions={ssp: self._extents[ssp] for ssp in owned if ssp.stream in spec.side_inputs},
+            found=found,
+            partitions=partitions,
             checkpoint=checkpoint,
+            checkpoint_versions=checkpoint_versions,
         )
         bad_rows = BadRows()
         empty = SavedRecord(run_id=self._plan.run_id, written_at=now)
@@ -95,6 +110,8 @@ class TableOpener:
             recovery=decided,
             saved=empty if isinstance(saved, NoStoreRecord) else saved,
             bad_rows=bad_rows,
+            versions={ssp: extent.version for ssp, extent in partitions.items()},
+            incomplete=_incomplete(planned, found, now) if decided.incomplete else "",
         )
 
     def _extractor(self, planned: PlannedTable, bad_rows: BadRows) -> ChangeExtractor:
@@ -111,6 +128,26 @@ def _unlogged_store(planned: PlannedTable, state: UnloggedState | None) -> Unlog
     if state is None or not planned.spec.persistent:
         return InMemoryUnloggedStore(planned.name)
     return state.store(planned.name)
+
+
+def _incomplete(planned: PlannedTable, found: StoreRecord | NoStoreRecord, now: int) -> str:
+    """Return why a table that is not bootstrapped begins without rows that its side inputs hold, and the repair."""
+    path, max_age = f"tables.{planned.name}", planned.spec.max_age
+    repair = f"{path}.bootstrap: true reads them again"
+    if not planned.spec.persistent:
+        reason = "it is kept in memory only"
+        repair += f", {path}.persistent: true keeps them"
+    elif isinstance(found, NoStoreRecord):
+        reason = "it has no store" if found is NoStoreRecord.NO_STORE else "its store can't be read"
+    elif max_age is not None and now - found.written_at > max_age:
+        reason = f"its store is older than maxAge ({format_duration(max_age)})"
+        repair += f", {path}.maxAge: null keeps a store of any age"
+    else:
+        reason = "its store is of another run, or of partitions that its task does not have any more"
+    return (
+        f"table {planned.name} lacks the rows that were read before this start: {reason}, and without bootstrap its "
+        f"side inputs are read on from the checkpoint. {repair}"
+    )
 
 
 def _commit_nothing() -> None:

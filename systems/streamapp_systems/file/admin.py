@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from streamapp_core.ssp import Ssp
+from streamapp_systems.file.file_versions import relative_name
 from streamapp_systems.file.partition_files import file_format, partition_files
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
 
@@ -23,8 +24,7 @@ class FileAdmin:
 
     def names(self, stream: StreamDescriptor) -> list[str]:
         """Name the files of a stream in the order of its partitions, relative to the system's folder if below it."""
-        paths = partition_files(self._root, stream)
-        return [str(path.relative_to(self._root) if path.is_relative_to(self._root) else path) for path in paths]
+        return [relative_name(self._root, path) for path in partition_files(self._root, stream)]
 
     def create(self, counts: Mapping[StreamDescriptor, int]) -> None:
         """Check that these streams have these many files: StreamApp creates none.

@@ -1,5 +1,6 @@
 """Tables filled by streams of a log: bootstrap, recovery, updates while the app runs."""
 
+import re
 import shutil
 
 import pytest
@@ -64,6 +65,32 @@ def test_only_a_valid_store_is_used_again(tmp_path, table, city):
     hub.visit("ada", "bob", n=1)
     apps.run_until(tmp_path, document, lambda: hub.visit("bob", n=2) or ("bob", 2, "Rome") in hub.visits())
     assert ("ada", 1, city) in hub.visits()
+
+
+@pytest.mark.parametrize(
+    "table, reason",
+    [
+        ({"maxAge": "1ms"}, r"its store is older than maxAge \(1ms\)"),
+        (MEMORY, "it is kept in memory only"),
+    ],
+)
+def test_a_table_without_bootstrap_that_lost_its_rows_says_so_with_the_repair(tmp_path, table, reason):
+    document = visits.app(table=table | LATER, visits={"bounded": False})
+    hub = Hub(tmp_path, document)
+    hub.move(ann="Oslo")
+    summaries = []
+
+    def located(n, *customers):
+        hub.visit(*customers, n=n)
+        return len({customer for customer, visit, city in hub.visits() if visit == n and city}) == len(customers)
+
+    apps.run_until(tmp_path, document, lambda: located(1, "ann"), told=summaries.append)
+    assert not any(summary.notices for summary in summaries)
+    hub.move(bob="Rome")
+    apps.run_until(tmp_path, document, lambda: located(2, "bob"), told=summaries.append)
+    (notice,) = summaries[-1].notices
+    assert re.match(rf"table customer lacks the rows that were read before this start: {reason}", notice)
+    assert "tables.customer.bootstrap: true reads them again" in notice
 
 
 def test_without_bootstrap_a_table_in_memory_goes_on_from_the_checkpoint(tmp_path):
