@@ -34,4 +34,5 @@ def _deleted(start: FreshStart) -> Iterator[str]:
 
 def _text(output: OutputRecords) -> str:
     about = "" if output.exact else "about "
-    return f"output {output.stream}: {about}{output.records:,} records of {output.address} in {output.system}"
+    records = f"{about}{output.records:,} record{'s' if output.records > 1 else ''}"
+    return f"output {output.stream}: {records} of {output.address} in {output.system}"

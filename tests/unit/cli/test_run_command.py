@@ -65,11 +65,11 @@ def test_outputs_in_a_log_stay_unless_they_are_to_be_deleted(tmp_path):
     run(tmp_path, to_a_log())
     stay = "app: these stay, and new results follow them (--fresh --delete-outputs deletes their records)\n"
     kept = run(tmp_path, to_a_log(), "--fresh")
-    assert f"{stay}  output out: 1 records of out in log\n" in kept.stdout
+    assert f"{stay}  output out: 1 record of out in log\n" in kept.stdout
     deleted = run(tmp_path, to_a_log(), "--fresh", "--delete-outputs")
     assert "  results: output out: 2 records of out in log\n" in deleted.stdout
     assert stay not in deleted.stdout
-    assert "output out: 1 records" in run(tmp_path, to_a_log(), "--fresh").stdout
+    assert "output out: 1 record" in run(tmp_path, to_a_log(), "--fresh").stdout
 
 
 def test_a_run_that_continues_deletes_no_outputs(tmp_path):
