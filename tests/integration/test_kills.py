@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from support import crashes, shop, timed
+from support import crashes, ordered_visits, shop, timed
 from support.processes import kill, python_workers
 
 RUNS = int(os.environ.get("STREAMAPP_KILL_RUNS", "15"))
@@ -52,6 +52,13 @@ def test_a_run_killed_in_process_ends_with_the_same_results(tmp_path, seed):
 def test_a_killed_run_fills_its_table_and_calls_its_function_as_an_undisturbed_one(tmp_path, seed):
     shop.lay_out(tmp_path, 60_000)
     disturb(tmp_path, Random(2_000 + seed), ("--host", "in-process"), ["group"], latest=3.0, check=shop.check)
+
+
+@pytest.mark.parametrize("seed", range(max(3, RUNS // 5)))
+def test_a_killed_run_gives_its_function_rows_and_timers_in_order(tmp_path, seed):
+    ordered_visits.lay_out(tmp_path, 20_000)
+    options = ("--host", "in-process")
+    disturb(tmp_path, Random(4_000 + seed), options, ["group"], latest=4.0, check=ordered_visits.check)
 
 
 @pytest.mark.spark

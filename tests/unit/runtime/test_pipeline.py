@@ -8,9 +8,14 @@ from hypothesis import strategies as st
 from streamapp_core.control.messages import END_OF_TIME
 from streamapp_core.expressions import check_aggregate
 from streamapp_core.schema import EVENT_TIME_COLUMN, parse_schema
+from streamapp_core.spec.job import OnError
 from streamapp_core.spec.operators import JoinType
+from streamapp_runtime.functions.keyed_state import KeyedState
+from streamapp_runtime.functions.stateful_function import StatefulFunction
 from streamapp_runtime.operators.aligned_window import AlignedWindow
 from streamapp_runtime.operators.interval_join import IntervalJoin
+from streamapp_runtime.operators.ordered_process import OrderedProcess
+from streamapp_runtime.rows.bad_rows import BadRows
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.memory_store import MemoryEnvironment
 from streamapp_runtime.tasks.pipeline import Node, Pipeline
@@ -83,3 +88,45 @@ def test_no_result_of_a_join_is_late_for_a_window_behind_it(kind, steps):
     assert sum(result["c"] for result in sent.rows) == len(joined.rows)
     assert sent.times == sorted(set(sent.times))
     assert sent.times[-1] == END_OF_TIME
+
+
+class Echo:
+    """Returns its rows, and a row for the end of each three milliseconds later."""
+
+    def process(self, rows, state):
+        for time in rows[EVENT_TIME_COLUMN].to_pylist():
+            state.set_timer("a", time + 3)
+        return rows
+
+    def on_timers(self, timers, state):
+        return timers.append_column("b", pa.array([None] * len(timers), pa.int64()))
+
+
+@settings(max_examples=50)
+@given(steps=STEPS, step=st.sampled_from([1, 100, 100_000]))
+def test_no_result_of_a_function_in_event_time_order_is_late_for_a_window_behind_it(steps, step):
+    environment, reaching = MemoryEnvironment(), frozenset(["right"])
+    store = environment.store("p")
+    function = StatefulFunction("echo", Echo, RIGHT, RIGHT.field("k"), KeyedState(store))
+    ordered = OrderedProcess("p", function, store, OnError.FAIL, BadRows(), step=step)
+    window = AlignedWindow(ENGINE, environment.store("w"), COUNT, length=LENGTH, step=LENGTH)
+    sent, emitted = Sent(), Sent()
+    pipeline = Pipeline(
+        [
+            Node(name="p", operator=ordered, inputs=("right",), ports=(ordered.process,), streams=reaching),
+            Node(name="emitted", operator=emitted, inputs=("p",), ports=(emitted.process,), streams=reaching),
+            Node(name="w", operator=window, inputs=("p",), ports=(window.process,), streams=reaching),
+            Node(name="sent", operator=sent, inputs=("w",), ports=(sent.process,), streams=reaching),
+        ]
+    )
+    watermark, times = 0, []
+    for _, ahead, moved in [*steps, ("right", 0, END_OF_TIME)]:
+        times.append(watermark + ahead)
+        pipeline.push("right", row("right", watermark + ahead))
+        watermark = min(watermark + moved, END_OF_TIME)
+        while pipeline.advance(lambda _, at=watermark: at):
+            pass
+    assert window.counters()["late"] == 0
+    assert len(emitted.rows) == len(times) + len(set(times))
+    assert [result[EVENT_TIME_COLUMN] for result in emitted.rows if result["b"]] == sorted(times)
+    assert sum(result["c"] for result in sent.rows) == len(emitted.rows)
