@@ -1,6 +1,7 @@
 """Reports of the driver to the Kubernetes operator: the locations of the tasks' state, and the progress of the app.
 
-Only the driver writes these documents; the Kubernetes operator reads them, and uses those of the active epoch.
+Only the driver writes these documents; the Kubernetes operator reads them, and uses the locality of the active
+run, as state stays where it is when another driver is launched, and the progress of the active epoch.
 """
 
 from collections.abc import Mapping
