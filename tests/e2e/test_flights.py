@@ -10,7 +10,7 @@ WEATHER = flights.EXAMPLE.parent / "weather" / "app.yaml"
 def joined(spec):
     """Have the flights example join the late flights with the weather, as the weather example does."""
     weather = yaml.safe_load(WEATHER.read_text())["spec"]
-    join, told, sent = (op for op in weather["operators"] if op["name"] in ("in-weather", "told", "sent"))
+    join, reported, sent = (op for op in weather["operators"] if op["name"] in ("in-weather", "reported", "sent"))
     observations = {"system": "kafka", "format": "json", "key": "origin", "bounded": True}
     shape = {field: weather["streams"]["observations"][field] for field in ("schema", "eventTime")}
     spec["streams"] |= {
@@ -20,7 +20,7 @@ def joined(spec):
     spec["operators"] += [
         {"name": "late", "from": "flights", "filter": "dep_delay > 60"},
         join | {"from": "late", "join": join["join"] | {"with": "observations"}},
-        told,
+        reported,
         sent,
     ]
 
