@@ -10,6 +10,7 @@ USUAL = (
     "streaming",
     "streaming_profile",
     "control_traffic",
+    "claim_checks",
     "kafka",
     "kafka_event_time",
     "kafka_latency",

@@ -17,10 +17,10 @@ _FIRST_ROWS = 100
 """Rows of each partition that are checked at once after a start."""
 _ROWS = 10
 """Rows of a partition that are checked later, each time."""
-_SECONDS = 1.0
+_SECONDS = 2.0
 """The time between two such checks of a partition, at least."""
-_CHECKS_PER_SECOND = 50
-"""Checks of all partitions of a processor together: 0.1 ms each is half a hundredth of a core."""
+_CHECKS_PER_SECOND = 20
+"""Checks of all partitions of a processor together, which take 0.2 ms each: less than a hundredth of a core."""
 _KNOWN_KEYS = 10_000
 """Keys of files that are remembered."""
 

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from streamapp_cli.progress_display import follow, progress_table
+from streamapp_cli.progress_display import follow, print_summary, progress_table
 from streamapp_runtime.driver.run_record import StreamSummary, Summary
-from streamapp_runtime.processor.processor_report import WatermarkHolderReport
+from streamapp_runtime.processor.processor_report import BrokenClaimReport, WatermarkHolderReport
 
 
 def shown(**changed):
@@ -66,3 +66,20 @@ def test_rows_that_are_left_out_are_told_while_the_run_goes_on_each_once():
         "app 1s: left out: kafka.in[0], offset 7: 'x' is no JSON object",
         "app 2s: orders: 1,234 rows not used (unreadable)",
     ]
+
+
+def test_a_broken_claim_is_printed_once_and_counted_in_the_summary():
+    claim = BrokenClaimReport(checked=1_200, misplaced=30, example="hub.in[0], offset 7: elsewhere.")
+    summary = Summary(
+        streams=(), written={}, not_used={}, bad_rows=(), seconds=2, held_back_by={}, broken_claims={"in": claim}
+    )
+    console = Console(file=io.StringIO(), width=200)
+    with follow(console, "app") as listener:
+        listener(summary)
+        listener(summary)
+    assert console.file.getvalue().count("app 2s: hub.in[0], offset 7: elsewhere.") == 1
+    print_summary(console, "app", summary)
+    assert (
+        "in: 30 of 1,200 rows checked are not in the partition of their key, results may be wrong. "
+        "hub.in[0], offset 7: elsewhere." in console.file.getvalue()
+    )
