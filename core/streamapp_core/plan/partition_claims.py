@@ -50,13 +50,17 @@ def _claim(plan: Plan, stream: PlannedStream) -> PartitionClaim | None:
     if stream.initial_partitions == 1 or (files and not stream.spec.partitioned):
         return None
     together = _joined_with(plan, stream.name)
+    hashed = any(plan.streams[name].system_kind is not SystemKind.FILE for name in together)
+    grew_from: Sequence[int] = range(stream.partitions)
+    if hashed:
+        grew_from = plan.expansion.initial_partitions(stream.partitions, stream.initial_partitions)
     return PartitionClaim(
         stream=stream.name,
         key=next(name for name in stream.schema.names if name.lower() == stream.key.lower()),
         key_format=stream.key_format,
-        initial_partitions=tuple(plan.expansion.initial_partitions(stream.partitions, stream.initial_partitions)),
+        initial_partitions=tuple(grew_from),
         initial_count=stream.initial_partitions,
-        hashed=any(plan.streams[name].system_kind is not SystemKind.FILE for name in together),
+        hashed=hashed,
         file_group=min(together),
         nulls_meet=stream.name in _grouped_with_nulls(plan),
     )
