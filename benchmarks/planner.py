@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from streamapp_core.graph import build_graph, check_graph, reaching_streams
 from streamapp_core.plan import plan
+from streamapp_core.plan.check_expansion import StreamCount
 from streamapp_core.plan.partition_counts import count_partitions
-from streamapp_core.plan.run_continuity import StreamCount
 from streamapp_core.spec.app import Metadata, StreamApp, StreamAppSpec
 from streamapp_core.spec.operators import Merge, OperatorSpec, PartitionBy
 from streamapp_core.spec.parse import ParsedApp

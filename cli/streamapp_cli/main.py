@@ -31,6 +31,7 @@ def _commands() -> None:
 @app.command(short_help="Plan an app, or list everything that is wrong with it.")
 def plan(
     file: AppFile,
+    *,
     streams: Annotated[
         Path | None, typer.Option(help="Partition counts of the streams (JSON), instead of asking.")
     ] = None,

@@ -19,7 +19,7 @@ class FailPoint(StrEnum):
 
     COMMIT_FLUSH = "commit-1"
     COMMIT_STAGE = "commit-2"
-    COMMIT_LOG = "commit-3"
+    COMMIT_TRANSACTION = "commit-3"
     COMMIT_PUBLISH = "commit-4"
     COMMIT_STATE = "commit-5"
     PROCESSOR_OPEN = "processor-1"

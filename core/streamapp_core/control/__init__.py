@@ -15,7 +15,7 @@ from streamapp_core.control.messages import (
     Watermark,
 )
 from streamapp_core.control.producers import expected_producers
-from streamapp_core.control.source_partition import SourceTiming
+from streamapp_core.control.source_partition_watermark import SourceTiming
 from streamapp_core.control.stream_watermark import WatermarkHolder
 from streamapp_core.control.task_watermarks import TaskWatermarks
 

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from streamapp_core.control.intermediate_partition import IntermediatePartition
+from streamapp_core.control.intermediate_partition_watermark import IntermediatePartition
 from streamapp_core.control.messages import END_OF_TIME
 from streamapp_core.control.rising_minimum import RisingMinimum
-from streamapp_core.control.source_partition import SourcePartition
+from streamapp_core.control.source_partition_watermark import SourcePartition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +48,13 @@ class StreamWatermark:
     def idle(self) -> bool:
         """Whether all partitions that have not ended are idle, or follow such, and there is one."""
         live = [self.partitions[partition] for partition in self._open]
-        return any(state.idle for state in live) and all(state.idle or not state.counts for state in live)
+        return any(state.idle for state in live) and all(state.idle or not state.contributes for state in live)
 
     def refresh(self, *partitions: int) -> None:
         """Follow changes of partitions that happened at one time."""
         for partition in partitions:
             state = self.partitions[partition]
-            if state.counts:
+            if state.contributes:
                 self._minimum.put(partition, state.watermark)
             else:
                 self._minimum.remove(partition)
@@ -67,7 +67,7 @@ class StreamWatermark:
         self._open = {partition for partition, state in self.partitions.items() if not state.ended}
         self._minimum.value = watermark
         self._minimum.reset(
-            {partition: state.watermark for partition, state in self.partitions.items() if state.counts}
+            {partition: state.watermark for partition, state in self.partitions.items() if state.contributes}
         )
 
     def held_back_by(self) -> WatermarkHolder | None:

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterable, Mapping
 
 from streamapp_core.control.control_snapshot import ControlSnapshot
-from streamapp_core.control.intermediate_partition import IntermediatePartition
+from streamapp_core.control.intermediate_partition_watermark import IntermediatePartition
 from streamapp_core.control.messages import END_OF_TIME, ControlMessage
-from streamapp_core.control.source_partition import SourcePartition, SourceTiming
+from streamapp_core.control.source_partition_watermark import SourcePartition, SourceTiming
 from streamapp_core.control.stream_watermark import StreamWatermark, WatermarkHolder
 
 _NO_PARTITIONS = StreamWatermark({})

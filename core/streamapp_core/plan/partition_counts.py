@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from streamapp_core.graph.graph import Graph
+from streamapp_core.plan.check_expansion import ExpansionChecker, StreamCount
 from streamapp_core.plan.join_group_counts import JoinedCounts, spread_counts
 from streamapp_core.plan.join_groups import JoinWalk, walk_joins
 from streamapp_core.plan.plan import CountRule
-from streamapp_core.plan.run_continuity import ExpansionChecker, StreamCount
 from streamapp_core.plan.supported_features import FILE_FORMATS
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.operators import OperatorKind

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from streamapp_core.graph.graph import Graph, Operator
+from streamapp_core.plan.check_expansion import StreamCount
 from streamapp_core.plan.join_groups import Reach
 from streamapp_core.plan.join_sides import Side, repair_sides, sides_of
 from streamapp_core.plan.partition_counts import PartitionCounts
-from streamapp_core.plan.run_continuity import StreamCount
 from streamapp_core.plan.stream_types.stream_partitioning import Hashed
 from streamapp_core.plan.stream_types.stream_type import StreamType
 from streamapp_core.plan.table_rows import TableRows

@@ -9,6 +9,8 @@ from streamapp_core.graph.build_graph import build_graph
 from streamapp_core.graph.check_graph import check_graph
 from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.assemble_plan import Draft, assemble
+from streamapp_core.plan.check_expansion import ExpansionChecker, kept_counts
+from streamapp_core.plan.check_run_id import check_run_id
 from streamapp_core.plan.declared_streams import check_outputs, read_schemas
 from streamapp_core.plan.delivery import check_delivery
 from streamapp_core.plan.partition_counts import PartitionCounts, check_total, count_external, count_partitions
@@ -17,7 +19,6 @@ from streamapp_core.plan.plan import PlanResult
 from streamapp_core.plan.previous_run import PreviousRun
 from streamapp_core.plan.problem_collector import ProblemCollector
 from streamapp_core.plan.row_schemas import flow_rows
-from streamapp_core.plan.run_continuity import ExpansionChecker, check_run, kept_counts
 from streamapp_core.plan.shared_streams import check_shared_streams
 from streamapp_core.plan.state_stores import keeps_state, partition_keys, store_shapes
 from streamapp_core.plan.stream_types.check_changes import check_changes
@@ -107,7 +108,7 @@ def _decide(
     problems += check_grouper(graph, counts.walk)
     problems += check_partitions(graph, counts, rows.tables, types)
     if previous is not None:
-        problems += check_run(graph, previous, draft.partition_keys, draft.stores)
+        problems += check_run_id(graph, previous, draft.partition_keys, draft.stores)
     return draft, problems
 
 

@@ -119,8 +119,8 @@ def _advice(claim: PartitionClaim) -> str:
     instead = f"or read it through a `partitionBy` with the key `{claim.key}`"
     if not claim.hashed:
         return (
-            f"`{path}.partitioned` says that all rows of a key are in one file (with equal numbers in streams that are "
-            f"joined); results would be wrong. Write the files so, {instead} and remove `partitioned`. "
+            f"`{path}.partitioned` says that all rows of a key are in one file; "
+            f"results would be wrong. Write the files so, {instead} and remove `partitioned`. "
             "`spec.job.onBrokenClaim: report` goes on and counts such rows"
         )
     return (

@@ -34,7 +34,7 @@ class Committer:
         self._control_messages = control_messages
         self._clock = clock
         self.commits = 0
-        self.log_seconds = 0.0
+        self.transaction_seconds = 0.0
         """The seconds that the last commit took up to the end of commit-3, which decides it."""
         self.committed = _lowest_positions(self._tasks)
         """The offset from which each partition would be read after a crash: the lowest of its tasks."""
@@ -50,10 +50,10 @@ class Committer:
             self._control_messages.send(now)
         with fail_point(FailPoint.COMMIT_STAGE):
             staged = {system: output.stage() for system, output in self._files.items()}
-        with fail_point(FailPoint.COMMIT_LOG):
+        with fail_point(FailPoint.COMMIT_TRANSACTION):
             checkpoints = self._send_changes(staged, now)
             positions = self._producer.commit()
-        self.log_seconds = self._clock() - begun
+        self.transaction_seconds = self._clock() - begun
         with fail_point(FailPoint.COMMIT_PUBLISH):
             for system, parts in staged.items():
                 self._files[system].publish(parts)

@@ -18,7 +18,7 @@ _POLL_ROWS = 1_000_000
 _COMMIT_ROWS = 2_000_000
 """The most rows that are processed before a commit, whatever its interval: their results are held in memory."""
 _FIRST_ROWS, _LEAST_ROWS = 10_000, 1_000
-_LOG_SECONDS, _CHANGE = 3.0, 8.0
+_TRANSACTION_SECONDS, _CHANGE = 3.0, 8.0
 """The longest time that a commit should take in the log, and the factor by which its rows may change from one to the
 next: transactions in Kafka must be short, and how fast the brokers are is not known before the first ones."""
 _WAIT_SECONDS = 0.02
@@ -129,7 +129,7 @@ class Processor:
     def _commit(self) -> None:
         self._committer.commit(self._time_of_day())
         self._committed = self._clock()
-        self._most = rows_of_next_commit(self._most, self._uncommitted, self._committer.log_seconds)
+        self._most = rows_of_next_commit(self._most, self._uncommitted, self._committer.transaction_seconds)
         self._dirty = False
         self._uncommitted = 0
 
@@ -145,7 +145,7 @@ class Processor:
 
 def rows_of_next_commit(most: int, rows: int, seconds: float) -> int:
     """Return after how many rows the next commit is due: it was `most`, and the log took `seconds` for `rows`."""
-    if rows < most and seconds <= _LOG_SECONDS:
+    if rows < most and seconds <= _TRANSACTION_SECONDS:
         return most
-    change = min(max(_LOG_SECONDS / max(seconds, 1e-3), 1 / _CHANGE), _CHANGE)
+    change = min(max(_TRANSACTION_SECONDS / max(seconds, 1e-3), 1 / _CHANGE), _CHANGE)
     return min(max(int(min(most, max(rows, _LEAST_ROWS)) * change), _LEAST_ROWS), _COMMIT_ROWS)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from streamapp_core.control.source_partition import SourceTiming
+from streamapp_core.control.source_partition_watermark import SourceTiming
 from streamapp_core.control.task_watermarks import TaskWatermarks
 from streamapp_core.plan.plan import Plan, PlannedTable, StreamRole
 from streamapp_core.ssp import Ssp

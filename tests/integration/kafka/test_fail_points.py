@@ -10,14 +10,14 @@ from support.soak import Soak
 OF_A_START = [FailPoint.RUN_FENCE, FailPoint.RUN_STREAMS]
 OF_A_WORKER = [
     FailPoint.PROCESSOR_OPEN,
-    FailPoint.COMMIT_LOG,
+    FailPoint.COMMIT_TRANSACTION,
     FailPoint.PROCESSOR_CHECK,
     FailPoint.COMMIT_STATE,
     FailPoint.TASK_RESTORE,
 ]
 """Commits in between: a run ends when six incarnations in a row die before they have done anything."""
 
-DEATH_OF_A_WORKER = f"{FailPoint.COMMIT_LOG}:{Moment.AFTER}:1:1"
+DEATH_OF_A_WORKER = f"{FailPoint.COMMIT_TRANSACTION}:{Moment.AFTER}:1:1"
 DIED = "is restarted: its process died (SIGKILL)"
 
 

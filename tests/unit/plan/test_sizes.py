@@ -9,8 +9,8 @@ from itertools import pairwise
 import pytest
 
 from streamapp_core.graph import build_graph, check_graph, feeding_streams
+from streamapp_core.plan.check_expansion import StreamCount
 from streamapp_core.plan.partition_counts import count_partitions
-from streamapp_core.plan.run_continuity import StreamCount
 from streamapp_core.spec.app import StreamAppSpec
 from streamapp_core.spec.operators import Join, JoinTable, Merge, OperatorSpec, PartitionBy
 from streamapp_core.spec.streams import StreamSpec

@@ -190,6 +190,26 @@ def test_the_key_of_files_says_nothing_about_which_file_a_row_is_in(files, parti
         accepted(spec, {"a": files})
 
 
+@pytest.mark.parametrize("other", ["files", "log"])
+def test_files_of_their_own_order_are_not_joined_as_they_are(other):
+    """All rows of a key may be in one file, and still in files with other numbers on both sides."""
+    files = {"system": "files", "format": "csv", "partitioned": True, "eventTime": {"column": "at"}}
+    columns = "k string, w int, at timestamp"
+    spec = app(
+        {"name": "b", "from": "c", "map": "k, w"},
+        {"name": "j", "from": "a", "join": JOIN},
+        {"name": "r", "from": "j", "map": "k, v, w"},
+        streams={
+            "a": {**files, "schema": "k string, v int, at timestamp", "key": "k"},
+            "c": {**(files if other == "files" else {}), "schema": columns, "key": "k"},
+            "out": {},
+        },
+        systems={"log": {"log": {"path": "x.db"}}, "files": {"file": {"path": "."}}},
+    )
+    assert_repaired(spec, {"a": 3, "c": 3}, "JoinKeyMismatch", "spec.operators[1].join.on")
+    accepted(spec, {"a": 1, "c": 1})
+
+
 @given(st.permutations(range(5)))
 def test_the_order_of_the_operators_means_nothing_for_types(order):
     operators = [

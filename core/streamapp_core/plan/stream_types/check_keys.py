@@ -11,7 +11,10 @@ from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.plan.stream_types.stream_partitioning import Hashed, Partitioning, Unhashed
 from streamapp_core.plan.stream_types.stream_type import StreamType
 from streamapp_core.problems import Problem, ProblemCode
-from streamapp_core.spec.streams import KeyFormat
+from streamapp_core.spec.streams import KeyFormat, Partitioner
+
+_TEXT = (KeyFormat.STRING, Partitioner.MURMUR2)
+"""What a `partitionBy` makes."""
 
 
 def check_keys(
@@ -49,7 +52,7 @@ def _check_join(
     reasons = [_reason(graph, side, types[side.name]) for side in apart]
     if not apart:
         apart = _encoded_apart(sides, types)
-        reasons = [f"the keys of `{side.name}` are encoded as {_encoding(types, side.name)}" for side in apart]
+        reasons = [f"the keys of `{side.name}` are {_encoding(types, side.name)}" for side in apart]
     if not apart:
         return
     repair = repair_sides(graph, apart)
@@ -95,16 +98,19 @@ def _files(graph: Graph, type_: StreamType) -> str:
 
 
 def _encoded_apart(sides: Sequence[Side], types: Mapping[str, StreamType]) -> Sequence[Side]:
-    """Return the sides whose keys are not text, if others are encoded differently."""
+    """Return the sides that are not partitioned as a `partitionBy` does it, if others are partitioned differently."""
     keyed = [(side, key) for side in sides if isinstance(key := _partitioning(side.name, types), Hashed)]
     if len({(key.key_format, key.partitioner) for _, key in keyed}) < 2:  # noqa: PLR2004 - two different ones
         return []
-    return [side for side, key in keyed if key.key_format is not KeyFormat.STRING]
+    return [side for side, key in keyed if (key.key_format, key.partitioner) != _TEXT]
 
 
 def _encoding(types: Mapping[str, StreamType], name: str) -> str:
     key = _partitioning(name, types)
-    return str(key.key_format) if isinstance(key, Hashed) else "nothing"
+    assert isinstance(key, Hashed)
+    if key.partitioner != Partitioner.MURMUR2:
+        return "in files of an order of their own"
+    return f"encoded as {key.key_format}"
 
 
 def _check_group(

@@ -69,7 +69,8 @@ def _declared(graph: Graph, name: str, stream: StreamSpec, partitions: int | Non
     if stream.broadcast:
         partitioning = Unhashed.EVERYWHERE
     elif stream.key is not None and (not files or stream.partitioned or partitions == 1):
-        partitioning = Hashed(frozenset([stream.key.lower()]), stream.key_format, stream.partitioner)
+        partitioner = f"files of {name}" if files and partitions != 1 else stream.partitioner
+        partitioning = Hashed(frozenset([stream.key.lower()]), stream.key_format, partitioner)
     undated = name if files and stream.event_time is None else None
     return StreamType(partitioning=partitioning, partitioned_by=name, undated_by=undated)
 

@@ -8,11 +8,14 @@ from streamapp_core.spec.streams import KeyFormat, Partitioner
 
 @dataclass(frozen=True, slots=True)
 class Hashed:
-    """Rows with equal values of a column are in one task; every one of `columns` (lower case) has that value."""
+    """Rows with equal values of a column are in one task; every one of `columns` (lower case) has that value.
+
+    `partitioner` is what chose the partition: rows of two streams meet only if it is the same.
+    """
 
     columns: frozenset[str]
     key_format: KeyFormat = KeyFormat.STRING
-    partitioner: Partitioner = Partitioner.MURMUR2
+    partitioner: str = Partitioner.MURMUR2
 
     def holds(self, column: str) -> bool:
         """Return whether a column is the key."""

@@ -61,7 +61,7 @@ class StreamType:
             "partitioning": str(self),
             "multiplicity": "each task" if self.everywhere else "once",
             "eventTime": self.undated_by is None,
-            **({} if key is None else {"keyFormat": key.key_format.value, "partitioner": key.partitioner.value}),
+            **({} if key is None else {"keyFormat": key.key_format.value, "partitioner": str(key.partitioner)}),
         }
 
     def __str__(self) -> str:

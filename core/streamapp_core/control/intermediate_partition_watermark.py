@@ -42,7 +42,7 @@ class IntermediatePartition:
         return not self.ended and not len(self._minimum)
 
     @property
-    def counts(self) -> bool:
+    def contributes(self) -> bool:
         """Whether it takes part in the watermark of the stream. An idle one does: its producers report idleness."""
         return not self.ended
 

@@ -1,6 +1,6 @@
-"""Continuity of a run: the counts of streams, keys and stores that the previous plan has fixed (docs/expansion.md)."""
+"""The growth of streams: which counts the run goes by, and which expansions it can follow (docs/expansion.md)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from streamapp_core.graph.graph import Graph
@@ -9,7 +9,7 @@ from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.streams import StreamSpec
 from streamapp_core.tasks.expansion import CheckedAlgorithm, ExpansionRefusedError
 
-_NEW_RUN = "set a new `spec.runId` to start from nothing"
+NEW_RUN = "set a new `spec.runId` to start from nothing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class ExpansionChecker:
                 stream,
                 ProblemCode.PARTITION_COUNT_SHRUNK,
                 f"`{stream}` has {partitions} partitions and had {known.partitions}: the rows of the others are lost; "
-                f"set it back to {known.partitions}, or {_NEW_RUN}",
+                f"set it back to {known.partitions}, or {NEW_RUN}",
             )
             partitions = known.partitions
         elif partitions != known.partitions and spec.control_messages:
@@ -80,45 +80,8 @@ class ExpansionChecker:
                 stream,
                 ProblemCode.UNSUPPORTED_EXPANSION,
                 f"`{stream}` has {partitions} partitions now: {refused}, as keys would leave their state; let it "
-                f"grow to a count that is accepted, or {_NEW_RUN}",
+                f"grow to a count that is accepted, or {NEW_RUN}",
             )
 
     def _add(self, stream: str, code: ProblemCode, message: str) -> None:
         self.problems.append(Problem(path=f"spec.streams.{stream}", code=code, message=message))
-
-
-def check_run(
-    graph: Graph, previous: PreviousRun, partition_keys: Mapping[str, str | None], stores: Mapping[str, str]
-) -> Iterator[Problem]:
-    """Find edits that need a new run id: of the grouper, of an intermediate stream, of the shape of a store."""
-    grouper = graph.spec.job.grouper
-    if previous.known_grouper not in (None, grouper):
-        yield _run_id_required(
-            "spec.job.grouper",
-            f"this run's tasks were made by the grouper `{previous.known_grouper}`, and `{grouper}` would give them "
-            "other partitions than those of their state",
-        )
-    for name, key in previous.partition_keys.items():
-        if name in partition_keys:
-            if partition_keys[name] != key:
-                yield _other_key(graph, name, key, partition_keys[name])
-        elif name not in graph.opaque and not graph.incomplete:
-            yield _run_id_required(
-                "spec.operators",
-                f"this run has rows on their way in the intermediate stream `{name}`, which no operator makes now",
-            )
-    for name, shape in previous.stores.items():
-        if name in stores and stores[name] != shape:
-            path = f"spec.tables.{name}" if name in graph.spec.tables else graph.operators[name].path()
-            yield _run_id_required(path, f"the state of `{name}` in this run has another shape than this edit needs")
-
-
-def _other_key(graph: Graph, name: str, before: str | None, now: str | None) -> Problem:
-    operator = graph.operators[name]
-    path = operator.path(operator.kind) if now is None else operator.path("partitionBy", "key")
-    was, is_ = (f"by `{key}`" if key else "broadcast" for key in (before, now))
-    return _run_id_required(path, f"the rows of `{name}` were partitioned {was} in this run, and are {is_} now")
-
-
-def _run_id_required(path: str, reason: str) -> Problem:
-    return Problem(path=path, code=ProblemCode.RUN_ID_REQUIRED, message=f"{reason}; {_NEW_RUN}, or undo the edit")

@@ -45,14 +45,14 @@ class SourcePartition:
         return None if self._latest is None else self._latest - self._timing.max_out_of_orderness
 
     @property
-    def counts(self) -> bool:
+    def contributes(self) -> bool:
         """Whether it takes part in the watermark of the stream."""
         return not (self.ended or self.idle or self.follows)
 
     @property
     def idle_at(self) -> int | None:
         """The processing time at which the partition becomes idle, if nothing comes; None: never."""
-        if self._timing.idle_timeout is None or not self.counts:
+        if self._timing.idle_timeout is None or not self.contributes:
             return None
         return self._active_at + self._timing.idle_timeout
 

@@ -1,0 +1,45 @@
+"""Edits that the state of a run can't survive: they need a new run id (docs/edits.md)."""
+
+from collections.abc import Iterator, Mapping
+
+from streamapp_core.graph.graph import Graph
+from streamapp_core.plan.check_expansion import NEW_RUN
+from streamapp_core.plan.previous_run import PreviousRun
+from streamapp_core.problems import Problem, ProblemCode
+
+
+def check_run_id(
+    graph: Graph, previous: PreviousRun, partition_keys: Mapping[str, str | None], stores: Mapping[str, str]
+) -> Iterator[Problem]:
+    """Find edits that need a new run id: of the grouper, of an intermediate stream, of the shape of a store."""
+    grouper = graph.spec.job.grouper
+    if previous.known_grouper not in (None, grouper):
+        yield _run_id_required(
+            "spec.job.grouper",
+            f"this run's tasks were made by the grouper `{previous.known_grouper}`, and `{grouper}` would give them "
+            "other partitions than those of their state",
+        )
+    for name, key in previous.partition_keys.items():
+        if name in partition_keys:
+            if partition_keys[name] != key:
+                yield _other_key(graph, name, key, partition_keys[name])
+        elif name not in graph.opaque and not graph.incomplete:
+            yield _run_id_required(
+                "spec.operators",
+                f"this run has rows on their way in the intermediate stream `{name}`, which no operator makes now",
+            )
+    for name, shape in previous.stores.items():
+        if name in stores and stores[name] != shape:
+            path = f"spec.tables.{name}" if name in graph.spec.tables else graph.operators[name].path()
+            yield _run_id_required(path, f"the state of `{name}` in this run has another shape than this edit needs")
+
+
+def _other_key(graph: Graph, name: str, before: str | None, now: str | None) -> Problem:
+    operator = graph.operators[name]
+    path = operator.path(operator.kind) if now is None else operator.path("partitionBy", "key")
+    was, is_ = (f"by `{key}`" if key else "broadcast" for key in (before, now))
+    return _run_id_required(path, f"the rows of `{name}` were partitioned {was} in this run, and are {is_} now")
+
+
+def _run_id_required(path: str, reason: str) -> Problem:
+    return Problem(path=path, code=ProblemCode.RUN_ID_REQUIRED, message=f"{reason}; {NEW_RUN}, or undo the edit")
