@@ -24,7 +24,7 @@ from streamapp_core.control.messages import UserMessage, Watermark
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.driver.run_app import run_app
 from streamapp_runtime.driver.start_run import RunRequest
-from streamapp_runtime.processor import input_source as reading
+from streamapp_runtime.processor import decoding_input_source
 from streamapp_runtime.processor.control_message_sender import ControlMessageSender
 from streamapp_runtime.processor.processor import Processor
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
@@ -48,7 +48,7 @@ BOOKKEEPING = [
     (ControlMessageSender, "has_unsent"),
     (ControlMessageSender, "send"),
     (IntermediateWriter, "send_control"),
-    (reading, "decode"),
+    (decoding_input_source, "decode"),
 ]
 
 

@@ -179,6 +179,8 @@ def _degradations(inputs: StatusInputs, values: Mapping[str, ConditionValue]) ->
         yield _true(refused.reason, refused.message)
     if acceptance.unrecoverable is not None:
         yield _true(AcceptanceState.JOB_MODEL_LOST, acceptance.unrecoverable)
+    if acceptance.state is AcceptanceState.SYSTEM_UNAVAILABLE:
+        yield _true(AcceptanceState.SYSTEM_UNAVAILABLE, acceptance.counts_error or "")
     if inputs.refusal is not None:
         yield _true("Refused", inputs.refusal)
     if inputs.state in (DriverState.BACKING_OFF, DriverState.FAILED):

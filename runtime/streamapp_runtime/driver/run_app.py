@@ -145,7 +145,7 @@ def _run_epoch(
         DriverLoop(epoch, authority, host, registry, job_models=local, listener=local) as loop,
     ):
         final = loop.run(lambda: drain() or local.refresh_due)
-        if final is None and not local.refresh_due:
+        if final is None and (drain() or not local.refresh_due):
             raise Drained(f"run {epoch.record.run_id} was stopped after a last commit; start it again to continue")
         return final
 

@@ -11,7 +11,7 @@ from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.job_model.job_model_errors import JobModelDamagedError, JobModelUnreadableError
 from streamapp_core.job_model.stored_job_model import read_job_model
 from streamapp_core.metadata_store import MetadataStore
-from streamapp_core.spec.app import StreamApp
+from streamapp_core.spec.app import StreamApp, StreamAppSpec
 from streamapp_core.spec.parse import ParsedApp, parse_text
 from streamapp_runtime.app_streams import file_names
 from streamapp_runtime.driver.activate_job_model import activate_job_model
@@ -167,7 +167,8 @@ def check_unchanged(request: RunRequest, completed: RunRecord) -> None:
         RuntimeFailure: it is.
     """
     parsed = parse_text(request.text)
-    if parsed.app is None or parsed.problems or _spec(parsed.app) != completed.spec:
+    completed_spec = StreamAppSpec.model_validate_json(completed.spec)
+    if parsed.app is None or parsed.problems or parsed.app.spec != completed_spec:
         raise RuntimeFailure(
             f"run {completed.run_id} has completed, and the app has changed since: --fresh runs it as it is now"
         )

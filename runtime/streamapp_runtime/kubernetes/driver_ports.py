@@ -4,6 +4,8 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
+import msgspec
+
 from streamapp_core.deployment.driver_reports import DriverPhase
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_runtime.driver.driver_loop import Progress
@@ -94,7 +96,8 @@ class ReportedProgress:
         """See `ProgressListener.report`."""
         living = progress.living
         running = bool(living) and all(report.opened for report in living.values())
-        self._health.turn(progress.summary, ready=running)
+        summary = msgspec.structs.replace(progress.summary, incidents=progress.incidents)
+        self._health.turn(summary, ready=running)
         try:
             if progress.draining:
                 self._reporter.phase(DriverPhase.DRAINING)

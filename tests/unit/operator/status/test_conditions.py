@@ -273,6 +273,7 @@ def test_degraded(given, expected):
         (replace(SILENT, driver_decision=died()), "DriverDied"),
         (replace(SILENT, driver_decision=STUCK), "ImagePullFailed"),
         (replace(STALLED, acceptance=SILENT.acceptance), "SystemUnavailable"),
+        (replace(UNAVAILABLE, refusal="the pod is refused"), "SystemUnavailable"),
     ],
 )
 def test_of_several_problems_the_gravest_is_shown(given, reason):
