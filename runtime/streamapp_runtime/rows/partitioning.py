@@ -52,9 +52,11 @@ def key_texts(keys: pa.Array) -> pa.Array:
         return keys.cast(pa.large_binary())
     if pa.types.is_string(keys.type) or pa.types.is_integer(keys.type):
         return keys.cast(pa.large_string()).cast(pa.large_binary())
-    if pa.types.is_timestamp(keys.type):
+    if pa.types.is_floating(keys.type):
+        keys = pc.add(keys, pa.scalar(0.0, keys.type))  # -0.0 equals 0.0, so it is the same key
+    elif pa.types.is_timestamp(keys.type):
         keys = pc.strftime(keys, "%Y-%m-%dT%H:%M:%SZ")
-    elif not (pa.types.is_boolean(keys.type) or pa.types.is_floating(keys.type)):
+    elif not pa.types.is_boolean(keys.type):
         keys = keys.cast(pa.string())
     texts = [None if key is None else json.dumps(key).encode() for key in keys.to_pylist()]
     return pa.array(texts, pa.large_binary())

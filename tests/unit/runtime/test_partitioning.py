@@ -69,3 +69,11 @@ def test_a_slice_of_keys_hashes_as_the_whole():
     whole = partition_numbers(pa.chunked_array([keys]), 7).tolist()
     assert partition_numbers(pa.chunked_array([keys.slice(2)]), 7).tolist() == whole[2:]
     assert partition_numbers(pa.chunked_array([keys.slice(0, 2), keys.slice(2)]), 7).tolist() == whole
+
+
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()])
+def test_both_zeros_are_one_key(kind):
+    keys = pa.chunked_array([pa.array([0.0, -0.0, float("nan"), float("nan")], kind)])
+    zero, negative, *nans = partition_numbers(keys, 1_000).tolist()
+    assert zero == negative
+    assert len(set(nans)) == 1
