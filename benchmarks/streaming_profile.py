@@ -26,7 +26,7 @@ from streamapp_runtime.processor.run_processor import run_processor
 from streamapp_runtime.tasks.task import Task
 from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 from streamapp_systems.file.consumer import FileConsumer
-from streamapp_systems.file.file_output import FolderOutput
+from streamapp_systems.file.file_output import FileOutput
 from streamapp_systems.log.consumer import LogConsumer
 from streamapp_systems.log.producer import LogProducer
 
@@ -46,7 +46,7 @@ STAGES: dict[str, Sequence[tuple[object, str]]] = {
     "changelog entries": [(Committer, "_send_changes")],
     "log commit (SQLite)": [(LogProducer, "commit")],
     "state commit (LMDB)": [(Task, "commit")],
-    "output files": [(FolderOutput, "write"), (FolderOutput, "stage"), (FolderOutput, "publish")],
+    "output files": [(FileOutput, "write"), (FileOutput, "stage"), (FileOutput, "publish")],
     "the rest": [(Processor, "run")],
 }
 

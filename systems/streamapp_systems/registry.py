@@ -11,14 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from streamapp_core.spec.systems import SystemSpec
-from streamapp_systems.file import FileAdmin, FileConsumer, FolderOutput
+from streamapp_systems.file import FileAdmin, FileConsumer, FileOutput
 from streamapp_systems.kafka import Cluster, KafkaAdmin, KafkaConsumer, KafkaProducer, local_cluster
 from streamapp_systems.log import LogAdmin, LogConsumer, LogProducer
 from streamapp_systems.protocols import (
     Admin,
     Consumer,
-    FileOutput,
     Producer,
+    StagedOutput,
     StreamDescriptor,
     StreamSystemError,
     TransactionalAdmin,
@@ -83,15 +83,15 @@ def open_producer(
 
 def open_output(
     name: str, system: SystemSpec, base: Path, streams: Sequence[StreamDescriptor], writer: str
-) -> FileOutput:
-    """Open a writer of file outputs; `writer` is as in `FolderOutput`.
+) -> StagedOutput:
+    """Open a writer of file outputs; `writer` is as in `FileOutput`.
 
     Raises:
         StreamSystemError: the system has no files.
     """
     if system.file is None:
         raise StreamSystemError(f"system {name} is {system.kind}: it is written by a producer, not as files")
-    return FolderOutput(base / system.file.path, streams, writer)
+    return FileOutput(base / system.file.path, streams, writer)
 
 
 def _cluster(name: str, system: SystemSpec) -> Cluster | None:

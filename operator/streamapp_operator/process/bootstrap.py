@@ -26,8 +26,8 @@ from streamapp_operator.observe.resource_views import AppKey
 from streamapp_operator.observe.resync_loop import ResyncLoop
 from streamapp_operator.process.controller import Controller, ControllerDependencies
 from streamapp_operator.process.health import OperatorHealth
+from streamapp_operator.process.operator_http_endpoints import serve_pages
 from streamapp_operator.process.operator_metrics import OperatorMetrics
-from streamapp_operator.process.operator_pages import serve_pages
 from streamapp_operator.process.settings import Settings
 from streamapp_systems.clock import now
 from streamapp_systems.expansion_algorithms import installed_algorithm

@@ -25,10 +25,10 @@ from streamapp_runtime.driver.run_authority import RunAuthority
 from streamapp_runtime.driver.run_steps import complete_run
 from streamapp_runtime.driver.timeouts import Timeouts
 from streamapp_runtime.errors import FAILURES, Superseded
+from streamapp_runtime.kubernetes.driver_http_endpoints import DriverHealth, serve_pages
 from streamapp_runtime.kubernetes.driver_lease import DriverLease
+from streamapp_runtime.kubernetes.driver_loop_adapters import FollowedJobModels, KubernetesProgressListener
 from streamapp_runtime.kubernetes.driver_metrics import SummaryCollector
-from streamapp_runtime.kubernetes.driver_pages import DriverHealth, serve_pages
-from streamapp_runtime.kubernetes.driver_ports import FollowedJobModels, ReportedProgress
 from streamapp_runtime.kubernetes.epoch_start import start_epoch
 from streamapp_runtime.kubernetes.job_model_follower import JobModelFollower, plan_launched
 from streamapp_runtime.kubernetes.progress_reporter import ProgressReporter
@@ -142,7 +142,7 @@ def _run(context: _Context) -> bool:
     )
     authority = RunAuthority(record, run.plan, _FOLDER, check=follower.check)
     job_models = FollowedJobModels(launched, follower, host, _log.warning)
-    progress = ReportedProgress(context.reporter, context.lease, context.health, _log.warning)
+    progress = KubernetesProgressListener(context.reporter, context.lease, context.health, _log.warning)
     with DriverLoop(epoch, authority, host, registry, job_models=job_models, listener=progress) as loop:
         final = loop.run(context.draining.is_set)
     if final is None:

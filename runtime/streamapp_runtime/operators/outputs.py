@@ -9,7 +9,7 @@ from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.rows.event_time_column import without_event_time
 from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 from streamapp_runtime.writing.output_writer import OutputWriter
-from streamapp_systems.protocols import FileOutput
+from streamapp_systems.protocols import StagedOutput
 
 
 class PartitionBy(BaseOperator):
@@ -46,7 +46,7 @@ class Broadcast(BaseOperator):
 class SendToFile(BaseOperator):
     """Writes rows to a file output and counts them."""
 
-    def __init__(self, output: FileOutput, stream: str, written: Counter[str]) -> None:
+    def __init__(self, output: StagedOutput, stream: str, written: Counter[str]) -> None:
         self._output = output
         self._stream = stream
         self._written = written

@@ -20,7 +20,7 @@ from streamapp_runtime.rows.json_messages import JsonDecoder
 from streamapp_runtime.rows.tombstones import KeyColumn
 from streamapp_runtime.state.changelog import ChangelogPartitionReader
 from streamapp_systems.arrow_types import arrow_schema, arrow_type
-from streamapp_systems.protocols import Consumer, FileOutput, Producer, TransactionalAdmin, TransactionOwner
+from streamapp_systems.protocols import Consumer, Producer, StagedOutput, TransactionalAdmin, TransactionOwner
 from streamapp_systems.registry import open_admin, open_consumer, open_output, open_producer, open_transactional_admin
 
 
@@ -110,11 +110,11 @@ class Connections:
         ):
             yield ChangelogPartitionReader(admin, consumer, stream, partition)
 
-    def outputs(self, writer: str) -> dict[str, FileOutput]:
+    def outputs(self, writer: str) -> dict[str, StagedOutput]:
         """Open the file outputs, by system; `writer` is in the names of their parts."""
         planned = [s for s in self._plan.streams.values() if s.role is StreamRole.OUTPUT]
         files = [stream for stream in planned if stream.system_kind is SystemKind.FILE]
-        outputs: dict[str, FileOutput] = {}
+        outputs: dict[str, StagedOutput] = {}
         for system, descriptors in by_system(map(descriptor, files)).items():
             output = open_output(system, self._plan.app.spec.systems[system], self._folder, descriptors, writer)
             self._handles.callback(output.close)

@@ -9,8 +9,8 @@ from streamapp_runtime.processor.decoding_input_source import InputSource
 from streamapp_runtime.processor.driver_channel import Command
 from streamapp_runtime.processor.driver_link import REPORT_SECONDS, DriverLink
 from streamapp_runtime.processor.processor_clock import ProcessorClock
-from streamapp_runtime.processor.processor_progress import ProcessorProgress
 from streamapp_runtime.processor.processor_report import ProcessorReport
+from streamapp_runtime.processor.processor_report_builder import ProcessorReportBuilder
 from streamapp_runtime.processor.side_input_bootstrap import BatchReceiver, SideInputBootstrap
 from streamapp_runtime.processor.task_assembly import AssembledTasks
 
@@ -38,7 +38,7 @@ class Processor:
         inputs: InputSource,
         control_messages: ControlMessageSender,
         committer: Committer,
-        progress: ProcessorProgress,
+        progress: ProcessorReportBuilder,
         link: DriverLink,
         commit_seconds: float,
         clock: ProcessorClock,

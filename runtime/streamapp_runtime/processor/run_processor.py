@@ -28,9 +28,9 @@ from streamapp_runtime.processor.driver_link import DriverLink
 from streamapp_runtime.processor.gated_input_source import gate_inputs
 from streamapp_runtime.processor.processor import Processor
 from streamapp_runtime.processor.processor_clock import ProcessorClock, system_clock
-from streamapp_runtime.processor.processor_progress import ProcessorProgress
 from streamapp_runtime.processor.processor_report import ProcessorConfig, ProcessorReport
-from streamapp_runtime.processor.restore_progress import RestoreProgress
+from streamapp_runtime.processor.processor_report_builder import ProcessorReportBuilder
+from streamapp_runtime.processor.restore_reporter import RestoreReporter
 from streamapp_runtime.processor.side_input_guard import GuardedFile, SideInputGuard
 from streamapp_runtime.processor.state_opener import StateOpener, publish_staged_parts
 from streamapp_runtime.processor.task_assembly import AssembledTasks, assemble_tasks
@@ -77,7 +77,7 @@ class _ProcessorStart:
         self._extractors = load_extractors(self._plan, self._folder)
         self._tasks = {name: task for name, task in self._model.tasks.items() if task.processor == self._me.processor}
         self._connections = Connections(self._plan, self._folder, handles)
-        self._restoring = RestoreProgress(self._me, link)
+        self._restoring = RestoreReporter(self._me, link)
 
     def processor(self) -> Processor:
         """Open everything in the order of the protocol, report that to the driver, and return the processor."""
@@ -91,7 +91,7 @@ class _ProcessorStart:
         committer = self._committer(assembled, writers, control_messages)
         claims = self._claim_checker()
         inputs = self._inputs(assembled, claims)
-        progress = ProcessorProgress(self._me, self._restoring.states, assembled, claims)
+        progress = ProcessorReportBuilder(self._me, self._restoring.states, assembled, claims)
         with fail_point(FailPoint.PROCESSOR_REPORT):
             now = self._clock.time_of_day()
             self._link.set_report(progress.report(commits=0, committed=committer.committed, done=False, now=now))

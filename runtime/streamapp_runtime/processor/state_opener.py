@@ -10,7 +10,7 @@ from streamapp_core.job_model.job_model import TaskModel
 from streamapp_runtime.fail_points import FailPoint, fail_point
 from streamapp_runtime.processor.connections import Connections
 from streamapp_runtime.processor.processor_clock import ProcessorClock
-from streamapp_runtime.processor.restore_progress import RestoreProgress
+from streamapp_runtime.processor.restore_reporter import RestoreReporter
 from streamapp_runtime.state.changelog import ChangelogPartitionReader
 from streamapp_runtime.state.checkpoint import Checkpoint
 from streamapp_runtime.state.folder_lock import FolderLock
@@ -18,7 +18,7 @@ from streamapp_runtime.state.hanging_transactions import resolve_hanging_transac
 from streamapp_runtime.state.state_owner import StateOwner
 from streamapp_runtime.state.task_state import TaskState
 from streamapp_runtime.state.unlogged_state import UnloggedState
-from streamapp_systems.protocols import FileOutput, Producer, StagedPart
+from streamapp_systems.protocols import Producer, StagedOutput, StagedPart
 
 _LOCK_SECONDS = 20.0
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -39,7 +39,7 @@ class StateOpener:
         run_id: str,
         handles: ExitStack,
         clock: ProcessorClock,
-        restoring: RestoreProgress,
+        restoring: RestoreReporter,
     ) -> None:
         """Open states below the folder of a run; `restoring` reports how far they are."""
         self._folder = folder
@@ -104,7 +104,7 @@ class StateOpener:
         return folder
 
 
-def publish_staged_parts(states: Mapping[str, TaskState], outputs: Mapping[str, FileOutput]) -> None:
+def publish_staged_parts(states: Mapping[str, TaskState], outputs: Mapping[str, StagedOutput]) -> None:
     """Publish the parts that the last commits staged, in case those did not reach it; `outputs` are by system."""
     with fail_point(FailPoint.TASK_PUBLISH):
         for checkpoint in filter(None, (state.checkpoint for state in states.values())):

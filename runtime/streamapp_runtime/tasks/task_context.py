@@ -14,7 +14,7 @@ from streamapp_runtime.tables.lookup_table import LookupTable
 from streamapp_runtime.tables.table_opener import TableOpener
 from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 from streamapp_runtime.writing.output_writer import OutputWriter
-from streamapp_systems.protocols import FileOutput, Producer
+from streamapp_systems.protocols import Producer, StagedOutput
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class Writers:
     producer: Producer
     intermediate: IntermediateWriter
     outputs: OutputWriter
-    files: Mapping[str, FileOutput]
+    files: Mapping[str, StagedOutput]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

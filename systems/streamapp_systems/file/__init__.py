@@ -2,7 +2,7 @@
 
 from streamapp_systems.file.admin import FileAdmin
 from streamapp_systems.file.consumer import FileConsumer
-from streamapp_systems.file.file_output import FolderOutput
+from streamapp_systems.file.file_output import FileOutput
 from streamapp_systems.file.file_versions import FileVersion, take_file_version, take_file_versions
 from streamapp_systems.file.output_folder import prepare_output, remove_leftovers
 from streamapp_systems.file.partition_files import partition_files
@@ -10,8 +10,8 @@ from streamapp_systems.file.partition_files import partition_files
 __all__ = [
     "FileAdmin",
     "FileConsumer",
+    "FileOutput",
     "FileVersion",
-    "FolderOutput",
     "partition_files",
     "prepare_output",
     "remove_leftovers",

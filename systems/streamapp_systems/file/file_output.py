@@ -16,7 +16,7 @@ from streamapp_systems.file.partition_files import endings
 from streamapp_systems.protocols import StagedPart, StreamDescriptor, StreamSystemError
 
 
-class FolderOutput:
+class FileOutput:
     """Writes the part files of one writer. `writer` is text for a file name that no other writer, past or present, has.
 
     Folders are the streams' addresses; see `prepare_output`. Used by one thread.
@@ -45,7 +45,7 @@ class FolderOutput:
             raise self._unwritable(stream, error) from error
 
     def stage(self) -> tuple[StagedPart, ...]:
-        """Finish the open part files, as `FileOutput.stage` says.
+        """Finish the open part files, as `StagedOutput.stage` says.
 
         Raises:
             StreamSystemError: one can't be finished.

@@ -8,7 +8,7 @@ from streamapp_systems.protocols.admin import Admin, TransactionalAdmin
 from streamapp_systems.protocols.consumer import Consumer, FetchedBatch
 from streamapp_systems.protocols.producer import Producer, SentRecords, TransactionOwner
 from streamapp_systems.protocols.record_messages import Message, Messages, MessageTuple
-from streamapp_systems.protocols.staged_output import FileOutput, StagedPart
+from streamapp_systems.protocols.staged_output import StagedOutput, StagedPart
 from streamapp_systems.protocols.stream_descriptor import StreamDescriptor
 from streamapp_systems.protocols.system_errors import (
     BadRecord,
@@ -25,12 +25,12 @@ __all__ = [
     "Consumer",
     "Fenced",
     "FetchedBatch",
-    "FileOutput",
     "Message",
     "MessageTuple",
     "Messages",
     "Producer",
     "SentRecords",
+    "StagedOutput",
     "StagedPart",
     "StreamDescriptor",
     "StreamSystemError",

@@ -16,7 +16,7 @@ class StagedPart:
     final: str
 
 
-class FileOutput(Protocol):
+class StagedOutput(Protocol):
     """Writes rows as part files: staged first, visible only when published."""
 
     def write(self, stream: str, rows: pa.Table) -> None:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from streamapp_operator.observe.resync_loop import ResyncLoop
 from streamapp_operator.process.bootstrap import read_secret
 from streamapp_operator.process.health import OperatorHealth
+from streamapp_operator.process.operator_http_endpoints import serve_pages
 from streamapp_operator.process.operator_metrics import OperatorMetrics
-from streamapp_operator.process.operator_pages import serve_pages
 from streamapp_operator.process.settings import read_settings
 from streamapp_operator.status.app_status import diff_status
 from streamapp_systems.kubernetes.kubernetes_api import Kind, RequestRefusedError, ServerUnavailableError

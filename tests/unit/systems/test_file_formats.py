@@ -15,7 +15,7 @@ from streamapp_core.schema import Column, DataType, Schema, TypeKind, parse_sche
 from streamapp_core.spec.streams import CsvOptions, StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_systems.arrow_types import arrow_schema
-from streamapp_systems.file import FileAdmin, FileConsumer, FolderOutput
+from streamapp_systems.file import FileAdmin, FileConsumer, FileOutput
 from streamapp_systems.protocols import BadRecord, StreamDescriptor, StreamSystemError
 
 VALUES = {
@@ -108,7 +108,7 @@ def test_what_an_output_wrote_is_read_from_every_offset(
     stream = described("out", schema, stream_format, csv)
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        output = FolderOutput(root, [stream], "w")
+        output = FileOutput(root, [stream], "w")
         output.write("s", rows)
         output.publish(output.stage())
         assert FileAdmin(root).end_offsets([stream]) == {Ssp("files", "s", 0): rows.num_rows}
@@ -192,7 +192,7 @@ def test_each_bad_json_record_is_named_and_the_others_are_read(tmp_path: Path) -
 
 def test_json_has_no_nan_and_no_infinities(tmp_path: Path) -> None:
     stream = described("out", "a double", StreamFormat.JSON)
-    output = FolderOutput(tmp_path, [stream], "w")
+    output = FileOutput(tmp_path, [stream], "w")
     output.write("s", pa.table({"a": pa.array([1.5, float("nan"), float("-inf")])}))
     output.publish(output.stage())
     assert (tmp_path / "out" / "part-w-0.json").read_text() == '{"a":1.5}\n{"a":null}\n{"a":null}\n'

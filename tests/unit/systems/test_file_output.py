@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from streamapp_core.spec.streams import CsvOptions, StreamFormat
-from streamapp_systems.file import FolderOutput, prepare_output, remove_leftovers
+from streamapp_systems.file import FileOutput, prepare_output, remove_leftovers
 from streamapp_systems.protocols import StagedPart, StreamDescriptor, StreamSystemError
 
 STREAM = StreamDescriptor(name="s", system="files", address="out", format=StreamFormat.CSV)
@@ -19,7 +19,7 @@ def names(folder: Path) -> list[str]:
 
 
 def test_rows_are_visible_only_when_published(tmp_path: Path) -> None:
-    output = FolderOutput(tmp_path, [STREAM], "w")
+    output = FileOutput(tmp_path, [STREAM], "w")
     output.write("s", ROWS)
     (part,) = output.stage()
     assert part == StagedPart(stream="s", staged="out/.staging/part-w-0.csv", final="out/part-w-0.csv")
@@ -30,7 +30,7 @@ def test_rows_are_visible_only_when_published(tmp_path: Path) -> None:
 
 
 def test_each_stage_makes_parts_of_what_was_written_since(tmp_path: Path) -> None:
-    output = FolderOutput(tmp_path, [STREAM], "w")
+    output = FileOutput(tmp_path, [STREAM], "w")
     assert output.stage() == ()
     output.write("s", ROWS.slice(0, 0))
     assert output.stage() == ()
@@ -43,17 +43,17 @@ def test_each_stage_makes_parts_of_what_was_written_since(tmp_path: Path) -> Non
 
 
 def test_another_process_may_publish_again(tmp_path: Path) -> None:
-    output = FolderOutput(tmp_path, [STREAM], "w")
+    output = FileOutput(tmp_path, [STREAM], "w")
     output.write("s", ROWS)
     parts = output.stage()
-    later = FolderOutput(tmp_path, [STREAM], "v")
+    later = FileOutput(tmp_path, [STREAM], "v")
     later.publish(parts)
     later.publish(parts)
     assert names(tmp_path) == ["out/part-w-0.csv"]
 
 
 def test_a_part_that_is_gone_is_an_error(tmp_path: Path) -> None:
-    output = FolderOutput(tmp_path, [STREAM], "w")
+    output = FileOutput(tmp_path, [STREAM], "w")
     output.write("s", ROWS)
     parts = output.stage()
     (tmp_path / parts[0].staged).unlink()
@@ -63,7 +63,7 @@ def test_a_part_that_is_gone_is_an_error(tmp_path: Path) -> None:
 
 def test_closing_drops_what_was_not_staged(tmp_path: Path) -> None:
     parquet = StreamDescriptor(name="p", system="files", address="out", format=StreamFormat.PARQUET)
-    output = FolderOutput(tmp_path, [STREAM, parquet], "w")
+    output = FileOutput(tmp_path, [STREAM, parquet], "w")
     output.write("s", ROWS)
     staged = output.stage()
     output.write("s", ROWS)
@@ -73,7 +73,7 @@ def test_closing_drops_what_was_not_staged(tmp_path: Path) -> None:
 
 
 def test_rows_of_one_part_have_one_schema(tmp_path: Path) -> None:
-    output = FolderOutput(tmp_path, [STREAM], "w")
+    output = FileOutput(tmp_path, [STREAM], "w")
     output.write("s", ROWS)
     with pytest.raises(StreamSystemError, match="columns k string after k string, n int64"):
         output.write("s", ROWS.select(["k"]))
@@ -81,7 +81,7 @@ def test_rows_of_one_part_have_one_schema(tmp_path: Path) -> None:
 
 
 def test_a_type_without_text_form_is_an_error(tmp_path: Path) -> None:
-    output = FolderOutput(tmp_path, [STREAM], "w")
+    output = FileOutput(tmp_path, [STREAM], "w")
     with pytest.raises(StreamSystemError, match="output s can't be written"):
         output.write("s", pa.table({"k": [[1]]}))
     output.close()
@@ -95,7 +95,7 @@ def test_values_are_quoted_where_reading_needs_it(tmp_path: Path) -> None:
         format=StreamFormat.CSV,
         csv=CsvOptions(delimiter=".", nullValue="-", header=False),
     )
-    output = FolderOutput(tmp_path, [stream], "w")
+    output = FileOutput(tmp_path, [stream], "w")
     output.write("s", pa.table({"k": ['a"b', "-", None, "x\ny"], "n": [1.5, 2.0, 3.0, None]}))
     output.publish(output.stage())
     assert (tmp_path / "out" / "part-w-0.csv").read_text() == '"a""b"."1.5"\n"-".2\n-.3\n"x\ny".-\n'
@@ -141,7 +141,7 @@ def test_a_folder_that_is_a_file_is_an_error(tmp_path: Path) -> None:
 
 
 def test_staged_parts_of_checkpoints_are_kept(tmp_path: Path) -> None:
-    output = FolderOutput(tmp_path, [STREAM], "w")
+    output = FileOutput(tmp_path, [STREAM], "w")
     parts: list[StagedPart] = []
     for _ in range(2):
         output.write("s", ROWS)

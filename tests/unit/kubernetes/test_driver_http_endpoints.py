@@ -10,8 +10,8 @@ from prometheus_client import CollectorRegistry
 
 from streamapp_core.spec.parse import parse_text
 from streamapp_runtime.driver.run_record import StreamSummary, Summary
+from streamapp_runtime.kubernetes.driver_http_endpoints import DriverHealth, serve_pages
 from streamapp_runtime.kubernetes.driver_metrics import SummaryCollector
-from streamapp_runtime.kubernetes.driver_pages import DriverHealth, serve_pages
 from streamapp_runtime.spark.driver_environment import DriverEnvironment
 from streamapp_runtime.spark.kubernetes_settings import kubernetes_settings
 from streamapp_runtime.spark.pod_memory import overhead

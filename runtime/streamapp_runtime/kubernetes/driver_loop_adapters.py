@@ -10,8 +10,8 @@ from streamapp_core.deployment.driver_reports import DriverPhase
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_runtime.driver.driver_loop import Progress
 from streamapp_runtime.driver.plan_run import PlannedRun
+from streamapp_runtime.kubernetes.driver_http_endpoints import DriverHealth
 from streamapp_runtime.kubernetes.driver_lease import DriverLease
-from streamapp_runtime.kubernetes.driver_pages import DriverHealth
 from streamapp_runtime.kubernetes.job_model_follower import JobModelFollower, LaunchedApp, plan_launched
 from streamapp_runtime.kubernetes.progress_reporter import ProgressReporter
 from streamapp_systems.kubernetes.kubernetes_api import KubernetesError
@@ -74,7 +74,7 @@ class FollowedJobModels:
         return change
 
 
-class ReportedProgress:
+class KubernetesProgressListener:
     """The progress of one epoch: for the Kubernetes operator, for its lease, and for the driver's own pages."""
 
     def __init__(

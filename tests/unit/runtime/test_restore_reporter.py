@@ -3,7 +3,7 @@ import pytest
 from streamapp_runtime.errors import DriverLost
 from streamapp_runtime.processor.driver_channel import Command
 from streamapp_runtime.processor.processor_report import Incarnation
-from streamapp_runtime.processor.restore_progress import RestoreProgress
+from streamapp_runtime.processor.restore_reporter import RestoreReporter
 from streamapp_runtime.state.changelog_restore import RestoreStatus
 
 ME = Incarnation(processor="0", epoch=1, version=1, number=1)
@@ -26,7 +26,7 @@ class Link:
 
 def test_the_restore_of_each_state_is_reported():
     link = Link()
-    restoring = RestoreProgress(ME, link)
+    restoring = RestoreReporter(ME, link)
     restoring.report("a", RestoreStatus(kept=False, records=0, left=2))
     restoring.report("a", RestoreStatus(kept=False, records=2, left=0))
     restoring.report("b", RestoreStatus(kept=True, records=0, left=9))
@@ -35,4 +35,4 @@ def test_the_restore_of_each_state_is_reported():
 
 def test_a_processor_that_is_to_end_restores_no_further():
     with pytest.raises(DriverLost):
-        RestoreProgress(ME, Link(Command.DRAIN)).report("a", RestoreStatus(kept=False, records=1, left=1))
+        RestoreReporter(ME, Link(Command.DRAIN)).report("a", RestoreStatus(kept=False, records=1, left=1))

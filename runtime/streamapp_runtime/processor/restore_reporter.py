@@ -7,7 +7,7 @@ from streamapp_runtime.processor.processor_report import Incarnation, ProcessorR
 from streamapp_runtime.state.changelog_restore import RestoreStatus
 
 
-class RestoreProgress:
+class RestoreReporter:
     """The progress of the restore of each task's state."""
 
     def __init__(self, incarnation: Incarnation, link: DriverLink) -> None:

@@ -13,9 +13,9 @@ from streamapp_core.job_model.stored_job_model import write_job_model
 from streamapp_core.metadata_store import ABSENT, InMemoryMetadataStore
 from streamapp_runtime.driver.driver_loop import Progress
 from streamapp_runtime.driver.run_record import Summary
+from streamapp_runtime.kubernetes.driver_http_endpoints import DriverHealth
 from streamapp_runtime.kubernetes.driver_lease import DriverLease
-from streamapp_runtime.kubernetes.driver_pages import DriverHealth
-from streamapp_runtime.kubernetes.driver_ports import FollowedJobModels, ReportedProgress
+from streamapp_runtime.kubernetes.driver_loop_adapters import FollowedJobModels, KubernetesProgressListener
 from streamapp_runtime.kubernetes.job_model_follower import JobModelFollower
 from streamapp_runtime.kubernetes.progress_reporter import ProgressReporter
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorReport
@@ -144,7 +144,7 @@ class TestProgress:
         owner = {"apiVersion": "streamapp.dev/v1alpha1", "kind": "StreamApp", "name": "app", "uid": "u1"}
         lease = DriverLease(cluster, environment, owner, lambda: NOW)
         reporter = ProgressReporter(store, "r1", 3, lambda: NOW)
-        return ReportedProgress(reporter, lease, health, warnings.append, lambda: seconds[0])
+        return KubernetesProgressListener(reporter, lease, health, warnings.append, lambda: seconds[0])
 
     @staticmethod
     def progress(*opened, draining=False):

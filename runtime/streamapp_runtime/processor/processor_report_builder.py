@@ -19,7 +19,7 @@ from streamapp_runtime.tables.adjunct_store import AdjunctStore
 from streamapp_runtime.tables.side_inputs import SideInputs
 
 
-class ProcessorProgress:
+class ProcessorReportBuilder:
     """The source of reports: it asks the tasks, and the side inputs that they share, when one is due."""
 
     def __init__(
