@@ -56,7 +56,8 @@ def place(
 ) -> Placement:
     """Bind `wanted` processors to executors.
 
-    With too few executors nothing moves until the timeout; then the processors without one give up their tasks.
+    With too few executors nothing moves until the timeout; then the other processors take over the tasks of those
+    without one.
 
     Args:
         model: the active job model, with the newest locations of its tasks.

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from streamapp_core.expressions import Aggregation, Select
 from streamapp_core.plan.plan import PlannedOperator
 from streamapp_core.schema import EVENT_TIME_COLUMN, Schema
-from streamapp_core.spec.job import Grouper
 from streamapp_core.spec.operators import OperatorKind, ProcessOrder
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.functions.keyed_state import KeyedState
@@ -71,9 +70,8 @@ def _operator(chain: Sequence[PlannedOperator], context: TaskContext) -> Operato
 def _is_written_elsewhere(planned: PlannedOperator, context: TaskContext) -> bool:
     """Return whether every task has the rows that come to an operator, and another task writes them for all."""
     plan, (source,) = context.processor.plan, planned.inputs
-    broadcast = plan.operators[source].broadcast if source in plan.operators else plan.streams[source].broadcast
-    everywhere = broadcast or plan.app.spec.job.grouper is Grouper.ALL
-    return everywhere and context.name != context.processor.broadcast_writer
+    rows = plan.operators[source].type if source in plan.operators else plan.streams[source].type
+    return rows.everywhere and context.name != context.processor.broadcast_writer
 
 
 def _row_operator(chain: Sequence[PlannedOperator], engine: SqlEngine) -> Operator:
