@@ -37,7 +37,7 @@ class Superseded(RuntimeFailure):
 
 
 class SideInputChanged(RuntimeFailure):
-    """A file that fills a table has changed since this run has looked at it: the next start takes the new version."""
+    """A file that fills a table is not the one that the run reads: all processors start again with the new version."""
 
 
 class JobModelLost(RuntimeFailure):
@@ -59,5 +59,5 @@ class DriverLost(Exception):  # noqa: N818 - what happened
 FAILURES = (RuntimeFailure, StreamSystemError, UndecodableMessageError, JobModelUnreadableError, JobModelOutdatedError)
 """Errors that are shown by their message alone; anything else is a bug and is shown with its traceback."""
 
-TRANSIENT = (ProcessorLost, DriverLost, Fenced, CommitUnknown, Unavailable)
+TRANSIENT = (ProcessorLost, DriverLost, Fenced, CommitUnknown, Unavailable, SideInputChanged)
 """Errors that end an incarnation of a processor and not the run: the next one continues from the last commit."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from streamapp_core.plan.plan import Plan
 from streamapp_runtime.app_streams import file_names, start_offsets
 from streamapp_runtime.driver.check_streams import check_shared_streams_empty
 from streamapp_runtime.driver.create_streams import streams_of_run
@@ -13,6 +14,7 @@ from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.run_record import RunRecord
 from streamapp_runtime.driver.run_recovery import merge_addresses
 from streamapp_runtime.driver.side_input_changes import (
+    TakenEnds,
     check_side_input_counts,
     describe_changes,
     take_bounded_ends,
@@ -74,6 +76,18 @@ def build_edited_record(record: RunRecord, run: PlannedRun, folder: Path, epoch:
         },
         made=merge_addresses(record.made, _addresses(run)),
         summary=None,
+    )
+
+
+def build_refreshed_record(record: RunRecord, plan: Plan, taken: TakenEnds) -> RunRecord:
+    """Build the record of a run that reads new versions of its side inputs from here on."""
+    files = {name: [file.name for file in side_input.files] for name, side_input in taken.side_inputs.items()}
+    return msgspec.structs.replace(
+        record,
+        ends=taken.ends,
+        side_inputs=taken.side_inputs,
+        notices=describe_changes(plan, record.side_inputs, taken.side_inputs),
+        files={**record.files, **files},
     )
 
 

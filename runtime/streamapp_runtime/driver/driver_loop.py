@@ -12,6 +12,7 @@ from typing import Protocol, Self
 
 import msgspec
 
+from streamapp_runtime.driver.build_run_record import build_refreshed_record
 from streamapp_runtime.driver.fleet import Fleet
 from streamapp_runtime.driver.maintenance import Maintenance
 from streamapp_runtime.driver.plan_run import PlannedRun
@@ -19,6 +20,8 @@ from streamapp_runtime.driver.report_registry import ReportRegistry
 from streamapp_runtime.driver.run_authority import Authority
 from streamapp_runtime.driver.run_record import RunRecord, Summary
 from streamapp_runtime.driver.run_summary import summarize
+from streamapp_runtime.driver.side_input_changes import TakenEnds
+from streamapp_runtime.driver.side_input_monitor import SideInputMonitor
 from streamapp_runtime.driver.supervisor import Supervisor
 from streamapp_runtime.driver.timeouts import Timeouts
 from streamapp_runtime.hosts.background_thread import in_thread
@@ -39,13 +42,14 @@ class JobModelSource(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """The progress of a run, and `run`, its plan and job model now.
+    """The progress of a run, `run`, its plan and job model now, and its `record`.
 
     `incidents` are failures that it has recovered from, each a line; `living` the latest reports of the processors that
     run; `draining` says whether it has been asked to stop.
     """
 
     run: PlannedRun
+    record: RunRecord
     summary: Summary
     incidents: tuple[str, ...]
     living: Mapping[str, ProcessorReport]
@@ -95,6 +99,9 @@ class DriverLoop:
     ) -> None:
         """Take a host whose processors report to the registry."""
         self._epoch = epoch
+        self._record = epoch.record
+        self._authority = authority
+        self._side_inputs = self._monitor_side_inputs()
         self._registry = registry
         self._job_models = job_models
         self._listener = listener
@@ -132,11 +139,31 @@ class DriverLoop:
                 draining = drain()
                 if draining:
                     supervisor.drain()
-                elif not supervisor.changing and (change := self._job_models.poll(supervisor.run)) is not None:
-                    supervisor.change(change)
+                elif not supervisor.changing:
+                    self._request_change()
                 self._listener.report(self._progress(self._registry.reports().values(), draining=draining))
                 supervisor.wait(self._epoch.turn_seconds)
         return self._progress(supervisor.reports.values(), draining=False) if supervisor.completed else None
+
+    def _request_change(self) -> None:
+        """Request the change that the job models or the files of side inputs call for, if there is one."""
+        supervisor = self._supervisor
+        if (change := self._job_models.poll(supervisor.run)) is not None:
+            supervisor.change(change)
+            return
+        taken = self._side_inputs.poll(time.monotonic(), urgent=supervisor.side_input_changed)
+        if taken is not None:
+            supervisor.restart(lambda: self._refresh_side_inputs(taken))
+
+    def _refresh_side_inputs(self, taken: TakenEnds) -> None:
+        """Have all processors that start from here on read new versions of side inputs."""
+        record = build_refreshed_record(self._record, self._supervisor.run.plan, taken)
+        self._authority.save(record)
+        self._record = record
+        self._side_inputs = self._monitor_side_inputs()
+
+    def _monitor_side_inputs(self) -> SideInputMonitor:
+        return SideInputMonitor(self._epoch.run.plan, self._epoch.folder, self._record, time.monotonic())
 
     def _owners(self) -> set[str]:
         """Return the processors that have tasks."""
@@ -145,11 +172,12 @@ class DriverLoop:
     def _progress(self, reports: Iterable[ProcessorReport], *, draining: bool) -> Progress:
         run, seconds = self._supervisor.run, time.monotonic() - self._epoch.started
         latest = {processor: self._registry.latest(processor) for processor in self._fleet.living}
-        summary = summarize(run.plan, self._epoch.record.ends, reports, seconds)
-        notices = tuple(dict.fromkeys((*self._epoch.record.notices, *summary.notices)))
+        summary = summarize(run.plan, self._record.ends, reports, seconds)
+        notices = dict.fromkeys((*self._record.notices, *summary.notices, *self._side_inputs.notices))
         return Progress(
             run=run,
-            summary=msgspec.structs.replace(summary, notices=notices),
+            record=self._record,
+            summary=msgspec.structs.replace(summary, notices=tuple(notices)),
             incidents=self._supervisor.incidents,
             living={processor: report for processor, report in latest.items() if report is not None},
             draining=draining,
@@ -161,9 +189,9 @@ class DriverLoop:
             app=self._epoch.text,
             counts=dict(run.counts),
             job_model=run.model.model_dump_json(by_alias=True),
-            ends=self._epoch.record.ends,
-            starts=self._epoch.record.starts,
-            side_inputs=self._epoch.record.side_inputs,
+            ends=self._record.ends,
+            starts=self._record.starts,
+            side_inputs=self._record.side_inputs,
             folder=str(self._epoch.folder),
             state_folder=self._epoch.state_folder,
         )

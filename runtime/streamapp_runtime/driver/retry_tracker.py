@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from streamapp_runtime.driver.fleet import End
 from streamapp_runtime.driver.timeouts import Timeouts
-from streamapp_runtime.errors import FAILURES, TRANSIENT, ProcessorFailed
+from streamapp_runtime.errors import FAILURES, TRANSIENT, ProcessorFailed, SideInputChanged
 from streamapp_systems.protocols import Unavailable
 
 _LOGGER = logging.getLogger("streamapp.driver")
@@ -51,10 +51,16 @@ class RetryTracker:
     def note_failure(self, end: End) -> float:
         """Count the failure of an incarnation; return the backoff before the next one starts.
 
+        A side input that has changed is no failure of the processor: it is waited for, as for a system that is away.
+
         Raises:
-            ProcessorFailed: it was one too many.
+            ProcessorFailed: it was one too many, or side inputs have not been whole for too long.
             RuntimeFailure, StreamSystemError: it is permanent.
         """
+        if isinstance(end.error, SideInputChanged):
+            if end.lived >= self._timeouts.healthy:
+                self.end_outage(_start(end.processor))
+            return self.note_outage(_start(end.processor), end.error)
         failures = self._failures.get(end.processor, _Failures())
         self._failures[end.processor] = failures.another(
             committed=end.committed, lived=end.lived, timeouts=self._timeouts
@@ -68,12 +74,12 @@ class RetryTracker:
         """
         if isinstance(error, Unavailable):
             return self.note_outage(_name(processor), error)
-        failures = self._failures[processor]
+        failures = self._failures.get(processor, _Failures())
         self._failures[processor] = _Failures(count=failures.count + 1, furthest=failures.furthest)
         return self._backoff(processor, error)
 
-    def note_outage(self, waiting: str, error: Unavailable) -> float:
-        """Note that a system is away that somebody waits for; return the backoff before it is asked again.
+    def note_outage(self, waiting: str, error: Unavailable | SideInputChanged) -> float:
+        """Note that somebody waits for a system, or for a file to be whole; return the backoff before the next try.
 
         Raises:
             ProcessorFailed: it has been away for too long.
@@ -102,6 +108,7 @@ class RetryTracker:
         for processor in processors:
             self._failures.pop(processor, None)
             self._outages.pop(_name(processor), None)
+            self.end_outage(_start(processor))
 
     def _backoff(self, processor: str, error: BaseException | None) -> float:
         if isinstance(error, FAILURES) and not isinstance(error, TRANSIENT):
@@ -149,3 +156,7 @@ def retry_until_back(
 
 def _name(processor: str) -> str:
     return f"processor {processor}"
+
+
+def _start(processor: str) -> str:
+    return f"the start of processor {processor}"

@@ -1,12 +1,10 @@
 """One run of an app on this machine, from its spec to its summary."""
 
-import logging
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Protocol
 
 import msgspec
 
@@ -20,17 +18,15 @@ from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.report_registry import ReportRegistry
 from streamapp_runtime.driver.run_authority import RunAuthority
 from streamapp_runtime.driver.run_folder import RunFolder
-from streamapp_runtime.driver.run_record import RunRecord, Summary, load_record
+from streamapp_runtime.driver.run_record import Summary, load_record
 from streamapp_runtime.driver.run_steps import complete_run
-from streamapp_runtime.driver.side_input_monitor import SideInputMonitor
 from streamapp_runtime.driver.start_run import Announce, RunRequest, check_unchanged, start_run
 from streamapp_runtime.driver.timeouts import Timeouts
-from streamapp_runtime.errors import Drained, SideInputChanged
+from streamapp_runtime.errors import Drained
 from streamapp_runtime.hosts.processor_host import ProcessorHost
 from streamapp_runtime.processor.driver_channel import DriverChannel
 from streamapp_systems.metadata.sqlite import SqliteMetadataStore
 
-_LOGGER = logging.getLogger("streamapp.driver")
 _STOP_SECONDS = 5.0
 
 Listener = Callable[[Summary], object]
@@ -93,29 +89,24 @@ def run_app(
             if last is not None and last.summary is not None and not request.fresh:
                 check_unchanged(request, last)
                 return last.summary
-            started, changes = time.monotonic(), _ChangedUnderRun(timeouts)
-            completed: Progress | None = None
-            while completed is None:
-                run, record = start_run(request, folder, store, last, announce)
-                local = _LocalPorts(request, run, record, listener, requested_change)
-                epoch = Epoch(
-                    run=run,
-                    record=record,
-                    text=request.text,
-                    folder=request.folder,
-                    state_folder=str(folder.state(record.run_id)),
-                    started=started,
-                    stop_seconds=_STOP_SECONDS,
-                    timeouts=timeouts,
-                )
-                authority = _authority(epoch, store)
-                with changes:
-                    completed = _run_epoch(epoch, authority, make_host, local, drain=drain, logs=folder.path)
-                request, last = replace(request, fresh=False, delete_outputs=False), record
-            summary = local.summary(completed)
-            complete_run(
-                msgspec.structs.replace(record, summary=summary), completed.run, store, request.folder, timeouts
+            started = time.monotonic()
+            run, record = start_run(request, folder, store, last, announce)
+            local = _LocalPorts(request, run, listener, requested_change)
+            epoch = Epoch(
+                run=run,
+                record=record,
+                text=request.text,
+                folder=request.folder,
+                state_folder=str(folder.state(record.run_id)),
+                started=started,
+                stop_seconds=_STOP_SECONDS,
+                timeouts=timeouts,
             )
+            authority = _authority(epoch, store)
+            completed = _run_epoch(epoch, authority, make_host, local, drain=drain, logs=folder.path)
+            summary = local.summary(completed)
+            completed_record = msgspec.structs.replace(completed.record, summary=summary)
+            complete_run(completed_record, completed.run, store, request.folder, timeouts)
         finally:
             store.close()
     listener(summary)
@@ -126,15 +117,13 @@ def _authority(epoch: Epoch, store: MetadataStore) -> RunAuthority:
     def activate(model: JobModel) -> None:
         activate_job_model(store, model, epoch.record.epoch)
 
-    return RunAuthority(epoch.record, epoch.run.plan, epoch.folder, activate=activate)
+    return RunAuthority(epoch.record, epoch.run.plan, store, epoch.folder, activate=activate)
 
 
 def _run_epoch(
     epoch: Epoch, authority: RunAuthority, make_host: MakeHost, local: "_LocalPorts", *, drain: Drain, logs: Path
-) -> Progress | None:
+) -> Progress:
     """Run the processors until all inputs have ended, and return the final progress.
-
-    None if side inputs have changed: the next epoch of the run reads the new versions.
 
     Raises:
         Drained: the run was stopped before that.
@@ -144,37 +133,10 @@ def _run_epoch(
         closing(make_host(registry, epoch.run.plan.app.metadata.name, logs)) as host,
         DriverLoop(epoch, authority, host, registry, job_models=local, listener=local) as loop,
     ):
-        final = loop.run(lambda: drain() or local.refresh_due)
-        if final is None and (drain() or not local.refresh_due):
+        final = loop.run(drain)
+        if final is None:
             raise Drained(f"run {epoch.record.run_id} was stopped after a last commit; start it again to continue")
         return final
-
-
-class _ChangedUnderRun:
-    """The epochs of a run that ended since a file changed while it was read: `with` it, such an end is no error.
-
-    Another epoch may follow, after a backoff. Too many in a row are an error: the file never rests.
-    """
-
-    def __init__(self, timeouts: Timeouts) -> None:
-        self._timeouts = timeouts
-        self._in_a_row = 0
-        self._started = time.monotonic()
-
-    def __enter__(self) -> Self:
-        self._started = time.monotonic()
-        return self
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> bool:
-        if not isinstance(error, SideInputChanged):
-            return False
-        healthy = time.monotonic() - self._started >= self._timeouts.healthy
-        self._in_a_row = 1 if healthy else self._in_a_row + 1
-        if self._in_a_row >= self._timeouts.failures:
-            return False
-        _LOGGER.warning("%s", error)
-        time.sleep(self._timeouts.backoff(self._in_a_row))
-        return True
 
 
 class _LocalPorts:
@@ -184,24 +146,15 @@ class _LocalPorts:
         self,
         request: RunRequest,
         run: PlannedRun,
-        record: RunRecord,
         listener: Listener,
         requested_change: RequestedChange,
     ) -> None:
-        now = time.monotonic()
-        self._monitor = PartitionMonitor(request.text, request.folder, run, now)
-        self._side_inputs = SideInputMonitor(run.plan, request.folder, record, now)
+        self._monitor = PartitionMonitor(request.text, request.folder, run, time.monotonic())
         self._listener = listener
         self._requested_change = requested_change
 
-    @property
-    def refresh_due(self) -> bool:
-        """Whether the run is to start again with new versions of its side inputs."""
-        return self._side_inputs.due
-
     def poll(self, current: PlannedRun) -> PlannedRun | None:
         """See `JobModelSource.poll`."""
-        self._side_inputs.poll(time.monotonic())
         change = self._monitor.poll(time.monotonic(), current)
         return change.run if isinstance(change, AcceptedGrowth) else self._requested_change(current)
 
@@ -212,5 +165,4 @@ class _LocalPorts:
     def summary(self, progress: Progress) -> Summary:
         """Return the summary, with what went wrong and why the run does not follow its streams."""
         refused = tuple(map(str, self._monitor.problems))
-        notices = (*progress.summary.notices, *self._side_inputs.notices)
-        return msgspec.structs.replace(progress.summary, incidents=progress.incidents, refused=refused, notices=notices)
+        return msgspec.structs.replace(progress.summary, incidents=progress.incidents, refused=refused)

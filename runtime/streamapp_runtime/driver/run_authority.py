@@ -4,12 +4,13 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Protocol
 
+from streamapp_core.metadata_store import MetadataStore
 from streamapp_core.plan.plan import Plan
 from streamapp_runtime.driver.activate_job_model import announce_epoch
 from streamapp_runtime.driver.create_streams import expand_changelog
 from streamapp_runtime.driver.fencing import fence_processors
 from streamapp_runtime.driver.plan_run import PlannedRun
-from streamapp_runtime.driver.run_record import RunRecord
+from streamapp_runtime.driver.run_record import RunRecord, save_record
 from streamapp_runtime.driver.run_steps import Activate, already_active
 from streamapp_runtime.run_coordinator import Coordinator
 
@@ -34,6 +35,14 @@ class Authority(Protocol):
         """
         ...
 
+    def save(self, record: RunRecord) -> None:
+        """Save the run's record: another start would continue from it.
+
+        Raises:
+            Superseded: another driver has taken over.
+        """
+        ...
+
 
 def _nothing_to_check() -> None:
     return None
@@ -46,6 +55,7 @@ class RunAuthority:
         self,
         record: RunRecord,
         plan: Plan,
+        store: MetadataStore,
         folder: Path,
         *,
         check: Callable[[], None] = _nothing_to_check,
@@ -58,6 +68,7 @@ class RunAuthority:
         """
         self._record = record
         self._plan = plan
+        self._store = store
         self._folder = folder
         self._check = check
         self._activate = activate
@@ -75,3 +86,7 @@ class RunAuthority:
         self._check()
         self._coordinator.raise_if_superseded(self._record.epoch)
         fence_processors(processors, self._plan, self._record.epoch, self._folder)
+
+    def save(self, record: RunRecord) -> None:
+        """See `Authority.save`."""
+        save_record(self._store, record)

@@ -1,9 +1,11 @@
 """The record of a run, which its next start reads, and its summary."""
 
+from contextlib import suppress
+
 import msgspec
 
-from streamapp_core.metadata_store import MetadataStore
-from streamapp_runtime.errors import RuntimeFailure
+from streamapp_core.metadata_store import ABSENT, MetadataStore, VersionConflict, Versioned
+from streamapp_runtime.errors import RuntimeFailure, Superseded
 from streamapp_runtime.processor.processor_report import BrokenClaimReport, WatermarkHolderReport
 from streamapp_runtime.side_input_files import SideInputFiles
 from streamapp_systems.coordinator_stream import DriverRecord
@@ -105,8 +107,10 @@ def load_record(store: MetadataStore) -> RunRecord | None:
         RuntimeFailure: the record can't be read.
     """
     entry = store.get(_KEY)
-    if entry is None:
-        return None
+    return None if entry is None else _read(entry)
+
+
+def _read(entry: Versioned) -> RunRecord:
     try:
         return _decode(entry.value)
     except msgspec.DecodeError as error:
@@ -116,8 +120,18 @@ def load_record(store: MetadataStore) -> RunRecord | None:
 
 
 def save_record(store: MetadataStore, record: RunRecord) -> None:
-    """Write the record of a run."""
-    store.put(_KEY, msgspec.json.encode(record))
+    """Write the record of a run.
+
+    Raises:
+        Superseded: a later epoch has written one.
+    """
+    while True:
+        entry = store.get(_KEY)
+        if entry is not None and (later := _read(entry).epoch) > record.epoch:
+            raise Superseded(f"epoch {later} of the app has begun; epoch {record.epoch} ends")
+        with suppress(VersionConflict):
+            store.put(_KEY, msgspec.json.encode(record), expected=ABSENT if entry is None else entry.version)
+            break
     store.flush()
 
 

@@ -66,14 +66,14 @@ def check_side_input_counts(plan: Plan, taken: TakenEnds) -> None:
 def describe_changes(
     plan: Plan, previous: Mapping[str, SideInputFiles], current: Mapping[str, SideInputFiles]
 ) -> tuple[str, ...]:
-    """Return a line for each side input whose files are others than in the previous start of the run."""
+    """Return a line for each side input whose files are others than the run has read before."""
     lines = []
     for name, side_input in current.items():
         if name in previous and previous[name].version != side_input.version:
             tables = sorted(table.name for table in plan.tables.values() if name in table.spec.side_inputs)
             lines.append(
-                f"side input {name}: {', '.join(changed_files(previous[name], side_input))} changed since the last "
-                f"start; filled again from the new version: {', '.join(tables)}"
+                f"side input {name}: {', '.join(changed_files(previous[name], side_input))} changed; filled again from "
+                f"the new version: {', '.join(tables)}"
             )
     return tuple(lines)
 

@@ -1,26 +1,32 @@
 """The monitor of side inputs: looks at an interval whether their files have changed since the run has read them."""
 
-import logging
 from collections.abc import Mapping
 from concurrent.futures import Future
 from pathlib import Path
 
 from streamapp_core.plan.plan import Plan
 from streamapp_runtime.driver.run_record import RunRecord
-from streamapp_runtime.driver.side_input_changes import changed_files, check_side_input_counts, take_bounded_ends
-from streamapp_runtime.errors import FAILURES
+from streamapp_runtime.driver.side_input_changes import (
+    TakenEnds,
+    changed_files,
+    check_side_input_counts,
+    take_bounded_ends,
+)
+from streamapp_runtime.errors import FAILURES, RuntimeFailure
 from streamapp_runtime.hosts.background_thread import in_thread
 from streamapp_runtime.side_input_files import SideInputFiles, take_side_input_files
 
-_LOGGER = logging.getLogger("streamapp.driver")
 _SECOND = 1_000
+_URGENT_SECONDS = 1.0
+_URGENCY_SECONDS = 30.0
+"""How long the files are looked at each second after a processor could not read one: longer than its backoff."""
 
 
 class SideInputMonitor:
     """Compares the files of side inputs with the versions that a run reads, in a thread of its own.
 
-    A new version is due if a table that it fills has `refresh`: all processors must then start again with it. The
-    others are reported only, and taken at the run's next start.
+    A new version is due if a table that it fills has `refresh`, or if a processor can't read the previous one any more:
+    all processors must then start again with it. Others are reported only, and taken at the run's next start.
     """
 
     def __init__(self, plan: Plan, folder: Path, record: RunRecord, now: float) -> None:
@@ -30,44 +36,59 @@ class SideInputMonitor:
         self._record = record
         self._refreshes = _refreshes(plan, record.side_inputs)
         self._interval = _interval(plan, record.side_inputs, self._refreshes)
-        self._next_look = now + (self._interval or 0)
-        self._looking: Future[bool] | None = None
+        self._last_look = now
+        self._urgent_until = now
+        self._looking: Future[TakenEnds | None] | None = None
         self._seen: Mapping[str, SideInputFiles] = record.side_inputs
         self.notices: tuple[str, ...] = ()
         """The side inputs whose files are not those that the run reads, a line each."""
-        self.due = False
-        """Whether the run is to start again with new versions."""
 
-    def poll(self, now: float) -> None:
-        """Look at the files if it is time, and take what the last look found; never waits."""
-        if self._interval is None or self.due:
-            return
+    def poll(self, now: float, *, urgent: bool) -> TakenEnds | None:
+        """Look at the files if it is time, and return the new versions that are due, once; never waits.
+
+        `urgent`: a processor waits, since it can't read the version that the run reads.
+
+        Raises:
+            RuntimeFailure: then, if a side input has another number of files.
+        """
+        if urgent:
+            self._urgent_until = now + _URGENCY_SECONDS
         if self._looking is None:
-            if now >= self._next_look:
-                self._next_look = now + self._interval
-                self._looking = in_thread("side-input-monitor", self._look)
+            urgent = now < self._urgent_until
+            interval = _URGENT_SECONDS if urgent else self._interval
+            if interval is not None and now >= self._last_look + interval:
+                self._last_look = now
+                self._looking = in_thread("side-input-monitor", lambda: self._look(urgent=urgent))
         elif self._looking.done():
-            self._take(self._looking)
+            return self._take(self._looking)
+        return None
 
-    def _take(self, looked: Future[bool]) -> None:
-        self._looking, self.due = None, looked.result()
+    def _take(self, looked: Future[TakenEnds | None]) -> TakenEnds | None:
+        self._looking = None
+        return looked.result()
 
-    def _look(self) -> bool:
-        """Return whether a new version is due: it is whole, as far as anyone can know, if two looks find the same."""
+    def _look(self, *, urgent: bool) -> TakenEnds | None:
+        """Return new versions that are due: whole, as far as anyone can know, are those that two looks have found."""
         read, seen = self._record.side_inputs, self._seen
         try:
             found = take_side_input_files(self._plan, self._folder, seen)
             self._seen = found
-            changed = [name for name in found if found[name].version != read[name].version]
-            self.notices = tuple(self._describe(name, found[name]) for name in changed)
-            if _versions(found) != _versions(seen) or not self._refreshes.keys() & set(changed):
-                return False
-            taken = take_bounded_ends(self._plan, self._folder, self._record.ends, found)
-            check_side_input_counts(self._plan, taken)
+            changed = {name for name in found if found[name].version != read[name].version}
+            self.notices = tuple(self._describe(name, found[name]) for name in sorted(changed))
+            if _versions(found) != _versions(seen) or not (changed if urgent else changed & self._refreshes.keys()):
+                return None
+            taken = take_bounded_ends(self._plan, self._folder, self._record.ends, read)
         except FAILURES as error:
-            self.notices = (f"the new version of a side input can't be taken, the run keeps the previous one: {error}",)
-            return False
-        return True
+            self.notices = (_not_taken(error),)
+            return None
+        try:
+            check_side_input_counts(self._plan, taken)
+        except RuntimeFailure as error:
+            if urgent:
+                raise
+            self.notices = (_not_taken(error),)
+            return None
+        return taken
 
     def _describe(self, name: str, found: SideInputFiles) -> str:
         files = ", ".join(changed_files(self._record.side_inputs[name], found))
@@ -78,6 +99,10 @@ class SideInputMonitor:
             f"side input {name}: {files} changed; the run keeps the version that it has read until its next start "
             f"(tables.{tables[0]}.refresh takes new versions while it runs)"
         )
+
+
+def _not_taken(error: Exception) -> str:
+    return f"the new version of a side input can't be taken, the run keeps the previous one: {error}"
 
 
 def _versions(side_inputs: Mapping[str, SideInputFiles]) -> dict[str, str]:

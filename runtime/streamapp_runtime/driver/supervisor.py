@@ -17,7 +17,7 @@ from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.retry_tracker import RetryTracker
 from streamapp_runtime.driver.run_authority import Authority
 from streamapp_runtime.driver.timeouts import Timeouts
-from streamapp_runtime.errors import FAILURES, TRANSIENT
+from streamapp_runtime.errors import FAILURES, TRANSIENT, SideInputChanged
 from streamapp_runtime.fail_points import FailPoint, Moment, fail_point, reach
 from streamapp_runtime.processor.processor_report import ProcessorReport
 from streamapp_systems.protocols import Unavailable
@@ -35,13 +35,18 @@ class _Recovery:
 
     due: float
     fence: Future[None] | None
+    side_input_changed: bool
+
+
+def _nothing_to_prepare() -> None:
+    return None
 
 
 @dataclass(slots=True, kw_only=True)
 class _Handover:
-    """A change of the job model under way: the affected processors are drained, fenced, and started again.
+    """A change under way: the affected processors are drained, fenced, and started again.
 
-    `previous_owners` are those of them that the previous job model had.
+    `previous_owners` are those of them that the previous job model had. `prepare` is called once they are fenced.
     """
 
     run: PlannedRun
@@ -49,6 +54,7 @@ class _Handover:
     previous_owners: frozenset[str]
     done: Future[None]
     due: float
+    prepare: Callable[[], None] = _nothing_to_prepare
     fence: Future[None] | None = None
     attempts: int = 0
 
@@ -81,6 +87,7 @@ class Supervisor:
         self._done: dict[str, ProcessorReport] = {}
         self._changes: SimpleQueue[tuple[PlannedRun, Future[None]]] = SimpleQueue()
         """Changes that were requested and have not begun; only the last one counts."""
+        self._restart: Callable[[], None] | None = None
         self._handover: _Handover | None = None
         self._draining = False
 
@@ -96,8 +103,13 @@ class Supervisor:
 
     @property
     def changing(self) -> bool:
-        """Whether a change of the job model is requested or under way."""
-        return self._handover is not None or not self._changes.empty()
+        """Whether a change of the job model or a restart of all processors is requested or under way."""
+        return self._handover is not None or self._restart is not None or not self._changes.empty()
+
+    @property
+    def side_input_changed(self) -> bool:
+        """Whether a processor waits for its restart since a file that fills a table is another one."""
+        return any(recovery.side_input_changed for recovery in self._recoveries.values())
 
     @property
     def incidents(self) -> tuple[str, ...]:
@@ -122,6 +134,13 @@ class Supervisor:
         done: Future[None] = Future()
         self._changes.put((run, done))
         return done
+
+    def restart(self, prepare: Callable[[], None]) -> None:
+        """Request that all processors make a last commit and start again under the same job model.
+
+        When none of them runs and before the first one starts, `prepare` is called by `step`.
+        """
+        self._restart = prepare
 
     def drain(self) -> None:
         """Ask all processors for a last commit, after which they end; nothing is started any more."""
@@ -173,6 +192,7 @@ class Supervisor:
         self._recoveries[end.processor] = _Recovery(
             due=self._clock() + self._retries.note_failure(end),
             fence=self._fence(FailPoint.REPLACE_FENCE, {end.processor}),
+            side_input_changed=isinstance(end.error, SideInputChanged),
         )
 
     def _recover(self, processor: str, recovery: _Recovery) -> None:
@@ -201,6 +221,9 @@ class Supervisor:
     def _advance_handover(self) -> None:
         if self._handover is None and (change := self._take_change()) is not None:
             self._handover = self._begin_handover(*change)
+        elif self._handover is None and self._restart is not None:
+            self._handover = self._begin_restart(self._restart)
+            self._restart = None
         handover = self._handover
         if handover is None or handover.affected & self._fleet.living.keys():
             return
@@ -235,9 +258,7 @@ class Supervisor:
             self._authority.activate_job_model(run)
         reach(FailPoint.HANDOVER_DRAIN, Moment.BEFORE)
         affected = affected_processors(previous, run.model)
-        for processor in affected:
-            self._recoveries.pop(processor, None)
-        self._fleet.drain(affected & self._fleet.living.keys())
+        self._drain_affected(affected)
         return _Handover(
             run=run,
             affected=affected,
@@ -245,6 +266,25 @@ class Supervisor:
             done=done,
             due=self._clock(),
         )
+
+    def _begin_restart(self, prepare: Callable[[], None]) -> _Handover:
+        """Drain all processors; the job model stays."""
+        reach(FailPoint.HANDOVER_DRAIN, Moment.BEFORE)
+        affected = frozenset(self.run.model.processors)
+        self._drain_affected(affected)
+        return _Handover(
+            run=self.run,
+            affected=affected,
+            previous_owners=affected,
+            done=Future(),
+            due=self._clock(),
+            prepare=prepare,
+        )
+
+    def _drain_affected(self, affected: frozenset[str]) -> None:
+        for processor in affected:
+            self._recoveries.pop(processor, None)
+        self._fleet.drain(affected & self._fleet.living.keys())
 
     def _retry_handover(self, handover: _Handover, error: BaseException) -> None:
         handover.fence = None
@@ -258,6 +298,7 @@ class Supervisor:
 
     def _finish_handover(self, handover: _Handover) -> None:
         """Start the new owners: nobody else holds any of their tasks."""
+        handover.prepare()
         self.run, self._handover = handover.run, None
         self._fleet.forget(handover.affected)
         self._retries.end_outage(_HANDOVER)

@@ -38,10 +38,10 @@ def run_launched(launch: ProcessorLaunch) -> ProcessorOutcome:
     """Run a launched processor to its end. The traceback of a defect goes to standard error."""
     try:
         return ProcessorOutcome(report=run_processor(launch.config, HttpChannel(launch.address)))
-    except TRANSIENT as error:
-        return ProcessorOutcome(lost=str(error))
     except SideInputChanged as changed:
         return ProcessorOutcome(side_input_changed=str(changed))
+    except TRANSIENT as error:
+        return ProcessorOutcome(lost=str(error))
     except FAILURES as error:
         return ProcessorOutcome(failure=str(error))
     except Exception as error:  # noqa: BLE001 - the driver decides what follows
@@ -55,7 +55,7 @@ def final_report(outcome: ProcessorOutcome, processor: str) -> ProcessorReport:
     Raises:
         ProcessorFailed: it failed in a way that a restart does not mend.
         ProcessorLost: it may be restarted.
-        SideInputChanged: the run must be started again.
+        SideInputChanged: all processors must start again with the new version.
     """
     if outcome.side_input_changed is not None:
         raise SideInputChanged(outcome.side_input_changed)

@@ -181,10 +181,10 @@ class _ProcessorStart:
         read = {ssp for ssp, start in starts.items() if ssp.stream in versions}
         read = {ssp for ssp in read if starts[ssp] < ends[ssp.stream][ssp.partition]}
         paths = side_input_paths(self._plan, self._folder, {ssp.stream for ssp in read})
+        expected = {ssp: versions[ssp.stream].files[ssp.partition] for ssp in read}
         files = {
-            ssp: GuardedFile(path=paths[ssp], version=versions[ssp.stream].files[ssp.partition])
-            for ssp in read
-            if ssp in paths
+            ssp: GuardedFile(path=paths.get(ssp, self._folder / version.name), version=version)
+            for ssp, version in expected.items()
         }
         return SideInputGuard(self._connections.inputs(starts, ends, claims), files)
 

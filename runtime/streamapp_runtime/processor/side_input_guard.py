@@ -68,6 +68,6 @@ def _seen_here(ssp: Ssp, file: GuardedFile) -> FileVersion:
 
 def _changed(ssp: Ssp, path: Path) -> SideInputChanged:
     return SideInputChanged(
-        f"side input {ssp.stream}: {path} has changed while the run was reading it; the next start reads the new "
-        "version into all tables"
+        f"side input {ssp.stream}: {path} has changed while the run was reading it; once two looks have found the same "
+        "content, all processors start again with the new version"
     )

@@ -12,7 +12,7 @@ from streamapp_core.job_model.job_model_shards import POINTER
 from streamapp_core.job_model.stored_job_model import write_job_model
 from streamapp_core.metadata_store import ABSENT, InMemoryMetadataStore
 from streamapp_runtime.driver.driver_loop import Progress
-from streamapp_runtime.driver.run_record import Summary
+from streamapp_runtime.driver.run_record import RunRecord, Summary
 from streamapp_runtime.kubernetes.driver_http_endpoints import DriverHealth
 from streamapp_runtime.kubernetes.driver_lease import DriverLease
 from streamapp_runtime.kubernetes.driver_loop_adapters import FollowedJobModels, KubernetesProgressListener
@@ -154,7 +154,14 @@ class TestProgress:
             )
             for id_, is_open in enumerate(opened)
         }
-        return Progress(run=planned(), summary=SUMMARY, incidents=("an incident",), living=living, draining=draining)
+        return Progress(
+            run=planned(),
+            record=RunRecord(run_id="r1", epoch=3, spec="{}", ends={}, files={}, made={}, outdated={}),
+            summary=SUMMARY,
+            incidents=("an incident",),
+            living=living,
+            draining=draining,
+        )
 
     @pytest.mark.parametrize(
         ("opened", "draining", "phase", "ready"),

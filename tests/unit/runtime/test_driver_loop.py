@@ -5,29 +5,35 @@ from concurrent.futures import Future
 
 import pytest
 
+from streamapp_core.job_model.build_job_model import build_job_model
+from streamapp_runtime.driver.build_run_record import build_new_record
 from streamapp_runtime.driver.driver_loop import DriverLoop, Epoch
+from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.report_registry import ReportRegistry
 from streamapp_runtime.driver.run_record import RunRecord
 from streamapp_runtime.driver.timeouts import Timeouts
-from streamapp_runtime.errors import ProcessorLost
+from streamapp_runtime.errors import ProcessorLost, RuntimeFailure, SideInputChanged
 from streamapp_runtime.processor.driver_channel import Command
 from streamapp_runtime.processor.processor_report import ProcessorReport
+from support import plan_documents, side_input_files
 from support.supervision import planned, scaled, tasks_of
 
 
 class Stage:
     """The host, the authority and both ports of a loop. Each report of progress is a turn, in which `act` may act."""
 
-    def __init__(self, folder, act):
+    def __init__(self, folder, act, run=None, record=None):
         self.registry = ReportRegistry(time.monotonic)
         self.configs, self.futures, self.log = {}, {}, []
         self.change = None
         self.draining = False
         self.progress = []
         self._act = act
-        record = RunRecord(run_id="r1", epoch=4, spec="{}", ends={"in": {0: 9}}, files={}, made={}, outdated={})
+        record = record or RunRecord(
+            run_id="r1", epoch=4, spec="{}", ends={"in": {0: 9}}, files={}, made={}, outdated={}
+        )
         self.epoch = Epoch(
-            run=planned(partitions=2),
+            run=run or planned(partitions=2),
             record=record,
             text="the app",
             folder=folder,
@@ -57,6 +63,10 @@ class Stage:
 
     def fence(self, processors):
         self.log.append("fence " + " ".join(sorted(processors)))
+
+    def save(self, record):
+        self.log.append("save")
+        self.saved = record
 
     # the ports
     def poll(self, current):
@@ -168,3 +178,69 @@ def test_an_error_stops_the_processors(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         stage.run()
     assert [stage.worker_reports(number) for number in (1, 2)] == [Command.STOP, Command.STOP]
+
+
+class TestSideInputs:
+    """The customers of visits come from a file, and the loop of a driver that never looks, but when it must."""
+
+    @pytest.fixture
+    def path(self, tmp_path):
+        side_input_files.write(tmp_path, {"ann": "Oslo"})
+        return tmp_path / "customers" / "0.csv"
+
+    @pytest.fixture
+    def stage(self, tmp_path, path):
+        def start(act, **table):
+            document = side_input_files.app(table=table, files=1, partitionMonitor={"enabled": False})
+            plan = plan_documents.accepted(document, {"visits": 1, "customers": 1, "out": 1})
+            run = PlannedRun(plan=plan, model=build_job_model(plan, None, {"0": "here", "1": "here"}), counts={})
+            return Stage(tmp_path, act, run=run, record=build_new_record(run, tmp_path, 4, None, ()))
+
+        return start
+
+    @pytest.mark.parametrize("refresh", ["20ms", None])
+    def test_new_versions_are_read_by_all_processors_once_the_record_has_them(self, tmp_path, stage, path, refresh):
+        def act(stage, _):
+            if "written" not in stage.log:
+                stage.log.append("written")
+                side_input_files.write(tmp_path, {"ann": "Bergen", "bob": "Rome"})
+                if refresh is None:
+                    stage.futures[1].set_exception(SideInputChanged("customers/0.csv has changed"))
+            for number, future in list(stage.futures.items()):
+                if future.done():
+                    continue
+                config = stage.configs[number]
+                command = stage.worker_reports(number)
+                if command is Command.DRAIN:
+                    stage.log.append("drained")
+                    stage.end(number)
+                elif config.ends["customers"] == {0: 2}:
+                    stage.end(number, done=True)
+                elif config.incarnation.number > 2:
+                    future.set_exception(SideInputChanged("customers/0.csv has changed"))
+
+        started = stage(act, **({"refresh": refresh} if refresh else {}))
+        final = started.run()
+        assert final.record == started.saved
+        assert final.record.side_inputs != started.epoch.record.side_inputs
+        assert final.record.files["customers"] == ["customers/0.csv"]
+        assert final.summary.notices == (
+            "side input customers: customers/0.csv changed; filled again from the new version: customer",
+        )
+        versions = {number: config.side_inputs for number, config in started.configs.items()}
+        last = sorted(versions)[-2:]
+        assert [versions[number] for number in last] == [final.record.side_inputs] * 2
+        assert started.log.index("save") > started.log.index("drained")
+        assert "fence 0 1" in started.log
+
+    def test_a_file_that_is_gone_for_good_ends_the_run_with_what_to_do(self, stage, path):
+        def act(stage, _):
+            path.unlink(missing_ok=True)
+            for number in (number for number, future in list(stage.futures.items()) if not future.done()):
+                if number == 2:
+                    stage.worker_reports(number)
+                else:
+                    stage.futures[number].set_exception(SideInputChanged("customers/0.csv has changed"))
+
+        with pytest.raises(RuntimeFailure, match=r"it had 1 files and has 0 \(none\).*--fresh"):
+            stage(act).run()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_runtime.errors import ProcessorFailed, ProcessorLost, Superseded
+from streamapp_runtime.errors import ProcessorFailed, ProcessorLost, SideInputChanged, Superseded
 from streamapp_runtime.processor.driver_channel import Command
 from streamapp_systems.protocols import Fenced, StreamSystemError, Unavailable
 from support.supervision import TIMEOUTS, SupervisorHarness, planned, scaled, tasks_of
@@ -257,6 +257,73 @@ class TestChange:
         harness.report(2)
         harness.supervisor.change(scaled(harness.supervisor.run, 3))
         assert harness.step() == ["activate v2", "cancel 0#1"]
+
+
+CHANGED = SideInputChanged("customers.csv has changed")
+
+
+class TestRestart:
+    def test_all_are_drained_and_fenced_and_nobody_starts_before_what_they_need_is_prepared(self, harness):
+        harness.supervisor.restart(lambda: harness.log.append("prepare"))
+        harness.step()
+        assert [harness.report(1), harness.report(2)] == [Command.DRAIN, Command.DRAIN]
+        harness.end(1, done=False)
+        assert harness.supervisor.changing
+        assert harness.step() == []
+        harness.end(2, done=False)
+        assert harness.log[-4:] == ["fence 0 1", "prepare", "start 0#3 v1", "start 1#4 v1"]
+        assert not harness.supervisor.changing
+        assert not harness.supervisor.incidents
+
+    def test_those_that_had_come_to_their_ends_start_again(self, harness):
+        harness.end(1)
+        harness.supervisor.restart(lambda: None)
+        harness.step()
+        harness.end(2, done=False)
+        assert not harness.supervisor.completed
+        assert harness.living == [3, 4]
+
+    def test_one_that_waits_for_a_side_input_is_tried_again_until_then(self, harness):
+        harness.die(1, CHANGED)
+        assert harness.supervisor.side_input_changed
+        harness.report(2)
+        assert harness.step(0.25) == ["start 0#3 v1"]
+        assert not harness.supervisor.side_input_changed
+        harness.die(3, CHANGED)
+        harness.supervisor.restart(lambda: None)
+        harness.step()
+        harness.end(2, done=False)
+        assert harness.log[-3:] == ["fence 0 1", "start 0#4 v1", "start 1#5 v1"]
+        waits, continues = harness.supervisor.incidents
+        assert waits == "the start of processor 0 waits for up to 300 s: customers.csv has changed"
+        assert continues == "the start of processor 0 continues after a wait of 0 s"
+
+    def test_a_side_input_that_never_rests_ends_the_run(self, harness):
+        def try_again():
+            while harness.now < 2 * TIMEOUTS.away:
+                number = max(harness.living)
+                if number != 2:
+                    harness.die(number, CHANGED)
+                harness.report(2)
+                harness.step(1.0)
+
+        harness.die(1, CHANGED)
+        with pytest.raises(
+            ProcessorFailed, match=r"processor 0 has waited for 30\d s in vain: customers.csv has changed"
+        ):
+            try_again()
+        assert harness.now > TIMEOUTS.away
+
+    def test_one_that_ran_for_long_waits_anew(self, harness):
+        harness.die(1, CHANGED)
+        harness.step(1.0)
+        while harness.now < 2 * TIMEOUTS.away:
+            harness.report(2)
+            harness.report(3)
+            harness.step(5.0)
+        harness.die(3, CHANGED)
+        harness.report(2)
+        assert harness.step(0.25) == ["start 0#4 v1"]
 
 
 class TestDrain:

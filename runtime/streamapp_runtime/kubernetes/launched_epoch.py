@@ -1,0 +1,122 @@
+"""One epoch of an app on Kubernetes, on any host: from the launch that the Kubernetes operator wrote to its end."""
+
+import threading
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from streamapp_core.deployment.app_record import Launch
+from streamapp_core.deployment.driver_reports import DriverPhase
+from streamapp_core.job_model.job_model import JobModel
+from streamapp_core.metadata_store import MetadataStore
+from streamapp_core.naming import run_state_path
+from streamapp_core.spec.app import StreamApp
+from streamapp_runtime.driver.driver_loop import DriverLoop, Epoch
+from streamapp_runtime.driver.report_registry import ReportRegistry
+from streamapp_runtime.driver.run_authority import RunAuthority
+from streamapp_runtime.driver.run_steps import complete_run
+from streamapp_runtime.driver.timeouts import Timeouts
+from streamapp_runtime.hosts.processor_host import ProcessorHost
+from streamapp_runtime.kubernetes.driver_http_endpoints import DriverHealth
+from streamapp_runtime.kubernetes.driver_lease import DriverLease
+from streamapp_runtime.kubernetes.driver_loop_adapters import (
+    Executors,
+    FollowedJobModels,
+    KubernetesProgressListener,
+    Warn,
+)
+from streamapp_runtime.kubernetes.epoch_start import start_epoch
+from streamapp_runtime.kubernetes.job_model_follower import JobModelFollower, plan_launched
+from streamapp_runtime.kubernetes.progress_reporter import ProgressReporter
+from streamapp_runtime.processor.driver_channel import DriverChannel
+
+_WAIT_SECONDS = 0.5
+_STOP_SECONDS = 15.0
+_TIMEOUTS = Timeouts(start=900.0)
+"""An executor may take long to come up: nodes are started for it, images are pulled."""
+
+
+class ExecutorHost(ProcessorHost, Executors, Protocol):
+    """A host whose processors run in executors that come and go."""
+
+
+class MakeExecutorHost(Protocol):
+    """Makes the host of an epoch, once it is known that the epoch can start."""
+
+    def __call__(self, channel: DriverChannel, app: StreamApp, launch: Launch) -> ExecutorHost:
+        """Make a host for the processors of a launched app, which report to a channel."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchedEpoch:
+    """The documents and pages of a driver, and what it runs on.
+
+    Relative paths of the spec resolve from `folder`, the state of all runs is below `state_folder`. `draining` is set
+    when the driver is to stop after a last commit. `handles` closes the host after the end was reported.
+    """
+
+    store: MetadataStore
+    follower: JobModelFollower
+    reporter: ProgressReporter
+    lease: DriverLease
+    health: DriverHealth
+    make_host: MakeExecutorHost
+    folder: Path
+    state_folder: Path
+    draining: threading.Event
+    handles: ExitStack
+    warn: Warn
+
+    def run(self) -> bool:
+        """Run the launched app; return whether it has come to its end: if not, it was drained.
+
+        Raises:
+            EpochOutdatedError, Superseded: another epoch is active.
+            RuntimeFailure, StreamSystemError, KubernetesError: the app can't continue.
+        """
+        model = self._first_model()
+        if model is None:
+            return False
+        launched = self.follower.read_launched()
+        self.reporter.phase(DriverPhase.STARTING)
+        run = plan_launched(launched, model)
+        record = start_epoch(launched, run, self.store, self.folder)
+        registry = ReportRegistry(time.monotonic)
+        app = run.plan.app
+        epoch = Epoch(
+            run=run,
+            record=record,
+            text=launched.text,
+            folder=self.folder,
+            state_folder=str(self.state_folder / run_state_path(app.metadata, record.run_id)),
+            started=time.monotonic(),
+            stop_seconds=_STOP_SECONDS,
+            timeouts=_TIMEOUTS,
+        )
+        authority = RunAuthority(record, run.plan, self.store, self.folder, check=self.follower.check)
+        progress = KubernetesProgressListener(self.reporter, self.lease, self.health, self.warn)
+        host = self.make_host(registry, app, launched.launch)
+        self.handles.callback(host.close)
+        job_models = FollowedJobModels(launched, self.follower, host, self.warn)
+        with DriverLoop(epoch, authority, host, registry, job_models=job_models, listener=progress) as loop:
+            final = loop.run(self.draining.is_set)
+        if final is None:
+            return False
+        completed = msgspec.structs.replace(final.record, summary=final.summary)
+        complete_run(completed, final.run, self.store, self.folder)
+        return True
+
+    def _first_model(self) -> JobModel | None:
+        """Wait for the job model of this epoch, which is written right after the pod is created; None: stop instead."""
+        while not self.draining.wait(_WAIT_SECONDS):
+            self.follower.read_launched()
+            self.health.turn(None, ready=False)
+            model = self.follower.newer_model()
+            if model is not None:
+                return model
+        return None

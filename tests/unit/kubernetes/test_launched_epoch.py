@@ -1,0 +1,55 @@
+"""A whole epoch of the driver on Kubernetes, with its documents in memory and its processors in threads."""
+
+import pytest
+
+from streamapp_core.deployment.driver_reports import DriverPhase
+from support import side_input_files
+from support.launched_apps import LaunchedApp
+from support.waiting import eventually
+
+COUNTS = {"visits": 2, "customers": 2, "out": 2}
+ONE_FILE = dict.fromkeys(COUNTS, 1)
+
+
+@pytest.mark.parametrize("table", [{}, {"persistent": False}])
+@pytest.mark.parametrize("broadcast", [True, False])
+def test_side_inputs_that_change_are_taken_as_a_whole_by_the_same_epoch(tmp_path, table, broadcast):
+    table = table | {"refresh": "50ms"}
+    document = side_input_files.app(table=table, broadcast=broadcast, files=1)
+    hub = side_input_files.Hub(tmp_path, document)
+    old, new = {("ann", "Oslo"), ("bob", "Rome")}, {("ann", "Bergen"), ("bob", None)}
+    side_input_files.write(tmp_path, {"ann": "Oslo", "bob": "Rome"})
+    visit = 0
+
+    def found(cities):
+        nonlocal visit
+        assert not app.failed
+        if app.health.ready:
+            visit += 1
+            hub.visit("ann", "bob", n=visit)
+        return any(hub.cities(n) == cities for n in range(1, visit + 1))
+
+    counts = COUNTS | {"customers": 1} if broadcast else ONE_FILE
+    with LaunchedApp(tmp_path, document, counts, processors=2 if broadcast else 1) as app:
+        assert eventually(lambda: found(old))
+        before = app.record
+        side_input_files.write(tmp_path, {"ann": "Bergen", "cleo": "Kiev", "dan": "Lima"})
+        assert eventually(lambda: found(new))
+        assert app.progress.phase is DriverPhase.RUNNING
+    assert app.record.epoch == before.epoch
+    assert app.record.side_inputs != before.side_inputs
+    assert app.record.ends["customers"] == {0: 3}
+    assert all(hub.cities(n) <= old or hub.cities(n) <= new for n in range(1, visit + 1))
+
+
+def test_side_inputs_that_change_without_refresh_are_reported(tmp_path):
+    document = side_input_files.app(partitionMonitor={"interval": "1s"})
+    side_input_files.write(tmp_path, {"ann": "Oslo"}, {"bob": "Rome"})
+    with LaunchedApp(tmp_path, document, COUNTS) as app:
+        assert eventually(lambda: app.health.ready)
+        side_input_files.write(tmp_path, {"ann": "Bergen"})
+        assert eventually(lambda: app.health.summary.notices)
+        (notice,) = app.health.summary.notices
+    assert notice.startswith(
+        "side input customers: customers/0.csv changed; the run keeps the version that it has read"
+    )
