@@ -1,7 +1,8 @@
 """The names an app has outside itself, each made in one place: what one module names, another one finds.
 
-A prefix of one app is never one of another app's names: names of apps, namespaces, runs, operators and processors are
-DNS labels, so they have no dots, and the names of our own streams begin with `_`, which no label does.
+All that an app has in its systems begins with one prefix. It is never that of another app's names, unless
+`spec.namePrefix` makes it so: names of apps, namespaces, runs, operators and processors are DNS labels, so they have no
+dots, and the names of our own streams begin with `_`, which no label does.
 """
 
 from typing import Protocol
@@ -47,34 +48,47 @@ def app_id(app: IdentifiedApp) -> str:
     return app.uid or app.name
 
 
-def transactional_id(app: IdentifiedApp, run_id: str, processor: str) -> str:
-    """Return the id a processor's transactions are fenced by: `<app id>-<run id>-<processor>`."""
-    return f"{app_id(app)}-{run_id}-{processor}"
+def name_prefix(app: NamedApp, beginning: str | None = None) -> str:
+    """Return the beginning of all names that an app has in its systems: `<beginning>.<app>`, by default its namespace.
+
+    It is also the name of its consumer group, and the id of its clients.
+    """
+    return f"{beginning or app.namespace or DEFAULT_NAMESPACE}.{app.name}"
 
 
-def coordinator_transactional_id(app: IdentifiedApp) -> str:
-    """Return the id the drivers of an app take over from each other: `<app id>-coordinator`."""
+def transactional_prefix(prefix: str, run_id: str) -> str:
+    """Return the beginning of the transactional ids of a run, which a processor's id ends: `<prefix>.<run id>.`."""
+    return f"{prefix}.{run_id}."
+
+
+def coordinator_transactional_id(prefix: str) -> str:
+    """Return the id that the drivers of an app take over from each other: `<prefix>._coordinator`."""
+    return f"{prefix}.{COORDINATOR}"
+
+
+def old_transactional_prefix(app: IdentifiedApp, run_id: str) -> str:
+    """Return how the transactional ids of runs begin that do not have the app's prefix: `<app id>-<run id>-`."""
+    return f"{app_id(app)}-{run_id}-"
+
+
+def old_coordinator_transactional_id(app: IdentifiedApp) -> str:
+    """Return the id that the drivers of such runs take over from each other: `<app id>-coordinator`."""
     return f"{app_id(app)}-{COORDINATOR.removeprefix('_')}"
 
 
-def consumer_group(app: NamedApp) -> str:
-    """Return the consumer group that shows how far an app has read: `<namespace>.<app>`."""
-    return f"{app.namespace or DEFAULT_NAMESPACE}.{app.name}"
+def stream_prefix(prefix: str) -> str:
+    """Return the beginning of the addresses of all streams made for an app: `<prefix>.`."""
+    return f"{prefix}."
 
 
-def stream_prefix(app: NamedApp) -> str:
-    """Return the beginning of the addresses of all streams made for an app, and of no other app's: `<group>.`."""
-    return f"{consumer_group(app)}."
+def run_stream_address(prefix: str, run_id: str, stream: str) -> str:
+    """Return the address of a stream made for a run: `<prefix>.<run id>.<operator>`, or `CHANGELOG` at the end."""
+    return f"{stream_prefix(prefix)}{run_id}.{stream}"
 
 
-def run_stream_address(app: NamedApp, run_id: str, stream: str) -> str:
-    """Return the address of a stream made for a run: `<group>.<run id>.<operator>`, or `CHANGELOG` at the end."""
-    return f"{stream_prefix(app)}{run_id}.{stream}"
-
-
-def coordinator_stream_address(app: NamedApp) -> str:
-    """Return the address of the coordinator stream, which outlives the runs of its app: `<group>._coordinator`."""
-    return f"{stream_prefix(app)}{COORDINATOR}"
+def coordinator_stream_address(prefix: str) -> str:
+    """Return the address of the coordinator stream, which outlives the runs of its app: `<prefix>._coordinator`."""
+    return f"{stream_prefix(prefix)}{COORDINATOR}"
 
 
 def app_state_path(app: IdentifiedApp) -> str:

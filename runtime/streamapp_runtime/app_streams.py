@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from streamapp_core.naming import CHANGELOG, run_stream_address, transactional_id
+from streamapp_core.naming import CHANGELOG, run_stream_address
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.plan.supported_features import FILE_FORMATS
-from streamapp_core.spec.app import Metadata, StreamApp
+from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.streams import CsvOptions, StartFrom, StreamFormat, StreamSpec
 from streamapp_core.spec.systems import SystemKind, SystemSpec
 from streamapp_systems.file import FileAdmin
@@ -32,18 +32,18 @@ def descriptor(stream: PlannedStream) -> StreamDescriptor:
 
 def changelog_stream(plan: Plan) -> StreamDescriptor:
     """Describe the changelog of a run: a partition per task, in the default system, beside the intermediate streams."""
-    return changelog_of(plan.app.metadata, plan.run_id, plan.default_system)
+    return changelog_of(plan.app, plan.run_id, plan.default_system)
 
 
-def changelog_of(metadata: Metadata, run_id: str, system: str) -> StreamDescriptor:
+def changelog_of(app: StreamApp, run_id: str, system: str) -> StreamDescriptor:
     """Describe the changelog of a run whose plan is not at hand."""
-    address = run_stream_address(metadata, run_id, CHANGELOG)
+    address = run_stream_address(app.name_prefix, run_id, CHANGELOG)
     return StreamDescriptor(name=CHANGELOG, system=system, address=address, format=StreamFormat.JSON, keyed=True)
 
 
 def transaction_owner(plan: Plan, processor: str, epoch: int) -> TransactionOwner:
     """Return the identity a processor writes under: one id per run and processor, fenced by later epochs."""
-    return TransactionOwner(id=transactional_id(plan.app.metadata, plan.run_id, processor), epoch=epoch)
+    return TransactionOwner(id=plan.transactional_prefix + processor, epoch=epoch)
 
 
 def by_system(streams: Iterable[StreamDescriptor]) -> Mapping[str, list[StreamDescriptor]]:
@@ -72,7 +72,7 @@ def count_partitions(app: StreamApp, folder: Path) -> dict[str, int]:
     ]
     counts: dict[str, int] = {}
     for system, streams in by_system(declared).items():
-        admin = open_admin(system, app.spec.systems[system], folder, timeout=FIRST_REQUEST_TIMEOUT)
+        admin = open_admin(system, app.system(system), folder, timeout=FIRST_REQUEST_TIMEOUT)
         try:
             counts |= admin.partitions(streams)
         finally:
@@ -122,7 +122,7 @@ def _from_latest(stream: PlannedStream) -> bool:
 def _ends(asked: Iterable[PlannedStream], plan: Plan, folder: Path) -> dict[str, dict[int, int]]:
     ends: dict[str, dict[int, int]] = {}
     for system, streams in by_system(map(descriptor, asked)).items():
-        admin = open_admin(system, plan.app.spec.systems[system], folder)
+        admin = open_admin(system, plan.app.system(system), folder)
         try:
             for ssp, end in admin.end_offsets(streams).items():
                 ends.setdefault(ssp.stream, {})[ssp.partition] = end

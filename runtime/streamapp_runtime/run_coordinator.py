@@ -6,15 +6,16 @@ job model, for drivers that have lost theirs. Both are written in one transactio
 driver takes over from the previous one, so that of two drivers only the later one writes (docs/protocols.md).
 """
 
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import msgspec
 
 from streamapp_core.job_model.job_model import JobModel
+from streamapp_core.job_model.job_model_errors import JobModelUnreadableError
 from streamapp_core.job_model.job_model_shards import POINTER, JobModelDocuments
-from streamapp_core.naming import coordinator_transactional_id
+from streamapp_core.naming import coordinator_transactional_id, old_coordinator_transactional_id, stream_prefix
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.errors import Superseded
@@ -26,7 +27,7 @@ from streamapp_systems.coordinator_stream import (
     DriverRecord,
     coordinator_stream,
 )
-from streamapp_systems.protocols import Fenced, TransactionOwner
+from streamapp_systems.protocols import Fenced, StreamDescriptor, TransactionOwner
 from streamapp_systems.registry import open_consumer, open_producer, open_transactional_admin
 
 
@@ -37,9 +38,14 @@ class Coordinator:
         """Take the app's default system, and the folder that relative paths of the spec resolve from."""
         self._app = app
         self._system = system
-        self._spec = app.spec.systems[system]
+        self._spec = app.system(system)
         self._folder = folder
-        self._stream = coordinator_stream(app.metadata, system)
+        self._stream = coordinator_stream(app, system)
+
+    @property
+    def stream(self) -> StreamDescriptor:
+        """The coordinator stream."""
+        return self._stream
 
     def newest(self) -> DriverRecord | None:
         """See `CoordinatorReader.newest`."""
@@ -60,20 +66,47 @@ class Coordinator:
         """
         with closing(open_transactional_admin(self._system, self._spec, self._folder)) as admin:
             admin.create({self._stream: 2})
-        metadata = self._app.metadata
-        owner = TransactionOwner(id=coordinator_transactional_id(metadata), epoch=record.epoch)
         try:
-            producer = open_producer(self._system, self._spec, self._folder, [self._stream], owner)
-            with closing(producer):
-                self.raise_if_superseded(record.epoch, record.run_id)
-                with self._reader() as reader:
-                    stale = reader.latest(MODEL).keys()
-                for key, value in _entries(model, record.epoch, stale).items():
-                    producer.send(self._ssp(MODEL), value, key=key, timestamp=now)
-                producer.send(self._ssp(DRIVER), msgspec.json.encode(record), key=DRIVER_KEY, timestamp=now)
-                producer.commit()
+            while not self._announce(record, model, now, self._transactional_id()):
+                continue
         except Fenced as fenced:
-            raise Superseded(f"another driver of {metadata.name} has taken over: {fenced}") from None
+            raise Superseded(f"another driver of {self._app.metadata.name} has taken over: {fenced}") from None
+
+    def announced_ids(self) -> Collection[str]:
+        """Return the transactional ids of the newest driver's job model, as far as it can be read.
+
+        Raises:
+            StreamSystemError: the stream can't be read.
+        """
+        with suppress(JobModelUnreadableError):
+            model = self.job_model()
+            return () if model is None else model.transactional_ids
+        return ()
+
+    def _announce(self, record: DriverRecord, model: JobModel, now: int, transactional_id: str) -> bool:
+        """Announce a driver under an id; return whether it is the one that drivers take over from each other."""
+        owner = TransactionOwner(id=transactional_id, epoch=record.epoch)
+        with closing(open_producer(self._system, self._spec, self._folder, [self._stream], owner)) as producer:
+            if transactional_id != self._transactional_id():
+                return False
+            self.raise_if_superseded(record.epoch, record.run_id)
+            with self._reader() as reader:
+                stale = reader.latest(MODEL).keys()
+            for key, value in _entries(model, record.epoch, stale).items():
+                producer.send(self._ssp(MODEL), value, key=key, timestamp=now)
+            producer.send(self._ssp(DRIVER), msgspec.json.encode(record), key=DRIVER_KEY, timestamp=now)
+            producer.commit()
+        return True
+
+    def _transactional_id(self) -> str:
+        """Return the id that drivers take over from each other, which follows from the newest run announced.
+
+        The first driver of a run with the app's prefix in its ids takes over from the last one of a run without.
+        """
+        begin = stream_prefix(self._app.name_prefix)
+        if self.newest() is None or any(id_.startswith(begin) for id_ in self.announced_ids()):
+            return coordinator_transactional_id(self._app.name_prefix)
+        return old_coordinator_transactional_id(self._app.metadata)
 
     def raise_if_superseded(self, epoch: int, run_id: str | None = None) -> None:
         """Raise if a driver is newer than that of this epoch, or one of the same epoch belongs to another run.

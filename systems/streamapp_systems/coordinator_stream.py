@@ -10,7 +10,7 @@ import msgspec
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.job_model.job_model_shards import POINTER, read_pointer, read_shards
 from streamapp_core.naming import COORDINATOR, coordinator_stream_address
-from streamapp_core.spec.app import Metadata
+from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_systems.protocols import Admin, Consumer, StreamDescriptor
@@ -34,9 +34,9 @@ class DriverRecord(msgspec.Struct, frozen=True, kw_only=True):
 _decode = msgspec.json.Decoder(DriverRecord).decode
 
 
-def coordinator_stream(metadata: Metadata, system: str) -> StreamDescriptor:
+def coordinator_stream(app: StreamApp, system: str) -> StreamDescriptor:
     """Describe the coordinator stream of an app, which outlives its runs."""
-    address = coordinator_stream_address(metadata)
+    address = coordinator_stream_address(app.name_prefix)
     return StreamDescriptor(name=COORDINATOR, system=system, address=address, format=StreamFormat.JSON, keyed=True)
 
 

@@ -67,6 +67,7 @@ FIELDS: Mapping[Path, EditClass] = {
     ("pyFiles",): EditClass.RESTART,
     ("systems",): EditClass.RESTART,
     ("defaultSystem",): EditClass.RESTART,
+    ("namePrefix",): EditClass.NEW_RUN,
     ("streams",): EditClass.RESTART,
     ("streams", ANY, "partitions"): EditClass.NONE,
     ("streams", ANY, "keyFormat"): EditClass.NEW_RUN,

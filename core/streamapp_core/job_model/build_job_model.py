@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 
 from streamapp_core.assignment import ANY_LOCATION, assign
 from streamapp_core.job_model.job_model import JobModel, ProcessorModel, StreamPartitions, TaskModel
-from streamapp_core.naming import transactional_id
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.tasks import (
     GroupedStream,
@@ -120,5 +119,5 @@ def _changelog(previous: JobModel | None) -> dict[str, int]:
 
 
 def _transactional_ids(plan: Plan, previous: JobModel | None, processors: Iterable[str]) -> tuple[str, ...]:
-    now = {transactional_id(plan.app.metadata, plan.run_id, processor) for processor in processors}
+    now = {plan.transactional_prefix + processor for processor in processors}
     return tuple(sorted(now.union(() if previous is None else previous.transactional_ids), key=natural_key))

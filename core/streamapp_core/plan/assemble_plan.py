@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.graph.walks import reaching_streams
-from streamapp_core.naming import run_stream_address
+from streamapp_core.naming import old_transactional_prefix, run_stream_address, transactional_prefix
 from streamapp_core.plan.delivery import default_system
 from streamapp_core.plan.join_groups import Reach
 from streamapp_core.plan.partition_counts import PartitionCounts
@@ -19,6 +19,7 @@ from streamapp_core.plan.plan import (
     PlannedTable,
     StreamRole,
 )
+from streamapp_core.plan.previous_run import PreviousRun
 from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.plan.stream_types.check_event_time import process_order
 from streamapp_core.plan.stream_types.stream_partitioning import Hashed
@@ -47,8 +48,8 @@ class Draft:
     stateful: bool
 
 
-def assemble(app: StreamApp, run_id: str, draft: Draft) -> Plan:
-    """Assemble the plan of an app without problems."""
+def assemble(app: StreamApp, run_id: str, draft: Draft, previous: PreviousRun | None = None) -> Plan:
+    """Assemble the plan of an app without problems; `previous` is the state of the run, if it is not new."""
     system = default_system(app.spec)
     if system is None:
         raise ValueError(f"{app.metadata.name} has no default system")
@@ -61,6 +62,7 @@ def assemble(app: StreamApp, run_id: str, draft: Draft) -> Plan:
     return Plan(
         app=app,
         run_id=run_id,
+        transactional_prefix=_transactional_prefix(app, run_id, previous),
         mode=_mode(graph),
         default_system=system,
         streams={stream.name: stream for stream in sorted(streams, key=lambda stream: stream.name)},
@@ -78,6 +80,14 @@ def assemble(app: StreamApp, run_id: str, draft: Draft) -> Plan:
         expansion=draft.expansion,
         topology_hash=_topology_hash(app.spec),
     )
+
+
+def _transactional_prefix(app: StreamApp, run_id: str, previous: PreviousRun | None) -> str:
+    """Return how the transactional ids of a run begin: as they did, so that each owner of one fences the one before."""
+    prefix = transactional_prefix(app.name_prefix, run_id)
+    if previous is None or any(id_.startswith(prefix) for id_ in previous.transactional_ids):
+        return prefix
+    return old_transactional_prefix(app.metadata, run_id)
 
 
 def _mode(graph: Graph) -> Mode:
@@ -135,7 +145,7 @@ def _intermediate_streams(app: StreamApp, run_id: str, system: str, draft: Draft
                 role=StreamRole.INTERMEDIATE,
                 system=system,
                 system_kind=app.spec.systems[system].kind,
-                address=operator.shared_stream or run_stream_address(app.metadata, run_id, name),
+                address=operator.shared_stream or run_stream_address(app.name_prefix, run_id, name),
                 partitions=count.partitions,
                 initial_partitions=count.initial,
                 rule=draft.counts.rules[name],

@@ -141,11 +141,13 @@ class Plan:
 
     `partition_keys` has the key of every intermediate stream (None: broadcast), `stores` a hash of the shape of every
     operator's and table's state: neither may change within a run id. `default_system` holds the intermediate streams
-    and the changelog. `expansion` maps the partitions of a stream that has grown to its initial ones.
+    and the changelog. `expansion` maps the partitions of a stream that has grown to its initial ones. The run's
+    transactional ids begin with `transactional_prefix`, which stays the same for the run.
     """
 
     app: StreamApp
     run_id: str
+    transactional_prefix: str
     mode: Mode
     default_system: str
     streams: Mapping[str, PlannedStream]

@@ -67,7 +67,7 @@ def plan(
     problems = [*parsed.problems, *problems]
     if problems:
         return PlanResult(problems=sorted_problems(problems), plan=None)
-    return PlanResult(problems=(), plan=assemble(app, run_id, draft))
+    return PlanResult(problems=(), plan=assemble(app, run_id, draft, previous))
 
 
 def _decide(

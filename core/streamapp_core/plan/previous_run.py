@@ -1,6 +1,6 @@
 """The previous state of a run, as far as a plan depends on it; the job model of the run is one."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from streamapp_core.spec.job import Grouper
@@ -41,6 +41,11 @@ class PreviousRun(Protocol):
     @property
     def partition_keys(self) -> Mapping[str, str | None]:
         """The key of every intermediate stream; None: broadcast."""
+        ...
+
+    @property
+    def transactional_ids(self) -> Collection[str]:
+        """Every transactional id that the run ever used."""
         ...
 
     @property

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from streamapp_core import naming
 from streamapp_core.spec.base import Name, SpecModel, Text
 from streamapp_core.spec.job import JobSpec
 from streamapp_core.spec.operators import OperatorSpec
@@ -48,6 +49,15 @@ class StreamAppSpec(SpecModel):
     default_system: Annotated[
         Name | None, Field(description="The system of intermediate streams and the changelog: kafka or log.")
     ] = None
+    name_prefix: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[a-zA-Z0-9]([-._a-zA-Z0-9]*[a-zA-Z0-9])?$",
+            max_length=63,
+            description="How the names of all that the app makes in its systems begin, before a dot and its own name: "
+            "topics, consumer group, transactional ids, client id. Default: its namespace.",
+        ),
+    ] = None
     streams: Annotated[dict[Name, StreamSpec], Field(max_length=1_000)]
     tables: Annotated[dict[Name, TableSpec], Field(max_length=1_000)] = {}
     operators: Annotated[tuple[OperatorSpec, ...], Field(min_length=1, max_length=1_000)]
@@ -70,3 +80,16 @@ class StreamApp(SpecModel):
     metadata: Metadata
     spec: StreamAppSpec
     status: object = None
+
+    @property
+    def name_prefix(self) -> str:
+        """The beginning of all names that the app has in its systems (`naming.name_prefix`)."""
+        return naming.name_prefix(self.metadata, self.spec.name_prefix)
+
+    def system(self, name: str) -> SystemSpec:
+        """Return one of the app's systems as its clients are opened: in Kafka they have the app's prefix for a name.
+
+        Raises:
+            KeyError: the app has no such system.
+        """
+        return self.spec.systems[name].with_client_name(self.name_prefix)

@@ -66,6 +66,13 @@ class SystemSpec(SpecModel):
             raise ValueError("a system is exactly one of kafka, log and file")
         return self
 
+    def with_client_name(self, name: str) -> Self:
+        """Return the system with a name for its Kafka clients and their consumer group, where `config` has none."""
+        if self.kafka is None:
+            return self
+        config = {"client.id": name, "group.id": name, **self.kafka.config}
+        return self.model_copy(update={"kafka": self.kafka.model_copy(update={"config": config})})
+
     @property
     def kind(self) -> SystemKind:
         """The kind of this system."""

@@ -62,7 +62,7 @@ def decide_deletion(observed: Observed) -> Deletion:
     missing, wake_at = _remove_state(observed, app)
     if missing or wake_at is not None:
         return Deletion(actions=tuple(missing), wake_at=wake_at)
-    streams = DeleteStreams(prefix=stream_prefix(observed.app.key), systems=app.spec.systems)
+    streams = DeleteStreams(prefix=stream_prefix(app.name_prefix), systems=app.spec.systems)
     claims = [DeleteClaims()] if app.spec.processors.state.volume_claim is not None else []
     return Deletion(actions=(streams, *claims, SetFinalizer(present=False)))
 

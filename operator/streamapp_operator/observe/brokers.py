@@ -63,11 +63,11 @@ class Brokers:
         """
         app = read_app(resource.text).app
         name = None if app is None else default_system(app.spec)
-        system = None if app is None or name is None else app.spec.systems[name].kafka
+        system = None if app is None or name is None else app.system(name).kafka
         if app is None or name is None or system is None:
             return None
         cluster = resolve_kafka_cluster(name, system, resource.key.namespace, self._read_secret)
-        stream = coordinator_stream(app.metadata, name)
+        stream = coordinator_stream(app, name)
         with closing(KafkaAdmin(cluster)) as admin:
             reader = CoordinatorReader(stream, admin, lambda: KafkaConsumer(cluster, [stream]))
             newest, model = reader.newest(), reader.job_model()

@@ -12,7 +12,7 @@ from streamapp_runtime.driver.check_streams import check_shared_streams_empty
 from streamapp_runtime.driver.create_streams import streams_of_run
 from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.run_record import RunRecord
-from streamapp_runtime.driver.run_recovery import merge_addresses
+from streamapp_runtime.driver.run_recovery import merge_addresses, outdated_addresses
 from streamapp_runtime.driver.side_input_changes import (
     TakenEnds,
     check_side_input_counts,
@@ -44,8 +44,8 @@ def build_new_record(
         starts=start_offsets(plan, folder, {}),
         files=file_names(plan, folder),
         made=_addresses(run),
-        outdated={} if last is None else merge_addresses(last.outdated, last.made),
-        outdated_ids=() if last is None else (*last.outdated_ids, *previous_ids),
+        outdated={} if last is None else outdated_addresses(last, plan, folder),
+        outdated_ids=(*(() if last is None else last.outdated_ids), *previous_ids),
     )
 
 

@@ -20,7 +20,7 @@ def check_shared_streams_empty(plan: Plan, folder: Path) -> None:
     """
     shared = [descriptor(s) for s in plan.streams.values() if s.shared and s.role is StreamRole.INTERMEDIATE]
     for system, streams in by_system(shared).items():
-        with closing(open_transactional_admin(system, plan.app.spec.systems[system], folder)) as admin:
+        with closing(open_transactional_admin(system, plan.app.system(system), folder)) as admin:
             counts = admin.partitions(streams)
             ends = admin.end_offsets([stream for stream in streams if stream.name in counts])
         written = {ssp.stream for ssp, end in ends.items() if end > 0}
@@ -45,7 +45,7 @@ def stream_identities(plan: Plan, folder: Path) -> dict[str, str]:
     read = (s for s in plan.streams.values() if s.role is not StreamRole.OUTPUT and s.system_kind.transactional)
     found: dict[str, str] = {}
     for system, streams in by_system([*map(descriptor, read), changelog_stream(plan)]).items():
-        with closing(open_transactional_admin(system, plan.app.spec.systems[system], folder)) as admin:
+        with closing(open_transactional_admin(system, plan.app.system(system), folder)) as admin:
             found |= admin.identities(streams)
     return found
 

@@ -31,7 +31,7 @@ def create_streams(run: PlannedRun, folder: Path) -> None:
         StreamSystemError: a stream exists with another partition count.
     """
     for system, counts in _created_streams(run).items():
-        with closing(open_transactional_admin(system, run.plan.app.spec.systems[system], folder)) as admin:
+        with closing(open_transactional_admin(system, run.plan.app.system(system), folder)) as admin:
             admin.create(counts)
 
 
@@ -45,7 +45,7 @@ def create_added_streams(run: PlannedRun, folder: Path) -> None:
     """
     changelog = changelog_stream(run.plan)
     for system, counts in _created_streams(run).items():
-        with closing(open_transactional_admin(system, run.plan.app.spec.systems[system], folder)) as admin:
+        with closing(open_transactional_admin(system, run.plan.app.system(system), folder)) as admin:
             existing = admin.partitions(list(counts)).keys() | {changelog.name}
             admin.create({stream: count for stream, count in counts.items() if stream.name not in existing})
 
@@ -58,7 +58,7 @@ def expand_changelog(run: PlannedRun, folder: Path) -> None:
     """
     plan, stream = run.plan, changelog_stream(run.plan)
     needed = max(run.model.changelog.values()) + 1
-    with closing(open_transactional_admin(stream.system, plan.app.spec.systems[stream.system], folder)) as admin:
+    with closing(open_transactional_admin(stream.system, plan.app.system(stream.system), folder)) as admin:
         if admin.partitions([stream]).get(stream.name, needed) < needed:
             admin.expand(stream, needed)
 
@@ -66,11 +66,10 @@ def expand_changelog(run: PlannedRun, folder: Path) -> None:
 def delete_streams(addresses: Mapping[str, Sequence[str]], app: StreamApp, folder: Path) -> None:
     """Delete streams that were created for earlier runs, by system, where the app still has the system."""
     for name, streams in addresses.items():
-        system = app.spec.systems.get(name)
-        if system is None or not system.kind.transactional:
+        if name not in app.spec.systems or not app.spec.systems[name].kind.transactional:
             continue
         gone = [StreamDescriptor(name=a, system=name, address=a, format=StreamFormat.ARROW) for a in streams]
-        with closing(open_transactional_admin(name, system, folder)) as admin:
+        with closing(open_transactional_admin(name, app.system(name), folder)) as admin:
             admin.delete(gone)
 
 

@@ -43,7 +43,6 @@ def fence_processors(processors: Collection[str], plan: Plan, epoch: int, folder
 def _fence(app: StreamApp, systems: Iterable[str], owners: Collection[TransactionOwner], folder: Path) -> None:
     """Fence in those of the systems that the app still has."""
     for name in sorted(set(systems)):
-        system = app.spec.systems.get(name)
-        if owners and system is not None and system.kind.transactional:
-            with closing(open_transactional_admin(name, system, folder)) as admin:
+        if owners and name in app.spec.systems and app.spec.systems[name].kind.transactional:
+            with closing(open_transactional_admin(name, app.system(name), folder)) as admin:
                 admin.fence(list(owners))

@@ -82,7 +82,7 @@ def empty_outputs(addresses: Mapping[str, Sequence[str]], plan: Plan, folder: Pa
     """
     wanted = [stream for stream in _outputs(plan) if stream.address in addresses.get(stream.system, ())]
     for system, streams in by_system(map(descriptor, wanted)).items():
-        with closing(open_transactional_admin(system, plan.app.spec.systems[system], folder)) as admin:
+        with closing(open_transactional_admin(system, plan.app.system(system), folder)) as admin:
             existing = admin.partitions(streams)
             found = [stream for stream in streams if stream.name in existing]
             admin.delete_records(found, admin.end_offsets(found))
@@ -91,7 +91,7 @@ def empty_outputs(addresses: Mapping[str, Sequence[str]], plan: Plan, folder: Pa
 def _count_records(plan: Plan, folder: Path) -> list[OutputRecords]:
     counted = []
     for system, streams in by_system(map(descriptor, _outputs(plan))).items():
-        with closing(open_transactional_admin(system, plan.app.spec.systems[system], folder)) as admin:
+        with closing(open_transactional_admin(system, plan.app.system(system), folder)) as admin:
             existing = admin.partitions(streams)
             counts = admin.count_records([stream for stream in streams if stream.name in existing])
         exact = plan.app.spec.systems[system].kind is SystemKind.LOG

@@ -12,7 +12,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from streamapp_core.naming import consumer_group
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import changelog_stream, descriptor
@@ -97,8 +96,8 @@ class _SystemMaintenance:
 
     def __init__(self, plan: Plan, system: str, folder: Path) -> None:
         planned = [s for s in plan.streams.values() if s.system == system and s.role in _READ]
-        self._system, self._spec, self._folder = system, plan.app.spec.systems[system], folder
-        self._group = consumer_group(plan.app.metadata)
+        self._system, self._spec, self._folder = system, plan.app.system(system), folder
+        self._group = plan.app.name_prefix
         self._read = [descriptor(stream) for stream in planned]
         self._purged = [descriptor(stream) for stream in planned if _is_ours_to_purge(plan, stream)]
         self._changelog = changelog_stream(plan) if system == plan.default_system else None
@@ -165,8 +164,8 @@ def delete_shown_positions(plan: Plan, folder: Path) -> None:
     """Delete the positions that an earlier run has shown; what can't be deleted is overwritten by the new run."""
     for system in sorted({s.system for s in plan.streams.values() if s.role in _READ and s.system_kind.transactional}):
         with suppress(StreamSystemError):
-            admin = open_transactional_admin(system, plan.app.spec.systems[system], folder)
+            admin = open_transactional_admin(system, plan.app.system(system), folder)
             try:
-                admin.delete_group(consumer_group(plan.app.metadata))
+                admin.delete_group(plan.app.name_prefix)
             finally:
                 admin.close()

@@ -5,14 +5,14 @@ keys (docs/host-affinity.md).
 """
 
 from collections.abc import Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
 
-from streamapp_core.job_model.job_model_errors import JobModelUnreadableError
+from streamapp_core.plan.delivery import default_system
 from streamapp_core.plan.plan import Plan
-from streamapp_core.spec.app import StreamApp
+from streamapp_core.spec.app import StreamApp, StreamAppSpec
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_runtime.app_streams import changelog_stream
 from streamapp_runtime.driver.run_record import RunRecord
@@ -62,8 +62,28 @@ def replace_unknown_run(
     return msgspec.structs.replace(
         record,
         outdated=merge_addresses(record.outdated, newest.made),
-        outdated_ids=(*record.outdated_ids, *read_announced_ids(coordinator)),
+        outdated_ids=(*record.outdated_ids, *coordinator.announced_ids()),
     )
+
+
+def coordinator_of_run(record: RunRecord, plan: Plan, folder: Path) -> Coordinator:
+    """Return the coordinator that the run of a record has, whose names and default system may be other ones now."""
+    spec = StreamAppSpec.model_validate_json(record.spec)
+    system = default_system(spec)
+    known = system if system in plan.app.spec.systems else plan.default_system
+    names = plan.app.spec.model_copy(update={"name_prefix": spec.name_prefix})
+    return Coordinator(plan.app.model_copy(update={"spec": names}), known, folder)
+
+
+def outdated_addresses(last: RunRecord, plan: Plan, folder: Path) -> dict[str, list[str]]:
+    """Return the streams that a new run leaves behind: those of earlier runs, and their coordinator stream.
+
+    That one stays, and is not among them, if it is the new run's, too.
+    """
+    own = Coordinator(plan.app, plan.default_system, folder).stream
+    before = coordinator_of_run(last, plan, folder).stream
+    left = {} if (before.system, before.address) == (own.system, own.address) else {before.system: [before.address]}
+    return merge_addresses(merge_addresses(last.outdated, last.made), left)
 
 
 def merge_addresses(left: Addresses, right: Addresses) -> dict[str, list[str]]:
@@ -73,22 +93,13 @@ def merge_addresses(left: Addresses, right: Addresses) -> dict[str, list[str]]:
     }
 
 
-def read_announced_ids(coordinator: Coordinator) -> tuple[str, ...]:
-    """Return the transactional ids of the newest driver's job model, as far as it can be read."""
-    with suppress(JobModelUnreadableError):
-        model = coordinator.job_model()
-        return () if model is None else model.transactional_ids
-    return ()
-
-
 def find_existing(addresses: Addresses, app: StreamApp, folder: Path) -> list[str]:
     """Return which of these streams exist, in the systems that the app still has."""
     existing: list[str] = []
     for name, streams in addresses.items():
-        system = app.spec.systems.get(name)
-        if system is None or not system.kind.transactional:
+        if name not in app.spec.systems or not app.spec.systems[name].kind.transactional:
             continue
         asked = [StreamDescriptor(name=a, system=name, address=a, format=StreamFormat.ARROW) for a in streams]
-        with closing(open_transactional_admin(name, system, folder)) as admin:
+        with closing(open_transactional_admin(name, app.system(name), folder)) as admin:
             existing += sorted(admin.partitions(asked))
     return existing

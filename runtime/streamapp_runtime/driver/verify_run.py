@@ -58,7 +58,7 @@ def _read_active_model(folder: RunFolder) -> tuple[str, JobModel]:
 def _verify(app: StreamApp, folder: Path, model: JobModel, state: Path) -> Iterator[StateVerdict]:
     system = default_system(app.spec)
     assert system is not None
-    stream, spec = changelog_of(app.metadata, model.run_id, system), app.spec.systems[system]
+    stream, spec = changelog_of(app, model.run_id, system), app.system(system)
     with closing(open_admin(system, spec, folder, timeout=FIRST_REQUEST_TIMEOUT)) as admin:
         _check_exists(admin.partitions([stream]), stream)
     with closing(open_transactional_admin(system, spec, folder)) as admin:

@@ -8,7 +8,7 @@ from streamapp_runtime.driver.build_run_record import build_edited_record, build
 from streamapp_runtime.driver.create_streams import delete_streams
 from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.run_record import RunRecord, load_record
-from streamapp_runtime.driver.run_recovery import read_announced_ids
+from streamapp_runtime.driver.run_recovery import coordinator_of_run
 from streamapp_runtime.driver.run_steps import begin_epoch, create_run
 from streamapp_runtime.kubernetes.job_model_follower import LaunchedApp
 from streamapp_runtime.run_coordinator import Coordinator
@@ -39,5 +39,6 @@ def _record(launched: LaunchedApp, run: PlannedRun, last: RunRecord | None, fold
     launch, plan = launched.launch, run.plan
     if last is not None and last.run_id == launch.run_id:
         return build_edited_record(last, run, folder, launch.epoch)
-    previous_ids = () if last is None else read_announced_ids(Coordinator(plan.app, plan.default_system, folder))
-    return build_new_record(run, folder, launch.epoch, last, previous_ids)
+    own = Coordinator(plan.app, plan.default_system, folder)
+    previous = own if last is None else coordinator_of_run(last, plan, folder)
+    return build_new_record(run, folder, launch.epoch, last, previous.announced_ids())

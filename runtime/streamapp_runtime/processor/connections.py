@@ -41,7 +41,7 @@ class Connections:
         streams = [self._plan.streams[name] for name in sorted({ssp.stream for ssp in starts})]
         consumers: dict[str, Consumer] = {}
         for system, descriptors in by_system(map(descriptor, streams)).items():
-            consumer = open_consumer(system, self._plan.app.spec.systems[system], self._folder, descriptors)
+            consumer = open_consumer(system, self._plan.app.system(system), self._folder, descriptors)
             self._handles.callback(consumer.close)
             here = {ssp: start for ssp, start in sorted(starts.items()) if ssp.system == system}
             consumer.assign(here, {ssp: ends[ssp.stream][ssp.partition] for ssp in here if ssp.stream in ends})
@@ -71,7 +71,7 @@ class Connections:
         present: dict[Ssp, int] = {}
         streams = sorted({ssp.stream for ssp in ssps})
         for system, descriptors in by_system(descriptor(self._plan.streams[name]) for name in streams).items():
-            with closing(open_admin(system, self._plan.app.spec.systems[system], self._folder)) as admin:
+            with closing(open_admin(system, self._plan.app.system(system), self._folder)) as admin:
                 starts |= admin.start_offsets(descriptors)
                 present |= admin.end_offsets([stream for stream in descriptors if stream.name not in ends])
         bounds = {ssp: ends[ssp.stream][ssp.partition] for ssp in ssps if ssp.stream in ends}
@@ -83,7 +83,7 @@ class Connections:
         written = (StreamRole.INTERMEDIATE, StreamRole.OUTPUT)
         planned = [s for s in self._plan.streams.values() if s.role in written and s.system == system]
         streams = [*map(descriptor, planned), changelog_stream(self._plan)]
-        producer = open_producer(system, self._plan.app.spec.systems[system], self._folder, streams, owner)
+        producer = open_producer(system, self._plan.app.system(system), self._folder, streams, owner)
         self._handles.callback(producer.close)
         return producer
 
@@ -92,9 +92,7 @@ class Connections:
         offsets: dict[Ssp, int] = {}
         for system, descriptors in by_system(descriptor(self._plan.streams[name]) for name in sorted(streams)).items():
             if system not in self._admins:
-                self._admins[system] = open_transactional_admin(
-                    system, self._plan.app.spec.systems[system], self._folder
-                )
+                self._admins[system] = open_transactional_admin(system, self._plan.app.system(system), self._folder)
                 self._handles.callback(self._admins[system].close)
             offsets |= self._admins[system].written_offsets(descriptors)
         return offsets
@@ -103,7 +101,7 @@ class Connections:
     def changelog(self, partition: int) -> Iterator[ChangelogPartitionReader]:
         """Open a reader of one partition of the changelog, and close it after the block."""
         system, stream = self._plan.default_system, changelog_stream(self._plan)
-        spec = self._plan.app.spec.systems[system]
+        spec = self._plan.app.system(system)
         with (
             closing(open_transactional_admin(system, spec, self._folder)) as admin,
             closing(open_consumer(system, spec, self._folder, [stream])) as consumer,
@@ -116,7 +114,7 @@ class Connections:
         files = [stream for stream in planned if stream.system_kind is SystemKind.FILE]
         outputs: dict[str, StagedOutput] = {}
         for system, descriptors in by_system(map(descriptor, files)).items():
-            output = open_output(system, self._plan.app.spec.systems[system], self._folder, descriptors, writer)
+            output = open_output(system, self._plan.app.system(system), self._folder, descriptors, writer)
             self._handles.callback(output.close)
             outputs[system] = output
         return outputs

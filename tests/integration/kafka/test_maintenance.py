@@ -7,7 +7,6 @@ from contextlib import closing
 import pytest
 from confluent_kafka import Consumer
 
-from streamapp_core.naming import consumer_group
 from streamapp_core.plan.planner import plan
 from streamapp_core.spec.parse import parse_text
 from streamapp_core.ssp import Ssp
@@ -31,7 +30,7 @@ def planned(tmp_path, kafka):
 @pytest.fixture
 def member(kafka, planned):
     """Another program's consumer has joined the group that shows how far the app is."""
-    group = {"group.id": consumer_group(planned.app.metadata), "session.timeout.ms": 120_000}
+    group = {"group.id": planned.app.name_prefix, "session.timeout.ms": 120_000}
     consumer = Consumer({"bootstrap.servers": kafka.bootstrap_servers, **group})
     consumer.subscribe([f"{planned.app.metadata.name}.in"])
     eventually(lambda: consumer.poll(0.1) is None and len(consumer.assignment()), 1)

@@ -40,6 +40,7 @@ ROWS = [
     ("systems", "systems/log", {"log": {"path": "elsewhere"}}, RESTART),
     ("systems", "systems/new", {"log": {"path": "new"}}, RESTART),
     ("defaultSystem", "defaultSystem", "other", RESTART),
+    ("namePrefix", "namePrefix", "team-a", NEW_RUN),
     *((path.split("/", 1)[0], path, value, edit_class) for path, value, edit_class in GRAPH_EDITS),
     ("streams.*.partitions", "streams/by-model/partitions", 4, NONE),
     ("streams.*.keyFormat", "streams/by-model/keyFormat", "long", NEW_RUN),

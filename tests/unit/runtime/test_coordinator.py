@@ -6,11 +6,13 @@ from contextlib import closing
 import pytest
 
 from streamapp_core.spec.parse import parse_text
+from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import changelog_of
 from streamapp_runtime.errors import JobModelLost, Superseded
 from streamapp_runtime.run_coordinator import Coordinator
-from streamapp_systems.coordinator_stream import DriverRecord
-from streamapp_systems.log import LogAdmin
+from streamapp_systems.coordinator_stream import DRIVER, DRIVER_KEY, DriverRecord
+from streamapp_systems.log import LogAdmin, LogProducer
+from streamapp_systems.protocols import Fenced, TransactionOwner
 from support import apps, job_models
 
 NOW = 1_700_000_000_000
@@ -18,6 +20,10 @@ NOW = 1_700_000_000_000
 
 def record(epoch, **fields):
     return DriverRecord(epoch=epoch, run_id="r1", made={"log": ["default.app.r1._changelog"]}, **fields)
+
+
+def model_with(transactional_id, **fields):
+    return job_models.example(**fields).model_copy(update={"transactional_ids": (transactional_id,)})
 
 
 @pytest.fixture
@@ -42,13 +48,13 @@ def test_what_the_newest_driver_announced_is_what_others_find(coordinator):
 
 
 def test_an_earlier_driver_learns_that_it_was_superseded(coordinator):
-    coordinator.announce(record(5), job_models.example(), NOW)
+    coordinator.announce(record(5), model_with("default.app.r1.0"), NOW)
     with pytest.raises(Superseded, match=r"epoch 5 of app \(run r1\) was started elsewhere"):
         coordinator.raise_if_superseded(4)
     with pytest.raises(Superseded, match="another driver of app has taken over"):
-        coordinator.announce(record(4), job_models.example(version=9), NOW)
+        coordinator.announce(record(4), model_with("default.app.r1.0", version=9), NOW)
     assert coordinator.newest().epoch == 5
-    assert coordinator.job_model() == job_models.example()
+    assert coordinator.job_model() == model_with("default.app.r1.0")
 
 
 def test_of_two_runs_that_chose_one_epoch_only_the_first_begins(coordinator):
@@ -58,6 +64,28 @@ def test_of_two_runs_that_chose_one_epoch_only_the_first_begins(coordinator):
         coordinator.announce(other, job_models.example(), NOW)
     coordinator.announce(record(5), job_models.example(), NOW)
     assert coordinator.newest() == record(5)
+
+
+def test_the_first_driver_of_a_run_with_the_prefix_in_its_ids_fences_the_last_of_a_run_without(coordinator, tmp_path):
+    before = model_with("app-r1-0")
+    after = model_with("default.app.r2.0")
+    coordinator.announce(record(1), before, NOW)
+    zombie = LogProducer(tmp_path / "log.db", [coordinator.stream], TransactionOwner(id="app-coordinator", epoch=1))
+    with closing(zombie):
+        zombie.send(Ssp("log", coordinator.stream.name, DRIVER), b"late", key=DRIVER_KEY, timestamp=NOW)
+        coordinator.announce(record(2), after, NOW)
+        with pytest.raises(Fenced):
+            zombie.commit()
+    assert coordinator.newest() == record(2)
+    newer = LogProducer(
+        tmp_path / "log.db", [coordinator.stream], TransactionOwner(id="default.app._coordinator", epoch=2)
+    )
+    with closing(newer):
+        newer.send(Ssp("log", coordinator.stream.name, DRIVER), b"late", key=DRIVER_KEY, timestamp=NOW)
+        coordinator.announce(record(3), after, NOW)
+        with pytest.raises(Fenced):
+            newer.commit()
+    assert coordinator.newest() == record(3)
 
 
 class TestLostFolder:
@@ -94,8 +122,8 @@ class TestLostFolder:
         assert coordinator.newest().epoch == 2
         assert coordinator.newest().completed
         with closing(LogAdmin(tmp_path / "log.db")) as admin:
-            assert not admin.partitions([changelog_of(app.metadata, "r1", "log")])
-            assert admin.partitions([changelog_of(app.metadata, "r2", "log")])
+            assert not admin.partitions([changelog_of(app, "r1", "log")])
+            assert admin.partitions([changelog_of(app, "r2", "log")])
 
     def test_after_a_completed_run_a_new_one_begins(self, tmp_path, document):
         self.leave(tmp_path, document, completed=True)
