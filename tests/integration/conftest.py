@@ -4,6 +4,8 @@ import pytest
 from tools.kafka.broker import Broker
 from tools.kafka.jars import default_cache, kafka_jars
 
+pytest.register_assert_rewrite("conformance")
+
 
 @pytest.fixture(scope="session")
 def kafka():

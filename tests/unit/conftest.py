@@ -9,6 +9,8 @@ from hypothesis import settings
 settings.register_profile("unit", derandomize=True, database=None, deadline=None)
 settings.load_profile("unit")
 
+pytest.register_assert_rewrite("conformance")
+
 
 @pytest.fixture
 def forget_modules(tmp_path):
