@@ -3,6 +3,7 @@
 Seconds are those of CPU, as if a core did nothing else: what others do on this machine makes no difference.
 """
 
+import random
 import time
 
 import pyarrow as pa
@@ -36,7 +37,7 @@ def main() -> None:
         file_group="in",
         nulls_meet=True,
     )
-    checker = ClaimChecker({"in": claim}, OnBrokenClaim.FAIL, time.process_time, seed=1)
+    checker = ClaimChecker({"in": claim}, OnBrokenClaim.FAIL, time.process_time, random.Random(1))
     decoder = JsonDecoder(arrow_schema(parse_schema(_SCHEMA)))
     batches = {
         Ssp("kafka", "in", partition): MessageTuple(
@@ -66,7 +67,7 @@ def main() -> None:
 def _seconds_per_check(claim: PartitionClaim, rows: pa.Table) -> float:
     """Return the CPU time of one check of ten rows."""
     ticks = iter(range(1 << 30))
-    checker = ClaimChecker({"in": claim}, OnBrokenClaim.REPORT, lambda: float(next(ticks) * 4), seed=1)
+    checker = ClaimChecker({"in": claim}, OnBrokenClaim.REPORT, lambda: float(next(ticks) * 4), random.Random(1))
     ssp, checks = Ssp("kafka", "in", PARTITIONS - 1), 2_000
     began = time.process_time()
     for _ in range(checks):

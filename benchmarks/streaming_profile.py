@@ -12,7 +12,7 @@ from typing import ParamSpec, TypeVar
 
 from benchmarks.ours import run
 from benchmarks.streaming_data import make_readings
-from streamapp_runtime.hosts.background_thread import in_thread
+from streamapp_runtime.execution_context import local_context
 from streamapp_runtime.hosts.worker import collect_garbage_rarely
 from streamapp_runtime.operators.outputs import PartitionBy
 from streamapp_runtime.operators.row_operators import SqlOperator
@@ -24,6 +24,7 @@ from streamapp_runtime.processor.processor import Processor
 from streamapp_runtime.processor.processor_report import ProcessorConfig, ProcessorReport
 from streamapp_runtime.processor.run_processor import run_processor
 from streamapp_runtime.tasks.task import Task
+from streamapp_runtime.threads import in_thread
 from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 from streamapp_systems.file.consumer import FileConsumer
 from streamapp_systems.file.file_output import FileOutput
@@ -87,10 +88,11 @@ class ProfiledHost:
         self._channel = channel
 
     def start(self, config: ProcessorConfig) -> Future[ProcessorReport]:
+        context = local_context(Path(config.folder))
         if self._profile is None:
-            return in_thread("processor", lambda: run_processor(config, self._channel))
+            return in_thread("processor", lambda: run_processor(config, self._channel, context))
         profile = self._profile
-        return in_thread("processor", lambda: profile.runcall(run_processor, config, self._channel))
+        return in_thread("processor", lambda: profile.runcall(run_processor, config, self._channel, context))
 
     def close(self) -> None:
         """Nothing is held."""

@@ -41,11 +41,12 @@ def ask_counts(app: StreamApp | None, path: Path) -> Mapping[str, int]:
     """Ask the systems of an app (None: too little of it could be read) for its partition counts, or end the program."""
     from streamapp_runtime.app_streams import count_partitions
     from streamapp_systems.protocols import StreamSystemError
+    from streamapp_systems.registry import local_systems
 
     if app is None:
         return {}
     try:
-        return count_partitions(app, path.absolute().parent)
+        return count_partitions(app, local_systems(path.absolute().parent))
     except StreamSystemError as error:
         exit_with_error(f"{error}\nTo plan without asking, give the partition counts: --streams STREAMS.json")
 

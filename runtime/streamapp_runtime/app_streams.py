@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
 from streamapp_core.naming import CHANGELOG, run_stream_address
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
@@ -12,7 +11,7 @@ from streamapp_core.spec.streams import CsvOptions, StartFrom, StreamFormat, Str
 from streamapp_core.spec.systems import SystemKind, SystemSpec
 from streamapp_systems.file import FileAdmin
 from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
-from streamapp_systems.registry import open_admin
+from streamapp_systems.registry import Systems
 
 FIRST_REQUEST_TIMEOUT = 10.0
 """Seconds for the first request to a system: a person waits for the outcome."""
@@ -54,12 +53,12 @@ def by_system(streams: Iterable[StreamDescriptor]) -> Mapping[str, list[StreamDe
     return grouped
 
 
-def count_partitions(app: StreamApp, folder: Path) -> dict[str, int]:
+def count_partitions(app: StreamApp, systems: Systems) -> dict[str, int]:
     """Ask the systems how many partitions the declared streams have; what does not exist is absent.
 
     Streams of unknown systems, and files of formats that files don't have, are left out: the planner reports them. So
     are file outputs: what earlier runs wrote
-    says nothing about this one. Relative paths resolve from `folder`.
+    says nothing about this one.
 
     Raises:
         StreamSystemError: a system can't be asked.
@@ -72,7 +71,7 @@ def count_partitions(app: StreamApp, folder: Path) -> dict[str, int]:
     ]
     counts: dict[str, int] = {}
     for system, streams in by_system(declared).items():
-        admin = open_admin(system, app.system(system), folder, timeout=FIRST_REQUEST_TIMEOUT)
+        admin = systems.open_admin(system, app.system(system), timeout=FIRST_REQUEST_TIMEOUT)
         try:
             counts |= admin.partitions(streams)
         finally:
@@ -84,7 +83,7 @@ def _is_asked(system: SystemSpec, stream: StreamSpec, *, written: bool) -> bool:
     return system.file is None or (not written and stream.format in FILE_FORMATS)
 
 
-def bounded_end_offsets(plan: Plan, folder: Path, known: Mapping[str, dict[int, int]]) -> dict[str, dict[int, int]]:
+def bounded_end_offsets(plan: Plan, systems: Systems, known: Mapping[str, dict[int, int]]) -> dict[str, dict[int, int]]:
     """Return the end offsets of the bounded streams that are read, by stream and partition: now, if not `known`.
 
     A stream that does not exist yet, since the app creates it, is empty.
@@ -96,11 +95,11 @@ def bounded_end_offsets(plan: Plan, folder: Path, known: Mapping[str, dict[int, 
     bounded = [stream for stream in plan.streams.values() if stream.role in roles and _bounded(stream)]
     new = [stream for stream in bounded if stream.name not in known]
     empty = {stream.name: dict.fromkeys(range(stream.partitions), 0) for stream in new}
-    found = {name: empty[name] | ends for name, ends in _ends(new, plan, folder).items()}
+    found = {name: empty[name] | ends for name, ends in _ends(new, plan, systems).items()}
     return {**empty, **found, **{stream.name: known[stream.name] for stream in bounded if stream.name in known}}
 
 
-def start_offsets(plan: Plan, folder: Path, known: Mapping[str, dict[int, int]]) -> dict[str, dict[int, int]]:
+def start_offsets(plan: Plan, systems: Systems, known: Mapping[str, dict[int, int]]) -> dict[str, dict[int, int]]:
     """Return the offsets at which a run starts to read its inputs; partitions that are absent start at their oldest.
 
     The `known` offsets of an input stay as they are, so new partitions are read from their beginning. A new input with
@@ -111,7 +110,7 @@ def start_offsets(plan: Plan, folder: Path, known: Mapping[str, dict[int, int]])
     """
     inputs = [stream for stream in plan.streams.values() if stream.role is StreamRole.INPUT]
     late = [stream for stream in inputs if stream.name not in known and _from_latest(stream)]
-    found = {**_ends(late, plan, folder), **known}
+    found = {**_ends(late, plan, systems), **known}
     return {stream.name: found.get(stream.name, {}) for stream in inputs}
 
 
@@ -119,10 +118,10 @@ def _from_latest(stream: PlannedStream) -> bool:
     return stream.spec is not None and stream.spec.start_from is StartFrom.LATEST
 
 
-def _ends(asked: Iterable[PlannedStream], plan: Plan, folder: Path) -> dict[str, dict[int, int]]:
+def _ends(asked: Iterable[PlannedStream], plan: Plan, systems: Systems) -> dict[str, dict[int, int]]:
     ends: dict[str, dict[int, int]] = {}
     for system, streams in by_system(map(descriptor, asked)).items():
-        admin = open_admin(system, plan.app.system(system), folder)
+        admin = systems.open_admin(system, plan.app.system(system))
         try:
             for ssp, end in admin.end_offsets(streams).items():
                 ends.setdefault(ssp.stream, {})[ssp.partition] = end
@@ -131,10 +130,10 @@ def _ends(asked: Iterable[PlannedStream], plan: Plan, folder: Path) -> dict[str,
     return ends
 
 
-def file_names(plan: Plan, folder: Path) -> dict[str, list[str]]:
+def file_names(plan: Plan, systems: Systems) -> dict[str, list[str]]:
     """Return the files that are read, by stream and in the order of its partitions."""
     return {
-        stream.name: FileAdmin(folder / system.path).names(descriptor(stream))
+        stream.name: FileAdmin(systems.folder / system.path).names(descriptor(stream))
         for stream in plan.streams.values()
         if stream.role in (StreamRole.INPUT, StreamRole.SIDE_INPUT)
         and (system := plan.app.spec.systems[stream.system].file) is not None

@@ -8,7 +8,6 @@ driver takes over from the previous one, so that of two drivers only the later o
 
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
-from pathlib import Path
 
 import msgspec
 
@@ -28,18 +27,18 @@ from streamapp_systems.coordinator_stream import (
     coordinator_stream,
 )
 from streamapp_systems.protocols import Fenced, StreamDescriptor, TransactionOwner
-from streamapp_systems.registry import open_consumer, open_producer, open_transactional_admin
+from streamapp_systems.registry import Systems
 
 
 class Coordinator:
     """Reads and writes the coordinator stream of one app. Nothing stays open in between; any thread may use it."""
 
-    def __init__(self, app: StreamApp, system: str, folder: Path) -> None:
-        """Take the app's default system, and the folder that relative paths of the spec resolve from."""
+    def __init__(self, app: StreamApp, system: str, systems: Systems) -> None:
+        """Take the app's default system, and what opens it."""
         self._app = app
         self._system = system
         self._spec = app.system(system)
-        self._folder = folder
+        self._systems = systems
         self._stream = coordinator_stream(app, system)
 
     @property
@@ -64,7 +63,7 @@ class Coordinator:
             Superseded: a later driver has done so.
             StreamSystemError: the stream can't be created or written.
         """
-        with closing(open_transactional_admin(self._system, self._spec, self._folder)) as admin:
+        with closing(self._systems.open_transactional_admin(self._system, self._spec)) as admin:
             admin.create({self._stream: 2})
         try:
             while not self._announce(record, model, now, self._transactional_id()):
@@ -86,7 +85,7 @@ class Coordinator:
     def _announce(self, record: DriverRecord, model: JobModel, now: int, transactional_id: str) -> bool:
         """Announce a driver under an id; return whether it is the one that drivers take over from each other."""
         owner = TransactionOwner(id=transactional_id, epoch=record.epoch)
-        with closing(open_producer(self._system, self._spec, self._folder, [self._stream], owner)) as producer:
+        with closing(self._systems.open_producer(self._system, self._spec, [self._stream], owner)) as producer:
             if transactional_id != self._transactional_id():
                 return False
             self.raise_if_superseded(record.epoch, record.run_id)
@@ -132,9 +131,9 @@ class Coordinator:
 
     @contextmanager
     def _reader(self) -> Iterator[CoordinatorReader]:
-        with closing(open_transactional_admin(self._system, self._spec, self._folder)) as admin:
+        with closing(self._systems.open_transactional_admin(self._system, self._spec)) as admin:
             yield CoordinatorReader(
-                self._stream, admin, lambda: open_consumer(self._system, self._spec, self._folder, [self._stream])
+                self._stream, admin, lambda: self._systems.open_consumer(self._system, self._spec, [self._stream])
             )
 
 

@@ -11,6 +11,7 @@ from streamapp_core.spec.systems import SystemKind
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import descriptor
 from streamapp_systems.file import FileVersion, partition_files, take_file_versions
+from streamapp_systems.registry import Systems
 
 
 class SideInputFiles(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,7 +21,9 @@ class SideInputFiles(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[FileVersion, ...]
 
 
-def take_side_input_files(plan: Plan, folder: Path, known: Mapping[str, SideInputFiles]) -> dict[str, SideInputFiles]:
+def take_side_input_files(
+    plan: Plan, systems: Systems, known: Mapping[str, SideInputFiles]
+) -> dict[str, SideInputFiles]:
     """Return the files of the side inputs now, by stream; `known` are those that need not be read through again.
 
     Raises:
@@ -29,7 +32,7 @@ def take_side_input_files(plan: Plan, folder: Path, known: Mapping[str, SideInpu
     return {
         stream.name: _side_input_files(
             take_file_versions(
-                _root(plan, stream, folder),
+                _root(plan, stream, systems),
                 descriptor(stream),
                 known[stream.name].files if stream.name in known else (),
             )
@@ -39,13 +42,13 @@ def take_side_input_files(plan: Plan, folder: Path, known: Mapping[str, SideInpu
     }
 
 
-def side_input_paths(plan: Plan, folder: Path, streams: set[str]) -> dict[Ssp, Path]:
+def side_input_paths(plan: Plan, systems: Systems, streams: set[str]) -> dict[Ssp, Path]:
     """Return the files of these streams, those of them that are side inputs from files."""
     return {
         Ssp(stream.system, stream.name, partition): path
         for stream in plan.streams.values()
         if stream.name in streams and _has_versions(stream)
-        for partition, path in enumerate(partition_files(_root(plan, stream, folder), descriptor(stream)))
+        for partition, path in enumerate(partition_files(_root(plan, stream, systems), descriptor(stream)))
     }
 
 
@@ -59,7 +62,7 @@ def _has_versions(stream: PlannedStream) -> bool:
     return stream.role is StreamRole.SIDE_INPUT and stream.system_kind is SystemKind.FILE
 
 
-def _root(plan: Plan, stream: PlannedStream, folder: Path) -> Path:
+def _root(plan: Plan, stream: PlannedStream, systems: Systems) -> Path:
     system = plan.app.spec.systems[stream.system].file
     assert system is not None
-    return folder / system.path
+    return systems.folder / system.path

@@ -1,7 +1,18 @@
-"""The time of day. It is read here only; what decides by it gets it as an argument."""
+"""The clocks of this machine. They are read here only; what decides by time gets it, or a clock, as an argument."""
 
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clock:
+    """Monotonic seconds, a sleep of seconds, and the time of day in milliseconds since 1970."""
+
+    monotonic: Callable[[], float]
+    sleep: Callable[[float], None]
+    time_of_day: Callable[[], int]
 
 
 def now() -> datetime:
@@ -12,3 +23,8 @@ def now() -> datetime:
 def time_of_day() -> int:
     """Return the time of day in milliseconds since 1970 UTC, as records and documents have it."""
     return time.time_ns() // 1_000_000
+
+
+def system_clock() -> Clock:
+    """Return the clocks of this machine."""
+    return Clock(monotonic=time.monotonic, sleep=time.sleep, time_of_day=time_of_day)

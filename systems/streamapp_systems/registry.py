@@ -1,14 +1,11 @@
-"""Opens systems by their kind: the one place that knows which kinds there are.
-
-Relative paths of systems resolve from `base`, the folder of the app's YAML file. `name` is the system's name in the
-spec.
-"""
+"""Opens systems by their kind: the one place that knows which kinds there are."""
 
 import math
 import os
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from streamapp_core.spec.systems import SystemSpec
 from streamapp_systems.file import FileAdmin, FileConsumer, FileOutput
@@ -26,79 +23,118 @@ from streamapp_systems.protocols import (
 )
 
 
-def open_admin(name: str, system: SystemSpec, base: Path, *, timeout: float = math.inf) -> Admin:
-    """Open a system's metadata; a log that does not exist holds nothing until it is written to.
+class Systems(Protocol):
+    """Opens the systems of an app; `name` is the system's name in the spec."""
 
-    Brokers may be silent for `timeout` seconds at the most.
+    @property
+    def folder(self) -> Path:
+        """The folder that relative paths of the spec resolve from: that of the app's YAML file."""
+        ...
 
-    Raises:
-        StreamSystemError: the system can't be opened.
-    """
-    if system.file is not None:
-        return FileAdmin(base / system.file.path)
-    if (cluster := _cluster(name, system)) is not None:
-        return KafkaAdmin(replace(cluster, timeout=min(cluster.timeout, timeout)))
-    return open_transactional_admin(name, system, base)
+    def open_admin(self, name: str, system: SystemSpec, *, timeout: float = math.inf) -> Admin:
+        """Open a system's metadata; a log that does not exist holds nothing until it is written to.
 
+        Brokers may be silent for `timeout` seconds at the most.
 
-def open_transactional_admin(name: str, system: SystemSpec, base: Path) -> TransactionalAdmin:
-    """Open the metadata of a system that holds intermediate streams and changelogs.
+        Raises:
+            StreamSystemError: the system can't be opened.
+        """
+        ...
 
-    Raises:
-        StreamSystemError: the system can't be opened, or is not transactional.
-    """
-    if (cluster := _cluster(name, system)) is not None:
-        return KafkaAdmin(cluster)
-    return LogAdmin(_log_path(name, system, base))
+    def open_transactional_admin(self, name: str, system: SystemSpec) -> TransactionalAdmin:
+        """Open the metadata of a system that holds intermediate streams and changelogs.
 
+        Raises:
+            StreamSystemError: the system can't be opened, or is not transactional.
+        """
+        ...
 
-def open_consumer(name: str, system: SystemSpec, base: Path, streams: Sequence[StreamDescriptor]) -> Consumer:
-    """Open a reader of these streams of a system.
+    def open_consumer(self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor]) -> Consumer:
+        """Open a reader of these streams of a system.
 
-    Raises:
-        StreamSystemError: the system can't be opened.
-    """
-    if system.file is not None:
-        return FileConsumer(base / system.file.path, streams)
-    if (cluster := _cluster(name, system)) is not None:
-        return KafkaConsumer(cluster, streams)
-    return LogConsumer(_log_path(name, system, base), streams)
+        Raises:
+            StreamSystemError: the system can't be opened.
+        """
+        ...
 
+    def open_producer(
+        self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor], owner: TransactionOwner
+    ) -> Producer:
+        """Open a writer of these streams of a transactional system; it takes over the owner's id.
 
-def open_producer(
-    name: str, system: SystemSpec, base: Path, streams: Sequence[StreamDescriptor], owner: TransactionOwner
-) -> Producer:
-    """Open a writer of these streams of a transactional system; it takes over the owner's id.
+        Kafka lets the last one have it, whatever its epoch: make sure afterwards that yours is the current one.
 
-    Kafka lets the last one have it, whatever its epoch: make sure afterwards that yours is the current one.
+        Raises:
+            Fenced: a later epoch has the id (log).
+            StreamSystemError: the system can't be opened, or is not transactional (see `open_output`).
+        """
+        ...
 
-    Raises:
-        Fenced: a later epoch has the id (log).
-        StreamSystemError: the system can't be opened, or is not transactional (see `open_output`).
-    """
-    if (cluster := _cluster(name, system)) is not None:
-        return KafkaProducer(cluster, streams, owner)
-    return LogProducer(_log_path(name, system, base), streams, owner)
+    def open_output(
+        self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor], writer: str
+    ) -> StagedOutput:
+        """Open a writer of file outputs; `writer` is as in `FileOutput`.
 
-
-def open_output(
-    name: str, system: SystemSpec, base: Path, streams: Sequence[StreamDescriptor], writer: str
-) -> StagedOutput:
-    """Open a writer of file outputs; `writer` is as in `FileOutput`.
-
-    Raises:
-        StreamSystemError: the system has no files.
-    """
-    if system.file is None:
-        raise StreamSystemError(f"system {name} is {system.kind}: it is written by a producer, not as files")
-    return FileOutput(base / system.file.path, streams, writer)
+        Raises:
+            StreamSystemError: the system has no files.
+        """
+        ...
 
 
-def _cluster(name: str, system: SystemSpec) -> Cluster | None:
-    return None if system.kafka is None else local_cluster(name, system.kafka, os.environ)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalSystems:
+    """The systems as this process finds them; `environment` says where its credentials are."""
+
+    folder: Path
+    environment: Mapping[str, str]
+
+    def open_admin(self, name: str, system: SystemSpec, *, timeout: float = math.inf) -> Admin:
+        """See `Systems.open_admin`."""
+        if system.file is not None:
+            return FileAdmin(self.folder / system.file.path)
+        if (cluster := self._cluster(name, system)) is not None:
+            return KafkaAdmin(replace(cluster, timeout=min(cluster.timeout, timeout)))
+        return self.open_transactional_admin(name, system)
+
+    def open_transactional_admin(self, name: str, system: SystemSpec) -> TransactionalAdmin:
+        """See `Systems.open_transactional_admin`."""
+        if (cluster := self._cluster(name, system)) is not None:
+            return KafkaAdmin(cluster)
+        return LogAdmin(self._log_path(name, system))
+
+    def open_consumer(self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor]) -> Consumer:
+        """See `Systems.open_consumer`."""
+        if system.file is not None:
+            return FileConsumer(self.folder / system.file.path, streams)
+        if (cluster := self._cluster(name, system)) is not None:
+            return KafkaConsumer(cluster, streams)
+        return LogConsumer(self._log_path(name, system), streams)
+
+    def open_producer(
+        self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor], owner: TransactionOwner
+    ) -> Producer:
+        """See `Systems.open_producer`."""
+        if (cluster := self._cluster(name, system)) is not None:
+            return KafkaProducer(cluster, streams, owner)
+        return LogProducer(self._log_path(name, system), streams, owner)
+
+    def open_output(
+        self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor], writer: str
+    ) -> StagedOutput:
+        """See `Systems.open_output`."""
+        if system.file is None:
+            raise StreamSystemError(f"system {name} is {system.kind}: it is written by a producer, not as files")
+        return FileOutput(self.folder / system.file.path, streams, writer)
+
+    def _cluster(self, name: str, system: SystemSpec) -> Cluster | None:
+        return None if system.kafka is None else local_cluster(name, system.kafka, self.environment)
+
+    def _log_path(self, name: str, system: SystemSpec) -> Path:
+        if system.log is not None:
+            return self.folder / system.log.path
+        raise StreamSystemError(f"system {name} holds files: they have no transactions, so they are written as outputs")
 
 
-def _log_path(name: str, system: SystemSpec, base: Path) -> Path:
-    if system.log is not None:
-        return base / system.log.path
-    raise StreamSystemError(f"system {name} holds files: they have no transactions, so they are written as outputs")
+def local_systems(folder: Path) -> LocalSystems:
+    """Return the systems as this process finds them; relative paths of the spec resolve from `folder`."""
+    return LocalSystems(folder=folder, environment=dict(os.environ))

@@ -21,7 +21,7 @@ from streamapp_core.spec.systems import SystemSpec
 from streamapp_core.ssp import Ssp
 from streamapp_systems.protocols import Producer as SystemProducer
 from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
-from streamapp_systems.registry import open_consumer, open_producer, open_transactional_admin
+from streamapp_systems.registry import local_systems
 from support import apps
 from support.hashed_keys import number_in
 
@@ -82,7 +82,9 @@ class Growing:
         """Open a producer that knows `count` partitions."""
         owner = TransactionOwner(id=f"{self.name}-{name}", epoch=1)
         stream = self.stream("in")
-        return self.producer_of(lambda: open_producer(HUB, self._spec, self.folder, [stream], owner), count)
+        return self.producer_of(
+            lambda: local_systems(self.folder).open_producer(HUB, self._spec, [stream], owner), count
+        )
 
     def producer_of(self, open_: Callable[[], SystemProducer], count: int) -> "Producer":
         """Open a producer that knows `count` partitions and sends by another one."""
@@ -143,7 +145,7 @@ class Growing:
 
     def admin(self):
         """Open the metadata of the system."""
-        return open_transactional_admin(HUB, self._spec, self.folder)
+        return local_systems(self.folder).open_transactional_admin(HUB, self._spec)
 
     def locked(self) -> bool:
         """Tell whether somebody is in the middle of writing to the log: nobody else can, until that one goes on."""
@@ -166,7 +168,7 @@ class Growing:
         stream, rows = self.stream(which), []
         with closing(self.admin()) as admin:
             ends = admin.end_offsets([stream])
-        with closing(open_consumer(HUB, self._spec, self.folder, [stream])) as consumer:
+        with closing(local_systems(self.folder).open_consumer(HUB, self._spec, [stream])) as consumer:
             consumer.assign(dict.fromkeys(ends, 0), ends)
             reading = set(ends)
             while reading:

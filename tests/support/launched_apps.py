@@ -14,6 +14,7 @@ from streamapp_core.metadata_store import ABSENT
 from streamapp_core.plan.planner import plan
 from streamapp_core.spec.parse import parse_text
 from streamapp_runtime.driver.run_record import load_record
+from streamapp_runtime.execution_context import local_context
 from streamapp_runtime.hosts.in_process_host import InProcessHost
 from streamapp_runtime.kubernetes.driver_http_endpoints import DriverHealth
 from streamapp_runtime.kubernetes.driver_lease import DriverLease
@@ -96,7 +97,7 @@ class LaunchedApp:
                 lease=DriverLease(MemoryCluster(), environment, OWNER, lambda: NOW),
                 health=self.health,
                 make_host=lambda channel, app, launch: ThreadHost(channel),
-                folder=self.folder,
+                context=local_context(self.folder),
                 state_folder=self.folder / "state",
                 draining=self._draining,
                 handles=handles,

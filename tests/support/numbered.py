@@ -18,7 +18,7 @@ from streamapp_core.ssp import Ssp
 from streamapp_runtime.driver.verify_run import verify_run
 from streamapp_runtime.errors import Drained
 from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
-from streamapp_systems.registry import open_consumer, open_producer, open_transactional_admin
+from streamapp_systems.registry import local_systems
 from support import apps
 from support.waiting import eventually
 
@@ -62,10 +62,10 @@ def lay_out(
     (folder / "names.csv").write_text("k,name\n" + "".join(f"{k},name {k}\n" for k in range(KEYS)))
     (folder / "app.yaml").write_text(json.dumps(app(system, name, bounded)))
     stream, spec = stream_of(name, "in"), SystemSpec.model_validate_json(json.dumps(system))
-    with closing(open_transactional_admin(HUB, spec, folder)) as admin:
+    with closing(local_systems(folder).open_transactional_admin(HUB, spec)) as admin:
         admin.create({stream: PARTITIONS})
     owner = TransactionOwner(id=f"{name}-source", epoch=1)
-    with closing(open_producer(HUB, spec, folder, [stream], owner)) as producer:
+    with closing(local_systems(folder).open_producer(HUB, spec, [stream], owner)) as producer:
         for number in range(records):
             key, n = number % KEYS, number // KEYS
             value = json.dumps({"k": key, "n": n}).encode()
@@ -107,7 +107,7 @@ def results(folder: Path) -> dict[str, list[tuple[int, dict]]]:
 
 def settled(folder: Path, system: SystemSpec, streams: list[StreamDescriptor]) -> bool:
     """Tell whether all that was written can be read: Kafka shows what was committed a moment later."""
-    with closing(open_transactional_admin(HUB, system, folder)) as admin:
+    with closing(local_systems(folder).open_transactional_admin(HUB, system)) as admin:
         return admin.end_offsets(streams) == admin.written_offsets(streams)
 
 
@@ -149,9 +149,9 @@ def stream_of(name: str, which: str) -> StreamDescriptor:
 def read(folder: Path, system: SystemSpec, streams: list[StreamDescriptor]) -> dict[str, list[tuple[int, dict]]]:
     """Read what is committed now: by stream, the partition and the content of each record."""
     rows = {stream.name: [] for stream in streams}
-    with closing(open_transactional_admin(HUB, system, folder)) as admin:
+    with closing(local_systems(folder).open_transactional_admin(HUB, system)) as admin:
         ends = admin.end_offsets(streams)
-    with closing(open_consumer(HUB, system, folder, streams)) as consumer:
+    with closing(local_systems(folder).open_consumer(HUB, system, streams)) as consumer:
         consumer.assign(dict.fromkeys(ends, 0), ends)
         reading = set(ends)
         while reading:

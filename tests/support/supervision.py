@@ -36,6 +36,13 @@ def _ids(count):
     return {str(number): "here" for number in range(count)}
 
 
+class _Threads:
+    """The threads of a supervisor: they run when the test lets them. Nobody waits."""
+
+    def __init__(self, start):
+        self.start = start
+
+
 class SupervisorHarness:
     """The host, the authority and the reports of a supervisor.
 
@@ -52,9 +59,17 @@ class SupervisorHarness:
         self.held = deque() if held else None
         self.fenced: set[int] = set()
         self.registry = ReportRegistry(lambda: self.now)
-        fleet = Fleet(self, self.registry, _config, epoch=1, clock=lambda: self.now, timeouts=TIMEOUTS)
+        fleet = Fleet(
+            self,
+            self.registry,
+            _config,
+            epoch=1,
+            clock=lambda: self.now,
+            timeouts=TIMEOUTS,
+            threads=_Threads(self._background),
+        )
         self.supervisor = Supervisor(
-            run, fleet, self, clock=lambda: self.now, timeouts=TIMEOUTS, background=self._background
+            run, fleet, self, clock=lambda: self.now, timeouts=TIMEOUTS, threads=_Threads(self._background)
         )
         self.supervisor.start()
 

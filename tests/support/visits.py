@@ -18,7 +18,7 @@ from streamapp_runtime.state.lmdb_environment import LmdbEnvironment
 from streamapp_runtime.state.unlogged_state import PersistentUnloggedStore
 from streamapp_runtime.tables.adjunct_store import read_record
 from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
-from streamapp_systems.registry import open_consumer, open_producer, open_transactional_admin
+from streamapp_systems.registry import local_systems
 from support import crashes
 from support.hashed_keys import partition_of
 
@@ -84,7 +84,7 @@ class Hub:
         return StreamDescriptor(name=name, system=HUB, address=f"{self.name}.{name}", format=StreamFormat.JSON)
 
     def admin(self):
-        return closing(open_transactional_admin(HUB, self.system, self.folder))
+        return closing(local_systems(self.folder).open_transactional_admin(HUB, self.system))
 
     def expand(self, stream, count):
         with self.admin() as admin:
@@ -101,7 +101,9 @@ class Hub:
         """Open a producer; what it committed can be read once it is closed."""
         self.epoch += 1
         owner = TransactionOwner(id=f"{self.name}-{stream}-source", epoch=self.epoch)
-        with closing(open_producer(HUB, self.system, self.folder, [self.stream(stream)], owner)) as producer:
+        with closing(
+            local_systems(self.folder).open_producer(HUB, self.system, [self.stream(stream)], owner)
+        ) as producer:
             yield producer
         with self.admin() as admin:
             admin.fence([owner])
@@ -129,7 +131,7 @@ class Hub:
         found = defaultdict(list)
         with self.admin() as admin:
             ends = admin.end_offsets([self.stream(stream)])
-        with closing(open_consumer(HUB, self.system, self.folder, [self.stream(stream)])) as consumer:
+        with closing(local_systems(self.folder).open_consumer(HUB, self.system, [self.stream(stream)])) as consumer:
             consumer.assign(dict.fromkeys(ends, 0), ends)
             reading = set(ends)
             while reading:

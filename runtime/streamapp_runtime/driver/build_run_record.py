@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Collection
-from pathlib import Path
 
 import msgspec
 
@@ -19,10 +18,11 @@ from streamapp_runtime.driver.side_input_changes import (
     describe_changes,
     take_bounded_ends,
 )
+from streamapp_systems.registry import Systems
 
 
 def build_new_record(
-    run: PlannedRun, folder: Path, epoch: int, last: RunRecord | None, previous_ids: Collection[str]
+    run: PlannedRun, systems: Systems, epoch: int, last: RunRecord | None, previous_ids: Collection[str]
 ) -> RunRecord:
     """Build the record of a new run: where its streams end and where it begins to read are taken now.
 
@@ -33,23 +33,23 @@ def build_new_record(
         StreamSystemError: a system can't be asked.
     """
     plan = run.plan
-    check_shared_streams_empty(plan, folder)
-    taken = take_bounded_ends(plan, folder, {}, {})
+    check_shared_streams_empty(plan, systems)
+    taken = take_bounded_ends(plan, systems, {}, {})
     return RunRecord(
         run_id=plan.run_id,
         epoch=epoch,
         spec=plan.app.spec.model_dump_json(by_alias=True),
         ends=taken.ends,
         side_inputs=taken.side_inputs,
-        starts=start_offsets(plan, folder, {}),
-        files=file_names(plan, folder),
+        starts=start_offsets(plan, systems, {}),
+        files=file_names(plan, systems),
         made=_addresses(run),
-        outdated={} if last is None else outdated_addresses(last, plan, folder),
+        outdated={} if last is None else outdated_addresses(last, plan, systems),
         outdated_ids=(*(() if last is None else last.outdated_ids), *previous_ids),
     )
 
 
-def build_edited_record(record: RunRecord, run: PlannedRun, folder: Path, epoch: int) -> RunRecord:
+def build_edited_record(record: RunRecord, run: PlannedRun, systems: Systems, epoch: int) -> RunRecord:
     """Build the record of a run that continues, its spec perhaps edited.
 
     What is known of its streams stays; of those that the edit has added it is taken now, and of side inputs whose files
@@ -60,9 +60,9 @@ def build_edited_record(record: RunRecord, run: PlannedRun, folder: Path, epoch:
         StreamSystemError: a system can't be asked.
     """
     plan = run.plan
-    taken = take_bounded_ends(plan, folder, record.ends, record.side_inputs)
+    taken = take_bounded_ends(plan, systems, record.ends, record.side_inputs)
     check_side_input_counts(plan, taken)
-    found = file_names(plan, folder)
+    found = file_names(plan, systems)
     return msgspec.structs.replace(
         record,
         epoch=epoch,
@@ -70,7 +70,7 @@ def build_edited_record(record: RunRecord, run: PlannedRun, folder: Path, epoch:
         ends=taken.ends,
         side_inputs=taken.side_inputs,
         notices=describe_changes(plan, record.side_inputs, taken.side_inputs),
-        starts=start_offsets(plan, folder, record.starts),
+        starts=start_offsets(plan, systems, record.starts),
         files={
             name: files if name in taken.side_inputs else record.files.get(name, files) for name, files in found.items()
         },

@@ -1,17 +1,16 @@
 """Checks of the streams that a run finds: that they are the ones it knows, and that no other run writes to them."""
 
 from contextlib import closing
-from pathlib import Path
 
 from streamapp_core.plan.plan import Plan, StreamRole
 from streamapp_runtime.app_streams import by_system, changelog_stream, descriptor
 from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.run_record import RunRecord
 from streamapp_runtime.errors import RuntimeFailure
-from streamapp_systems.registry import open_transactional_admin
+from streamapp_systems.registry import Systems
 
 
-def check_shared_streams_empty(plan: Plan, folder: Path) -> None:
+def check_shared_streams_empty(plan: Plan, systems: Systems) -> None:
     """Refuse a new run whose rows would follow those of another one in a stream that other apps read.
 
     Raises:
@@ -20,7 +19,7 @@ def check_shared_streams_empty(plan: Plan, folder: Path) -> None:
     """
     shared = [descriptor(s) for s in plan.streams.values() if s.shared and s.role is StreamRole.INTERMEDIATE]
     for system, streams in by_system(shared).items():
-        with closing(open_transactional_admin(system, plan.app.system(system), folder)) as admin:
+        with closing(systems.open_transactional_admin(system, plan.app.system(system))) as admin:
             counts = admin.partitions(streams)
             ends = admin.end_offsets([stream for stream in streams if stream.name in counts])
         written = {ssp.stream for ssp, end in ends.items() if end > 0}
@@ -33,7 +32,7 @@ def check_shared_streams_empty(plan: Plan, folder: Path) -> None:
             )
 
 
-def stream_identities(plan: Plan, folder: Path) -> dict[str, str]:
+def stream_identities(plan: Plan, systems: Systems) -> dict[str, str]:
     """Return the identities of the streams that a run reads and of its changelog, by name; of missing ones none.
 
     A stream that was recreated at the same address has another identity: what a run knows of the previous one, offsets
@@ -45,19 +44,19 @@ def stream_identities(plan: Plan, folder: Path) -> dict[str, str]:
     read = (s for s in plan.streams.values() if s.role is not StreamRole.OUTPUT and s.system_kind.transactional)
     found: dict[str, str] = {}
     for system, streams in by_system([*map(descriptor, read), changelog_stream(plan)]).items():
-        with closing(open_transactional_admin(system, plan.app.system(system), folder)) as admin:
+        with closing(systems.open_transactional_admin(system, plan.app.system(system))) as admin:
             found |= admin.identities(streams)
     return found
 
 
-def check_identities(record: RunRecord, run: PlannedRun, folder: Path) -> None:
+def check_identities(record: RunRecord, run: PlannedRun, systems: Systems) -> None:
     """Refuse to continue a run whose streams were deleted or recreated since its record was written.
 
     Raises:
         RuntimeFailure: a stream was.
         StreamSystemError: a system can't be asked.
     """
-    found = stream_identities(run.plan, folder)
+    found = stream_identities(run.plan, systems)
     changed = sorted(name for name in found if record.identities.get(name, found[name]) != found[name])
     streams = run.plan.streams
     shared = [name for name in changed if name in streams and streams[name].shared]

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from pathlib import Path
 
 from streamapp_core.plan.plan import StreamRole
 from streamapp_core.spec.app import StreamApp
@@ -11,7 +10,7 @@ from streamapp_core.spec.systems import SystemKind
 from streamapp_runtime.app_streams import by_system, changelog_stream, descriptor
 from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_systems.protocols import StreamDescriptor
-from streamapp_systems.registry import open_transactional_admin
+from streamapp_systems.registry import Systems
 
 
 def streams_of_run(run: PlannedRun) -> dict[StreamDescriptor, int]:
@@ -24,18 +23,18 @@ def streams_of_run(run: PlannedRun) -> dict[StreamDescriptor, int]:
     return counts | {changelog_stream(run.plan): len(run.model.tasks)}
 
 
-def create_streams(run: PlannedRun, folder: Path) -> None:
+def create_streams(run: PlannedRun, systems: Systems) -> None:
     """Create the streams of a run where they are missing, its inputs and outputs in logs too.
 
     Raises:
         StreamSystemError: a stream exists with another partition count.
     """
     for system, counts in _created_streams(run).items():
-        with closing(open_transactional_admin(system, run.plan.app.system(system), folder)) as admin:
+        with closing(systems.open_transactional_admin(system, run.plan.app.system(system))) as admin:
             admin.create(counts)
 
 
-def create_added_streams(run: PlannedRun, folder: Path) -> None:
+def create_added_streams(run: PlannedRun, systems: Systems) -> None:
     """Create the streams that an edit has added to a run; existing ones may have grown since it was planned.
 
     A changelog that is gone is not created: a task that took an empty one for its own would begin with no state.
@@ -45,12 +44,12 @@ def create_added_streams(run: PlannedRun, folder: Path) -> None:
     """
     changelog = changelog_stream(run.plan)
     for system, counts in _created_streams(run).items():
-        with closing(open_transactional_admin(system, run.plan.app.system(system), folder)) as admin:
+        with closing(systems.open_transactional_admin(system, run.plan.app.system(system))) as admin:
             existing = admin.partitions(list(counts)).keys() | {changelog.name}
             admin.create({stream: count for stream, count in counts.items() if stream.name not in existing})
 
 
-def expand_changelog(run: PlannedRun, folder: Path) -> None:
+def expand_changelog(run: PlannedRun, systems: Systems) -> None:
     """Expand the changelog of a run that continues to a partition for every task, before a job model with new tasks.
 
     Raises:
@@ -58,18 +57,18 @@ def expand_changelog(run: PlannedRun, folder: Path) -> None:
     """
     plan, stream = run.plan, changelog_stream(run.plan)
     needed = max(run.model.changelog.values()) + 1
-    with closing(open_transactional_admin(stream.system, plan.app.system(stream.system), folder)) as admin:
+    with closing(systems.open_transactional_admin(stream.system, plan.app.system(stream.system))) as admin:
         if admin.partitions([stream]).get(stream.name, needed) < needed:
             admin.expand(stream, needed)
 
 
-def delete_streams(addresses: Mapping[str, Sequence[str]], app: StreamApp, folder: Path) -> None:
+def delete_streams(addresses: Mapping[str, Sequence[str]], app: StreamApp, systems: Systems) -> None:
     """Delete streams that were created for earlier runs, by system, where the app still has the system."""
     for name, streams in addresses.items():
         if name not in app.spec.systems or not app.spec.systems[name].kind.transactional:
             continue
         gone = [StreamDescriptor(name=a, system=name, address=a, format=StreamFormat.ARROW) for a in streams]
-        with closing(open_transactional_admin(name, app.system(name), folder)) as admin:
+        with closing(systems.open_transactional_admin(name, app.system(name))) as admin:
             admin.delete(gone)
 
 

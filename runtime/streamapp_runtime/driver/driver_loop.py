@@ -4,10 +4,8 @@ It is the same on this machine and on Kubernetes. What differs are two ports: wh
 progress goes.
 """
 
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol, Self
 
 import msgspec
@@ -24,7 +22,7 @@ from streamapp_runtime.driver.side_input_changes import TakenEnds
 from streamapp_runtime.driver.side_input_monitor import SideInputMonitor
 from streamapp_runtime.driver.supervisor import Supervisor
 from streamapp_runtime.driver.timeouts import Timeouts
-from streamapp_runtime.hosts.background_thread import in_thread
+from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_runtime.hosts.processor_host import ProcessorHost
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorConfig, ProcessorReport
 
@@ -68,7 +66,7 @@ class ProgressListener(Protocol):
 class Epoch:
     """One epoch of a run: the run at its start, its record, and the `text` of the app that processors parse.
 
-    Relative paths of the spec resolve from `folder`; processors keep their state in `state_folder`. `started` is when
+    Processors keep their state in `state_folder`. `started` is when
     the run's seconds begin to count (monotonic). Errors stop the processors without a commit: they get `stop_seconds`
     to end.
     """
@@ -76,7 +74,6 @@ class Epoch:
     run: PlannedRun
     record: RunRecord
     text: str
-    folder: Path
     state_folder: str
     started: float
     stop_seconds: float
@@ -90,6 +87,7 @@ class DriverLoop:
     def __init__(
         self,
         epoch: Epoch,
+        context: ExecutionContext,
         authority: Authority,
         host: ProcessorHost,
         registry: ReportRegistry,
@@ -101,20 +99,28 @@ class DriverLoop:
         self._epoch = epoch
         self._record = epoch.record
         self._authority = authority
+        self._context = context
+        self._clock = context.clock.monotonic
         self._side_inputs = self._monitor_side_inputs()
         self._registry = registry
         self._job_models = job_models
         self._listener = listener
         self._fleet = Fleet(
-            host, registry, self._config, epoch=epoch.record.epoch, clock=time.monotonic, timeouts=epoch.timeouts
+            host,
+            registry,
+            self._config,
+            epoch=epoch.record.epoch,
+            clock=self._clock,
+            timeouts=epoch.timeouts,
+            threads=context.threads,
         )
         self._supervisor = Supervisor(
             epoch.run,
             self._fleet,
             authority,
-            clock=time.monotonic,
+            clock=self._clock,
             timeouts=epoch.timeouts,
-            background=in_thread,
+            threads=context.threads,
         )
 
     def __enter__(self) -> Self:
@@ -132,7 +138,7 @@ class DriverLoop:
             RuntimeFailure, StreamSystemError: the app can't continue.
         """
         supervisor = self._supervisor
-        with Maintenance(self._epoch.run.plan, self._epoch.folder, self._registry.reports, self._owners):
+        with Maintenance(self._epoch.run.plan, self._context, self._registry.reports, self._owners):
             supervisor.start()
             while not supervisor.finished:
                 supervisor.step()
@@ -151,7 +157,7 @@ class DriverLoop:
         if (change := self._job_models.poll(supervisor.run)) is not None:
             supervisor.change(change)
             return
-        taken = self._side_inputs.poll(time.monotonic(), urgent=supervisor.side_input_changed)
+        taken = self._side_inputs.poll(self._clock(), urgent=supervisor.side_input_changed)
         if taken is not None:
             supervisor.restart(lambda: self._refresh_side_inputs(taken))
 
@@ -163,14 +169,14 @@ class DriverLoop:
         self._side_inputs = self._monitor_side_inputs()
 
     def _monitor_side_inputs(self) -> SideInputMonitor:
-        return SideInputMonitor(self._epoch.run.plan, self._epoch.folder, self._record, time.monotonic())
+        return SideInputMonitor(self._epoch.run.plan, self._context, self._record, self._clock())
 
     def _owners(self) -> set[str]:
         """Return the processors that have tasks."""
         return {task.processor for task in self._supervisor.run.model.tasks.values()}
 
     def _progress(self, reports: Iterable[ProcessorReport], *, draining: bool) -> Progress:
-        run, seconds = self._supervisor.run, time.monotonic() - self._epoch.started
+        run, seconds = self._supervisor.run, self._clock() - self._epoch.started
         latest = {processor: self._registry.latest(processor) for processor in self._fleet.living}
         summary = summarize(run.plan, self._record.ends, reports, seconds)
         notices = dict.fromkeys((*self._record.notices, *summary.notices, *self._side_inputs.notices))
@@ -192,6 +198,6 @@ class DriverLoop:
             ends=self._record.ends,
             starts=self._record.starts,
             side_inputs=self._record.side_inputs,
-            folder=str(self._epoch.folder),
+            folder=str(self._context.systems.folder),
             state_folder=self._epoch.state_folder,
         )

@@ -6,7 +6,6 @@ on, and all that they have committed can be read (docs/protocols.md, Zombies).
 
 from collections.abc import Collection, Iterable
 from contextlib import closing
-from pathlib import Path
 
 from streamapp_core.plan.plan import Plan
 from streamapp_core.spec.app import StreamApp
@@ -14,10 +13,10 @@ from streamapp_runtime.app_streams import transaction_owner
 from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.run_record import RunRecord
 from streamapp_systems.protocols import TransactionOwner
-from streamapp_systems.registry import open_transactional_admin
+from streamapp_systems.registry import Systems
 
 
-def fence_previous_epochs(record: RunRecord, run: PlannedRun, folder: Path) -> None:
+def fence_previous_epochs(record: RunRecord, run: PlannedRun, systems: Systems) -> None:
     """Fence every transactional id that this run, or one that it replaces, has ever used.
 
     Raises:
@@ -26,10 +25,10 @@ def fence_previous_epochs(record: RunRecord, run: PlannedRun, folder: Path) -> N
     """
     ids = sorted({*run.model.transactional_ids, *record.outdated_ids})
     owners = [TransactionOwner(id=id_, epoch=record.epoch) for id_ in ids]
-    _fence(run.plan.app, [run.plan.default_system, *record.outdated], owners, folder)
+    _fence(run.plan.app, [run.plan.default_system, *record.outdated], owners, systems)
 
 
-def fence_processors(processors: Collection[str], plan: Plan, epoch: int, folder: Path) -> None:
+def fence_processors(processors: Collection[str], plan: Plan, epoch: int, systems: Systems) -> None:
     """Fence all incarnations that have been started as these processors.
 
     Raises:
@@ -37,12 +36,12 @@ def fence_processors(processors: Collection[str], plan: Plan, epoch: int, folder
         StreamSystemError: a system does not answer.
     """
     owners = [transaction_owner(plan, processor, epoch) for processor in sorted(processors)]
-    _fence(plan.app, [plan.default_system], owners, folder)
+    _fence(plan.app, [plan.default_system], owners, systems)
 
 
-def _fence(app: StreamApp, systems: Iterable[str], owners: Collection[TransactionOwner], folder: Path) -> None:
+def _fence(app: StreamApp, names: Iterable[str], owners: Collection[TransactionOwner], systems: Systems) -> None:
     """Fence in those of the systems that the app still has."""
-    for name in sorted(set(systems)):
+    for name in sorted(set(names)):
         if owners and name in app.spec.systems and app.spec.systems[name].kind.transactional:
-            with closing(open_transactional_admin(name, app.system(name), folder)) as admin:
+            with closing(systems.open_transactional_admin(name, app.system(name))) as admin:
                 admin.fence(list(owners))

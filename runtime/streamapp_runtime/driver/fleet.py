@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from dataclasses import dataclass
 
 from streamapp_runtime.driver.plan_run import PlannedRun
@@ -11,6 +11,7 @@ from streamapp_runtime.driver.timeouts import Timeouts
 from streamapp_runtime.errors import ProcessorLost
 from streamapp_runtime.hosts.processor_host import ProcessorHost
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorConfig, ProcessorReport
+from streamapp_runtime.threads import Threads
 
 _SUSPECT_SECONDS = 2.0
 """Seconds between the discovery that a processor is silent and its death.
@@ -58,6 +59,7 @@ class Fleet:
         epoch: int,
         clock: Callable[[], float],
         timeouts: Timeouts,
+        threads: Threads,
     ) -> None:
         self._host = host
         self._registry = registry
@@ -65,6 +67,7 @@ class Fleet:
         self._epoch = epoch
         self._clock = clock
         self._timeouts = timeouts
+        self._threads = threads
         self._numbers = itertools.count(1)
         self._living: dict[str, _Living] = {}
         self._drained_at: dict[str, float] = {}
@@ -113,7 +116,7 @@ class Fleet:
         """Stop all at once, without a commit, and wait so long for them to end."""
         for processor in self._living:
             self._registry.deregister(processor)
-        wait([*self.futures, *self._declared_dead], seconds)
+        self._threads.wait([*self.futures, *self._declared_dead], seconds)
 
     def _end(self, processor: str) -> End | None:
         living, now = self._living[processor], self._clock()

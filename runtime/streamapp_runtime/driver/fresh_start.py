@@ -12,7 +12,7 @@ from streamapp_runtime.driver.prepare_outputs import count_part_files
 from streamapp_runtime.driver.run_folder import RunFolder
 from streamapp_runtime.driver.run_record import RunRecord
 from streamapp_runtime.driver.run_recovery import find_existing
-from streamapp_systems.registry import open_transactional_admin
+from streamapp_systems.registry import Systems
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,17 +45,17 @@ class FreshStart:
         return bool(self.states or self.streams or self.part_files or self.emptied)
 
 
-def describe_fresh_start(record: RunRecord, plan: Plan, folder: Path, run_folder: RunFolder) -> FreshStart:
+def describe_fresh_start(record: RunRecord, plan: Plan, systems: Systems, run_folder: RunFolder) -> FreshStart:
     """Describe what the start of a new run is about to delete, and what stays.
 
     Raises:
         StreamSystemError: a system can't be asked.
     """
-    outputs = _count_records(plan, folder)
+    outputs = _count_records(plan, systems)
     return FreshStart(
         states=tuple(run_folder.other_states(record.run_id)),
-        streams=tuple(find_existing(record.outdated, plan.app, folder)),
-        part_files=count_part_files(plan, folder),
+        streams=tuple(find_existing(record.outdated, plan.app, systems)),
+        part_files=count_part_files(plan, systems),
         emptied=tuple(o for o in outputs if o.address in record.emptied.get(o.system, ())),
         kept=tuple(o for o in outputs if o.address not in record.emptied.get(o.system, ())),
     )
@@ -74,7 +74,7 @@ def outputs_to_empty(plan: Plan) -> dict[str, list[str]]:
     return found
 
 
-def empty_outputs(addresses: Mapping[str, Sequence[str]], plan: Plan, folder: Path) -> None:
+def empty_outputs(addresses: Mapping[str, Sequence[str]], plan: Plan, systems: Systems) -> None:
     """Delete the records that these outputs hold now. Streams, their settings and offsets stay; safe to repeat.
 
     Raises:
@@ -82,16 +82,16 @@ def empty_outputs(addresses: Mapping[str, Sequence[str]], plan: Plan, folder: Pa
     """
     wanted = [stream for stream in _outputs(plan) if stream.address in addresses.get(stream.system, ())]
     for system, streams in by_system(map(descriptor, wanted)).items():
-        with closing(open_transactional_admin(system, plan.app.system(system), folder)) as admin:
+        with closing(systems.open_transactional_admin(system, plan.app.system(system))) as admin:
             existing = admin.partitions(streams)
             found = [stream for stream in streams if stream.name in existing]
             admin.delete_records(found, admin.end_offsets(found))
 
 
-def _count_records(plan: Plan, folder: Path) -> list[OutputRecords]:
+def _count_records(plan: Plan, systems: Systems) -> list[OutputRecords]:
     counted = []
     for system, streams in by_system(map(descriptor, _outputs(plan))).items():
-        with closing(open_transactional_admin(system, plan.app.system(system), folder)) as admin:
+        with closing(systems.open_transactional_admin(system, plan.app.system(system))) as admin:
             existing = admin.partitions(streams)
             counts = admin.count_records([stream for stream in streams if stream.name in existing])
         exact = plan.app.spec.systems[system].kind is SystemKind.LOG

@@ -5,20 +5,17 @@ next one makes up for it (docs/protocols.md, Maintenance).
 """
 
 import logging
-import threading
-import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Self
 
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import changelog_stream, descriptor
+from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_runtime.processor.processor_report import ProcessorReport
-from streamapp_systems.clock import time_of_day
 from streamapp_systems.protocols import StreamSystemError, TransactionalAdmin
-from streamapp_systems.registry import open_transactional_admin
+from streamapp_systems.registry import Systems
 
 _LOGGER = logging.getLogger("streamapp.driver")
 
@@ -36,26 +33,27 @@ Reports = Callable[[], Mapping[str, ProcessorReport]]
 class Maintenance:
     """The rounds of maintenance, in a thread of their own: `with Maintenance(...):`. The last one ends the block."""
 
-    def __init__(self, plan: Plan, folder: Path, reports: Reports, processors: Callable[[], Collection[str]]) -> None:
-        """Take functions that return the latest report of each processor, and the ids of those that have tasks.
-
-        Relative paths of the spec resolve from `folder`.
-        """
+    def __init__(
+        self, plan: Plan, context: ExecutionContext, reports: Reports, processors: Callable[[], Collection[str]]
+    ) -> None:
+        """Take functions that return the latest report of each processor, and the ids of those that have tasks."""
         self._plan = plan
         self._reports = reports
         self._processors = processors
         systems = {stream.system for stream in plan.streams.values() if stream.system_kind.transactional}
-        self._systems = [_SystemMaintenance(plan, system, folder) for system in sorted({*systems, plan.default_system})]
-        self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="maintenance", daemon=True)
+        self._systems = [
+            _SystemMaintenance(plan, system, context) for system in sorted({*systems, plan.default_system})
+        ]
+        self._threads = context.threads
+        self._ending = self._threads.event()
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._working = self._threads.start("maintenance", self._work)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._ending.set()
-        self._thread.join(_CLOSE_SECONDS)
+        self._threads.wait([self._working], _CLOSE_SECONDS)
 
     def _work(self) -> None:
         ending = False
@@ -94,16 +92,17 @@ def committed_positions(
 class _SystemMaintenance:
     """The maintenance of the streams of one system."""
 
-    def __init__(self, plan: Plan, system: str, folder: Path) -> None:
+    def __init__(self, plan: Plan, system: str, context: ExecutionContext) -> None:
         planned = [s for s in plan.streams.values() if s.system == system and s.role in _READ]
-        self._system, self._spec, self._folder = system, plan.app.system(system), folder
+        self._system, self._spec = system, plan.app.system(system)
+        self._systems, self._clock = context.systems, context.clock
         self._group = plan.app.name_prefix
         self._read = [descriptor(stream) for stream in planned]
         self._purged = [descriptor(stream) for stream in planned if _is_ours_to_purge(plan, stream)]
         self._changelog = changelog_stream(plan) if system == plan.default_system else None
         self._admin: TransactionalAdmin | None = None
         self._shown: Mapping[Ssp, int] = {}
-        self._purged_at = time.monotonic()
+        self._purged_at = self._clock.monotonic()
         self._compacted_end, self._compacted_left = 0, 0
         self._logged: dict[str, str] = {}
 
@@ -115,14 +114,14 @@ class _SystemMaintenance:
         here = {ssp: offset for ssp, offset in positions.items() if ssp.system == self._system}
         if here != self._shown:
             self._try("positions", lambda admin: self._show(admin, here))
-        if last or time.monotonic() - self._purged_at >= _PURGE_SECONDS:
-            self._purged_at = time.monotonic()
+        if last or self._clock.monotonic() - self._purged_at >= _PURGE_SECONDS:
+            self._purged_at = self._clock.monotonic()
             self._try("consumed records", lambda admin: self._purge(admin, here))
 
     def _try(self, what: str, work: Callable[[TransactionalAdmin], None]) -> None:
         try:
             if self._admin is None:
-                self._admin = open_transactional_admin(self._system, self._spec, self._folder)
+                self._admin = self._systems.open_transactional_admin(self._system, self._spec)
             work(self._admin)
         except StreamSystemError as error:
             if str(error) != self._logged.get(what):
@@ -147,7 +146,7 @@ class _SystemMaintenance:
             return
         end = sum(admin.end_offsets([self._changelog]).values())
         if end - self._compacted_end >= max(_COMPACTED, self._compacted_left):
-            before = time_of_day() - _DAY
+            before = self._clock.time_of_day() - _DAY
             self._compacted_end, self._compacted_left = end, admin.compact(self._changelog, tombstones_before=before)
 
 
@@ -160,11 +159,11 @@ def _is_ours_to_purge(plan: Plan, stream: PlannedStream) -> bool:
     return ours and (plan.stateful or not stream.broadcast)
 
 
-def delete_shown_positions(plan: Plan, folder: Path) -> None:
+def delete_shown_positions(plan: Plan, systems: Systems) -> None:
     """Delete the positions that an earlier run has shown; what can't be deleted is overwritten by the new run."""
     for system in sorted({s.system for s in plan.streams.values() if s.role in _READ and s.system_kind.transactional}):
         with suppress(StreamSystemError):
-            admin = open_transactional_admin(system, plan.app.system(system), folder)
+            admin = systems.open_transactional_admin(system, plan.app.system(system))
             try:
                 admin.delete_group(plan.app.name_prefix)
             finally:

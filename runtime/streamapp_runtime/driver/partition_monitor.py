@@ -3,14 +3,12 @@
 import logging
 from concurrent.futures import Future
 from dataclasses import dataclass
-from pathlib import Path
 
 from streamapp_core.problems import Problem
 from streamapp_core.spec.parse import parse_text
 from streamapp_runtime.driver.plan_run import PlannedRun, replan_run
 from streamapp_runtime.errors import PlanRefused
-from streamapp_runtime.hosts.background_thread import in_thread
-from streamapp_systems.clock import time_of_day
+from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_systems.protocols import StreamSystemError
 
 _LOGGER = logging.getLogger("streamapp.driver")
@@ -37,11 +35,11 @@ class PartitionMonitor:
     Streams that grew since the last count are planned together (docs/expansion.md).
     """
 
-    def __init__(self, text: str, folder: Path, run: PlannedRun, now: float) -> None:
-        """Take the app's YAML and the folder that its paths resolve from; `now` is in seconds, as in `poll`."""
+    def __init__(self, text: str, context: ExecutionContext, run: PlannedRun, now: float) -> None:
+        """Take the app's YAML; `now` is in seconds, as in `poll`."""
         monitor = run.plan.app.spec.job.partition_monitor
         self._parsed = parse_text(text)
-        self._folder = folder
+        self._context = context
         self._interval = monitor.interval / _SECOND if monitor.enabled else None
         self._next_count = now + (self._interval or 0)
         self._replanned: Future[PlannedRun] | None = None
@@ -65,7 +63,7 @@ class PartitionMonitor:
             if now >= self._next_count:
                 self._next_count = now + self._interval
                 self._previous = current
-                self._replanned = in_thread("partition-monitor", self._replan)
+                self._replanned = self._context.threads.start("partition-monitor", self._replan)
             return None
         if not self._replanned.done():
             return None
@@ -73,7 +71,7 @@ class PartitionMonitor:
         return self._change(replanned, current)
 
     def _replan(self) -> PlannedRun:
-        return replan_run(self._parsed, self._folder, self._previous.model, time_of_day())
+        return replan_run(self._parsed, self._context.systems, self._previous.model, self._context.clock.time_of_day())
 
     def _change(self, replanned: Future[PlannedRun], current: PlannedRun) -> AcceptedGrowth | RefusedChange | None:
         try:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from streamapp_core.job_model.build_job_model import build_job_model
 from streamapp_core.job_model.job_model import JobModel
@@ -17,6 +16,7 @@ from streamapp_runtime.app_streams import count_partitions
 from streamapp_runtime.errors import PlanRefused
 from streamapp_runtime.functions.function_loader import python_path
 from streamapp_systems.expansion_algorithms import installed_algorithm
+from streamapp_systems.registry import Systems
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class PlannedRun:
     refused: tuple[Problem, ...] = ()
 
 
-def plan_new_run(parsed: ParsedApp, folder: Path, run_id: str, location: str) -> PlannedRun:
+def plan_new_run(parsed: ParsedApp, systems: Systems, run_id: str, location: str) -> PlannedRun:
     """Plan a new run on this machine. `location` is where its state is kept.
 
     Raises:
@@ -40,13 +40,13 @@ def plan_new_run(parsed: ParsedApp, folder: Path, run_id: str, location: str) ->
         RuntimeFailure: a file of `pyFiles` is missing.
         StreamSystemError: a system can't be asked.
     """
-    counts = {} if parsed.app is None else count_partitions(parsed.app, folder)
-    plan = _plan(parsed, folder, counts, run_id, None)
+    counts = {} if parsed.app is None else count_partitions(parsed.app, systems)
+    plan = _plan(parsed, systems, counts, run_id, None)
     processors = {str(number): location for number in range(plan.app.spec.processors.count)}
     return PlannedRun(plan=plan, model=build_job_model(plan, None, processors), counts=counts)
 
 
-def replan_run(parsed: ParsedApp, folder: Path, previous: JobModel, now: int) -> PlannedRun:
+def replan_run(parsed: ParsedApp, systems: Systems, previous: JobModel, now: int) -> PlannedRun:
     """Plan a run that continues, with the partitions that its streams have now. The new job model is not active yet.
 
     A growth that the planner accepts is in the plan and the job model; a change that it refuses is in `refused`, and
@@ -56,18 +56,18 @@ def replan_run(parsed: ParsedApp, folder: Path, previous: JobModel, now: int) ->
         PlanRefused, RuntimeFailure, StreamSystemError: as `plan_new_run`, for reasons other than the
             change of the streams.
     """
-    found = {} if parsed.app is None else _without_late(parsed.app, count_partitions(parsed.app, folder), previous)
+    found = {} if parsed.app is None else _without_late(parsed.app, count_partitions(parsed.app, systems), previous)
     refused: tuple[Problem, ...] = ()
     counts = found
     try:
-        plan = _plan(parsed, folder, found, previous.run_id, previous)
+        plan = _plan(parsed, systems, found, previous.run_id, previous)
     except PlanRefused as refusal:
         counts = {
             name: previous.streams[name].partitions if name in previous.streams else found[name] for name in found
         }
         if counts == found:
             raise
-        plan, refused = _plan(parsed, folder, counts, previous.run_id, previous), refusal.problems
+        plan, refused = _plan(parsed, systems, counts, previous.run_id, previous), refusal.problems
     processors = {id_: processor.location for id_, processor in previous.processors.items()}
     model = build_job_model(plan, previous, processors, now=now)
     return PlannedRun(plan=plan, model=model, counts=counts, refused=refused)
@@ -86,9 +86,11 @@ def _is_bounded(app: StreamApp, stream: StreamSpec) -> bool:
     return stream.bounded or app.spec.systems[stream.system].kind is SystemKind.FILE
 
 
-def _plan(parsed: ParsedApp, folder: Path, counts: Mapping[str, int], run_id: str, previous: JobModel | None) -> Plan:
+def _plan(
+    parsed: ParsedApp, systems: Systems, counts: Mapping[str, int], run_id: str, previous: JobModel | None
+) -> Plan:
     result = make_plan(parsed, counts, previous, run_id=run_id, algorithms=installed_algorithm)
     if result.plan is None:
         raise PlanRefused(result.problems)
-    python_path(result.plan.app.spec.py_files, folder)
+    python_path(result.plan.app.spec.py_files, systems.folder)
     return result.plan

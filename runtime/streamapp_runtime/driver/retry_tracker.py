@@ -1,13 +1,13 @@
 """Failures that a run recovers from: the backoff until the next try, and the limit after which the run fails."""
 
 import logging
-import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from streamapp_runtime.driver.fleet import End
 from streamapp_runtime.driver.timeouts import Timeouts
 from streamapp_runtime.errors import FAILURES, TRANSIENT, ProcessorFailed, SideInputChanged
+from streamapp_systems.clock import Clock
 from streamapp_systems.protocols import Unavailable
 
 _LOGGER = logging.getLogger("streamapp.driver")
@@ -132,15 +132,14 @@ class RetryTracker:
 def retry_until_back(
     call: Callable[[], object],
     timeouts: Timeouts,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], object] = time.sleep,
+    clock: Clock,
 ) -> None:
     """Make the driver's last call, again and again while a system is away.
 
     Raises:
         ProcessorFailed: it has been away for too long.
     """
-    tracker, logged = RetryTracker(timeouts, clock), 0
+    tracker, logged = RetryTracker(timeouts, clock.monotonic), 0
     while True:
         try:
             call()
@@ -151,7 +150,7 @@ def retry_until_back(
         for incident in tracker.incidents[logged:]:
             _LOGGER.warning("%s", incident)
         logged = len(tracker.incidents)
-        sleep(backoff)
+        clock.sleep(backoff)
 
 
 def _name(processor: str) -> str:

@@ -1,6 +1,5 @@
 """One run of an app on this machine, from its spec to its summary."""
 
-import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -23,6 +22,7 @@ from streamapp_runtime.driver.run_steps import complete_run
 from streamapp_runtime.driver.start_run import Announce, RunRequest, check_unchanged, start_run
 from streamapp_runtime.driver.timeouts import Timeouts
 from streamapp_runtime.errors import Drained
+from streamapp_runtime.execution_context import ExecutionContext, local_context
 from streamapp_runtime.hosts.processor_host import ProcessorHost
 from streamapp_runtime.processor.driver_channel import DriverChannel
 from streamapp_systems.metadata.sqlite import SqliteMetadataStore
@@ -69,11 +69,13 @@ def run_app(
     requested_change: RequestedChange = _no_change,
     announce: Announce = _no_announcement,
     timeouts: Timeouts | None = None,
+    context: ExecutionContext | None = None,
 ) -> Summary:
     """Run an app to its end, from where the last start left off; of a completed run, return the summary again.
 
     A few times a second, `drain` is asked whether the run is to be stopped after a last commit, and `requested_change`
     whether it is to change to another job model. `announce` is told what a new run deletes, before it does.
+    Without a `context`, the run is in that of this process.
 
     Raises:
         DocumentError: the text is no StreamApp.
@@ -81,57 +83,63 @@ def run_app(
         Drained: the run was stopped by `drain` before its end.
         KeyboardInterrupt: the run was interrupted; its processors have stopped.
     """
-    timeouts = timeouts or Timeouts()
-    with RunFolder(request.state) as folder:
+    timeouts, context = timeouts or Timeouts(), context or local_context(request.folder)
+    with RunFolder(request.state, context.clock) as folder:
         store = SqliteMetadataStore(folder.metadata)
         try:
             last = load_record(store)
             if last is not None and last.summary is not None and not request.fresh:
                 check_unchanged(request, last)
                 return last.summary
-            started = time.monotonic()
-            run, record = start_run(request, folder, store, last, announce)
-            local = _LocalPorts(request, run, listener, requested_change)
+            started = context.clock.monotonic()
+            run, record = start_run(request, context, folder, store, last, announce=announce)
+            local = _LocalPorts(request, context, run, listener, requested_change)
             epoch = Epoch(
                 run=run,
                 record=record,
                 text=request.text,
-                folder=request.folder,
                 state_folder=str(folder.state(record.run_id)),
                 started=started,
                 stop_seconds=_STOP_SECONDS,
                 timeouts=timeouts,
             )
-            authority = _authority(epoch, store)
-            completed = _run_epoch(epoch, authority, make_host, local, drain=drain, logs=folder.path)
+            authority = _authority(epoch, context, store)
+            completed = _run_epoch(epoch, context, authority, make_host, local, drain=drain, logs=folder.path)
             summary = local.summary(completed)
             completed_record = msgspec.structs.replace(completed.record, summary=summary)
-            complete_run(completed_record, completed.run, store, request.folder, timeouts)
+            complete_run(completed_record, completed.run, store, context, timeouts)
         finally:
             store.close()
     listener(summary)
     return summary
 
 
-def _authority(epoch: Epoch, store: MetadataStore) -> RunAuthority:
+def _authority(epoch: Epoch, context: ExecutionContext, store: MetadataStore) -> RunAuthority:
     def activate(model: JobModel) -> None:
         activate_job_model(store, model, epoch.record.epoch)
 
-    return RunAuthority(epoch.record, epoch.run.plan, store, epoch.folder, activate=activate)
+    return RunAuthority(epoch.record, epoch.run.plan, store, context, activate=activate)
 
 
 def _run_epoch(
-    epoch: Epoch, authority: RunAuthority, make_host: MakeHost, local: "_LocalPorts", *, drain: Drain, logs: Path
+    epoch: Epoch,
+    context: ExecutionContext,
+    authority: RunAuthority,
+    make_host: MakeHost,
+    local: "_LocalPorts",
+    *,
+    drain: Drain,
+    logs: Path,
 ) -> Progress:
     """Run the processors until all inputs have ended, and return the final progress.
 
     Raises:
         Drained: the run was stopped before that.
     """
-    registry = ReportRegistry(time.monotonic)
+    registry = ReportRegistry(context.clock.monotonic)
     with (
         closing(make_host(registry, epoch.run.plan.app.metadata.name, logs)) as host,
-        DriverLoop(epoch, authority, host, registry, job_models=local, listener=local) as loop,
+        DriverLoop(epoch, context, authority, host, registry, job_models=local, listener=local) as loop,
     ):
         final = loop.run(drain)
         if final is None:
@@ -145,17 +153,19 @@ class _LocalPorts:
     def __init__(
         self,
         request: RunRequest,
+        context: ExecutionContext,
         run: PlannedRun,
         listener: Listener,
         requested_change: RequestedChange,
     ) -> None:
-        self._monitor = PartitionMonitor(request.text, request.folder, run, time.monotonic())
+        self._clock = context.clock.monotonic
+        self._monitor = PartitionMonitor(request.text, context, run, self._clock())
         self._listener = listener
         self._requested_change = requested_change
 
     def poll(self, current: PlannedRun) -> PlannedRun | None:
         """See `JobModelSource.poll`."""
-        change = self._monitor.poll(time.monotonic(), current)
+        change = self._monitor.poll(self._clock(), current)
         return change.run if isinstance(change, AcceptedGrowth) else self._requested_change(current)
 
     def report(self, progress: Progress) -> None:

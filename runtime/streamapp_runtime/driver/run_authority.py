@@ -1,7 +1,6 @@
 """The rights of the newest driver of an app: to activate job models, and to fence processors."""
 
 from collections.abc import Callable, Collection
-from pathlib import Path
 from typing import Protocol
 
 from streamapp_core.metadata_store import MetadataStore
@@ -12,6 +11,7 @@ from streamapp_runtime.driver.fencing import fence_processors
 from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.run_record import RunRecord, save_record
 from streamapp_runtime.driver.run_steps import Activate, already_active
+from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_runtime.run_coordinator import Coordinator
 
 
@@ -56,12 +56,12 @@ class RunAuthority:
         record: RunRecord,
         plan: Plan,
         store: MetadataStore,
-        folder: Path,
+        context: ExecutionContext,
         *,
         check: Callable[[], None] = _nothing_to_check,
         activate: Activate = already_active,
     ) -> None:
-        """Take the run; relative paths of the spec resolve from `folder`.
+        """Take the run.
 
         `check` raises `Superseded` if it knows of another driver. `activate` makes a job model the active one, where
         nobody else has done so before the driver gets it.
@@ -69,23 +69,23 @@ class RunAuthority:
         self._record = record
         self._plan = plan
         self._store = store
-        self._folder = folder
+        self._context = context
         self._check = check
         self._activate = activate
-        self._coordinator = Coordinator(plan.app, plan.default_system, folder)
+        self._coordinator = Coordinator(plan.app, plan.default_system, context.systems)
 
     def activate_job_model(self, run: PlannedRun) -> None:
         """See `Authority.activate_job_model`. New tasks find their partitions of the changelog."""
         self._check()
-        expand_changelog(run, self._folder)
+        expand_changelog(run, self._context.systems)
         self._activate(run.model)
-        announce_epoch(self._record, run, self._folder)
+        announce_epoch(self._record, run, self._context)
 
     def fence(self, processors: Collection[str]) -> None:
         """See `Authority.fence`."""
         self._check()
         self._coordinator.raise_if_superseded(self._record.epoch)
-        fence_processors(processors, self._plan, self._record.epoch, self._folder)
+        fence_processors(processors, self._plan, self._record.epoch, self._context.systems)
 
     def save(self, record: RunRecord) -> None:
         """See `Authority.save`."""

@@ -1,11 +1,11 @@
 """The folder of a run on this machine: `.streamapp/<app>/` beside the YAML."""
 
 import shutil
-import time
 from pathlib import Path
 from typing import Self
 
 from streamapp_runtime.state.folder_lock import FolderLock
+from streamapp_systems.clock import Clock
 
 _WORKER_SECONDS = 20.0
 """The time that a worker whose driver is gone may take to end: twice as long as it waits for an answer."""
@@ -14,7 +14,7 @@ _WORKER_SECONDS = 20.0
 class RunFolder:
     """The folder of one app, held by one driver at a time; the kernel frees it when its holder dies."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, clock: Clock) -> None:
         """Take the folder, making it if it is new.
 
         Raises:
@@ -22,7 +22,8 @@ class RunFolder:
         """
         self.path = path
         self.metadata = path / "metadata.db"
-        self._lock = FolderLock(path, wait_seconds=0, clock=time.monotonic, sleep=time.sleep)
+        self._lock = FolderLock(path, wait_seconds=0, clock=clock.monotonic, sleep=clock.sleep)
+        self._clock = clock
 
     def __enter__(self) -> Self:
         return self
@@ -46,7 +47,8 @@ class RunFolder:
         """
         for run in self.other_states(run_id):
             for task in _folders(run):
-                FolderLock(task, wait_seconds=_WORKER_SECONDS, clock=time.monotonic, sleep=time.sleep).close()
+                clock = self._clock
+                FolderLock(task, wait_seconds=_WORKER_SECONDS, clock=clock.monotonic, sleep=clock.sleep).close()
             shutil.rmtree(run, ignore_errors=True)
 
 

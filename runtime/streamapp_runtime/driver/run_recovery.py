@@ -6,7 +6,6 @@ keys (docs/host-affinity.md).
 
 from collections.abc import Mapping
 from contextlib import closing
-from pathlib import Path
 
 import msgspec
 
@@ -19,7 +18,7 @@ from streamapp_runtime.driver.run_record import RunRecord
 from streamapp_runtime.errors import JobModelLost
 from streamapp_runtime.run_coordinator import Coordinator
 from streamapp_systems.protocols import StreamDescriptor
-from streamapp_systems.registry import open_transactional_admin
+from streamapp_systems.registry import Systems
 
 Addresses = Mapping[str, list[str]]
 """Addresses of streams, by system."""
@@ -32,7 +31,7 @@ def advance_epoch(record: RunRecord, coordinator: Coordinator) -> RunRecord:
 
 
 def replace_unknown_run(
-    record: RunRecord, coordinator: Coordinator, plan: Plan, folder: Path, *, fresh: bool
+    record: RunRecord, coordinator: Coordinator, plan: Plan, systems: Systems, *, fresh: bool
 ) -> RunRecord:
     """Add to the record of a new run what a run has left of which this folder has no record.
 
@@ -43,7 +42,7 @@ def replace_unknown_run(
     """
     name = plan.app.metadata.name
     own = {plan.default_system: [changelog_stream(plan).address]}
-    if find_existing(own, plan.app, folder):
+    if find_existing(own, plan.app, systems):
         raise JobModelLost(
             f"run {record.run_id} of {name} has state already ({own[plan.default_system][0]}), and this folder has no "
             "record of it: bring back the one that has (--state-dir names it), or start a new run with another "
@@ -52,7 +51,7 @@ def replace_unknown_run(
     newest = coordinator.newest()
     if newest is None:
         return record
-    found = find_existing(newest.made, plan.app, folder)
+    found = find_existing(newest.made, plan.app, systems)
     if found and not newest.completed and not fresh:
         raise JobModelLost(
             f"run {newest.run_id} of {name} has not completed, its streams exist ({', '.join(found)}), and this "
@@ -66,22 +65,22 @@ def replace_unknown_run(
     )
 
 
-def coordinator_of_run(record: RunRecord, plan: Plan, folder: Path) -> Coordinator:
+def coordinator_of_run(record: RunRecord, plan: Plan, systems: Systems) -> Coordinator:
     """Return the coordinator that the run of a record has, whose names and default system may be other ones now."""
     spec = StreamAppSpec.model_validate_json(record.spec)
     system = default_system(spec)
     known = system if system in plan.app.spec.systems else plan.default_system
     names = plan.app.spec.model_copy(update={"name_prefix": spec.name_prefix})
-    return Coordinator(plan.app.model_copy(update={"spec": names}), known, folder)
+    return Coordinator(plan.app.model_copy(update={"spec": names}), known, systems)
 
 
-def outdated_addresses(last: RunRecord, plan: Plan, folder: Path) -> dict[str, list[str]]:
+def outdated_addresses(last: RunRecord, plan: Plan, systems: Systems) -> dict[str, list[str]]:
     """Return the streams that a new run leaves behind: those of earlier runs, and their coordinator stream.
 
     That one stays, and is not among them, if it is the new run's, too.
     """
-    own = Coordinator(plan.app, plan.default_system, folder).stream
-    before = coordinator_of_run(last, plan, folder).stream
+    own = Coordinator(plan.app, plan.default_system, systems).stream
+    before = coordinator_of_run(last, plan, systems).stream
     left = {} if (before.system, before.address) == (own.system, own.address) else {before.system: [before.address]}
     return merge_addresses(merge_addresses(last.outdated, last.made), left)
 
@@ -93,13 +92,13 @@ def merge_addresses(left: Addresses, right: Addresses) -> dict[str, list[str]]:
     }
 
 
-def find_existing(addresses: Addresses, app: StreamApp, folder: Path) -> list[str]:
+def find_existing(addresses: Addresses, app: StreamApp, systems: Systems) -> list[str]:
     """Return which of these streams exist, in the systems that the app still has."""
     existing: list[str] = []
     for name, streams in addresses.items():
         if name not in app.spec.systems or not app.spec.systems[name].kind.transactional:
             continue
         asked = [StreamDescriptor(name=a, system=name, address=a, format=StreamFormat.ARROW) for a in streams]
-        with closing(open_transactional_admin(name, app.system(name), folder)) as admin:
+        with closing(systems.open_transactional_admin(name, app.system(name))) as admin:
             existing += sorted(admin.partitions(asked))
     return existing

@@ -4,7 +4,6 @@ Each may be repeated after a death in it.
 """
 
 from collections.abc import Callable
-from pathlib import Path
 
 import msgspec
 
@@ -19,6 +18,7 @@ from streamapp_runtime.driver.prepare_outputs import prepare_outputs, remove_unc
 from streamapp_runtime.driver.retry_tracker import retry_until_back
 from streamapp_runtime.driver.run_record import RunRecord, save_record
 from streamapp_runtime.driver.timeouts import Timeouts
+from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_runtime.fail_points import FailPoint, fail_point
 
 Activate = Callable[[JobModel], None]
@@ -33,7 +33,11 @@ def already_active(_: JobModel) -> None:
 
 
 def begin_epoch(
-    record: RunRecord, run: PlannedRun, store: MetadataStore, folder: Path, activate: Activate = already_active
+    record: RunRecord,
+    run: PlannedRun,
+    store: MetadataStore,
+    context: ExecutionContext,
+    activate: Activate = already_active,
 ) -> None:
     """Save the record of the run, activate the job model and announce the epoch (run-1); fence earlier epochs (run-2).
 
@@ -45,16 +49,16 @@ def begin_epoch(
     with fail_point(FailPoint.RUN_RECORD):
         save_record(store, record)
         if record.prepared:
-            check_identities(record, run, folder)
-            expand_changelog(run, folder)
+            check_identities(record, run, context.systems)
+            expand_changelog(run, context.systems)
         activate(run.model)
-        announce_epoch(record, run, folder)
+        announce_epoch(record, run, context)
     with fail_point(FailPoint.RUN_FENCE):
-        fence_previous_epochs(record, run, folder)
+        fence_previous_epochs(record, run, context.systems)
 
 
 def create_run(
-    record: RunRecord, run: PlannedRun, store: MetadataStore, folder: Path, delete_previous: DeletePrevious
+    record: RunRecord, run: PlannedRun, store: MetadataStore, context: ExecutionContext, delete_previous: DeletePrevious
 ) -> RunRecord:
     """Create the streams and outputs of a new run, or the streams that an edit has added; save that (run-3).
 
@@ -66,12 +70,12 @@ def create_run(
     """
     with fail_point(FailPoint.RUN_STREAMS):
         if record.prepared:
-            create_added_streams(run, folder)
+            create_added_streams(run, context.systems)
         else:
             delete_previous(record)
-            prepare_outputs(run.plan, folder)
-            create_streams(run, folder)
-        identities = stream_identities(run.plan, folder)
+            prepare_outputs(run.plan, context.systems)
+            create_streams(run, context.systems)
+        identities = stream_identities(run.plan, context.systems)
         created = msgspec.structs.replace(
             record, prepared=True, outdated={}, outdated_ids=(), emptied={}, identities=identities
         )
@@ -81,7 +85,11 @@ def create_run(
 
 
 def complete_run(
-    record: RunRecord, run: PlannedRun, store: MetadataStore, folder: Path, timeouts: Timeouts | None = None
+    record: RunRecord,
+    run: PlannedRun,
+    store: MetadataStore,
+    context: ExecutionContext,
+    timeouts: Timeouts | None = None,
 ) -> None:
     """Save that a run has completed; the record has its summary (run-4). A system that is away is waited for.
 
@@ -90,6 +98,6 @@ def complete_run(
         ProcessorFailed: a system has been away for too long.
     """
     with fail_point(FailPoint.RUN_FINISH):
-        remove_uncommitted_parts(run.plan, folder)
-        retry_until_back(lambda: announce_epoch(record, run, folder), timeouts or Timeouts())
+        remove_uncommitted_parts(run.plan, context.systems)
+        retry_until_back(lambda: announce_epoch(record, run, context), timeouts or Timeouts(), context.clock)
         save_record(store, record)

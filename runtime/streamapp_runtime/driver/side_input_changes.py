@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from streamapp_core.plan.plan import Plan
 from streamapp_runtime.app_streams import bounded_end_offsets
 from streamapp_runtime.errors import RuntimeFailure, SideInputChanged
 from streamapp_runtime.side_input_files import SideInputFiles, take_side_input_files
+from streamapp_systems.registry import Systems
 
 _TRIES = 3
 
@@ -22,7 +22,7 @@ class TakenEnds:
     side_inputs: dict[str, SideInputFiles]
 
 
-def take_bounded_ends(plan: Plan, folder: Path, ends: Ends, side_inputs: Mapping[str, SideInputFiles]) -> TakenEnds:
+def take_bounded_ends(plan: Plan, systems: Systems, ends: Ends, side_inputs: Mapping[str, SideInputFiles]) -> TakenEnds:
     """Return the ends of the bounded streams that are read, and the versions of side inputs from files.
 
     What is known stays, but not the ends of side inputs that have another version now.
@@ -31,14 +31,14 @@ def take_bounded_ends(plan: Plan, folder: Path, ends: Ends, side_inputs: Mapping
         SideInputChanged: files change while they are looked at.
         StreamSystemError: a system can't be asked, or a file can't be read.
     """
-    taken = take_side_input_files(plan, folder, side_inputs)
+    taken = take_side_input_files(plan, systems, side_inputs)
     known = dict(ends)
     for _ in range(_TRIES):
         changed = {
             name for name in taken if name not in side_inputs or taken[name].version != side_inputs[name].version
         }
-        known = bounded_end_offsets(plan, folder, {name: end for name, end in known.items() if name not in changed})
-        before, taken = taken, take_side_input_files(plan, folder, taken)
+        known = bounded_end_offsets(plan, systems, {name: end for name, end in known.items() if name not in changed})
+        before, taken = taken, take_side_input_files(plan, systems, taken)
         if all(taken[name].version == before[name].version for name in taken):
             return TakenEnds(ends=known, side_inputs=taken)
         side_inputs = before

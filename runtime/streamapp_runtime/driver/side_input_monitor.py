@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from concurrent.futures import Future
-from pathlib import Path
 
 from streamapp_core.plan.plan import Plan
 from streamapp_runtime.driver.run_record import RunRecord
@@ -13,7 +12,7 @@ from streamapp_runtime.driver.side_input_changes import (
     take_bounded_ends,
 )
 from streamapp_runtime.errors import FAILURES, RuntimeFailure
-from streamapp_runtime.hosts.background_thread import in_thread
+from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_runtime.side_input_files import SideInputFiles, take_side_input_files
 
 _SECOND = 1_000
@@ -29,10 +28,10 @@ class SideInputMonitor:
     all processors must then start again with it. Others are reported only, and taken at the run's next start.
     """
 
-    def __init__(self, plan: Plan, folder: Path, record: RunRecord, now: float) -> None:
+    def __init__(self, plan: Plan, context: ExecutionContext, record: RunRecord, now: float) -> None:
         """Take the record of the run; `now` is in seconds, as in `poll`."""
         self._plan = plan
-        self._folder = folder
+        self._context = context
         self._record = record
         self._refreshes = _refreshes(plan, record.side_inputs)
         self._interval = _interval(plan, record.side_inputs, self._refreshes)
@@ -58,7 +57,7 @@ class SideInputMonitor:
             interval = _URGENT_SECONDS if urgent else self._interval
             if interval is not None and now >= self._last_look + interval:
                 self._last_look = now
-                self._looking = in_thread("side-input-monitor", lambda: self._look(urgent=urgent))
+                self._looking = self._context.threads.start("side-input-monitor", lambda: self._look(urgent=urgent))
         elif self._looking.done():
             return self._take(self._looking)
         return None
@@ -71,13 +70,13 @@ class SideInputMonitor:
         """Return new versions that are due: whole, as far as anyone can know, are those that two looks have found."""
         read, seen = self._record.side_inputs, self._seen
         try:
-            found = take_side_input_files(self._plan, self._folder, seen)
+            found = take_side_input_files(self._plan, self._context.systems, seen)
             self._seen = found
             changed = {name for name in found if found[name].version != read[name].version}
             self.notices = tuple(self._describe(name, found[name]) for name in sorted(changed))
             if _versions(found) != _versions(seen) or not (changed if urgent else changed & self._refreshes.keys()):
                 return None
-            taken = take_bounded_ends(self._plan, self._folder, self._record.ends, read)
+            taken = take_bounded_ends(self._plan, self._context.systems, self._record.ends, read)
         except FAILURES as error:
             self.notices = (_not_taken(error),)
             return None

@@ -36,8 +36,9 @@ from streamapp_runtime.driver.side_input_changes import (
     take_bounded_ends,
 )
 from streamapp_runtime.errors import RuntimeFailure
+from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_runtime.run_coordinator import Coordinator
-from streamapp_systems.clock import time_of_day
+from streamapp_systems.registry import Systems
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +62,13 @@ Announce = Callable[[FreshStart], object]
 
 
 def start_run(
-    request: RunRequest, folder: RunFolder, store: MetadataStore, last: RunRecord | None, announce: Announce
+    request: RunRequest,
+    context: ExecutionContext,
+    folder: RunFolder,
+    store: MetadataStore,
+    last: RunRecord | None,
+    *,
+    announce: Announce,
 ) -> tuple[PlannedRun, RunRecord]:
     """Start a new run, or continue the last one, which has not completed.
 
@@ -75,33 +82,33 @@ def start_run(
         JobModelLost, JobModelUnreadableError: the run's job model is lost.
         StreamSystemError: a system does not do what it should.
     """
-    parsed = parse_text(request.text)
+    parsed, systems = parse_text(request.text), context.systems
     if last is None or request.fresh or not last.prepared:
-        run, record = _plan_new(request, parsed, folder, store, last)
+        run, record = _plan_new(request, parsed, systems, store, last)
     else:
-        run, record = _plan_continued(request, parsed, store, last)
-    coordinator = Coordinator(run.plan.app, run.plan.default_system, request.folder)
+        run, record = _plan_continued(parsed, context, store, last)
+    coordinator = Coordinator(run.plan.app, run.plan.default_system, systems)
     record = advance_epoch(record, coordinator)
     if last is None:
-        record = replace_unknown_run(record, coordinator, run.plan, request.folder, fresh=request.fresh)
+        record = replace_unknown_run(record, coordinator, run.plan, systems, fresh=request.fresh)
     if not record.prepared:
         record = msgspec.structs.replace(record, emptied=_emptied(request, run, last))
         if request.fresh or last is not None:
-            announce(describe_fresh_start(record, run.plan, request.folder, folder))
+            announce(describe_fresh_start(record, run.plan, systems, folder))
     epoch = record.epoch
 
     def activate(model: JobModel) -> None:
         activate_job_model(store, model, epoch)
 
     def delete_previous(record: RunRecord) -> None:
-        delete_streams(record.outdated, run.plan.app, request.folder)
+        delete_streams(record.outdated, run.plan.app, systems)
         folder.delete_other_states(record.run_id)
-        empty_outputs(record.emptied, run.plan, request.folder)
-        delete_shown_positions(run.plan, request.folder)
+        empty_outputs(record.emptied, run.plan, systems)
+        delete_shown_positions(run.plan, systems)
 
-    begin_epoch(record, run, store, request.folder, activate)
+    begin_epoch(record, run, store, context, activate)
     if not record.prepared:
-        record = create_run(record, run, store, request.folder, delete_previous)
+        record = create_run(record, run, store, context, delete_previous)
     return run, record
 
 
@@ -114,18 +121,22 @@ def _emptied(request: RunRequest, run: PlannedRun, last: RunRecord | None) -> di
 
 
 def _plan_new(
-    request: RunRequest, parsed: ParsedApp, folder: RunFolder, store: MetadataStore, last: RunRecord | None
+    request: RunRequest,
+    parsed: ParsedApp,
+    systems: Systems,
+    store: MetadataStore,
+    last: RunRecord | None,
 ) -> tuple[PlannedRun, RunRecord]:
     run_id = request.run_id
     if parsed.app is not None and parsed.app.spec.run_id is not None:
         run_id = parsed.app.spec.run_id
-    run = plan_new_run(parsed, request.folder, run_id, str(folder.path))
+    run = plan_new_run(parsed, systems, run_id, str(request.state))
     if last is not None and last.prepared and last.run_id == run_id:
         raise RuntimeFailure(
             f"spec.runId: run {run_id} has state already; set a new run id, or none, to start from the beginning"
         )
     epoch = 1 if last is None else last.epoch + 1
-    return run, build_new_record(run, request.folder, epoch, last, _previous_ids(store))
+    return run, build_new_record(run, systems, epoch, last, _previous_ids(store))
 
 
 def _previous_ids(store: MetadataStore) -> tuple[str, ...]:
@@ -137,16 +148,16 @@ def _previous_ids(store: MetadataStore) -> tuple[str, ...]:
 
 
 def _plan_continued(
-    request: RunRequest, parsed: ParsedApp, store: MetadataStore, last: RunRecord
+    parsed: ParsedApp, context: ExecutionContext, store: MetadataStore, last: RunRecord
 ) -> tuple[PlannedRun, RunRecord]:
-    stored = read_job_model(store)
+    systems, stored = context.systems, read_job_model(store)
     if stored is None or stored.model.run_id != last.run_id:
         raise JobModelDamagedError(f"the job model of run {last.run_id} is gone")
     if parsed.app is not None:
         check_edits(last.spec, parsed.app, last.run_id)
-    run = replan_run(parsed, request.folder, stored.model, time_of_day())
-    found = file_names(run.plan, request.folder)
-    taken = take_bounded_ends(run.plan, request.folder, last.ends, last.side_inputs)
+    run = replan_run(parsed, systems, stored.model, context.clock.time_of_day())
+    found = file_names(run.plan, systems)
+    taken = take_bounded_ends(run.plan, systems, last.ends, last.side_inputs)
     check_side_input_counts(run.plan, taken)
     _check_files(last, {name: names for name, names in found.items() if name not in taken.side_inputs})
     return run, msgspec.structs.replace(

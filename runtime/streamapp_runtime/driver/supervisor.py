@@ -4,9 +4,8 @@ Tasks never move between running processors: a processor whose tasks change ends
 the new job model. All others keep running.
 """
 
-import time
 from collections.abc import Callable, Collection, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -20,13 +19,11 @@ from streamapp_runtime.driver.timeouts import Timeouts
 from streamapp_runtime.errors import FAILURES, TRANSIENT, SideInputChanged
 from streamapp_runtime.fail_points import FailPoint, Moment, fail_point, reach
 from streamapp_runtime.processor.processor_report import ProcessorReport
+from streamapp_runtime.threads import Threads
 from streamapp_systems.protocols import Unavailable
 
 _SHORTEST_WAIT = 0.05
 _HANDOVER = "the handover"
-
-Background = Callable[[str, Callable[[], None]], Future[None]]
-"""Runs something that may take long in a thread of its own, with this name."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -73,7 +70,7 @@ class Supervisor:
         *,
         clock: Callable[[], float],
         timeouts: Timeouts,
-        background: Background,
+        threads: Threads,
     ) -> None:
         self.run = run
         """The plan and the job model that the processors run by."""
@@ -81,7 +78,7 @@ class Supervisor:
         self._authority = authority
         self._clock = clock
         self._timeouts = timeouts
-        self._background = background
+        self._threads = threads
         self._retries = RetryTracker(timeouts, clock)
         self._recoveries: dict[str, _Recovery] = {}
         self._done: dict[str, ProcessorReport] = {}
@@ -157,10 +154,7 @@ class Supervisor:
         ends: list[Future[Any]] = [one.fence for one in pending if one.fence is not None and not one.fence.done()]
         ends += self._fleet.futures
         dues = [max(one.due - self._clock(), _SHORTEST_WAIT) for one in pending]
-        if ends:
-            wait(ends, min([seconds, *dues]), FIRST_COMPLETED)
-        else:
-            time.sleep(min([seconds, *dues]))
+        self._threads.wait(ends, min([seconds, *dues]), first=True)
 
     def step(self) -> None:
         """Take the ends of incarnations, and do the next steps of replacements and of the handover that are due.
@@ -216,7 +210,7 @@ class Supervisor:
             with fail_point(point):
                 self._authority.fence(processors)
 
-        return self._background("fence", fence)
+        return self._threads.start("fence", fence)
 
     def _advance_handover(self) -> None:
         if self._handover is None and (change := self._take_change()) is not None:

@@ -19,9 +19,10 @@ from streamapp_runtime.processor.state_opener import task_folder
 from streamapp_runtime.state.changelog import ChangelogPartitionReader
 from streamapp_runtime.state.changelog_verification import StateVerdict, verify_state
 from streamapp_runtime.state.folder_lock import FolderInUse, FolderLock
+from streamapp_systems.clock import system_clock
 from streamapp_systems.metadata.sqlite import SqliteMetadataStore
 from streamapp_systems.protocols import StreamDescriptor
-from streamapp_systems.registry import open_admin, open_consumer, open_transactional_admin
+from streamapp_systems.registry import Systems, local_systems
 
 _WORKER_SECONDS = 20.0
 """The time that a worker whose driver is gone may take to end: twice as long as it waits for an answer."""
@@ -40,9 +41,9 @@ def verify_run(app: StreamApp, folder: Path, state: Path) -> Iterator[StateVerdi
     if not (state / "metadata.db").exists():
         raise RuntimeFailure(f"{state}: no run of {app.metadata.name} here; --state-dir says where one keeps its state")
     try:
-        with RunFolder(state) as run_folder:
+        with RunFolder(state, system_clock()) as run_folder:
             run_id, model = _read_active_model(run_folder)
-            yield from _verify(app, folder, model, run_folder.state(run_id))
+            yield from _verify(app, local_systems(folder), model, run_folder.state(run_id))
     except FolderInUse as used:
         raise RuntimeFailure(f"{app.metadata.name} is running: stop it, then verify it ({used})") from None
 
@@ -55,19 +56,19 @@ def _read_active_model(folder: RunFolder) -> tuple[str, JobModel]:
     return record.run_id, stored.model
 
 
-def _verify(app: StreamApp, folder: Path, model: JobModel, state: Path) -> Iterator[StateVerdict]:
+def _verify(app: StreamApp, systems: Systems, model: JobModel, state: Path) -> Iterator[StateVerdict]:
     system = default_system(app.spec)
     assert system is not None
     stream, spec = changelog_of(app, model.run_id, system), app.system(system)
-    with closing(open_admin(system, spec, folder, timeout=FIRST_REQUEST_TIMEOUT)) as admin:
+    with closing(systems.open_admin(system, spec, timeout=FIRST_REQUEST_TIMEOUT)) as admin:
         _check_exists(admin.partitions([stream]), stream)
-    with closing(open_transactional_admin(system, spec, folder)) as admin:
+    with closing(systems.open_transactional_admin(system, spec)) as admin:
         for task in sorted(model.tasks, key=natural_key):
             with ExitStack() as handles:
                 here = task_folder(state, task)
                 if here.exists():
                     handles.enter_context(closing(_lock(here)))
-                consumer = handles.enter_context(closing(open_consumer(system, spec, folder, [stream])))
+                consumer = handles.enter_context(closing(systems.open_consumer(system, spec, [stream])))
                 yield verify_state(
                     here,
                     model.run_id,

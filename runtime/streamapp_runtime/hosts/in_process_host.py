@@ -1,11 +1,13 @@
 """Processors as threads of the driver's own process: no JVM, for small data and for tests."""
 
 from concurrent.futures import Future
+from pathlib import Path
 
-from streamapp_runtime.hosts.background_thread import in_thread
+from streamapp_runtime.execution_context import local_context
 from streamapp_runtime.processor.driver_channel import DriverChannel
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorConfig, ProcessorReport
 from streamapp_runtime.processor.run_processor import run_processor
+from streamapp_runtime.threads import in_thread
 
 
 class InProcessHost:
@@ -16,7 +18,10 @@ class InProcessHost:
 
     def start(self, config: ProcessorConfig) -> Future[ProcessorReport]:
         """See `ProcessorHost.start`."""
-        return in_thread(f"processor-{config.incarnation.processor}", lambda: run_processor(config, self._channel))
+        context = local_context(Path(config.folder))
+        return in_thread(
+            f"processor-{config.incarnation.processor}", lambda: run_processor(config, self._channel, context)
+        )
 
     def cancel(self, incarnation: Incarnation) -> None:
         """See `ProcessorHost.cancel`: a thread can't be ended from outside, it ends when it asks the driver."""

@@ -11,11 +11,11 @@ from pathlib import Path
 import msgspec
 
 from streamapp_runtime.errors import ProcessorLost
-from streamapp_runtime.hosts.background_thread import in_thread
 from streamapp_runtime.hosts.processor_launch import ProcessorLaunch, decode_outcome, final_report
 from streamapp_runtime.processor.driver_channel import DriverChannel
 from streamapp_runtime.processor.http_driver_channel import ChannelServer
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorConfig, ProcessorReport
+from streamapp_runtime.threads import in_thread
 
 _COMMAND = (sys.executable, "-m", "streamapp_runtime.hosts.worker")
 

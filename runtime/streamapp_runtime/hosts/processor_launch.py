@@ -2,10 +2,12 @@
 
 import sys
 import traceback
+from pathlib import Path
 
 import msgspec
 
 from streamapp_runtime.errors import FAILURES, TRANSIENT, ProcessorFailed, ProcessorLost, SideInputChanged
+from streamapp_runtime.execution_context import local_context
 from streamapp_runtime.processor.http_driver_channel import ChannelAddress, HttpChannel
 from streamapp_runtime.processor.processor_report import ProcessorConfig, ProcessorReport
 from streamapp_runtime.processor.run_processor import run_processor
@@ -36,8 +38,9 @@ decode_outcome = msgspec.json.Decoder(ProcessorOutcome).decode
 
 def run_launched(launch: ProcessorLaunch) -> ProcessorOutcome:
     """Run a launched processor to its end. The traceback of a defect goes to standard error."""
+    context = local_context(Path(launch.config.folder))
     try:
-        return ProcessorOutcome(report=run_processor(launch.config, HttpChannel(launch.address)))
+        return ProcessorOutcome(report=run_processor(launch.config, HttpChannel(launch.address), context))
     except SideInputChanged as changed:
         return ProcessorOutcome(side_input_changed=str(changed))
     except TRANSIENT as error:

@@ -16,6 +16,7 @@ from streamapp_core.deployment.app_record import EpochOutdatedError, Launch
 from streamapp_core.deployment.driver_reports import DriverPhase
 from streamapp_core.spec.app import StreamApp
 from streamapp_runtime.errors import FAILURES, Superseded
+from streamapp_runtime.execution_context import local_context
 from streamapp_runtime.kubernetes.driver_http_endpoints import DriverHealth, serve_pages
 from streamapp_runtime.kubernetes.driver_lease import DriverLease
 from streamapp_runtime.kubernetes.driver_metrics import SummaryCollector
@@ -78,7 +79,7 @@ def _drive(environment: DriverEnvironment, api: KubernetesApi, draining: threadi
         lease=DriverLease(api, environment, owner, now),
         health=health,
         make_host=make_host,
-        folder=Path(names.APP_FOLDER),
+        context=local_context(Path(names.APP_FOLDER)),
         state_folder=Path(names.STATE_FOLDER),
         draining=draining,
         handles=handles,

@@ -1,7 +1,5 @@
 """The start of an epoch on Kubernetes (docs/protocols.md, Start of a run): a run is started, or continues."""
 
-from pathlib import Path
-
 from streamapp_core.metadata_store import MetadataStore
 from streamapp_core.spec.processors import DeletionPolicy
 from streamapp_runtime.driver.build_run_record import build_edited_record, build_new_record
@@ -10,11 +8,12 @@ from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.run_record import RunRecord, load_record
 from streamapp_runtime.driver.run_recovery import coordinator_of_run
 from streamapp_runtime.driver.run_steps import begin_epoch, create_run
+from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_runtime.kubernetes.job_model_follower import LaunchedApp
 from streamapp_runtime.run_coordinator import Coordinator
 
 
-def start_epoch(launched: LaunchedApp, run: PlannedRun, store: MetadataStore, folder: Path) -> RunRecord:
+def start_epoch(launched: LaunchedApp, run: PlannedRun, store: MetadataStore, context: ExecutionContext) -> RunRecord:
     """Take over from all earlier drivers and processors, and create the run's streams; return its record.
 
     The Kubernetes operator has advanced the epoch and activated the job model before.
@@ -28,17 +27,17 @@ def start_epoch(launched: LaunchedApp, run: PlannedRun, store: MetadataStore, fo
 
     def delete_previous(record: RunRecord) -> None:
         if app.spec.deletion_policy is DeletionPolicy.DELETE:
-            delete_streams(record.outdated, app, folder)
+            delete_streams(record.outdated, app, context.systems)
 
-    record = _record(launched, run, load_record(store), folder)
-    begin_epoch(record, run, store, folder)
-    return create_run(record, run, store, folder, delete_previous)
+    record = _record(launched, run, load_record(store), context)
+    begin_epoch(record, run, store, context)
+    return create_run(record, run, store, context, delete_previous)
 
 
-def _record(launched: LaunchedApp, run: PlannedRun, last: RunRecord | None, folder: Path) -> RunRecord:
+def _record(launched: LaunchedApp, run: PlannedRun, last: RunRecord | None, context: ExecutionContext) -> RunRecord:
     launch, plan = launched.launch, run.plan
     if last is not None and last.run_id == launch.run_id:
-        return build_edited_record(last, run, folder, launch.epoch)
-    own = Coordinator(plan.app, plan.default_system, folder)
-    previous = own if last is None else coordinator_of_run(last, plan, folder)
-    return build_new_record(run, folder, launch.epoch, last, previous.announced_ids())
+        return build_edited_record(last, run, context.systems, launch.epoch)
+    own = Coordinator(plan.app, plan.default_system, context.systems)
+    previous = own if last is None else coordinator_of_run(last, plan, context.systems)
+    return build_new_record(run, context.systems, launch.epoch, last, previous.announced_ids())

@@ -1,7 +1,6 @@
 """One epoch of an app on Kubernetes, on any host: from the launch that the Kubernetes operator wrote to its end."""
 
 import threading
-import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from streamapp_runtime.driver.report_registry import ReportRegistry
 from streamapp_runtime.driver.run_authority import RunAuthority
 from streamapp_runtime.driver.run_steps import complete_run
 from streamapp_runtime.driver.timeouts import Timeouts
+from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_runtime.hosts.processor_host import ProcessorHost
 from streamapp_runtime.kubernetes.driver_http_endpoints import DriverHealth
 from streamapp_runtime.kubernetes.driver_lease import DriverLease
@@ -56,8 +56,8 @@ class MakeExecutorHost(Protocol):
 class LaunchedEpoch:
     """The documents and pages of a driver, and what it runs on.
 
-    Relative paths of the spec resolve from `folder`, the state of all runs is below `state_folder`. `draining` is set
-    when the driver is to stop after a last commit. `handles` closes the host after the end was reported.
+    The state of all runs is below `state_folder`. `draining` is set when the driver is to stop after a
+    last commit. `handles` closes the host after the end was reported.
     """
 
     store: MetadataStore
@@ -66,7 +66,7 @@ class LaunchedEpoch:
     lease: DriverLease
     health: DriverHealth
     make_host: MakeExecutorHost
-    folder: Path
+    context: ExecutionContext
     state_folder: Path
     draining: threading.Event
     handles: ExitStack
@@ -85,30 +85,31 @@ class LaunchedEpoch:
         launched = self.follower.read_launched()
         self.reporter.phase(DriverPhase.STARTING)
         run = plan_launched(launched, model)
-        record = start_epoch(launched, run, self.store, self.folder)
-        registry = ReportRegistry(time.monotonic)
+        record = start_epoch(launched, run, self.store, self.context)
+        registry = ReportRegistry(self.context.clock.monotonic)
         app = run.plan.app
         epoch = Epoch(
             run=run,
             record=record,
             text=launched.text,
-            folder=self.folder,
             state_folder=str(self.state_folder / run_state_path(app.metadata, record.run_id)),
-            started=time.monotonic(),
+            started=self.context.clock.monotonic(),
             stop_seconds=_STOP_SECONDS,
             timeouts=_TIMEOUTS,
         )
-        authority = RunAuthority(record, run.plan, self.store, self.folder, check=self.follower.check)
+        authority = RunAuthority(record, run.plan, self.store, self.context, check=self.follower.check)
         progress = KubernetesProgressListener(self.reporter, self.lease, self.health, self.warn)
         host = self.make_host(registry, app, launched.launch)
         self.handles.callback(host.close)
         job_models = FollowedJobModels(launched, self.follower, host, self.warn)
-        with DriverLoop(epoch, authority, host, registry, job_models=job_models, listener=progress) as loop:
+        with DriverLoop(
+            epoch, self.context, authority, host, registry, job_models=job_models, listener=progress
+        ) as loop:
             final = loop.run(self.draining.is_set)
         if final is None:
             return False
         completed = msgspec.structs.replace(final.record, summary=final.summary)
-        complete_run(completed, final.run, self.store, self.folder)
+        complete_run(completed, final.run, self.store, self.context)
         return True
 
     def _first_model(self) -> JobModel | None:

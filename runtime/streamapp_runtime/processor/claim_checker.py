@@ -1,8 +1,8 @@
 """The check of declared keys, on samples of the rows that are read (docs/kafka.md, "Claims are checked")."""
 
-import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from random import Random
 
 import pyarrow as pa
 
@@ -42,13 +42,13 @@ class ClaimChecker:
         claims: Mapping[str, PartitionClaim],
         on_broken_claim: OnBrokenClaim,
         clock: Callable[[], float],
-        seed: int | None = None,
+        random: Random,
     ) -> None:
-        """Take the claims by stream; `clock` counts seconds."""
+        """Take the claims by stream; `clock` counts seconds; samples are taken at `random`."""
         self._claims = claims
         self._stops = on_broken_claim is OnBrokenClaim.FAIL
         self._clock = clock
-        self._random = random.Random(seed)  # noqa: S311 - a sample, no secret
+        self._random = random
         self._samples: dict[Ssp, _PartitionSample] = {}
         self._known: dict[str, dict[bytes | None, int]] = {}
         self._checked: dict[str, int] = {}

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -21,16 +20,16 @@ from streamapp_runtime.rows.tombstones import KeyColumn
 from streamapp_runtime.state.changelog import ChangelogPartitionReader
 from streamapp_systems.arrow_types import arrow_schema, arrow_type
 from streamapp_systems.protocols import Consumer, Producer, StagedOutput, TransactionalAdmin, TransactionOwner
-from streamapp_systems.registry import open_admin, open_consumer, open_output, open_producer, open_transactional_admin
+from streamapp_systems.registry import Systems
 
 
 class Connections:
     """The systems of an app, opened for one processor; `handles` closes what was opened, the last first."""
 
-    def __init__(self, plan: Plan, folder: Path, handles: ExitStack) -> None:
-        """Open nothing yet; `folder` is what relative paths of the spec resolve from."""
+    def __init__(self, plan: Plan, systems: Systems, handles: ExitStack) -> None:
+        """Open nothing yet."""
         self._plan = plan
-        self._folder = folder
+        self._systems = systems
         self._handles = handles
         self._admins: dict[str, TransactionalAdmin] = {}
 
@@ -41,7 +40,7 @@ class Connections:
         streams = [self._plan.streams[name] for name in sorted({ssp.stream for ssp in starts})]
         consumers: dict[str, Consumer] = {}
         for system, descriptors in by_system(map(descriptor, streams)).items():
-            consumer = open_consumer(system, self._plan.app.system(system), self._folder, descriptors)
+            consumer = self._systems.open_consumer(system, self._plan.app.system(system), descriptors)
             self._handles.callback(consumer.close)
             here = {ssp: start for ssp, start in sorted(starts.items()) if ssp.system == system}
             consumer.assign(here, {ssp: ends[ssp.stream][ssp.partition] for ssp in here if ssp.stream in ends})
@@ -71,7 +70,7 @@ class Connections:
         present: dict[Ssp, int] = {}
         streams = sorted({ssp.stream for ssp in ssps})
         for system, descriptors in by_system(descriptor(self._plan.streams[name]) for name in streams).items():
-            with closing(open_admin(system, self._plan.app.system(system), self._folder)) as admin:
+            with closing(self._systems.open_admin(system, self._plan.app.system(system))) as admin:
                 starts |= admin.start_offsets(descriptors)
                 present |= admin.end_offsets([stream for stream in descriptors if stream.name not in ends])
         bounds = {ssp: ends[ssp.stream][ssp.partition] for ssp in ssps if ssp.stream in ends}
@@ -83,7 +82,7 @@ class Connections:
         written = (StreamRole.INTERMEDIATE, StreamRole.OUTPUT)
         planned = [s for s in self._plan.streams.values() if s.role in written and s.system == system]
         streams = [*map(descriptor, planned), changelog_stream(self._plan)]
-        producer = open_producer(system, self._plan.app.system(system), self._folder, streams, owner)
+        producer = self._systems.open_producer(system, self._plan.app.system(system), streams, owner)
         self._handles.callback(producer.close)
         return producer
 
@@ -92,7 +91,7 @@ class Connections:
         offsets: dict[Ssp, int] = {}
         for system, descriptors in by_system(descriptor(self._plan.streams[name]) for name in sorted(streams)).items():
             if system not in self._admins:
-                self._admins[system] = open_transactional_admin(system, self._plan.app.system(system), self._folder)
+                self._admins[system] = self._systems.open_transactional_admin(system, self._plan.app.system(system))
                 self._handles.callback(self._admins[system].close)
             offsets |= self._admins[system].written_offsets(descriptors)
         return offsets
@@ -103,8 +102,8 @@ class Connections:
         system, stream = self._plan.default_system, changelog_stream(self._plan)
         spec = self._plan.app.system(system)
         with (
-            closing(open_transactional_admin(system, spec, self._folder)) as admin,
-            closing(open_consumer(system, spec, self._folder, [stream])) as consumer,
+            closing(self._systems.open_transactional_admin(system, spec)) as admin,
+            closing(self._systems.open_consumer(system, spec, [stream])) as consumer,
         ):
             yield ChangelogPartitionReader(admin, consumer, stream, partition)
 
@@ -114,7 +113,7 @@ class Connections:
         files = [stream for stream in planned if stream.system_kind is SystemKind.FILE]
         outputs: dict[str, StagedOutput] = {}
         for system, descriptors in by_system(map(descriptor, files)).items():
-            output = open_output(system, self._plan.app.system(system), self._folder, descriptors, writer)
+            output = self._systems.open_output(system, self._plan.app.system(system), descriptors, writer)
             self._handles.callback(output.close)
             outputs[system] = output
         return outputs

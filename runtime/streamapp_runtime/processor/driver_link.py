@@ -4,12 +4,12 @@ A thread of its own, so that a processor in a long restore or commit is not decl
 not delay the data.
 """
 
-import threading
 from collections.abc import Callable
 
 from streamapp_runtime.errors import DriverLost
 from streamapp_runtime.processor.driver_channel import Command, DriverChannel, NoAnswer
 from streamapp_runtime.processor.processor_report import ProcessorReport
+from streamapp_runtime.threads import Threads
 
 REPORT_SECONDS = 0.5
 TIMEOUT_SECONDS = 10.0
@@ -26,6 +26,7 @@ class DriverLink:
         channel: DriverChannel,
         first: ProcessorReport,
         clock: Callable[[], float],
+        threads: Threads,
         *,
         every: float = REPORT_SECONDS,
         timeout: float = TIMEOUT_SECONDS,
@@ -40,9 +41,9 @@ class DriverLink:
         self._unanswered = 0
         self._command = Command.RUN
         self._lost: DriverLost | None = None
-        self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._report_until_closed, name="driver-link", daemon=True)
-        self._thread.start()
+        self._threads = threads
+        self._closing = threads.event()
+        self._reporting = threads.start("driver-link", self._report_until_closed)
 
     def set_report(self, report: ProcessorReport) -> None:
         """Set the report that is sent next."""
@@ -71,7 +72,7 @@ class DriverLink:
     def close(self) -> None:
         """Stop reporting."""
         self._closing.set()
-        self._thread.join()
+        self._threads.wait([self._reporting], None)
 
     def _report_until_closed(self) -> None:
         while not self._closing.is_set() and self._lost is None:

@@ -8,11 +8,11 @@ from streamapp_runtime.processor.control_message_sender import ControlMessageSen
 from streamapp_runtime.processor.decoding_input_source import InputSource
 from streamapp_runtime.processor.driver_channel import Command
 from streamapp_runtime.processor.driver_link import REPORT_SECONDS, DriverLink
-from streamapp_runtime.processor.processor_clock import ProcessorClock
 from streamapp_runtime.processor.processor_report import ProcessorReport
 from streamapp_runtime.processor.processor_report_builder import ProcessorReportBuilder
 from streamapp_runtime.processor.side_input_bootstrap import BatchReceiver, SideInputBootstrap
 from streamapp_runtime.processor.task_assembly import AssembledTasks
+from streamapp_systems.clock import Clock
 
 _POLL_ROWS = 1_000_000
 _COMMIT_ROWS = 2_000_000
@@ -41,7 +41,7 @@ class Processor:
         progress: ProcessorReportBuilder,
         link: DriverLink,
         commit_seconds: float,
-        clock: ProcessorClock,
+        clock: Clock,
     ) -> None:
         """Take the parts, which are open and restored."""
         self._tasks = assembled.tasks

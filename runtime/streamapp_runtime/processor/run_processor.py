@@ -15,6 +15,7 @@ from streamapp_core.spec.parse import parse_text
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import transaction_owner
 from streamapp_runtime.errors import PlanRefused
+from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_runtime.fail_points import FailPoint, fail_point
 from streamapp_runtime.functions.function_loader import load_extractors, load_functions
 from streamapp_runtime.processor.batch_coalescer import BatchCoalescer
@@ -27,7 +28,6 @@ from streamapp_runtime.processor.driver_channel import DriverChannel
 from streamapp_runtime.processor.driver_link import DriverLink
 from streamapp_runtime.processor.gated_input_source import gate_inputs
 from streamapp_runtime.processor.processor import Processor
-from streamapp_runtime.processor.processor_clock import ProcessorClock, system_clock
 from streamapp_runtime.processor.processor_report import ProcessorConfig, ProcessorReport
 from streamapp_runtime.processor.processor_report_builder import ProcessorReportBuilder
 from streamapp_runtime.processor.restore_reporter import RestoreReporter
@@ -46,37 +46,40 @@ from streamapp_systems.expansion_algorithms import installed_algorithm
 _SECOND = 1_000
 
 
-def run_processor(config: ProcessorConfig, channel: DriverChannel) -> ProcessorReport:
+def run_processor(config: ProcessorConfig, channel: DriverChannel, context: ExecutionContext) -> ProcessorReport:
     """Run an incarnation of a processor to its end and return its last report.
 
     Raises:
         RuntimeFailure, StreamSystemError: it can't continue.
         DriverLost: the driver is gone or has stopped this incarnation.
     """
-    clock = system_clock()
     with ExitStack() as handles:
-        link = DriverLink(channel, ProcessorReport(incarnation=config.incarnation), clock.monotonic)
+        first = ProcessorReport(incarnation=config.incarnation)
+        link = DriverLink(channel, first, context.clock.monotonic, context.threads)
         handles.callback(link.close)
-        return _ProcessorStart(config, link, clock, handles).processor().run()
+        return _ProcessorStart(config, link, context, handles).processor().run()
 
 
 class _ProcessorStart:
     """The start of an incarnation (docs/protocols.md, Start of a processor)."""
 
-    def __init__(self, config: ProcessorConfig, link: DriverLink, clock: ProcessorClock, handles: ExitStack) -> None:
+    def __init__(
+        self, config: ProcessorConfig, link: DriverLink, context: ExecutionContext, handles: ExitStack
+    ) -> None:
         """Plan again, and load the users' functions; `handles` closes what will be opened."""
         self._config = config
         self._link = link
-        self._clock = clock
+        self._execution = context
+        self._clock = context.clock
         self._handles = handles
         self._me = config.incarnation
-        self._folder = Path(config.folder)
+        self._folder = context.systems.folder
         self._model = JobModel.model_validate_json(config.job_model)
         self._plan = _plan(config, self._model)
         self._functions = load_functions(self._plan, self._folder)
         self._extractors = load_extractors(self._plan, self._folder)
         self._tasks = {name: task for name, task in self._model.tasks.items() if task.processor == self._me.processor}
-        self._connections = Connections(self._plan, self._folder, handles)
+        self._connections = Connections(self._plan, context.systems, handles)
         self._restoring = RestoreReporter(self._me, link)
 
     def processor(self) -> Processor:
@@ -113,7 +116,8 @@ class _ProcessorStart:
             producer = self._connections.producer(transaction_owner(self._plan, self._me.processor, self._me.epoch))
         with fail_point(FailPoint.PROCESSOR_CHECK):
             self._link.confirm_current()
-            Coordinator(self._plan.app, self._plan.default_system, self._folder).raise_if_superseded(self._me.epoch)
+            coordinator = Coordinator(self._plan.app, self._plan.default_system, self._execution.systems)
+            coordinator.raise_if_superseded(self._me.epoch)
         return Writers(
             producer=producer,
             intermediate=IntermediateWriter(producer, _intermediate_streams(self._plan)),
@@ -123,7 +127,7 @@ class _ProcessorStart:
 
     def _state_opener(self) -> StateOpener:
         folder, run_id = Path(self._config.state_folder), self._plan.run_id
-        return StateOpener(folder, run_id, self._handles, self._clock, self._restoring)
+        return StateOpener(folder, run_id, self._handles, self._execution, self._restoring)
 
     def _context(self, writers: Writers) -> ProcessorContext:
         engine = SqlEngine()
@@ -162,7 +166,7 @@ class _ProcessorStart:
 
     def _claim_checker(self) -> ClaimChecker:
         policy = self._plan.app.spec.job.on_broken_claim
-        return ClaimChecker(partition_claims(self._plan), policy, self._clock.monotonic)
+        return ClaimChecker(partition_claims(self._plan), policy, self._clock.monotonic, self._execution.random)
 
     def _inputs(self, assembled: AssembledTasks, claims: ClaimChecker) -> InputSource:
         starts = {ssp: position.offset for ssp, position in assembled.positions.items()}
@@ -180,7 +184,7 @@ class _ProcessorStart:
         ends, versions = self._config.ends, self._config.side_inputs
         read = {ssp for ssp, start in starts.items() if ssp.stream in versions}
         read = {ssp for ssp in read if starts[ssp] < ends[ssp.stream][ssp.partition]}
-        paths = side_input_paths(self._plan, self._folder, {ssp.stream for ssp in read})
+        paths = side_input_paths(self._plan, self._execution.systems, {ssp.stream for ssp in read})
         expected = {ssp: versions[ssp.stream].files[ssp.partition] for ssp in read}
         files = {
             ssp: GuardedFile(path=paths.get(ssp, self._folder / version.name), version=version)

@@ -1,15 +1,14 @@
 """The opening of the tasks' states (docs/protocols.md, Start of a processor): locks, restores, parts to publish."""
 
-import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
 from streamapp_core.job_model.job_model import TaskModel
+from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_runtime.fail_points import FailPoint, fail_point
 from streamapp_runtime.processor.connections import Connections
-from streamapp_runtime.processor.processor_clock import ProcessorClock
 from streamapp_runtime.processor.restore_reporter import RestoreReporter
 from streamapp_runtime.state.changelog import ChangelogPartitionReader
 from streamapp_runtime.state.checkpoint import Checkpoint
@@ -21,7 +20,6 @@ from streamapp_runtime.state.unlogged_state import UnloggedState
 from streamapp_systems.protocols import Producer, StagedOutput, StagedPart
 
 _LOCK_SECONDS = 20.0
-_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _SIDE_INPUTS = "side-inputs"
 
 
@@ -38,15 +36,15 @@ class StateOpener:
         folder: Path,
         run_id: str,
         handles: ExitStack,
-        clock: ProcessorClock,
+        context: ExecutionContext,
         restoring: RestoreReporter,
     ) -> None:
         """Open states below the folder of a run; `restoring` reports how far they are."""
         self._folder = folder
         self._run_id = run_id
-        self._boot_id = _boot_id()
+        self._boot_id = context.boot_id
         self._handles = handles
-        self._clock = clock
+        self._clock = context.clock
         self._restoring = restoring
 
     def open(
@@ -116,11 +114,3 @@ def _parts(checkpoint: Checkpoint) -> list[tuple[str, StagedPart]]:
     return [
         (part.system, StagedPart(stream=part.stream, staged=part.staged, final=part.final)) for part in checkpoint.parts
     ]
-
-
-def _boot_id() -> str:
-    """Return what identifies this boot of the machine; where the system has no such id, one that is never equal."""
-    try:
-        return _BOOT_ID.read_text(encoding="ascii").strip()
-    except OSError:
-        return str(time.time_ns())

@@ -19,7 +19,6 @@ from streamapp_core.deployment import kubernetes_names as names
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.spec.app import StreamApp
 from streamapp_runtime.errors import ProcessorLost
-from streamapp_runtime.hosts.background_thread import in_thread
 from streamapp_runtime.hosts.processor_launch import ProcessorLaunch, decode_outcome, final_report
 from streamapp_runtime.processor.driver_channel import DriverChannel
 from streamapp_runtime.processor.http_driver_channel import ChannelServer
@@ -29,6 +28,7 @@ from streamapp_runtime.spark.executor_binding import run_on_executor
 from streamapp_runtime.spark.kubernetes_settings import kubernetes_settings
 from streamapp_runtime.spark.local_session import start_spark, write_log_settings
 from streamapp_runtime.spark.spark_jobs import failure_cause, job_group
+from streamapp_runtime.threads import in_thread
 
 _LOOK_SECONDS = 0.2
 

@@ -15,7 +15,6 @@ from py4j.protocol import Py4JError
 from pyspark import SparkContext
 
 from streamapp_runtime.errors import ProcessorLost
-from streamapp_runtime.hosts.background_thread import in_thread
 from streamapp_runtime.hosts.processor_launch import (
     ProcessorLaunch,
     decode_launch,
@@ -29,6 +28,7 @@ from streamapp_runtime.processor.http_driver_channel import ChannelServer
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorConfig, ProcessorReport
 from streamapp_runtime.spark.local_session import start_local
 from streamapp_runtime.spark.spark_jobs import failure_cause, job_group
+from streamapp_runtime.threads import in_thread
 
 
 class SparkHost:

@@ -12,6 +12,7 @@ from streamapp_core.spec.parse import parse_text
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import descriptor
 from streamapp_runtime.driver.maintenance import Maintenance
+from streamapp_runtime.execution_context import local_context
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorReport
 from streamapp_systems.kafka import KafkaAdmin
 from support.growth import HUB, Growing
@@ -49,7 +50,7 @@ def test_consumed_records_are_deleted_though_another_program_holds_the_consumer_
             producer.commit()
         incarnation = Incarnation(processor="0", epoch=1, version=1, number=1)
         report = ProcessorReport(incarnation=incarnation, committed={"by-k": {0: 3}})
-        with Maintenance(planned, tmp_path, lambda: {"0": report}, lambda: ["0"]):
+        with Maintenance(planned, local_context(tmp_path), lambda: {"0": report}, lambda: ["0"]):
             pass
         eventually(lambda: admin.start_offsets([stream])[ssp], 3)
     assert "its offsets can't be written" in caplog.text

@@ -16,6 +16,7 @@ from streamapp_operator.observe.resource_views import parse_app_resource
 from streamapp_runtime.run_coordinator import Coordinator
 from streamapp_systems.coordinator_stream import DriverRecord
 from streamapp_systems.kafka import KafkaAdmin
+from streamapp_systems.registry import local_systems
 from support import job_models, numbered
 
 
@@ -50,7 +51,7 @@ def test_what_the_newest_driver_announced_is_read(kafka, tmp_path):
     brokers = Brokers(no_secret, lambda key: None, debounce=10.0)
     assert brokers.read_job_model_backup(resource) is None
     app = parse_document(json.loads(resource.text)).app
-    coordinator = Coordinator(app, numbered.HUB, tmp_path)
+    coordinator = Coordinator(app, numbered.HUB, local_systems(tmp_path))
     for epoch in (1, 2):
         model = job_models.example(version=epoch)
         coordinator.announce(DriverRecord(epoch=epoch, run_id=model.run_id, made={}), model, 1_700_000_000_000)

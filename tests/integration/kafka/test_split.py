@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from streamapp_runtime.hosts.background_thread import in_thread
+from streamapp_runtime.threads import in_thread
 from support.apps import DEADLINE
 from support.growth import partitions
 from support.split import Split

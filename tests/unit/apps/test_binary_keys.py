@@ -13,7 +13,7 @@ from streamapp_core.spec.systems import SystemSpec
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.errors import PlanRefused
 from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
-from streamapp_systems.registry import open_consumer, open_producer, open_transactional_admin
+from streamapp_systems.registry import local_systems
 from support import apps
 
 LOG = {"log": {"path": "log.db"}}
@@ -49,9 +49,11 @@ def app(**out):
 
 def write(folder):
     streams = [stream("in"), stream("names")]
-    with closing(open_transactional_admin("log", SPEC, folder)) as admin:
+    with closing(local_systems(folder).open_transactional_admin("log", SPEC)) as admin:
         admin.create(dict.fromkeys(streams, PARTITIONS))
-    with closing(open_producer("log", SPEC, folder, streams, TransactionOwner(id="source", epoch=1))) as producer:
+    with closing(
+        local_systems(folder).open_producer("log", SPEC, streams, TransactionOwner(id="source", epoch=1))
+    ) as producer:
 
         def send(name, k, value):
             key = struct.pack(">q", k)
@@ -68,10 +70,10 @@ def write(folder):
 def test_numbers_join_delete_and_are_written_as_java_does(tmp_path):
     write(tmp_path)
     apps.run(app(), tmp_path)
-    with closing(open_transactional_admin("log", SPEC, tmp_path)) as admin:
+    with closing(local_systems(tmp_path).open_transactional_admin("log", SPEC)) as admin:
         ends = admin.end_offsets([stream("out")])
     found = {}
-    with closing(open_consumer("log", SPEC, tmp_path, [stream("out")])) as consumer:
+    with closing(local_systems(tmp_path).open_consumer("log", SPEC, [stream("out")])) as consumer:
         consumer.assign(dict.fromkeys(ends, 0), ends)
         for _ in range(20):
             for part in consumer.poll(list(ends), 1_000, 0.0):

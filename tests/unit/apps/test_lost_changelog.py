@@ -7,7 +7,7 @@ import pytest
 from streamapp_runtime.errors import ProcessorLost, RuntimeFailure
 from streamapp_runtime.state.changelog import ChangelogPartitionReader
 from streamapp_systems.protocols import StreamDescriptor
-from streamapp_systems.registry import open_consumer
+from streamapp_systems.registry import local_systems
 from support.growth import HUB, Growing
 
 
@@ -39,7 +39,7 @@ def test_a_worker_names_the_partition_it_misses(source):
     stream = changelog(source)
     with (
         closing(source.admin()) as admin,
-        closing(open_consumer(HUB, source._spec, source.folder, [stream])) as consumer,
+        closing(local_systems(source.folder).open_consumer(HUB, source._spec, [stream])) as consumer,
         pytest.raises(ProcessorLost, match=r"no partition 2 of the changelog default\.app\.r1\._changelog"),
     ):
         ChangelogPartitionReader(admin, consumer, stream, 2).end()

@@ -7,7 +7,7 @@ import pytest
 
 from streamapp_core.control.messages import UndecodableMessageError
 from streamapp_runtime.errors import PlanRefused, RuntimeFailure
-from streamapp_runtime.hosts.background_thread import in_thread
+from streamapp_runtime.threads import in_thread
 from streamapp_systems.protocols import BadRecord
 from support.apps import DEADLINE
 from support.growth import partitions

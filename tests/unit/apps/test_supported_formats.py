@@ -14,7 +14,7 @@ from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import count_partitions
 from streamapp_runtime.errors import PlanRefused
 from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
-from streamapp_systems.registry import open_producer, open_transactional_admin
+from streamapp_systems.registry import local_systems
 from support import apps
 from support.plan_documents import planned
 
@@ -32,9 +32,11 @@ def write_files(folder):
 
 def write_log(folder):
     stream = StreamDescriptor(name="in", system="log", address="in", format=StreamFormat.JSON)
-    with closing(open_transactional_admin("log", LOG, folder)) as admin:
+    with closing(local_systems(folder).open_transactional_admin("log", LOG)) as admin:
         admin.create({stream: 1})
-    with closing(open_producer("log", LOG, folder, [stream], TransactionOwner(id="s", epoch=1))) as producer:
+    with closing(
+        local_systems(folder).open_producer("log", LOG, [stream], TransactionOwner(id="s", epoch=1))
+    ) as producer:
         producer.send(Ssp("log", "in", 0), json.dumps(ROW).encode(), key=None, timestamp=1)
         producer.commit()
 
@@ -66,7 +68,7 @@ def test_plan_and_run_agree(tmp_path, source, output):
     write_files(tmp_path)
     write_log(tmp_path)
     document = app(source, output)
-    counts = count_partitions(parse_document(document).app, tmp_path)
+    counts = count_partitions(parse_document(document).app, local_systems(tmp_path))
     problems = planned(document, counts).problems
     if problems:
         with pytest.raises(PlanRefused) as refused:

@@ -3,6 +3,7 @@ import json
 from typer.testing import CliRunner
 
 from streamapp_cli.main import app
+from streamapp_systems.clock import system_clock
 from support import apps
 
 
@@ -175,7 +176,7 @@ def test_another_process_on_the_same_app_is_refused(tmp_path):
     from streamapp_runtime.driver.run_folder import RunFolder
 
     flights(tmp_path)
-    with RunFolder(tmp_path / ".streamapp" / "app"):
+    with RunFolder(tmp_path / ".streamapp" / "app", system_clock()):
         result = run(tmp_path, apps.stateless("file"))
     assert result.exit_code == 1
     assert "running twice" in result.stderr

@@ -14,7 +14,7 @@ from streamapp_core.spec.systems import SystemSpec
 from streamapp_core.ssp import Ssp
 from streamapp_systems.kafka.client_config import ClientKind, local_cluster
 from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
-from streamapp_systems.registry import open_producer, open_transactional_admin
+from streamapp_systems.registry import local_systems
 from unit.docs import pages
 
 PAGE = pages.read("kafka.md")
@@ -79,9 +79,9 @@ def totals(folder):
     system = {"log": {"path": "log.db"}}
     stream = StreamDescriptor(name="orders", system="kafka", address="orders", format=StreamFormat.JSON)
     spec = SystemSpec.model_validate(system)
-    with closing(open_transactional_admin("kafka", spec, folder)) as admin:
+    with closing(local_systems(folder).open_transactional_admin("kafka", spec)) as admin:
         admin.create({stream: 4})
-    with closing(open_producer("kafka", spec, folder, [stream], OWNER)) as producer:
+    with closing(local_systems(folder).open_producer("kafka", spec, [stream], OWNER)) as producer:
         for amount in [*range(428), "much", 1]:
             producer.send(Ssp("kafka", "orders", 3), json.dumps({"amount": amount}).encode(), timestamp=1)
         producer.commit()

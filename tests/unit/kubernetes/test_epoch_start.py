@@ -14,6 +14,7 @@ from streamapp_core.spec.parse import parse_text
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.driver.run_record import load_record
+from streamapp_runtime.execution_context import local_context
 from streamapp_runtime.kubernetes.epoch_start import start_epoch
 from streamapp_runtime.kubernetes.job_model_follower import LaunchedApp, plan_launched
 from streamapp_systems.log import LogAdmin, LogProducer
@@ -59,7 +60,7 @@ class Run:
         planned = plan(parse_text(text), counts, self._model, run_id="r1").plan
         self._model = build_job_model(planned, self._model, {"0": "here"})
         launched = LaunchedApp(launch=launch, text=text)
-        start_epoch(launched, plan_launched(launched, self._model), self._store, self.folder)
+        start_epoch(launched, plan_launched(launched, self._model), self._store, local_context(self.folder))
         return load_record(self._store)
 
     def partitions(self, *names):

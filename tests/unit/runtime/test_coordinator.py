@@ -13,6 +13,7 @@ from streamapp_runtime.run_coordinator import Coordinator
 from streamapp_systems.coordinator_stream import DRIVER, DRIVER_KEY, DriverRecord
 from streamapp_systems.log import LogAdmin, LogProducer
 from streamapp_systems.protocols import Fenced, TransactionOwner
+from streamapp_systems.registry import local_systems
 from support import apps, job_models
 
 NOW = 1_700_000_000_000
@@ -29,7 +30,7 @@ def model_with(transactional_id, **fields):
 @pytest.fixture
 def coordinator(tmp_path):
     app = parse_text(json.dumps(apps.stateless("file"))).app
-    return Coordinator(app, "log", tmp_path)
+    return Coordinator(app, "log", local_systems(tmp_path))
 
 
 def test_before_the_first_driver_there_is_nothing(coordinator):
@@ -118,7 +119,7 @@ class TestLostFolder:
         apps.run(document, tmp_path, run_id="r2")
         assert apps.rows(tmp_path / "out") == [("AA", "20")]
         app = parse_text(json.dumps(document)).app
-        coordinator = Coordinator(app, "log", tmp_path)
+        coordinator = Coordinator(app, "log", local_systems(tmp_path))
         assert coordinator.newest().epoch == 2
         assert coordinator.newest().completed
         with closing(LogAdmin(tmp_path / "log.db")) as admin:

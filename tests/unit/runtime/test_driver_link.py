@@ -7,6 +7,7 @@ from streamapp_runtime.errors import DriverLost
 from streamapp_runtime.processor.driver_channel import Command, NoAnswer
 from streamapp_runtime.processor.driver_link import DriverLink
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorReport
+from streamapp_runtime.threads import OperatingSystemThreads
 
 ME = Incarnation(processor="0", epoch=1, version=1, number=1)
 FIRST = ProcessorReport(incarnation=ME)
@@ -37,7 +38,7 @@ class Clock:
 
 
 def link_to(driver, clock=None, every=0.001):
-    return closing(DriverLink(driver, FIRST, clock or Clock(), every=every, timeout=10.0))
+    return closing(DriverLink(driver, FIRST, clock or Clock(), OperatingSystemThreads(), every=every, timeout=10.0))
 
 
 def wait_for(driver, reports):

@@ -13,8 +13,10 @@ from streamapp_runtime.driver.report_registry import ReportRegistry
 from streamapp_runtime.driver.run_record import RunRecord
 from streamapp_runtime.driver.timeouts import Timeouts
 from streamapp_runtime.errors import ProcessorLost, RuntimeFailure, SideInputChanged
+from streamapp_runtime.execution_context import local_context
 from streamapp_runtime.processor.driver_channel import Command
 from streamapp_runtime.processor.processor_report import ProcessorReport
+from streamapp_systems.registry import local_systems
 from support import plan_documents, side_input_files
 from support.supervision import planned, scaled, tasks_of
 
@@ -32,11 +34,11 @@ class Stage:
         record = record or RunRecord(
             run_id="r1", epoch=4, spec="{}", ends={"in": {0: 9}}, files={}, made={}, outdated={}
         )
+        self._context = local_context(folder)
         self.epoch = Epoch(
             run=run or planned(partitions=2),
             record=record,
             text="the app",
-            folder=folder,
             state_folder="state",
             started=time.monotonic(),
             stop_seconds=0.0,
@@ -45,7 +47,7 @@ class Stage:
         )
 
     def run(self):
-        with DriverLoop(self.epoch, self, self, self.registry, job_models=self, listener=self) as loop:
+        with DriverLoop(self.epoch, self._context, self, self, self.registry, job_models=self, listener=self) as loop:
             return loop.run(lambda: self.draining)
 
     # the host
@@ -194,7 +196,7 @@ class TestSideInputs:
             document = side_input_files.app(table=table, files=1, partitionMonitor={"enabled": False})
             plan = plan_documents.accepted(document, {"visits": 1, "customers": 1, "out": 1})
             run = PlannedRun(plan=plan, model=build_job_model(plan, None, {"0": "here", "1": "here"}), counts={})
-            return Stage(tmp_path, act, run=run, record=build_new_record(run, tmp_path, 4, None, ()))
+            return Stage(tmp_path, act, run=run, record=build_new_record(run, local_systems(tmp_path), 4, None, ()))
 
         return start
 

@@ -1,6 +1,7 @@
 """Keys in wrong partitions are found, all of them and no others, whatever the counts and encodings."""
 
 import struct
+from random import Random
 
 import pyarrow as pa
 import pytest
@@ -96,7 +97,7 @@ def rows(count, key):
 
 def test_the_first_rows_are_checked_and_then_some_now_and_then():
     clock = Clock()
-    checker = ClaimChecker({"in": claim()}, OnBrokenClaim.REPORT, clock, seed=1)
+    checker = ClaimChecker({"in": claim()}, OnBrokenClaim.REPORT, clock, Random(1))
     wrong = next(key for key in range(100) if partition_of(str(key), 4) != 0)
     found = []
     for seconds, count in [(0.0, 60), (0.0, 1_000), (0.0, 1_000), (1.9, 1_000), (0.2, 1_000), (2.1, 3)]:
@@ -107,7 +108,7 @@ def test_the_first_rows_are_checked_and_then_some_now_and_then():
 
 
 def test_a_wrong_row_is_named_with_its_place_and_what_to_do():
-    checker = ClaimChecker({"in": claim(2, 4)}, OnBrokenClaim.FAIL, Clock())
+    checker = ClaimChecker({"in": claim(2, 4)}, OnBrokenClaim.FAIL, Clock(), Random(1))
     wrong = next(key for key in range(100) if partition_of(str(key), 2) == 1)
     checker.check(Ssp("hub", "other", 2), rows(1, wrong), lambda row: row)
     message = (

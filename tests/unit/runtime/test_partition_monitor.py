@@ -9,6 +9,8 @@ from streamapp_core.spec.parse import parse_text
 from streamapp_runtime.driver.create_streams import create_streams, expand_changelog
 from streamapp_runtime.driver.partition_monitor import AcceptedGrowth, PartitionMonitor, RefusedChange
 from streamapp_runtime.driver.plan_run import plan_new_run, replan_run
+from streamapp_runtime.execution_context import local_context
+from streamapp_systems.registry import local_systems
 from support.growth import Growing
 
 INTERVAL = 30.0
@@ -22,7 +24,7 @@ def app(tmp_path):
 
 def planned(app, **monitor):
     text = json.dumps(app.document(partitionMonitor={"interval": "30s", **monitor}))
-    return text, plan_new_run(parse_text(text), app.folder, "r1", "here")
+    return text, plan_new_run(parse_text(text), local_systems(app.folder), "r1", "here")
 
 
 def wait_for_change(monitor, now, current):
@@ -44,7 +46,7 @@ def codes(refused):
 
 def test_it_counts_once_per_interval(app):
     text, run = planned(app)
-    monitor = PartitionMonitor(text, app.folder, run, now=0.0)
+    monitor = PartitionMonitor(text, local_context(app.folder), run, now=0.0)
     app.expand(8)
     monitor.poll(INTERVAL - 1, run)
     assert not monitor.counting
@@ -61,14 +63,14 @@ def test_it_counts_once_per_interval(app):
 
 def test_it_never_counts_when_it_is_off(app):
     text, run = planned(app, enabled=False)
-    monitor = PartitionMonitor(text, app.folder, run, now=0.0)
+    monitor = PartitionMonitor(text, local_context(app.folder), run, now=0.0)
     monitor.poll(1e9, run)
     assert not monitor.counting
 
 
 def test_a_refusal_is_told_once_and_again_when_it_is_mended(app):
     text, run = planned(app)
-    monitor = PartitionMonitor(text, app.folder, run, now=0.0)
+    monitor = PartitionMonitor(text, local_context(app.folder), run, now=0.0)
     app.expand(6)
     assert codes(wait_for_change(monitor, 1 * INTERVAL, run)) == ["UnsupportedExpansion"]
     assert wait_for_change(monitor, 2 * INTERVAL, run) is None
@@ -83,16 +85,16 @@ def test_a_refusal_is_told_once_and_again_when_it_is_mended(app):
 def test_a_refusal_that_the_run_began_with_is_not_told_again(app):
     text, first = planned(app)
     app.expand(6)
-    run = replan_run(parse_text(text), app.folder, first.model, 0)
+    run = replan_run(parse_text(text), local_systems(app.folder), first.model, 0)
     assert run.model == first.model
-    monitor = PartitionMonitor(text, app.folder, run, now=0.0)
+    monitor = PartitionMonitor(text, local_context(app.folder), run, now=0.0)
     assert [problem.code for problem in monitor.problems] == ["UnsupportedExpansion"]
     assert wait_for_change(monitor, INTERVAL, run) is None
 
 
 def test_a_stream_that_is_gone_is_refused(app):
     text, run = planned(app)
-    monitor = PartitionMonitor(text, app.folder, run, now=0.0)
+    monitor = PartitionMonitor(text, local_context(app.folder), run, now=0.0)
     admin = app.admin()
     admin.delete([app.stream("in")])
     admin.close()
@@ -101,7 +103,7 @@ def test_a_stream_that_is_gone_is_refused(app):
 
 def test_a_count_that_fails_is_made_up_for_by_the_next(app):
     text, run = planned(app)
-    monitor = PartitionMonitor(text, app.folder, run, now=0.0)
+    monitor = PartitionMonitor(text, local_context(app.folder), run, now=0.0)
     app.expand(8)
     log = app.folder / "log.db"
     log.rename(app.folder / "away.db")
@@ -113,9 +115,9 @@ def test_a_count_that_fails_is_made_up_for_by_the_next(app):
 
 def test_a_plan_made_from_a_job_model_that_is_not_current_any_more_is_dropped(app):
     text, run = planned(app)
-    monitor = PartitionMonitor(text, app.folder, run, now=0.0)
+    monitor = PartitionMonitor(text, local_context(app.folder), run, now=0.0)
     app.expand(8)
-    current = replan_run(parse_text(text), app.folder, run.model, 0)
+    current = replan_run(parse_text(text), local_systems(app.folder), run.model, 0)
     monitor.poll(INTERVAL, run)
     while monitor.counting:
         assert monitor.poll(INTERVAL, current) is None
@@ -125,21 +127,21 @@ def test_partitions_that_a_bounded_stream_gets_late_hold_nothing_of_it(app):
     document = app.document()
     document["spec"]["streams"]["in"]["bounded"] = True
     parsed = parse_text(json.dumps(document))
-    first = plan_new_run(parsed, app.folder, "r1", "here")
+    first = plan_new_run(parsed, local_systems(app.folder), "r1", "here")
     app.expand(6)
-    again = replan_run(parsed, app.folder, first.model, 0)
+    again = replan_run(parsed, local_systems(app.folder), first.model, 0)
     assert (again.model, again.refused) == (first.model, ())
 
 
 def test_the_changelog_gets_a_partition_for_every_task_there_ever_was(app):
     document = app.document(operators=[{"name": "sent", "from": "in", "sendTo": "out"}])
     parsed = parse_text(json.dumps(document))
-    first = plan_new_run(parsed, app.folder, "r1", "here")
-    create_streams(first, app.folder)
+    first = plan_new_run(parsed, local_systems(app.folder), "r1", "here")
+    create_streams(first, local_systems(app.folder))
     app.expand(7)
-    grown = replan_run(parsed, app.folder, first.model, 0)
+    grown = replan_run(parsed, local_systems(app.folder), first.model, 0)
     assert len(grown.model.tasks) == 7
-    expand_changelog(grown, app.folder)
-    expand_changelog(grown, app.folder)
-    expand_changelog(first, app.folder)
-    create_streams(grown, app.folder)
+    expand_changelog(grown, local_systems(app.folder))
+    expand_changelog(grown, local_systems(app.folder))
+    expand_changelog(first, local_systems(app.folder))
+    create_streams(grown, local_systems(app.folder))

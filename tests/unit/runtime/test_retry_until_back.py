@@ -7,6 +7,7 @@ import pytest
 from streamapp_runtime.driver.retry_tracker import retry_until_back
 from streamapp_runtime.driver.timeouts import Timeouts
 from streamapp_runtime.errors import ProcessorFailed
+from streamapp_systems.clock import Clock
 from streamapp_systems.protocols import Unavailable
 
 
@@ -26,7 +27,8 @@ class Broker:
 
 
 def last_call(broker):
-    retry_until_back(broker.call, Timeouts(away=20.0), lambda: broker.now, broker.wait)
+    clock = Clock(monotonic=lambda: broker.now, sleep=broker.wait, time_of_day=lambda: 0)
+    retry_until_back(broker.call, Timeouts(away=20.0), clock)
 
 
 @pytest.mark.parametrize("away", [0, 1, 5])

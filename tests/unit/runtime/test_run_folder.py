@@ -5,6 +5,7 @@ import pytest
 from streamapp_runtime.driver.run_folder import RunFolder
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.state.folder_lock import FolderLock
+from streamapp_systems.clock import system_clock
 
 
 def lock(folder):
@@ -12,14 +13,14 @@ def lock(folder):
 
 
 def test_a_folder_has_one_driver(tmp_path):
-    with RunFolder(tmp_path / "app"), pytest.raises(RuntimeFailure, match="is in use"):
-        RunFolder(tmp_path / "app")
-    with RunFolder(tmp_path / "app") as folder:
+    with RunFolder(tmp_path / "app", system_clock()), pytest.raises(RuntimeFailure, match="is in use"):
+        RunFolder(tmp_path / "app", system_clock())
+    with RunFolder(tmp_path / "app", system_clock()) as folder:
         assert folder.path.is_dir()
 
 
 def test_state_of_other_runs_goes_and_that_of_this_one_stays(tmp_path):
-    with RunFolder(tmp_path) as folder:
+    with RunFolder(tmp_path, system_clock()) as folder:
         for run in ("old", "new"):
             (folder.state(run) / "Partition-0").mkdir(parents=True)
         folder.delete_other_states("new")
@@ -27,7 +28,7 @@ def test_state_of_other_runs_goes_and_that_of_this_one_stays(tmp_path):
 
 
 def test_state_is_removed_only_when_its_worker_has_ended(tmp_path):
-    with RunFolder(tmp_path) as folder:
+    with RunFolder(tmp_path, system_clock()) as folder:
         worker = lock(folder.state("old") / "Partition-0")
         seen = []
 

@@ -8,7 +8,7 @@ from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import FileSystem, KafkaSystem, LogSystem, SystemSpec
 from streamapp_core.ssp import Ssp
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError, TransactionOwner
-from streamapp_systems.registry import open_admin, open_consumer, open_output, open_producer
+from streamapp_systems.registry import local_systems
 
 OWNER = TransactionOwner(id="run-0", epoch=1)
 KAFKA = SystemSpec(kafka=KafkaSystem(bootstrapServers="127.0.0.1:1"))
@@ -18,12 +18,12 @@ STREAM = StreamDescriptor(name="s", system="x", address="s", format=StreamFormat
 
 
 def test_a_log_lies_below_the_base_folder(tmp_path: Path) -> None:
-    admin = open_admin("x", LOG, tmp_path)
+    admin = local_systems(tmp_path).open_admin("x", LOG)
     admin.create({STREAM: 1})
-    producer = open_producer("x", LOG, tmp_path, [STREAM], OWNER)
+    producer = local_systems(tmp_path).open_producer("x", LOG, [STREAM], OWNER)
     producer.send(Ssp("x", "s", 0), b"1", timestamp=0)
     producer.commit()
-    consumer = open_consumer("x", LOG, tmp_path, [STREAM])
+    consumer = local_systems(tmp_path).open_consumer("x", LOG, [STREAM])
     consumer.assign({Ssp("x", "s", 0): 0}, {})
     assert [part.next_offset for part in consumer.poll([Ssp("x", "s", 0)], 10, 0)] == [1]
     assert (tmp_path / "state" / "log.db").exists()
@@ -34,28 +34,28 @@ def test_a_log_lies_below_the_base_folder(tmp_path: Path) -> None:
 def test_files_lie_below_the_base_folder(tmp_path: Path) -> None:
     (tmp_path / "data" / "s").mkdir(parents=True)
     (tmp_path / "data" / "s" / "1.json").write_text("{}\n")
-    assert open_admin("x", FILES, tmp_path).partitions([STREAM]) == {"s": 1}
+    assert local_systems(tmp_path).open_admin("x", FILES).partitions([STREAM]) == {"s": 1}
 
 
 def test_files_are_written_as_outputs(tmp_path: Path) -> None:
-    open_output("x", FILES, tmp_path, [STREAM], "w").close()
+    local_systems(tmp_path).open_output("x", FILES, [STREAM], "w").close()
     with pytest.raises(StreamSystemError, match="system x holds files"):
-        open_producer("x", FILES, tmp_path, [STREAM], OWNER)
+        local_systems(tmp_path).open_producer("x", FILES, [STREAM], OWNER)
     with pytest.raises(StreamSystemError, match="system x is log"):
-        open_output("x", LOG, tmp_path, [STREAM], "w")
+        local_systems(tmp_path).open_output("x", LOG, [STREAM], "w")
 
 
 def test_kafka_is_opened_with_the_settings_of_its_system(tmp_path: Path) -> None:
     wrong = SystemSpec(
         kafka=KafkaSystem(bootstrapServers="127.0.0.1:1", config={"isolation.level": "read_uncommitted"})
     )
-    open_admin("x", KAFKA, tmp_path).close()
+    local_systems(tmp_path).open_admin("x", KAFKA).close()
     for refused in (
-        lambda: open_admin("x", wrong, tmp_path),
-        lambda: open_consumer("x", wrong, tmp_path, [STREAM]),
-        lambda: open_producer("x", wrong, tmp_path, [STREAM], OWNER),
+        lambda: local_systems(tmp_path).open_admin("x", wrong),
+        lambda: local_systems(tmp_path).open_consumer("x", wrong, [STREAM]),
+        lambda: local_systems(tmp_path).open_producer("x", wrong, [STREAM], OWNER),
     ):
         with pytest.raises(StreamSystemError, match=r"spec\.systems\.x\.kafka\.config"):
             refused()
     with pytest.raises(StreamSystemError, match="system x is kafka"):
-        open_output("x", KAFKA, tmp_path, [STREAM], "w")
+        local_systems(tmp_path).open_output("x", KAFKA, [STREAM], "w")

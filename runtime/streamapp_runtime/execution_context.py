@@ -1,0 +1,45 @@
+"""The surroundings that a driver or a processor runs in: systems, clocks, threads, randomness and the machine."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from streamapp_runtime.threads import OperatingSystemThreads, Threads
+from streamapp_systems.clock import Clock, system_clock
+from streamapp_systems.registry import Systems, local_systems
+
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionContext:
+    """Everything that a driver or a processor asks the world for, or does to it, goes through these.
+
+    `boot_id` identifies this boot of the machine: after a crash it is another one.
+    """
+
+    systems: Systems
+    clock: Clock
+    threads: Threads
+    random: Random
+    boot_id: str
+
+
+def local_context(folder: Path) -> ExecutionContext:
+    """Return the context of this process; relative paths of the spec resolve from `folder`."""
+    return ExecutionContext(
+        systems=local_systems(folder),
+        clock=system_clock(),
+        threads=OperatingSystemThreads(),
+        random=Random(),  # noqa: S311 - samples, no secrets
+        boot_id=_boot_id(),
+    )
+
+
+def _boot_id() -> str:
+    """Return what identifies this boot of the machine; where the system has no such id, one that is never equal."""
+    try:
+        return _BOOT_ID.read_text(encoding="ascii").strip()
+    except OSError:
+        return str(time.time_ns())
