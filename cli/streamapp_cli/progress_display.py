@@ -13,7 +13,7 @@ from rich.text import Text
 from streamapp_core.control.messages import END_OF_TIME
 from streamapp_core.time_formats import format_event_time
 from streamapp_runtime.driver.run_record import StateSummary, StreamSummary, Summary
-from streamapp_runtime.processor.processor_report import WatermarkHolderReport
+from streamapp_runtime.processor.processor_report import TableNotice, WatermarkHolderReport
 
 _LINE_SECONDS = 2.0
 _SIDE_INPUT = "sideInput"
@@ -48,7 +48,7 @@ class _News:
         self._console = console
         self._name = name
         self._printed_rows: set[str] = set()
-        self._printed_notices: set[str] = set()
+        self._printed_notices: set[TableNotice] = set()
         self._incidents = 0
         self._broken_claims: set[str] = set()
 
@@ -62,7 +62,8 @@ class _News:
         notices = [notice for notice in summary.notices if notice not in self._printed_notices]
         self._printed_notices.update(notices)
         incidents = summary.incidents[self._incidents :]
-        for line in (*notices, *incidents, *(f"left out: {row}" for row in rows), *broken.values()):
+        told = (notice.message for notice in notices)
+        for line in (*told, *incidents, *(f"left out: {row}" for row in rows), *broken.values()):
             self._console.print(f"{self._name} {summary.seconds:.0f}s: {line}", markup=False)
         self._incidents = len(summary.incidents)
 
@@ -136,7 +137,7 @@ def print_summary(console: Console, name: str, summary: Summary) -> None:
     for line in broken_claims(summary):
         console.print(line, markup=False)
     for notice in summary.notices:
-        console.print(notice, markup=False)
+        console.print(notice.message, markup=False)
     state = summary.state
     if state.kept or state.rebuilt:
         console.print(

@@ -7,9 +7,9 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 
 from streamapp_core.deployment.app_record import RECORD, AcceptedSpec, AppRecord, Launch, LaunchCause
-from streamapp_core.deployment.driver_reports import PROGRESS, ProgressReport
+from streamapp_core.deployment.driver_reports import PROGRESS, DriverPhase, ProgressReport
 from streamapp_core.job_model.build_job_model import build_job_model
-from streamapp_core.job_model.stored_job_model import write_job_model
+from streamapp_core.job_model.stored_job_model import read_job_model, write_job_model
 from streamapp_core.metadata_store import ABSENT
 from streamapp_core.plan.planner import plan
 from streamapp_core.spec.parse import parse_text
@@ -37,23 +37,32 @@ class ThreadHost(InProcessHost):
 
 
 class LaunchedApp:
-    """The driver of an app's first epoch: `with` it, the app runs, and is drained at the end."""
+    """The driver of an app's epoch: `with` it, the app runs, and is drained at the end."""
 
-    def __init__(self, folder, document, counts, processors=1):
+    def __init__(self, folder, document, counts, processors=1, *, store=None, epoch=1):
         self.folder = folder
-        self.store = ConfigMapMetadataStore(MemoryCluster(), "team", "app", owners=[OWNER])
+        self.store = store or ConfigMapMetadataStore(MemoryCluster(), "team", "app", owners=[OWNER])
         self.health = DriverHealth(lambda: 0.0)
+        self._of = document, counts, processors
+        self._epoch = epoch
         self._draining = threading.Event()
         text = json.dumps(document)
         version = {"app": "text", "run_id": "r1", "counts": counts}
         launch = Launch(
-            epoch=1, processors=processors, executor_template={}, cause=LaunchCause.FIRST_START, at=NOW, **version
+            epoch=epoch, processors=processors, executor_template={}, cause=LaunchCause.FIRST_START, at=NOW, **version
         )
         record = AppRecord(accepted=AcceptedSpec(generation=1, **version), launch=launch, apps={"text": text})
         self.store.put(RECORD, record.to_bytes())
-        planned = plan(parse_text(text), counts, None, run_id="r1").plan
-        model = build_job_model(planned, None, {str(number): "here" for number in range(processors)})
-        write_job_model(self.store, model, epoch=1, expected=ABSENT)
+        stored = read_job_model(self.store)
+        previous = None if stored is None else stored.model
+        planned = plan(parse_text(text), counts, previous, run_id="r1").plan
+        model = build_job_model(planned, previous, {str(number): "here" for number in range(processors)})
+        expected = ABSENT if stored is None else stored.pointer_version
+        write_job_model(self.store, model, epoch=epoch, expected=expected)
+
+    def restarted(self):
+        """Return the driver of the next epoch."""
+        return LaunchedApp(self.folder, *self._of, store=self.store, epoch=self._epoch + 1)
 
     def __enter__(self):
         self._threads = ThreadPoolExecutor(1)
@@ -87,13 +96,16 @@ class LaunchedApp:
         return ProgressReport.read(self.store, PROGRESS)
 
     def _run(self):
-        environment = DriverEnvironment(app="app", namespace="team", epoch=1, pod="app-driver-1", address="10.0.0.7")
-        follower = JobModelFollower(self.store, 1)
+        environment = DriverEnvironment(
+            app="app", namespace="team", epoch=self._epoch, pod="app-driver", address="10.0.0.7"
+        )
+        follower = JobModelFollower(self.store, self._epoch)
         with ExitStack() as handles:
-            return LaunchedEpoch(
+            reporter = ProgressReporter(self.store, "r1", self._epoch, lambda: datetime.now(UTC))
+            completed = LaunchedEpoch(
                 store=self.store,
                 follower=follower,
-                reporter=ProgressReporter(self.store, "r1", 1, lambda: datetime.now(UTC)),
+                reporter=reporter,
                 lease=DriverLease(MemoryCluster(), environment, OWNER, lambda: NOW),
                 health=self.health,
                 make_host=lambda channel, app, launch: ThreadHost(channel),
@@ -103,3 +115,5 @@ class LaunchedApp:
                 handles=handles,
                 warn=lambda reason: None,
             ).run()
+            reporter.phase(DriverPhase.COMPLETED if completed else DriverPhase.DRAINED)
+            return completed

@@ -56,10 +56,37 @@ class Stall(Document):
     reason: str
 
 
+class BrokenClaim(Document):
+    """A stream with rows that are not where their key belongs: the first of them, and where it should have been."""
+
+    stream: str
+    example: str
+
+
+class NoticeReason(StrEnum):
+    """What a notice is about: a table without rows that its side inputs hold, or a side input whose files changed."""
+
+    TABLE_INCOMPLETE = "TableIncomplete"
+    SIDE_INPUT_OUTDATED = "SideInputOutdated"
+    """The run keeps the previous version."""
+    SIDE_INPUT_CHANGED = "SideInputChanged"
+    """The run will read the new version."""
+    SIDE_INPUT_REFRESHED = "SideInputRefreshed"
+    """The run reads the new version."""
+
+
+class Notice(Document):
+    """What a person should know of the tables of an app; the message has what to do, where there is something to do."""
+
+    reason: NoticeReason
+    message: str
+
+
 class ProgressReport(StoredDocument):
     """The progress of the app. `version` is the newest job model that all processors in `running` use.
 
-    `since` is when the phase began. `message` is the reason why a driver failed. Rows are those of the whole run.
+    `since` is when the phase began. `message` is the reason why a driver failed. Rows are those of the whole run, and
+    `broken_claims` are all that were found in it.
     """
 
     run_id: str
@@ -71,3 +98,5 @@ class ProgressReport(StoredDocument):
     message: str | None = None
     streams: Mapping[str, StreamProgress] = {}
     stalled: tuple[Stall, ...] = ()
+    broken_claims: tuple[BrokenClaim, ...] = ()
+    notices: tuple[Notice, ...] = ()

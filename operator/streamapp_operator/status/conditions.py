@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from streamapp_core.crd.status_model import ConditionStatus
-from streamapp_core.deployment.driver_reports import DriverPhase
+from streamapp_core.deployment.driver_reports import DriverPhase, NoticeReason
 from streamapp_core.problems import Problem
 from streamapp_core.time_formats import format_time
 from streamapp_operator.decide.acceptance import AcceptanceState
@@ -17,6 +17,8 @@ _REFUSED = (AcceptanceState.SPEC_REFUSED, AcceptanceState.STREAMS_REFUSED)
 _CRASH_LOOP = 3
 """The number of deaths in a row from which on they are called a crash loop."""
 _SHOWN_PROBLEMS = 3
+_DOUBTS = (NoticeReason.TABLE_INCOMPLETE, NoticeReason.SIDE_INPUT_OUTDATED)
+"""Notices that a person should look at."""
 _STOPPED = {
     DriverState.DRAINING: "it makes a final commit and stops",
     DriverState.SUSPENDED: "spec.suspend is true",
@@ -173,6 +175,7 @@ def _degraded(inputs: StatusInputs, values: Mapping[str, ConditionValue]) -> Con
 def _degradations(inputs: StatusInputs, values: Mapping[str, ConditionValue]) -> Iterator[ConditionValue]:
     acceptance = inputs.acceptance
     if inputs.state is DriverState.COMPLETED:
+        yield from _doubts(inputs)
         return
     if acceptance.state in _REFUSED:
         refused = values["Accepted" if acceptance.state is AcceptanceState.SPEC_REFUSED else "Planned"]
@@ -188,10 +191,30 @@ def _degradations(inputs: StatusInputs, values: Mapping[str, ConditionValue]) ->
     stuck = _stuck(inputs)
     if stuck is not None:
         yield _true(*_text(stuck))
+    yield from _doubts(inputs)
     if acceptance.counts_error is not None:
         yield _true(AcceptanceState.SYSTEM_UNAVAILABLE, acceptance.counts_error)
     for stall in () if inputs.report is None else inputs.report.stalled:
         yield _true("StreamStalled", f"stream {stall.stream} since {format_time(stall.since)}: {stall.reason}")
+
+
+def _doubts(inputs: StatusInputs) -> Iterator[ConditionValue]:
+    """Return why results may not be what people expect: broken claims, then tables without rows, or with old ones."""
+    report = inputs.report
+    if report is None:
+        return
+    if report.broken_claims:
+        streams = ", ".join(claim.stream for claim in report.broken_claims)
+        examples = " ".join(claim.example for claim in report.broken_claims)
+        repair = "Correct the producers or put a partitionBy behind the stream, then begin a new run (spec.runId)"
+        yield _true(
+            "ClaimBroken",
+            f"results of run {report.run_id} that rely on the key of {streams} are wrong: {examples} {repair}",
+        )
+    for reason in _DOUBTS:
+        messages = [notice.message for notice in report.notices if notice.reason is reason]
+        if messages:
+            yield _true(reason, "; ".join(messages))
 
 
 def _stuck(inputs: StatusInputs) -> PodProblem | None:

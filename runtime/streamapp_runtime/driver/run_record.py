@@ -6,7 +6,7 @@ import msgspec
 
 from streamapp_core.metadata_store import ABSENT, MetadataStore, VersionConflict, Versioned
 from streamapp_runtime.errors import RuntimeFailure, Superseded
-from streamapp_runtime.processor.processor_report import BrokenClaimReport, WatermarkHolderReport
+from streamapp_runtime.processor.processor_report import BrokenClaimReport, TableNotice, WatermarkHolderReport
 from streamapp_runtime.side_input_files import SideInputFiles
 from streamapp_systems.coordinator_stream import DriverRecord
 
@@ -65,7 +65,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     state: StateSummary = StateSummary()
     held_back_by: dict[str, str] = {}
     broken_claims: dict[str, BrokenClaimReport] = {}
-    notices: tuple[str, ...] = ()
+    notices: tuple[TableNotice, ...] = ()
 
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +87,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     starts: dict[str, dict[int, int]] = {}
     files: dict[str, list[str]]
     side_inputs: dict[str, SideInputFiles] = {}
-    notices: tuple[str, ...] = ()
+    notices: tuple[TableNotice, ...] = ()
     made: dict[str, list[str]]
     outdated: dict[str, list[str]]
     outdated_ids: tuple[str, ...] = ()

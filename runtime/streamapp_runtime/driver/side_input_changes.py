@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from streamapp_core.deployment.driver_reports import NoticeReason
 from streamapp_core.plan.plan import Plan
 from streamapp_runtime.app_streams import bounded_end_offsets
 from streamapp_runtime.errors import RuntimeFailure, SideInputChanged
+from streamapp_runtime.processor.processor_report import TableNotice
 from streamapp_runtime.side_input_files import SideInputFiles, take_side_input_files
 from streamapp_systems.registry import Systems
 
@@ -65,17 +67,16 @@ def check_side_input_counts(plan: Plan, taken: TakenEnds) -> None:
 
 def describe_changes(
     plan: Plan, previous: Mapping[str, SideInputFiles], current: Mapping[str, SideInputFiles]
-) -> tuple[str, ...]:
-    """Return a line for each side input whose files are others than the run has read before."""
-    lines = []
+) -> tuple[TableNotice, ...]:
+    """Return a notice for each side input whose files are others than the run has read before."""
+    notices = []
     for name, side_input in current.items():
         if name in previous and previous[name].version != side_input.version:
             tables = sorted(table.name for table in plan.tables.values() if name in table.spec.side_inputs)
-            lines.append(
-                f"side input {name}: {', '.join(changed_files(previous[name], side_input))} changed; filled again from "
-                f"the new version: {', '.join(tables)}"
-            )
-    return tuple(lines)
+            files = ", ".join(changed_files(previous[name], side_input))
+            message = f"side input {name}: {files} changed; filled again from the new version: {', '.join(tables)}"
+            notices.append(TableNotice(reason=NoticeReason.SIDE_INPUT_REFRESHED, message=message))
+    return tuple(notices)
 
 
 def changed_files(previous: SideInputFiles, current: SideInputFiles) -> list[str]:

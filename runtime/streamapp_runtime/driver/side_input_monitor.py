@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from concurrent.futures import Future
 
+from streamapp_core.deployment.driver_reports import NoticeReason
 from streamapp_core.plan.plan import Plan
 from streamapp_runtime.driver.run_record import RunRecord
 from streamapp_runtime.driver.side_input_changes import (
@@ -13,6 +14,7 @@ from streamapp_runtime.driver.side_input_changes import (
 )
 from streamapp_runtime.errors import FAILURES, RuntimeFailure
 from streamapp_runtime.execution_context import ExecutionContext
+from streamapp_runtime.processor.processor_report import TableNotice
 from streamapp_runtime.side_input_files import SideInputFiles, take_side_input_files
 
 _SECOND = 1_000
@@ -39,8 +41,8 @@ class SideInputMonitor:
         self._urgent_until = now
         self._looking: Future[TakenEnds | None] | None = None
         self._seen: Mapping[str, SideInputFiles] = record.side_inputs
-        self.notices: tuple[str, ...] = ()
-        """The side inputs whose files are not those that the run reads, a line each."""
+        self.notices: tuple[TableNotice, ...] = ()
+        """The side inputs whose files are not those that the run reads."""
 
     def poll(self, now: float, *, urgent: bool) -> TakenEnds | None:
         """Look at the files if it is time, and return the new versions that are due, once; never waits.
@@ -89,19 +91,22 @@ class SideInputMonitor:
             return None
         return taken
 
-    def _describe(self, name: str, found: SideInputFiles) -> str:
+    def _describe(self, name: str, found: SideInputFiles) -> TableNotice:
         files = ", ".join(changed_files(self._record.side_inputs[name], found))
         if name in self._refreshes:
-            return f"side input {name}: {files} changed; the run starts again with the new version"
+            message = f"side input {name}: {files} changed; all processors start again with the new version"
+            return TableNotice(reason=NoticeReason.SIDE_INPUT_CHANGED, message=message)
         tables = sorted(table.name for table in self._plan.tables.values() if name in table.spec.side_inputs)
-        return (
+        message = (
             f"side input {name}: {files} changed; the run keeps the version that it has read until its next start "
             f"(tables.{tables[0]}.refresh takes new versions while it runs)"
         )
+        return TableNotice(reason=NoticeReason.SIDE_INPUT_OUTDATED, message=message)
 
 
-def _not_taken(error: Exception) -> str:
-    return f"the new version of a side input can't be taken, the run keeps the previous one: {error}"
+def _not_taken(error: Exception) -> TableNotice:
+    message = f"the new version of a side input can't be taken, the run keeps the previous one: {error}"
+    return TableNotice(reason=NoticeReason.SIDE_INPUT_OUTDATED, message=message)
 
 
 def _versions(side_inputs: Mapping[str, SideInputFiles]) -> dict[str, str]:

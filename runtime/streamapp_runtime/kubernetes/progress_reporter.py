@@ -1,15 +1,19 @@
 """The documents that a driver writes for the Kubernetes operator: progress, and the locality of its tasks."""
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from streamapp_core.assignment import ANY_LOCATION
+from streamapp_core.deployment.app_documents import DocumentUnreadableError
 from streamapp_core.deployment.driver_reports import (
     LOCALITY,
     PROGRESS,
+    BrokenClaim,
     DriverPhase,
     LocalityReport,
+    Notice,
     ProgressReport,
     Stall,
     StreamProgress,
@@ -41,13 +45,17 @@ class ProgressReporter:
         self._locality: LocalityReport | None = None
         self._located: tuple[int, Mapping[str, Incarnation]] | None = None
         self._stalls = _StallDetector(now)
+        self._broken = _known_broken_claims(store, run_id)
 
     def phase(self, phase: DriverPhase, message: str | None = None) -> None:
         """Write the phase of the driver, and the reason of a failure."""
         if phase is self._phase and self._written is not None:
             return
         self._phase, self._since = phase, self._now()
-        kept = {} if self._written is None else {"version": self._written.version, "streams": self._written.streams}
+        written = self._written
+        kept: dict[str, object] = {}
+        if written is not None:
+            kept = {"version": written.version, "streams": written.streams, "notices": written.notices}
         self._write(self._report(message=message, **kept))
 
     def progress(self, summary: Summary, model: JobModel, reports: Mapping[str, ProcessorReport]) -> None:
@@ -55,18 +63,26 @@ class ProgressReporter:
         running = sorted(
             id_ for id_, report in reports.items() if report.opened and report.incarnation.version <= model.version
         )
+        self._note_broken_claims(summary)
         report = self._report(
             version=model.version if running else None,
             running=tuple(running),
             streams=_streams(summary),
             stalled=self._stalls.find(summary),
+            notices=_notices(summary),
         )
         self._write(report)
         self._note_locality(model, reports)
 
     def _report(self, **fields: object) -> ProgressReport:
         values = {"run_id": self._run_id, "epoch": self._epoch, "phase": self._phase, "since": self._since, **fields}
-        return ProgressReport.model_validate(values)
+        claims = tuple(BrokenClaim(stream=stream, example=example) for stream, example in sorted(self._broken.items()))
+        return ProgressReport.model_validate({"broken_claims": claims, **values})
+
+    def _note_broken_claims(self, summary: Summary) -> None:
+        """Keep each stream's first example for the whole run: results stay wrong, whatever is read after that."""
+        for stream, claim in summary.broken_claims.items():
+            self._broken.setdefault(stream, claim.example)
 
     def _write(self, report: ProgressReport) -> None:
         previous = self._written
@@ -157,6 +173,19 @@ class _StallDetector:
                 reason = "rows come, and none of them moves the watermark: a partition or a producer holds it back"
                 found.append(Stall(stream=stream.name, since=pause.since.astimezone(UTC), reason=reason))
         return tuple(found)
+
+
+def _known_broken_claims(store: MetadataStore, run_id: str) -> dict[str, str]:
+    """Return what earlier epochs of the run have found, by stream."""
+    with suppress(DocumentUnreadableError):
+        report = ProgressReport.read(store, PROGRESS)
+        if report is not None and report.run_id == run_id:
+            return {claim.stream: claim.example for claim in report.broken_claims}
+    return {}
+
+
+def _notices(summary: Summary) -> tuple[Notice, ...]:
+    return tuple(Notice(reason=notice.reason, message=notice.message) for notice in summary.notices)
 
 
 def _streams(summary: Summary) -> Mapping[str, StreamProgress]:

@@ -4,6 +4,7 @@ import math
 
 import msgspec
 
+from streamapp_core.deployment.driver_reports import NoticeReason
 from streamapp_runtime.side_input_files import SideInputFiles
 
 
@@ -91,6 +92,13 @@ class BrokenClaimReport(msgspec.Struct, frozen=True, kw_only=True):
     example: str
 
 
+class TableNotice(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person should know of the tables, and a word for programs."""
+
+    reason: NoticeReason
+    message: str
+
+
 class ProcessorReport(msgspec.Struct, frozen=True, kw_only=True):
     """The progress of a processor, by stream, operator or table; event times are milliseconds.
 
@@ -99,7 +107,7 @@ class ProcessorReport(msgspec.Struct, frozen=True, kw_only=True):
     `committed` are the offsets from which partitions would be read after a crash. `held_back` names, by stream, the
     task here that holds the watermark back; none, if all that is not idle has ended. `broken_claims` has the streams
     with rows that are not where their key belongs (`onBrokenClaim: report`). `notices` say what a person should know of
-    the tables here, each a line.
+    the tables here.
     """
 
     incarnation: Incarnation
@@ -114,5 +122,5 @@ class ProcessorReport(msgspec.Struct, frozen=True, kw_only=True):
     broken_claims: dict[str, BrokenClaimReport] = {}
     commits: int = 0
     committed: dict[str, dict[int, int]] = {}
-    notices: tuple[str, ...] = ()
+    notices: tuple[TableNotice, ...] = ()
     done: bool = False

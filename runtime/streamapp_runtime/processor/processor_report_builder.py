@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
+from streamapp_core.deployment.driver_reports import NoticeReason
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.processor.claim_checker import ClaimChecker
 from streamapp_runtime.processor.processor_report import (
@@ -10,6 +11,7 @@ from streamapp_runtime.processor.processor_report import (
     PartitionReport,
     ProcessorReport,
     StateReport,
+    TableNotice,
     WatermarkHolderReport,
     event_time,
 )
@@ -120,9 +122,10 @@ def _reports(side_inputs: SideInputs) -> Iterator[tuple[Ssp, PartitionReport]]:
         )
 
 
-def _notices(stores: Iterable[AdjunctStore]) -> tuple[str, ...]:
+def _notices(stores: Iterable[AdjunctStore]) -> tuple[TableNotice, ...]:
     """Return why tables lack rows, each reason once, however many tasks have it."""
-    return tuple(dict.fromkeys(store.incomplete for store in stores if store.incomplete))
+    messages = dict.fromkeys(store.incomplete for store in stores if store.incomplete)
+    return tuple(TableNotice(reason=NoticeReason.TABLE_INCOMPLETE, message=message) for message in messages)
 
 
 def _by_stream(offsets: Mapping[Ssp, int]) -> dict[str, dict[int, int]]:

@@ -13,6 +13,10 @@ LATER = {"bootstrap": False}
 BOTH = {"ann": "Oslo"}, {"bob": "Rome"}
 
 
+def told(summary):
+    return tuple(notice.message for notice in summary.notices)
+
+
 def visited(folder, document, hub, n, *customers):
     """Start the app, let the customers visit, and return their cities, and the notices of the run's last summary."""
     summaries = []
@@ -22,7 +26,7 @@ def visited(folder, document, hub, n, *customers):
         return {customer for customer, _ in hub.cities(n)} == set(customers) and summaries[-1].streams
 
     apps.run_until(folder, document, reached, told=summaries.append)
-    return hub.cities(n), summaries[-1].notices
+    return hub.cities(n), told(summaries[-1])
 
 
 @pytest.mark.parametrize("table", [{}, MEMORY, LATER, MEMORY | LATER])
@@ -59,7 +63,7 @@ def until_filled(folder, document, hub, *expected):
         return False
 
     apps.run_until(folder, document, reached, told=summaries.append)
-    return summaries[-1].notices
+    return told(summaries[-1])
 
 
 @pytest.mark.parametrize("table", [{}, MEMORY])
@@ -105,10 +109,10 @@ def test_a_running_app_tells_that_a_file_has_changed_and_keeps_its_version(tmp_p
     document = side_input_files.app(partitionMonitor={"interval": "1s"})
     hub = Hub(tmp_path, document)
     write(tmp_path, *BOTH)
-    changed, told = "customer,city\nann,Bergen\n", []
+    changed, summaries = "customer,city\nann,Bergen\n", []
 
     def reached():
-        if told[-1].notices and not hub.cities(2):
+        if summaries[-1].notices and not hub.cities(2):
             hub.visit("ann", "bob", n=2)
         elif not hub.cities(1):
             hub.visit("ann", "bob", n=1)
@@ -116,9 +120,9 @@ def test_a_running_app_tells_that_a_file_has_changed_and_keeps_its_version(tmp_p
             write(tmp_path, {"ann": "Bergen"})
         return len(hub.cities(2)) == 2
 
-    apps.run_until(tmp_path, document, reached, told=told.append)
+    apps.run_until(tmp_path, document, reached, told=summaries.append)
     assert hub.cities(2) == {("ann", "Oslo"), ("bob", "Rome")}
-    assert told[-1].notices == (
+    assert told(summaries[-1]) == (
         "side input customers: customers/0.csv changed; the run keeps the version that it has read until its next "
         "start (tables.customer.refresh takes new versions while it runs)",
     )
@@ -147,4 +151,4 @@ def test_a_running_app_takes_the_new_version_if_it_is_to_refresh(tmp_path, table
     by_visit = {n: hub.cities(n) for _, n, _ in hub.visits()}
     old, new = {("ann", "Oslo"), ("bob", "Rome")}, {("ann", "Bergen"), ("bob", None)}
     assert all(cities <= old or cities <= new for cities in by_visit.values())
-    assert any("filled again from the new version" in notice for s in summaries for notice in s.notices)
+    assert any("filled again from the new version" in message for summary in summaries for message in told(summary))

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from streamapp_core.deployment.driver_reports import NoticeReason
 from streamapp_runtime.errors import PlanRefused, RuntimeFailure
 from streamapp_systems.protocols import BadRecord
 from support import apps, visits
@@ -89,8 +90,9 @@ def test_a_table_without_bootstrap_that_lost_its_rows_says_so_with_the_repair(tm
     hub.move(bob="Rome")
     apps.run_until(tmp_path, document, lambda: located(2, "bob"), told=summaries.append)
     (notice,) = summaries[-1].notices
-    assert re.match(rf"table customer lacks the rows that were read before this start: {reason}", notice)
-    assert "tables.customer.bootstrap: true reads them again" in notice
+    assert re.match(rf"table customer lacks the rows that were read before this start: {reason}", notice.message)
+    assert notice.reason is NoticeReason.TABLE_INCOMPLETE
+    assert "tables.customer.bootstrap: true reads them again" in notice.message
 
 
 def test_without_bootstrap_a_table_in_memory_goes_on_from_the_checkpoint(tmp_path):

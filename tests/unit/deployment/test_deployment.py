@@ -19,8 +19,11 @@ from streamapp_core.deployment.app_record import (
 from streamapp_core.deployment.driver_reports import (
     LOCALITY,
     PROGRESS,
+    BrokenClaim,
     DriverPhase,
     LocalityReport,
+    Notice,
+    NoticeReason,
     ProgressReport,
     Stall,
     StreamProgress,
@@ -81,6 +84,8 @@ DOCUMENTS = {
         running=("0",),
         streams={"orders": StreamProgress(read=7, watermark=1)},
         stalled=(Stall(stream="orders", since=NOW, reason="partition 3 is silent"),),
+        broken_claims=(BrokenClaim(stream="orders", example="kafka.orders[0], offset 3"),),
+        notices=(Notice(reason=NoticeReason.TABLE_INCOMPLETE, message="table customer lacks rows"),),
     ),
 }
 

@@ -2,12 +2,15 @@
 
 import pytest
 
-from streamapp_core.deployment.driver_reports import DriverPhase
+from streamapp_core.deployment.driver_reports import DriverPhase, NoticeReason
+from streamapp_core.ssp import Ssp
 from support import side_input_files
+from support.hashed_keys import partition_of
 from support.launched_apps import LaunchedApp
 from support.waiting import eventually
 
 COUNTS = {"visits": 2, "customers": 2, "out": 2}
+AGGREGATE = {"by": ["customer"], "select": "count(*) as n"}
 ONE_FILE = dict.fromkeys(COUNTS, 1)
 
 
@@ -48,8 +51,32 @@ def test_side_inputs_that_change_without_refresh_are_reported(tmp_path):
     with LaunchedApp(tmp_path, document, COUNTS) as app:
         assert eventually(lambda: app.health.ready)
         side_input_files.write(tmp_path, {"ann": "Bergen"})
-        assert eventually(lambda: app.health.summary.notices)
-        (notice,) = app.health.summary.notices
-    assert notice.startswith(
-        "side input customers: customers/0.csv changed; the run keeps the version that it has read"
+        assert eventually(lambda: app.progress.notices)
+        (notice,) = app.progress.notices
+    assert notice.reason is NoticeReason.SIDE_INPUT_OUTDATED
+    assert notice.message.startswith("side input customers: customers/0.csv changed; the run keeps the version that it")
+
+
+def test_rows_that_are_not_where_their_key_belongs_stay_in_the_reports_of_the_run(tmp_path):
+    document = side_input_files.app(broadcast=True, onBrokenClaim="report")
+    document["spec"]["operators"].append({"name": "visited", "from": "visits", "aggregate": AGGREGATE})
+    document["spec"]["streams"]["totals"] = {"system": "hub", "partitions": 1}
+    document["spec"]["operators"].append({"name": "counted", "from": "visited", "sendTo": "totals"})
+    side_input_files.write(tmp_path, {"ann": "Oslo"}, {"bob": "Rome"})
+    hub = side_input_files.Hub(tmp_path, document)
+    elsewhere = 1 - partition_of("ann", 2)
+    with hub.writer("visits") as writer:
+        writer.send(Ssp("hub", "visits", elsewhere), b'{"customer": "ann", "n": 1}', timestamp=1)
+        writer.commit()
+    with LaunchedApp(tmp_path, document, COUNTS | {"totals": 1}) as app:
+        assert eventually(lambda: app.progress and app.progress.broken_claims)
+    assert app.progress.phase is DriverPhase.DRAINED
+    (claim,) = app.progress.broken_claims
+    assert claim.stream == "visits"
+    assert claim.example == (
+        f"hub.visits[{elsewhere}], offset 0: the row with key customer = 'ann' is in partition {elsewhere}, "
+        f"but belongs in {1 - elsewhere} by murmur2 of it."
     )
+    with app.restarted() as again:
+        assert eventually(lambda: again.progress.phase is DriverPhase.RUNNING)
+        assert again.progress.broken_claims == (claim,)

@@ -226,9 +226,9 @@ class TestSideInputs:
         assert final.record == started.saved
         assert final.record.side_inputs != started.epoch.record.side_inputs
         assert final.record.files["customers"] == ["customers/0.csv"]
-        assert final.summary.notices == (
-            "side input customers: customers/0.csv changed; filled again from the new version: customer",
-        )
+        assert [notice.message for notice in final.summary.notices] == [
+            "side input customers: customers/0.csv changed; filled again from the new version: customer"
+        ]
         versions = {number: config.side_inputs for number, config in started.configs.items()}
         last = sorted(versions)[-2:]
         assert [versions[number] for number in last] == [final.record.side_inputs] * 2

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from streamapp_core.crd.status_model import ConditionStatus
-from streamapp_core.deployment.driver_reports import DriverPhase, Stall
+from streamapp_core.deployment.driver_reports import BrokenClaim, DriverPhase, Notice, NoticeReason, Stall
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_operator.decide.acceptance import Acceptance, AcceptanceState
 from streamapp_operator.decide.driver_decision import DriverDecision, DriverState
@@ -235,6 +235,21 @@ def test_ready(given, expected):
 
 
 STALL = Stall(stream="orders", since=NOW, reason="no rows in partition 3")
+MISPLACED = seen(
+    progress=progress(
+        broken_claims=(
+            BrokenClaim(stream="orders", example="kafka.orders[0], offset 3: elsewhere."),
+            BrokenClaim(stream="visits", example="kafka.visits[1], offset 0: elsewhere."),
+        )
+    )
+)
+
+
+def noticed(*reasons):
+    notices = tuple(Notice(reason=reason, message=f"table {number}") for number, reason in enumerate(reasons))
+    return seen(progress=progress(notices=notices))
+
+
 STALLED = seen(progress=progress(stalled=(STALL,)))
 
 
@@ -259,6 +274,12 @@ STALLED = seen(progress=progress(stalled=(STALL,)))
         (SILENT, ("True", "SystemUnavailable")),
         (STALLED, ("True", "StreamStalled")),
         (seen(in_state(DriverState.COMPLETED), progress=STALLED.observed.progress), ("False", "AsExpected")),
+        (MISPLACED, ("True", "ClaimBroken")),
+        (replace(MISPLACED, driver_decision=in_state(DriverState.COMPLETED)), ("True", "ClaimBroken")),
+        (noticed(NoticeReason.TABLE_INCOMPLETE), ("True", "TableIncomplete")),
+        (noticed(NoticeReason.SIDE_INPUT_OUTDATED), ("True", "SideInputOutdated")),
+        (noticed(NoticeReason.SIDE_INPUT_OUTDATED, NoticeReason.TABLE_INCOMPLETE), ("True", "TableIncomplete")),
+        (noticed(NoticeReason.SIDE_INPUT_CHANGED, NoticeReason.SIDE_INPUT_REFRESHED), ("False", "AsExpected")),
     ],
 )
 def test_degraded(given, expected):
@@ -273,6 +294,8 @@ def test_degraded(given, expected):
         (replace(SILENT, driver_decision=died()), "DriverDied"),
         (replace(SILENT, driver_decision=STUCK), "ImagePullFailed"),
         (replace(STALLED, acceptance=SILENT.acceptance), "SystemUnavailable"),
+        (replace(MISPLACED, acceptance=SILENT.acceptance), "ClaimBroken"),
+        (replace(MISPLACED, driver_decision=died()), "DriverDied"),
         (replace(UNAVAILABLE, refusal="the pod is refused"), "SystemUnavailable"),
     ],
 )
@@ -307,6 +330,14 @@ def test_completed(given, expected):
             "driver shop-driver-1 ended; it will be restarted at 2025-01-01T00:00:05Z",
         ),
         (STALLED, "Degraded", "stream orders since 2025-01-01T00:00:00Z: no rows in partition 3"),
+        (
+            MISPLACED,
+            "Degraded",
+            "results of run r1 that rely on the key of orders, visits are wrong: kafka.orders[0], offset 3: elsewhere. "
+            "kafka.visits[1], offset 0: elsewhere. Correct the producers or put a partitionBy behind the stream, then "
+            "begin a new run (spec.runId)",
+        ),
+        (noticed(NoticeReason.TABLE_INCOMPLETE, NoticeReason.TABLE_INCOMPLETE), "Degraded", "table 0; table 1"),
         (
             STREAMS_REFUSED,
             "Planned",
