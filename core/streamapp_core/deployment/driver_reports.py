@@ -64,7 +64,7 @@ class BrokenClaim(Document):
 
 
 class NoticeReason(StrEnum):
-    """What a notice is about: a table without rows that its side inputs hold, or a side input whose files changed."""
+    """The subjects of notices: a table without rows that its side inputs hold, or a side input whose files changed."""
 
     TABLE_INCOMPLETE = "TableIncomplete"
     SIDE_INPUT_OUTDATED = "SideInputOutdated"
@@ -76,7 +76,7 @@ class NoticeReason(StrEnum):
 
 
 class Notice(Document):
-    """What a person should know of the tables of an app; the message has what to do, where there is something to do."""
+    """A message about the tables of an app that a person should know; it has what to do, where there is something to do."""
 
     reason: NoticeReason
     message: str

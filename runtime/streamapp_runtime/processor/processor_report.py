@@ -93,7 +93,7 @@ class BrokenClaimReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TableNotice(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person should know of the tables, and a word for programs."""
+    """A message about the tables that a person should know, and a word for programs."""
 
     reason: NoticeReason
     message: str
