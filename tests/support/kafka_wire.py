@@ -49,9 +49,10 @@ class WireNetwork:
     """See `Network`: one connection to a broker; the topics' requests go through an admin client."""
 
     def __init__(self, address):
-        host, port = address.rsplit(":", 1)
-        self._socket = socket.create_connection((host, int(port)), timeout=_SECONDS)
+        self._address = address
+        self._connect()
         self._admin = AdminClient({"bootstrap.servers": address, "log_level": 2})
+        self._created = []
         self._handlers = {
             InitProducerId: self._initialise,
             AddPartitionsToTxn: self._add_partitions,
@@ -65,6 +66,14 @@ class WireNetwork:
             DeleteTopic: lambda request: self._ask_admin(self._admin.delete_topics([request.topic])),
             DeleteRecords: self._delete_records,
         }
+
+    def reconnect(self):
+        """Connect again to a broker that was restarted, and wait until it knows all it knew before."""
+        self.close()
+        self._connect()
+        self._initialise(InitProducerId(transactional_id="reconnected", timeout_ms=1_000))
+        for topic in self._created:
+            self._await_leaders(topic, 1)
 
     def call(self, request):
         """See `Network.call`."""
@@ -82,20 +91,22 @@ class WireNetwork:
         """End the connection."""
         self._socket.close()
 
+    def _connect(self):
+        host, port = self._address.rsplit(":", 1)
+        self._socket = socket.create_connection((host, int(port)), timeout=_SECONDS)
+
     def _initialise(self, request):
-        while (
-            _Reader(self._send(_FIND_COORDINATOR, _text(request.transactional_id) + b"\1"), 4).number("h") in _NOT_READY
-        ):
-            time.sleep(0.1)
-        body = _text(request.transactional_id) + struct.pack(">i", request.timeout_ms)
-        while True:
-            answer = _Reader(self._send(_INIT, body), 4)
-            code = answer.number("h")
-            if code not in _NOT_READY:
-                break
-            time.sleep(0.1)
-        _check(code)
+        """Take over an id; the first one makes the broker's coordinator begin."""
+        id_ = _text(request.transactional_id)
+        self._send_when_ready(_FIND_COORDINATOR, id_ + b"\1")
+        answer = self._send_when_ready(_INIT, id_ + struct.pack(">i", request.timeout_ms))
+        _check(answer.number("h"))
         return ProducerIdentity(answer.number("q"), answer.number("h"))
+
+    def _send_when_ready(self, api, body):
+        while _Reader(answer := self._send(api, body), 4).number("h") in _NOT_READY:
+            time.sleep(0.1)
+        return _Reader(answer, 4)
 
     def _add_partitions(self, request):
         body = (
@@ -195,6 +206,7 @@ class WireNetwork:
             **(_CLEANED if settings.compacted else {}),
         }
         self._ask_admin(self._admin.create_topics([NewTopic(request.topic, request.partitions, 1, config=config)]))
+        self._created.append(request.topic)
         self._await_leaders(request.topic, request.partitions)
 
     def _expand(self, request):

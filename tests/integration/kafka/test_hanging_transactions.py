@@ -12,10 +12,9 @@ from streamapp_runtime.errors import Drained, ProcessorFailed
 from streamapp_systems.kafka import KafkaAdmin
 from support import apps, numbered
 from support.kafka import cluster_at
+from support.kafka_markers import cut_last_marker
 
 RECORDS = 4_000
-MARKER_BYTES = 78
-"""A record batch with one control record."""
 
 
 @pytest.fixture
@@ -36,7 +35,7 @@ def stopped(tmp_path, broker):
     logs = list(broker.data.glob("*_changelog-*/*.log"))
     assert len(logs) > 1
     for log in logs:
-        cut(log)
+        cut_last_marker(log)
     broker.start()
     assert all(end < written for end, written in offsets(broker))
     return tmp_path
@@ -44,16 +43,6 @@ def stopped(tmp_path, broker):
 
 def run(folder, drain, **options):
     return apps.run((folder / "app.yaml").read_text(), folder, fresh=False, run_id="r1", drain=drain, **options)
-
-
-def cut(log):
-    """Take the last marker from a log, and what was derived from it."""
-    content = log.read_bytes()
-    control = int.from_bytes(content[-MARKER_BYTES:][21:23]) & 0x20
-    assert control, log
-    log.write_bytes(content[:-MARKER_BYTES])
-    for derived in (*log.parent.glob("*.snapshot"), *log.parent.glob("*index")):
-        derived.unlink()
 
 
 def offsets(broker):
