@@ -1,8 +1,8 @@
 """What a Kafka broker does by itself: compaction, deaths, and a transaction that a death makes it forget.
 
 Each `check_*` takes a `KafkaUnderTest` and the node behind it: `compact()`, `restart()` (after a sudden death), and
-`commit_and_forget((producer, at), ...)`: the node answers commits, dies before it writes the markers of these partitions,
-and takes them for written.
+`commit_and_forget((producer, at), ...)`: the node answers commits, dies before it writes the markers of these
+partitions, and takes them for written.
 """
 
 from confluent_kafka import KafkaError

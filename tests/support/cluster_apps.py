@@ -11,6 +11,7 @@ from tools.cluster.namespaces import test_namespaces
 from tools.cluster.process import run
 
 from streamapp_core.spec.systems import SystemSpec
+from streamapp_systems.registry import local_systems
 from support import numbered, waiting
 
 CHART = Path(__file__).parents[2] / "charts" / "streamapp"
@@ -164,7 +165,7 @@ class Numbered:
     def _read(self):
         system = SystemSpec.model_validate_json(json.dumps({"kafka": {"bootstrapServers": self.kafka.outside}}))
         streams = [numbered.stream_of(self.name, which) for which in ("out", "counts")]
-        return numbered.read(Path(), system, streams)
+        return numbered.read(local_systems(Path()), system, streams)
 
     def _document(self, image: str) -> dict:
         document = numbered.app({"kafka": {"bootstrapServers": self.kafka.inside}}, self.name, bounded=False)

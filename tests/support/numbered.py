@@ -18,7 +18,7 @@ from streamapp_core.ssp import Ssp
 from streamapp_runtime.driver.verify_run import verify_run
 from streamapp_runtime.errors import Drained
 from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
-from streamapp_systems.registry import local_systems
+from streamapp_systems.registry import Systems, local_systems
 from support import apps
 from support.waiting import eventually
 
@@ -56,22 +56,29 @@ def app(system: dict, name: str = "app", bounded: bool = True) -> dict:
 
 
 def lay_out(
-    folder: Path, system: dict = LOG, name: str = "app", *, records: int = RECORDS, bounded: bool = True
+    folder: Path,
+    system: dict = LOG,
+    name: str = "app",
+    *,
+    records: int = RECORDS,
+    bounded: bool = True,
+    systems: Systems | None = None,
 ) -> None:
     """Write the app, its table and its records: of each key the numbers 0, 1, 2, ... in order, in its partition."""
+    systems = systems or local_systems(folder)
     (folder / "names.csv").write_text("k,name\n" + "".join(f"{k},name {k}\n" for k in range(KEYS)))
     (folder / "app.yaml").write_text(json.dumps(app(system, name, bounded)))
     stream, spec = stream_of(name, "in"), SystemSpec.model_validate_json(json.dumps(system))
-    with closing(local_systems(folder).open_transactional_admin(HUB, spec)) as admin:
+    with closing(systems.open_transactional_admin(HUB, spec)) as admin:
         admin.create({stream: PARTITIONS})
     owner = TransactionOwner(id=f"{name}-source", epoch=1)
-    with closing(local_systems(folder).open_producer(HUB, spec, [stream], owner)) as producer:
+    with closing(systems.open_producer(HUB, spec, [stream], owner)) as producer:
         for number in range(records):
             key, n = number % KEYS, number // KEYS
             value = json.dumps({"k": key, "n": n}).encode()
             producer.send(Ssp(HUB, "in", key % PARTITIONS), value, timestamp=number + 1)
         producer.commit()
-    assert eventually(lambda: settled(folder, spec, [stream]))
+    assert eventually(lambda: settled(systems, spec, [stream]))
 
 
 def check(folder: Path, records: int = RECORDS) -> None:
@@ -79,17 +86,22 @@ def check(folder: Path, records: int = RECORDS) -> None:
 
     The app has ended.
     """
-    assert eventually(lambda: settled(folder, *outputs(folder)))
-    found = results(folder)
-    expected = {key: list(range(len(range(key, records, KEYS)))) for key in range(min(KEYS, records))}
-    check_records(found["out"], expected)
-    check_counts(found["counts"], expected)
+    check_results(folder, records, local_systems(folder))
     (state,) = (folder / ".streamapp").iterdir()
     parsed = parse_text((folder / "app.yaml").read_text())
     assert parsed.app is not None
     verdicts = list(verify_run(parsed.app, folder, state))
     assert verdicts
     assert all(verdict.equal and verdict.position is not None for verdict in verdicts), verdicts
+
+
+def check_results(folder: Path, records: int, systems: Systems) -> None:
+    """Prove of the outputs what `check` does."""
+    assert eventually(lambda: settled(systems, *outputs(folder)))
+    found = read(systems, *outputs(folder))
+    expected = {key: list(range(len(range(key, records, KEYS)))) for key in range(min(KEYS, records))}
+    check_records(found["out"], expected)
+    check_counts(found["counts"], expected)
 
 
 def finish(folder: Path, records: int = RECORDS) -> None:
@@ -102,12 +114,12 @@ def finish(folder: Path, records: int = RECORDS) -> None:
 
 def results(folder: Path) -> dict[str, list[tuple[int, dict]]]:
     """Read what has come out so far."""
-    return read(folder, *outputs(folder))
+    return read(local_systems(folder), *outputs(folder))
 
 
-def settled(folder: Path, system: SystemSpec, streams: list[StreamDescriptor]) -> bool:
+def settled(systems: Systems, system: SystemSpec, streams: list[StreamDescriptor]) -> bool:
     """Tell whether all that was written can be read: Kafka shows what was committed a moment later."""
-    with closing(local_systems(folder).open_transactional_admin(HUB, system)) as admin:
+    with closing(systems.open_transactional_admin(HUB, system)) as admin:
         return admin.end_offsets(streams) == admin.written_offsets(streams)
 
 
@@ -146,12 +158,12 @@ def stream_of(name: str, which: str) -> StreamDescriptor:
     return StreamDescriptor(name=which, system=HUB, address=f"{name}.{which}", format=StreamFormat.JSON)
 
 
-def read(folder: Path, system: SystemSpec, streams: list[StreamDescriptor]) -> dict[str, list[tuple[int, dict]]]:
+def read(systems: Systems, system: SystemSpec, streams: list[StreamDescriptor]) -> dict[str, list[tuple[int, dict]]]:
     """Read what is committed now: by stream, the partition and the content of each record."""
     rows = {stream.name: [] for stream in streams}
-    with closing(local_systems(folder).open_transactional_admin(HUB, system)) as admin:
+    with closing(systems.open_transactional_admin(HUB, system)) as admin:
         ends = admin.end_offsets(streams)
-    with closing(local_systems(folder).open_consumer(HUB, system, streams)) as consumer:
+    with closing(systems.open_consumer(HUB, system, streams)) as consumer:
         consumer.assign(dict.fromkeys(ends, 0), ends)
         reading = set(ends)
         while reading:

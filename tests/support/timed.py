@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from streamapp_core.spec.systems import SystemSpec
+from streamapp_systems.registry import local_systems
 from support import numbered
 
 LENGTH, BURST, PAUSE = 50, 10, 10
@@ -57,7 +58,8 @@ def check(folder: Path, records: int = numbered.RECORDS) -> None:
     document = json.loads((folder / "app.yaml").read_text())
     name, spec = document["metadata"]["name"], document["spec"]
     streams = [numbered.stream_of(name, which) for which in OUTPUTS]
-    found = numbered.read(folder, SystemSpec.model_validate_json(json.dumps(spec["systems"][numbered.HUB])), streams)
+    system = SystemSpec.model_validate_json(json.dumps(spec["systems"][numbered.HUB]))
+    found = numbered.read(local_systems(folder), system, streams)
     bounded = spec["streams"]["in"]["bounded"]
     for which, expected in zip(OUTPUTS, (_windows, _sessions, _pairs), strict=True):
         given = _by_key(found[which])

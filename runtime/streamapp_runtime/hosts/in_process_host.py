@@ -1,9 +1,10 @@
 """Processors as threads of the driver's own process: no JVM, for small data and for tests."""
 
+from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 
-from streamapp_runtime.execution_context import local_context
+from streamapp_runtime.execution_context import ExecutionContext, local_context
 from streamapp_runtime.processor.driver_channel import DriverChannel
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorConfig, ProcessorReport
 from streamapp_runtime.processor.run_processor import run_processor
@@ -13,12 +14,14 @@ from streamapp_runtime.threads import in_thread
 class InProcessHost:
     """A host that runs each processor in a thread. They share one interpreter, so they take turns, not cores."""
 
-    def __init__(self, channel: DriverChannel) -> None:
+    def __init__(self, channel: DriverChannel, context_of: Callable[[Path], ExecutionContext] = local_context) -> None:
+        """Take the channel that processors report to, and what makes their context of the app's folder."""
         self._channel = channel
+        self._context_of = context_of
 
     def start(self, config: ProcessorConfig) -> Future[ProcessorReport]:
         """See `ProcessorHost.start`."""
-        context = local_context(Path(config.folder))
+        context = self._context_of(Path(config.folder))
         return in_thread(
             f"processor-{config.incarnation.processor}", lambda: run_processor(config, self._channel, context)
         )

@@ -1,0 +1,71 @@
+"""The systems of an app in a simulation: Kafka clusters are simulated, files and logs are real."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from simulation.kafka_requests import Network
+from simulation.simulated_admin import SimulatedAdmin
+from simulation.simulated_consumer import SimulatedConsumer
+from simulation.simulated_producer import SimulatedProducer
+from streamapp_core.spec.systems import SystemSpec
+from streamapp_systems.kafka import Cluster
+from streamapp_systems.protocols import (
+    Admin,
+    Consumer,
+    Producer,
+    StagedOutput,
+    StreamDescriptor,
+    TransactionalAdmin,
+    TransactionOwner,
+)
+from streamapp_systems.registry import LocalSystems
+
+
+class SimulatedSystems:
+    """See `Systems`. Every Kafka cluster is what lies behind the network, whatever its address."""
+
+    def __init__(self, folder: Path, network: Network) -> None:
+        """Open nothing yet; `folder` is what relative paths of the spec resolve from."""
+        self.folder = folder
+        self._network = network
+        self._local = LocalSystems(folder=folder, environment={})
+
+    def open_admin(self, name: str, system: SystemSpec, *, timeout: float = math.inf) -> Admin:
+        """See `Systems.open_admin`."""
+        if system.kafka is None:
+            return self._local.open_admin(name, system, timeout=timeout)
+        cluster = _cluster(name, system)
+        return SimulatedAdmin(self._network, replace(cluster, timeout=min(cluster.timeout, timeout)))
+
+    def open_transactional_admin(self, name: str, system: SystemSpec) -> TransactionalAdmin:
+        """See `Systems.open_transactional_admin`."""
+        if system.kafka is None:
+            return self._local.open_transactional_admin(name, system)
+        return SimulatedAdmin(self._network, _cluster(name, system))
+
+    def open_consumer(self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor]) -> Consumer:
+        """See `Systems.open_consumer`."""
+        if system.kafka is None:
+            return self._local.open_consumer(name, system, streams)
+        return SimulatedConsumer(self._network, _cluster(name, system), streams)
+
+    def open_producer(
+        self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor], owner: TransactionOwner
+    ) -> Producer:
+        """See `Systems.open_producer`."""
+        if system.kafka is None:
+            return self._local.open_producer(name, system, streams, owner)
+        return SimulatedProducer(self._network, _cluster(name, system), streams, owner)
+
+    def open_output(
+        self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor], writer: str
+    ) -> StagedOutput:
+        """See `Systems.open_output`."""
+        return self._local.open_output(name, system, streams, writer)
+
+
+def _cluster(name: str, system: SystemSpec) -> Cluster:
+    assert system.kafka is not None
+    return Cluster(name=name, bootstrap_servers=system.kafka.bootstrap_servers, settings=dict(system.kafka.config))
