@@ -61,3 +61,6 @@ FAILURES = (RuntimeFailure, StreamSystemError, UndecodableMessageError, JobModel
 
 TRANSIENT = (ProcessorLost, DriverLost, Fenced, CommitUnknown, Unavailable, SideInputChanged)
 """Errors that end an incarnation of a processor and not the run: the next one continues from the last commit."""
+
+OUTAGES = (CommitUnknown, Unavailable)
+"""Errors of the driver's own calls that say nothing about the app: a system is away, and the call is made again."""

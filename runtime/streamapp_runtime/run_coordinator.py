@@ -18,6 +18,7 @@ from streamapp_core.naming import coordinator_transactional_id, old_coordinator_
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.errors import Superseded
+from streamapp_systems.clock import Clock
 from streamapp_systems.coordinator_stream import (
     DRIVER,
     DRIVER_KEY,
@@ -26,8 +27,11 @@ from streamapp_systems.coordinator_stream import (
     DriverRecord,
     coordinator_stream,
 )
-from streamapp_systems.protocols import Fenced, StreamDescriptor, TransactionOwner
+from streamapp_systems.protocols import Fenced, StreamDescriptor, TransactionOwner, Unavailable
 from streamapp_systems.registry import Systems
+
+_READABLE_SECONDS = 60.0
+_PAUSE_SECONDS = 0.1
 
 
 class Coordinator:
@@ -56,20 +60,24 @@ class Coordinator:
         with self._reader() as reader:
             return reader.job_model()
 
-    def announce(self, record: DriverRecord, model: JobModel, now: int) -> None:
-        """Write this driver as the newest, with its active job model; `now` is in milliseconds since 1970.
+    def announce(self, record: DriverRecord, model: JobModel, clock: Clock) -> None:
+        """Write this driver as the newest, with its active job model.
+
+        When this returns, everybody can read it: Kafka confirms a commit before its records can be read.
 
         Raises:
             Superseded: a later driver has done so.
+            Unavailable: it can't be read for long; try again.
             StreamSystemError: the stream can't be created or written.
         """
         with closing(self._systems.open_transactional_admin(self._system, self._spec)) as admin:
             admin.create({self._stream: 2})
         try:
-            while not self._announce(record, model, now, self._transactional_id()):
+            while not self._announce(record, model, clock.time_of_day(), self._transactional_id()):
                 continue
         except Fenced as fenced:
             raise Superseded(f"another driver of {self._app.metadata.name} has taken over: {fenced}") from None
+        self._wait_until_readable(record, model, clock)
 
     def announced_ids(self) -> Collection[str]:
         """Return the transactional ids of the newest driver's job model, as far as it can be read.
@@ -125,6 +133,23 @@ class Coordinator:
                 f"epoch {newest.epoch} of {self._app.metadata.name} (run {newest.run_id}) was started elsewhere: "
                 f"the driver of epoch {epoch} ends here"
             )
+
+    def _wait_until_readable(self, record: DriverRecord, model: JobModel, clock: Clock) -> None:
+        """Wait for what was committed, in both partitions: each has a leader of its own."""
+        pointer = JobModelDocuments.of(model, epoch=record.epoch).pointer
+        deadline = clock.monotonic() + _READABLE_SECONDS
+        while True:
+            with self._reader() as reader:
+                if reader.newest() == record and reader.latest(MODEL).get(POINTER.encode()) == pointer:
+                    return
+            self.raise_if_superseded(record.epoch, record.run_id)
+            if clock.monotonic() >= deadline:
+                raise Unavailable(
+                    f"{self._stream.address} in system {self._system}: what the driver of epoch {record.epoch} has "
+                    f"committed can't be read after {_READABLE_SECONDS:g} s: another transaction is open in this "
+                    "stream, or a broker is away"
+                )
+            clock.sleep(_PAUSE_SECONDS)
 
     def _ssp(self, partition: int) -> Ssp:
         return Ssp(self._system, self._stream.name, partition)

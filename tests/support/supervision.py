@@ -56,6 +56,7 @@ class SupervisorHarness:
         self.configs: dict[int, ProcessorConfig] = {}
         self.futures: dict[int, Future] = {}
         self.fence_errors: deque[Exception] = deque()
+        self.activation_errors: deque[Exception] = deque()
         self.held = deque() if held else None
         self.fenced: set[int] = set()
         self.registry = ReportRegistry(lambda: self.now)
@@ -90,6 +91,8 @@ class SupervisorHarness:
     # the authority
     def activate_job_model(self, run):
         self.log.append(f"activate v{run.model.version}")
+        if self.activation_errors:
+            raise self.activation_errors.popleft()
 
     def fence(self, processors):
         self.log.append("fence " + " ".join(sorted(processors)))
@@ -121,7 +124,7 @@ class SupervisorHarness:
         """Let time pass and the supervisor step; return what it did."""
         self.now += seconds
         before = len(self.log)
-        for _ in range(3):
+        for _ in range(4):
             self.supervisor.step()
         return self.log[before:]
 

@@ -27,4 +27,4 @@ def announce_epoch(record: RunRecord, run: PlannedRun, context: ExecutionContext
         Superseded: a later driver has announced itself.
     """
     coordinator = Coordinator(run.plan.app, run.plan.default_system, context.systems)
-    coordinator.announce(driver_record(record), run.model, context.clock.time_of_day())
+    coordinator.announce(driver_record(record), run.model, context.clock)

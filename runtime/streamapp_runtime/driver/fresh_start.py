@@ -8,7 +8,7 @@ from pathlib import Path
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.spec.systems import SystemKind
 from streamapp_runtime.app_streams import by_system, descriptor
-from streamapp_runtime.driver.prepare_outputs import count_part_files
+from streamapp_runtime.driver.prepare_outputs import Check, count_part_files
 from streamapp_runtime.driver.run_folder import RunFolder
 from streamapp_runtime.driver.run_record import RunRecord
 from streamapp_runtime.driver.run_recovery import find_existing
@@ -74,10 +74,13 @@ def outputs_to_empty(plan: Plan) -> dict[str, list[str]]:
     return found
 
 
-def empty_outputs(addresses: Mapping[str, Sequence[str]], plan: Plan, systems: Systems) -> None:
+def empty_outputs(addresses: Mapping[str, Sequence[str]], plan: Plan, systems: Systems, check: Check) -> None:
     """Delete the records that these outputs hold now. Streams, their settings and offsets stay; safe to repeat.
 
+    Those of a later driver, which `check` finds, come behind them and stay.
+
     Raises:
+        Superseded: a later driver has taken over.
         StreamSystemError: a system does not do it.
     """
     wanted = [stream for stream in _outputs(plan) if stream.address in addresses.get(stream.system, ())]
@@ -85,7 +88,9 @@ def empty_outputs(addresses: Mapping[str, Sequence[str]], plan: Plan, systems: S
         with closing(systems.open_transactional_admin(system, plan.app.system(system))) as admin:
             existing = admin.partitions(streams)
             found = [stream for stream in streams if stream.name in existing]
-            admin.delete_records(found, admin.end_offsets(found))
+            ends = admin.end_offsets(found)
+            check()
+            admin.delete_records(found, ends)
 
 
 def _count_records(plan: Plan, systems: Systems) -> list[OutputRecords]:

@@ -1,35 +1,57 @@
-"""The output folders of a run: emptied before it, and rid of uncommitted parts after it."""
+"""The output folders of a run: emptied before it, and rid of uncommitted parts after it.
 
+A driver may stand still at any moment, and go on when its successor has taken over. So parts are listed before it makes
+sure that it is the newest, and only those listed are removed: a successor's parts come later, and have other names.
+"""
+
+from collections.abc import Callable
 from pathlib import Path
 
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.spec.systems import SystemKind
-from streamapp_systems.file.output_folder import owned_part_files, prepare_output, remove_leftovers
+from streamapp_systems.file import claim_output, published_parts, remove_parts, staged_parts
 from streamapp_systems.registry import Systems
 
+Check = Callable[[], object]
+"""Raises `Superseded` if a later driver has taken over."""
 
-def prepare_outputs(plan: Plan, systems: Systems) -> None:
-    """Create the output folders of a new run, and empty them of earlier results.
+
+def prepare_outputs(plan: Plan, systems: Systems, check: Check) -> None:
+    """Create the output folders of a new run, and empty them of earlier results; safe to repeat after a death in it.
+
+    Staged parts go first. A zombie that has committed but not published is not fenced: what it publishes until its
+    staged part is removed is listed with the published ones, and then it has nothing to publish any more.
 
     Raises:
+        Superseded: a later driver has taken over.
         StreamSystemError: an output folder is not this app's.
     """
-    for output in _output_folders(plan, systems):
-        prepare_output(output, plan.app.metadata.name, fresh=True)
+    outputs, owner = _output_folders(plan, systems), plan.app.metadata.name
+    for output in outputs:
+        claim_output(output, owner)
+    _remove([part for output in outputs for part in staged_parts(output)], check)
+    _remove([part for output in outputs for part in published_parts(output, owner)], check)
 
 
 def count_part_files(plan: Plan, systems: Systems) -> dict[Path, int]:
     """Count the results of earlier runs in the output folders; those without any are left out."""
-    counts = {
-        output: len(owned_part_files(output, plan.app.metadata.name)) for output in _output_folders(plan, systems)
-    }
+    counts = {output: len(published_parts(output, plan.app.metadata.name)) for output in _output_folders(plan, systems)}
     return {output: count for output, count in counts.items() if count}
 
 
-def remove_uncommitted_parts(plan: Plan, systems: Systems) -> None:
-    """Remove the parts that workers staged and died before they committed; no worker is alive."""
-    for output in _output_folders(plan, systems):
-        remove_leftovers(output, keep=())
+def remove_uncommitted_parts(plan: Plan, systems: Systems, check: Check) -> None:
+    """Remove the parts that workers staged and died before they committed; no worker is alive.
+
+    Raises:
+        Superseded: a later driver has taken over, whose workers may have staged some of them.
+    """
+    _remove([part for output in _output_folders(plan, systems) for part in staged_parts(output)], check)
+
+
+def _remove(listed: list[Path], check: Check) -> None:
+    if listed:
+        check()
+        remove_parts(listed)
 
 
 def _output_folders(plan: Plan, systems: Systems) -> list[Path]:

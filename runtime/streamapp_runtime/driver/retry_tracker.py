@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from streamapp_runtime.driver.fleet import End
 from streamapp_runtime.driver.timeouts import Timeouts
-from streamapp_runtime.errors import FAILURES, TRANSIENT, ProcessorFailed, SideInputChanged
+from streamapp_runtime.errors import FAILURES, OUTAGES, TRANSIENT, ProcessorFailed, SideInputChanged
 from streamapp_systems.clock import Clock
-from streamapp_systems.protocols import Unavailable
 
 _LOGGER = logging.getLogger("streamapp.driver")
 
@@ -72,13 +71,13 @@ class RetryTracker:
 
         Raises: see `note_failure`, and `note_outage`.
         """
-        if isinstance(error, Unavailable):
+        if isinstance(error, OUTAGES):
             return self.note_outage(_name(processor), error)
         failures = self._failures.get(processor, _Failures())
         self._failures[processor] = _Failures(count=failures.count + 1, furthest=failures.furthest)
         return self._backoff(processor, error)
 
-    def note_outage(self, waiting: str, error: Unavailable | SideInputChanged) -> float:
+    def note_outage(self, waiting: str, error: BaseException) -> float:
         """Note that somebody waits for a system, or for a file to be whole; return the backoff before the next try.
 
         Raises:
@@ -143,7 +142,7 @@ def retry_until_back(
     while True:
         try:
             call()
-        except Unavailable as error:
+        except OUTAGES as error:
             backoff = tracker.note_outage("the driver", error)
         else:
             return

@@ -19,10 +19,11 @@ class Authority(Protocol):
     """The rights of the newest driver of an app; all others are refused."""
 
     def activate_job_model(self, run: PlannedRun) -> None:
-        """Make the job model of this run the active one, in place of the previous one.
+        """Make the job model of this run the active one, in place of the previous one. Any thread; may be repeated.
 
         Raises:
             JobModelOutdatedError, VersionConflict, Superseded: another driver has activated one.
+            Unavailable, CommitUnknown: try again.
         """
         ...
 

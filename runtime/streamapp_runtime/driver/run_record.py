@@ -106,13 +106,12 @@ def load_record(store: MetadataStore) -> RunRecord | None:
     Raises:
         RuntimeFailure: the record can't be read.
     """
-    entry = store.get(_KEY)
-    return None if entry is None else _read(entry)
+    return _read(store.get(_KEY))
 
 
-def _read(entry: Versioned) -> RunRecord:
+def _read(entry: Versioned | None) -> RunRecord | None:
     try:
-        return _decode(entry.value)
+        return None if entry is None else _decode(entry.value)
     except msgspec.DecodeError as error:
         raise RuntimeFailure(
             f"the record of the last run can't be read ({error}); remove the app's state folder"
@@ -120,17 +119,22 @@ def _read(entry: Versioned) -> RunRecord:
 
 
 def save_record(store: MetadataStore, record: RunRecord) -> None:
-    """Write the record of a run.
+    """Write the record of a run, unless a later driver has written its own.
 
     Raises:
-        Superseded: a later epoch has written one.
+        Superseded: a later driver has; what it knows of the run's streams stays.
+        RuntimeFailure: the record there is can't be read.
     """
     while True:
         entry = store.get(_KEY)
-        if entry is not None and (later := _read(entry).epoch) > record.epoch:
-            raise Superseded(f"epoch {later} of the app has begun; epoch {record.epoch} ends")
+        found = _read(entry)
+        if found is not None and found.epoch > record.epoch:
+            raise Superseded(
+                f"epoch {found.epoch} (run {found.run_id}) was started elsewhere: the driver of epoch {record.epoch} "
+                "ends here"
+            )
         with suppress(VersionConflict):
-            store.put(_KEY, msgspec.json.encode(record), expected=ABSENT if entry is None else entry.version)
+            store.put(_KEY, msgspec.json.encode(record), ABSENT if entry is None else entry.version)
             break
     store.flush()
 

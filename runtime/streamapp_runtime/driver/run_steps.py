@@ -14,18 +14,20 @@ from streamapp_runtime.driver.check_streams import check_identities, stream_iden
 from streamapp_runtime.driver.create_streams import create_added_streams, create_streams, expand_changelog
 from streamapp_runtime.driver.fencing import fence_previous_epochs
 from streamapp_runtime.driver.plan_run import PlannedRun
-from streamapp_runtime.driver.prepare_outputs import prepare_outputs, remove_uncommitted_parts
+from streamapp_runtime.driver.prepare_outputs import Check, prepare_outputs, remove_uncommitted_parts
 from streamapp_runtime.driver.retry_tracker import retry_until_back
 from streamapp_runtime.driver.run_record import RunRecord, save_record
 from streamapp_runtime.driver.timeouts import Timeouts
 from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_runtime.fail_points import FailPoint, fail_point
+from streamapp_runtime.run_coordinator import Coordinator
+from streamapp_systems.registry import Systems
 
 Activate = Callable[[JobModel], None]
 """Makes a job model the active one, where the driver does that itself."""
 
-DeletePrevious = Callable[[RunRecord], None]
-"""Deletes what earlier runs have left and `outdated` lists."""
+DeletePrevious = Callable[[RunRecord, Check], None]
+"""Deletes what earlier runs have left and `outdated` lists, after a check that no later driver has taken over."""
 
 
 def already_active(_: JobModel) -> None:
@@ -62,18 +64,23 @@ def create_run(
 ) -> RunRecord:
     """Create the streams and outputs of a new run, or the streams that an edit has added; save that (run-3).
 
-    Return the record that says that the run is prepared.
+    Return the record that says that the run is prepared. Before each change this driver makes sure that it is the
+    newest.
 
     Raises:
+        Superseded: a later epoch has begun.
         RuntimeFailure: a worker of an earlier run does not end.
         StreamSystemError: a system does not do what it should.
     """
+    check = _check_newest(record, run, context.systems)
     with fail_point(FailPoint.RUN_STREAMS):
         if record.prepared:
+            check()
             create_added_streams(run, context.systems)
         else:
-            delete_previous(record)
-            prepare_outputs(run.plan, context.systems)
+            delete_previous(record, check)
+            prepare_outputs(run.plan, context.systems, check)
+            check()
             create_streams(run, context.systems)
         identities = stream_identities(run.plan, context.systems)
         created = msgspec.structs.replace(
@@ -98,6 +105,15 @@ def complete_run(
         ProcessorFailed: a system has been away for too long.
     """
     with fail_point(FailPoint.RUN_FINISH):
-        remove_uncommitted_parts(run.plan, context.systems)
-        retry_until_back(lambda: announce_epoch(record, run, context), timeouts or Timeouts(), context.clock)
+        retry_until_back(lambda: _announce_end(record, run, context), timeouts or Timeouts(), context.clock)
         save_record(store, record)
+
+
+def _announce_end(record: RunRecord, run: PlannedRun, context: ExecutionContext) -> None:
+    remove_uncommitted_parts(run.plan, context.systems, _check_newest(record, run, context.systems))
+    announce_epoch(record, run, context)
+
+
+def _check_newest(record: RunRecord, run: PlannedRun, systems: Systems) -> Check:
+    coordinator = Coordinator(run.plan.app, run.plan.default_system, systems)
+    return lambda: coordinator.raise_if_superseded(record.epoch, record.run_id)

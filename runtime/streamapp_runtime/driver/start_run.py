@@ -26,6 +26,7 @@ from streamapp_runtime.driver.fresh_start import (
 from streamapp_runtime.driver.local_edits import check_edits
 from streamapp_runtime.driver.maintenance import delete_shown_positions
 from streamapp_runtime.driver.plan_run import PlannedRun, plan_new_run, replan_run
+from streamapp_runtime.driver.prepare_outputs import Check
 from streamapp_runtime.driver.run_folder import RunFolder
 from streamapp_runtime.driver.run_record import RunRecord
 from streamapp_runtime.driver.run_recovery import advance_epoch, replace_unknown_run
@@ -100,10 +101,11 @@ def start_run(
     def activate(model: JobModel) -> None:
         activate_job_model(store, model, epoch)
 
-    def delete_previous(record: RunRecord) -> None:
+    def delete_previous(record: RunRecord, check: Check) -> None:
+        check()
         delete_streams(record.outdated, run.plan.app, systems)
         folder.delete_other_states(record.run_id)
-        empty_outputs(record.emptied, run.plan, systems)
+        empty_outputs(record.emptied, run.plan, systems, check)
         delete_shown_positions(run.plan, systems)
 
     begin_epoch(record, run, store, context, activate)

@@ -16,11 +16,10 @@ from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.retry_tracker import RetryTracker
 from streamapp_runtime.driver.run_authority import Authority
 from streamapp_runtime.driver.timeouts import Timeouts
-from streamapp_runtime.errors import FAILURES, TRANSIENT, SideInputChanged
+from streamapp_runtime.errors import FAILURES, OUTAGES, TRANSIENT, SideInputChanged
 from streamapp_runtime.fail_points import FailPoint, Moment, fail_point, reach
 from streamapp_runtime.processor.processor_report import ProcessorReport
 from streamapp_runtime.threads import Threads
-from streamapp_systems.protocols import Unavailable
 
 _SHORTEST_WAIT = 0.05
 _HANDOVER = "the handover"
@@ -41,9 +40,10 @@ def _nothing_to_prepare() -> None:
 
 @dataclass(slots=True, kw_only=True)
 class _Handover:
-    """A change under way: the affected processors are drained, fenced, and started again.
+    """A change under way: its job model is activated, the affected processors are drained, fenced, and started.
 
-    `previous_owners` are those of them that the previous job model had. `prepare` is called once they are fenced.
+    `previous_owners` are those of them that the previous job model had. `work` is the activation or, once the job model
+    is `active`, the fence, after which `prepare` is called; None: it is due at `due`, after so many failed `attempts`.
     """
 
     run: PlannedRun
@@ -52,8 +52,9 @@ class _Handover:
     done: Future[None]
     due: float
     prepare: Callable[[], None] = _nothing_to_prepare
-    fence: Future[None] | None = None
+    work: Future[None] | None = None
     attempts: int = 0
+    active: bool = False
 
 
 class Supervisor:
@@ -135,7 +136,8 @@ class Supervisor:
     def restart(self, prepare: Callable[[], None]) -> None:
         """Request that all processors make a last commit and start again under the same job model.
 
-        When none of them runs and before the first one starts, `prepare` is called by `step`.
+        When none of them runs and before the first one starts, `prepare` is called, in any thread; where it finds a
+        system away, again.
         """
         self._restart = prepare
 
@@ -148,12 +150,12 @@ class Supervisor:
 
     def wait(self, seconds: float) -> None:
         """Wait until there is something to do, but no longer than that."""
-        pending: list[_Recovery | _Handover] = [*self._recoveries.values()]
+        pending = [(recovery.due, recovery.fence) for recovery in self._recoveries.values()]
         if self._handover is not None:
-            pending.append(self._handover)
-        ends: list[Future[Any]] = [one.fence for one in pending if one.fence is not None and not one.fence.done()]
+            pending.append((self._handover.due, self._handover.work))
+        ends: list[Future[Any]] = [work for _, work in pending if work is not None and not work.done()]
         ends += self._fleet.futures
-        dues = [max(one.due - self._clock(), _SHORTEST_WAIT) for one in pending]
+        dues = [max(due - self._clock(), _SHORTEST_WAIT) for due, _ in pending]
         self._threads.wait(ends, min([seconds, *dues]), first=True)
 
     def step(self) -> None:
@@ -165,9 +167,9 @@ class Supervisor:
         for end in self._fleet.poll():
             self._take_end(end)
         if not self._draining:
+            self._advance_handover()
             for processor, recovery in list(self._recoveries.items()):
                 self._recover(processor, recovery)
-            self._advance_handover()
 
     def _take_end(self, end: End) -> None:
         if end.report is not None:
@@ -177,7 +179,8 @@ class Supervisor:
         assert end.error is not None
         if isinstance(end.error, FAILURES) and not isinstance(end.error, TRANSIENT):
             raise end.error
-        drained = self._handover is not None and end.processor in self._handover.affected
+        handover = self._handover
+        drained = handover is not None and handover.active and end.processor in handover.affected
         if not self._draining and not drained:
             self._replace(end)
 
@@ -205,10 +208,13 @@ class Supervisor:
                 with fail_point(FailPoint.REPLACE_START):
                     self._fleet.start(processor, self.run)
 
-    def _fence(self, point: FailPoint, processors: Collection[str]) -> Future[None]:
+    def _fence(
+        self, point: FailPoint, processors: Collection[str], prepare: Callable[[], None] = _nothing_to_prepare
+    ) -> Future[None]:
         def fence() -> None:
             with fail_point(point):
                 self._authority.fence(processors)
+            prepare()
 
         return self._threads.start("fence", fence)
 
@@ -219,19 +225,19 @@ class Supervisor:
             self._handover = self._begin_restart(self._restart)
             self._restart = None
         handover = self._handover
-        if handover is None or handover.affected & self._fleet.living.keys():
+        if handover is None or (handover.active and handover.affected & self._fleet.living.keys()):
             return
-        if handover.fence is None:
+        if handover.work is None:
             if self._clock() >= handover.due:
-                if handover.attempts == 0:
-                    reach(FailPoint.HANDOVER_DRAIN, Moment.AFTER)
-                handover.fence = self._fence(FailPoint.HANDOVER_FENCE, handover.previous_owners)
-        elif handover.fence.done():
-            error = handover.fence.exception()
-            if error is None:
+                handover.work = self._fence_owners(handover) if handover.active else self._activate(handover.run)
+        elif handover.work.done():
+            error = handover.work.exception()
+            if error is not None:
+                self._retry_handover(handover, error)
+            elif handover.active:
                 self._finish_handover(handover)
             else:
-                self._retry_handover(handover, error)
+                self._drain_affected(handover)
 
     def _take_change(self) -> tuple[PlannedRun, Future[None]] | None:
         """Take the change that was requested last, with its future; the futures of all earlier ones are cancelled."""
@@ -246,13 +252,8 @@ class Supervisor:
             last = change
 
     def _begin_handover(self, run: PlannedRun, done: Future[None]) -> _Handover:
-        """Activate the new job model, and drain the processors that it affects."""
         previous = self.run.model
-        with fail_point(FailPoint.HANDOVER_MODEL):
-            self._authority.activate_job_model(run)
-        reach(FailPoint.HANDOVER_DRAIN, Moment.BEFORE)
         affected = affected_processors(previous, run.model)
-        self._drain_affected(affected)
         return _Handover(
             run=run,
             affected=affected,
@@ -263,10 +264,8 @@ class Supervisor:
 
     def _begin_restart(self, prepare: Callable[[], None]) -> _Handover:
         """Drain all processors; the job model stays."""
-        reach(FailPoint.HANDOVER_DRAIN, Moment.BEFORE)
         affected = frozenset(self.run.model.processors)
-        self._drain_affected(affected)
-        return _Handover(
+        handover = _Handover(
             run=self.run,
             affected=affected,
             previous_owners=affected,
@@ -274,16 +273,34 @@ class Supervisor:
             due=self._clock(),
             prepare=prepare,
         )
+        self._drain_affected(handover)
+        return handover
 
-    def _drain_affected(self, affected: frozenset[str]) -> None:
-        for processor in affected:
+    def _activate(self, run: PlannedRun) -> Future[None]:
+        def activate() -> None:
+            with fail_point(FailPoint.HANDOVER_MODEL):
+                self._authority.activate_job_model(run)
+
+        return self._threads.start("activate", activate)
+
+    def _drain_affected(self, handover: _Handover) -> None:
+        """Drain the processors that the job model, which is active, affects. None of them is replaced any more."""
+        reach(FailPoint.HANDOVER_DRAIN, Moment.BEFORE)
+        self._retries.end_outage(_HANDOVER)
+        handover.active, handover.work, handover.attempts = True, None, 0
+        for processor in handover.affected:
             self._recoveries.pop(processor, None)
-        self._fleet.drain(affected & self._fleet.living.keys())
+        self._fleet.drain(handover.affected & self._fleet.living.keys())
+
+    def _fence_owners(self, handover: _Handover) -> Future[None]:
+        if handover.attempts == 0:
+            reach(FailPoint.HANDOVER_DRAIN, Moment.AFTER)
+        return self._fence(FailPoint.HANDOVER_FENCE, handover.previous_owners, handover.prepare)
 
     def _retry_handover(self, handover: _Handover, error: BaseException) -> None:
-        handover.fence = None
+        handover.work = None
         handover.attempts += 1
-        if isinstance(error, Unavailable):
+        if isinstance(error, OUTAGES):
             handover.due = self._clock() + self._retries.note_outage(_HANDOVER, error)
         elif not isinstance(error, TRANSIENT) or handover.attempts >= self._timeouts.failures:
             raise error
@@ -292,7 +309,6 @@ class Supervisor:
 
     def _finish_handover(self, handover: _Handover) -> None:
         """Start the new owners: nobody else holds any of their tasks."""
-        handover.prepare()
         self.run, self._handover = handover.run, None
         self._fleet.forget(handover.affected)
         self._retries.end_outage(_HANDOVER)

@@ -5,6 +5,7 @@ from streamapp_core.spec.processors import DeletionPolicy
 from streamapp_runtime.driver.build_run_record import build_edited_record, build_new_record
 from streamapp_runtime.driver.create_streams import delete_streams
 from streamapp_runtime.driver.plan_run import PlannedRun
+from streamapp_runtime.driver.prepare_outputs import Check
 from streamapp_runtime.driver.run_record import RunRecord, load_record
 from streamapp_runtime.driver.run_recovery import coordinator_of_run
 from streamapp_runtime.driver.run_steps import begin_epoch, create_run
@@ -25,8 +26,9 @@ def start_epoch(launched: LaunchedApp, run: PlannedRun, store: MetadataStore, co
     """
     app = run.plan.app
 
-    def delete_previous(record: RunRecord) -> None:
+    def delete_previous(record: RunRecord, check: Check) -> None:
         if app.spec.deletion_policy is DeletionPolicy.DELETE:
+            check()
             delete_streams(record.outdated, app, context.systems)
 
     record = _record(launched, run, load_record(store), context)

@@ -6,13 +6,14 @@ from functools import partial
 from pathlib import Path
 
 from streamapp_core.job_model.job_model import TaskModel
+from streamapp_runtime.errors import ProcessorLost
 from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_runtime.fail_points import FailPoint, fail_point
 from streamapp_runtime.processor.connections import Connections
 from streamapp_runtime.processor.restore_reporter import RestoreReporter
 from streamapp_runtime.state.changelog import ChangelogPartitionReader
 from streamapp_runtime.state.checkpoint import Checkpoint
-from streamapp_runtime.state.folder_lock import FolderLock
+from streamapp_runtime.state.folder_lock import FolderInUse, FolderLock
 from streamapp_runtime.state.hanging_transactions import resolve_hanging_transaction
 from streamapp_runtime.state.state_owner import StateOwner
 from streamapp_runtime.state.task_state import TaskState
@@ -54,6 +55,9 @@ class StateOpener:
 
         The changelogs do not grow meanwhile: their former owners are fenced. While all locks are held, nobody else has
         the stores open.
+
+        Raises:
+            ProcessorLost: a previous worker on this machine still holds a lock; it may have ended at the next start.
         """
         with fail_point(FailPoint.TASK_LOCK):
             folders = {name: self._locked(name) for name in sorted(tasks)}
@@ -97,7 +101,10 @@ class StateOpener:
 
     def _locked(self, name: str) -> Path:
         folder = task_folder(self._folder, name)
-        lock = FolderLock(folder, wait_seconds=_LOCK_SECONDS, clock=self._clock.monotonic, sleep=self._clock.sleep)
+        try:
+            lock = FolderLock(folder, wait_seconds=_LOCK_SECONDS, clock=self._clock.monotonic, sleep=self._clock.sleep)
+        except FolderInUse as used:
+            raise ProcessorLost(f"a previous worker of task {name} has not ended: {used}") from None
         self._handles.callback(lock.close)
         return folder
 

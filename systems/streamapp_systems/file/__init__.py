@@ -4,7 +4,7 @@ from streamapp_systems.file.admin import FileAdmin
 from streamapp_systems.file.consumer import FileConsumer
 from streamapp_systems.file.file_output import FileOutput
 from streamapp_systems.file.file_versions import FileVersion, take_file_version, take_file_versions
-from streamapp_systems.file.output_folder import prepare_output, remove_leftovers
+from streamapp_systems.file.output_folder import claim_output, published_parts, remove_parts, staged_parts
 from streamapp_systems.file.partition_files import partition_files
 
 __all__ = [
@@ -12,9 +12,11 @@ __all__ = [
     "FileConsumer",
     "FileOutput",
     "FileVersion",
+    "claim_output",
     "partition_files",
-    "prepare_output",
-    "remove_leftovers",
+    "published_parts",
+    "remove_parts",
+    "staged_parts",
     "take_file_version",
     "take_file_versions",
 ]

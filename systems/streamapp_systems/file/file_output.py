@@ -19,7 +19,7 @@ from streamapp_systems.protocols import StagedPart, StreamDescriptor, StreamSyst
 class FileOutput:
     """Writes the part files of one writer. `writer` is text for a file name that no other writer, past or present, has.
 
-    Folders are the streams' addresses; see `prepare_output`. Used by one thread.
+    Folders are the streams' addresses; see `claim_output`. Used by one thread.
     """
 
     def __init__(self, root: Path, streams: Sequence[StreamDescriptor], writer: str) -> None:

@@ -6,7 +6,7 @@ Nothing is ever removed but part files in folders that carry the owner's marker.
 import json
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from streamapp_systems.protocols import StreamSystemError
@@ -21,10 +21,8 @@ def part_name(writer: str, sequence: int, ending: str) -> str:
     return f"part-{writer}-{sequence}{ending}"
 
 
-def prepare_output(folder: Path, owner: str, *, fresh: bool) -> None:
-    """Prepare a folder for a run's part files and mark it as the owner's; safe to repeat.
-
-    `fresh`: the run begins from nothing, so part files of earlier runs are removed, staged ones too. Other files stay.
+def claim_output(folder: Path, owner: str) -> None:
+    """Create a folder for part files, and mark it as the owner's; safe to repeat.
 
     Raises:
         StreamSystemError: the folder holds files and is not marked, is marked as another's, or can't be written.
@@ -32,29 +30,39 @@ def prepare_output(folder: Path, owner: str, *, fresh: bool) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _claim(folder, owner)
-        if fresh:
-            _remove(folder.iterdir())
-            remove_leftovers(folder, keep=())
     except OSError as error:
         raise StreamSystemError(f"output folder {folder} can't be prepared: {error}") from error
 
 
-def owned_part_files(folder: Path, owner: str) -> list[Path]:
+def published_parts(folder: Path, owner: str) -> list[Path]:
     """List the published part files in a folder, none if it is not the owner's."""
     marker = folder / MARKER
     if not marker.is_file() or _owner(marker) != owner:
         return []
-    return sorted(path for path in folder.iterdir() if _PART.fullmatch(path.name))
+    return _parts(folder)
 
 
-def remove_leftovers(folder: Path, keep: Collection[str]) -> None:
-    """Remove staged part files that no checkpoint has, when no writer is at work: all but those named in `keep`.
-
-    Names are those of files, without folders.
-    """
+def staged_parts(folder: Path) -> list[Path]:
+    """List the part files in a folder that have not been published."""
     staging = folder / STAGING
-    if staging.is_dir():
-        _remove(path for path in staging.iterdir() if path.name not in keep)
+    return _parts(staging) if staging.is_dir() else []
+
+
+def remove_parts(parts: Iterable[Path]) -> None:
+    """Remove part files, durably; those that are gone are left out.
+
+    Raises:
+        StreamSystemError: one can't be removed.
+    """
+    folders: dict[Path, None] = {}
+    try:
+        for part in parts:
+            part.unlink(missing_ok=True)
+            folders[part.parent] = None
+        for folder in folders:
+            sync_folder(folder)
+    except OSError as error:
+        raise StreamSystemError(f"part files of earlier runs can't be removed: {error}") from error
 
 
 def sync_folder(folder: Path) -> None:
@@ -98,7 +106,5 @@ def _owner(marker: Path) -> str | None:
     return owner if isinstance(owner, str) else None
 
 
-def _remove(paths: Iterator[Path]) -> None:
-    for path in list(paths):
-        if _PART.fullmatch(path.name):
-            path.unlink()
+def _parts(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if _PART.fullmatch(path.name))

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any, Protocol
 
+from streamapp_systems.protocols import Unavailable
+
 Object = Mapping[str, Any]
 """An object of Kubernetes, as JSON. Nobody changes one that was given to them."""
 
@@ -58,7 +60,7 @@ class RequestRefusedError(KubernetesError):
     """The API server refuses this: by its rules, its admission, a quota or missing rights. A retry is of no use."""
 
 
-class ServerUnavailableError(KubernetesError):
+class ServerUnavailableError(KubernetesError, Unavailable):
     """The API server can't be reached, is overloaded or failed: whether it was done is not known. Try again."""
 
 

@@ -1,6 +1,7 @@
 """Metadata in one SQLite file: the store of apps that run on one machine."""
 
 import sqlite3
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +21,8 @@ class SqliteMetadataStore:
     """A store that outlives its process and takes several writers. A write is durable when it returns.
 
     Versions come from one counter, so a key that was deleted and made again never has an old version again. Every
-    method raises StreamSystemError where the disk fails or is full; a write that does has written nothing.
+    method raises StreamSystemError where the disk fails or is full; a write that does has written nothing. Used by any
+    thread.
     """
 
     def __init__(self, path: Path) -> None:
@@ -30,9 +32,12 @@ class SqliteMetadataStore:
             StreamSystemError: the file can't be opened as a store.
         """
         self._path = path
+        self._lock = threading.RLock()
         with self._explained("opened"):
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
+            self._connection = sqlite3.connect(
+                path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            )
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
             self._connection.executescript(_SCHEMA)
@@ -89,7 +94,8 @@ class SqliteMetadataStore:
     @contextmanager
     def _explained(self, done: str) -> Iterator[None]:
         try:
-            yield
+            with self._lock:
+                yield
         except (OSError, sqlite3.Error) as error:
             raise StreamSystemError(f"the metadata in {self._path} can't be {done}: {error}") from error
 

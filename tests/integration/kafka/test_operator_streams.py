@@ -14,6 +14,7 @@ from streamapp_operator.observe.document_recovery import JobModelBackup
 from streamapp_operator.observe.kafka_topic_counter import KafkaTopicCounter
 from streamapp_operator.observe.resource_views import parse_app_resource
 from streamapp_runtime.run_coordinator import Coordinator
+from streamapp_systems.clock import system_clock
 from streamapp_systems.coordinator_stream import DriverRecord
 from streamapp_systems.kafka import KafkaAdmin
 from streamapp_systems.registry import local_systems
@@ -54,5 +55,5 @@ def test_what_the_newest_driver_announced_is_read(kafka, tmp_path):
     coordinator = Coordinator(app, numbered.HUB, local_systems(tmp_path))
     for epoch in (1, 2):
         model = job_models.example(version=epoch)
-        coordinator.announce(DriverRecord(epoch=epoch, run_id=model.run_id, made={}), model, 1_700_000_000_000)
+        coordinator.announce(DriverRecord(epoch=epoch, run_id=model.run_id, made={}), model, system_clock())
     assert brokers.read_job_model_backup(resource) == JobModelBackup(model=model, epoch=2)

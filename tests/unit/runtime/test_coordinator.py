@@ -10,6 +10,7 @@ from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import changelog_of
 from streamapp_runtime.errors import JobModelLost, Superseded
 from streamapp_runtime.run_coordinator import Coordinator
+from streamapp_systems.clock import system_clock
 from streamapp_systems.coordinator_stream import DRIVER, DRIVER_KEY, DriverRecord
 from streamapp_systems.log import LogAdmin, LogProducer
 from streamapp_systems.protocols import Fenced, TransactionOwner
@@ -42,39 +43,39 @@ def test_before_the_first_driver_there_is_nothing(coordinator):
 def test_what_the_newest_driver_announced_is_what_others_find(coordinator):
     for epoch, version in ((1, 1), (1, 2), (2, 2)):
         model = job_models.example(version=version)
-        coordinator.announce(record(epoch), model, NOW)
+        coordinator.announce(record(epoch), model, system_clock())
         assert coordinator.newest() == record(epoch)
         assert coordinator.job_model() == model
     coordinator.raise_if_superseded(2)
 
 
 def test_an_earlier_driver_learns_that_it_was_superseded(coordinator):
-    coordinator.announce(record(5), model_with("default.app.r1.0"), NOW)
+    coordinator.announce(record(5), model_with("default.app.r1.0"), system_clock())
     with pytest.raises(Superseded, match=r"epoch 5 of app \(run r1\) was started elsewhere"):
         coordinator.raise_if_superseded(4)
     with pytest.raises(Superseded, match="another driver of app has taken over"):
-        coordinator.announce(record(4), model_with("default.app.r1.0", version=9), NOW)
+        coordinator.announce(record(4), model_with("default.app.r1.0", version=9), system_clock())
     assert coordinator.newest().epoch == 5
     assert coordinator.job_model() == model_with("default.app.r1.0")
 
 
 def test_of_two_runs_that_chose_one_epoch_only_the_first_begins(coordinator):
-    coordinator.announce(record(5), job_models.example(), NOW)
+    coordinator.announce(record(5), job_models.example(), system_clock())
     other = DriverRecord(epoch=5, run_id="r2", made={})
     with pytest.raises(Superseded, match=r"epoch 5 of app \(run r1\) was started elsewhere"):
-        coordinator.announce(other, job_models.example(), NOW)
-    coordinator.announce(record(5), job_models.example(), NOW)
+        coordinator.announce(other, job_models.example(), system_clock())
+    coordinator.announce(record(5), job_models.example(), system_clock())
     assert coordinator.newest() == record(5)
 
 
 def test_the_first_driver_of_a_run_with_the_prefix_in_its_ids_fences_the_last_of_a_run_without(coordinator, tmp_path):
     before = model_with("app-r1-0")
     after = model_with("default.app.r2.0")
-    coordinator.announce(record(1), before, NOW)
+    coordinator.announce(record(1), before, system_clock())
     zombie = LogProducer(tmp_path / "log.db", [coordinator.stream], TransactionOwner(id="app-coordinator", epoch=1))
     with closing(zombie):
         zombie.send(Ssp("log", coordinator.stream.name, DRIVER), b"late", key=DRIVER_KEY, timestamp=NOW)
-        coordinator.announce(record(2), after, NOW)
+        coordinator.announce(record(2), after, system_clock())
         with pytest.raises(Fenced):
             zombie.commit()
     assert coordinator.newest() == record(2)
@@ -83,7 +84,7 @@ def test_the_first_driver_of_a_run_with_the_prefix_in_its_ids_fences_the_last_of
     )
     with closing(newer):
         newer.send(Ssp("log", coordinator.stream.name, DRIVER), b"late", key=DRIVER_KEY, timestamp=NOW)
-        coordinator.announce(record(3), after, NOW)
+        coordinator.announce(record(3), after, system_clock())
         with pytest.raises(Fenced):
             newer.commit()
     assert coordinator.newest() == record(3)

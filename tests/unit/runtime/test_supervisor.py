@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from streamapp_runtime.errors import ProcessorFailed, ProcessorLost, SideInputChanged, Superseded
 from streamapp_runtime.processor.driver_channel import Command
-from streamapp_systems.protocols import Fenced, StreamSystemError, Unavailable
+from streamapp_systems.protocols import CommitUnknown, Fenced, StreamSystemError, Unavailable
 from support.supervision import TIMEOUTS, SupervisorHarness, planned, scaled, tasks_of
 
 DIED = ProcessorLost("its process died (SIGKILL)")
@@ -127,6 +127,15 @@ def test_a_fence_that_gets_no_answer_is_tried_again(harness):
     assert harness.step(0.25) == ["fence 0", "start 0#3 v1"]
 
 
+def test_a_check_that_gets_no_answer_is_no_failure_of_the_processor(harness):
+    harness.fence_errors.extend([CommitUnknown("no answer")] * 2 * TIMEOUTS.failures)
+    harness.die(1, DIED)
+    while 3 not in harness.configs:
+        harness.report(2)
+        harness.step(TIMEOUTS.report)
+    assert harness.log[-1] == "start 0#3 v1"
+
+
 def test_a_system_that_is_away_for_long_is_waited_for_and_reported_once(harness):
     harness.fence_errors.extend([Unavailable("no broker")] * 3 * TIMEOUTS.failures)
     harness.die(1, DIED)
@@ -230,8 +239,9 @@ class TestChange:
         harness.die(1, DIED)
         harness.supervisor.change(scaled(harness.supervisor.run, 3))
         harness.step()
+        assert harness.release() == ["fence 0", "activate v2"]
         harness.end(2, done=False)
-        assert harness.release() == ["fence 0", "fence 0 1", "start 0#3 v2", "start 1#4 v2", "start 2#5 v2"]
+        assert harness.release() == ["fence 0 1", "start 0#3 v2", "start 1#4 v2", "start 2#5 v2"]
 
     def test_a_later_change_takes_the_place_of_one_that_has_not_begun(self, harness):
         run = harness.supervisor.run
@@ -251,6 +261,50 @@ class TestChange:
             harness.end(number, done=False)
         assert harness.log[-1] == "fence 0 1"
         assert harness.step(0.25) == ["fence 0 1", "start 0#3 v2"]
+
+    @pytest.mark.parametrize("error", [Unavailable("no broker"), CommitUnknown("no answer")])
+    def test_an_activation_that_gets_no_answer_is_tried_again_and_all_keep_running_meanwhile(self, harness, error):
+        harness.activation_errors.extend([error] * 3 * TIMEOUTS.failures)
+        harness.supervisor.change(scaled(harness.supervisor.run, 3))
+        harness.step()
+        while harness.activation_errors:
+            assert [harness.report(number) for number in harness.living] == [Command.RUN, Command.RUN]
+            harness.step(TIMEOUTS.report)
+        harness.step(TIMEOUTS.longest)
+        assert [harness.report(number) for number in harness.living] == [Command.DRAIN, Command.DRAIN]
+        for number in harness.living:
+            harness.end(number, done=False)
+        assert harness.log[-4:] == ["fence 0 1", "start 0#3 v2", "start 1#4 v2", "start 2#5 v2"]
+        waits, continues = harness.supervisor.incidents
+        assert waits == f"the handover waits for up to {TIMEOUTS.away:g} s: {error}"
+        assert re.fullmatch(r"the handover continues after a wait of 1\d\d s", continues)
+
+    def test_one_that_dies_while_an_activation_waits_is_replaced_with_the_tasks_it_has(self, harness):
+        harness.activation_errors.extend([Unavailable("no broker")] * 4)
+        harness.supervisor.change(scaled(harness.supervisor.run, 3))
+        harness.step()
+        harness.die(1, DIED)
+        assert "start 0#3 v1" in harness.log
+
+    def test_a_driver_that_was_superseded_changes_no_job_model(self, harness):
+        harness.activation_errors.append(Superseded("epoch 2 has begun elsewhere"))
+        harness.supervisor.change(scaled(harness.supervisor.run, 3))
+        with pytest.raises(Superseded):
+            harness.step()
+        assert harness.log[-1] == "activate v2"
+
+    def test_a_system_that_stays_away_ends_the_run(self, harness):
+        harness.activation_errors.extend([Unavailable("no broker")] * 1_000)
+        harness.supervisor.change(scaled(harness.supervisor.run, 3))
+
+        def wait():
+            while harness.now < 2 * TIMEOUTS.away:
+                for number in harness.living:
+                    harness.report(number)
+                harness.step(TIMEOUTS.report)
+
+        with pytest.raises(ProcessorFailed, match=r"the handover has waited for 30\d s in vain: no broker"):
+            wait()
 
     def test_one_that_has_not_come_up_does_not_hold_a_change_up(self):
         harness = SupervisorHarness(planned())
@@ -274,6 +328,22 @@ class TestRestart:
         assert harness.log[-4:] == ["fence 0 1", "prepare", "start 0#3 v1", "start 1#4 v1"]
         assert not harness.supervisor.changing
         assert not harness.supervisor.incidents
+
+    def test_what_they_need_is_prepared_again_if_a_system_is_away(self, harness):
+        away = [Unavailable("no API server")] * 3
+
+        def prepare():
+            harness.log.append("prepare")
+            if away:
+                raise away.pop()
+
+        harness.supervisor.restart(prepare)
+        harness.step()
+        for number in (1, 2):
+            harness.end(number, done=False)
+        for _ in range(3):
+            harness.step(TIMEOUTS.longest)
+        assert harness.log[-5:] == ["prepare", "fence 0 1", "prepare", "start 0#3 v1", "start 1#4 v1"]
 
     def test_those_that_had_come_to_their_ends_start_again(self, harness):
         harness.end(1)

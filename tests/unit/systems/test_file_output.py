@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from streamapp_core.spec.streams import CsvOptions, StreamFormat
-from streamapp_systems.file import FileOutput, prepare_output, remove_leftovers
+from streamapp_systems.file import FileOutput, claim_output, published_parts, remove_parts, staged_parts
 from streamapp_systems.protocols import StagedPart, StreamDescriptor, StreamSystemError
 
 STREAM = StreamDescriptor(name="s", system="files", address="out", format=StreamFormat.CSV)
@@ -101,22 +101,27 @@ def test_values_are_quoted_where_reading_needs_it(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "part-w-0.csv").read_text() == '"a""b"."1.5"\n"-".2\n-.3\n"x\ny".-\n'
 
 
-def test_a_fresh_run_removes_the_parts_of_earlier_ones_only(tmp_path: Path) -> None:
+def test_only_parts_are_listed_and_removed(tmp_path: Path) -> None:
     folder = tmp_path / "a" / "out"
-    prepare_output(folder, "app", fresh=True)
+    claim_output(folder, "app")
     (folder / ".staging").mkdir()
-    for name in ("part-w-0.csv", "part-w-1.parquet", "notes.txt", ".staging/part-w-2.csv"):
+    for name in ("part-w-0.csv", "part-w-1.parquet", "notes.txt", ".staging/part-w-2.csv", ".staging/notes.txt"):
         (folder / name).touch()
-    prepare_output(folder, "app", fresh=False)
-    assert len(names(folder)) == 5
-    prepare_output(folder, "app", fresh=True)
-    assert names(folder) == ["_streamapp.json", "notes.txt"]
+    claim_output(folder, "app")
+    assert len(names(folder)) == 6
+    assert published_parts(folder, "other") == []
+    assert [path.name for path in staged_parts(folder)] == ["part-w-2.csv"]
+    for _ in range(2):
+        remove_parts([folder / "part-w-0.csv", folder / ".staging" / "part-w-2.csv"])
+        assert [path.name for path in published_parts(folder, "app")] == ["part-w-1.parquet"]
+        assert staged_parts(folder) == []
+    assert {"notes.txt", ".staging/notes.txt"} < set(names(folder))
 
 
 def test_foreign_folders_are_refused_and_left_alone(tmp_path: Path) -> None:
     (tmp_path / "part-w-0.csv").touch()
     with pytest.raises(StreamSystemError, match="holds files that are not StreamApp's"):
-        prepare_output(tmp_path, "app", fresh=True)
+        claim_output(tmp_path, "app")
     assert names(tmp_path) == ["part-w-0.csv"]
 
 
@@ -124,27 +129,17 @@ def test_foreign_folders_are_refused_and_left_alone(tmp_path: Path) -> None:
 def test_the_folder_of_another_owner_is_refused(tmp_path: Path, marker: str, owner: str) -> None:
     (tmp_path / "_streamapp.json").write_text(marker)
     with pytest.raises(StreamSystemError, match=f"belongs to {owner}, not to app"):
-        prepare_output(tmp_path, "app", fresh=True)
+        claim_output(tmp_path, "app")
 
 
 def test_a_claim_that_was_interrupted_is_made_again(tmp_path: Path) -> None:
     (tmp_path / "._streamapp.json").touch()
-    prepare_output(tmp_path, "app", fresh=False)
-    prepare_output(tmp_path, "app", fresh=False)
+    claim_output(tmp_path, "app")
+    claim_output(tmp_path, "app")
     assert names(tmp_path) == ["_streamapp.json"]
 
 
 def test_a_folder_that_is_a_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "out").touch()
     with pytest.raises(StreamSystemError, match="can't be prepared"):
-        prepare_output(tmp_path / "out", "app", fresh=True)
-
-
-def test_staged_parts_of_checkpoints_are_kept(tmp_path: Path) -> None:
-    output = FileOutput(tmp_path, [STREAM], "w")
-    parts: list[StagedPart] = []
-    for _ in range(2):
-        output.write("s", ROWS)
-        parts += output.stage()
-    remove_leftovers(tmp_path / "out", {Path(parts[1].staged).name})
-    assert names(tmp_path) == [parts[1].staged]
+        claim_output(tmp_path / "out", "app")

@@ -1,4 +1,5 @@
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -31,6 +32,14 @@ def test_a_value_is_found_under_its_key_only(store):
     store.put("a", b"1")
     assert store.get("a").value == b"1"
     assert store.get("b") is None
+
+
+def test_any_thread_reads_and_writes(store):
+    store.put("a", b"0")
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda number: store.put(f"b{number}", b"1"), range(40)))
+        assert threads.submit(store.get, "a").result().value == b"0"
+    assert len(store.all("b")) == 40
 
 
 def test_compare_and_set_refuses_what_another_writer_changed(store):
