@@ -66,7 +66,7 @@ class Broker:
     """
 
     def __init__(
-        self, jars: Path, *, port: int = 0, login: Login | None = None, settings: Mapping[str, int] | None = None
+        self, jars: Path, *, port: int = 0, login: Login | None = None, settings: Mapping[str, str | int] | None = None
     ) -> None:
         self._jars = jars
         self._login = login

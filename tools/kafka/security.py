@@ -7,6 +7,11 @@ from pathlib import Path
 from tools.kafka.jars import BrokerError
 
 MECHANISMS = ("SCRAM-SHA-512", "PLAIN")
+ACLS = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
+"""Settings of a broker where those who log in may do only what they were granted, and all others anything."""
 _STORE_PASSWORD = "of-the-broker"  # noqa: S105 - of a key that lives as long as the broker
 _SECONDS = 60
 

@@ -6,7 +6,7 @@ next one makes up for it (docs/protocols.md, Maintenance).
 
 import logging
 from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
+from contextlib import closing
 from typing import Self
 
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
@@ -162,9 +162,8 @@ def _is_ours_to_purge(plan: Plan, stream: PlannedStream) -> bool:
 def delete_shown_positions(plan: Plan, systems: Systems) -> None:
     """Delete the positions that an earlier run has shown; what can't be deleted is overwritten by the new run."""
     for system in sorted({s.system for s in plan.streams.values() if s.role in _READ and s.system_kind.transactional}):
-        with suppress(StreamSystemError):
-            admin = systems.open_transactional_admin(system, plan.app.system(system))
-            try:
+        try:
+            with closing(systems.open_transactional_admin(system, plan.app.system(system))) as admin:
                 admin.delete_group(plan.app.name_prefix)
-            finally:
-                admin.close()
+        except StreamSystemError as error:
+            _LOGGER.warning("positions of an earlier run in system %s: %s", system, error)

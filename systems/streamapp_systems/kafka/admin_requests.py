@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient, TopicDescription
 from streamapp_systems.kafka.client_config import ClientKind, Cluster
 from streamapp_systems.kafka.kafka_client import PAUSE, Answer, Key, explained_settings, request_with_retry
 from streamapp_systems.kafka.kafka_errors import MISSING, TRANSIENT, ClientProblems
+from streamapp_systems.kafka.missing_rights import NO_NEEDS, Needs, on_topic
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
 
 
@@ -61,7 +62,7 @@ class AdminRequests:
         )
         for topic, error in errors.items():
             if error.code() not in MISSING:
-                self.fail(f"topic {topic} can't be described", error)
+                self.fail(f"topic {topic} can't be described", error, on_topic("Describe", topic))
         return described
 
     def count(self, streams: Sequence[StreamDescriptor], deadline: float) -> Mapping[str, int]:
@@ -93,14 +94,14 @@ class AdminRequests:
                 )
             time.sleep(PAUSE)
 
-    def fail(self, what: str, error: KafkaError) -> NoReturn:
-        """Explain an error of a request.
+    def fail(self, what: str, error: KafkaError, needs: Needs = NO_NEEDS) -> NoReturn:
+        """Explain an error of a request, which `needs` these rights.
 
         Raises:
             StreamSystemError: always.
         """
         self.client.poll(0)
-        raise self._problems.explain(what, error)
+        raise self._problems.explain(what, error, needs)
 
     def close(self) -> None:
         """Release the connections."""

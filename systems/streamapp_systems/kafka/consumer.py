@@ -15,6 +15,7 @@ from streamapp_systems.kafka.admin import KafkaAdmin
 from streamapp_systems.kafka.client_config import ClientKind, Cluster
 from streamapp_systems.kafka.kafka_client import explained_settings
 from streamapp_systems.kafka.kafka_errors import MISSING, ClientProblems
+from streamapp_systems.kafka.missing_rights import on_topic
 from streamapp_systems.kafka.partition_positions import PartitionPosition
 from streamapp_systems.protocols import FetchedBatch, StreamDescriptor, StreamSystemError
 
@@ -184,7 +185,8 @@ class KafkaConsumer:
             partition.advance_to(record.offset() or 0)
             return
         where = "reading" if partition is None else f"{partition.ssp} (topic {place[0]}), offset {partition.position}"
-        raise self._problems.explain(where, error)
+        needs = on_topic("Read", *([place[0]] if place[0] else [stream.address for stream in self._streams.values()]))
+        raise self._problems.explain(where, error, needs)
 
     def _drain(self, waiting: Sequence[Ssp], max_rows: int) -> Sequence[FetchedBatch]:
         """Return what is buffered of these partitions: a fair share each, and then as much as there is room for."""

@@ -7,6 +7,7 @@ import time
 from confluent_kafka import KafkaError
 
 from streamapp_systems.kafka.client_config import Cluster
+from streamapp_systems.kafka.missing_rights import NO_NEEDS, Needs, missing_right
 from streamapp_systems.protocols import StreamSystemError, Unavailable
 
 _LOGGER = logging.getLogger("streamapp.kafka")
@@ -90,7 +91,6 @@ _TLS = (
     "Check the certificates: ssl.ca.location (or ssl.ca.pem) must have the authority that signed the brokers', and "
     "theirs the names in bootstrapServers"
 )
-_RIGHTS = "Give this user the rights it needs (docs/kafka.md)"
 _ADVICE = {
     **dict.fromkeys(TRANSIENT, _UNREACHABLE),
     **dict.fromkeys(
@@ -105,10 +105,6 @@ _ADVICE = {
     KafkaError.SASL_AUTHENTICATION_FAILED: _LOGIN,
     KafkaError.UNSUPPORTED_SASL_MECHANISM: _LOGIN,
     KafkaError._SSL: _TLS,
-    KafkaError.TOPIC_AUTHORIZATION_FAILED: _RIGHTS,
-    KafkaError.GROUP_AUTHORIZATION_FAILED: _RIGHTS,
-    KafkaError.CLUSTER_AUTHORIZATION_FAILED: _RIGHTS,
-    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: _RIGHTS,
     KafkaError.MSG_SIZE_TOO_LARGE: (
         "Raise the topic's max.message.bytes, and message.max.bytes in spec.systems.*.kafka.config"
     ),
@@ -162,8 +158,11 @@ class ClientProblems:
         self._worked = True
         self.disconnected = False
 
-    def explain(self, what: str, error: KafkaError) -> StreamSystemError:
-        """Return the error to raise about `what`, with the cause that the client reported before, if any."""
+    def explain(self, what: str, error: KafkaError, needs: Needs = NO_NEEDS) -> StreamSystemError:
+        """Return the error to raise about `what`, with the cause that the client reported before, if any.
+
+        `needs` are the rights without which brokers refuse it.
+        """
         kind = Unavailable if error.code() in _UNAVAILABLE else StreamSystemError
         for code in _CAUSES & self._causes.keys() if kind is Unavailable else ():
             return kind(f"{self._cluster}: {what}: {self._causes[code]}. {_ADVICE[code]}")
@@ -172,7 +171,8 @@ class ClientProblems:
             return kind(f"{self._cluster}: {what}: {'; '.join(dict.fromkeys(causes))}. {_UNREACHABLE}")
         reason = "; ".join(dict.fromkeys([_text(error), *causes]))
         silent = error.code() in TRANSIENT and self.disconnected and not causes and not self._worked
-        advice = _SILENT if silent else _ADVICE.get(error.code(), "See the message above")
+        known = missing_right(self._cluster, error.code(), needs) or _ADVICE.get(error.code(), "See the message above")
+        advice = _SILENT if silent else known
         return kind(f"{self._cluster}: {what}: {reason} ({error.name()}). {advice}")
 
 

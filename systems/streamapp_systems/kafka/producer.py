@@ -95,6 +95,7 @@ class KafkaProducer:
             self._produce(ssp, self._last[ssp])
         else:
             self._begin(ssp)
+            self._client.topics = {self._streams[known.stream].address for known in (*self._last, ssp)}
         self._produce(ssp, batch[:-1])
         self._last[ssp] = batch[-1:]
         self._waiting_bytes += size

@@ -8,6 +8,7 @@ from confluent_kafka.admin import OffsetSpec
 from streamapp_core.ssp import Ssp
 from streamapp_systems.kafka.admin_requests import AdminRequests, seconds_left
 from streamapp_systems.kafka.kafka_errors import MISSING, TRANSIENT
+from streamapp_systems.kafka.missing_rights import on_group, on_topic
 from streamapp_systems.protocols import StreamDescriptor
 
 
@@ -35,7 +36,9 @@ def read_offsets(
         TRANSIENT | MISSING,
     )
     for key, error in errors.items():
-        requests.fail(f"{ssps[key]} (topic {key.topic}): its {name} can't be read", error)
+        requests.fail(
+            f"{ssps[key]} (topic {key.topic}): its {name} can't be read", error, on_topic("Describe", key.topic)
+        )
     return {ssps[key]: offset.offset for key, offset in offsets.items()}
 
 
@@ -49,7 +52,7 @@ def delete_records(requests: AdminRequests, streams: Sequence[StreamDescriptor],
     )
     for at, error in errors.items():
         if error.code() not in MISSING:
-            requests.fail(f"topic {at.topic}: its records can't be deleted", error)
+            requests.fail(f"topic {at.topic}: its records can't be deleted", error, on_topic("Delete", at.topic))
 
 
 def commit_group_offsets(
@@ -67,7 +70,8 @@ def commit_group_offsets(
     refused = [at.error for answer in answers.values() for at in answer.topic_partitions or () if at.error]
     for error in (*errors.values(), *refused):
         if error.code() not in MISSING:
-            requests.fail(f"consumer group {group}: its offsets can't be written", error)
+            needs = {**on_group("Read", group), **on_topic("Read", *{place.topic for place in places})}
+            requests.fail(f"consumer group {group}: its offsets can't be written", error, needs)
 
 
 def delete_group(requests: AdminRequests, group: str) -> None:
@@ -80,7 +84,7 @@ def delete_group(requests: AdminRequests, group: str) -> None:
     )
     for error in errors.values():
         if error.code() != KafkaError.GROUP_ID_NOT_FOUND:
-            requests.fail(f"consumer group {group} can't be deleted", error)
+            requests.fail(f"consumer group {group} can't be deleted", error, on_group("Delete", group))
 
 
 def _positions(streams: Sequence[StreamDescriptor], offsets: Mapping[Ssp, int]) -> list[TopicPartition]:

@@ -8,6 +8,7 @@ from confluent_kafka.admin import NewPartitions, NewTopic
 
 from streamapp_systems.kafka.admin_requests import AdminRequests, seconds_left
 from streamapp_systems.kafka.kafka_errors import MISSING
+from streamapp_systems.kafka.missing_rights import on_topic
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
 
 _DAY = 24 * 60 * 60 * 1000
@@ -46,7 +47,7 @@ def create_topics(requests: AdminRequests, counts: Mapping[StreamDescriptor, int
     _, errors = requests.request(ask, sorted(missing), deadline)
     for topic, error in errors.items():
         if error.code() != KafkaError.TOPIC_ALREADY_EXISTS:
-            requests.fail(f"topic {topic} can't be created", error)
+            requests.fail(f"topic {topic} can't be created", error, on_topic("Create", topic))
     requests.await_counts(list(missing.values()), deadline, "created", lambda found: found > 0)
     _check_counts(requests, counts, requests.count(list(counts), deadline))
 
@@ -64,7 +65,7 @@ def expand_topic(requests: AdminRequests, stream: StreamDescriptor, count: int) 
     found = requests.count([stream], deadline)
     for topic, error in errors.items():
         if found.get(topic) != count:
-            requests.fail(f"topic {topic} can't be expanded to {count} partitions", error)
+            requests.fail(f"topic {topic} can't be expanded to {count} partitions", error, on_topic("Alter", topic))
     requests.await_counts([stream], deadline, "expanded", lambda found: found >= count)
 
 
@@ -79,7 +80,7 @@ def delete_topics(requests: AdminRequests, streams: Sequence[StreamDescriptor]) 
     )
     for topic, error in errors.items():
         if error.code() not in MISSING:
-            requests.fail(f"topic {topic} can't be deleted", error)
+            requests.fail(f"topic {topic} can't be deleted", error, on_topic("Delete", topic))
     requests.await_counts(streams, deadline, "deleted", lambda found: found == 0)
 
 

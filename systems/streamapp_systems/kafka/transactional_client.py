@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 
 from confluent_kafka import KafkaError, KafkaException, Producer
@@ -10,6 +10,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from streamapp_systems.kafka.client_config import TRANSACTION_SECONDS, ClientKind, Cluster
 from streamapp_systems.kafka.kafka_client import explained_settings
 from streamapp_systems.kafka.kafka_errors import FENCING, ClientProblems
+from streamapp_systems.kafka.missing_rights import on_topic, on_transactional_id
 from streamapp_systems.protocols import CommitUnknown, Fenced, StreamSystemError, TransactionOwner
 
 _SLICE_SECONDS = 1.0
@@ -21,6 +22,8 @@ class TransactionClient:
     def __init__(self, cluster: Cluster, owner: TransactionOwner) -> None:
         self.owner = owner
         self.problems = ClientProblems(cluster)
+        self.topics: Collection[str] = ()
+        """The topics that the open transaction writes to: which of them may not be written to, no error says."""
         self._timeout = cluster.timeout
         with explained_settings(cluster):
             self.producer = Producer({**cluster.client(ClientKind.PRODUCER, owner), "error_cb": self.problems.note})
@@ -106,7 +109,8 @@ class TransactionClient:
         except (KafkaException, SystemError) as error:
             cause = _client_error(error)
             self._poll_events()
-            explained = self.problems.explain(self._who(what), cause)
+            needs = {**on_transactional_id(self.owner.id), **on_topic("Write", *self.topics)}
+            explained = self.problems.explain(self._who(what), cause, needs)
             if cause.code() in FENCING:
                 raise Fenced(
                     f"{explained}. A later producer has taken over this id, or the transaction took longer than "
