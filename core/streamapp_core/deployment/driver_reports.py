@@ -76,7 +76,7 @@ class NoticeReason(StrEnum):
 
 
 class Notice(Document):
-    """A message about the tables of an app that a person should know; it has what to do, where there is something to do."""
+    """A message about the tables of an app that a person should know; it has what to do, if there is something."""
 
     reason: NoticeReason
     message: str
