@@ -64,64 +64,51 @@ def check_what_lies_behind_an_open_transaction_is_not_compacted(kafka, node):
     for value in (b"1", b"2"):
         producer.send(at, value, key=b"a")
         producer.commit(at)
+    kafka.eventually(churned.live, [(b"a", b"2")])
     opened.send(at, b"open", key=b"a")
     for value in (b"3", b"4"):
         producer.send(at, value, key=b"a")
         producer.end()
-    kafka.eventually(churned.live, [(b"a", value) for value in (b"2", b"open", b"3", b"4")])
+    for _ in range(10):
+        assert churned.live() == [(b"a", value) for value in (b"2", b"open", b"3", b"4")]
     opened.end(commit=False)
     kafka.settled(at)
     kafka.eventually(churned.live, [(b"a", b"4")])
 
 
-def check_an_open_transaction_survives_the_death_of_its_broker(kafka, node):
-    (at,) = kafka.topic()
-    producer = RawProducer(kafka)
-    producer.send(at, b"1")
-    late = producer.producing(at, b"1", sequence=0)
+def check_transactions_survive_the_death_of_their_broker(kafka, node):
+    (at,), (other,) = kafka.topic(), kafka.topic()
+    opened, committed = RawProducer(kafka), RawProducer(kafka)
+    opened.send(at, b"1")
+    late = opened.producing(at, b"1", sequence=0)
+    committed.send(other, b"2")
+    committed.commit(other)
     node.restart()
     assert (kafka.latest(at), kafka.latest(at, read_committed=False)) == (0, 1)
     assert kafka.call(late) == 0
-    producer.produce(at, b"2")
-    producer.commit(at)
-    assert kafka.values(at) == [b"1", b"2"]
+    opened.produce(at, b"3")
+    opened.commit(at)
+    committed.end(commit=True)
+    assert error_of(kafka.call, committed.ending(False)) == KafkaError.INVALID_TXN_STATE
+    assert (kafka.values(at), kafka.values(other)) == ([b"1", b"3"], [b"2"])
 
 
-def check_a_commit_survives_the_death_of_its_broker(kafka, node):
-    (at,) = kafka.topic()
-    producer = RawProducer(kafka)
-    producer.send(at, b"1")
-    producer.commit(at)
-    node.restart()
-    producer.end(commit=True)
-    assert error_of(kafka.call, producer.ending(False)) == KafkaError.INVALID_TXN_STATE
-    assert kafka.values(at) == [b"1"]
-
-
-def check_a_forgotten_transaction_hangs_whoever_takes_over_or_writes_behind_it(kafka, node):
-    (at,) = kafka.topic()
-    producer, other = RawProducer(kafka), RawProducer(kafka)
-    producer.send(at, b"1", b"2")
-    node.commit_and_forget((producer, at))
-    epoch = producer.identity.epoch
-    assert producer.initialise().epoch == epoch + 1
-    other.send(at, b"3")
-    other.end()
-    other.initialise()
-    assert (kafka.latest(at), kafka.values(at)) == (0, [])
-    assert kafka.latest(at, read_committed=False) == 4
-
-
-def check_a_forgotten_transaction_ends_as_the_next_one_of_its_producer_does(kafka, node):
+def check_a_forgotten_transaction_hangs_until_the_next_one_of_its_producer_ends_and_ends_as_that_does(kafka, node):
     cases = [(commit, taken_over) for commit in (False, True) for taken_over in (False, True)]
     hanging = [(RawProducer(kafka), *kafka.topic()) for _ in cases]
     for producer, at in hanging:
         producer.send(at, b"1", b"2")
     node.commit_and_forget(*hanging)
+    other = RawProducer(kafka)
     for (commit, taken_over), (producer, at) in zip(cases, hanging, strict=True):
         if taken_over:
-            producer.initialise()
-        producer.send(at, b"3")
+            epoch = producer.identity.epoch
+            assert producer.initialise().epoch == epoch + 1
+        other.send(at, b"3")
+        other.end()
+        other.initialise()
+        assert (kafka.latest(at), kafka.values(at), kafka.latest(at, read_committed=False)) == (0, [], 4)
+        producer.send(at, b"4")
         producer.end(commit=commit)
         kafka.settled(at)
-        assert kafka.values(at) == ([b"1", b"2", b"3"] if commit else [])
+        assert kafka.values(at) == ([b"1", b"2", b"3", b"4"] if commit else [b"3"])

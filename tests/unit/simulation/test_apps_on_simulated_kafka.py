@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
+from simulation.direct_systems import DirectSystems
 from simulation.simulated_broker import SimulatedBroker
 from simulation.simulated_network import DirectNetwork, RealTime
-from simulation.simulated_systems import SimulatedSystems
 from streamapp_runtime.execution_context import local_context
 from streamapp_runtime.hosts.in_process_host import InProcessHost
 from support import apps, numbered
@@ -23,9 +23,9 @@ def test_an_app_reads_and_writes_every_record_once(tmp_path, latest):
     network = DirectNetwork(SimulatedBroker(), RealTime(), marker_delay_ms=lambda: chance.randint(0, latest))
 
     def context_of(folder: Path):
-        return replace(local_context(folder), systems=SimulatedSystems(folder, network))
+        return replace(local_context(folder), systems=DirectSystems(folder, network))
 
-    systems = SimulatedSystems(tmp_path, network)
+    systems = DirectSystems(tmp_path, network)
     system = {"kafka": {"bootstrapServers": "simulated:9092"}}
     numbered.lay_out(tmp_path, system, records=RECORDS, systems=systems)
     apps.run(

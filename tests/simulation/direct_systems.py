@@ -1,4 +1,4 @@
-"""The systems of an app in a simulation: Kafka clusters are simulated, files and logs are real."""
+"""The systems of an app whose processes and threads are real: Kafka clusters are simulated, files and logs are real."""
 
 import math
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from streamapp_systems.protocols import (
 from streamapp_systems.registry import LocalSystems
 
 
-class SimulatedSystems:
+class DirectSystems:
     """See `Systems`. Every Kafka cluster is what lies behind the network, whatever its address."""
 
     def __init__(self, folder: Path, network: Network) -> None:
