@@ -53,7 +53,7 @@ def _word(verdict: StateVerdict) -> str:
     if verdict.wrong is not None:
         return escape(verdict.wrong)
     if verdict.position is None:
-        return "not here: the next start makes it"
+        return "not here, or not to be believed: the next start makes it"
     return "differs" if verdict.differences else "equal"
 
 

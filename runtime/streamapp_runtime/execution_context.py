@@ -33,13 +33,14 @@ def local_context(folder: Path) -> ExecutionContext:
         clock=system_clock(),
         threads=OperatingSystemThreads(),
         random=Random(),  # noqa: S311 - samples, no secrets
-        boot_id=_boot_id(),
+        boot_id=read_boot_id(),
     )
 
 
-def _boot_id() -> str:
+def read_boot_id() -> str:
     """Return what identifies this boot of the machine; where the system has no such id, one that is never equal."""
     try:
-        return _BOOT_ID.read_text(encoding="ascii").strip()
+        boot_id = _BOOT_ID.read_text(encoding="ascii").strip()
     except OSError:
-        return str(time.time_ns())
+        boot_id = ""
+    return boot_id or str(time.time_ns())

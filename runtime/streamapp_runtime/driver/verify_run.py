@@ -15,10 +15,12 @@ from streamapp_runtime.app_streams import FIRST_REQUEST_TIMEOUT, changelog_of
 from streamapp_runtime.driver.run_folder import RunFolder
 from streamapp_runtime.driver.run_record import load_record
 from streamapp_runtime.errors import RuntimeFailure
+from streamapp_runtime.execution_context import read_boot_id
 from streamapp_runtime.processor.state_opener import task_folder
 from streamapp_runtime.state.changelog import ChangelogPartitionReader
 from streamapp_runtime.state.changelog_verification import StateVerdict, verify_state
 from streamapp_runtime.state.folder_lock import FolderInUse, FolderLock
+from streamapp_runtime.state.state_owner import StateOwner
 from streamapp_systems.clock import system_clock
 from streamapp_systems.metadata.sqlite import SqliteMetadataStore
 from streamapp_systems.protocols import StreamDescriptor
@@ -57,7 +59,7 @@ def _read_active_model(folder: RunFolder) -> tuple[str, JobModel]:
 
 
 def _verify(app: StreamApp, systems: Systems, model: JobModel, state: Path) -> Iterator[StateVerdict]:
-    system = default_system(app.spec)
+    system, boot_id = default_system(app.spec), read_boot_id()
     assert system is not None
     stream, spec = changelog_of(app, model.run_id, system), app.system(system)
     with closing(systems.open_admin(system, spec, timeout=FIRST_REQUEST_TIMEOUT)) as admin:
@@ -71,8 +73,7 @@ def _verify(app: StreamApp, systems: Systems, model: JobModel, state: Path) -> I
                 consumer = handles.enter_context(closing(systems.open_consumer(system, spec, [stream])))
                 yield verify_state(
                     here,
-                    model.run_id,
-                    task,
+                    StateOwner(run_id=model.run_id, task=task, boot_id=boot_id),
                     ChangelogPartitionReader(admin, consumer, stream, model.tasks[task].changelog_partition),
                     scratch=Path(handles.enter_context(tempfile.TemporaryDirectory(prefix="streamapp-verify-"))),
                     sleep=time.sleep,

@@ -10,14 +10,20 @@ import lmdb
 
 from streamapp_runtime.state.changelog import ChangelogReader
 from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, changelog_key, store_and_key
-from streamapp_runtime.state.lmdb_environment import DATA_FILE, MAP_SIZE, DamagedState, LmdbEnvironment
-from streamapp_runtime.state.state_metadata import CHANGELOG, CHECKPOINT, META, OWNER, POSITION
-from streamapp_runtime.state.state_owner import decode_owner
+from streamapp_runtime.state.lmdb_environment import MAP_SIZE, DamagedState, LmdbEnvironment
+from streamapp_runtime.state.state_folder import assess_folder
+from streamapp_runtime.state.state_metadata import CHANGELOG, CHECKPOINT, META, POSITION
+from streamapp_runtime.state.state_owner import StateOwner
+from streamapp_runtime.state.store_marker import StoreCondition
 
 _BATCH = 50_000
 _SHOWN = 10
 _PAUSES = (0.05, 0.2, 1.0, 5.0)
 _MAXIMUM_STORES = 1_024
+_WRONG = {
+    StoreCondition.FOREIGN: "it is the store of another task or run",
+    StoreCondition.ALTERED: "it is damaged: its file is not the one that was written here",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +40,8 @@ class EntryDifference:
 class StateVerdict:
     """The result for one task: the `records` of its changelog below the store's `position` make so many `keys`.
 
-    `position` is None if there is no store here. `wrong` is the reason why a store can't be compared; `differences`
-    are the first ones.
+    `position` is None if no store here can be believed. `wrong` is the reason why a store can't be compared;
+    `differences` are the first ones.
     """
 
     task: str
@@ -47,14 +53,13 @@ class StateVerdict:
 
     @property
     def equal(self) -> bool:
-        """Whether the store equals its changelog; an absent one does: it is restored at the next start."""
+        """Whether the store equals its changelog; so does one that the next start restores, as it is not here."""
         return self.wrong is None and not self.differences
 
 
 def verify_state(
     folder: Path,
-    run_id: str,
-    task: str,
+    owner: StateOwner,
     changelog: ChangelogReader,
     *,
     scratch: Path,
@@ -64,8 +69,9 @@ def verify_state(
 
     The caller holds the folder's lock; the stores stay as they are.
     """
-    if not (folder / DATA_FILE).exists():
-        return StateVerdict(task=task)
+    task, condition = owner.task, assess_folder(folder, owner)
+    if condition is not StoreCondition.INTACT:
+        return StateVerdict(task=task, wrong=_WRONG.get(condition))
     try:
         state = _Contents(folder)
     except DamagedState as damaged:
@@ -73,8 +79,8 @@ def verify_state(
     with closing(state):
         position = int(state.get(META, POSITION) or b"0")
         end = _end_from(changelog, position, sleep)
-        wrong = _foreign_owner(state, run_id, task)
-        if wrong is None and (state.get(META, CHANGELOG) or b"").decode() != changelog.identity():
+        wrong = None
+        if (state.get(META, CHANGELOG) or b"").decode() != changelog.identity():
             wrong = "its changelog was recreated"
         if wrong is None and position > end:
             wrong = f"it is at {position}, beyond its changelog, which ends at {end}"
@@ -199,11 +205,3 @@ def _restore(folder: Path, changelog: ChangelogReader, position: int, end: int) 
 def _store_key(key: bytes) -> tuple[str, bytes]:
     """Return the store and the key that a changelog record changes."""
     return (META, CHECKPOINT) if key == CHECKPOINT_KEY else store_and_key(key)
-
-
-def _foreign_owner(state: _Contents, run_id: str, task: str) -> str | None:
-    data = state.get(META, OWNER)
-    owner = None if data is None else decode_owner(data)
-    if owner is None or (owner.run_id, owner.task) == (run_id, task):
-        return None
-    return f"it is the store of {owner.task} in run {owner.run_id}"

@@ -12,9 +12,9 @@ from typing import NamedTuple
 from streamapp_runtime.errors import ProcessorLost
 from streamapp_runtime.state.changelog import ChangelogPartitionReader
 from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY
-from streamapp_runtime.state.lmdb_environment import DamagedState, LmdbEnvironment
+from streamapp_runtime.state.state_folder import open_intact
 from streamapp_runtime.state.state_metadata import CHANGELOG, CHECKPOINT, META, POSITION
-from streamapp_runtime.state.state_owner import StateOwner, is_intact_state_of
+from streamapp_runtime.state.state_owner import StateOwner
 from streamapp_systems.protocols import Producer
 
 _WAIT_SECONDS = 2.0
@@ -61,14 +61,13 @@ def resolve_hanging_transaction(
 
 def _stored_progress(folder: Path, owner: StateOwner, changelog: bytes) -> _StoredProgress | None:
     """Return the changelog position of the stores in a folder, and their checkpoint; None if they prove nothing."""
-    try:
-        environment = LmdbEnvironment(folder)
-    except DamagedState:
+    environment = open_intact(folder, owner)
+    if environment is None:
         return None
     try:
         meta = environment.store(META)
         position, checkpoint = meta.get(POSITION), meta.get(CHECKPOINT)
-        usable = is_intact_state_of(environment, owner) and meta.get(CHANGELOG) == changelog
+        usable = meta.get(CHANGELOG) == changelog
         return _StoredProgress(int(position), checkpoint) if usable and position and checkpoint else None
     finally:
         environment.close()

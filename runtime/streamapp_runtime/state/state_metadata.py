@@ -2,8 +2,6 @@
 
 META = "__meta"
 """The store of metadata, beside those of operators and tables."""
-OWNER = b"identity"
-"""The `StateOwner`."""
 CHANGELOG = b"changelog"
 """The identity of the changelog that the position is in."""
 POSITION = b"position"

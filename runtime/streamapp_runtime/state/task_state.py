@@ -1,20 +1,16 @@
 """The state of a task: stores whose changes go to its changelog, and their position in it (docs/architecture.md)."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from streamapp_runtime.state.changelog import ChangelogReader
 from streamapp_runtime.state.changelog_restore import RestoreStatus, restore_from_changelog
 from streamapp_runtime.state.checkpoint import Checkpoint, changelog_key, decode_checkpoint
-from streamapp_runtime.state.lmdb_environment import DamagedState, LmdbEnvironment
+from streamapp_runtime.state.lmdb_environment import LmdbEnvironment
+from streamapp_runtime.state.state_folder import open_or_recreate, sync_and_close
 from streamapp_runtime.state.state_metadata import CHANGELOG, CHECKPOINT, CURRENT, META, POSITION
-from streamapp_runtime.state.state_owner import (
-    StateOwner,
-    is_intact_state_of,
-    recreate_environment,
-    sync_and_close,
-    write_owner,
-)
+from streamapp_runtime.state.state_owner import StateOwner
 from streamapp_runtime.state.store import Store
 
 _MAX_AGE = 12 * 60 * 60 * 1_000
@@ -48,7 +44,7 @@ class TaskState:
         self._confirmed = 0
         """The time at which the stores were last known to have all of the changelog."""
         name, end = changelog.identity().encode(), changelog.end()
-        self._environment = self._open(name, end)
+        self._environment = open_or_recreate(folder, owner, partial(self._is_usable, name, end))
         try:
             self._meta = self._environment.store(META)
             self._meta.put(CHANGELOG, name)
@@ -95,30 +91,27 @@ class TaskState:
 
         Whether the changelog has grown without it is unknown here: the writer may have been fenced long ago.
         """
-        self._environment.discard()
-        self._meta.put(CURRENT, str(self._confirmed).encode())
-        self._commit_at(self.position)
-        sync_and_close(self._environment, self._owner)
-
-    def _open(self, changelog: bytes, end: int) -> LmdbEnvironment:
         try:
-            environment = LmdbEnvironment(self._folder)
-        except DamagedState:
-            return recreate_environment(self._folder)
+            self._environment.discard()
+            self._meta.put(CURRENT, str(self._confirmed).encode())
+            self._commit_at(self.position)
+        except BaseException:
+            self._environment.close()
+            raise
+        sync_and_close(self._environment, self._folder, self._owner)
+
+    def _is_usable(self, changelog: bytes, end: int, environment: LmdbEnvironment) -> bool:
+        """Return whether stores can be brought up to the end of their changelog."""
         meta = environment.store(META)
         position, current = (int(meta.get(name) or b"0") for name in (POSITION, CURRENT))
         within = position <= end and meta.get(CHANGELOG) == changelog
         young = abs(self._time_of_day() - current) < _MAX_AGE  # in the future: one of the two clocks was wrong
-        if is_intact_state_of(environment, self._owner) and within and young:
-            return environment
-        environment.close()
-        return recreate_environment(self._folder)
+        return within and young
 
     def _restore(
         self, changelog: ChangelogReader, end: int, on_progress: Callable[[RestoreStatus], object]
     ) -> RestoreStatus:
         kept, start = self._meta.get(POSITION) is not None, self.position
-        write_owner(self._environment, self._owner)
         count = restore_from_changelog(
             self._environment,
             changelog,

@@ -3,16 +3,11 @@
 from pathlib import Path
 from typing import Protocol
 
-from streamapp_runtime.state.lmdb_environment import DamagedState, LmdbEnvironment
+from streamapp_runtime.state.lmdb_environment import LmdbEnvironment
 from streamapp_runtime.state.memory_store import MemoryEnvironment
+from streamapp_runtime.state.state_folder import open_or_recreate, sync_and_close
 from streamapp_runtime.state.state_metadata import META
-from streamapp_runtime.state.state_owner import (
-    StateOwner,
-    is_intact_state_of,
-    recreate_environment,
-    sync_and_close,
-    write_owner,
-)
+from streamapp_runtime.state.state_owner import StateOwner
 from streamapp_runtime.state.store import Store
 
 _PREFIX = b"side inputs of "
@@ -83,10 +78,10 @@ class UnloggedState:
     """The unlogged stores of a task or a processor, in one folder; each has a record of what it holds."""
 
     def __init__(self, folder: Path, owner: StateOwner) -> None:
-        """Open a folder's state if it is this owner's, else recreate it. The caller holds the owner's lock."""
+        """Open a folder's state if it is this owner's and intact, else recreate it. The caller holds its lock."""
+        self._folder = folder
         self._owner = owner
-        self._environment = _open(folder, owner)
-        write_owner(self._environment, owner)
+        self._environment = open_or_recreate(folder, owner)
 
     def store(self, name: str) -> PersistentUnloggedStore:
         """Open a store."""
@@ -98,15 +93,4 @@ class UnloggedState:
 
     def close(self) -> None:
         """Release the state. What was committed is synced to the disk."""
-        sync_and_close(self._environment, self._owner)
-
-
-def _open(folder: Path, owner: StateOwner) -> LmdbEnvironment:
-    try:
-        environment = LmdbEnvironment(folder)
-    except DamagedState:
-        return recreate_environment(folder)
-    if is_intact_state_of(environment, owner):
-        return environment
-    environment.close()
-    return recreate_environment(folder)
+        sync_and_close(self._environment, self._folder, self._owner)

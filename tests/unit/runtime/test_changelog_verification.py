@@ -1,6 +1,7 @@
 """Stores that are, and are not, a fold of their changelog."""
 
 import lmdb
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +10,7 @@ from streamapp_runtime.state.changelog_verification import verify_state
 from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, changelog_key
 from streamapp_runtime.state.lmdb_environment import DATA_FILE
 from streamapp_runtime.state.state_owner import StateOwner
+from streamapp_runtime.state.store_marker import write_marker
 from streamapp_runtime.state.task_state import TaskState
 from support.changelogs import Changelog
 
@@ -30,9 +32,8 @@ def committed(folder, changelog, batches):
 
 
 def verified(tmp_path_factory, folder, changelog, **changed):
-    scratch = tmp_path_factory.mktemp("scratch")
-    given = {"run_id": "r1", "task": "Partition 0", "sleep": lambda _: None} | changed
-    return verify_state(folder, changelog=changelog, scratch=scratch, **given)
+    scratch, owner = tmp_path_factory.mktemp("scratch"), msgspec.structs.replace(IDENTITY, **changed)
+    return verify_state(folder, owner, changelog, scratch=scratch, sleep=lambda _: None)
 
 
 def tamper(folder, key, value, store=b"s"):
@@ -40,6 +41,7 @@ def tamper(folder, key, value, store=b"s"):
         database = environment.open_db(store)
         with environment.begin(write=True, db=database) as transaction:
             transaction.delete(key) if value is None else transaction.put(key, value)
+    write_marker(folder, IDENTITY, synced=True)
 
 
 @given(
@@ -118,4 +120,13 @@ def test_a_store_that_can_not_be_compared_says_why(tmp_path_factory, tmp_path, s
 def test_the_store_of_another_task_is_not_compared(tmp_path_factory, tmp_path):
     changelog = Changelog()
     committed(tmp_path, changelog, [{b"a": b"1"}])
-    assert "Partition 0 in run r1" in verified(tmp_path_factory, tmp_path, changelog, run_id="r2").wrong
+    assert "another task or run" in verified(tmp_path_factory, tmp_path, changelog, run_id="r2").wrong
+
+
+def test_a_store_that_was_open_when_the_machine_crashed_is_as_good_as_none(tmp_path_factory, tmp_path):
+    changelog = Changelog()
+    committed(tmp_path, changelog, [{b"a": b"1"}])
+    write_marker(tmp_path, IDENTITY, synced=False)
+    assert verified(tmp_path_factory, tmp_path, changelog).position == 2
+    after_the_crash = verified(tmp_path_factory, tmp_path, changelog, boot_id="c")
+    assert (after_the_crash.equal, after_the_crash.position) == (True, None)
