@@ -106,7 +106,8 @@ class LmdbEnvironment:
         """
         if name not in self._stores:
             with self._write_transaction() as transaction:
-                self._stores[name] = LmdbStore(self, self._environment.open_db(name.encode(), transaction))
+                database = self._environment.open_db(name.encode(), transaction)
+            self._stores[name] = LmdbStore(self, database)  # not if the commit failed: LMDB does not know it then
         return self._stores[name]
 
     def changes(self, name: str) -> Iterator[tuple[bytes, bytes | None]]:
