@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -21,6 +21,10 @@ from streamapp_systems.protocols import (
     TransactionalAdmin,
     TransactionOwner,
 )
+
+
+def _nothing_to_confirm() -> None:
+    return None
 
 
 class Systems(Protocol):
@@ -58,11 +62,19 @@ class Systems(Protocol):
         ...
 
     def open_producer(
-        self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor], owner: TransactionOwner
+        self,
+        name: str,
+        system: SystemSpec,
+        streams: Sequence[StreamDescriptor],
+        owner: TransactionOwner,
+        *,
+        confirm_current: Callable[[], object] = _nothing_to_confirm,
     ) -> Producer:
         """Open a writer of these streams of a transactional system; it takes over the owner's id.
 
-        Kafka lets the last one have it, whatever its epoch: make sure afterwards that yours is the current one.
+        Kafka lets the last one have it, whatever its epoch: make sure afterwards that yours is the current one. The
+        writer may have to take it over again between two transactions, and calls `confirm_current` after that, which
+        raises if another owner has been started.
 
         Raises:
             Fenced: a later epoch has the id (log).
@@ -111,11 +123,17 @@ class LocalSystems:
         return LogConsumer(self._log_path(name, system), streams)
 
     def open_producer(
-        self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor], owner: TransactionOwner
+        self,
+        name: str,
+        system: SystemSpec,
+        streams: Sequence[StreamDescriptor],
+        owner: TransactionOwner,
+        *,
+        confirm_current: Callable[[], object] = _nothing_to_confirm,
     ) -> Producer:
         """See `Systems.open_producer`."""
         if (cluster := self._cluster(name, system)) is not None:
-            return KafkaProducer(cluster, streams, owner)
+            return KafkaProducer(cluster, streams, owner, confirm_current)
         return LogProducer(self._log_path(name, system), streams, owner)
 
     def open_output(

@@ -1,7 +1,7 @@
 """The systems of an app whose processes and threads are real: Kafka clusters are simulated, files and logs are real."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,7 +52,13 @@ class DirectSystems:
         return SimulatedConsumer(self._network, _cluster(name, system), streams)
 
     def open_producer(
-        self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor], owner: TransactionOwner
+        self,
+        name: str,
+        system: SystemSpec,
+        streams: Sequence[StreamDescriptor],
+        owner: TransactionOwner,
+        *,
+        confirm_current: Callable[[], object] | None = None,
     ) -> Producer:
         """See `Systems.open_producer`."""
         if system.kafka is None:

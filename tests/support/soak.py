@@ -32,7 +32,9 @@ class Soak:
         self._log = folder / "run.log"
         system = {"kafka": {"bootstrapServers": broker.bootstrap_servers}}
         scenario.lay_out(folder, system, name, records=0, bounded=False)
-        self._producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "enable.idempotence": True})
+        self._producer = Producer(
+            {"bootstrap.servers": broker.bootstrap_servers, "enable.idempotence": True, "log_level": 2}
+        )
         self._topic = f"{name}.in"
         self._out = f"{name}.out"
         self.fed = 0

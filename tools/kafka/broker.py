@@ -29,8 +29,8 @@ node.id=1
 controller.quorum.bootstrap.servers={host}:{controller}
 controller.listener.names=CONTROLLER
 listeners={listeners}
-advertised.listeners={listeners}
-listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SECURED:SASL_SSL
+advertised.listeners={advertised}
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,PROXIED:PLAINTEXT,SECURED:SASL_SSL
 inter.broker.listener.name=PLAINTEXT
 log.dirs={folder}/data
 num.network.threads=2
@@ -62,14 +62,22 @@ class Broker:
     """A broker process. `with Broker(jars) as broker:` starts it and removes it with all it holds.
 
     `kill` and `start` in between are a crash and a restart at the same address with the same data. With a `login` it
-    listens at a second port too, where clients must use TLS and log in. `settings` are further ones of the node.
+    listens at a second port too, where clients must use TLS and log in. With the port of a `proxy` it listens at
+    another one, whose clients are told to come to the proxy. `settings` are further ones of the node.
     """
 
     def __init__(
-        self, jars: Path, *, port: int = 0, login: Login | None = None, settings: Mapping[str, str | int] | None = None
+        self,
+        jars: Path,
+        *,
+        port: int = 0,
+        login: Login | None = None,
+        proxy: int = 0,
+        settings: Mapping[str, str | int] | None = None,
     ) -> None:
         self._jars = jars
         self._login = login
+        self._proxy = proxy
         self._settings = settings or {}
         self._given_port = port
         self._scratch = Scratch("streamapp-kafka-")
@@ -77,6 +85,8 @@ class Broker:
         self._process: Companion | None = None
         self.port = port
         self.secured_port = 0
+        self.proxied_port = 0
+        """The port that a proxy passes connections on to."""
 
     @property
     def bootstrap_servers(self) -> str:
@@ -198,15 +208,24 @@ class Broker:
         """Choose ports, make what the listeners need, and write the node's settings."""
         self.port, controller = self._given_port or _free_port(), _free_port()
         listeners = [f"PLAINTEXT://{HOST}:{self.port}", f"CONTROLLER://{HOST}:{controller}"]
-        secured = ""
+        advertised, secured = list(listeners), ""
         if self._login is not None:
             self.secured_port = _free_port()
             listeners.append(f"SECURED://{HOST}:{self.secured_port}")
+            advertised.append(listeners[-1])
             keys = self._folder / "keys.p12"
             make_certificate(keys, self.certificate, HOST)
             secured = self._login.properties(keys)
+        if self._proxy:
+            self.proxied_port = _free_port()
+            listeners.append(f"PROXIED://{HOST}:{self.proxied_port}")
+            advertised.append(f"PROXIED://{HOST}:{self._proxy}")
         common = _PROPERTIES.format(
-            host=HOST, controller=controller, listeners=",".join(listeners), folder=self._folder
+            host=HOST,
+            controller=controller,
+            listeners=",".join(listeners),
+            advertised=",".join(advertised),
+            folder=self._folder,
         )
         return common + secured + "".join(f"\n{name}={value}" for name, value in self._settings.items())
 

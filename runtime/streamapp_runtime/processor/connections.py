@@ -1,6 +1,6 @@
 """The connections of a processor to its systems: consumers, producer, admin clients and file outputs."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 
 import pyarrow as pa
@@ -76,13 +76,14 @@ class Connections:
         bounds = {ssp: ends[ssp.stream][ssp.partition] for ssp in ssps if ssp.stream in ends}
         return {ssp: Extent(oldest=starts.get(ssp, 0), end=bounds.get(ssp, present.get(ssp, 0))) for ssp in ssps}
 
-    def producer(self, owner: TransactionOwner) -> Producer:
-        """Open the producer of all streams in the default system; it fences earlier epochs of its owner."""
+    def producer(self, owner: TransactionOwner, confirm_current: Callable[[], object]) -> Producer:
+        """Open the producer of all streams in the default system; see `open_producer`."""
         system = self._plan.default_system
         written = (StreamRole.INTERMEDIATE, StreamRole.OUTPUT)
         planned = [s for s in self._plan.streams.values() if s.role in written and s.system == system]
         streams = [*map(descriptor, planned), changelog_stream(self._plan)]
-        producer = self._systems.open_producer(system, self._plan.app.system(system), streams, owner)
+        spec = self._plan.app.system(system)
+        producer = self._systems.open_producer(system, spec, streams, owner, confirm_current=confirm_current)
         self._handles.callback(producer.close)
         return producer
 

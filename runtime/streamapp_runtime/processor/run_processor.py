@@ -113,17 +113,26 @@ class _ProcessorStart:
     def _fencing_writers(self) -> Writers:
         """Open the writers, which fences all earlier incarnations, then check that this one is still current."""
         with fail_point(FailPoint.PROCESSOR_OPEN):
-            producer = self._connections.producer(transaction_owner(self._plan, self._me.processor, self._me.epoch))
+            owner = transaction_owner(self._plan, self._me.processor, self._me.epoch)
+            producer = self._connections.producer(owner, self._confirm_current)
         with fail_point(FailPoint.PROCESSOR_CHECK):
-            self._link.confirm_current()
-            coordinator = Coordinator(self._plan.app, self._plan.default_system, self._execution.systems)
-            coordinator.raise_if_superseded(self._me.epoch)
+            self._confirm_current()
         return Writers(
             producer=producer,
             intermediate=IntermediateWriter(producer, _intermediate_streams(self._plan)),
             outputs=OutputWriter(producer, self._clock.time_of_day),
             files=self._connections.outputs(f"{self._me.epoch}-{self._me.number}"),
         )
+
+    def _confirm_current(self) -> None:
+        """Return if no other incarnation of this processor, and no later driver, has been started.
+
+        Raises:
+            DriverLost, Superseded: one has.
+        """
+        self._link.confirm_current()
+        coordinator = Coordinator(self._plan.app, self._plan.default_system, self._execution.systems)
+        coordinator.raise_if_superseded(self._me.epoch)
 
     def _state_opener(self) -> StateOpener:
         folder, run_id = Path(self._config.state_folder), self._plan.run_id

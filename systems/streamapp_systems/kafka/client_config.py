@@ -22,6 +22,10 @@ DEFAULT_TIMEOUT = 30.0
 TRANSACTION_SECONDS = 15
 """Seconds without a request from a producer after which the broker aborts its transaction."""
 
+_RESEND_MILLISECONDS = 1_000
+RESEND_SECONDS = 0.75
+"""Seconds before which a producer sends no request a second time: the client waits for 80 % of its backoff at least."""
+
 _GROUP = "streamapp"
 """Consumers are assigned by hand and commit nothing, but the client requires a group."""
 
@@ -53,8 +57,6 @@ _ALLOWED: Mapping[str, frozenset[ClientKind]] = {
     "receive.message.max.bytes": _ANY,
     "reconnect.backoff.max.ms": _ANY,
     "reconnect.backoff.ms": _ANY,
-    "retry.backoff.max.ms": _ANY,
-    "retry.backoff.ms": _ANY,
     "security.protocol": _ANY,
     "socket.connection.setup.timeout.ms": _ANY,
     "socket.keepalive.enable": _ANY,
@@ -127,6 +129,8 @@ _OURS: Mapping[ClientKind, Mapping[str, str]] = {
         "enable.idempotence": "true",
         "queue.buffering.max.kbytes": "262144",
         "queue.buffering.max.messages": "1000000",
+        "retry.backoff.max.ms": str(_RESEND_MILLISECONDS),
+        "retry.backoff.ms": str(_RESEND_MILLISECONDS),
         "transaction.timeout.ms": str(TRANSACTION_SECONDS * 1000),
     },
 }

@@ -42,10 +42,20 @@ class KafkaProducer:
     opens one must make sure, *afterwards*, that its epoch is still the current one. An open transaction that brings no
     news for 15 s is aborted by the brokers. Records go out while the transaction is open; `send` waits when the brokers
     are slower. After an error other than `CommitUnknown` the producer is only good to be aborted and closed.
+
+    Where a request to end a transaction may be on its way still (`TransactionClient.perhaps_ended_twice`), the next one
+    begins with another client, which has a later epoch: the brokers refuse that request then. It takes over the
+    id again, so `confirm_current` is called before anything is written.
     """
 
-    def __init__(self, cluster: Cluster, streams: Sequence[StreamDescriptor], owner: TransactionOwner) -> None:
-        """Take over the owner's transactional id.
+    def __init__(
+        self,
+        cluster: Cluster,
+        streams: Sequence[StreamDescriptor],
+        owner: TransactionOwner,
+        confirm_current: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Take over the owner's transactional id; `confirm_current` raises if the owner is not the current one.
 
         Raises:
             StreamSystemError: the brokers can't be reached or refuse.
@@ -59,12 +69,8 @@ class KafkaProducer:
         self._waiting_bytes = 0
         self._failure: StreamSystemError | None = None
         self._committing = False
-        self._client = TransactionClient(cluster, owner)
-        try:
-            self._client.initialise()
-        except BaseException:
-            self._client.drop()
-            raise
+        self._confirm_current = confirm_current
+        self._client = _open_client(cluster, owner)
 
     def send(self, ssp: Ssp, value: bytes | None, *, key: bytes | None = None, timestamp: int) -> None:
         """Add one record, as `Producer.send` says; waits when too much is on its way already.
@@ -180,7 +186,20 @@ class KafkaProducer:
                 "first; if it was there before, it was deleted"
             )
         if not self._last:
+            if self._client.perhaps_ended_twice:
+                self._take_over_again()
             self._client.begin()
+
+    def _take_over_again(self) -> None:
+        """Go on with another client of the same id, if its owner is still the current one."""
+        client = _open_client(self._cluster, self._client.owner)
+        try:
+            self._confirm_current()
+        except BaseException:
+            client.drop()
+            raise
+        self._client.drop()
+        self._client = client
 
     def _produce(self, ssp: Ssp, records: SentRecords, on_delivery: _OnDelivery | None = None) -> None:
         topic, partition = self._streams[ssp.stream].address, ssp.partition
@@ -221,6 +240,16 @@ class KafkaProducer:
     def _forget(self) -> None:
         self._last, self._next_offsets = {}, {}
         self._waiting_bytes, self._committing = 0, False
+
+
+def _open_client(cluster: Cluster, owner: TransactionOwner) -> TransactionClient:
+    client = TransactionClient(cluster, owner)
+    try:
+        client.initialise()
+    except BaseException:
+        client.drop()
+        raise
+    return client
 
 
 def _size(records: SentRecords) -> int:

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from streamapp_systems.kafka.client_config import TRANSACTION_SECONDS, ClientKind, Cluster
+from streamapp_systems.kafka.client_config import RESEND_SECONDS, TRANSACTION_SECONDS, ClientKind, Cluster
 from streamapp_systems.kafka.kafka_client import explained_settings
 from streamapp_systems.kafka.kafka_errors import FENCING, ClientProblems
 from streamapp_systems.kafka.missing_rights import on_topic, on_transactional_id
@@ -25,6 +25,11 @@ class TransactionClient:
         self.topics: Collection[str] = ()
         """The topics that the open transaction writes to: which of them may not be written to, no error says."""
         self._timeout = cluster.timeout
+        self._ending_since: float | None = None
+        self.perhaps_ended_twice = False
+        """Whether the client may have asked twice to end a transaction, after a disconnection for example. It does so
+        by itself and tells nobody. The earlier request may still arrive, and then it ends whatever transaction of this
+        client's epoch is open: begin no other one with it."""
         with explained_settings(cluster):
             self.producer = Producer({**cluster.client(ClientKind.PRODUCER, owner), "error_cb": self.problems.note})
 
@@ -55,7 +60,7 @@ class TransactionClient:
             StreamSystemError: it failed, nothing is visible; abort.
         """
         try:
-            self._retry(self.producer.commit_transaction)
+            self._end(self.producer.commit_transaction)
             self.problems.clear()
         except (KafkaException, SystemError) as error:
             cause = _client_error(error)
@@ -76,7 +81,7 @@ class TransactionClient:
         with suppress(StreamSystemError):
             self.flush()
         with self.explained("the transaction can't be aborted"):
-            self._retry(self.producer.abort_transaction)
+            self._end(self.producer.abort_transaction)
 
     def refusal_cause(self, refusal: KafkaException | SystemError) -> KafkaException | SystemError:
         """Return why a record was refused: of a failed transaction the client says why only at a commit.
@@ -117,6 +122,14 @@ class TransactionClient:
                     f"{TRANSACTION_SECONDS} s: what was not committed ends here"
                 ) from error
             raise explained from error
+
+    def _end(self, call: Callable[[float], None]) -> None:
+        """End the transaction; an answer that comes before the client would ask again is that of its only request."""
+        if self._ending_since is None:
+            self._ending_since = time.monotonic()
+        self._retry(call)
+        self.perhaps_ended_twice |= time.monotonic() - self._ending_since >= RESEND_SECONDS
+        self._ending_since = None
 
     def _retry(self, call: Callable[[float], None], slice_seconds: float = math.inf) -> None:
         """Call a function that continues when it is called again, polling the client's events after each slice."""
