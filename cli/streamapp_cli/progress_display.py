@@ -13,7 +13,7 @@ from rich.text import Text
 from streamapp_core.control.messages import END_OF_TIME
 from streamapp_core.time_formats import format_event_time
 from streamapp_runtime.driver.run_record import StateSummary, StreamSummary, Summary
-from streamapp_runtime.processor.processor_report import TableNotice, WatermarkHolderReport
+from streamapp_runtime.processor.processor_report import RunNotice, WatermarkHolderReport
 
 _LINE_SECONDS = 2.0
 _SIDE_INPUT = "sideInput"
@@ -48,7 +48,7 @@ class _News:
         self._console = console
         self._name = name
         self._printed_rows: set[str] = set()
-        self._printed_notices: set[TableNotice] = set()
+        self._printed_notices: set[RunNotice] = set()
         self._incidents = 0
         self._broken_claims: set[str] = set()
 

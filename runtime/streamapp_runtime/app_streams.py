@@ -9,7 +9,7 @@ from streamapp_core.plan.supported_features import FILE_FORMATS
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.streams import CsvOptions, StartFrom, StreamFormat, StreamSpec
 from streamapp_core.spec.systems import SystemKind, SystemSpec
-from streamapp_systems.file import FileAdmin
+from streamapp_systems.file import FileAdmin, FileStat, take_file_stats
 from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 from streamapp_systems.registry import Systems
 
@@ -137,6 +137,19 @@ def file_names(plan: Plan, systems: Systems) -> dict[str, list[str]]:
         for stream in plan.streams.values()
         if stream.role in (StreamRole.INPUT, StreamRole.SIDE_INPUT)
         and (system := plan.app.spec.systems[stream.system].file) is not None
+    }
+
+
+def input_file_stats(plan: Plan, systems: Systems) -> dict[str, tuple[FileStat, ...]]:
+    """Return the files of inputs as they are now, by stream and in the order of its partitions.
+
+    Raises:
+        StreamSystemError: a file is gone.
+    """
+    return {
+        stream.name: take_file_stats(systems.folder / system.path, descriptor(stream))
+        for stream in plan.streams.values()
+        if stream.role is StreamRole.INPUT and (system := plan.app.spec.systems[stream.system].file) is not None
     }
 
 

@@ -64,7 +64,7 @@ class BrokenClaim(Document):
 
 
 class NoticeReason(StrEnum):
-    """The subjects of notices: a table without rows that its side inputs hold, or a side input whose files changed."""
+    """The subjects of notices: tables without rows that their side inputs hold, inputs that changed, new runs."""
 
     TABLE_INCOMPLETE = "TableIncomplete"
     SIDE_INPUT_OUTDATED = "SideInputOutdated"
@@ -73,10 +73,14 @@ class NoticeReason(StrEnum):
     """The run will read the new version."""
     SIDE_INPUT_REFRESHED = "SideInputRefreshed"
     """The run reads the new version."""
+    INPUTS_CHANGED = "InputsChanged"
+    """A run that has completed was asked for again, and its inputs hold other records than it has read."""
+    NEW_RUN = "NewRun"
+    """A new run has begun: what earlier ones have left and is deleted, and what stays."""
 
 
 class Notice(Document):
-    """A message about the tables of an app that a person should know; it has what to do, if there is something."""
+    """A message about the run that a person should know; it has what to do, where there is something to do."""
 
     reason: NoticeReason
     message: str

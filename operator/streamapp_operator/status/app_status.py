@@ -24,7 +24,7 @@ from streamapp_operator.decide.driver_decision import DriverState
 from streamapp_operator.decide.reconciliation import Decision
 from streamapp_operator.observe.observed_state import Observed
 from streamapp_operator.status.conditions import ConditionValue, find_conditions
-from streamapp_operator.status.events import emit_transitions
+from streamapp_operator.status.events import emit_notices, emit_transitions
 from streamapp_operator.status.status_inputs import StatusInputs
 
 _PHASES = {
@@ -56,7 +56,9 @@ def report_status(
     status = build_status(inputs)
     if diff_status(observed.app.status, status):
         yield WriteStatus(status=status)
-        yield from emit_transitions(observed.app, status, 0 if inputs.launch is None else inputs.launch.epoch)
+        epoch = 0 if inputs.launch is None else inputs.launch.epoch
+        yield from emit_transitions(observed.app, status, epoch)
+        yield from emit_notices(observed.app, status, epoch)
 
 
 def build_status(inputs: StatusInputs) -> dict[str, JsonValue]:

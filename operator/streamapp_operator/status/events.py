@@ -1,12 +1,13 @@
 """Kubernetes events: one for each transition of a condition that people should notice, emitted once."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pydantic import JsonValue
 
 from streamapp_core.crd.status_model import ConditionStatus
+from streamapp_core.deployment.driver_reports import NoticeReason
 from streamapp_operator.decide.actions import EmitEvent
 from streamapp_operator.observe.resource_views import AppResource
 
@@ -14,6 +15,7 @@ _REPORTED = ("Accepted", "Planned", "DriverReady", "Ready", "Degraded", "Complet
 _BAD_WHEN_TRUE = ("Degraded",)
 _ROUTINE = frozenset({"Starting", "NotPlanned", "NotLaunched", "PartitionCountsPending", "AsExpected", "NotCompleted"})
 _EXPECTED = frozenset({"Suspended", "Completed", "Draining"})
+_EVENTS = (NoticeReason.SIDE_INPUT_REFRESHED, NoticeReason.NEW_RUN)
 _LONGEST_MESSAGE = 1_000
 
 
@@ -36,6 +38,20 @@ def emit_transitions(app: AppResource, after: Mapping[str, JsonValue], epoch: in
         if content not in emitted:
             emitted.add(content)
             yield _event(app, epoch, condition, warning=bad and condition["reason"] not in _EXPECTED)
+
+
+def emit_notices(app: AppResource, after: Mapping[str, JsonValue], epoch: int) -> Iterator[EmitEvent]:
+    """Return an event for each notice of the driver that the status does not have yet and no condition shows."""
+    before = [notice["message"] for notice in _notices(app.status)]
+    for notice in _notices(after):
+        if notice["reason"] in _EVENTS and notice["message"] not in before:
+            condition = {"type": "Notice", "status": ConditionStatus.TRUE, **notice}
+            yield _event(app, epoch, condition, warning=False)
+
+
+def _notices(status: Mapping[str, Any]) -> Iterable[Mapping[str, str]]:
+    found: Iterable[Mapping[str, str]] = status.get("progress", {}).get("notices", ())
+    return found
 
 
 def _is_routine(condition: Mapping[str, Any], before: Mapping[str, Any]) -> bool:

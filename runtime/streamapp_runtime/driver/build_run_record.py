@@ -6,7 +6,7 @@ from collections.abc import Collection
 import msgspec
 
 from streamapp_core.plan.plan import Plan
-from streamapp_runtime.app_streams import file_names, start_offsets
+from streamapp_runtime.app_streams import file_names, input_file_stats, start_offsets
 from streamapp_runtime.driver.check_streams import check_shared_streams_empty
 from streamapp_runtime.driver.create_streams import streams_of_run
 from streamapp_runtime.driver.plan_run import PlannedRun
@@ -18,6 +18,7 @@ from streamapp_runtime.driver.side_input_changes import (
     describe_changes,
     take_bounded_ends,
 )
+from streamapp_runtime.processor.processor_report import RunNotice
 from streamapp_systems.registry import Systems
 
 
@@ -43,6 +44,7 @@ def build_new_record(
         side_inputs=taken.side_inputs,
         starts=start_offsets(plan, systems, {}),
         files=file_names(plan, systems),
+        file_stats=input_file_stats(plan, systems),
         made=_addresses(run),
         outdated={} if last is None else outdated_addresses(last, plan, systems),
         outdated_ids=(*(() if last is None else last.outdated_ids), *previous_ids),
@@ -69,14 +71,20 @@ def build_edited_record(record: RunRecord, run: PlannedRun, systems: Systems, ep
         spec=plan.app.spec.model_dump_json(by_alias=True),
         ends=taken.ends,
         side_inputs=taken.side_inputs,
-        notices=describe_changes(plan, record.side_inputs, taken.side_inputs),
+        notices=(*_kept_notices(record), *describe_changes(plan, record.side_inputs, taken.side_inputs)),
         starts=start_offsets(plan, systems, record.starts),
         files={
             name: files if name in taken.side_inputs else record.files.get(name, files) for name, files in found.items()
         },
+        file_stats=input_file_stats(plan, systems),
         made=merge_addresses(record.made, _addresses(run)),
         summary=None,
     )
+
+
+def _kept_notices(record: RunRecord) -> tuple[RunNotice, ...]:
+    """Return the notices of a start that was not brought to its end: nobody may have seen them."""
+    return () if record.prepared else record.notices
 
 
 def build_refreshed_record(record: RunRecord, plan: Plan, taken: TakenEnds) -> RunRecord:

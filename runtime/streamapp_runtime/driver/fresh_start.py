@@ -5,6 +5,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from streamapp_core.deployment.driver_reports import NoticeReason
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.spec.systems import SystemKind
 from streamapp_runtime.app_streams import by_system, descriptor
@@ -12,6 +13,7 @@ from streamapp_runtime.driver.prepare_outputs import Check, count_part_files
 from streamapp_runtime.driver.run_folder import RunFolder
 from streamapp_runtime.driver.run_record import RunRecord
 from streamapp_runtime.driver.run_recovery import find_existing
+from streamapp_runtime.processor.processor_report import RunNotice
 from streamapp_systems.registry import Systems
 
 
@@ -59,6 +61,32 @@ def describe_fresh_start(record: RunRecord, plan: Plan, systems: Systems, run_fo
         emptied=tuple(o for o in outputs if o.address in record.emptied.get(o.system, ())),
         kept=tuple(o for o in outputs if o.address not in record.emptied.get(o.system, ())),
     )
+
+
+def describe_new_run(record: RunRecord, plan: Plan, systems: Systems, *, deleted: bool) -> RunNotice:
+    """Describe what earlier runs have left when a new one begins that was not asked whether to delete it.
+
+    Args:
+        record: the record of the new run.
+        plan: its plan.
+        systems: they have what was left.
+        deleted: whether the streams that earlier runs have made are deleted.
+
+    Raises:
+        StreamSystemError: a system can't be asked.
+    """
+    parts = [f"run {record.run_id} begins from the start of its inputs"]
+    if streams := sorted(find_existing(record.outdated, plan.app, systems)):
+        parts.append(f"the streams of earlier runs {'are deleted' if deleted else 'stay'}: {', '.join(streams)}")
+    if folders := sorted(str(folder) for folder, count in count_part_files(plan, systems).items() if count):
+        parts.append(f"the results of earlier runs in files are deleted: {', '.join(folders)}")
+    for output in _count_records(plan, systems):
+        about, s = "" if output.exact else "about ", "" if output.records == 1 else "s"
+        parts.append(
+            f"output {output.stream} ({output.system}: {output.address}) keeps {about}{output.records:,} record{s} of "
+            "earlier runs or other writers, and the results of this run follow them"
+        )
+    return RunNotice(reason=NoticeReason.NEW_RUN, message="; ".join(parts))
 
 
 def outputs_to_empty(plan: Plan) -> dict[str, list[str]]:

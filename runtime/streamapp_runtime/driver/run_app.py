@@ -10,6 +10,7 @@ import msgspec
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.metadata_store import MetadataStore
 from streamapp_runtime.driver.activate_job_model import activate_job_model
+from streamapp_runtime.driver.completed_run import summarize_completed
 from streamapp_runtime.driver.driver_loop import DriverLoop, Epoch, Progress
 from streamapp_runtime.driver.fresh_start import FreshStart
 from streamapp_runtime.driver.partition_monitor import AcceptedGrowth, PartitionMonitor
@@ -19,7 +20,7 @@ from streamapp_runtime.driver.run_authority import RunAuthority
 from streamapp_runtime.driver.run_folder import RunFolder
 from streamapp_runtime.driver.run_record import Summary, load_record
 from streamapp_runtime.driver.run_steps import complete_run
-from streamapp_runtime.driver.start_run import Announce, RunRequest, check_unchanged, start_run
+from streamapp_runtime.driver.start_run import Announce, RunRequest, start_run
 from streamapp_runtime.driver.timeouts import Timeouts
 from streamapp_runtime.errors import Drained
 from streamapp_runtime.execution_context import ExecutionContext, local_context
@@ -89,8 +90,7 @@ def run_app(
         try:
             last = load_record(store)
             if last is not None and last.summary is not None and not request.fresh:
-                check_unchanged(request, last)
-                return last.summary
+                return summarize_completed(request.text, last, last.summary, context.systems)
             started = context.clock.monotonic()
             run, record = start_run(request, context, folder, store, last, announce=announce)
             local = _LocalPorts(request, context, run, listener, requested_change)

@@ -6,9 +6,10 @@ import msgspec
 
 from streamapp_core.metadata_store import ABSENT, MetadataStore, VersionConflict, Versioned
 from streamapp_runtime.errors import RuntimeFailure, Superseded
-from streamapp_runtime.processor.processor_report import BrokenClaimReport, TableNotice, WatermarkHolderReport
+from streamapp_runtime.processor.processor_report import BrokenClaimReport, RunNotice, WatermarkHolderReport
 from streamapp_runtime.side_input_files import SideInputFiles
 from streamapp_systems.coordinator_stream import DriverRecord
+from streamapp_systems.file import FileStat
 
 _KEY = "run"
 
@@ -65,16 +66,17 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     state: StateSummary = StateSummary()
     held_back_by: dict[str, str] = {}
     broken_claims: dict[str, BrokenClaimReport] = {}
-    notices: tuple[TableNotice, ...] = ()
+    notices: tuple[RunNotice, ...] = ()
 
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One run: its id, its newest epoch, its spec (as JSON), and its summary once it has completed.
 
     `ends` are the offsets where bounded partitions end, `starts` those where inputs are read first (0 where nothing is
-    said), `files` the names of the files that are read, all taken at the run's first start. `side_inputs` are the
-    versions of side inputs from files, which with their ends are taken again at a start that finds others; `notices`
-    say so. `made` are the addresses of the streams that were made for it, by system, `outdated` those of earlier runs,
+    said), `files` the names of the files that are read, all taken at the run's first start; `file_stats` are those of
+    inputs at the last start, with their sizes and times. `side_inputs` are the versions of side inputs from files,
+    which with their ends are taken again at a start that finds others; `notices` say so.
+    `made` are the addresses of the streams that were made for it, by system, `outdated` those of earlier runs,
     to be deleted, and `outdated_ids` the transactional ids that they used. The records of outputs at the addresses in
     `emptied` are deleted before it begins. `identities` are those of the streams that it reads and of its changelog:
     others at their addresses have other ones. Until it is `prepared`, nothing has been processed.
@@ -86,8 +88,9 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     ends: dict[str, dict[int, int]]
     starts: dict[str, dict[int, int]] = {}
     files: dict[str, list[str]]
+    file_stats: dict[str, tuple[FileStat, ...]] = {}
     side_inputs: dict[str, SideInputFiles] = {}
-    notices: tuple[TableNotice, ...] = ()
+    notices: tuple[RunNotice, ...] = ()
     made: dict[str, list[str]]
     outdated: dict[str, list[str]]
     outdated_ids: tuple[str, ...] = ()

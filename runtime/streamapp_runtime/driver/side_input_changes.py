@@ -7,7 +7,7 @@ from streamapp_core.deployment.driver_reports import NoticeReason
 from streamapp_core.plan.plan import Plan
 from streamapp_runtime.app_streams import bounded_end_offsets
 from streamapp_runtime.errors import RuntimeFailure, SideInputChanged
-from streamapp_runtime.processor.processor_report import TableNotice
+from streamapp_runtime.processor.processor_report import RunNotice
 from streamapp_runtime.side_input_files import SideInputFiles, take_side_input_files
 from streamapp_systems.registry import Systems
 
@@ -67,7 +67,7 @@ def check_side_input_counts(plan: Plan, taken: TakenEnds) -> None:
 
 def describe_changes(
     plan: Plan, previous: Mapping[str, SideInputFiles], current: Mapping[str, SideInputFiles]
-) -> tuple[TableNotice, ...]:
+) -> tuple[RunNotice, ...]:
     """Return a notice for each side input whose files are others than the run has read before."""
     notices = []
     for name, side_input in current.items():
@@ -75,7 +75,7 @@ def describe_changes(
             tables = sorted(table.name for table in plan.tables.values() if name in table.spec.side_inputs)
             files = ", ".join(changed_files(previous[name], side_input))
             message = f"side input {name}: {files} changed; filled again from the new version: {', '.join(tables)}"
-            notices.append(TableNotice(reason=NoticeReason.SIDE_INPUT_REFRESHED, message=message))
+            notices.append(RunNotice(reason=NoticeReason.SIDE_INPUT_REFRESHED, message=message))
     return tuple(notices)
 
 

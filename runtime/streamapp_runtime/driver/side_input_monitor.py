@@ -14,7 +14,7 @@ from streamapp_runtime.driver.side_input_changes import (
 )
 from streamapp_runtime.errors import FAILURES, RuntimeFailure
 from streamapp_runtime.execution_context import ExecutionContext
-from streamapp_runtime.processor.processor_report import TableNotice
+from streamapp_runtime.processor.processor_report import RunNotice
 from streamapp_runtime.side_input_files import SideInputFiles, take_side_input_files
 
 _SECOND = 1_000
@@ -41,7 +41,7 @@ class SideInputMonitor:
         self._urgent_until = now
         self._looking: Future[TakenEnds | None] | None = None
         self._seen: Mapping[str, SideInputFiles] = record.side_inputs
-        self.notices: tuple[TableNotice, ...] = ()
+        self.notices: tuple[RunNotice, ...] = ()
         """The side inputs whose files are not those that the run reads."""
 
     def poll(self, now: float, *, urgent: bool) -> TakenEnds | None:
@@ -91,22 +91,22 @@ class SideInputMonitor:
             return None
         return taken
 
-    def _describe(self, name: str, found: SideInputFiles) -> TableNotice:
+    def _describe(self, name: str, found: SideInputFiles) -> RunNotice:
         files = ", ".join(changed_files(self._record.side_inputs[name], found))
         if name in self._refreshes:
             message = f"side input {name}: {files} changed; all processors start again with the new version"
-            return TableNotice(reason=NoticeReason.SIDE_INPUT_CHANGED, message=message)
+            return RunNotice(reason=NoticeReason.SIDE_INPUT_CHANGED, message=message)
         tables = sorted(table.name for table in self._plan.tables.values() if name in table.spec.side_inputs)
         message = (
             f"side input {name}: {files} changed; the run keeps the version that it has read until its next start "
             f"(tables.{tables[0]}.refresh takes new versions while it runs)"
         )
-        return TableNotice(reason=NoticeReason.SIDE_INPUT_OUTDATED, message=message)
+        return RunNotice(reason=NoticeReason.SIDE_INPUT_OUTDATED, message=message)
 
 
-def _not_taken(error: Exception) -> TableNotice:
+def _not_taken(error: Exception) -> RunNotice:
     message = f"the new version of a side input can't be taken, the run keeps the previous one: {error}"
-    return TableNotice(reason=NoticeReason.SIDE_INPUT_OUTDATED, message=message)
+    return RunNotice(reason=NoticeReason.SIDE_INPUT_OUTDATED, message=message)
 
 
 def _versions(side_inputs: Mapping[str, SideInputFiles]) -> dict[str, str]:

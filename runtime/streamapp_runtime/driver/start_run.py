@@ -11,9 +11,9 @@ from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.job_model.job_model_errors import JobModelDamagedError, JobModelUnreadableError
 from streamapp_core.job_model.stored_job_model import read_job_model
 from streamapp_core.metadata_store import MetadataStore
-from streamapp_core.spec.app import StreamApp, StreamAppSpec
+from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.parse import ParsedApp, parse_text
-from streamapp_runtime.app_streams import file_names
+from streamapp_runtime.app_streams import file_names, input_file_stats
 from streamapp_runtime.driver.activate_job_model import activate_job_model
 from streamapp_runtime.driver.build_run_record import build_new_record
 from streamapp_runtime.driver.create_streams import delete_streams
@@ -168,23 +168,10 @@ def _plan_continued(
         spec=_spec(run.plan.app),
         ends=taken.ends,
         files=found,
+        file_stats=input_file_stats(run.plan, systems),
         side_inputs=taken.side_inputs,
         notices=describe_changes(run.plan, last.side_inputs, taken.side_inputs),
     )
-
-
-def check_unchanged(request: RunRequest, completed: RunRecord) -> None:
-    """Refuse to give the summary of a completed run for an app that is another one now.
-
-    Raises:
-        RuntimeFailure: it is.
-    """
-    parsed = parse_text(request.text)
-    completed_spec = StreamAppSpec.model_validate_json(completed.spec)
-    if parsed.app is None or parsed.problems or parsed.app.spec != completed_spec:
-        raise RuntimeFailure(
-            f"run {completed.run_id} has completed, and the app has changed since: --fresh runs it as it is now"
-        )
 
 
 def _check_files(last: RunRecord, found: dict[str, list[str]]) -> None:

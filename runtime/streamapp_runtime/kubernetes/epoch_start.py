@@ -1,9 +1,12 @@
 """The start of an epoch on Kubernetes (docs/protocols.md, Start of a run): a run is started, or continues."""
 
+import msgspec
+
 from streamapp_core.metadata_store import MetadataStore
 from streamapp_core.spec.processors import DeletionPolicy
 from streamapp_runtime.driver.build_run_record import build_edited_record, build_new_record
 from streamapp_runtime.driver.create_streams import delete_streams
+from streamapp_runtime.driver.fresh_start import describe_new_run
 from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.prepare_outputs import Check
 from streamapp_runtime.driver.run_record import RunRecord, load_record
@@ -42,4 +45,9 @@ def _record(launched: LaunchedApp, run: PlannedRun, last: RunRecord | None, cont
         return build_edited_record(last, run, context.systems, launch.epoch)
     own = Coordinator(plan.app, plan.default_system, context.systems)
     previous = own if last is None else coordinator_of_run(last, plan, context.systems)
-    return build_new_record(run, context.systems, launch.epoch, last, previous.announced_ids())
+    record = build_new_record(run, context.systems, launch.epoch, last, previous.announced_ids())
+    if last is None:
+        return record
+    deleted = plan.app.spec.deletion_policy is DeletionPolicy.DELETE
+    notice = describe_new_run(record, plan, context.systems, deleted=deleted)
+    return msgspec.structs.replace(record, notices=(notice,))

@@ -92,8 +92,8 @@ class BrokenClaimReport(msgspec.Struct, frozen=True, kw_only=True):
     example: str
 
 
-class TableNotice(msgspec.Struct, frozen=True, kw_only=True):
-    """A message about the tables that a person should know, and a word for programs."""
+class RunNotice(msgspec.Struct, frozen=True, kw_only=True):
+    """A message about the run that a person should know, and a word for programs."""
 
     reason: NoticeReason
     message: str
@@ -122,5 +122,5 @@ class ProcessorReport(msgspec.Struct, frozen=True, kw_only=True):
     broken_claims: dict[str, BrokenClaimReport] = {}
     commits: int = 0
     committed: dict[str, dict[int, int]] = {}
-    notices: tuple[TableNotice, ...] = ()
+    notices: tuple[RunNotice, ...] = ()
     done: bool = False

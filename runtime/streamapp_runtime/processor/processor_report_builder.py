@@ -10,8 +10,8 @@ from streamapp_runtime.processor.processor_report import (
     Incarnation,
     PartitionReport,
     ProcessorReport,
+    RunNotice,
     StateReport,
-    TableNotice,
     WatermarkHolderReport,
     event_time,
 )
@@ -122,10 +122,10 @@ def _reports(side_inputs: SideInputs) -> Iterator[tuple[Ssp, PartitionReport]]:
         )
 
 
-def _notices(stores: Iterable[AdjunctStore]) -> tuple[TableNotice, ...]:
+def _notices(stores: Iterable[AdjunctStore]) -> tuple[RunNotice, ...]:
     """Return why tables lack rows, each reason once, however many tasks have it."""
     messages = dict.fromkeys(store.incomplete for store in stores if store.incomplete)
-    return tuple(TableNotice(reason=NoticeReason.TABLE_INCOMPLETE, message=message) for message in messages)
+    return tuple(RunNotice(reason=NoticeReason.TABLE_INCOMPLETE, message=message) for message in messages)
 
 
 def _by_stream(offsets: Mapping[Ssp, int]) -> dict[str, dict[int, int]]:

@@ -3,7 +3,13 @@
 from streamapp_systems.file.admin import FileAdmin
 from streamapp_systems.file.consumer import FileConsumer
 from streamapp_systems.file.file_output import FileOutput
-from streamapp_systems.file.file_versions import FileVersion, take_file_version, take_file_versions
+from streamapp_systems.file.file_versions import (
+    FileStat,
+    FileVersion,
+    take_file_stats,
+    take_file_version,
+    take_file_versions,
+)
 from streamapp_systems.file.output_folder import claim_output, published_parts, remove_parts, staged_parts
 from streamapp_systems.file.partition_files import partition_files
 
@@ -11,12 +17,14 @@ __all__ = [
     "FileAdmin",
     "FileConsumer",
     "FileOutput",
+    "FileStat",
     "FileVersion",
     "claim_output",
     "partition_files",
     "published_parts",
     "remove_parts",
     "staged_parts",
+    "take_file_stats",
     "take_file_version",
     "take_file_versions",
 ]

@@ -10,16 +10,21 @@ from streamapp_systems.file.partition_files import partition_files
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
 
 
-class FileVersion(msgspec.Struct, frozen=True, kw_only=True):
-    """A file as it was at one time: its size, its modification time (ns since 1970) and the SHA-256 of its content.
+class FileStat(msgspec.Struct, frozen=True, kw_only=True):
+    """A file as it was at one time, from outside: its size and its modification time (ns since 1970)."""
+
+    name: str
+    size: int
+    modified: int
+
+
+class FileVersion(FileStat, frozen=True, kw_only=True):
+    """A file as it was at one time, with the SHA-256 of its content.
 
     Size and time are looked at first. Where they differ, only the content decides: a file that was copied, touched, or
     is seen on another machine is the same one.
     """
 
-    name: str
-    size: int
-    modified: int
     digest: str
 
     def is_current(self, path: Path) -> bool:
@@ -47,6 +52,22 @@ def take_file_versions(
         name = relative_name(root, path)
         version = by_name.get(name)
         found.append(version if version is not None and version.is_current(path) else take_file_version(name, path))
+    return tuple(found)
+
+
+def take_file_stats(root: Path, stream: StreamDescriptor) -> tuple[FileStat, ...]:
+    """Return the files of a stream now, in the order of its partitions; none is opened.
+
+    Raises:
+        StreamSystemError: a file is gone.
+    """
+    found = []
+    for path in partition_files(root, stream):
+        try:
+            stat = path.stat()
+        except OSError as error:
+            raise StreamSystemError(f"{path} can't be read: {error}") from error
+        found.append(FileStat(name=relative_name(root, path), size=stat.st_size, modified=stat.st_mtime_ns))
     return tuple(found)
 
 

@@ -5,6 +5,7 @@ from contextlib import closing
 
 import pytest
 
+from streamapp_core.deployment.driver_reports import NoticeReason
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.driver.fresh_start import outputs_to_empty
@@ -122,3 +123,17 @@ def test_what_the_app_reads_is_never_emptied_whatever_its_system_is_called():
     spec["streams"]["more"] = {"system": "log", "name": "more"}
     spec["operators"].append({"name": "sent-more", "from": "counted", "sendTo": "more"})
     assert outputs_to_empty(accepted(document)) == {"log": ["more"]}
+
+
+def test_a_completed_run_says_how_many_records_have_come_since(tmp_path):
+    write(tmp_path, "in", ROWS)
+    first = apps.run(app(), tmp_path, fresh=False)
+    assert apps.run(app(), tmp_path, fresh=False) == first
+    write(tmp_path, "in", 2, epoch=2)
+    (notice,) = apps.run(app(), tmp_path, fresh=False).notices
+    assert notice.reason is NoticeReason.INPUTS_CHANGED
+    assert "its inputs have changed since it read them: in (2 records more). --fresh" in notice.message
+    (tmp_path / "log.db").unlink()
+    write(tmp_path, "in", 1)
+    (notice,) = apps.run(app(), tmp_path, fresh=False).notices
+    assert "in (it was recreated)" in notice.message

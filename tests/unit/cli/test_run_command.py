@@ -1,4 +1,5 @@
 import json
+import shutil
 
 from typer.testing import CliRunner
 
@@ -34,6 +35,23 @@ def test_a_completed_run_prints_its_summary_again_and_does_nothing(tmp_path):
     assert result.exit_code == 0
     assert "2 of 2" in result.stdout
     assert apps.parts(tmp_path / "out") == before
+
+
+def test_a_completed_run_says_that_its_files_have_changed_since(tmp_path):
+    flights(tmp_path)
+    run(tmp_path, apps.stateless("file"))
+    assert "nothing was run" not in run(tmp_path, apps.stateless("file")).stdout
+    (tmp_path / "flights" / "1.csv").write_text("carrier,delay\nAA,21\n")
+    (tmp_path / "flights" / "2.csv").write_text("carrier,delay\nDL,50\n")
+    result = run(tmp_path, apps.stateless("file"))
+    assert result.exit_code == 0
+    assert "nothing was run: this is the summary of run " in result.stdout
+    assert (
+        "its inputs have changed since it read them: flights (flights/1.csv, flights/2.csv). "
+        "--fresh runs the app again, from the beginning" in result.stdout
+    )
+    shutil.rmtree(tmp_path / "flights")
+    assert "flights/1.csv" in run(tmp_path, apps.stateless("file")).stdout
 
 
 def test_fresh_starts_a_new_run_and_replaces_the_results(tmp_path):

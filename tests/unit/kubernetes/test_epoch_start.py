@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from streamapp_core.deployment.app_record import Launch, LaunchCause
+from streamapp_core.deployment.driver_reports import NoticeReason
 from streamapp_core.job_model.build_job_model import build_job_model
 from streamapp_core.metadata_store import InMemoryMetadataStore
 from streamapp_core.plan.planner import plan
@@ -34,7 +35,7 @@ class Run:
         self._model = None
         self._epoch = 0
 
-    def begin(self, streams, operators):
+    def begin(self, streams, operators, run_id="r1", **more):
         """Begin an epoch; give its record, as the store has it."""
         self._epoch += 1
         spec = {"systems": {"log": {"log": {"path": "log.db"}}}, "defaultSystem": "log", "streams": streams}
@@ -43,13 +44,13 @@ class Run:
                 "apiVersion": "streamapp.dev/v1alpha1",
                 "kind": "StreamApp",
                 "metadata": {"name": "app"},
-                "spec": spec | {"operators": operators, "processors": {"count": 1}},
+                "spec": spec | {"operators": operators, "processors": {"count": 1}, **more},
             }
         )
         counts = {name: COUNTS[name] for name in streams}
         launch = Launch(
             app="text",
-            run_id="r1",
+            run_id=run_id,
             counts=counts,
             epoch=self._epoch,
             processors=1,
@@ -57,7 +58,9 @@ class Run:
             cause=LaunchCause.EDITED,
             at=datetime(2026, 1, 1, tzinfo=UTC),
         )
-        planned = plan(parse_text(text), counts, self._model, run_id="r1").plan
+        if self._model is not None and self._model.run_id != run_id:
+            self._model = None
+        planned = plan(parse_text(text), counts, self._model, run_id=run_id).plan
         self._model = build_job_model(planned, self._model, {"0": "here"})
         launched = LaunchedApp(launch=launch, text=text)
         start_epoch(launched, plan_launched(launched, self._model), self._store, local_context(self.folder))
@@ -101,3 +104,28 @@ def test_an_edit_gets_its_streams_and_what_was_known_of_the_others_stays(run):
     assert run.partitions(by, "more", "out") == {by: 3, "more": 3, "out": 2}
     assert second.ends == {"events": {0: 0, 1: 0}, "more": {0: 0, 1: 0, 2: 0}}
     assert second.prepared
+
+
+@pytest.mark.parametrize("policy", ["Retain", "Delete"])
+def test_a_new_run_says_what_earlier_ones_have_left(run, policy):
+    run.admin.create({stream("events"): 2})
+    streams = {"events": EVENTS, "out": {"system": "log", "format": "json"}}
+    operators = [
+        {"name": "by", "from": "events", "partitionBy": {"key": "k"}},
+        {"name": "sent", "from": "by", "sendTo": "out"},
+    ]
+    first = run.begin(streams, operators, deletionPolicy=policy)
+    assert not first.notices
+    owner = TransactionOwner(id="somebody", epoch=1)
+    with closing(LogProducer(run.folder / "log.db", [stream("out")], owner)) as producer:
+        producer.send(Ssp("log", "out", 0), b'{"k": "a"}', timestamp=1)
+        producer.commit()
+    (notice,) = run.begin(streams, operators, run_id="r2", deletionPolicy=policy).notices
+    made = ", ".join(sorted(first.made["log"]))
+    assert notice.reason is NoticeReason.NEW_RUN
+    assert notice.message == (
+        "run r2 begins from the start of its inputs; the streams of earlier runs "
+        f"{'are deleted' if policy == 'Delete' else 'stay'}: {made}; output out (log: out) keeps 1 record of earlier "
+        "runs or other writers, and the results of this run follow them"
+    )
+    assert not run.begin(streams, operators, run_id="r2", deletionPolicy=policy).notices

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamapp_operator.status.events import emit_transitions
+from streamapp_operator.status.events import emit_notices, emit_transitions
 from support.observed_values import resource
 
 
@@ -54,6 +54,18 @@ def test_a_transition_is_an_event_if_people_should_notice_it(before, after, expe
 def test_the_same_content_in_several_conditions_is_one_event():
     events = emitted([], *(condition(kind, "False", "CrashLoop") for kind in ("DriverReady", "Ready")))
     assert [event.reason for event in events] == ["CrashLoop"]
+
+
+def test_notices_that_no_condition_shows_are_events_once():
+    refreshed = {"reason": "SideInputRefreshed", "message": "customers changed"}
+    begun = {"reason": "NewRun", "message": "run r2 begins"}
+    shown_elsewhere = {"reason": "TableIncomplete", "message": "table customer lacks rows"}
+    app = resource(status={"progress": {"notices": [refreshed]}})
+    after = {"progress": {"notices": [refreshed, begun, shown_elsewhere]}}
+    (event,) = emit_notices(app, after, 1)
+    assert (event.warning, event.reason, event.message) == (False, "NewRun", "run r2 begins")
+    assert not list(emit_notices(resource(status=after), after, 1))
+    assert not list(emit_notices(resource(), {}, 1))
 
 
 class TestNames:
