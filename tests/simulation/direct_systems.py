@@ -58,12 +58,12 @@ class DirectSystems:
         streams: Sequence[StreamDescriptor],
         owner: TransactionOwner,
         *,
-        confirm_current: Callable[[], object] | None = None,
+        confirm_current: Callable[[], object] = lambda: None,
     ) -> Producer:
         """See `Systems.open_producer`."""
         if system.kafka is None:
-            return self._local.open_producer(name, system, streams, owner)
-        return SimulatedProducer(self._network, _cluster(name, system), streams, owner)
+            return self._local.open_producer(name, system, streams, owner, confirm_current=confirm_current)
+        return SimulatedProducer(self._network, _cluster(name, system), streams, owner, confirm_current)
 
     def open_output(
         self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor], writer: str

@@ -25,8 +25,17 @@ class SimulatedClient:
         """Return until when a request that begins now may take, in milliseconds; by default the cluster's timeout."""
         return self.network.now() + round(1000 * (self.cluster.timeout if seconds is None else seconds))
 
-    def ask(self, request: Request[Answer], deadline: int, transient: frozenset[int] = TRANSIENT) -> Answer:
+    def ask(
+        self,
+        request: Request[Answer],
+        deadline: int,
+        transient: frozenset[int] = TRANSIENT,
+        *,
+        pause: float = PAUSE,
+    ) -> Answer:
         """Return the answer to a request, which is repeated until the deadline while its errors are transient.
+
+        `pause` is in seconds: no request is sent again before.
 
         Raises:
             RequestError: the last error; `_TIMED_OUT` if no answer came.
@@ -40,9 +49,9 @@ class SimulatedClient:
                 error = answer
                 if error.code not in transient:
                     raise
-            if self.network.now() + round(1000 * PAUSE) > deadline:
+            if self.network.now() + round(1000 * pause) > deadline:
                 raise error
-            self.network.sleep(PAUSE)
+            self.network.sleep(pause)
 
     def explain(self, what: str, error: RequestError) -> StreamSystemError:
         """Return the error to raise about `what`, in the words of the real client."""

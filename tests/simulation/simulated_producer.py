@@ -1,6 +1,6 @@
 """A producer of simulated brokers: what `KafkaProducer` is of real ones."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from confluent_kafka import KafkaError
@@ -17,7 +17,7 @@ from simulation.kafka_requests import (
 )
 from simulation.simulated_kafka_client import COORDINATOR_TRANSIENT, PRODUCE_TRANSIENT, SimulatedClient
 from streamapp_core.ssp import Ssp
-from streamapp_systems.kafka.client_config import TRANSACTION_SECONDS, Cluster
+from streamapp_systems.kafka.client_config import RESEND_SECONDS, TRANSACTION_SECONDS, Cluster
 from streamapp_systems.protocols import (
     CommitUnknown,
     SentRecords,
@@ -33,6 +33,9 @@ _LINGERING = 1_000
 _MESSAGE_BYTES = 1_000_000
 """Bytes of a batch, and of a message unless the cluster's settings allow more: librdkafka's default."""
 
+_RESEND_PAUSE = 0.8
+"""Seconds after which a client asks again to end a transaction."""
+
 _UNKNOWN = COORDINATOR_TRANSIENT | {KafkaError._TIMED_OUT}
 """Errors of a commit after which it may have happened."""
 
@@ -41,9 +44,14 @@ class SimulatedProducer:
     """See `Producer`, and `KafkaProducer` for what differs from other systems."""
 
     def __init__(
-        self, network: Network, cluster: Cluster, streams: Sequence[StreamDescriptor], owner: TransactionOwner
+        self,
+        network: Network,
+        cluster: Cluster,
+        streams: Sequence[StreamDescriptor],
+        owner: TransactionOwner,
+        confirm_current: Callable[[], object] = lambda: None,
     ) -> None:
-        """Take over the owner's transactional id.
+        """Take over the owner's transactional id; `confirm_current` raises if the owner is not the current one.
 
         Raises:
             StreamSystemError: the brokers don't answer, or refuse.
@@ -61,6 +69,10 @@ class SimulatedProducer:
         """Whether the coordinator may know of the transaction."""
         self._failure: StreamSystemError | None = None
         self._committing = False
+        self._confirm_current = confirm_current
+        self._ending_since: int | None = None
+        self._perhaps_ended_twice = False
+        """Whether a request to end a transaction may still be on its way; see `TransactionClient`."""
         self._identity = self._client.initialise(owner)
 
     def send(self, ssp: Ssp, value: bytes | None, *, key: bytes | None = None, timestamp: int) -> None:
@@ -78,6 +90,8 @@ class SimulatedProducer:
         if not len(records):
             return
         self._check_partition(ssp)
+        if self._perhaps_ended_twice:
+            self._take_over_again()
         times = records.timestamps or [self._client.network.now()] * len(records)
         pending = self._pending.setdefault(ssp, [])
         pending += (
@@ -143,6 +157,13 @@ class SimulatedProducer:
             raise CommitUnknown(f"producer {self._owner.id}: commit again before anything else, or exit")
         if self._failure is not None:
             raise self._failure
+
+    def _take_over_again(self) -> None:
+        """Go on with a later epoch, which no late request to end a transaction has."""
+        identity = self._client.initialise(self._owner)
+        self._confirm_current()
+        self._identity, self._sequences = identity, {}
+        self._perhaps_ended_twice = False
 
     def _check_partition(self, ssp: Ssp) -> None:
         stream = self._streams.get(ssp.stream)
@@ -223,8 +244,14 @@ class SimulatedProducer:
         yield tuple(batch)
 
     def _end(self, *, commit: bool) -> None:
+        """End the transaction; an answer that comes before the client would ask again is that of its only request."""
+        now = self._client.network.now
+        if self._ending_since is None:
+            self._ending_since = now()
         request = EndTxn(transactional_id=self._owner.id, producer=self._identity, commit=commit)
-        self._client.ask(request, self._client.deadline(), COORDINATOR_TRANSIENT)
+        self._client.ask(request, self._client.deadline(), COORDINATOR_TRANSIENT, pause=_RESEND_PAUSE)
+        self._perhaps_ended_twice |= now() - self._ending_since >= 1000 * RESEND_SECONDS
+        self._ending_since = None
 
     def _at(self, ssp: Ssp) -> TopicPartition:
         return TopicPartition(self._streams[ssp.stream].address, ssp.partition)
