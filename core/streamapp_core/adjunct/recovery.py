@@ -10,6 +10,9 @@ from types import MappingProxyType
 
 from streamapp_core.ssp import Ssp
 
+_CLOCK_SKEW = 60_000
+"""The time in ms by which the clocks of two machines may differ: a store may be that far in the future."""
+
 
 class StoreAction(StrEnum):
     """The ways to get a store: create it, delete the old one and create another, or use the one that is there."""
@@ -28,7 +31,7 @@ class NoStoreRecord(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreRecord:
-    """The record that a store keeps of itself: its run, the time of its last write (milliseconds), and its contents.
+    """The record that a store keeps of itself: its run, and its contents, up to date as of `written_at` (milliseconds).
 
     `next` has, per partition, the first offset whose record it does not hold, and `versions` that of the stream it was
     read from, where there are versions.
@@ -56,12 +59,13 @@ class Extent:
 class Recovery:
     """The action on the store, and the offset to start from in each partition.
 
-    `wait_for` has the ends to reach before any other input is read, of the partitions that are not there yet. If the
-    store is `incomplete`, it does not hold what was before the checkpoint.
+    `behind` has the ends of the partitions that are not there yet, `wait_for` those of them to reach before any other
+    input is read. If the store is `incomplete`, it does not hold what was before the checkpoint.
     """
 
     action: StoreAction
     start: Mapping[Ssp, int]
+    behind: Mapping[Ssp, int]
     wait_for: Mapping[Ssp, int]
     incomplete: bool = False
 
@@ -80,9 +84,10 @@ def plan_recovery(
 ) -> Recovery:
     """Decide how the store of a table is brought up to date with its side inputs.
 
-    A store is used again if it is of this run, was written at most `max_age` milliseconds before `now` (None: at any
-    time), and holds nothing of partitions that its owner does not have any more. It continues from its own offsets: a
-    checkpoint may be ahead of it. A partition it does not know, say after an expansion, is read from its beginning.
+    A store is used again if it is of this run, was up to date at most `max_age` milliseconds before `now` (None: at any
+    time) and not after it, and holds nothing of partitions that its owner does not have any more. It continues from its
+    own offsets: a checkpoint may be ahead of it. A partition it does not know, say after an expansion, is read from its
+    beginning.
     If a stream has another version now, a store or checkpoint of the previous one says nothing: all is read from the
     start.
 
@@ -113,6 +118,7 @@ def plan_recovery(
     return Recovery(
         action=action,
         start=start,
+        behind=behind,
         wait_for=behind if bootstrap else {},
         incomplete=skipped and action is not StoreAction.REUSE,
     )
@@ -124,5 +130,5 @@ def _same_versions(held: Iterable[Ssp], versions: Mapping[Ssp, str], partitions:
 
 
 def _valid(store: StoreRecord, max_age: int | None, run_id: str, now: int, partitions: Mapping[Ssp, Extent]) -> bool:
-    young = max_age is None or now - store.written_at <= max_age
+    young = max_age is None or -_CLOCK_SKEW <= now - store.written_at <= max_age
     return store.run_id == run_id and young and store.next.keys() <= partitions.keys()

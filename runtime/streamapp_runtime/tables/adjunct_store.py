@@ -81,11 +81,13 @@ class AdjunctStore:
         recovery: Recovery,
         saved: SavedRecord,
         bad_rows: BadRows,
+        now: int,
         versions: Mapping[Ssp, str] = MappingProxyType({}),
         incomplete: str = "",
     ) -> None:
         """Continue from `saved`, or from nothing, as `recovery` decides; `bad_rows` are shared with an extractor.
 
+        `now` is the time of day in milliseconds, when the side inputs had the ends that the recovery goes by.
         `versions` are those of the streams, where there are any. `incomplete` says why the store begins without rows
         that its side inputs hold, if so.
         """
@@ -101,6 +103,9 @@ class AdjunctStore:
         self.ended: set[Ssp] = set()
         """The bounded partitions that have been read to their ends."""
         self._wait_for = dict(recovery.wait_for)
+        self._behind = dict(recovery.behind)
+        self._up_to_date = saved.written_at if recovery.action is StoreAction.REUSE else now
+        """The time as of which the store misses no deletion that its side inputs may have forgotten since."""
         self._bad_rows = bad_rows
         self.not_used: Counter[str] = Counter()
         """Counts of rows that the table left out, by reason."""
@@ -140,18 +145,25 @@ class AdjunctStore:
             )
         if decoded.ended:
             self.ended.add(ssp)
-        if decoded.ended or self.positions[ssp].offset >= self._wait_for.get(ssp, 0):
+        if decoded.ended or self.positions[ssp].offset >= self._behind.get(ssp, 0):
             self._wait_for.pop(ssp, None)
+            self._behind.pop(ssp, None)
 
     def write_record(self, now: int) -> None:
-        """Write the record with the positions of the side inputs, to be committed with the rows."""
+        """Write the record with the positions of the side inputs, to be committed with the rows.
+
+        The store is as young as that (`now`, in milliseconds) once it has all that its side inputs had at the start:
+        from there on it follows them.
+        """
+        if not self._behind:
+            self._up_to_date = now
         read_to = (
             ReadTo(system=ssp.system, stream=ssp.stream, partition=ssp.partition, position=position)
             for ssp, position in self.positions.items()
         )
         record = SavedRecord(
             run_id=self._run_id,
-            written_at=now,
+            written_at=self._up_to_date,
             read_to=tuple(read_to),
             not_used=dict(self.not_used),
             bad_rows=self.bad_rows,

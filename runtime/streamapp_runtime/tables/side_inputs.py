@@ -8,6 +8,8 @@ from streamapp_runtime.state.checkpoint import InputPosition
 from streamapp_runtime.tables.adjunct_store import AdjunctStore
 from streamapp_runtime.tables.lookup_table import LookupTable
 
+_RECORD_MILLISECONDS = 60_000
+
 
 class SideInputs:
     """Fills the tables of one owner. Their rows reach no operator, their ends and times affect no watermark."""
@@ -19,6 +21,7 @@ class SideInputs:
         self.stores = tuple(stores)
         self._commit = commit
         self._time_of_day = time_of_day
+        self._recorded_at = time_of_day()
         self._filled: dict[Ssp, list[AdjunctStore]] = {}
         for store in stores:
             for ssp in store.positions:
@@ -60,11 +63,16 @@ class SideInputs:
 
     def write_records(self) -> None:
         """Write the positions of the side inputs into their stores: they commit next."""
-        now = self._time_of_day()
+        self._recorded_at = self._time_of_day()
         for store in self.stores:
-            store.write_record(now)
+            store.write_record(self._recorded_at)
 
     def commit(self) -> None:
         """Commit the stores with their positions."""
         self.write_records()
         self._commit()
+
+    def commit_unchanged(self) -> None:
+        """Commit the records once a minute, though nothing came: stores of quiet side inputs stay young."""
+        if self.stores and abs(self._time_of_day() - self._recorded_at) >= _RECORD_MILLISECONDS:
+            self.commit()

@@ -110,6 +110,7 @@ class TableOpener:
             recovery=decided,
             saved=empty if isinstance(saved, NoStoreRecord) else saved,
             bad_rows=bad_rows,
+            now=now,
             versions={ssp: extent.version for ssp, extent in partitions.items()},
             incomplete=_incomplete(planned, found, now) if decided.incomplete else "",
         )
@@ -141,6 +142,9 @@ def _incomplete(planned: PlannedTable, found: StoreRecord | NoStoreRecord, now: 
         reason = "it has no store" if found is NoStoreRecord.NO_STORE else "its store can't be read"
     elif max_age is not None and now - found.written_at > max_age:
         reason = f"its store is older than maxAge ({format_duration(max_age)})"
+        repair += f", {path}.maxAge: null keeps a store of any age"
+    elif max_age is not None and now < found.written_at:
+        reason = f"its store is {format_duration(found.written_at - now)} in the future: a clock was wrong"
         repair += f", {path}.maxAge: null keeps a store of any age"
     else:
         reason = "its store is of another run, or of partitions that its task does not have any more"

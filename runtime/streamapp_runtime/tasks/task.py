@@ -188,6 +188,7 @@ class Task:
     def commit_unchanged(self) -> None:
         """Note that a commit of its processor succeeded that had nothing of this task."""
         self._state.confirm()
+        self.side_inputs.commit_unchanged()
 
     def counters(self) -> dict[str, dict[str, int]]:
         """Return the number of rows not used, by operator or stream and by reason, since the run began."""
