@@ -129,7 +129,7 @@ class SimulatedProducer:
         return next_offsets
 
     def abort(self) -> None:
-        """Abort the open transaction, as `KafkaProducer.abort` does.
+        """Abort the open transaction, as `KafkaProducer.abort` does: what is on its way arrives first.
 
         Raises:
             CommitUnknown: it is perhaps committed already.
@@ -138,6 +138,9 @@ class SimulatedProducer:
         """
         if self._committing:
             raise CommitUnknown(f"producer {self._owner.id}: a commit without an answer can't be aborted: exit")
+        if self._failure is None and self._pending:
+            with suppress(StreamSystemError):
+                self._flush()
         if self._opened:
             try:
                 self._end(commit=False)

@@ -22,11 +22,28 @@ def cluster_at(address, timeout=30.0, **settings):
     return Cluster(name=SYSTEM, bootstrap_servers=address, settings=settings, timeout=timeout)
 
 
+class RealClients:
+    """Opens the clients of a real cluster."""
+
+    def __init__(self, cluster):
+        self.cluster = cluster
+
+    def open_admin(self):
+        return KafkaAdmin(self.cluster)
+
+    def open_consumer(self, streams):
+        return KafkaConsumer(self.cluster, streams)
+
+    def open_producer(self, streams, owner):
+        return KafkaProducer(self.cluster, streams, owner)
+
+
 class Topics:
     """The topics of one test: names that no other test has, in this run or another."""
 
-    def __init__(self, cluster, test):
+    def __init__(self, cluster, test, clients=None):
         self.cluster = cluster
+        self.clients = clients or RealClients(cluster)
         self.prefix = f"{re.sub('[^a-z0-9]+', '-', test.lower())[:100]}-{uuid.uuid4().hex[:8]}"
 
     def stream(self, name="s", *, keyed=False):
@@ -37,7 +54,7 @@ class Topics:
 
     def create(self, name="s", count=1, *, keyed=False):
         stream = self.stream(name, keyed=keyed)
-        with closing(KafkaAdmin(self.cluster)) as admin:
+        with closing(self.clients.open_admin()) as admin:
             admin.create({stream: count})
         return stream
 
@@ -48,19 +65,19 @@ class Topics:
     def producer(self, *streams, name="writer", epoch=1):
         """Open a producer; once it is closed, all it committed is visible (its id is initialised for that)."""
         owner = self.owner(name, epoch)
-        with closing(KafkaProducer(self.cluster, streams, owner)) as producer:
+        with closing(self.clients.open_producer(streams, owner)) as producer:
             yield producer
-        with closing(KafkaAdmin(self.cluster)) as admin:
+        with closing(self.clients.open_admin()) as admin:
             admin.fence([owner])
 
     @contextmanager
     def consumer(self, starts, ends, *streams):
-        with closing(KafkaConsumer(self.cluster, streams)) as consumer:
+        with closing(self.clients.open_consumer(streams)) as consumer:
             consumer.assign(starts, ends)
             yield consumer
 
     def ends(self, *streams):
-        with closing(KafkaAdmin(self.cluster)) as admin:
+        with closing(self.clients.open_admin()) as admin:
             return admin.end_offsets(streams)
 
     def read(self, *streams, starts=None, ends=None, max_rows=10_000):
@@ -84,6 +101,17 @@ def committed(cluster, group):
 
 def ssp_of(stream, partition=0):
     return Ssp(SYSTEM, stream.name, partition)
+
+
+def write(topics, stream, values, *, aborted=0, partition=0):
+    """Commit values to a partition, and abort so many more."""
+    with topics.producer(stream) as producer:
+        for value in values:
+            producer.send(ssp_of(stream, partition), value, timestamp=1)
+        producer.commit()
+        for _ in range(aborted):
+            producer.send(ssp_of(stream, partition), b"dropped", timestamp=1)
+        producer.abort()
 
 
 def values_of(parts):

@@ -47,10 +47,9 @@ class LossyNetwork(DirectNetwork):
     def deliver_late(self):
         """Let all that was lost arrive."""
         while self.lost:
-            try:
+            with pytest.raises(RequestError) as refused:
                 super().call(self.lost.pop(0))
-            except RequestError as error:
-                assert error.code == KafkaError.INVALID_PRODUCER_EPOCH
+            assert refused.value.code == KafkaError.INVALID_PRODUCER_EPOCH
 
 
 @pytest.fixture
