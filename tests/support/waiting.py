@@ -11,3 +11,8 @@ def eventually(fact, seconds=60.0, pause=0.05):
         if answer or time.monotonic() > deadline:
             return answer
         time.sleep(pause)
+
+
+def nothing_for(seconds):
+    """Let time pass that is itself the fault: an outage of so many seconds."""
+    time.sleep(seconds)

@@ -1,5 +1,6 @@
 """The commit of a processor (docs/protocols.md, Commit): its steps and their order."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 
 from streamapp_core.ssp import Ssp
@@ -9,7 +10,11 @@ from streamapp_runtime.processor.task_assembly import AssembledTasks
 from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, StagedFile
 from streamapp_runtime.tasks.task import Task
 from streamapp_runtime.tasks.task_context import Writers
-from streamapp_systems.protocols import SentRecords, StagedPart
+from streamapp_systems.protocols import CommitUnknown, Producer, SentRecords, StagedPart
+
+_LOGGER = logging.getLogger("streamapp.processor")
+_TRIES = 5
+"""How often a commit is asked for its outcome; brokers may be silent for 30 s each time."""
 
 
 class Committer:
@@ -21,9 +26,15 @@ class Committer:
         changelogs: Mapping[str, Ssp],
         writers: Writers,
         control_messages: ControlMessageSender,
+        *,
         clock: Callable[[], float],
+        raise_if_stopped: Callable[[], object],
     ) -> None:
-        """Take all that is committed; `changelogs` are the partitions of the tasks, `clock` counts seconds."""
+        """Take all that is committed.
+
+        `changelogs` are the partitions of the tasks, `clock` counts seconds, and `raise_if_stopped` raises where the
+        driver has stopped this processor.
+        """
         self._tasks = assembled.tasks
         self._shared = assembled.shared
         self._changelogs = changelogs
@@ -33,6 +44,7 @@ class Committer:
         self._files = writers.files
         self._control_messages = control_messages
         self._clock = clock
+        self._raise_if_stopped = raise_if_stopped
         self.commits = 0
         self.transaction_seconds = 0.0
         """The seconds that the last commit took up to the end of commit-3, which decides it."""
@@ -52,7 +64,7 @@ class Committer:
             staged = {system: output.stage() for system, output in self._files.items()}
         with fail_point(FailPoint.COMMIT_TRANSACTION):
             checkpoints = self._send_changes(staged, now)
-            positions = self._producer.commit()
+            positions = commit_transaction(self._producer, self._raise_if_stopped)
         self.transaction_seconds = self._clock() - begun
         with fail_point(FailPoint.COMMIT_PUBLISH):
             for system, parts in staged.items():
@@ -81,6 +93,25 @@ class Committer:
             self._producer.send(changelog, checkpoint, key=CHECKPOINT_KEY, timestamp=now)
             checkpoints[task] = checkpoint
         return checkpoints
+
+
+def commit_transaction(producer: Producer, raise_if_stopped: Callable[[], object]) -> Mapping[Ssp, int]:
+    """Commit, and ask for the outcome again while the system does not answer, as long as this processor may.
+
+    Nobody else can learn the outcome so surely: after a death, the next owner finds it in the changelog, where brokers
+    may have forgotten it (`hanging_transactions`).
+
+    Raises:
+        CommitUnknown: no answer came, again and again.
+        StreamSystemError: nothing was committed.
+    """
+    for _ in range(_TRIES - 1):
+        try:
+            return producer.commit()
+        except CommitUnknown as unknown:
+            raise_if_stopped()
+            _LOGGER.warning("%s; asking again", unknown)
+    return producer.commit()
 
 
 def _parts(staged: Mapping[str, Sequence[StagedPart]]) -> list[StagedFile]:

@@ -171,7 +171,14 @@ class _ProcessorStart:
     ) -> Committer:
         system = self._plan.default_system
         changelogs = {name: Ssp(system, CHANGELOG, task.changelog_partition) for name, task in self._tasks.items()}
-        return Committer(assembled, changelogs, writers, control_messages, self._clock.monotonic)
+        return Committer(
+            assembled,
+            changelogs,
+            writers,
+            control_messages,
+            clock=self._clock.monotonic,
+            raise_if_stopped=self._link.command,
+        )
 
     def _claim_checker(self) -> ClaimChecker:
         policy = self._plan.app.spec.job.on_broken_claim

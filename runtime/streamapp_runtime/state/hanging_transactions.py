@@ -1,8 +1,9 @@
 """Hanging transactions in changelogs: the producer is fenced, but the brokers have never ended its transaction.
 
-Seen with Kafka 4.3.1: a node that dies within milliseconds of its answer to a commit, and is alone, takes the
-transaction for complete when it is back, and never writes its markers. Its records can't be read until the next
-transaction of the same producer in that partition ends; and as that one ends, so does the hanging one.
+Seen with Kafka 4.3.1: the coordinator of a transaction that it ends takes a partition without a leader for deleted, and
+never writes its marker there; so it is after a node that is alone dies in a commit, and comes back. The records
+can't be read until the next transaction of the same producer in that partition ends; and as that one ends, so does the
+hanging one.
 """
 
 from collections.abc import Callable

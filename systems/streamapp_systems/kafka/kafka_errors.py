@@ -28,18 +28,28 @@ TRANSIENT = frozenset(
         KafkaError._TIMED_OUT,
         KafkaError._TRANSPORT,
         KafkaError._ALL_BROKERS_DOWN,
+        KafkaError._WAIT_CACHE,
+        KafkaError._WAIT_COORD,
+        KafkaError.BROKER_NOT_AVAILABLE,
         KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
         KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.ELIGIBLE_LEADERS_NOT_AVAILABLE,
         KafkaError.FENCED_LEADER_EPOCH,
+        KafkaError.FETCH_SESSION_ID_NOT_FOUND,
+        KafkaError.INVALID_FETCH_SESSION_EPOCH,
         KafkaError.KAFKA_STORAGE_ERROR,
         KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.LISTENER_NOT_FOUND,
         KafkaError.NETWORK_EXCEPTION,
         KafkaError.NOT_CONTROLLER,
         KafkaError.NOT_COORDINATOR,
         KafkaError.NOT_LEADER_FOR_PARTITION,
         KafkaError.OFFSET_NOT_AVAILABLE,
+        KafkaError.REPLICA_NOT_AVAILABLE,
         KafkaError.REQUEST_TIMED_OUT,
+        KafkaError.THROTTLING_QUOTA_EXCEEDED,
         KafkaError.UNKNOWN_LEADER_EPOCH,
+        KafkaError.UNSTABLE_OFFSET_COMMIT,
     }
 )
 """Errors after which the same request may succeed a moment later."""
@@ -67,10 +77,41 @@ _UNAVAILABLE = (
         KafkaError._MSG_TIMED_OUT,
         KafkaError.NOT_ENOUGH_REPLICAS,
         KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+        KafkaError.UNKNOWN,
     }
     | _TRANSACTION_STATE_LOST
 )
 """Errors of brokers that are away, refuse, or have lost what was in flight: a new client may reach them again."""
+
+_PERMANENT = (
+    FENCING
+    | MISSING
+    | frozenset(
+        {
+            KafkaError._INVALID_ARG,
+            KafkaError._UNSUPPORTED_FEATURE,
+            KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+            KafkaError.GROUP_AUTHORIZATION_FAILED,
+            KafkaError.INVALID_MSG_SIZE,
+            KafkaError.INVALID_RECORD,
+            KafkaError.INVALID_REQUEST,
+            KafkaError.INVALID_REQUIRED_ACKS,
+            KafkaError.INVALID_TIMESTAMP,
+            KafkaError.INVALID_TRANSACTION_TIMEOUT,
+            KafkaError.MSG_SIZE_TOO_LARGE,
+            KafkaError.POLICY_VIOLATION,
+            KafkaError.RECORD_LIST_TOO_LARGE,
+            KafkaError.SECURITY_DISABLED,
+            KafkaError.TOPIC_AUTHORIZATION_FAILED,
+            KafkaError.TOPIC_EXCEPTION,
+            KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+            KafkaError.UNSUPPORTED_COMPRESSION_TYPE,
+            KafkaError.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+            KafkaError.UNSUPPORTED_VERSION,
+        }
+    )
+)
+"""Errors that another try meets again, of a transaction too: a person must change something first."""
 
 _NO_ANSWER = frozenset({KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN})
 """Errors that say no more than that no answer came: the reason is in the problems the client reported before."""
@@ -163,7 +204,7 @@ class ClientProblems:
 
         `needs` are the rights without which brokers refuse it.
         """
-        kind = Unavailable if error.code() in _UNAVAILABLE else StreamSystemError
+        kind = Unavailable if _passes(error) else StreamSystemError
         for code in _CAUSES & self._causes.keys() if kind is Unavailable else ():
             return kind(f"{self._cluster}: {what}: {self._causes[code]}. {_ADVICE[code]}")
         causes = [text for known, text in self._causes.items() if known != KafkaError._ALL_BROKERS_DOWN]
@@ -174,6 +215,13 @@ class ClientProblems:
         known = missing_right(self._cluster, error.code(), needs) or _ADVICE.get(error.code(), "See the message above")
         advice = _SILENT if silent else known
         return kind(f"{self._cluster}: {what}: {reason} ({error.name()}). {advice}")
+
+
+def _passes(error: KafkaError) -> bool:
+    """Return whether another try may succeed: of what can be aborted, it may unless it is known that it can't."""
+    if error.code() in _PERMANENT:
+        return False
+    return error.code() in _UNAVAILABLE or error.retriable() or error.txn_requires_abort()
 
 
 def _text(error: KafkaError) -> str:

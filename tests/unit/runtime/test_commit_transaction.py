@@ -1,0 +1,60 @@
+"""A commit without an answer is asked for its outcome again: a few times, and unless the driver has stopped it."""
+
+import pytest
+
+from streamapp_core.ssp import Ssp
+from streamapp_runtime.errors import DriverLost
+from streamapp_runtime.processor.committer import commit_transaction
+from streamapp_systems.protocols import CommitUnknown, Fenced
+
+POSITIONS = {Ssp("log", "changelog", 0): 7}
+
+
+class Producer:
+    """A producer whose brokers are silent so many times, and then answer with positions or an error."""
+
+    def __init__(self, silent, answer=POSITIONS):
+        self.asked = 0
+        self._silent = silent
+        self._answer = answer
+
+    def commit(self):
+        self.asked += 1
+        if self.asked <= self._silent:
+            raise CommitUnknown("no answer")
+        if isinstance(self._answer, Exception):
+            raise self._answer
+        return self._answer
+
+
+def commit(producer, stopped=lambda: None):
+    return commit_transaction(producer, stopped)
+
+
+@pytest.mark.parametrize("silent", range(5))
+def test_the_outcome_is_that_of_the_answer_when_it_comes(silent):
+    producer = Producer(silent)
+    assert commit(producer) == POSITIONS
+    assert producer.asked == silent + 1
+
+
+def test_a_refusal_that_comes_late_is_told():
+    with pytest.raises(Fenced):
+        commit(Producer(3, Fenced("a later one has the id")))
+
+
+def test_without_an_answer_again_and_again_the_commit_stays_unknown():
+    producer = Producer(100)
+    with pytest.raises(CommitUnknown):
+        commit(producer)
+    assert producer.asked == 5
+
+
+def test_a_processor_that_is_stopped_asks_no_longer():
+    def stopped():
+        raise DriverLost("stopped")
+
+    producer = Producer(3)
+    with pytest.raises(DriverLost):
+        commit(producer, stopped)
+    assert producer.asked == 1
