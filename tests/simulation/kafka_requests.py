@@ -106,10 +106,11 @@ class TopicSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicDescription:
-    """A topic's id, which no other topic ever had, and the number of its partitions."""
+    """A topic's id, which no other topic ever had, the number of its partitions, and its settings if known."""
 
     id: str
     partitions: int
+    settings: TopicSettings | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

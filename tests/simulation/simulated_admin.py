@@ -24,7 +24,7 @@ from simulation.simulated_kafka_client import PAUSE, SimulatedClient
 from streamapp_core.ssp import Ssp
 from streamapp_systems.kafka.client_config import Cluster
 from streamapp_systems.kafka.kafka_errors import MISSING
-from streamapp_systems.protocols import StreamDescriptor, StreamSystemError, TransactionOwner
+from streamapp_systems.protocols import RecordLimits, StreamDescriptor, StreamSystemError, TransactionOwner
 
 
 class SimulatedAdmin:
@@ -85,6 +85,15 @@ class SimulatedAdmin:
     def written_offsets(self, streams: Sequence[StreamDescriptor]) -> Mapping[Ssp, int]:
         """Return ends, as `TransactionalAdmin.written_offsets` says: the high watermarks."""
         return self._offsets(streams, OffsetKind.LATEST, "end", read_committed=False)
+
+    def record_limits(self, streams: Sequence[StreamDescriptor]) -> Mapping[str, RecordLimits]:
+        """Return the limits that topics have for times and keys, as `TransactionalAdmin.record_limits` says."""
+        settings = {topic: found.settings for topic, found in self._describe(streams).items()}
+        return {
+            stream.name: RecordLimits(after=known.timestamps_after_ms, needs_key=known.compacted)
+            for stream in streams
+            if (known := settings.get(stream.address)) is not None
+        }
 
     def count_records(self, streams: Sequence[StreamDescriptor]) -> Mapping[str, int]:
         """Return the offsets between the starts and ends of topics."""

@@ -64,7 +64,7 @@ class SimulatedTopics:
     def describe(self, topics: Sequence[str] | None) -> Mapping[str, TopicDescription]:
         """Describe these topics, or all; those that don't exist are left out."""
         return {
-            name: TopicDescription(id=topic.id, partitions=len(topic.logs))
+            name: TopicDescription(id=topic.id, partitions=len(topic.logs), settings=topic.logs[0].settings)
             for name, topic in self._topics.items()
             if topics is None or name in topics
         }

@@ -38,6 +38,13 @@ class StartFrom(StrEnum):
     LATEST = "latest"
 
 
+class RecordTime(StrEnum):
+    """The time of the records that are written to a stream of Kafka or a log."""
+
+    EVENT_TIME = "eventTime"
+    PROCESSING_TIME = "processingTime"
+
+
 class CsvOptions(SpecModel):
     """The dialect of CSV files."""
 
@@ -70,6 +77,10 @@ class StreamSpec(SpecModel):
     key_format: KeyFormat = KeyFormat.STRING
     partitioner: Partitioner = Partitioner.MURMUR2
     event_time: EventTime | None = None
+    record_time: Annotated[
+        RecordTime,
+        Field(description="The time of the records that the app writes: the event times of rows, or when it writes."),
+    ] = RecordTime.EVENT_TIME
     start_from: StartFrom = StartFrom.EARLIEST
     bounded: Annotated[bool, Field(description="Whether the stream has an end.")] = False
     broadcast: Annotated[bool, Field(description="Whether every task reads all of it.")] = False

@@ -1,6 +1,7 @@
 """Operators that write rows: to an intermediate stream, or to an output."""
 
 from collections import Counter
+from collections.abc import Mapping
 
 import pyarrow as pa
 
@@ -9,6 +10,7 @@ from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.rows.event_time_column import without_event_time
 from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 from streamapp_runtime.writing.output_writer import OutputWriter
+from streamapp_runtime.writing.record_check import RecordCheck
 from streamapp_systems.protocols import StagedOutput
 
 
@@ -61,8 +63,11 @@ class SendToFile(BaseOperator):
 class SendToStream(BaseOperator):
     """Writes rows as JSON messages and counts them."""
 
-    def __init__(self, writer: OutputWriter, stream: PlannedStream, *, spread: int, written: Counter[str]) -> None:
+    def __init__(
+        self, writer: OutputWriter, stream: PlannedStream, check: RecordCheck, *, spread: int, written: Counter[str]
+    ) -> None:
         """Take the output; without a key all rows of a task go to partition `spread`, modulo their number."""
+        self._check = check
         self._writer = writer
         self._stream = stream
         self._spread = spread
@@ -70,9 +75,15 @@ class SendToStream(BaseOperator):
 
     def process(self, rows: pa.Table) -> pa.Table | None:
         """See `Operator.process`."""
-        self._writer.add(self._stream, rows, self._spread)
-        self._written[self._stream.name] += len(rows)
+        accepted = self._check.accept(rows)
+        if len(accepted):
+            self._writer.add(self._stream, accepted, self._spread)
+        self._written[self._stream.name] += len(accepted)
         return None
+
+    def counters(self) -> Mapping[str, int]:
+        """See `Operator.counters`."""
+        return dict(self._check.refused)
 
 
 class NotWritten(BaseOperator):

@@ -19,7 +19,14 @@ from streamapp_runtime.rows.json_messages import JsonDecoder
 from streamapp_runtime.rows.tombstones import KeyColumn
 from streamapp_runtime.state.changelog import ChangelogPartitionReader
 from streamapp_systems.arrow_types import arrow_schema, arrow_type
-from streamapp_systems.protocols import Consumer, Producer, StagedOutput, TransactionalAdmin, TransactionOwner
+from streamapp_systems.protocols import (
+    Consumer,
+    Producer,
+    RecordLimits,
+    StagedOutput,
+    TransactionalAdmin,
+    TransactionOwner,
+)
 from streamapp_systems.registry import Systems
 
 
@@ -86,6 +93,13 @@ class Connections:
         producer = self._systems.open_producer(system, spec, streams, owner, confirm_current=confirm_current)
         self._handles.callback(producer.close)
         return producer
+
+    def record_limits(self) -> Mapping[str, RecordLimits]:
+        """Return the limits of the records of the outputs that are streams, as they are now."""
+        system = self._plan.default_system
+        written = [s for s in self._plan.streams.values() if s.role is StreamRole.OUTPUT and s.system == system]
+        with closing(self._systems.open_transactional_admin(system, self._plan.app.system(system))) as admin:
+            return admin.record_limits([descriptor(stream) for stream in written])
 
     def written_offsets(self, streams: Collection[str]) -> Mapping[Ssp, int]:
         """Return the ends of input streams now; see `TransactionalAdmin.written_offsets`."""

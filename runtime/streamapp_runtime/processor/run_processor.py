@@ -122,6 +122,7 @@ class _ProcessorStart:
             intermediate=IntermediateWriter(producer, _intermediate_streams(self._plan)),
             outputs=OutputWriter(producer, self._clock.time_of_day),
             files=self._connections.outputs(f"{self._me.epoch}-{self._me.number}"),
+            limits=self._connections.record_limits(),
         )
 
     def _confirm_current(self) -> None:

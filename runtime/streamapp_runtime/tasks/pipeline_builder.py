@@ -28,7 +28,9 @@ from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.tasks.pipeline import Node, Pipeline
 from streamapp_runtime.tasks.query_chains import ROW_KINDS, chain_sql, row_operator_chains
 from streamapp_runtime.tasks.task_context import TaskContext
+from streamapp_runtime.writing.record_check import RecordCheck
 from streamapp_systems.arrow_types import arrow_schema
+from streamapp_systems.protocols import RecordLimits
 
 
 def build_pipeline(context: TaskContext) -> Pipeline:
@@ -167,7 +169,14 @@ def _send_to(planned: PlannedOperator, context: TaskContext) -> Operator:
     if stream.system in writers.files:
         return SendToFile(writers.files[stream.system], name, context.written)
     number = processor.tasks[context.name].changelog_partition
-    return SendToStream(writers.outputs, stream, spread=number, written=context.written)
+    check = RecordCheck(
+        stream,
+        writers.limits.get(name, RecordLimits()),
+        on_error=processor.plan.app.spec.job.on_error,
+        bad_rows=context.bad_rows,
+        time_of_day=processor.time_of_day,
+    )
+    return SendToStream(writers.outputs, stream, check, spread=number, written=context.written)
 
 
 def _column(schema: Schema, name: str) -> str:

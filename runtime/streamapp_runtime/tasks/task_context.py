@@ -14,20 +14,21 @@ from streamapp_runtime.tables.lookup_table import LookupTable
 from streamapp_runtime.tables.table_opener import TableOpener
 from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 from streamapp_runtime.writing.output_writer import OutputWriter
-from streamapp_systems.protocols import Producer, StagedOutput
+from streamapp_systems.protocols import Producer, RecordLimits, StagedOutput
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Writers:
     """The writers of a processor: of `intermediate` streams, of `outputs` that are streams, of `files` by system.
 
-    All streams are written by one `producer`, in one transaction.
+    All streams are written by one `producer`, in one transaction. `limits` are those of the outputs that have some.
     """
 
     producer: Producer
     intermediate: IntermediateWriter
     outputs: OutputWriter
     files: Mapping[str, StagedOutput]
+    limits: Mapping[str, RecordLimits]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,10 +9,9 @@ from streamapp_core.control.control_codec import encode
 from streamapp_core.control.messages import ControlMessage, UserMessage
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.arrow_ipc import encode_rows
-from streamapp_runtime.rows.event_time_column import latest_event_time
 from streamapp_runtime.rows.partitioning import partition_numbers
 from streamapp_runtime.writing.row_buffer import RowBuffer, sort_by_partition
-from streamapp_systems.protocols import Producer
+from streamapp_systems.protocols import Producer, SentRecords
 
 _BUFFERED_ROWS = 100_000
 _MESSAGE_ROWS = 10_000
@@ -23,8 +22,8 @@ _MESSAGE_BYTES = 900_000
 class IntermediateWriter:
     """Buffers the rows of all tasks of a processor, so that a partition gets few large messages.
 
-    Rows of one task keep their order. Control messages follow the rows sent before them in every partition: they
-    never overtake data (docs/control-messages.md).
+    Rows of one task keep their order. Messages have the time of writing; their rows have event times. Control messages
+    follow the rows sent before them in every partition: they never overtake data (docs/control-messages.md).
     """
 
     def __init__(self, producer: Producer, streams: Mapping[str, tuple[str, int]]) -> None:
@@ -77,4 +76,4 @@ class IntermediateWriter:
             self._send_message(ssp, rows.slice(0, half))
             self._send_message(ssp, rows.slice(half))
         else:
-            self._producer.send(ssp, message, timestamp=latest_event_time(rows) or 0)
+            self._producer.send_all(ssp, SentRecords(timestamps=None, keys=[None], values=[message]))

@@ -9,10 +9,12 @@ import pyarrow.compute as pc
 
 from streamapp_core.plan.plan import PlannedStream
 from streamapp_core.schema import EVENT_TIME_COLUMN
+from streamapp_core.spec.streams import RecordTime
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.event_time_column import without_event_time
 from streamapp_runtime.rows.json_messages import encode_json
 from streamapp_runtime.rows.partitioning import key_bytes, partition_numbers
+from streamapp_runtime.writing.record_check import written_time
 from streamapp_runtime.writing.row_buffer import RowBuffer, sort_by_partition
 from streamapp_systems.protocols import Producer, SentRecords
 
@@ -23,7 +25,7 @@ _BUFFERED_ROWS = 20_000
 class OutputWriter:
     """Buffers the rows of all tasks of a processor; those of one task keep their order.
 
-    A message's timestamp is the event time of its row; rows without one have the time of day.
+    A message's timestamp is the event time of its row (the time of day of rows without one), or the time of writing.
     """
 
     def __init__(self, producer: Producer, time_of_day: Callable[[], int]) -> None:
@@ -49,7 +51,9 @@ class OutputWriter:
 
     def _send_rows(self, stream: PlannedStream, rows: pa.Table, spread: int) -> None:
         rows, places = sort_by_partition(rows, _partitions(stream, rows, spread))
-        times = pc.fill_null(rows.column(EVENT_TIME_COLUMN), self._time_of_day()).to_numpy().tolist()
+        times = None
+        if written_time(stream) is RecordTime.EVENT_TIME:
+            times = pc.fill_null(rows.column(EVENT_TIME_COLUMN), self._time_of_day()).to_numpy().tolist()
         values = encode_json(without_event_time(rows))
         records = SentRecords(timestamps=times, keys=_keys(stream, rows), values=values)
         for partition, place in places:

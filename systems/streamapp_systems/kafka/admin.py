@@ -8,11 +8,11 @@ from confluent_kafka import IsolationLevel
 from confluent_kafka.admin import OffsetSpec
 
 from streamapp_core.ssp import Ssp
-from streamapp_systems.kafka import topic_offsets, topics
+from streamapp_systems.kafka import topic_limits, topic_offsets, topics
 from streamapp_systems.kafka.admin_requests import AdminRequests
 from streamapp_systems.kafka.client_config import Cluster
 from streamapp_systems.kafka.transactional_client import fence_producers
-from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
+from streamapp_systems.protocols import RecordLimits, StreamDescriptor, TransactionOwner
 
 _FENCING_THREADS = 8
 
@@ -71,6 +71,10 @@ class KafkaAdmin:
     def start_offsets(self, streams: Sequence[StreamDescriptor]) -> Mapping[Ssp, int]:
         """Return, per partition, the offset below which all records have been deleted."""
         return topic_offsets.read_offsets(self._requests, streams, OffsetSpec.earliest(), "start")
+
+    def record_limits(self, streams: Sequence[StreamDescriptor]) -> Mapping[str, RecordLimits]:
+        """Return the limits that topics have for times and keys, as `TransactionalAdmin.record_limits` says."""
+        return topic_limits.read_record_limits(self._requests, streams)
 
     def count_records(self, streams: Sequence[StreamDescriptor]) -> Mapping[str, int]:
         """Return the offsets between the starts and ends of topics; markers and compacted records count, too."""

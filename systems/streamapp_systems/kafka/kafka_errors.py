@@ -163,7 +163,10 @@ _ADVICE = {
     KafkaError.TOPIC_EXCEPTION: "Kafka does not allow this name for a topic",
     KafkaError.POLICY_VIOLATION: "The brokers' policy refuses this: create the topic by other means, or ask its owners",
     KafkaError.INVALID_RECORD: "The topic is compacted, and the record has no key",
-    KafkaError.INVALID_TIMESTAMP: "Raise the topic's message.timestamp.before.max.ms and .after.max.ms",
+    KafkaError.INVALID_TIMESTAMP: (
+        "A record's time is further from the brokers' than the topic allows: raise its message.timestamp.before.max.ms "
+        "and .after.max.ms, or set spec.streams.*.recordTime to processingTime"
+    ),
 }
 
 

@@ -8,7 +8,7 @@ from streamapp_core.ssp import Ssp
 from streamapp_systems.log.log_database import connect, explained, first_row, transaction
 from streamapp_systems.log.partition_shards import stream_shards
 from streamapp_systems.log.producer_fences import take_over
-from streamapp_systems.protocols import StreamDescriptor, StreamSystemError, TransactionOwner
+from streamapp_systems.protocols import RecordLimits, StreamDescriptor, StreamSystemError, TransactionOwner
 
 _DELETIONS = 10_000
 """Records that compaction deletes in one transaction: others may write in between."""
@@ -93,6 +93,10 @@ class LogAdmin:
     def written_offsets(self, streams: Sequence[StreamDescriptor]) -> Mapping[Ssp, int]:
         """Return ends: a transaction that is not committed has written nothing."""
         return self.end_offsets(streams)
+
+    def record_limits(self, streams: Sequence[StreamDescriptor]) -> Mapping[str, RecordLimits]:  # noqa: ARG002
+        """Return nothing: a log takes every record."""
+        return {}
 
     def count_records(self, streams: Sequence[StreamDescriptor]) -> Mapping[str, int]:
         """Return the offsets from the first record of each partition on, as `TransactionalAdmin.count_records` says."""

@@ -7,6 +7,7 @@ exclusive. Event times and timestamps are integer milliseconds since 1970 UTC.
 from streamapp_systems.protocols.admin import Admin, TransactionalAdmin
 from streamapp_systems.protocols.consumer import Consumer, FetchedBatch
 from streamapp_systems.protocols.producer import Producer, SentRecords, TransactionOwner
+from streamapp_systems.protocols.record_limits import RecordLimits
 from streamapp_systems.protocols.record_messages import Message, Messages, MessageTuple
 from streamapp_systems.protocols.staged_output import StagedOutput, StagedPart
 from streamapp_systems.protocols.stream_descriptor import StreamDescriptor
@@ -29,6 +30,7 @@ __all__ = [
     "MessageTuple",
     "Messages",
     "Producer",
+    "RecordLimits",
     "SentRecords",
     "StagedOutput",
     "StagedPart",

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from streamapp_core.ssp import Ssp
 from streamapp_systems.protocols.producer import TransactionOwner
+from streamapp_systems.protocols.record_limits import RecordLimits
 from streamapp_systems.protocols.stream_descriptor import StreamDescriptor
 
 
@@ -57,6 +58,10 @@ class TransactionalAdmin(Admin, Protocol):
 
     def written_offsets(self, streams: Sequence[StreamDescriptor]) -> Mapping[Ssp, int]:
         """Return ends as `end_offsets` does, counting also records that are not committed and not readable yet."""
+        ...
+
+    def record_limits(self, streams: Sequence[StreamDescriptor]) -> Mapping[str, RecordLimits]:
+        """Return the limits of these streams' records, by name; a stream that is absent has none, or does not exist."""
         ...
 
     def count_records(self, streams: Sequence[StreamDescriptor]) -> Mapping[str, int]:

@@ -94,6 +94,7 @@ def test_the_documented_rights_are_enough_and_nothing_is_missed_by_them(tmp_path
 
 READ_INPUT = Right("topic", "literal", "every input and side input", "Read")
 WRITE_OUTPUT = Right("topic", "literal", "every output", "Write")
+OUTPUT_SETTINGS = Right("topic", "literal", "every output", "DescribeConfigs")
 OURS = Right("topic", "prefixed", TOPICS, "Create")
 TRANSACTIONS = Right("transactional id", "prefixed", TOPICS, "Write")
 GROUP = Right("group", "literal", "<prefix>", "Read")
@@ -103,6 +104,7 @@ ENDED_BY = {
     "input-read": (READ_INPUT, "Describe", r"needs Read on topic x\.in"),
     "output-described": (WRITE_OUTPUT, None, r"needs Describe on topic x\.(out|counts):"),
     "output-written": (WRITE_OUTPUT, "Describe", r"needs Write on topic .*x\.(out|counts)"),
+    "output-settings": (OUTPUT_SETTINGS, None, r"needs DescribeConfigs on topic x\.(out|counts):"),
     "topics-created": (OURS, None, r"needs Create on topic default\.x\._coordinator:"),
     "topics-read": (replace(OURS, operation="Read"), None, r"needs Read on topic default\.x\._coordinator:"),
     "topics-written": (replace(OURS, operation="Write"), None, r"needs Write on topic default\.x\._coordinator:"),

@@ -44,6 +44,7 @@ ROWS = [
     *((path.split("/", 1)[0], path, value, edit_class) for path, value, edit_class in GRAPH_EDITS),
     ("streams.*.partitions", "streams/by-model/partitions", 4, NONE),
     ("streams.*.keyFormat", "streams/by-model/keyFormat", "long", NEW_RUN),
+    ("streams.*.recordTime", "streams/by-model/recordTime", "processingTime", RESTART),
     ("streams.*.csv", "streams/by-model/csv", {"delimiter": ";"}, RESTART),
     ("operators.*.partitionBy.stream", "operators/by/partitionBy/stream", "by-model-rows", NEW_RUN),
     ("job.intermediateStreamPartitions", "job/intermediateStreamPartitions", 4, NEW_RUN),
