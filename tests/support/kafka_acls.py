@@ -82,4 +82,8 @@ class Acls:
         }
         for made in self._admin.create_acls(list(wanted)).values():
             made.result()
-        assert eventually(lambda: len(self._admin.describe_acls(everything).result()) == len(wanted))
+        assert eventually(lambda: _places(self._admin.describe_acls(everything).result()) == _places(wanted))
+
+
+def _places(bindings):
+    return {(binding.restype, binding.name, binding.operation) for binding in bindings}

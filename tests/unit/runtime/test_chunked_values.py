@@ -25,9 +25,11 @@ class Log:
     def __init__(self):
         self.messages = []
 
-    def send(self, ssp, value, *, timestamp):
-        assert len(value) <= RECORD_BYTES
-        self.messages.append((ssp, value))
+    def send_all(self, ssp, records):
+        assert records.timestamps is None
+        for value in records.values:
+            assert len(value) <= RECORD_BYTES
+            self.messages.append((ssp, value))
 
 
 def rows(widths):
