@@ -26,6 +26,7 @@ from tools.companion import Companion
 from tools.scratch import Scratch
 
 ADMIN = "admin"
+_API_SERVER = "kube-apiserver"
 _HOST = "127.0.0.1"
 _START_SECONDS = 120
 _ATTEMPTS = 3
@@ -45,6 +46,7 @@ class LightCluster:
         self._scratch = Scratch("streamapp-light-")
         self._folder = self._scratch.folder
         self._processes: dict[str, Companion] = {}
+        self._api_server: Sequence[str] = ()
         self.server = ""
 
     def __enter__(self) -> Self:
@@ -97,6 +99,22 @@ class LightCluster:
         finally:
             self._processes.pop("kube-scheduler").kill()
 
+    @contextmanager
+    def api_server_suspended(self) -> Iterator[None]:
+        """Have the API server accept connections and answer nobody meanwhile."""
+        with self._processes[_API_SERVER].paused():
+            yield
+
+    @contextmanager
+    def api_server_killed(self) -> Iterator[None]:
+        """Have connections to the API server refused meanwhile; etcd keeps what there is."""
+        self._processes[_API_SERVER].kill()
+        try:
+            yield
+        finally:
+            self._run(_API_SERVER, *self._api_server)
+            self._wait_until_ready()
+
     def requests(self) -> list[Request]:
         """Return all requests that were answered so far, the oldest first."""
         return read_requests(self._folder / "audit.log")
@@ -132,7 +150,8 @@ class LightCluster:
         addresses += [f"--listen-peer-urls={peers}", f"--initial-advertise-peer-urls={peers}"]
         addresses += [f"--initial-cluster=default={peers}", f"--data-dir={store}"]
         self._run("etcd", *addresses, "--unsafe-no-fsync", "--log-level=error")
-        self._run("kube-apiserver", f"--etcd-servers={clients}", f"--secure-port={port}", *self._settings())
+        self._api_server = [f"--etcd-servers={clients}", f"--secure-port={port}", *self._settings()]
+        self._run(_API_SERVER, *self._api_server)
         self._wait_until_ready()
         for user, token in self._tokens.items():
             self._write_kubeconfig(user, token)
@@ -193,7 +212,7 @@ class LightCluster:
         while not self._ready():
             ended = next((name for name, process in self._processes.items() if process.ended), None)
             if ended or time.monotonic() > deadline:
-                name = ended or "kube-apiserver"
+                name = ended or _API_SERVER
                 log = self._processes[name].log.read_text(errors="replace")
                 raise ClusterError(f"{name} did not start:\n{log[-4000:]}")
             time.sleep(0.05)

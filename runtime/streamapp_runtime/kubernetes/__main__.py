@@ -12,16 +12,18 @@ import structlog
 from prometheus_client import CollectorRegistry
 
 from streamapp_core.deployment import kubernetes_names as names
+from streamapp_core.deployment.app_documents import DocumentUnreadableError
 from streamapp_core.deployment.app_record import EpochOutdatedError, Launch
-from streamapp_core.deployment.driver_reports import DriverPhase
 from streamapp_core.spec.app import StreamApp
 from streamapp_runtime.errors import FAILURES, Superseded
 from streamapp_runtime.execution_context import local_context
+from streamapp_runtime.kubernetes.api_server_calls import ApiServerOutages
 from streamapp_runtime.kubernetes.driver_http_endpoints import DriverHealth, serve_pages
 from streamapp_runtime.kubernetes.driver_lease import DriverLease
 from streamapp_runtime.kubernetes.driver_metrics import SummaryCollector
 from streamapp_runtime.kubernetes.job_model_follower import JobModelFollower
-from streamapp_runtime.kubernetes.launched_epoch import LaunchedEpoch
+from streamapp_runtime.kubernetes.launched_epoch import TIMEOUTS, LaunchedEpoch
+from streamapp_runtime.kubernetes.outage_waits import OutageWaits
 from streamapp_runtime.kubernetes.progress_reporter import ProgressReporter
 from streamapp_runtime.processor.driver_channel import DriverChannel
 from streamapp_runtime.spark.driver_environment import DriverEnvironment, read_environment
@@ -32,6 +34,7 @@ from streamapp_systems.kubernetes.kubernetes_client import KubernetesClient
 from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
 
 _FAILED_EXIT_CODE = 1
+_START = "the start of the driver"
 _TERMINATION_LOG = Path("/dev/termination-log")
 """The kubelet shows what is written there as the reason of the pod's end, in place of the end of its log."""
 
@@ -52,7 +55,7 @@ def main() -> int:
     except (EpochOutdatedError, Superseded) as outdated:
         _log.warning("outdated", reason=str(outdated))
         return names.OUTDATED_EXIT_CODE
-    except (*FAILURES, KubernetesError) as failure:
+    except (*FAILURES, KubernetesError, DocumentUnreadableError) as failure:
         _log.error("failed", reason=str(failure))
         with suppress(OSError):
             _TERMINATION_LOG.write_text(str(failure))
@@ -64,10 +67,15 @@ def _drive(environment: DriverEnvironment, api: KubernetesApi, draining: threadi
     registry = CollectorRegistry()
     registry.register(SummaryCollector(environment.app, environment.namespace, lambda: health.summary))
     handles.callback(serve_pages(health, registry, names.HTTP_PORT).close)
-    owner = _owner(api, environment)
+    context = local_context(Path(names.APP_FOLDER))
+    outages = ApiServerOutages(_log.warning, context.clock.monotonic)
+    waits = OutageWaits(outages, health, context, TIMEOUTS)
+    owner = waits.call(_START, lambda: _owner(api, environment))
     store = ConfigMapMetadataStore(api, environment.namespace, environment.app, owners=[owner])
     follower = JobModelFollower(store, environment.epoch)
-    reporter = ProgressReporter(store, follower.read_launched().launch.run_id, environment.epoch, now)
+
+    def make_reporter() -> ProgressReporter:
+        return ProgressReporter(store, follower.read_launched().launch.run_id, environment.epoch, now)
 
     def make_host(channel: DriverChannel, app: StreamApp, launch: Launch) -> KubernetesHost:
         return KubernetesHost(channel, app, environment, launch.processors, launch.executor_template)
@@ -75,24 +83,18 @@ def _drive(environment: DriverEnvironment, api: KubernetesApi, draining: threadi
     launched = LaunchedEpoch(
         store=store,
         follower=follower,
-        reporter=reporter,
+        reporter=waits.call(_START, make_reporter),
         lease=DriverLease(api, environment, owner, now),
         health=health,
         make_host=make_host,
-        context=local_context(Path(names.APP_FOLDER)),
+        context=context,
         state_folder=Path(names.STATE_FOLDER),
         draining=draining,
         handles=handles,
-        warn=_log.warning,
+        outages=outages,
+        waits=waits,
     )
-    try:
-        completed = launched.run()
-    except (EpochOutdatedError, Superseded):
-        raise
-    except FAILURES as failure:
-        reporter.phase(DriverPhase.FAILED, str(failure))
-        raise
-    reporter.phase(DriverPhase.COMPLETED if completed else DriverPhase.DRAINED)
+    launched.run()
     return names.STOPPED_EXIT_CODE
 
 

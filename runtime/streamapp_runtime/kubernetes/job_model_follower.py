@@ -1,5 +1,6 @@
 """The documents that the Kubernetes operator writes for a driver: the launch of its epoch, and its job models."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from streamapp_core.deployment.app_record import EpochOutdatedError, Launch, read_launch
@@ -11,6 +12,7 @@ from streamapp_core.plan.planner import plan as make_plan
 from streamapp_core.spec.parse import parse_text
 from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.errors import PlanRefused, Superseded
+from streamapp_runtime.kubernetes.api_server_calls import FAILED_CALLS
 from streamapp_systems.expansion_algorithms import installed_algorithm
 
 
@@ -41,13 +43,16 @@ class JobModelFollower:
         return LaunchedApp(launch=launch, text=text)
 
     def check(self) -> None:
-        """Check that this epoch is the active one.
+        """Check that this epoch is the active one, as far as the API server can be asked.
+
+        Where it can't, the coordinator stream is left to say so: whoever takes over announces itself there first.
 
         Raises:
             Superseded: another one is.
         """
         try:
-            self.read_launched()
+            with suppress(*FAILED_CALLS):
+                self.read_launched()
         except EpochOutdatedError as outdated:
             raise Superseded(str(outdated)) from outdated
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from streamapp_core.deployment.app_record import Launch
+from streamapp_core.deployment.app_record import EpochOutdatedError, Launch
 from streamapp_core.deployment.driver_reports import DriverPhase
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.metadata_store import MetadataStore
@@ -19,24 +19,27 @@ from streamapp_runtime.driver.report_registry import ReportRegistry
 from streamapp_runtime.driver.run_authority import RunAuthority
 from streamapp_runtime.driver.run_steps import complete_run
 from streamapp_runtime.driver.timeouts import Timeouts
+from streamapp_runtime.errors import FAILURES, Superseded
 from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_runtime.hosts.processor_host import ProcessorHost
+from streamapp_runtime.kubernetes.api_server_calls import ApiServerOutages
 from streamapp_runtime.kubernetes.driver_http_endpoints import DriverHealth
 from streamapp_runtime.kubernetes.driver_lease import DriverLease
 from streamapp_runtime.kubernetes.driver_loop_adapters import (
     Executors,
     FollowedJobModels,
     KubernetesProgressListener,
-    Warn,
 )
 from streamapp_runtime.kubernetes.epoch_start import start_epoch
 from streamapp_runtime.kubernetes.job_model_follower import JobModelFollower, plan_launched
+from streamapp_runtime.kubernetes.outage_waits import OutageWaits
 from streamapp_runtime.kubernetes.progress_reporter import ProgressReporter
 from streamapp_runtime.processor.driver_channel import DriverChannel
 
+_START, _END = "the start of the driver", "the end of the driver"
 _WAIT_SECONDS = 0.5
 _STOP_SECONDS = 15.0
-_TIMEOUTS = Timeouts(start=900.0)
+TIMEOUTS = Timeouts(start=900.0)
 """An executor may take long to come up: nodes are started for it, images are pulled."""
 
 
@@ -57,7 +60,8 @@ class LaunchedEpoch:
     """The documents and pages of a driver, and what it runs on.
 
     The state of all runs is below `state_folder`. `draining` is set when the driver is to stop after a
-    last commit. `handles` closes the host after the end was reported.
+    last commit. `handles` closes the host after the end was reported. `waits` are for the start and the end; in between
+    the app runs without the API server, whose `outages` are shown.
     """
 
     store: MetadataStore
@@ -70,22 +74,36 @@ class LaunchedEpoch:
     state_folder: Path
     draining: threading.Event
     handles: ExitStack
-    warn: Warn
+    outages: ApiServerOutages
+    waits: OutageWaits
 
     def run(self) -> bool:
-        """Run the launched app; return whether it has come to its end: if not, it was drained.
+        """Run the launched app and report its end; return whether its inputs have ended: if not, it was drained.
 
         Raises:
             EpochOutdatedError, Superseded: another epoch is active.
             RuntimeFailure, StreamSystemError, KubernetesError: the app can't continue.
         """
+        try:
+            completed = self._run()
+        except (EpochOutdatedError, Superseded):
+            raise
+        except FAILURES as failure:
+            reason = str(failure)
+            self.waits.call(_END, lambda: self.reporter.phase(DriverPhase.FAILED, reason))
+            raise
+        phase = DriverPhase.COMPLETED if completed else DriverPhase.DRAINED
+        self.waits.call(_END, lambda: self.reporter.phase(phase))
+        return completed
+
+    def _run(self) -> bool:
         model = self._first_model()
         if model is None:
             return False
-        launched = self.follower.read_launched()
-        self.reporter.phase(DriverPhase.STARTING)
+        launched = self.waits.call(_START, self.follower.read_launched)
+        self.waits.call(_START, lambda: self.reporter.phase(DriverPhase.STARTING))
         run = plan_launched(launched, model)
-        record = start_epoch(launched, run, self.store, self.context)
+        record = self.waits.call(_START, lambda: start_epoch(launched, run, self.store, self.context))
         registry = ReportRegistry(self.context.clock.monotonic)
         app = run.plan.app
         epoch = Epoch(
@@ -95,29 +113,37 @@ class LaunchedEpoch:
             state_folder=str(self.state_folder / run_state_path(app.metadata, record.run_id)),
             started=self.context.clock.monotonic(),
             stop_seconds=_STOP_SECONDS,
-            timeouts=_TIMEOUTS,
+            timeouts=TIMEOUTS,
         )
         authority = RunAuthority(record, run.plan, self.store, self.context, check=self.follower.check)
-        progress = KubernetesProgressListener(self.reporter, self.lease, self.health, self.warn)
+        threads, clock = self.context.threads, self.context.clock.monotonic
+        progress = KubernetesProgressListener(
+            self.reporter, self.lease, self.health, outages=self.outages, threads=threads, clock=clock
+        )
         host = self.make_host(registry, app, launched.launch)
         self.handles.callback(host.close)
-        job_models = FollowedJobModels(launched, self.follower, host, self.warn)
-        with DriverLoop(
-            epoch, self.context, authority, host, registry, job_models=job_models, listener=progress
-        ) as loop:
-            final = loop.run(self.draining.is_set)
+        job_models = FollowedJobModels(
+            launched, self.follower, host, outages=self.outages, threads=threads, clock=clock
+        )
+        try:
+            with DriverLoop(
+                epoch, self.context, authority, host, registry, job_models=job_models, listener=progress
+            ) as loop:
+                final = loop.run(self.draining.is_set)
+        finally:
+            self.waits.call(_END, progress.finish)
         if final is None:
             return False
-        completed = msgspec.structs.replace(final.record, summary=final.summary)
-        complete_run(completed, final.run, self.store, self.context)
+        completed, run = msgspec.structs.replace(final.record, summary=final.summary), final.run
+        self.waits.call(_END, lambda: complete_run(completed, run, self.store, self.context, TIMEOUTS))
         return True
 
     def _first_model(self) -> JobModel | None:
         """Wait for the job model of this epoch, which is written right after the pod is created; None: stop instead."""
         while not self.draining.wait(_WAIT_SECONDS):
-            self.follower.read_launched()
             self.health.turn(None, ready=False)
-            model = self.follower.newer_model()
+            self.waits.call(_START, self.follower.read_launched)
+            model = self.waits.call(_START, self.follower.newer_model)
             if model is not None:
                 return model
         return None

@@ -48,11 +48,12 @@ class ProgressReporter:
         self._broken = _known_broken_claims(store, run_id)
 
     def phase(self, phase: DriverPhase, message: str | None = None) -> None:
-        """Write the phase of the driver, and the reason of a failure."""
-        if phase is self._phase and self._written is not None:
-            return
-        self._phase, self._since = phase, self._now()
+        """Write the phase of the driver, and the reason of a failure, if that was not written yet."""
+        if phase is not self._phase:
+            self._phase, self._since = phase, self._now()
         written = self._written
+        if written is not None and written.phase is phase:
+            return
         kept: dict[str, object] = {}
         if written is not None:
             kept = {"version": written.version, "streams": written.streams, "notices": written.notices}

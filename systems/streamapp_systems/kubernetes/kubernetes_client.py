@@ -23,6 +23,7 @@ from streamapp_systems.kubernetes.kubernetes_api import (
 
 _TIMEOUT = (5.0, 30.0)
 """Seconds to connect, and to wait for an answer."""
+"""A request that may be repeated is, once: a connection that was open for long may have been closed meanwhile."""
 _PAGE = 500
 _NOT_FOUND, _CONFLICT, _TOO_MANY, _FIRST_SERVER_ERROR = 404, 409, 429, 500
 _MERGE_PATCH = "application/merge-patch+json"
@@ -103,10 +104,14 @@ class KubernetesClient:
                 body=text,
                 headers=headers,
                 timeout=urllib3.Timeout(connect=_TIMEOUT[0], read=_TIMEOUT[1]),
+                retries=urllib3.Retry(connect=1, read=1),
             )
         except (urllib3.exceptions.HTTPError, ApiException) as error:
             raise ServerUnavailableError(f"{method} {path}: {error}") from error
-        answer = json.loads(response.data) if response.data else {}
+        try:
+            answer = json.loads(response.data) if response.data else {}
+        except ValueError:
+            raise ServerUnavailableError(f"{method} {path}: status {response.status} without an object") from None
         if response.status >= 400:  # noqa: PLR2004 - the first error
             raise _error(response.status, answer)
         return dict(answer)
