@@ -37,7 +37,7 @@ class Executors(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Followed:
-    """What the documents say: the run to change to, if there is one, and how many executors to keep."""
+    """The run to change to, if there is one, and how many executors to keep, by the documents."""
 
     change: PlannedRun | None
     executors: int
