@@ -28,6 +28,8 @@ class TypeKind(StrEnum):
 
     STRING = "string"
     BOOLEAN = "boolean"
+    TINYINT = "tinyint"
+    SMALLINT = "smallint"
     INT = "int"
     BIGINT = "bigint"
     FLOAT = "float"
@@ -64,6 +66,8 @@ class DataType:
 
 STRING = DataType(TypeKind.STRING)
 BOOLEAN = DataType(TypeKind.BOOLEAN)
+TINYINT = DataType(TypeKind.TINYINT)
+SMALLINT = DataType(TypeKind.SMALLINT)
 INT = DataType(TypeKind.INT)
 BIGINT = DataType(TypeKind.BIGINT)
 FLOAT = DataType(TypeKind.FLOAT)
@@ -178,6 +182,8 @@ _COLUMN = re.compile(
     rf"\s*(?:`(?P<quoted>(?:[^`]|``)+)`|(?P<plain>{_PLAIN_NAME.pattern}))(?:\s*:\s*|\s+){_TYPE_PATTERN}\s*(?P<end>,|$)"
 )
 _KINDS = {str(kind): kind for kind in TypeKind} | {
+    "byte": TypeKind.TINYINT,
+    "short": TypeKind.SMALLINT,
     "integer": TypeKind.INT,
     "long": TypeKind.BIGINT,
     "real": TypeKind.FLOAT,

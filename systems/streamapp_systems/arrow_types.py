@@ -7,6 +7,8 @@ from streamapp_core.schema import DataType, Schema, TypeKind
 _TYPES = {
     TypeKind.STRING: pa.string(),
     TypeKind.BOOLEAN: pa.bool_(),
+    TypeKind.TINYINT: pa.int8(),
+    TypeKind.SMALLINT: pa.int16(),
     TypeKind.INT: pa.int32(),
     TypeKind.BIGINT: pa.int64(),
     TypeKind.FLOAT: pa.float32(),

@@ -36,18 +36,24 @@ def membership(value: Value, choices: Sequence[Value]) -> Value:
     return Value(BOOLEAN, f"({members[0].sql} IN ({listed}))")
 
 
-def like(value: Value, pattern: Value) -> Value:
-    """Match a whole text against a pattern literal of `%` and `_`; a backslash takes them as they are."""
+def like(value: Value, pattern: Value, escape: Value | None = None) -> Value:
+    """Match a whole text against a pattern literal of `%` and `_`; a backslash takes them as they are.
+
+    Another character does so in place of the backslash if it is given as `escape`.
+    """
+    sign = escape.literal if escape else _ESCAPE
+    if not isinstance(sign, str) or len(sign) != 1 or sign in "%_":
+        raise invalid("the escape character of `like` must be a text literal of one character, not % or _")
     if not isinstance(pattern.literal, str):
         raise invalid("the pattern of `like` must be a text literal, as in name like 'a%'")
     escaped = False
     for character in pattern.literal:
-        if escaped and character not in f"{_ESCAPE}%_":
-            raise invalid(f"in a pattern of `like`, a backslash stands before %, _ or a backslash, not `{character}`")
-        escaped = character == _ESCAPE and not escaped
+        if escaped and character not in f"{sign}%_":
+            raise invalid(f"in a pattern of `like`, `{sign}` stands before %, _ or itself, not `{character}`")
+        escaped = character == sign and not escaped
     if escaped:
-        raise invalid("a pattern of `like` can't end with a backslash")
-    sql = f"({implied(value, STRING).sql} LIKE {text(pattern.literal)} ESCAPE {text(_ESCAPE)})"
+        raise invalid(f"a pattern of `like` can't end with `{sign}`")
+    sql = f"({implied(value, STRING).sql} LIKE {text(pattern.literal)} ESCAPE {text(sign)})"
     return Value(BOOLEAN, sql)
 
 
@@ -71,6 +77,11 @@ def conjunction(operator: str, conditions: Sequence[Value]) -> Value:
 def negation(value: Value) -> Value:
     """Turn a condition around."""
     return Value(BOOLEAN, f"(NOT {condition(value).sql})")
+
+
+def is_true_or_false(expected: bool, value: Value) -> Value:  # noqa: FBT001 - the side of a comparison
+    """Compare a condition with true or false; the answer is never null."""
+    return Value(BOOLEAN, f"({condition(value).sql} IS NOT DISTINCT FROM {str(expected).lower()})")
 
 
 def is_null(value: Value) -> Value:

@@ -9,10 +9,10 @@ from streamapp_core.expressions import text_formats
 from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL, NUMERIC, as_decimal
 from streamapp_core.expressions.typed_sql import Value, bound, cast, duckdb_type, try_cast
-from streamapp_core.schema import DOUBLE, STRING, DataType, TypeKind
+from streamapp_core.schema import DOUBLE, INT, STRING, DataType, TypeKind
 
-_BITS = {TypeKind.INT: 32, TypeKind.BIGINT: 64}
-_WIDER = {TypeKind.INT: "BIGINT", TypeKind.BIGINT: "HUGEINT"}
+_BITS = {TypeKind.TINYINT: 8, TypeKind.SMALLINT: 16, TypeKind.INT: 32, TypeKind.BIGINT: 64}
+_WIDER = {TypeKind.TINYINT: "INTEGER", TypeKind.SMALLINT: "INTEGER", TypeKind.INT: "BIGINT", TypeKind.BIGINT: "HUGEINT"}
 _MOMENTS = frozenset({TypeKind.DATE, TypeKind.TIMESTAMP})
 _MICROSECONDS = 1_000_000
 _LAST_SECOND = (2**63 - 1) // _MICROSECONDS - 1
@@ -20,9 +20,9 @@ _EXACT_DOUBLE_DIGITS = 15
 
 
 def wrapped(sql: str, target: DataType) -> str:
-    """Wrap a whole number around into the range of int or bigint, as Java does.
+    """Wrap a whole number around into the range of a whole-number type, as Java does.
 
-    `sql` yields a wider whole number: at most 62 bits for int, 126 bits for bigint.
+    `sql` yields a wider whole number: at most twice as many bits as the type, less two.
     """
     half = 2 ** (_BITS[target.kind] - 1)
     return cast(f"((({sql}) + {half}) & {2 * half - 1}) - {half}", target)
@@ -123,10 +123,12 @@ def _to_text(value: Value, source: DataType) -> str:
 
 
 def _whole_to_whole(value: Value, target: DataType) -> str:
-    return cast(value.sql, target) if target.kind is TypeKind.BIGINT else wrapped(f"{value.sql} & {2**32 - 1}", target)
+    return cast(value.sql, target) if target.kind is TypeKind.BIGINT else wrapped(f"{value.sql} & {2 ** _BITS[target.kind] - 1}", target)
 
 
 def _floating_to_whole(value: Value, target: DataType) -> str:
+    if _BITS[target.kind] < _BITS[TypeKind.INT]:
+        return _whole_to_whole(Value(INT, _floating_to_whole(value, INT)), target)
     half = 2 ** (_BITS[target.kind] - 1)
 
     def saturate(v: str) -> str:
@@ -165,7 +167,7 @@ def _decimal_to_floating(value: Value, target: DataType) -> str:
 
 def _decimal_to_whole(value: Value, target: DataType) -> str:
     whole = cast(f"trunc({value.sql})", "HUGEINT")
-    if target.kind is TypeKind.INT:
+    if target.kind is not TypeKind.BIGINT:
         whole = f"({whole} & {2**64 - 1})"
         return wrapped(whole, target)
     return cast(f"((({whole} & {2**64 - 1}) + {2**63}) & {2**64 - 1}) - {2**63}", target)
@@ -213,6 +215,8 @@ def _to_decimal(value: Value, target: DataType) -> str:
 
 _Caster = Callable[[Value, DataType], str]
 _CASTS: dict[tuple[str, TypeKind], _Caster] = {
+    ("string", TypeKind.TINYINT): lambda v, t: text_formats.whole_from_text(v.sql, t),
+    ("string", TypeKind.SMALLINT): lambda v, t: text_formats.whole_from_text(v.sql, t),
     ("string", TypeKind.INT): lambda v, t: text_formats.whole_from_text(v.sql, t),
     ("string", TypeKind.BIGINT): lambda v, t: text_formats.whole_from_text(v.sql, t),
     ("string", TypeKind.FLOAT): lambda v, t: text_formats.floating_from_text(v.sql, t),
@@ -222,6 +226,8 @@ _CASTS: dict[tuple[str, TypeKind], _Caster] = {
     ("string", TypeKind.DATE): lambda v, _: text_formats.date_from_text(v.sql),
     ("string", TypeKind.TIMESTAMP): lambda v, _: text_formats.timestamp_from_text(v.sql),
     ("string", TypeKind.BINARY): lambda v, _: f"encode({v.sql})",
+    ("whole", TypeKind.TINYINT): _whole_to_whole,
+    ("whole", TypeKind.SMALLINT): _whole_to_whole,
     ("whole", TypeKind.INT): _whole_to_whole,
     ("whole", TypeKind.BIGINT): _whole_to_whole,
     ("whole", TypeKind.FLOAT): lambda v, t: cast(v.sql, t),
@@ -229,6 +235,8 @@ _CASTS: dict[tuple[str, TypeKind], _Caster] = {
     ("whole", TypeKind.DECIMAL): _to_decimal,
     ("whole", TypeKind.BOOLEAN): lambda v, _: f"({v.sql} <> 0)",
     ("whole", TypeKind.TIMESTAMP): _whole_to_timestamp,
+    ("floating", TypeKind.TINYINT): _floating_to_whole,
+    ("floating", TypeKind.SMALLINT): _floating_to_whole,
     ("floating", TypeKind.INT): _floating_to_whole,
     ("floating", TypeKind.BIGINT): _floating_to_whole,
     ("floating", TypeKind.FLOAT): _floating_to_floating,
@@ -236,12 +244,16 @@ _CASTS: dict[tuple[str, TypeKind], _Caster] = {
     ("floating", TypeKind.DECIMAL): _floating_to_decimal,
     ("floating", TypeKind.BOOLEAN): lambda v, _: f"({v.sql} <> 0)",
     ("floating", TypeKind.TIMESTAMP): _floating_to_timestamp,
+    ("decimal", TypeKind.TINYINT): _decimal_to_whole,
+    ("decimal", TypeKind.SMALLINT): _decimal_to_whole,
     ("decimal", TypeKind.INT): _decimal_to_whole,
     ("decimal", TypeKind.BIGINT): _decimal_to_whole,
     ("decimal", TypeKind.FLOAT): _decimal_to_floating,
     ("decimal", TypeKind.DOUBLE): _decimal_to_floating,
     ("decimal", TypeKind.DECIMAL): _to_decimal,
     ("decimal", TypeKind.BOOLEAN): lambda v, _: f"({v.sql} <> 0)",
+    ("boolean", TypeKind.TINYINT): lambda v, t: cast(v.sql, t),
+    ("boolean", TypeKind.SMALLINT): lambda v, t: cast(v.sql, t),
     ("boolean", TypeKind.INT): lambda v, t: cast(v.sql, t),
     ("boolean", TypeKind.BIGINT): lambda v, t: cast(v.sql, t),
     ("boolean", TypeKind.FLOAT): lambda v, t: cast(v.sql, t),

@@ -96,6 +96,8 @@ _TYPES = {
     "TEXT": TypeKind.STRING,
     "VARCHAR": TypeKind.STRING,
     "BOOLEAN": TypeKind.BOOLEAN,
+    "TINYINT": TypeKind.TINYINT,
+    "SMALLINT": TypeKind.SMALLINT,
     "INT": TypeKind.INT,
     "BIGINT": TypeKind.BIGINT,
     "FLOAT": TypeKind.FLOAT,

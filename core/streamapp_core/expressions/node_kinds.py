@@ -9,9 +9,15 @@ from sqlglot import exp
 from streamapp_core.expressions import arithmetic, comparisons
 from streamapp_core.expressions.conversions import converted
 from streamapp_core.expressions.expression_issues import invalid
+from streamapp_core.expressions.functions import BY_NAME
+from streamapp_core.expressions.functions.bits import combined, inverted, shifted
+from streamapp_core.expressions.functions.calculations import integral_quotient
+from streamapp_core.expressions.functions.date_parts import part
 from streamapp_core.expressions.functions.strings import concatenation, matches
+from streamapp_core.expressions.functions.text_parts import like_whatever_case, trimmed
 from streamapp_core.expressions.literals import cast_target, check_moment, literal, number
 from streamapp_core.expressions.typed_sql import Value
+from streamapp_core.schema import BINARY
 
 
 class NodeChecker(Protocol):
@@ -72,15 +78,54 @@ def _flattened(node: exp.Expr) -> list[exp.Expr]:
 
 
 def _like(checker: NodeChecker, node: exp.Expr) -> Value | None:
-    write = comparisons.like if isinstance(node, exp.Like) else matches
+    write = _PATTERNS[type(node)]
     value = checker.parts(write, node.this, node.args["expression"])
     return comparisons.negation(value) if value and node.args.get("negate") else value
 
 
+def _escaped(checker: NodeChecker, node: exp.Expr) -> Value | None:
+    like = node.this
+    if not isinstance(like, exp.Like):
+        raise invalid("`escape` stands behind `like` only")
+    value = checker.parts(comparisons.like, like.this, like.args["expression"], node.args["expression"])
+    return comparisons.negation(value) if value and like.args.get("negate") else value
+
+
 def _is(checker: NodeChecker, node: exp.Expr) -> Value | None:
-    if not isinstance(node.args["expression"], exp.Null):
-        raise invalid("after `is` comes `null` or `not null`; compare with = otherwise")
+    expected = node.args["expression"]
+    if isinstance(expected, exp.Boolean):
+        return checker.parts(partial(comparisons.is_true_or_false, bool(expected.this)), node.this)
+    if not isinstance(expected, exp.Null):
+        raise invalid("after `is` comes `null`, `true`, `false` or `distinct from`; compare with = otherwise")
     return checker.parts(comparisons.is_null, node.this)
+
+
+def _different(left: Value, right: Value) -> Value:
+    return comparisons.negation(comparisons.comparison("<=>", left, right))
+
+
+def _called(name: str, *parts: str) -> Check:
+    """Return the check of a call that has keywords between its arguments (`overlay(a placing b from c)`)."""
+
+    def check(checker: NodeChecker, node: exp.Expr) -> Value | None:
+        arguments = [node.args[part] for part in parts if node.args.get(part)]
+        return checker.parts(lambda *values: BY_NAME[name].call(values), *arguments)
+
+    return check
+
+
+def _trim(checker: NodeChecker, node: exp.Expr) -> Value | None:
+    side = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position")).upper(), "trim")
+    characters = [node.args["expression"]] if node.args.get("expression") else []
+    return checker.parts(partial(trimmed, side), node.this, *characters)
+
+
+def _extract(checker: NodeChecker, node: exp.Expr) -> Value | None:
+    return checker.parts(partial(part, str(node.this.this)), node.args["expression"])
+
+
+def _binary_literal(_: NodeChecker, node: exp.Expr) -> Value | None:
+    return Value(BINARY, f"unhex('{node.this if len(node.this) % 2 == 0 else '0' + node.this}')", simple=True)
 
 
 def _membership(checker: NodeChecker, node: exp.Expr) -> Value | None:
@@ -131,8 +176,6 @@ _HINTS: dict[type[exp.Expr], str] = {
     exp.Exists: "a subquery is not supported: use a join operator",
     exp.Column: "write a column by its name alone",
     exp.In: "in takes a list of expressions",
-    exp.IntDiv: "div is not supported: use floor(a / b)",
-    exp.Escape: "like ... escape is not supported: a backslash takes % and _ as they are",
 }
 
 
@@ -149,7 +192,19 @@ _BINARY: dict[type[exp.Expr], Callable[[Value, Value], Value]] = {
     exp.GT: partial(comparisons.comparison, ">"),
     exp.GTE: partial(comparisons.comparison, ">="),
     exp.NullSafeEQ: partial(comparisons.comparison, "<=>"),
+    exp.NullSafeNEQ: _different,
+    exp.BitwiseAnd: partial(combined, "&"),
+    exp.BitwiseOr: partial(combined, "|"),
+    exp.BitwiseXor: partial(combined, "^"),
+    exp.BitwiseLeftShift: partial(shifted, "<<"),
+    exp.BitwiseRightShift: partial(shifted, ">>"),
+    exp.IntDiv: integral_quotient,
     exp.DPipe: concatenation,
+}
+_PATTERNS: dict[type[exp.Expr], Callable[[Value, Value], Value]] = {
+    exp.Like: comparisons.like,
+    exp.ILike: like_whatever_case,
+    exp.RegexpLike: matches,
 }
 
 
@@ -160,12 +215,20 @@ def _form(parts: str, check: Check) -> Form:
 FORMS: dict[type[exp.Expr], Form] = {
     **dict.fromkeys(_BINARY, _form("this expression typed safe", _binary)),
     **dict.fromkeys((exp.And, exp.Or), _form("this expression", _connection)),
-    **dict.fromkeys((exp.Like, exp.RegexpLike), _form("this expression negate", _like)),
+    **dict.fromkeys(_PATTERNS, _form("this expression negate", _like)),
     **dict.fromkeys(
         (exp.Literal, exp.RawString, exp.Boolean, exp.Null), _form("this is_string", lambda _, node: literal(node))
     ),
     **dict.fromkeys((exp.Cast, exp.TryCast), _form("this to requires_string", _cast)),
     exp.Anonymous: _form("this expressions", lambda checker, node: checker.call(node)),
+    exp.BitwiseNot: _form("this", lambda checker, node: checker.parts(inverted, node.this)),
+    exp.Escape: _form("this expression", _escaped),
+    exp.Extract: _form("this expression", _extract),
+    exp.HexString: _form("this", _binary_literal),
+    exp.Overlay: _form("this expression from_ for_", _called("overlay", "this", "expression", "from_", "for_")),
+    exp.StrPosition: _form("this substr position", _called("locate", "substr", "this", "position")),
+    exp.Substring: _form("this start length", _called("substring", "this", "start", "length")),
+    exp.Trim: _form("this expression position", _trim),
     exp.Between: _form("this low high", _between),
     exp.Case: _form("this ifs default", _case),
     exp.Column: _form("this", lambda checker, node: checker.column(node)),

@@ -28,11 +28,14 @@ _PREFIX_OPERATORS = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, To
 
 
 class _Parser(SparkParser):
-    """Spark's parser without functions of its own: calls come out as `Anonymous`, but for `cast`."""
+    """Spark's parser without functions of its own: calls come out as `Anonymous`, but for those with keywords."""
 
     FUNCTIONS = {}
     NO_PAREN_FUNCTIONS = {}
-    FUNCTION_PARSERS = {"CAST": SparkParser.FUNCTION_PARSERS["CAST"]}
+    FUNCTION_PARSERS = {
+        name: SparkParser.FUNCTION_PARSERS[name]
+        for name in ("CAST", "EXTRACT", "OVERLAY", "POSITION", "SUBSTRING", "SUBSTR", "TRIM")
+    }
     NO_PAREN_FUNCTION_PARSERS = {"CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
 
 

@@ -3,11 +3,14 @@
 from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.schema import BIGINT, DOUBLE, INT, MAX_PRECISION, STRING, DataType, TypeKind
 
-INTEGRAL = frozenset({TypeKind.INT, TypeKind.BIGINT})
+INTEGRAL = frozenset({TypeKind.TINYINT, TypeKind.SMALLINT, TypeKind.INT, TypeKind.BIGINT})
 FRACTIONAL = frozenset({TypeKind.FLOAT, TypeKind.DOUBLE})
 NUMERIC = INTEGRAL | FRACTIONAL | {TypeKind.DECIMAL}
 
-_NUMBER_ORDER = (TypeKind.INT, TypeKind.BIGINT, TypeKind.FLOAT, TypeKind.DOUBLE)
+_NUMBER_ORDER = (
+    TypeKind.TINYINT, TypeKind.SMALLINT, TypeKind.INT, TypeKind.BIGINT, TypeKind.FLOAT, TypeKind.DOUBLE,
+)  # fmt: skip
+_WHOLE_DIGITS = {TypeKind.TINYINT: 3, TypeKind.SMALLINT: 5, TypeKind.INT: 10, TypeKind.BIGINT: 20}
 _MIN_ADJUSTED_SCALE = 6
 
 
@@ -35,11 +38,8 @@ def adjusted_decimal(precision: int, scale: int) -> DataType:
 
 def as_decimal(data_type: DataType) -> DataType:
     """Return the decimal that holds every value of a whole-number or decimal type."""
-    if data_type.kind is TypeKind.INT:
-        return DataType(TypeKind.DECIMAL, 10, 0)
-    if data_type.kind is TypeKind.BIGINT:
-        return DataType(TypeKind.DECIMAL, 20, 0)
-    return data_type
+    digits = _WHOLE_DIGITS.get(data_type.kind)
+    return DataType(TypeKind.DECIMAL, digits, 0) if digits else data_type
 
 
 def common_number(left: DataType, right: DataType) -> DataType:

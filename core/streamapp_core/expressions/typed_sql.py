@@ -34,6 +34,8 @@ NULL = Value(None, "NULL", simple=True)
 DUCKDB_TYPES = {
     TypeKind.STRING: "VARCHAR",
     TypeKind.BOOLEAN: "BOOLEAN",
+    TypeKind.TINYINT: "TINYINT",
+    TypeKind.SMALLINT: "SMALLINT",
     TypeKind.INT: "INTEGER",
     TypeKind.BIGINT: "BIGINT",
     TypeKind.FLOAT: "FLOAT",

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from streamapp_core.schema import Column, DataType, Schema, TypeKind
 
 _SHOWN = 10
-_WHOLE_NUMBERS = (TypeKind.INT, TypeKind.BIGINT)
+_WHOLE_NUMBERS = (TypeKind.TINYINT, TypeKind.SMALLINT, TypeKind.INT, TypeKind.BIGINT)
 
 
 def missing_column(name: str, schema: Schema, where: str) -> str | None:

@@ -15,7 +15,8 @@ FILE_FORMATS = (StreamFormat.CSV, StreamFormat.JSON, StreamFormat.PARQUET)
 
 _LONGEST_TRANSACTION = 10_000
 _LINE_PARTS = '"\r\n'
-_BINARY_KEYS = {KeyFormat.INT: (TypeKind.INT,), KeyFormat.LONG: (TypeKind.INT, TypeKind.BIGINT)}
+_INTS = (TypeKind.TINYINT, TypeKind.SMALLINT, TypeKind.INT)
+_BINARY_KEYS = {KeyFormat.INT: _INTS, KeyFormat.LONG: (*_INTS, TypeKind.BIGINT)}
 
 
 def check_supported(graph: Graph, rows: RowFlow) -> Iterator[Problem]:

@@ -119,6 +119,8 @@ def check_columns(path: Path, found: Sequence[str], schema: pa.Schema) -> None:
 _NAMES = {
     pa.string(): "UTF-8 text",
     pa.bool_(): "boolean",
+    pa.int8(): "tinyint",
+    pa.int16(): "smallint",
     pa.int32(): "int",
     pa.int64(): "bigint",
     pa.float32(): "float",

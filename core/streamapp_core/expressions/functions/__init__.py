@@ -3,13 +3,34 @@
 from collections.abc import Mapping
 
 from streamapp_core.expressions.functions.aggregates_and_generators import AGGREGATE_NAMES, GENERATOR_NAMES
+from streamapp_core.expressions.functions.bits import BITS
+from streamapp_core.expressions.functions.calculations import CALCULATIONS
 from streamapp_core.expressions.functions.conditionals import CHOICES
+from streamapp_core.expressions.functions.date_parts import DATE_PARTS
 from streamapp_core.expressions.functions.dates_and_times import MOMENTS
 from streamapp_core.expressions.functions.function_table import Function
 from streamapp_core.expressions.functions.numbers import NUMBERS
 from streamapp_core.expressions.functions.strings import STRINGS
+from streamapp_core.expressions.functions.text_codes import TEXT_CODES
+from streamapp_core.expressions.functions.text_forms import TEXT_FORMS
+from streamapp_core.expressions.functions.text_parts import TEXT_PARTS
+from streamapp_core.expressions.functions.text_patterns import TEXT_PATTERNS
+from streamapp_core.expressions.functions.trigonometry import TRIGONOMETRY
 
-FUNCTIONS: tuple[Function, ...] = (*CHOICES, *NUMBERS, *STRINGS, *MOMENTS)
+FUNCTIONS: tuple[Function, ...] = (
+    *CHOICES,
+    *NUMBERS,
+    *CALCULATIONS,
+    *TRIGONOMETRY,
+    *BITS,
+    *STRINGS,
+    *TEXT_PARTS,
+    *TEXT_PATTERNS,
+    *TEXT_FORMS,
+    *TEXT_CODES,
+    *MOMENTS,
+    *DATE_PARTS,
+)
 BY_NAME: Mapping[str, Function] = {
     name: function for function in FUNCTIONS for name in (function.name, *function.aliases)
 }

@@ -1,7 +1,10 @@
 """Functions of dates and timestamps, all in UTC."""
 
+from functools import partial
+
 from streamapp_core.expressions.conversions import aware, converted, floor_division, naive
 from streamapp_core.expressions.expression_issues import Refusal, invalid
+from streamapp_core.expressions.functions.date_parts import moment_by_pattern
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter, fixed
 from streamapp_core.expressions.type_rules import INTEGRAL
 from streamapp_core.expressions.typed_sql import Value, cast
@@ -23,7 +26,9 @@ def _date_trunc(unit: Value, moment: Value) -> Value:
     return Value(TIMESTAMP, aware(f"date_trunc('{name}', {naive(moment)})"))
 
 
-def _to(target: DataType, value: Value) -> Value:
+def _to(target: DataType, value: Value, pattern: Value | None = None) -> Value:
+    if pattern is not None:
+        return moment_by_pattern(target, value, pattern)
     if value.kind not in (None, TypeKind.STRING, TypeKind.DATE, TypeKind.TIMESTAMP):
         raise Refusal(f"to_{target} takes a string, date or timestamp, got {value.type}")
     return converted(value, target)
@@ -85,17 +90,21 @@ MOMENTS = (
     ),
     Function(
         name="to_date",
-        parameters=(Parameter("value", Accepts.ANY),),
+        aliases=("try_to_date",),
+        parameters=(Parameter("value", Accepts.ANY), Parameter("pattern", Accepts.TEXT_LITERAL)),
+        optional=1,
         result="date",
-        doc="As `cast(value as date)`.",
-        write=lambda value: _to(DATE, value),
+        doc="As `cast(value as date)`, or of a text with a [pattern](#patterns-of-dates-and-times).",
+        write=partial(_to, DATE),
     ),
     Function(
         name="to_timestamp",
-        parameters=(Parameter("value", Accepts.ANY),),
+        aliases=("try_to_timestamp", "to_timestamp_ltz"),
+        parameters=(Parameter("value", Accepts.ANY), Parameter("pattern", Accepts.TEXT_LITERAL)),
+        optional=1,
         result="timestamp",
-        doc="As `cast(value as timestamp)`.",
-        write=lambda value: _to(TIMESTAMP, value),
+        doc="As `cast(value as timestamp)`, or of a text with a [pattern](#patterns-of-dates-and-times).",
+        write=partial(_to, TIMESTAMP),
     ),
     Function(
         name="date_add",

@@ -15,6 +15,7 @@ class Accepts(Enum):
     """The types that a parameter accepts; values of other types are cast where Spark casts them by itself."""
 
     TEXT = "string"
+    TEXT_NOT_BINARY = "string, not binary"
     WHOLE = "int"
     NUMBER = "number"
     DOUBLE = "double"
@@ -78,6 +79,7 @@ class Function:
 
 _TYPES: dict[Accepts, DataType] = {
     Accepts.TEXT: STRING,
+    Accepts.TEXT_NOT_BINARY: STRING,
     Accepts.WHOLE: INT,
     Accepts.DOUBLE: DOUBLE,
     Accepts.BINARY: BINARY,
@@ -89,6 +91,8 @@ _TYPES: dict[Accepts, DataType] = {
 def _taken(function: Function, parameter: Parameter, value: Value) -> Value:
     accepts = parameter.accepts
     try:
+        if accepts is Accepts.TEXT_NOT_BINARY and value.type == BINARY:
+            raise Refusal("expected string, got binary; cast it")
         if accepts in _TYPES:
             return implied(value, _TYPES[accepts])
         if accepts is Accepts.NUMBER:

@@ -20,10 +20,11 @@ _IGNORED = f"[{_IGNORED_CLASSES}]"
 _OTHER = f"[^{_CASED_CLASSES}{_IGNORED_CLASSES}]"
 
 _TEXT = Parameter("text", Accepts.TEXT)
+_NO_BYTES = Parameter("text", Accepts.TEXT_NOT_BINARY)
 _PART = Parameter("part", Accepts.TEXT)
 
 
-def _upper(value: Value) -> Value:
+def upper(value: Value) -> Value:
     """Write `upper`; DuckDB knows no capitals of several letters."""
 
     def write(v: str) -> str:
@@ -35,7 +36,7 @@ def _upper(value: Value) -> Value:
     return Value(STRING, bound([value], write))
 
 
-def _lower(value: Value) -> Value:
+def lowered(value: Value) -> Value:
     """Write `lower`; DuckDB knows neither the sigma at the end of a word nor the Turkish I."""
 
     def write(v: str) -> str:
@@ -54,8 +55,8 @@ def _length_of(value: Value) -> Value:
     return _length(value if value.type == BINARY else implied(value, STRING))
 
 
-def _substring(value: Value, position: Value, length: Value | None = None) -> Value:
-    """Cut a text as Spark does: position 0 is 1, below 0 it counts from the end, even from before the start."""
+def substring(value: Value, position: Value, length: Value | None = None) -> Value:
+    """Write `substring`, as Spark cuts a text: position 0 is 1, below 0 it counts from the end, even from before the start."""
 
     def write(v: str, p: str, n: str | None = None) -> str:
         start = f"CAST(CASE WHEN {p} > 0 THEN {p} - 1 WHEN {p} < 0 THEN length({v}) + {p} ELSE 0 END AS BIGINT)"
@@ -154,10 +155,10 @@ def _search(name: str, template: str, doc: str) -> Function:
 
 STRINGS = (
     Function(
-        name="upper", aliases=("ucase",), parameters=(_TEXT,), result="string", doc="In upper case.", write=_upper
+        name="upper", aliases=("ucase",), parameters=(_TEXT,), result="string", doc="In upper case.", write=upper
     ),
     Function(
-        name="lower", aliases=("lcase",), parameters=(_TEXT,), result="string", doc="In lower case.", write=_lower
+        name="lower", aliases=("lcase",), parameters=(_TEXT,), result="string", doc="In lower case.", write=lowered
     ),
     _of_text("trim", "trim({0}, ' ')", "Without spaces at both ends."),
     _of_text("ltrim", "ltrim({0}, ' ')", "Without spaces at the start."),
@@ -174,15 +175,15 @@ STRINGS = (
     Function(
         name="substring",
         aliases=("substr",),
-        parameters=(_TEXT, Parameter("position", Accepts.WHOLE), Parameter("length", Accepts.WHOLE)),
+        parameters=(_NO_BYTES, Parameter("position", Accepts.WHOLE), Parameter("length", Accepts.WHOLE)),
         optional=1,
         result="string",
         doc="The part from a position (below 0: counted from the end) to the end, or of a length.",
-        write=_substring,
+        write=substring,
     ),
     Function(
         name="left",
-        parameters=(_TEXT, Parameter("count", Accepts.WHOLE)),
+        parameters=(_NO_BYTES, Parameter("count", Accepts.WHOLE)),
         result="string",
         doc="The first characters.",
         write=partial(_cut, "left"),
@@ -222,7 +223,7 @@ STRINGS = (
     ),
     Function(
         name="lpad",
-        parameters=(_TEXT, Parameter("length", Accepts.WHOLE_LITERAL), Parameter("pad", Accepts.TEXT)),
+        parameters=(_NO_BYTES, Parameter("length", Accepts.WHOLE_LITERAL), Parameter("pad", Accepts.TEXT)),
         optional=1,
         result="string",
         doc="Filled up on the left with `pad` (a space), or cut, to a length.",
@@ -230,7 +231,7 @@ STRINGS = (
     ),
     Function(
         name="rpad",
-        parameters=(_TEXT, Parameter("length", Accepts.WHOLE_LITERAL), Parameter("pad", Accepts.TEXT)),
+        parameters=(_NO_BYTES, Parameter("length", Accepts.WHOLE_LITERAL), Parameter("pad", Accepts.TEXT)),
         optional=1,
         result="string",
         doc="Filled up on the right with `pad` (a space), or cut, to a length.",

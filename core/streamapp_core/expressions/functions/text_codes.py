@@ -1,0 +1,186 @@
+"""Functions between texts, bytes and numbers: character codes, hexadecimal digits, Base64, URLs, hashes."""
+
+from streamapp_core.expressions.conversions import implied
+from streamapp_core.expressions.expression_issues import Refusal, invalid
+from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter, fixed
+from streamapp_core.expressions.type_rules import INTEGRAL
+from streamapp_core.expressions.typed_sql import Value, bound, cast
+from streamapp_core.schema import BIGINT, BINARY, INT, STRING, TypeKind
+
+_TEXT = Parameter("text", Accepts.TEXT)
+_BYTES = Parameter("value", Accepts.BINARY)
+_ANY = Parameter("value", Accepts.ANY)
+_PLAIN_URL = "'^(?:[^%]|%[0-9A-Fa-f]{2})*$'"
+
+
+def _character(number: Value) -> Value:
+    def write(n: str) -> str:
+        return f"CASE WHEN {n} < 0 THEN '' ELSE chr(CAST({n} & 255 AS INTEGER)) END"
+
+    return Value(STRING, bound([implied(number, BIGINT)], write))
+
+
+def _hexadecimal(value: Value) -> Value:
+    if value.kind in INTEGRAL:
+        return Value(STRING, f"hex({implied(value, BIGINT).sql})")
+    if value.kind not in (None, TypeKind.STRING, TypeKind.BINARY):
+        raise Refusal(f"hex takes a whole number, string or binary, got {value.type}; cast it")
+    return Value(STRING, f"hex({implied(value, BINARY).sql})")
+
+
+def _bytes_of_hexadecimal(v: str) -> str:
+    digits = f"CASE WHEN length({v}) % 2 = 1 THEN '0' || {v} ELSE {v} END"
+    return f"CASE WHEN regexp_matches({v}, '^[0-9A-Fa-f]*$') AND NOT contains({v}, chr(10)) THEN unhex({digits}) END"
+
+
+def _bytes_of_base64(v: str) -> str:
+    """Read Base64 as MIME does: what is no digit of it is left out, and so may be the `=` at the end."""
+    digits = f"rtrim(regexp_replace({v}, '[^A-Za-z0-9+/=]', '', 'g'), '=')"
+    return f"from_base64({digits} || repeat('=', CAST((4 - length({digits}) % 4) % 4 AS BIGINT)))"
+
+
+def _encoded(value: Value, charset: Value) -> Value:
+    _only_utf8("encode", charset)
+    return Value(BINARY, f"encode({value.sql})")
+
+
+def _only_utf8(function: str, charset: Value) -> None:
+    if str(charset.literal).upper() not in ("UTF-8", "UTF8"):
+        raise invalid(f"{function} takes the character set 'UTF-8', not '{charset.literal}'")
+
+
+def _to_binary(value: Value, form: Value | None = None) -> Value:
+    readers = {"hex": _bytes_of_hexadecimal, "base64": _bytes_of_base64}
+    name = str(form.literal).lower() if form else "hex"
+    if name in ("utf-8", "utf8"):
+        return Value(BINARY, f"encode({value.sql})")
+    if name not in readers:
+        raise invalid(f"to_binary takes the formats 'hex', 'utf-8' and 'base64', not '{name}'")
+    return Value(BINARY, bound([value], readers[name]))
+
+
+def _sha2(value: Value, bits: Value) -> Value:
+    if bits.literal not in (0, 256):
+        raise invalid(f"sha2 takes 256 (or 0, which is the same) bits here, not {bits.literal}")
+    return Value(STRING, f"sha256({value.sql})")
+
+
+def _size(value: Value, unit: int) -> Value:
+    data = value if value.type == BINARY else implied(value, STRING)
+    function = "octet_length" if value.type == BINARY else "strlen"
+    return Value(INT, cast(f"{function}({data.sql}) * {unit}", INT))
+
+
+def _url(value: Value) -> Value:
+    encoded = f"replace(replace(replace(url_encode({value.sql}), '%20', '+'), '~', '%7E'), '%2A', '*')"
+    return Value(STRING, encoded)
+
+
+def _of_url(value: Value) -> Value:
+    def write(v: str) -> str:
+        return f"CASE WHEN regexp_matches({v}, {_PLAIN_URL}, 's') THEN url_decode(replace({v}, '+', ' ')) END"
+
+    return Value(STRING, bound([value], write))
+
+
+TEXT_CODES = (
+    Function(
+        name="ascii",
+        parameters=(_TEXT,),
+        result="int",
+        doc="The code point of the first character; 0 of an empty text.",
+        write=fixed(INT, "CAST(CASE WHEN {0} = '' THEN 0 ELSE unicode({0}) END AS INTEGER)"),
+    ),
+    Function(
+        name="chr",
+        aliases=("char",),
+        parameters=(Parameter("number", Accepts.ANY),),
+        result="string",
+        doc="The character with this code, of which the lowest eight bits count; an empty text below 0.",
+        write=_character,
+    ),
+    Function(
+        name="hex",
+        parameters=(_ANY,),
+        result="string",
+        doc="A whole number, or the bytes of a text or binary, in hexadecimal digits.",
+        write=_hexadecimal,
+    ),
+    Function(
+        name="unhex",
+        parameters=(_TEXT,),
+        result="binary",
+        doc="The bytes with these hexadecimal digits; null if they are none.",
+        write=lambda value: Value(BINARY, bound([value], _bytes_of_hexadecimal)),
+    ),
+    Function(
+        name="base64", parameters=(_BYTES,), result="string", doc="The bytes in Base64.", write=fixed(STRING, "base64({0})")
+    ),
+    Function(
+        name="unbase64",
+        parameters=(_TEXT,),
+        result="binary",
+        doc="The bytes of a text in Base64; null if it is none.",
+        write=lambda value: Value(BINARY, bound([value], _bytes_of_base64)),
+    ),
+    Function(
+        name="to_binary",
+        aliases=("try_to_binary",),
+        parameters=(_TEXT, Parameter("format", Accepts.TEXT_LITERAL)),
+        optional=1,
+        result="binary",
+        doc="The bytes of a text in 'hex' (if no format is given), 'utf-8' or 'base64'; null if it is none.",
+        write=_to_binary,
+    ),
+    Function(
+        name="encode",
+        parameters=(_TEXT, Parameter("charset", Accepts.TEXT_LITERAL)),
+        result="binary",
+        doc="The bytes of a text in 'UTF-8'.",
+        write=_encoded,
+    ),
+    Function(
+        name="octet_length",
+        parameters=(_ANY,),
+        result="int",
+        doc="The number of bytes of a text or binary.",
+        write=lambda value: _size(value, 1),
+    ),
+    Function(
+        name="bit_length",
+        parameters=(_ANY,),
+        result="int",
+        doc="The number of bits of a text or binary.",
+        write=lambda value: _size(value, 8),
+    ),
+    Function(
+        name="url_encode",
+        parameters=(_TEXT,),
+        result="string",
+        doc="As it stands in the query of a URL: a space is `+`, other signs are written `%2F`.",
+        write=_url,
+    ),
+    Function(
+        name="url_decode",
+        aliases=("try_url_decode",),
+        parameters=(_TEXT,),
+        result="string",
+        doc="The text that `url_encode` has written so; null if it is none.",
+        write=_of_url,
+    ),
+    Function(
+        name="sha1",
+        aliases=("sha",),
+        parameters=(_BYTES,),
+        result="string",
+        doc="The SHA-1 hash of the bytes, in hexadecimal digits.",
+        write=fixed(STRING, "sha1({0})"),
+    ),
+    Function(
+        name="sha2",
+        parameters=(_BYTES, Parameter("bits", Accepts.WHOLE_LITERAL)),
+        result="string",
+        doc="The SHA-256 hash of the bytes, in hexadecimal digits.",
+        write=_sha2,
+    ),
+)
