@@ -5,6 +5,7 @@ from importlib import import_module
 
 USUAL = (
     "planner",
+    "functions",
     "grouping",
     "assignment",
     "streaming",

@@ -79,7 +79,7 @@ def negation(value: Value) -> Value:
     return Value(BOOLEAN, f"(NOT {condition(value).sql})")
 
 
-def is_true_or_false(expected: bool, value: Value) -> Value:  # noqa: FBT001 - the side of a comparison
+def is_true_or_false(expected: bool, value: Value) -> Value:
     """Compare a condition with true or false; the answer is never null."""
     return Value(BOOLEAN, f"({condition(value).sql} IS NOT DISTINCT FROM {str(expected).lower()})")
 

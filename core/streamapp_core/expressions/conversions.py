@@ -123,7 +123,11 @@ def _to_text(value: Value, source: DataType) -> str:
 
 
 def _whole_to_whole(value: Value, target: DataType) -> str:
-    return cast(value.sql, target) if target.kind is TypeKind.BIGINT else wrapped(f"{value.sql} & {2 ** _BITS[target.kind] - 1}", target)
+    return (
+        cast(value.sql, target)
+        if target.kind is TypeKind.BIGINT
+        else wrapped(f"{value.sql} & {2 ** _BITS[target.kind] - 1}", target)
+    )
 
 
 def _floating_to_whole(value: Value, target: DataType) -> str:

@@ -3,11 +3,19 @@
 from collections.abc import Iterable
 
 from streamapp_core.expressions.functions.aggregates_and_generators import AGGREGATES, GENERATORS, Special
+from streamapp_core.expressions.functions.bits import BITS
+from streamapp_core.expressions.functions.calculations import CALCULATIONS
 from streamapp_core.expressions.functions.conditionals import CHOICES
+from streamapp_core.expressions.functions.date_parts import DATE_PARTS
 from streamapp_core.expressions.functions.dates_and_times import MOMENTS
 from streamapp_core.expressions.functions.function_table import Function
 from streamapp_core.expressions.functions.numbers import NUMBERS
 from streamapp_core.expressions.functions.strings import STRINGS
+from streamapp_core.expressions.functions.text_codes import TEXT_CODES
+from streamapp_core.expressions.functions.text_forms import TEXT_FORMS
+from streamapp_core.expressions.functions.text_parts import TEXT_PARTS
+from streamapp_core.expressions.functions.text_patterns import TEXT_PATTERNS
+from streamapp_core.expressions.functions.trigonometry import TRIGONOMETRY
 
 
 def _line(usage: str, result: str, doc: str) -> Special:
@@ -18,16 +26,24 @@ OPERATORS = (
     _line("a + b, a - b, a * b", "the common number type", "Whole numbers wrap around; a decimal gets more digits."),
     _line("a / b", "double, or decimal", "Null if b is 0. Whole numbers are divided as doubles."),
     _line("a % b", "the common number type", "The remainder, with the sign of a; null if b is 0."),
+    _line("a div b", "bigint", "The whole part of the quotient of whole numbers or decimals; null if b is 0."),
     _line("-a", "the type of a", "Whole numbers wrap around."),
+    _line("a & b, a | b, a ^ b, ~a", "the common whole type", "The bits of whole numbers."),
+    _line("a << b, a >> b", "int or bigint", "Shifts the bits; >> keeps the sign."),
     _line(
         "a = b, <>, !=, <, <=, >, >=", "boolean", "Null if a side is null. NaN equals NaN and is the greatest number."
     ),
-    _line("a <=> b", "boolean", "As =, but nulls are equal, and it is never null."),
+    _line("a <=> b", "boolean", "As =, but nulls are equal, and it is never null. Also a is not distinct from b."),
     _line("a and b, a or b, not a", "boolean", "Of conditions; null is unknown."),
-    _line("a is null, a is not null", "boolean", "Never null."),
+    _line("a is null, a is true, a is false", "boolean", "Never null; also a is not null, and so on."),
     _line("a in (b, c), a not in (b, c)", "boolean", "Compared in the common type of all."),
     _line("a between b and c", "boolean", "As a >= b and a <= c."),
-    _line("a like 'pattern'", "boolean", "% is any text, _ one character; a backslash takes them as they are."),
+    _line(
+        "a like 'pattern'",
+        "boolean",
+        "% is any text, _ one character; a backslash, or a character behind `escape`, takes them as they are.",
+    ),
+    _line("a ilike 'pattern'", "boolean", "As like, whatever the case of the letters."),
     _line("a rlike 'pattern'", "boolean", "Whether the regular expression is found in the text."),
     _line("case when a then b else c end", "the common type", "Also case x when a then b ... end."),
     _line("cast(a as type), a::type", "the type", "Null where the value has no meaning in the type."),
@@ -40,9 +56,14 @@ def reference() -> str:
     tables = [
         ("Operators", OPERATORS),
         ("Choices", _lines(CHOICES)),
-        ("Numbers", _lines(NUMBERS)),
-        ("Texts", _lines(STRINGS)),
-        ("Dates and timestamps", _lines(MOMENTS)),
+        ("Numbers", _lines((*NUMBERS, *CALCULATIONS))),
+        ("Angles and logarithms", _lines(TRIGONOMETRY)),
+        ("Bits", _lines(BITS)),
+        ("Texts", _lines((*STRINGS, *TEXT_PARTS))),
+        ("Regular expressions", _lines(TEXT_PATTERNS)),
+        ("Forms of texts", _lines(TEXT_FORMS)),
+        ("Codes and hashes", _lines(TEXT_CODES)),
+        ("Dates and timestamps", _lines((*MOMENTS, *DATE_PARTS))),
         ("Aggregates (in `window` and `aggregate`)", AGGREGATES),
         ("Many rows of one (in `flatMap`)", GENERATORS),
     ]

@@ -80,7 +80,9 @@ def _bit(value: Value, position: Value) -> Value:
     def write(v: str, p: str) -> str:
         return f"CASE WHEN {p} >= 0 AND {p} < {bits} THEN CAST(({v} >> {p}) & 1 AS TINYINT) END"
 
-    return Value(TINYINT, bound([Value(BIGINT, cast(value.sql, BIGINT)), Value(BIGINT, cast(position.sql, BIGINT))], write))
+    return Value(
+        TINYINT, bound([Value(BIGINT, cast(value.sql, BIGINT)), Value(BIGINT, cast(position.sql, BIGINT))], write)
+    )
 
 
 def _binary_digits(value: Value) -> Value:
@@ -101,7 +103,9 @@ BITS = (
     _shift("shiftleft", "<<", "As `value << count`."),
     _shift("shiftright", ">>", "As `value >> count`: keeps the sign."),
     _shift("shiftrightunsigned", ">>>", "The bits shifted to the right, filled up with zeros."),
-    Function(name="bit_count", parameters=(_VALUE,), result="int", doc="The number of bits that are 1.", write=_count_bits),
+    Function(
+        name="bit_count", parameters=(_VALUE,), result="int", doc="The number of bits that are 1.", write=_count_bits
+    ),
     Function(
         name="getbit",
         aliases=("bit_get",),

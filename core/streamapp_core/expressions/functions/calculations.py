@@ -28,7 +28,9 @@ def integral_quotient(left: Value, right: Value) -> Value:
     else:
         sides = [cast(value.sql, "HUGEINT") for value in operands]
     quotient = Value(DataType(TypeKind.DECIMAL, MAX_PRECISION, 0), f"({sides[0]} // {sides[1]})")
-    return converted(quotient, BIGINT) if common.kind is TypeKind.DECIMAL else Value(BIGINT, wrapped(quotient.sql, BIGINT))
+    return (
+        converted(quotient, BIGINT) if common.kind is TypeKind.DECIMAL else Value(BIGINT, wrapped(quotient.sql, BIGINT))
+    )
 
 
 def _exact(value: Value) -> Value:
@@ -72,10 +74,12 @@ def _bucket(value: Value, low: Value, high: Value, count: Value) -> Value:
     """Write `width_bucket`: from 1, 0 below and count + 1 above; null for bounds that make no buckets."""
 
     def write(v: str, a: str, b: str, n: str) -> str:
-        up = f"CASE WHEN {v} < {a} THEN 0 WHEN {v} >= {b} THEN {n} + 1 ELSE {_part(f'{n} * ({v} - {a}) / ({b} - {a})')} END"
-        down = f"CASE WHEN {v} > {a} THEN 0 WHEN {v} <= {b} THEN {n} + 1 ELSE {_part(f'{n} * ({a} - {v}) / ({a} - {b})')} END"
+        rising, falling = _part(f"{n} * ({v} - {a}) / ({b} - {a})"), _part(f"{n} * ({a} - {v}) / ({a} - {b})")
+        up = f"CASE WHEN {v} < {a} THEN 0 WHEN {v} >= {b} THEN {n} + 1 ELSE {rising} END"
+        down = f"CASE WHEN {v} > {a} THEN 0 WHEN {v} <= {b} THEN {n} + 1 ELSE {falling} END"
         unusable = f"{n} <= 0 OR {n} = {2**63 - 1} OR isnan({v}) OR {a} = {b} OR NOT isfinite({a}) OR NOT isfinite({b})"
-        return f"CASE WHEN {unusable} OR {v} IS NULL THEN NULL WHEN {a} < {b} THEN {up} ELSE {down} END"
+        missing = " OR ".join(f"{operand} IS NULL" for operand in (v, a, b, n))
+        return f"CASE WHEN {unusable} OR {missing} THEN NULL WHEN {a} < {b} THEN {up} ELSE {down} END"
 
     return Value(BIGINT, cast(bound([value, low, high, implied(count, BIGINT)], write), BIGINT))
 
@@ -141,7 +145,11 @@ CALCULATIONS = (
         write=lambda value: Value(DOUBLE, bound([value], _nearest)),
     ),
     Function(
-        name="isnan", parameters=(_ANY,), result="boolean", doc="Whether a number is NaN; never null.", write=_not_a_number
+        name="isnan",
+        parameters=(_ANY,),
+        result="boolean",
+        doc="Whether a number is NaN; never null.",
+        write=_not_a_number,
     ),
     Function(
         name="nanvl",
@@ -163,7 +171,11 @@ CALCULATIONS = (
         write=_bucket,
     ),
     Function(
-        name="zeroifnull", parameters=(_ANY,), result="the common type", doc="The value, or 0 if it is null.", write=_or_zero
+        name="zeroifnull",
+        parameters=(_ANY,),
+        result="the common type",
+        doc="The value, or 0 if it is null.",
+        write=_or_zero,
     ),
     Function(
         name="nullifzero",
@@ -180,4 +192,3 @@ CALCULATIONS = (
         write=lambda left, right: comparisons.comparison("<=>", left, right),
     ),
 )
-

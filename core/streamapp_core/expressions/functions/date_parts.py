@@ -1,4 +1,4 @@
-"""Functions that take dates and timestamps apart, move them, make them of numbers, and write and read them by patterns."""
+"""Functions that take dates and timestamps apart, move them, make them of numbers, and write them by patterns."""
 
 from collections.abc import Callable
 
@@ -17,12 +17,12 @@ _ANY = Parameter("value", Accepts.ANY)
 _WHOLE = Accepts.WHOLE
 _PATTERN = Parameter("pattern", Accepts.TEXT_LITERAL)
 _USUAL_PATTERN = Value(STRING, "", "yyyy-MM-dd HH:mm:ss")
+_MICROSECONDS = 1_000_000
+"""A second."""
 _DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _DAY_NAMES = {"MON": 1, "TUE": 2, "WED": 3, "THU": 4, "FRI": 5, "SAT": 6, "SUN": 7} | {
     name: number
-    for number, name in enumerate(
-        ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY"), 1
-    )
+    for number, name in enumerate(("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY"), 1)
 }
 _TRUNCATED = {
     "year": "year", "yyyy": "year", "yy": "year", "quarter": "quarter", "month": "month", "mon": "month",
@@ -85,7 +85,8 @@ def _truncated(date: Value, unit: Value) -> Value:
 def _made_timestamp(*parts: Value) -> Value:
     """Write `make_timestamp`: 60 seconds are the next minute; null if there is no such moment."""
 
-    def write(y: str, mo: str, d: str, h: str, mi: str, s: str) -> str:
+    def write(*sql: str) -> str:
+        y, mo, d, h, mi, s = sql
         microseconds = f"CAST({s} * 1000000 AS BIGINT)"
         time = f"({h} * 60 + {mi}) * 60000000::BIGINT + {microseconds}"
         sound = f"{h} BETWEEN 0 AND 23 AND {mi} BETWEEN 0 AND 59 AND ({s} >= 0 AND {s} < 60 OR {s} = 60)"
@@ -139,11 +140,8 @@ def moment_by_pattern(target: DataType, value: Value, pattern: Value) -> Value:
 
 
 def _unix_seconds(value: Value, pattern: Value = _USUAL_PATTERN) -> Value:
-    return _seconds(_moment_of(value, pattern))
-
-
-def _seconds(moment: Value) -> Value:
-    return Value(BIGINT, cast(floor_division(f"epoch_us({moment.sql})", 1_000_000), BIGINT))
+    """Write `unix_timestamp`, which rounds towards 1970."""
+    return Value(BIGINT, f"(epoch_us({_moment_of(value, pattern).sql}) // 1000000)")
 
 
 def _by_pattern(moment: Value, pattern: Value) -> Value:
@@ -158,14 +156,16 @@ def _from_unix(seconds: Value, pattern: Value = _USUAL_PATTERN) -> Value:
 
 
 def _timestamp_of(unit: int, value: Value) -> Value:
-    if value.kind not in (None, *(NUMERIC if unit == 1_000_000 else INTEGRAL)):
+    if value.kind not in (None, *(NUMERIC if unit == _MICROSECONDS else INTEGRAL)):
         raise Refusal(f"expected a number, got {value.type}; cast it")
     if value.kind in (None, *INTEGRAL):
         return Value(TIMESTAMP, f"TRY(make_timestamptz({converted(value, BIGINT).sql} * {unit}))")
     if value.kind is TypeKind.DECIMAL:
         exact = Value(_EXACT_SECONDS, try_cast(value.sql, _EXACT_SECONDS))
         return Value(TIMESTAMP, f"TRY(make_timestamptz({try_cast(digits_of(exact), BIGINT)}))")
-    return Value(TIMESTAMP, f"TRY(make_timestamptz({try_cast(f'trunc({converted(value, DOUBLE).sql} * {unit})', BIGINT)}))")
+    return Value(
+        TIMESTAMP, f"TRY(make_timestamptz({try_cast(f'trunc({converted(value, DOUBLE).sql} * {unit})', BIGINT)}))"
+    )
 
 
 def _since_epoch(divisor: int, moment: Value) -> Value:
@@ -177,9 +177,12 @@ def _since_epoch(divisor: int, moment: Value) -> Value:
 
 def _of_date(name: str, sql: str, doc: str, result: DataType = INT) -> Function:
     return Function(
-        name=name, parameters=(_DATE,), result=str(result), doc=doc, write=fixed(result, f"CAST({sql} AS {_SQL[result]})")
+        name=name,
+        parameters=(_DATE,),
+        result=str(result),
+        doc=doc,
+        write=fixed(result, f"CAST({sql} AS {_SQL[result]})"),
     )
-
 
 
 def _by_unit(name: str, doc: str, write: Callable[[Value], Value], result: str) -> Function:
@@ -227,7 +230,11 @@ DATE_PARTS = (
     ),
     Function(
         name="months_between",
-        parameters=(Parameter("end", Accepts.TIMESTAMP), Parameter("start", Accepts.TIMESTAMP), Parameter("rounded", Accepts.ANY)),
+        parameters=(
+            Parameter("end", Accepts.TIMESTAMP),
+            Parameter("start", Accepts.TIMESTAMP),
+            Parameter("rounded", Accepts.ANY),
+        ),
         optional=1,
         result="double",
         doc="The months between two moments, counting 31 days for each that is not whole; with 8 digits, unless "
@@ -244,9 +251,7 @@ DATE_PARTS = (
     Function(
         name="make_timestamp",
         aliases=("make_timestamp_ltz", "try_make_timestamp", "try_make_timestamp_ltz"),
-        parameters=tuple(
-            Parameter(name, Accepts.ANY) for name in ("year", "month", "day", "hour", "minute", "second")
-        ),
+        parameters=tuple(Parameter(name, Accepts.ANY) for name in ("year", "month", "day", "hour", "minute", "second")),
         result="timestamp",
         doc="The timestamp of these numbers, of which the seconds may have a fraction; null if there is none.",
         write=_made_timestamp,
@@ -261,7 +266,7 @@ DATE_PARTS = (
     _by_unit(
         "timestamp_seconds",
         "The timestamp so many seconds after 1970.",
-        lambda value: _timestamp_of(1_000_000, value),
+        lambda value: _timestamp_of(_MICROSECONDS, value),
         "timestamp",
     ),
     _by_unit(
@@ -270,7 +275,12 @@ DATE_PARTS = (
         lambda value: _timestamp_of(1, value),
         "timestamp",
     ),
-    _by_unit("unix_seconds", "Seconds since 1970, rounded down.", lambda moment: _since_epoch(1_000_000, moment), "bigint"),
+    _by_unit(
+        "unix_seconds",
+        "Seconds since 1970, rounded down.",
+        lambda moment: _since_epoch(_MICROSECONDS, moment),
+        "bigint",
+    ),
     _by_unit("unix_micros", "Microseconds since 1970.", lambda moment: _since_epoch(1, moment), "bigint"),
     Function(
         name="unix_timestamp",

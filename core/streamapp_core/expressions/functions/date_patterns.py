@@ -97,7 +97,9 @@ def _parts(pattern: str) -> Iterator[_Part]:
 
 def _unsupported(pattern: str, part: _Part, known: Mapping[str, object]) -> Refusal:
     letters = ", ".join(sorted(known))
-    return invalid(f"the pattern '{pattern}' has `{part.letter * part.count}`, which is not supported; letters: {letters}")
+    return invalid(
+        f"the pattern '{pattern}' has `{part.letter * part.count}`, which is not supported; letters: {letters}"
+    )
 
 
 def _number(most: int, sql: str) -> Callable[[int, str], str | None]:
@@ -115,10 +117,11 @@ def _year(count: int, moment: str) -> str | None:
         return None
     year = f"year({moment})"
     if count == 2:  # noqa: PLR2004 - the last two digits
-        return f"lpad(CAST((({year} % 100) + 100) % 100 AS VARCHAR), 2, '0')"
+        return f"lpad(CAST(abs({year}) % 100 AS VARCHAR), 2, '0')"
     if count == 1:
         return f"CAST({year} AS VARCHAR)"
-    digits = f"CASE WHEN abs({year}) < {10**count} THEN lpad(CAST(abs({year}) AS VARCHAR), {count}, '0') ELSE CAST(abs({year}) AS VARCHAR) END"
+    digits = f"CAST(abs({year}) AS VARCHAR)"
+    digits = f"CASE WHEN abs({year}) < {10**count} THEN lpad({digits}, {count}, '0') ELSE {digits} END"
     sign = f"CASE WHEN {year} < 0 THEN '-' WHEN {year} >= {10**count} THEN '+' ELSE '' END"
     return f"concat({sign}, {digits})"
 
@@ -142,7 +145,8 @@ def _quarter(count: int, moment: str) -> str | None:
     if count == _SHORT:
         return f"concat('Q', {quarter})"
     if count == _FULL:
-        return f"concat({quarter}, CASE {quarter} WHEN 1 THEN 'st' WHEN 2 THEN 'nd' WHEN 3 THEN 'rd' ELSE 'th' END, ' quarter')"
+        ending = f"CASE {quarter} WHEN 1 THEN 'st' WHEN 2 THEN 'nd' WHEN 3 THEN 'rd' ELSE 'th' END"
+        return f"concat({quarter}, {ending}, ' quarter')"
     return _number(2, "quarter({0})")(count, moment)
 
 
@@ -186,6 +190,7 @@ _WRITERS: dict[str, Callable[[int, str], str | None]] = {
     "O": _constant("GMT", None, None, "GMT"),
 }
 
+_OFFSET_HOURS = "[+-](?:0[0-9]|1[0-7])"
 _READERS = {
     "y": {1: r"-?[0-9]{1,19}", 2: "[0-9]{2}", 4: r"[0-9]{4}|-[0-9]{4,}|\+[0-9]{5,}"},
     "M": {1: "[0-9]{1,19}", 2: "[0-9]{2}", 3: "|".join(name[:3] for name in _MONTHS), 4: "|".join(_MONTHS)},
@@ -196,8 +201,8 @@ _READERS = {
     "s": {1: "[0-9]{1,19}", 2: "[0-9]{2}"},
     "S": {count: f"[0-9]{{1,{count}}}" for count in range(1, 10)},
     "a": {1: "AM|PM"},
-    "X": {1: r"Z|[+-][0-9]{2}(?:[0-9]{2})?", 3: r"Z|[+-][0-9]{2}:[0-9]{2}"},
-    "Z": {count: r"[+-][0-9]{4}" for count in (1, 2, 3)},
+    "X": {1: rf"Z|{_OFFSET_HOURS}(?:[0-5][0-9])?", 3: rf"Z|{_OFFSET_HOURS}:[0-5][0-9]"},
+    "Z": dict.fromkeys((1, 2, 3), rf"{_OFFSET_HOURS}[0-5][0-9]"),
 }
 _NUMBERS = frozenset("yMdHhmsS")
 

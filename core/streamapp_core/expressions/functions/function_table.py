@@ -79,7 +79,6 @@ class Function:
 
 _TYPES: dict[Accepts, DataType] = {
     Accepts.TEXT: STRING,
-    Accepts.TEXT_NOT_BINARY: STRING,
     Accepts.WHOLE: INT,
     Accepts.DOUBLE: DOUBLE,
     Accepts.BINARY: BINARY,
@@ -91,8 +90,8 @@ _TYPES: dict[Accepts, DataType] = {
 def _taken(function: Function, parameter: Parameter, value: Value) -> Value:
     accepts = parameter.accepts
     try:
-        if accepts is Accepts.TEXT_NOT_BINARY and value.type == BINARY:
-            raise Refusal("expected string, got binary; cast it")
+        if accepts is Accepts.TEXT_NOT_BINARY:
+            return _no_bytes(value)
         if accepts in _TYPES:
             return implied(value, _TYPES[accepts])
         if accepts is Accepts.NUMBER:
@@ -106,6 +105,13 @@ def _taken(function: Function, parameter: Parameter, value: Value) -> Value:
     if literal and (not isinstance(value.literal, literal) or isinstance(value.literal, bool)):
         raise invalid(f"{parameter.name} of {function.usage} must be a literal, not computed: a {accepts.value}")
     return value
+
+
+def _no_bytes(value: Value) -> Value:
+    """Cast to string, but for a binary: Spark's function would give a binary."""
+    if value.type == BINARY:
+        raise Refusal("expected string, got binary; cast it")
+    return implied(value, STRING)
 
 
 def fixed(result: DataType, template: str) -> Callable[..., Value]:

@@ -56,7 +56,7 @@ def _length_of(value: Value) -> Value:
 
 
 def substring(value: Value, position: Value, length: Value | None = None) -> Value:
-    """Write `substring`, as Spark cuts a text: position 0 is 1, below 0 it counts from the end, even from before the start."""
+    """Write `substring`: position 0 is 1, below 0 it counts from the end, even from before the start."""
 
     def write(v: str, p: str, n: str | None = None) -> str:
         start = f"CAST(CASE WHEN {p} > 0 THEN {p} - 1 WHEN {p} < 0 THEN length({v}) + {p} ELSE 0 END AS BIGINT)"
@@ -154,16 +154,20 @@ def _search(name: str, template: str, doc: str) -> Function:
 
 
 STRINGS = (
-    Function(
-        name="upper", aliases=("ucase",), parameters=(_TEXT,), result="string", doc="In upper case.", write=upper
-    ),
+    Function(name="upper", aliases=("ucase",), parameters=(_TEXT,), result="string", doc="In upper case.", write=upper),
     Function(
         name="lower", aliases=("lcase",), parameters=(_TEXT,), result="string", doc="In lower case.", write=lowered
     ),
     _of_text("trim", "trim({0}, ' ')", "Without spaces at both ends."),
     _of_text("ltrim", "ltrim({0}, ' ')", "Without spaces at the start."),
     _of_text("rtrim", "rtrim({0}, ' ')", "Without spaces at the end."),
-    _of_text("reverse", "array_to_string(list_reverse(string_split({0}, '')), '')", "Its characters backwards."),
+    Function(
+        name="reverse",
+        parameters=(_NO_BYTES,),
+        result="string",
+        doc="Its characters backwards.",
+        write=fixed(STRING, "array_to_string(list_reverse(string_split({0}, '')), '')"),
+    ),
     Function(
         name="length",
         aliases=("char_length", "character_length", "len"),

@@ -114,7 +114,11 @@ TEXT_CODES = (
         write=lambda value: Value(BINARY, bound([value], _bytes_of_hexadecimal)),
     ),
     Function(
-        name="base64", parameters=(_BYTES,), result="string", doc="The bytes in Base64.", write=fixed(STRING, "base64({0})")
+        name="base64",
+        parameters=(_BYTES,),
+        result="string",
+        doc="The bytes in Base64.",
+        write=fixed(STRING, "base64({0})"),
     ),
     Function(
         name="unbase64",

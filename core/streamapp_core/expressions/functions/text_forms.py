@@ -8,26 +8,32 @@ from streamapp_core.schema import BOOLEAN, STRING
 
 _TEXT = Parameter("text", Accepts.TEXT)
 _UPPER = r"[\p{Lu}\x{2160}-\x{216f}\x{24b6}-\x{24cf}]"
-_LOWER = r"[\p{Ll}\x{aa}\x{ba}\x{2b0}-\x{2b8}\x{2c0}\x{2c1}\x{2e0}-\x{2e4}\x{345}\x{37a}\x{2170}-\x{217f}\x{24d0}-\x{24e9}]"
+_LOWER = (
+    r"[\p{Ll}\x{aa}\x{ba}\x{2b0}-\x{2b8}\x{2c0}\x{2c1}\x{2e0}-\x{2e4}\x{345}\x{37a}\x{2170}-\x{217f}\x{24d0}-\x{24e9}]"
+)
 _DIGIT = r"\p{Nd}"
 _MASKS = (("upperChar", _UPPER, "X"), ("lowerChar", _LOWER, "x"), ("digitChar", _DIGIT, "n"), ("otherChar", "", None))
 _TITLES = {
-    "ß": "Ss", "ŉ": "ʼN", "ﬀ": "Ff", "ﬁ": "Fi", "ﬂ": "Fl", "ﬃ": "Ffi", "ﬄ": "Ffl", "ﬅ": "St", "ﬆ": "St",
-    "ǆ": "ǅ", "ǉ": "ǈ", "ǌ": "ǋ", "ǳ": "ǲ",
+    "ß": "Ss", "ŉ": "\u02bcN", "ﬀ": "Ff", "ﬁ": "Fi", "ﬂ": "Fl", "ﬃ": "Ffi", "ﬄ": "Ffl", "ﬅ": "St", "ﬆ": "St",
+    "ǆ": "ǅ", "ǉ": "ǈ", "ǌ": "ǋ", "ǳ": "ǲ", "Ǆ": "ǅ", "Ǉ": "ǈ", "Ǌ": "ǋ", "Ǳ": "ǲ",
 }  # fmt: skip
 
 
 def _with_capitals(value: Value) -> Value:
     """Write `initcap`: words are separated by spaces."""
     titles = " ".join(f"WHEN '{letter}' THEN '{title}'" for letter, title in _TITLES.items())
-    first = Value(STRING, "left(__w, 1)", simple=True)
+    word, first = Value(STRING, "__w", simple=True), Value(STRING, "left(__w, 1)", simple=True)
     capital = f"CASE {first.sql} {titles} ELSE {upper(first).sql} END"
-    words = f"list_transform(string_split({lowered(value).sql}, ' '), lambda __w: {capital} || substring(__w, 2))"
+    rest = f"substring({lowered(word).sql}, CASE {first.sql} WHEN 'İ' THEN 3 ELSE 2 END)"
+    words = f"list_transform(string_split({value.sql}, ' '), lambda __w: {capital} || {rest})"
     return Value(STRING, f"array_to_string({words}, ' ')")
 
 
 def _masked(value: Value, *masks: Value) -> Value:
-    """Write `mask`: a null in place of a character keeps those as they are."""
+    """Write `mask`: a null in place of a character keeps those as they are.
+
+    A character beyond U+FFFF counts as two others, as in Java.
+    """
     whens = []
     for index, (name, class_, usual) in enumerate(_MASKS):
         mask = masks[index].literal if index < len(masks) else usual
@@ -35,8 +41,13 @@ def _masked(value: Value, *masks: Value) -> Value:
             raise invalid(f"mask: {name} is a literal of one character, or null")
         new = "__c" if mask is None else text(str(mask))
         whens.append(f"WHEN regexp_matches(__c, '{class_}') THEN {new}" if class_ else f"ELSE {new}")
-    letters = f"list_transform(string_split({value.sql}, ''), lambda __c: CASE {' '.join(whens)} END)"
-    return Value(STRING, f"array_to_string({letters}, '')")
+    wide = f"WHEN unicode(__c) > {0xFFFF} THEN {'__c' if mask is None else text(str(mask) * 2)}"
+
+    def write(v: str) -> str:
+        letters = f"list_transform(string_split({v}, ''), lambda __c: CASE {wide} {' '.join(whens)} END)"
+        return f"CASE WHEN {v} = '' THEN '' ELSE array_to_string({letters}, '') END"
+
+    return Value(STRING, bound([value], write))
 
 
 def _spaces(count: Value) -> Value:
@@ -53,7 +64,8 @@ def _luhn(value: Value) -> Value:
         single = "CAST(__d AS INTEGER)"
         double = f"CASE WHEN __i % 2 = 1 THEN {single} WHEN {single} > 4 THEN {single} * 2 - 9 ELSE {single} * 2 END"
         total = f"list_sum(list_transform({digits}, lambda __d, __i: {double}))"
-        return f"CASE WHEN {v} IS NULL THEN NULL WHEN regexp_full_match({v}, '[0-9]+') THEN {total} % 10 = 0 ELSE false END"
+        number = f"regexp_full_match({v}, '[0-9]+')"
+        return f"CASE WHEN {v} IS NULL THEN NULL WHEN {number} THEN {total} % 10 = 0 ELSE false END"
 
     return Value(BOOLEAN, bound([value], write))
 

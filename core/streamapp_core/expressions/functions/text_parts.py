@@ -1,14 +1,12 @@
 """Functions that find, cut and put together parts of texts. Positions count characters from 1."""
 
-from collections.abc import Sequence
-
 from streamapp_core.expressions import comparisons
-from streamapp_core.expressions.conversions import implied
+from streamapp_core.expressions.conversions import converted, implied
 from streamapp_core.expressions.expression_issues import invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter, fixed
 from streamapp_core.expressions.functions.strings import lowered, substring
 from streamapp_core.expressions.typed_sql import NULL, Value, bound, cast, text
-from streamapp_core.schema import BOOLEAN, INT, STRING
+from streamapp_core.schema import BIGINT, BOOLEAN, INT, STRING, TypeKind
 
 _TEXT = Parameter("text", Accepts.TEXT)
 _PART = Parameter("part", Accepts.TEXT)
@@ -24,7 +22,7 @@ def position(part: Value, value: Value, start: Value = _ONE) -> Value:
         found = f"instr(substring({v}, {n}), {p})"
         place = f"CASE WHEN {found} = 0 THEN 0 ELSE {found} + {n} - 1 END"
         return (
-            f"CASE WHEN {p} IS NULL OR {v} IS NULL THEN NULL WHEN {n} IS NULL OR {n} < 1 THEN 0 "
+            f"CASE WHEN {n} IS NULL THEN 0 WHEN {p} IS NULL OR {v} IS NULL THEN NULL WHEN {n} < 1 THEN 0 "
             f"WHEN {p} = '' THEN 1 ELSE {place} END"
         )
 
@@ -44,11 +42,12 @@ def overlaid(value: Value, replacement: Value, start: Value, length: Value | Non
 
     def write(v: str, r: str, p: str, n: str) -> str:
         given, new = Value(STRING, v, simple=True), f"(CASE WHEN {n} >= 0 THEN {n} ELSE length({r}) END)"
-        before = substring(given, _ONE, Value(INT, f"({p} - 1)", simple=True)).sql
-        after = substring(given, Value(INT, f"({p} + {new})", simple=True)).sql
+        before = substring(given, _ONE, Value(BIGINT, f"({p} - 1)", simple=True)).sql
+        after = substring(given, Value(BIGINT, f"({p} + {new})", simple=True)).sql
         return f"{before} || {r} || {after}"
 
-    return Value(STRING, bound([value, replacement, implied(start, INT), Value(INT, size)], write))
+    numbers = [Value(BIGINT, cast(number, BIGINT)) for number in (implied(start, INT).sql, size)]
+    return Value(STRING, bound([value, replacement, *numbers], write))
 
 
 def like_whatever_case(value: Value, pattern: Value) -> Value:
@@ -100,19 +99,21 @@ def _joined(separator: Value, *values: Value) -> Value:
 
 def _chosen(number: Value, *values: Value) -> Value:
     """Write `elt`: the value at a position of the list; null if there is none."""
-    members: Sequence[Value] = values
-    whens = " ".join(f"WHEN {place} THEN {implied(value, STRING).sql}" for place, value in enumerate(members, 1))
+    whens = " ".join(f"WHEN {place} THEN {implied(value, STRING).sql}" for place, value in enumerate(values, 1))
     return Value(STRING, f"CASE {number.sql} {whens} END")
 
 
 def _decoded(value: Value, *rest: Value) -> Value:
     """Write `decode(value, search, result, ...[, default])`: the result of the first search that is equal, or null."""
     pairs, default = rest[: len(rest) // 2 * 2], rest[-1] if len(rest) % 2 else NULL
+    results = (*rest[1::2], default)
+    if any(result.kind not in (None, TypeKind.STRING) for result in results):
+        raise invalid("the results of decode are strings; cast them")
     branches = [
         (comparisons.comparison("<=>", value, search), result)
         for search, result in zip(pairs[::2], pairs[1::2], strict=True)
     ]
-    return comparisons.case(branches, default)
+    return converted(comparisons.case(branches, default), STRING)
 
 
 def _place_in_list(value: Value, listed: Value) -> Value:
@@ -144,7 +145,12 @@ TEXT_PARTS = (
     ),
     Function(
         name="overlay",
-        parameters=(Parameter("text", Accepts.TEXT_NOT_BINARY), Parameter("replacement", Accepts.TEXT), _COUNT, Parameter("length", Accepts.WHOLE)),
+        parameters=(
+            Parameter("text", Accepts.TEXT_NOT_BINARY),
+            Parameter("replacement", Accepts.TEXT),
+            _COUNT,
+            Parameter("length", Accepts.WHOLE),
+        ),
         optional=1,
         result="string",
         doc="With the part from a position replaced, of a length (that of the replacement). Also "
@@ -155,7 +161,7 @@ TEXT_PARTS = (
         name="split_part",
         parameters=(_TEXT, Parameter("delimiter", Accepts.TEXT), Parameter("number", Accepts.WHOLE)),
         result="string",
-        doc="The part of this number between delimiters (below 0: counted from the end); empty if there is none, null for 0.",
+        doc="The part of this number between delimiters (below 0: counted from the end); empty if there is none.",
         write=_split_part,
     ),
     Function(
@@ -190,9 +196,9 @@ TEXT_PARTS = (
             Parameter("result", Accepts.ANY),
         ),
         repeated=True,
-        result="the common type",
-        doc="The result behind the first search that equals the value (null equals null); else the last one, if it "
-        "stands alone, or null.",
+        result="string",
+        doc="The result (a string) behind the first search that equals the value (null equals null); else the last "
+        "one, if it stands alone, or null.",
         write=_decoded,
     ),
     Function(
@@ -225,7 +231,7 @@ TEXT_PARTS = (
     ),
     Function(
         name="is_valid_utf8",
-        parameters=(_TEXT,),
+        parameters=(Parameter("text", Accepts.TEXT_NOT_BINARY),),
         result="boolean",
         doc="True: every text is UTF-8.",
         write=fixed(BOOLEAN, "CASE WHEN {0} IS NOT NULL THEN true END"),

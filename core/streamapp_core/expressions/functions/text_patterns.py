@@ -11,11 +11,10 @@ from streamapp_core.schema import INT, STRING
 
 _TEXT = Parameter("text", Accepts.TEXT)
 _PATTERN = Parameter("pattern", Accepts.TEXT_LITERAL)
-_BEYOND_BASIC = r"[^\x{10000}-\x{10ffff}]"
 
 
 def _consuming(function: str, pattern: Value) -> Regex:
-    """Translate a pattern each of whose matches takes characters: what else would be a match differs between engines."""
+    """Translate a pattern that matches no empty text: which of those are found differs between engines."""
     regex = translated(str(pattern.literal))
     if regex.may_be_empty or regex.ends:
         raise invalid(f"the pattern of {function} can't match an empty text, nor hold `$`")
@@ -61,15 +60,14 @@ def _found(value: Value, pattern: Value) -> Value:
 
 
 def _place(value: Value, pattern: Value) -> Value:
-    """Write `regexp_instr`, which counts as Java does: characters beyond U+FFFF are two."""
+    """Write `regexp_instr`."""
     regex = _consuming("regexp_instr", pattern)
     ahead = text(f"^((?s:.*?))(?:{regex.text})")
 
     def write(v: str) -> str:
         before = f"regexp_extract({v}, {ahead}, 1)"
-        wide = f"length(regexp_replace({before}, {text(_BEYOND_BASIC)}, '', 'g'))"
         found = f"regexp_matches({v}, {text(regex.text)})"
-        return f"CASE WHEN {v} IS NULL THEN NULL WHEN {found} THEN length({before}) + {wide} + 1 ELSE 0 END"
+        return f"CASE WHEN {v} IS NULL THEN NULL WHEN {found} THEN length({before}) + 1 ELSE 0 END"
 
     return Value(INT, cast(bound([value], write), INT))
 

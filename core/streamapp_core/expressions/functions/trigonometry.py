@@ -62,11 +62,13 @@ def _logarithm(base: Value, value: Value | None = None) -> Value:
     """Write `log(x)` and `log(base, x)`; null from 0 down."""
     if value is None:
         return Value(DOUBLE, bound([base], lambda v: f"CASE WHEN {v} <= 0 THEN NULL ELSE ln({v}) END"))
-    sql = bound(
-        [base, value],
-        lambda b, v: f"CASE WHEN {v} <= 0 OR {b} <= 0 THEN NULL ELSE ln({v}) / ln({b}) END",
-    )
-    return Value(DOUBLE, sql)
+
+    def write(b: str, v: str) -> str:
+        to_base_one = f"CASE WHEN {v} = 1 THEN {_NAN} WHEN {v} < 1 THEN '-inf'::DOUBLE ELSE 'inf'::DOUBLE END"
+        missing = f"{b} IS NULL OR {v} IS NULL OR {v} <= 0 OR {b} <= 0"
+        return f"CASE WHEN {missing} THEN NULL WHEN {b} = 1 THEN {to_base_one} ELSE ln({v}) / ln({b}) END"
+
+    return Value(DOUBLE, bound([base, value], write))
 
 
 def _hypotenuse(a: str, b: str) -> str:
@@ -114,7 +116,9 @@ TRIGONOMETRY = (
     _of_number("radians", "An angle in degrees as radians.", lambda v: f"{v} * {_RADIANS}::DOUBLE"),
     _of_number("cbrt", "The cube root.", _cube_root),
     _of_number(
-        "log2", "The logarithm to base 2; null from 0 down.", lambda v: f"CASE WHEN {v} <= 0 THEN NULL ELSE log2({v}) END"
+        "log2",
+        "The logarithm to base 2; null from 0 down.",
+        lambda v: f"CASE WHEN {v} <= 0 THEN NULL ELSE log2({v}) END",
     ),
     Function(
         name="log",
@@ -134,4 +138,3 @@ TRIGONOMETRY = (
     _constant("pi", "The number pi.", "3.141592653589793::DOUBLE"),
     _constant("e", "Euler's number.", "2.718281828459045::DOUBLE"),
 )
-

@@ -1,0 +1,149 @@
+"""Spark's documented examples of its own functions, and what becomes of them here: right, refused or wrong.
+
+Taken are the examples that are `SELECT <expression>` without rows to read, of functions whose result depends on nothing
+but their arguments. They run in UTC with ANSI mode off.
+"""
+
+import math
+import re
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from streamapp_core.expressions import ExpressionError, check_select, select_sql, table
+from streamapp_core.schema import parse_schema
+from streamapp_runtime.sql_engine import SqlEngine
+
+_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.log.level": "OFF",
+}
+_EXAMPLE = re.compile(r"^\s*> (SELECT .*?);\s*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
+_READS_ROWS = re.compile(r"\)\s*from\b|\bfrom (values|range|\(|test_)|\bas \(", re.IGNORECASE)
+_CHANGING = frozenset(
+    [
+        "rand",
+        "randn",
+        "random",
+        "uuid",
+        "randstr",
+        "uniform",
+        "shuffle",
+        "now",
+        "current_timestamp",
+        "current_date",
+        "curdate",
+        "current_time",
+        "localtimestamp",
+        "unix_timestamp",
+        "monotonically_increasing_id",
+        "spark_partition_id",
+        "input_file_name",
+        "input_file_block_start",
+        "input_file_block_length",
+        "java_method",
+        "reflect",
+        "try_reflect",
+        "current_user",
+        "user",
+        "session_user",
+        "current_catalog",
+        "current_database",
+        "current_schema",
+        "current_path",
+        "version",
+        "current_timezone",
+        "collations",
+        "sql_keywords",
+        "python_worker_logs",
+    ]
+)
+_ROW = pa.table({"one": pa.array([1], pa.int32())})
+_SCHEMA = parse_schema("one int")
+
+
+class Verdict(StrEnum):
+    """What becomes of an example."""
+
+    RIGHT = "right"
+    REFUSED = "refused"
+    WRONG = "wrong"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedExample:
+    """An example of a function, of one of Spark's groups of functions; `detail` is why it is refused or wrong."""
+
+    function: str
+    group: str
+    text: str
+    verdict: Verdict
+    detail: str = ""
+
+
+def judged_examples() -> Iterator[JudgedExample]:
+    """Run every example in Spark and here, and yield what was found, in the order of the functions' names."""
+    builder = SparkSession.builder.master("local[1]")
+    for name, value in _SETTINGS.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    try:
+        with SqlEngine() as engine:
+            for function, group, text in _examples(spark):
+                try:
+                    theirs = spark.sql(text).toArrow()
+                except (PySparkException, pa.ArrowException):
+                    continue  # an example of an error, or of a type that Arrow does not have
+                verdict, detail = _judged(text, theirs, engine)
+                yield JudgedExample(function=function, group=group, text=text, verdict=verdict, detail=detail)
+    finally:
+        spark.stop()
+
+
+def _examples(spark: SparkSession) -> Iterator[tuple[str, str, str]]:
+    jvm: Any = spark._jvm
+    registry = jvm.org.apache.spark.sql.catalyst.analysis.FunctionRegistry.builtin()
+    for (name,) in spark.sql("SHOW SYSTEM FUNCTIONS").collect():
+        found = registry.lookupFunction(jvm.org.apache.spark.sql.catalyst.FunctionIdentifier(name))
+        if name in _CHANGING or found.isEmpty():
+            continue
+        for text in _EXAMPLE.findall(found.get().getExamples()):
+            if not _READS_ROWS.search(text):
+                yield name, found.get().getGroup() or "others", text
+
+
+def _judged(text: str, theirs: pa.Table, engine: SqlEngine) -> tuple[Verdict, str]:
+    body = text[len("SELECT") :].strip()
+    try:
+        select = check_select(f"({body}) as c" if theirs.num_columns == 1 else body, _SCHEMA)
+    except ExpressionError as error:
+        return Verdict.REFUSED, str(error)
+    try:
+        ours = engine.query(select_sql(select.columns, table("t")), t=_ROW)
+    except duckdb.Error as error:
+        return Verdict.WRONG, str(error)
+    if [str(field.type) for field in ours.schema] == [str(field.type) for field in theirs.schema]:
+        pairs = zip(_plain(ours.to_pylist()), _plain(theirs.to_pylist()), strict=True)
+        if all(list(mine.values()) == list(other.values()) for mine, other in pairs):
+            return Verdict.RIGHT, ""
+    return Verdict.WRONG, f"{ours.to_pylist()} ({ours.schema}), Spark's is {theirs.to_pylist()} ({theirs.schema})"
+
+
+def _plain(value: Any) -> Any:
+    """Return values that compare by `==`: NaN equals NaN, and -0.0 does not equal 0.0."""
+    if isinstance(value, float):
+        return "NaN" if math.isnan(value) else struct.pack("d", value)
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return {name: _plain(item) for name, item in value.items()} if isinstance(value, dict) else value
