@@ -112,7 +112,7 @@ def judged_examples() -> Iterator[JudgedExample]:
 
 
 def _examples(spark: SparkSession) -> Iterator[tuple[str, str, str]]:
-    jvm: Any = spark._jvm
+    jvm: Any = spark._jvm  # noqa: SLF001 - Spark has no public way to the examples as they are written
     registry = jvm.org.apache.spark.sql.catalyst.analysis.FunctionRegistry.builtin()
     for (name,) in spark.sql("SHOW SYSTEM FUNCTIONS").collect():
         found = registry.lookupFunction(jvm.org.apache.spark.sql.catalyst.FunctionIdentifier(name))
@@ -140,7 +140,7 @@ def _judged(text: str, theirs: pa.Table, engine: SqlEngine) -> tuple[Verdict, st
     return Verdict.WRONG, f"{ours.to_pylist()} ({ours.schema}), Spark's is {theirs.to_pylist()} ({theirs.schema})"
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:  # noqa: ANN401 - whatever a column holds
     """Return values that compare by `==`: NaN equals NaN, and -0.0 does not equal 0.0."""
     if isinstance(value, float):
         return "NaN" if math.isnan(value) else struct.pack("d", value)
