@@ -1,4 +1,4 @@
-"""How many of Spark's documented examples of its functions are right here, refused, or wrong, by Spark's groups."""
+"""The numbers of Spark's documented examples of its functions that are right here, refused, or wrong, by group."""
 
 from collections import Counter, defaultdict
 
