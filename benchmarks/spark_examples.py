@@ -1,4 +1,4 @@
-"""Spark's documented examples of its own functions, and what becomes of them here: right, refused or wrong.
+"""Spark's documented examples of its own functions, and their outcome here: right, refused or wrong.
 
 Taken are the examples that are `SELECT <expression>` without rows to read, of functions whose result depends on nothing
 but their arguments. They run in UTC with ANSI mode off.
@@ -74,7 +74,7 @@ _SCHEMA = parse_schema("one int")
 
 
 class Verdict(StrEnum):
-    """What becomes of an example."""
+    """The outcome of an example."""
 
     RIGHT = "right"
     REFUSED = "refused"
