@@ -1,6 +1,7 @@
 """Threads whose results can be waited for, and events between them."""
 
 import threading
+import time
 from collections.abc import Callable, Collection
 from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, Future, wait
 from typing import Any, Protocol, TypeVar
@@ -32,7 +33,10 @@ class Threads(Protocol):
         ...
 
     def wait(self, futures: Collection[Future[Any]], seconds: float | None, /, *, first: bool = False) -> None:
-        """Wait until all futures are done, or the `first` of them, but no longer than `seconds` (None: for ever)."""
+        """Wait until all futures are done, or the `first` of them, but no longer than `seconds` (None: for ever).
+
+        Of no futures there is no first one: that waits for the whole time.
+        """
         ...
 
     def event(self) -> Event:
@@ -49,7 +53,10 @@ class OperatingSystemThreads:
 
     def wait(self, futures: Collection[Future[Any]], seconds: float | None, /, *, first: bool = False) -> None:
         """See `Threads.wait`."""
-        wait(futures, seconds, FIRST_COMPLETED if first else ALL_COMPLETED)
+        if first and not futures and seconds is not None:
+            time.sleep(seconds)  # which `wait` would not do
+        else:
+            wait(futures, seconds, FIRST_COMPLETED if first else ALL_COMPLETED)
 
     def event(self) -> Event:
         """See `Threads.event`."""

@@ -1,0 +1,55 @@
+"""Runs simulations by their seeds: `python -m simulation FIRST COUNT`, or `python -m simulation SEED --trace`."""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from simulation.fault_schedules import Fault, shrink
+from simulation.simulation_run import Outcome, simulate
+
+
+def main() -> int:
+    """Run the seeds; print what was wrong, with the faults that are needed for it."""
+    parser = argparse.ArgumentParser(prog="python -m simulation")
+    parser.add_argument("first", type=int)
+    parser.add_argument("count", type=int, nargs="?", default=1)
+    parser.add_argument("--trace", type=Path, help="write the steps of the last simulation to a file")
+    parser.add_argument("--first-failure", action="store_true", help="end at the first failure")
+    parser.add_argument("--no-shrink", action="store_true", help="leave the faults as they are")
+    parser.add_argument("--progress", action="store_true", help="print each seed to standard error")
+    options = parser.parse_args()
+    failures, begun, simulated = 0, time.monotonic(), 0.0
+    for seed in range(options.first, options.first + options.count):
+        if options.progress:
+            print(f"seed {seed}", file=sys.stderr, flush=True)
+        outcome = simulate(seed)
+        simulated += outcome.seconds
+        if outcome.problem is not None:
+            failures += 1
+            print(_describe(outcome, shrunk=not options.no_shrink), flush=True)
+            if options.first_failure:
+                break
+        if options.trace is not None:
+            lines = [f"{at:10.4f} {who}: {what}\n" for at, who, what in outcome.trace]
+            options.trace.write_text("".join(lines))
+    seconds = time.monotonic() - begun
+    print(f"{seed - options.first + 1} simulations, {failures} failed; {simulated:.0f} s simulated in {seconds:.1f} s")
+    return min(failures, 1)
+
+
+def _describe(outcome: Outcome, *, shrunk: bool) -> str:
+    faults = shrink(outcome.faults, lambda some: _fails(outcome, some)) if shrunk else outcome.faults
+    lines = "".join(f"\n  {fault}" for fault in faults)
+    return (
+        f"seed {outcome.seed}: {outcome.problem}\n  {outcome.shape}\n  after {outcome.seconds:.1f} s, trace "
+        f"{outcome.digest}; faults that it needs:{lines or ' none'}\n"
+        f"  again: PYTHONPATH=tests PYTHONHASHSEED=0 .venv/bin/python -m simulation {outcome.seed} --trace trace.txt"
+    )
+
+
+def _fails(outcome: Outcome, faults: tuple[Fault, ...]) -> bool:
+    return simulate(outcome.seed, faults).problem is not None
+
+
+sys.exit(main())

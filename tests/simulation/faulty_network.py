@@ -1,0 +1,178 @@
+"""The network of a simulation: every message takes a while, and may be lost, late, or too late.
+
+A request that its sender has given up, or that outlives its sender, still arrives.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from simulation.deterministic_scheduler import Scheduler, SimulatedThread
+from simulation.kafka_requests import (
+    Answer,
+    CreatePartitions,
+    CreateTopic,
+    DeleteRecords,
+    DeleteTopic,
+    EndTxn,
+    InitProducerId,
+    NoAnswer,
+    Produce,
+    Request,
+    RequestError,
+)
+from simulation.simulated_broker import SimulatedBroker
+from simulation.simulated_coordinator import DueMarker
+from simulation.simulated_process import EPOCH_MS, SimulatedProcess
+
+REQUEST_SECONDS = 5.0
+"""How long a client waits for an answer."""
+_EXPIRY_SECONDS = 1.0
+_UNASKED_SECONDS = 5.0
+_CHANGING = (Produce, CreateTopic, CreatePartitions, DeleteTopic, DeleteRecords)
+
+
+@dataclass(slots=True)
+class _Call:
+    """A request on its way: `answer` is set when the answer has arrived."""
+
+    answer: Callable[[], Any] | None = None
+
+
+class BrokerService:
+    """A broker under the scheduler: it answers requests, and writes markers a while after they were decided."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self.broker = SimulatedBroker()
+        self.marker_seconds = 0.02
+        """The mean time until a marker is written."""
+        self.changes = 0
+        """How often anything has become readable, or changed otherwise."""
+        self.awaiting: list[SimulatedThread] = []
+        self._scheduler = scheduler
+        self._planned: set[DueMarker] = set()
+        scheduler.at(_EXPIRY_SECONDS, self._expire)
+
+    @property
+    def now(self) -> int:
+        """The broker's time of day in milliseconds."""
+        return EPOCH_MS + round(1_000 * self._scheduler.now)
+
+    def handle(self, request: Request[Answer]) -> Callable[[], Answer]:
+        """Apply a request; return what gives or raises its answer."""
+        try:
+            answer = self.broker.handle(request, self.now)
+        except (RequestError, NoAnswer) as error:
+            return _raising(error)
+        finally:
+            if isinstance(request, EndTxn | InitProducerId):
+                self.plan_markers()
+            if isinstance(request, _CHANGING):
+                self._tell()
+        return lambda: answer
+
+    def plan_markers(self) -> None:
+        """Have the markers that are due written, each at its time."""
+        for marker in self.broker.due_markers():
+            if marker not in self._planned:
+                self._planned.add(marker)
+                delay = self._scheduler.random.expovariate(1 / self.marker_seconds)
+                self._scheduler.at(self._scheduler.now + delay, lambda marker=marker: self._write(marker))
+
+    def _write(self, marker: DueMarker) -> None:
+        self._planned.discard(marker)
+        if marker in self.broker.due_markers():
+            self.broker.write_marker(marker, self.now)
+            self._tell()
+
+    def _tell(self) -> None:
+        self.changes += 1
+        for thread in self.awaiting:
+            self._scheduler.wake(thread)
+        self.awaiting.clear()
+
+    def _expire(self) -> None:
+        self.broker.abort_expired_transactions(self.now)
+        self.plan_markers()
+        self._scheduler.at(self._scheduler.now + _EXPIRY_SECONDS, self._expire)
+
+
+def _raising(error: Exception) -> Callable[[], Any]:
+    def fail() -> Any:
+        raise error
+
+    return fail
+
+
+class FaultyNetwork:
+    """The way of one process to the broker: see `Network`."""
+
+    def __init__(self, process: SimulatedProcess, service: BrokerService) -> None:
+        self.cut_until = 0.0
+        """Until when nothing gets through."""
+        self.answers_lost_until = 0.0
+        self.lost_share = 0.0
+        """The share of answers that are lost until then."""
+        self.late_until = 0.0
+        """Until when the ends of transactions arrive late: after their sender has given them up."""
+        self._process = process
+        self._service = service
+        self._scheduler = process.scheduler
+
+    def call(self, request: Request[Answer]) -> Answer:
+        """Return the broker's answer, as `Network.call` does."""
+        scheduler, call = self._scheduler, _Call()
+        what = type(request).__name__
+        thread = scheduler.current
+
+        def arrive() -> None:
+            outcome = self._service.handle(request)
+            scheduler.note(f"broker: {what} of {self._process.name}")
+            lost = scheduler.now < self.answers_lost_until and scheduler.random.random() < self.lost_share
+            if not lost and scheduler.now >= self.cut_until:
+                scheduler.at(scheduler.now + self._latency(), lambda: receive(outcome))
+
+        def receive(outcome: Callable[[], Any]) -> None:
+            if not self._process.dead:
+                call.answer = outcome
+                scheduler.wake(thread)
+
+        arrival = scheduler.now + self._latency()
+        if isinstance(request, EndTxn) and scheduler.now < self.late_until:
+            arrival += REQUEST_SECONDS * scheduler.random.uniform(0.5, 2.5)
+        if scheduler.now >= self.cut_until:
+            scheduler.at(arrival, arrive)
+        self._process.step(what)
+        deadline = scheduler.now + REQUEST_SECONDS
+        while call.answer is None and scheduler.now < deadline:
+            scheduler.wait(deadline)
+        if call.answer is None:
+            raise NoAnswer
+        return call.answer()
+
+    def news(self) -> tuple[int, float]:
+        """Return a number that changes when the broker has news, and the time."""
+        return self._service.changes, self._scheduler.now
+
+    def has_news(self, known: tuple[int, float] | None) -> bool:
+        """Return whether the broker may have news since then; after a while it is asked in any case."""
+        return known is None or known[0] != self._service.changes or self._scheduler.now - known[1] >= _UNASKED_SECONDS
+
+    def await_news(self, seconds: float) -> None:
+        """Wait until the broker has news, or for so long."""
+        thread = self._scheduler.current
+        self._service.awaiting.append(thread)
+        self._scheduler.wait(self._scheduler.now + seconds)
+        if thread in self._service.awaiting:
+            self._service.awaiting.remove(thread)
+
+    def now(self) -> int:
+        """Return the time of day of the process."""
+        return self._process.time_of_day()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        self._scheduler.wait(self._scheduler.now + seconds)
+
+    def _latency(self) -> float:
+        return self._scheduler.random.expovariate(1_000) * self._process.slowness

@@ -1,0 +1,140 @@
+"""The disks of simulated machines: what was written and not synced may be lost, page by page, when the power goes.
+
+It takes the place of LMDB's and the operating system's functions, for the whole process: a simulation has one of its
+own. Files are real ones.
+"""
+
+import os
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import lmdb
+
+from simulation.simulated_process import SimulatedProcess
+
+_PAGE = 4_096
+_LOST_NAMES = 0.5
+CurrentProcess = Callable[[], SimulatedProcess | None]
+
+
+class SimulatedLmdb:
+    """An LMDB environment that a simulated process has open: see `lmdb.Environment`."""
+
+    def __init__(self, environment: Any, folder: Path, process: SimulatedProcess, disk: "Disk") -> None:
+        self._environment = environment
+        self._folder = folder
+        self._process = process
+        self._disk = disk
+        process.resources.append(self)
+
+    def begin(self, *arguments: Any, write: bool = False, **options: Any) -> Any:
+        """Begin a transaction; one that writes is a step of its process."""
+        self._process.step(f"LMDB {'write' if write else 'read'}") if write else self._process.raise_if_dead()
+        return self._environment.begin(*arguments, write=write, **options)
+
+    def open_db(self, *arguments: Any, **options: Any) -> Any:
+        """See `lmdb.Environment.open_db`."""
+        return self._environment.open_db(*arguments, **options)
+
+    def info(self) -> Any:
+        """See `lmdb.Environment.info`."""
+        return self._environment.info()
+
+    def stat(self) -> Any:
+        """See `lmdb.Environment.stat`."""
+        return self._environment.stat()
+
+    def sync(self, force: bool = False) -> None:
+        """Sync: what was committed survives a loss of power."""
+        self._process.step("LMDB sync")
+        self._environment.sync(force)
+        self._disk.note_synced(self._folder / "data.mdb")
+
+    def close(self) -> None:
+        """Close."""
+        self.release()
+        if self in self._process.resources:
+            self._process.resources.remove(self)
+
+    def release(self) -> None:
+        """Close as the kernel does when a process dies: nothing is written."""
+        self._environment.close()
+
+
+class Disk:
+    """The disk of one machine: what its files would hold after a loss of power."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._synced: dict[Path, bytes] = {}
+        self._renamed: list[tuple[Path, Path]] = []
+
+    def note_synced(self, path: Path) -> None:
+        """Note that a file's content is on the disk now, or the names in a folder."""
+        if path.is_dir():
+            self._renamed = [names for names in self._renamed if names[1].parent != path]
+        else:
+            self._synced[path] = path.read_bytes() if path.exists() else b""
+
+    def note_renamed(self, old: Path, new: Path) -> None:
+        """Note that a file gets another name."""
+        self._renamed.append((old, new))
+        self._synced[new] = self._synced.pop(old, b"")
+
+    def lose_power(self, chance: random.Random, is_here: Callable[[Path], bool]) -> None:
+        """Leave of each file what was synced, and any of the pages written since."""
+        for old, new in reversed(self._renamed):
+            if is_here(new) and new.exists() and chance.random() < _LOST_NAMES:
+                new.rename(old)
+                self._synced[old] = self._synced.pop(new, b"")
+        self._renamed.clear()
+        for path in sorted(filter(is_here, self.folder.rglob("part-*"))):
+            if (synced := self._synced.get(path, b"")) != path.read_bytes():
+                path.write_bytes(synced)
+        for path in sorted(filter(is_here, self.folder.rglob("data.mdb"))):
+            written, synced = path.read_bytes(), self._synced.get(path, b"")
+            pages = range(0, max(len(written), len(synced)), _PAGE)
+            kept = chance.choice([0.0, 0.5, 1.0])
+            image = [
+                (written if chance.random() < kept else synced)[at : at + _PAGE].ljust(_PAGE, b"\0") for at in pages
+            ]
+            path.write_bytes(b"".join(image))
+            self._synced[path] = b"".join(image)
+
+
+@contextmanager
+def simulated_disks(current: CurrentProcess, disk_of: Callable[[Path], Disk]) -> Iterator[None]:
+    """Let simulated processes have simulated disks."""
+    opened, replaced, fsync, fdatasync = lmdb.open, Path.replace, os.fsync, os.fdatasync
+
+    def open_environment(path: str, **options: Any) -> Any:
+        process = current()
+        environment = opened(path, **options)
+        folder = Path(path)
+        return environment if process is None else SimulatedLmdb(environment, folder, process, disk_of(folder))
+
+    def replace(self: Path, target: Path) -> Path:
+        if (process := current()) is not None:
+            process.step(f"rename {self.name}")
+            disk_of(target).note_renamed(self, target)
+        return replaced(self, target)
+
+    def sync(file: int, name: str = "fsync") -> None:
+        if (process := current()) is not None:
+            process.step(name)
+            path = Path(f"/proc/self/fd/{file}").readlink()
+            disk_of(path).note_synced(path)
+
+    lmdb.open, Path.replace, os.fsync, os.fdatasync = (
+        open_environment,
+        replace,
+        sync,
+        lambda file: sync(file, "fdatasync"),
+    )
+    try:
+        yield
+    finally:
+        lmdb.open, Path.replace, os.fsync, os.fdatasync = opened, replaced, fsync, fdatasync

@@ -1,0 +1,164 @@
+"""Hosts of a simulation: they start processors as simulated processes, which report over a simulated network."""
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+
+import msgspec
+
+from simulation.simulated_process import Machine, SimulatedProcess
+from streamapp_runtime.driver.report_registry import ReportRegistry
+from streamapp_runtime.errors import FAILURES, TRANSIENT, DriverLost, ProcessorLost
+from streamapp_runtime.processor.driver_channel import Command, NoAnswer
+from streamapp_runtime.processor.processor_report import Incarnation, ProcessorConfig, ProcessorReport
+from streamapp_runtime.processor.run_processor import run_processor
+
+_ANSWER_SECONDS = 3.0
+_NOTICE_SECONDS = 0.05
+"""How long it takes until the driver knows that a worker on a machine that lives has ended."""
+
+MakeProcess = Callable[[str, Machine], SimulatedProcess]
+MakeContext = Callable[[SimulatedProcess], object]
+
+
+class SimulatedChannel:
+    """See `DriverChannel`: the way of a worker to its driver."""
+
+    def __init__(self, worker: SimulatedProcess, driver: SimulatedProcess, registry: ReportRegistry) -> None:
+        self.cut_until = 0.0
+        """Until when no report gets through."""
+        self._worker = worker
+        self._driver = driver
+        self._registry = registry
+
+    def report(self, report: ProcessorReport) -> Command:
+        """See `DriverChannel.report`."""
+        worker, driver, scheduler = self._worker, self._driver, self._worker.scheduler
+        worker.step("report")
+        if scheduler.now < self.cut_until or driver.paused_until > scheduler.now + _ANSWER_SECONDS:
+            scheduler.wait(scheduler.now + _ANSWER_SECONDS)
+            raise NoAnswer("timed out")
+        if driver.dead:
+            raise DriverLost("the driver is gone: connection refused")
+        while driver.paused_until > scheduler.now:
+            scheduler.wait(driver.paused_until)
+        command = self._registry.report(report)
+        worker.step("answer")
+        return command
+
+
+class SimulatedHost:
+    """See `ProcessorHost`. Workers are processes of `machines`, in turn; a driver's end does not end them.
+
+    `reaches`: whether the host can kill workers, and sees when they die; else they are silent. On several machines each
+    has a state folder of its own.
+    """
+
+    def __init__(self, driver: SimulatedProcess, registry: ReportRegistry, surroundings: "Surroundings") -> None:
+        self.workers: dict[int, Worker] = {}
+        self._driver = driver
+        self._registry = registry
+        self._surroundings = surroundings
+
+    def start(self, config: ProcessorConfig) -> Future[ProcessorReport]:
+        """See `ProcessorHost.start`."""
+        me, surroundings = config.incarnation, self._surroundings
+        machine = surroundings.place(me.processor)
+        process = surroundings.make_process(f"{me.processor}@{me.epoch}.{me.number}", machine)
+        config = msgspec.structs.replace(config, state_folder=surroundings.state_folder(config.state_folder, machine))
+        channel = SimulatedChannel(process, self._driver, self._registry)
+        future: Future[ProcessorReport] = Future()
+        self.workers[me.number] = worker = Worker(me, process, channel, future)
+        surroundings.workers.append(worker)
+        process.on_death.append(lambda: self._notice(worker))
+        process.scheduler.start(process.name, lambda: self._run(worker, config), process)
+        return future
+
+    def cancel(self, incarnation: Incarnation) -> None:
+        """See `ProcessorHost.cancel`."""
+        worker = self.workers[incarnation.number]
+        if self._surroundings.reaches:
+            worker.process.kill()
+
+    def close(self) -> None:
+        """See `ProcessorHost.close`."""
+        for worker in self.workers.values():
+            if self._surroundings.reaches:
+                worker.process.kill()
+
+    def _run(self, worker: "Worker", config: ProcessorConfig) -> None:
+        context = self._surroundings.context_of(worker.process)
+        error: Exception | None = None
+        report = None
+        try:
+            report = run_processor(config, worker.channel, context)
+        except Exception as raised:
+            error = raised
+            if not isinstance(error, (*FAILURES, *TRANSIENT)):
+                raise
+        worker.ended = True
+        worker.process.scheduler.note(f"ends: {'done' if error is None else f'{type(error).__name__}: {error}'[:200]}")
+        self._tell(worker, report, error)
+
+    def _tell(self, worker: "Worker", report: ProcessorReport | None, error: Exception | None) -> None:
+        scheduler = worker.process.scheduler
+
+        def tell() -> None:
+            if not worker.future.done():
+                if report is not None:
+                    worker.future.set_result(report)
+                else:
+                    worker.future.set_exception(error or ProcessorLost("its process died"))
+
+        scheduler.at(scheduler.now + _NOTICE_SECONDS, tell)
+
+    def _notice(self, worker: "Worker") -> None:
+        if self._surroundings.reaches:
+            self._tell(worker, None, ProcessorLost("its process died"))
+
+
+class Worker:
+    """A worker process: the incarnation that it runs, and its ways to others."""
+
+    def __init__(
+        self,
+        incarnation: Incarnation,
+        process: SimulatedProcess,
+        channel: SimulatedChannel,
+        future: Future[ProcessorReport],
+    ) -> None:
+        self.incarnation = incarnation
+        self.process = process
+        self.channel = channel
+        self.future = future
+        self.ended = False
+
+    @property
+    def living(self) -> bool:
+        """Whether its process runs."""
+        return not (self.ended or self.process.dead)
+
+
+class Surroundings:
+    """What the hosts of a simulation share: machines, processes and where state lies."""
+
+    def __init__(self, machines: list[Machine], *, reaches: bool) -> None:
+        self.machines = machines
+        self.reaches = reaches
+        self.workers: list[Worker] = []
+
+    def place(self, processor: str) -> Machine:
+        """Return the machine of a processor's next incarnation."""
+        raise NotImplementedError
+
+    def state_folder(self, folder: str, machine: Machine) -> str:
+        """Return where a worker on this machine keeps its state."""
+        return folder if len(self.machines) == 1 else str(Path(folder) / machine.name)
+
+    def make_process(self, name: str, machine: Machine) -> SimulatedProcess:
+        """Make a process."""
+        raise NotImplementedError
+
+    def context_of(self, process: SimulatedProcess):
+        """Return the execution context of a process."""
+        raise NotImplementedError

@@ -1,0 +1,101 @@
+"""The systems of an app in a simulation: a simulated broker behind a faulty network, and files."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from simulation.direct_systems import DirectSystems
+from simulation.faulty_network import FaultyNetwork
+from simulation.simulated_process import SimulatedProcess
+from streamapp_core.spec.systems import SystemSpec
+from streamapp_core.ssp import Ssp
+from streamapp_systems.kafka import Cluster
+from streamapp_systems.protocols import Consumer, FetchedBatch, StagedOutput, StagedPart, StreamDescriptor
+
+CLUSTER = Cluster(name="simulated", bootstrap_servers="simulated:9092", settings={}, timeout=30.0)
+
+_IDLE_SECONDS = 0.25
+"""How long an idle consumer waits for news of the broker."""
+
+
+class SimulatedSystems(DirectSystems):
+    """See `Systems`: those that one simulated process opens."""
+
+    def __init__(self, folder: Path, process: SimulatedProcess, network: FaultyNetwork) -> None:
+        super().__init__(folder, network)
+        self._process = process
+        self._way = network
+
+    def open_consumer(self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor]) -> Consumer:
+        """See `Systems.open_consumer`."""
+        consumer = super().open_consumer(name, system, streams)
+        return consumer if system.kafka is None else PrefetchingConsumer(consumer, self._way)
+
+    def open_output(
+        self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor], writer: str
+    ) -> "ProcessFileOutput":
+        """See `Systems.open_output`."""
+        return ProcessFileOutput(super().open_output(name, system, streams, writer), self._process)
+
+
+class PrefetchingConsumer:
+    """A consumer that asks again only when the broker may have news, as one does that fetches ahead.
+
+    Without it, most steps of a simulation would be questions without an answer.
+    """
+
+    def __init__(self, consumer: Consumer, network: FaultyNetwork) -> None:
+        self._consumer = consumer
+        self._network = network
+        self._known: dict[frozenset[Ssp], tuple[int, float]] = {}
+
+    def assign(self, starts: Mapping[Ssp, int], ends: Mapping[Ssp, int]) -> None:
+        """See `Consumer.assign`."""
+        self._consumer.assign(starts, ends)
+
+    def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Sequence[FetchedBatch]:
+        """See `Consumer.poll`."""
+        asked = frozenset(ssps)
+        if not self._network.has_news(self._known.get(asked)):
+            if timeout > 0:
+                self._network.await_news(_IDLE_SECONDS)
+            if not self._network.has_news(self._known.get(asked)):
+                return ()
+        before = self._network.news()
+        fetched = self._consumer.poll(sorted(ssps), max_rows, timeout)
+        if not fetched:
+            self._known[asked] = before
+        return fetched
+
+    def close(self) -> None:
+        """See `Consumer.close`."""
+        self._consumer.close()
+
+
+class ProcessFileOutput:
+    """A file output of a simulated process: a death leaves behind what was not published."""
+
+    def __init__(self, output: StagedOutput, process: SimulatedProcess) -> None:
+        self._output = output
+        self._process = process
+
+    def write(self, stream: str, rows: pa.Table) -> None:
+        """See `StagedOutput.write`."""
+        self._process.raise_if_dead()
+        self._output.write(stream, rows)
+
+    def stage(self) -> tuple[StagedPart, ...]:
+        """See `StagedOutput.stage`."""
+        self._process.step("stage")
+        return self._output.stage()
+
+    def publish(self, parts: Iterable[StagedPart]) -> None:
+        """See `StagedOutput.publish`."""
+        self._process.step("publish")
+        self._output.publish(parts)
+
+    def close(self) -> None:
+        """See `StagedOutput.close`."""
+        self._process.raise_if_dead()
+        self._output.close()

@@ -1,0 +1,372 @@
+"""One simulation: an app with its driver, workers, broker and disks, under faults, in one process and from one seed."""
+
+import hashlib
+import logging
+import shutil
+import tempfile
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from simulation.deterministic_scheduler import Scheduler, SimulationStuck
+from simulation.fault_schedules import Fault, FaultKind, make_faults
+from simulation.faulty_network import BrokerService, FaultyNetwork
+from simulation.kafka_requests import TopicPartition
+from simulation.numbered_app import HUB, NAME, AppShape, wrong_results
+from simulation.simulated_admin import SimulatedAdmin
+from simulation.simulated_disk import Disk, simulated_disks
+from simulation.simulated_host import SimulatedHost, Surroundings, Worker
+from simulation.simulated_process import Machine, SimulatedProcess
+from simulation.simulated_producer import SimulatedProducer
+from simulation.simulated_systems import CLUSTER, SimulatedSystems
+from streamapp_core.spec.streams import StreamFormat
+from streamapp_core.ssp import Ssp
+from streamapp_runtime.driver.run_app import run_app
+from streamapp_runtime.driver.start_run import RunRequest
+from streamapp_runtime.errors import TRANSIENT, Drained, ProcessorFailed, Superseded
+from streamapp_runtime.execution_context import ExecutionContext
+from streamapp_systems.protocols import CommitUnknown, StreamDescriptor, StreamSystemError, TransactionOwner
+
+_FAULT_SECONDS = 25.0
+_PATIENCE_SECONDS = 400.0
+"""How long after the last fault the app may take to come to its end."""
+_MOST_TURNS = 1_000_000
+_CHECK_SECONDS = 2.0
+
+
+class WrongResult(Exception):  # noqa: N818 - what was found
+    """The app gave a result that it must not give, or did not give one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """The end of a simulation: what was wrong (None: nothing), and its trace."""
+
+    seed: int
+    faults: tuple[Fault, ...]
+    shape: AppShape
+    problem: str | None
+    seconds: float
+    trace: Sequence[tuple[float, str, str]]
+
+    @property
+    def digest(self) -> str:
+        """A number that two runs share only if each did the same."""
+        return hashlib.sha256(repr(self.trace).encode()).hexdigest()[:16]
+
+
+def simulate(seed: int, faults: tuple[Fault, ...] | None = None) -> Outcome:
+    """Run the simulation of a seed; with other faults than its own, if they are given."""
+    logging.disable(logging.CRITICAL)
+    chosen = make_faults(Random(f"faults {seed}"), _FAULT_SECONDS) if faults is None else faults
+    shape = AppShape.of(Random(f"shape {seed}"))
+    folder = Path(tempfile.mkdtemp(prefix="simulation-", dir=_memory()))
+    try:
+        world = _World(seed, shape, chosen, folder)
+        with simulated_disks(world.current_process, lambda _: world.disk):
+            problem = world.run()
+        return Outcome(
+            seed=seed,
+            faults=chosen,
+            shape=shape,
+            problem=problem,
+            seconds=world.scheduler.now,
+            trace=[(at, who, what.replace(str(folder), "")) for at, who, what in world.scheduler.trace],
+        )
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        logging.disable(logging.NOTSET)
+
+
+def _memory() -> str | None:
+    """Return a folder in memory, if there is one: nothing here has to survive."""
+    return "/dev/shm" if Path("/dev/shm").is_dir() else None
+
+
+class _World(Surroundings):
+    """All that there is in one simulation."""
+
+    def __init__(self, seed: int, shape: AppShape, faults: tuple[Fault, ...], folder: Path) -> None:
+        choices = Random(f"world {seed}")
+        machines = [Machine(f"machine-{n}") for n in range(choices.choice([1, 1, 2, 3]))]
+        super().__init__(machines, reaches=len(machines) == 1 or choices.random() < 0.5)
+        self.shape = shape
+        self.folder = folder
+        self.disk = Disk(folder)
+        self.scheduler = Scheduler(
+            Random(f"scheduler {seed}"), longest=_FAULT_SECONDS + _PATIENCE_SECONDS, most_turns=_MOST_TURNS
+        )
+        self._service = BrokerService(self.scheduler)
+        self._networks: dict[SimulatedProcess, FaultyNetwork] = {}
+        self._seed = seed
+        self._choices = choices
+        self._faults = faults
+        self._last_fault = max((fault.at + fault.seconds for fault in faults), default=0.0)
+        self._source_written = False
+        self._done = False
+        self._driver: SimulatedProcess | None = None
+        self._drivers = 0
+        self.hosts: list[SimulatedHost] = []
+
+    def current_process(self) -> SimulatedProcess | None:
+        """Return the process whose thread runs now."""
+        owner = self.scheduler.current.owner
+        return owner if isinstance(owner, SimulatedProcess) else None
+
+    def run(self) -> str | None:
+        """Run it to its end and return what was wrong."""
+        user = SimulatedProcess("user", Machine("desk"), self.scheduler)
+        source = SimulatedProcess("source", Machine("elsewhere"), self.scheduler)
+        self._create_input(source, user)
+        for fault in self._faults:
+            self.scheduler.at(fault.at, lambda fault=fault: self._inject(fault))
+        self.scheduler.at(_CHECK_SECONDS, self._check)
+        try:
+            self.scheduler.run()
+        except (WrongResult, SimulationStuck) as problem:
+            progress = self._progress() if isinstance(problem, SimulationStuck) else ""
+            return f"{problem} {progress}".strip()
+        except Exception as error:  # noqa: BLE001 - a defect of what is simulated, or of the simulation
+            return _traceback(error)
+        return None
+
+    # what hosts ask for
+
+    def place(self, processor: str) -> Machine:
+        """See `Surroundings.place`."""
+        return self._choices.choice(self.machines)
+
+    def make_process(self, name: str, machine: Machine) -> SimulatedProcess:
+        """See `Surroundings.make_process`."""
+        process = SimulatedProcess(name, machine, self.scheduler)
+        self._networks[process] = FaultyNetwork(process, self._service)
+        return process
+
+    def context_of(self, process: SimulatedProcess) -> ExecutionContext:
+        """See `Surroundings.context_of`."""
+        return process.context(SimulatedSystems(self.folder, process, self._networks[process]), self._seed)
+
+    # the people around the app
+
+    def _create_input(self, source: SimulatedProcess, user: SimulatedProcess) -> None:
+        network = FaultyNetwork(source, self._service)
+
+        def write() -> None:
+            SimulatedAdmin(network, CLUSTER).create({_stream("in"): self.shape.partitions})
+            self.scheduler.start("user", lambda: self._supervise(user), user)
+            self._write(source, network)
+
+        self.scheduler.start("source", write, source)
+
+    def _write(self, source: SimulatedProcess, network: FaultyNetwork) -> None:
+        """Write the input, a few rows at a time, each once."""
+        rows, random = list(self.shape.written), Random(f"source {self._seed}")
+        owner = TransactionOwner(id="source", epoch=1)
+        pause = _FAULT_SECONDS / max(len(rows) / 4, 1)
+        while rows:
+            some = rows[: random.randint(1, 8)]
+            if _write_once(network, owner, some, source):
+                rows = rows[len(some) :]
+            self.scheduler.wait(self.scheduler.now + random.expovariate(1 / pause))
+        self._source_written = True
+
+    def _supervise(self, user: SimulatedProcess) -> None:
+        """Start the app, again and again until its results are complete and it was drained."""
+        while not self._done or self._drivers == 0:
+            self._drivers += 1
+            ended: list[Exception | None] = []
+            process = self.make_process(f"driver-{self._drivers}", self.machines[0])
+            self._driver = process
+            thread = self.scheduler.start(process.name, lambda p=process, e=ended: e.append(self._drive(p)), process)
+            while not thread.ended:
+                self.scheduler.wait(self.scheduler.now + 0.1)
+            if ended:
+                self._judge(ended[0])
+                if self._done and isinstance(ended[0], Drained):
+                    break
+            self.scheduler.wait(self.scheduler.now + self._choices.expovariate(1.0))
+        self._raise_if_wrong(complete=True)
+        self.scheduler.stop()
+
+    def _drive(self, process: SimulatedProcess) -> Exception | None:
+        request = RunRequest(
+            text=self.shape.document(),
+            folder=self.folder,
+            state=self.folder / ".streamapp" / NAME,
+            fresh=False,
+            run_id="r1",
+        )
+
+        def make_host(channel, name, log_folder):
+            host = SimulatedHost(process, channel, self)
+            self.hosts.append(host)
+            return host
+
+        try:
+            run_app(request, make_host, _ignore, drain=lambda: self._done, context=self.context_of(process))
+        except Exception as error:  # noqa: BLE001 - it is judged
+            return error
+        return None
+
+    def _judge(self, error: Exception | None) -> None:
+        """Raise what a run must not end with."""
+        if error is None:
+            raise WrongResult("the run says that it has completed, but its input has no end")
+        self.scheduler.note(f"the run ends: {type(error).__name__}: {error}"[:300])
+        if not isinstance(error, (Drained, ProcessorFailed, Superseded, *TRANSIENT)):
+            raise WrongResult(f"the run fails: {type(error).__name__}: {error}") from error
+
+    # what is checked
+
+    def _check(self) -> None:
+        """Look at the results there are; when they are complete, let the app be drained."""
+        self._raise_if_wrong(complete=False)
+        if self._source_written and self.scheduler.now > self._last_fault and self._wrong(complete=True) is None:
+            self._done = True
+        else:
+            self.scheduler.at(self.scheduler.now + _CHECK_SECONDS, self._check)
+
+    def _raise_if_wrong(self, *, complete: bool) -> None:
+        if (problem := self._wrong(complete=complete)) is not None:
+            raise WrongResult(problem)
+
+    def _wrong(self, *, complete: bool) -> str | None:
+        return wrong_results(self.shape, self._outputs(), self.folder, complete=complete)
+
+    def _outputs(self) -> Mapping[str, list[list[bytes | None]]]:
+        return {name: self._values(f"{NAME}.{name}") for name in ("passed", "totals", "windows")}
+
+    def _values(self, topic: str) -> list[list[bytes | None]]:
+        topics = self._service.broker.topics
+        found = topics.describe((topic,))
+        if topic not in found:
+            return []
+        logs = [topics.log(TopicPartition(topic, n)) for n in range(found[topic].partitions)]
+        return [[record.value for record in log.read(0, 1 << 30, read_committed=True).records] for log in logs]
+
+    def _progress(self) -> str:
+        return f"the results are not complete: {self._wrong(complete=True)}"
+
+    # what goes wrong
+
+    def _inject(self, fault: Fault) -> None:
+        living = [worker for worker in self.workers if worker.living]
+        worker = living[fault.target % len(living)] if living else None
+        driver = self._driver if self._driver is not None and not self._driver.dead else None
+        until = self.scheduler.now + fault.seconds
+        self.scheduler.note(f"fault: {fault.kind}")
+        match fault.kind:
+            case FaultKind.KILL_MACHINE:
+                self._power_off(self.machines[fault.target % len(self.machines)])
+            case FaultKind.KILL_BROKER:
+                self._service.broker.die()
+                self.scheduler.at(until, self._restart_broker)
+            case FaultKind.SLOW_MARKERS:
+                self._service.marker_seconds = fault.seconds / 4
+                self.scheduler.at(until, self._hasten_markers)
+            case FaultKind.KILL_DRIVER | FaultKind.KILL_DRIVER_AT | FaultKind.PAUSE_DRIVER | FaultKind.CUT_DRIVER:
+                if driver is not None:
+                    self._disturb_driver(driver, fault, until)
+            case _:
+                if worker is not None:
+                    self._disturb_worker(worker, fault, until)
+
+    def _disturb_driver(self, driver: SimulatedProcess, fault: Fault, until: float) -> None:
+        match fault.kind:
+            case FaultKind.KILL_DRIVER:
+                driver.kill()
+            case FaultKind.KILL_DRIVER_AT:
+                driver.dies_at = _at_step(fault)
+            case FaultKind.PAUSE_DRIVER:
+                driver.pause(fault.seconds)
+            case _:
+                self._networks[driver].cut_until = until
+
+    def _disturb_worker(self, worker: Worker, fault: Fault, until: float) -> None:
+        process, network = worker.process, self._networks[worker.process]
+        match fault.kind:
+            case FaultKind.KILL_WORKER:
+                process.kill()
+            case FaultKind.KILL_WORKER_AT:
+                process.dies_at = _at_step(fault)
+            case FaultKind.PAUSE_WORKER:
+                process.pause(fault.seconds)
+            case FaultKind.PAUSE_WORKER_AT:
+                process.pauses_at = (_at_step(fault), fault.seconds)
+            case FaultKind.CUT_REPORTS:
+                worker.channel.cut_until = until
+            case FaultKind.CUT_BROKER:
+                network.cut_until = until
+            case FaultKind.LOSE_ANSWERS:
+                network.answers_lost_until, network.lost_share = until, 0.3
+            case FaultKind.LATE_COMMITS:
+                network.late_until = until
+            case FaultKind.SLOW_WORKER:
+                process.slowness = 20.0
+                self.scheduler.at(until, lambda: setattr(process, "slowness", 1.0))
+            case FaultKind.JUMP_CLOCK:
+                process.seconds_off += (-1) ** fault.target * fault.seconds * 100
+
+    def _power_off(self, machine: Machine) -> None:
+        """Kill all of a machine's processes; what its disk had not synced is lost in part."""
+        self.scheduler.note(f"{machine.name} loses power")
+        for process in self._networks:
+            if process.machine is machine:
+                process.kill()
+        machine.boots += 1
+        folder = self.folder if len(self.machines) == 1 else None
+        self.disk.lose_power(self._choices, lambda path: folder is not None or machine.name in path.parts)
+
+    def _restart_broker(self) -> None:
+        self._service.broker.start()
+        self._service.plan_markers()
+
+    def _hasten_markers(self) -> None:
+        self._service.marker_seconds = 0.02
+
+
+def _at_step(fault: Fault) -> Callable[[str], bool]:
+    """Return what says of a step whether it is the one that the fault names."""
+    left = fault.count
+
+    def is_it(step: str) -> bool:
+        nonlocal left
+        left -= step.startswith(fault.step)
+        return left <= 0
+
+    return is_it
+
+
+def _write_once(network: FaultyNetwork, owner: TransactionOwner, rows: Collection, source: SimulatedProcess) -> bool:
+    """Write rows in one transaction; return whether it was committed."""
+    try:
+        with closing(SimulatedProducer(network, CLUSTER, [_stream("in")], owner)) as producer:
+            for row in rows:
+                producer.send(
+                    Ssp(HUB, "in", row.partition), row.value, key=row.key.encode(), timestamp=source.time_of_day()
+                )
+            while True:
+                try:
+                    producer.commit()
+                except CommitUnknown:
+                    network.sleep(1.0)
+                else:
+                    return True
+    except StreamSystemError:
+        return False
+
+
+def _stream(name: str) -> StreamDescriptor:
+    return StreamDescriptor(name=name, system=HUB, address=f"{NAME}.{name}", format=StreamFormat.JSON)
+
+
+def _ignore(_: object) -> None:
+    return None
+
+
+def _traceback(error: BaseException) -> str:
+    import traceback
+
+    return "".join(traceback.format_exception(error))

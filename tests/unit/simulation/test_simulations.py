@@ -1,0 +1,48 @@
+"""Simulations of whole apps under faults, each from one seed (docs/testing.md)."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from simulation.mutations import MUTATIONS, ROOT, find
+
+SCHEDULES = int(os.environ.get("STREAMAPP_SIMULATION_SCHEDULES", "300"))
+TOGETHER = 15
+"""Simulations that share a process."""
+
+
+def simulations(*arguments):
+    """Run simulations in a process of their own: they put their own clocks and disks in the place of the real ones."""
+    command = [sys.executable, "-m", "simulation", *map(str, arguments)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "tests"), "PYTHONHASHSEED": "0"}
+    run = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+    return run.returncode, run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("first", range(0, SCHEDULES, TOGETHER))
+def test_an_app_is_right_whatever_goes_wrong(first):
+    code, output = simulations(first, min(TOGETHER, SCHEDULES - first))
+    assert code == 0, output
+
+
+@pytest.mark.parametrize("seed", [1, 5, 8])
+def test_a_seed_gives_the_same_run_each_time(tmp_path, seed):
+    traces = []
+    for number in range(2):
+        code, output = simulations(seed, "--trace", tmp_path / str(number))
+        assert code == 0, output
+        traces.append((tmp_path / str(number)).read_text())
+    assert traces[0]
+    assert traces[0] == traces[1]
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
+def test_mutations_are_of_the_code_as_it_is(mutation):
+    assert (ROOT / mutation.file).read_text().count(mutation.old) == 1
+
+
+def test_a_defect_is_found():
+    (mutation,) = (mutation for mutation in MUTATIONS if mutation.name == "the changes of the stores are not logged")
+    assert find(mutation, most=20) is not None
