@@ -1,6 +1,6 @@
 """The network of a simulation: every message takes a while, and may be lost, late, or too late.
 
-A request that its sender has given up, or that outlives its sender, still arrives.
+A request for which nobody waits any more, or whose sender is dead, still arrives.
 """
 
 from collections.abc import Callable

@@ -119,8 +119,10 @@ def simulated_disks(current: CurrentProcess, disk_of: Callable[[Path], Disk]) ->
     def replace(self: Path, target: Path) -> Path:
         if (process := current()) is not None:
             process.step(f"rename {self.name}")
+        renamed = replaced(self, target)
+        if process is not None:
             disk_of(target).note_renamed(self, target)
-        return replaced(self, target)
+        return renamed
 
     def sync(file: int, name: str = "fsync") -> None:
         if (process := current()) is not None:
