@@ -92,7 +92,7 @@ soak: .venv/ready java $(DATA)/ready ## Run the long versions of the sampled tes
 	@STREAMAPP_KILL_RUNS=50 STREAMAPP_SOAK_KILLS=100 STREAMAPP_ZOMBIE_SECONDS=30 STREAMAPP_OPERATOR_ALL_ACTIONS=1 \
 	  STREAMAPP_OPERATOR_IDLE_SECONDS=300 STREAMAPP_UNDISTURBED_SECONDS=120 STREAMAPP_DIFFERENTIAL_SEEDS=400 \
 	  STREAMAPP_LATE_COMMITS=3000 STREAMAPP_OUTAGES=17,30,120 \
-	  STREAMAPP_SIMULATION_SCHEDULES=10000 \\
+	  STREAMAPP_SIMULATION_SCHEDULES=10000 \
 	  $(RUN) -m pytest tests/integration/kafka/test_soak.py tests/integration/kafka/test_supervision.py \
 	  tests/integration/kafka/test_side_inputs.py tests/integration/kafka/test_late_end_of_transaction.py \
 	  tests/integration/kafka/test_outages.py \

@@ -143,10 +143,9 @@ class Scheduler:
         try:
             if not (self._stopping or thread.owner.dead):
                 thread.function()
-        except SimulatedDeath:
-            pass
-        except BaseException as error:  # noqa: BLE001 - it ends the simulation
-            self.stop(error)
+        except BaseException as error:  # noqa: BLE001 - it ends the simulation, unless the thread only unwound
+            if not (self._stopping or thread.owner.dead):
+                self.stop(error)
         thread.ended = True
         self._threads.remove(thread)
         self._hand_over()

@@ -38,10 +38,10 @@ MUTATIONS = (
     Mutation(
         name="LMDB commits before the log",
         file=f"{_RUNTIME}/processor/committer.py",
-        old="            positions = self._producer.commit()\n",
+        old="            positions = commit_transaction(",
         new=(
             "            for task in checkpoints:\n                task._state._environment.commit()\n"
-            "            positions = self._producer.commit()\n"
+            "            positions = commit_transaction("
         ),
     ),
     Mutation(
