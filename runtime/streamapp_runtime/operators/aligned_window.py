@@ -81,6 +81,10 @@ class AlignedWindow(BaseOperator):
         due = self._states.pop_below(due_below(watermark), self._limit)
         return self._results.build([self._with_bounds(state) for state in due])
 
+    def resume(self, watermark: int) -> None:
+        """See `Operator.resume`."""
+        self._watermark = watermark
+
     @property
     def has_pending_results(self) -> bool:
         """See `Operator.has_pending_results`."""

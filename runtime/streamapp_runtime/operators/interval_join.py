@@ -68,6 +68,10 @@ class IntervalJoin(BaseOperator):
         ]
         return pa.concat_tables(alone) if alone else None
 
+    def resume(self, watermark: int) -> None:
+        """See `Operator.resume`."""
+        self._watermark = watermark
+
     def flush(self) -> None:
         """See `Operator.flush`."""
         for side in self._sides:

@@ -25,6 +25,10 @@ class TaskOperator(Protocol):
         """
         ...
 
+    def resume(self, watermark: int) -> None:
+        """Continue at the watermark that was reached before a restart, before any batch comes: nothing is emitted."""
+        ...
+
     @property
     def has_pending_results(self) -> bool:
         """Whether results of the last watermark have not been emitted yet."""
@@ -53,6 +57,9 @@ class BaseOperator:
     def advance_watermark(self, watermark: int) -> pa.Table | None:  # noqa: ARG002 - the protocol's
         """See `Operator.advance_watermark`."""
         return None
+
+    def resume(self, watermark: int) -> None:
+        """See `Operator.resume`."""
 
     @property
     def has_pending_results(self) -> bool:

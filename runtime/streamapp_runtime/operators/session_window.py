@@ -62,6 +62,10 @@ class SessionWindow(BaseOperator):
         due = self._states.pop_ended(watermark)
         return self._results.build([self._result(session) for session in due])
 
+    def resume(self, watermark: int) -> None:
+        """See `Operator.resume`."""
+        self._watermark = watermark
+
     def flush(self) -> None:
         """See `Operator.flush`."""
         self._states.flush()

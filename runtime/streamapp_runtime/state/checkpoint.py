@@ -33,18 +33,30 @@ class StagedFile(msgspec.Struct, frozen=True, kw_only=True):
     final: str
 
 
+class OperatorWatermark(msgspec.Struct, frozen=True, kw_only=True):
+    """The watermark that an operator has `reached`, and the one all of whose results it has emitted (None: none).
+
+    They differ while it has more results than fit a commit (see `TaskOperator.advance_watermark`).
+    """
+
+    reached: int
+    emitted: int | None
+
+
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     """The progress of a task at a commit: positions by stream and partition, counts of rows not used by operator.
 
     `control` is the task's `ControlSnapshot` as JSON; `bad_rows` describes the first rows that could not be used.
-    `written` counts the rows of each output. `parts` are the staged files of the whole processor: the checkpoint of its
-    first task has them.
+    `watermarks` are those of the operators by name: after a restart they are not behind what they were, so nothing that
+    was emitted opens again. `written` counts the rows of each output. `parts` are the staged files of the whole
+    processor: the checkpoint of its first task has them.
     """
 
     positions: dict[str, dict[int, InputPosition]]
     control: str
     not_used: dict[str, dict[str, int]]
     bad_rows: tuple[str, ...] = ()
+    watermarks: dict[str, OperatorWatermark] = {}
     written: dict[str, int] = {}
     parts: tuple[StagedFile, ...] = ()
 

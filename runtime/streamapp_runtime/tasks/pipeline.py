@@ -8,6 +8,7 @@ import pyarrow as pa
 from streamapp_core.control.messages import END_OF_TIME
 from streamapp_runtime.operators.operator import InputPort, TaskOperator
 from streamapp_runtime.operators.window_bounds import BEGINNING
+from streamapp_runtime.state.checkpoint import OperatorWatermark
 
 
 @dataclass(slots=True, kw_only=True)
@@ -15,7 +16,8 @@ class Node:
     """One operator in place: `inputs` are streams or nodes it reads from, `streams` those whose messages reach it.
 
     `ports` take the rows of each input. What the operator emits may be older than its watermark by as much as
-    `max_output_delay` (milliseconds), so the watermarks of those after it are lower by that.
+    `max_output_delay` (milliseconds), so the watermarks of those after it are lower by that. All results of `watermark`
+    have been emitted; the operator has `reached` a later one while it `has_pending_results`.
     """
 
     name: str
@@ -25,6 +27,7 @@ class Node:
     streams: frozenset[str]
     max_output_delay: int = 0
     watermark: int | None = field(default=None, init=False)
+    reached: int = field(default=BEGINNING, init=False)
 
 
 class Pipeline:
@@ -64,16 +67,36 @@ class Pipeline:
         risen = False
         for node in self.nodes:
             watermark = _lowered(watermark_of(node.streams), self._behind[node.name])
-            if watermark is None or (node.watermark is not None and watermark <= node.watermark):
+            if watermark is not None:
+                node.reached = max(node.reached, watermark)  # after a restart its streams may be behind at first
+            elif node.reached == BEGINNING:
+                continue
+            if node.watermark is not None and node.reached <= node.watermark:
                 continue
             risen = True
-            result = node.operator.advance_watermark(watermark)
+            result = node.operator.advance_watermark(node.reached)
             if result is not None and len(result):
                 self.push(node.name, result)
             if node.operator.has_pending_results:
                 return True
-            node.watermark = watermark
+            node.watermark = node.reached
         return risen
+
+    @property
+    def watermarks(self) -> dict[str, OperatorWatermark]:
+        """The watermarks of the operators that have one, for the checkpoint."""
+        return {
+            node.name: OperatorWatermark(reached=node.reached, emitted=node.watermark)
+            for node in self.nodes
+            if node.watermark is not None or node.reached > BEGINNING
+        }
+
+    def resume(self, watermarks: Mapping[str, OperatorWatermark]) -> None:
+        """Continue at the watermarks of a checkpoint, before any rows come; those of other operators are ignored."""
+        for node in self.nodes:
+            if node.name in watermarks:
+                node.reached, node.watermark = watermarks[node.name].reached, watermarks[node.name].emitted
+                node.operator.resume(node.reached)
 
     @property
     def has_pending_results(self) -> bool:

@@ -174,6 +174,7 @@ class Task:
             control=self._control.snapshot().model_dump_json(),
             not_used=self.counters(),
             bad_rows=self.bad_rows,
+            watermarks=self.pipeline.watermarks,
             written=dict(self.written),
             parts=tuple(parts),
         )
@@ -196,6 +197,7 @@ class Task:
 
     def _continue_from(self, checkpoint: Checkpoint) -> None:
         self._control.restore(checkpoint.snapshot())
+        self.pipeline.resume(checkpoint.watermarks)
         self._not_used = checkpoint.not_used
         self.written.update(checkpoint.written)
         self._bad_rows.remember(*checkpoint.bad_rows)
