@@ -34,7 +34,6 @@ def main() -> None:
         initial_partitions=tuple(range(PARTITIONS)),
         initial_count=PARTITIONS,
         hashed=True,
-        file_group="in",
         nulls_meet=True,
     )
     checker = ClaimChecker({"in": claim}, OnBrokenClaim.FAIL, time.process_time, random.Random(1))

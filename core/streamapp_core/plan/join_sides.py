@@ -15,7 +15,8 @@ _LONGEST_NAME = 63
 class Side:
     """One side of a join: the input `name`, read by `reader` at `position`, whose key is `column`.
 
-    A table's side inputs are read by no operator. `column` is None where the key is not a plain column.
+    A table's side inputs are read by no operator. `column` is None where the key is not a plain column, as one that a
+    table's extractor makes.
     """
 
     name: str
@@ -23,6 +24,7 @@ class Side:
     reader: Operator | None = None
     position: int = 0
     fills: str | None = None
+    extracted: bool = False
 
     @property
     def repairable(self) -> bool:
@@ -52,7 +54,7 @@ def _sides_of_table(graph: Graph, join: Operator, tables: Mapping[str, TableRows
         yield Side(name=filler.inputs[0], column=key, reader=filler, fills=name)
     if name in graph.spec.tables:
         for stream in graph.spec.tables[name].side_inputs:
-            yield Side(name=stream, column=key, fills=name)
+            yield Side(name=stream, column=key, fills=name, extracted=name in tables and tables[name].extracted)
 
 
 def repair_sides(graph: Graph, sides: Sequence[Side]) -> Repair | None:

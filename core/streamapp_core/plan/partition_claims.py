@@ -17,9 +17,9 @@ class PartitionClaim:
     """The claim of a stream's producers that rows are partitioned by the hash of a column.
 
     `initial_partitions` has, for each partition, the one of the first `initial_count` that it grew from: the hash of a
-    key, modulo that count, must be that one. Where files claim only that all rows of a key are in one file, they are
-    not `hashed`, and files of all streams with one `file_group` that have a key must have equal numbers. Rows without a
-    key may be anywhere, unless `nulls_meet`: they reach a group, which is in one place, as that of any key.
+    key, modulo that count, must be that one. Files claim only that all rows of a key are in one file, and are not
+    `hashed`. Rows without a key may be anywhere, unless `nulls_meet`: they reach a group, which is in one place, as
+    that of any key.
     """
 
     stream: str
@@ -28,7 +28,6 @@ class PartitionClaim:
     initial_partitions: tuple[int, ...]
     initial_count: int
     hashed: bool
-    file_group: str
     nulls_meet: bool
 
 
@@ -49,10 +48,8 @@ def _claim(plan: Plan, stream: PlannedStream) -> PartitionClaim | None:
         return None
     if stream.initial_partitions == 1 or (files and not stream.spec.partitioned):
         return None
-    together = _joined_with(plan, stream.name)
-    hashed = any(plan.streams[name].system_kind is not SystemKind.FILE for name in together)
     grew_from: Sequence[int] = range(stream.partitions)
-    if hashed:
+    if not files:
         grew_from = plan.expansion.initial_partitions(stream.partitions, stream.initial_partitions)
     return PartitionClaim(
         stream=stream.name,
@@ -60,8 +57,7 @@ def _claim(plan: Plan, stream: PlannedStream) -> PartitionClaim | None:
         key_format=stream.key_format,
         initial_partitions=tuple(grew_from),
         initial_count=stream.initial_partitions,
-        hashed=hashed,
-        file_group=min(together),
+        hashed=not files,
         nulls_meet=stream.name in _grouped_with_nulls(plan),
     )
 
@@ -110,15 +106,3 @@ def _groups(operator: PlannedOperator) -> bool:
 def _in_every_task(plan: Plan, name: str) -> bool:
     found = plan.operators.get(name) or plan.streams.get(name)
     return found is not None and found.broadcast
-
-
-def _joined_with(plan: Plan, stream: str) -> frozenset[str]:
-    """Return the streams whose partitions must agree with those of one, itself among them."""
-    together = frozenset([stream])
-    while (wider := _widened(together, (group.streams for group in plan.join_groups))) != together:
-        together = wider
-    return together & plan.streams.keys()
-
-
-def _widened(names: frozenset[str], groups: Iterable[Sequence[str]]) -> frozenset[str]:
-    return names.union(*(group for group in groups if not names.isdisjoint(group)))

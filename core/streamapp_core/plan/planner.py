@@ -102,7 +102,7 @@ def _decide(
     problems += check_supported(graph, rows)
     problems += check_event_time(graph, types)
     problems += check_shared_streams(graph)
-    problems += check_keys(graph, rows, types, broadcast)
+    problems += check_keys(graph, rows, types, broadcast, initial)
     problems += check_multiplicity(graph, rows, types, broadcast)
     problems += check_changes(graph, rows, types)
     problems += check_grouper(graph, counts.walk)

@@ -102,7 +102,7 @@ class ClaimChecker:
     def _misplaced(self, keys: pa.ChunkedArray, partition: int, claim: PartitionClaim) -> list[MisplacedKey]:
         if claim.hashed:
             return misplaced_keys(keys, partition, claim)
-        known = self._known.setdefault(claim.file_group, {})
+        known = self._known.setdefault(claim.stream, {})
         return keys_of_other_files(keys, partition, claim, known, _KNOWN_KEYS)
 
 

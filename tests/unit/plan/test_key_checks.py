@@ -133,3 +133,51 @@ def test_a_map_keeps_the_key_under_each_of_its_plain_names(items):
     app = then({"name": "m", "map": ", ".join(items)})
     keys = {{"k": "k", "k as id": "id"}[item] for item in items if item in ("k", "k as id")}
     assert accepted(app).operators["m"].key == min(keys, default=None)
+
+
+class TestExtractedTables:
+    """An extractor makes the keys of a table: of the stream's key, one supposes, but files have no place for keys."""
+
+    COUNTS = {"a": 4, "side": 4, "out": 1}
+
+    def app(self, **side):
+        systems = {"log": {"log": {"path": "log"}}, "files": {"file": {"path": "."}}}
+        streams = {"a": STREAMS["a"], "side": {"schema": "k string, w int", **side}, "out": {}}
+        tables = {"t": {"extractor": {"function": "m:f"}, "sideInputs": ["side"], "schema": "city string"}}
+        joined = {"name": "j", "from": "a", "joinTable": {"table": "t", "on": "k"}}
+        return document(
+            [joined, {"name": "o", "from": "j", "sendTo": "out"}], streams=streams, tables=tables, systems=systems
+        )
+
+    @pytest.mark.parametrize("key", [{}, {"key": "k"}, {"key": "k", "partitioned": True}])
+    def test_files_do_not_lie_as_the_keys_of_the_other_side_do(self, key):
+        app = self.app(system="files", format="csv", **key)
+        (problem,) = planned(app, self.COUNTS).problems
+        assert (problem.code, problem.path) == ("JoinKeyMismatch", "spec.operators[0].joinTable.on")
+        assert problem.repair.text == "make side input `side` a broadcast stream, of which every task has all"
+        accepted(repaired(app, problem.repair), self.COUNTS)
+
+    @pytest.mark.parametrize("key", [{}, {"key": "k"}, {"key": "k", "partitioned": True}])
+    def test_one_file_is_in_one_task_with_the_other_side(self, key):
+        accepted(self.app(system="files", format="csv", **key), {"a": 1, "side": 1, "out": 1})
+
+    def test_keys_of_other_bytes_are_in_other_partitions(self):
+        app = self.app(key="w", keyFormat="int")
+        assert found(app, self.COUNTS) == {("JoinKeyMismatch", "spec.operators[0].joinTable.on")}
+        accepted(app, dict.fromkeys(self.COUNTS, 1))
+
+    @pytest.mark.parametrize("key", [{}, {"key": "w"}])
+    def test_of_topics_the_extractor_is_believed(self, key):
+        accepted(self.app(**key), self.COUNTS)
+
+
+def test_the_grouper_that_gives_every_task_all_rows_keeps_the_other_parts_of_types():
+    streams = {"a": {"system": "files", "format": "csv", "schema": "k string"}, "out": {}}
+    app = document(
+        [{"name": "o", "from": "a", "sendTo": "out"}],
+        streams=streams,
+        systems={"log": {"log": {"path": "log"}}, "files": {"file": {"path": "."}}},
+        job={"grouper": "all"},
+    )
+    stream = accepted(app, {"a": 2}).streams["a"]
+    assert (stream.type.everywhere, stream.type.undated_by) == (True, "a")

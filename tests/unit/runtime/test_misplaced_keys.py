@@ -33,7 +33,6 @@ def claim(initial=4, now=4, form=KeyFormat.STRING, *, hashed=True, nulls_meet=Fa
         initial_partitions=tuple(MODULO.initial_partitions(now, initial)),
         initial_count=initial,
         hashed=hashed,
-        file_group="in",
         nulls_meet=nulls_meet,
     )
 

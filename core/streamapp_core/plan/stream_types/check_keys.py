@@ -12,15 +12,23 @@ from streamapp_core.plan.stream_types.stream_partitioning import Hashed, Partiti
 from streamapp_core.plan.stream_types.stream_type import StreamType
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.streams import KeyFormat, Partitioner
+from streamapp_core.spec.systems import SystemKind
 
 _TEXT = (KeyFormat.STRING, Partitioner.MURMUR2)
 """What a `partitionBy` makes."""
 
 
 def check_keys(
-    graph: Graph, rows: RowFlow, types: Mapping[str, StreamType], broadcast: frozenset[str]
+    graph: Graph,
+    rows: RowFlow,
+    types: Mapping[str, StreamType],
+    broadcast: frozenset[str],
+    partitions: Mapping[str, int],
 ) -> Iterator[Problem]:
-    """Find joins with a side, and groups with a stream, that are partitioned by something else."""
+    """Find joins with a side, and groups with a stream, that are partitioned by something else.
+
+    `partitions` are those of the declared streams that exist.
+    """
     for operator in graph.operators.values():
         if operator.spec.join is not None:
             yield from _check_join(graph, operator, sides_of(graph, operator, rows.tables), rows, types)
@@ -30,7 +38,8 @@ def check_keys(
             if table in broadcast or len(sides) == 1 or table not in rows.tables:
                 continue
             if rows.tables[table].key is None:
-                sides = sides[:1]
+                extracted = [s for s in sides[1:] if rows.tables[table].extracted and partitions.get(s.name) != 1]
+                sides = [sides[0], *(side for side in extracted if _has_place(graph, side.name, types))]
             yield from _check_join(graph, operator, sides, rows, types)
         elif operator.spec.window is not None:
             yield from _check_group(graph, operator, operator.spec.window.by, rows, types)
@@ -65,8 +74,21 @@ def _check_join(
     )
 
 
+def _has_place(graph: Graph, stream: str, types: Mapping[str, StreamType]) -> bool:
+    """Return whether it is known where the rows of a stream are from which an extractor makes keys.
+
+    That it makes them of the key by which the stream is partitioned is what is supposed; of a topic without a declared
+    key nothing is known, and files are in an order of their own.
+    """
+    system = graph.spec.systems.get(graph.spec.streams[stream].system)
+    files = system is not None and system.kind is SystemKind.FILE
+    return files or isinstance(_partitioning(stream, types), Hashed)
+
+
 def _lies_apart(side: Side, rows: RowFlow, types: Mapping[str, StreamType]) -> bool:
     key = _partitioning(side.name, types)
+    if side.extracted and isinstance(key, Hashed):
+        return False
     schema = rows.schemas.get(side.name)
     if key in (Unhashed.UNKNOWN, Unhashed.EVERYWHERE) or (schema is not None and not _has(schema.names, side.column)):
         return False
@@ -79,6 +101,7 @@ def _has(names: Sequence[str], column: str | None) -> bool:
 
 def _reason(graph: Graph, side: Side, type_: StreamType) -> str:
     wanted = "an expression" if side.column is None else f"`{side.column}`"
+    wanted = "the keys that its extractor makes" if side.extracted else wanted
     of = "" if side.fills is None else f", which fills table `{side.fills}`,"
     key = type_.partitioning
     if isinstance(key, Hashed):

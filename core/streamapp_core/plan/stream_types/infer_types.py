@@ -53,12 +53,12 @@ def infer_types(
     """
     types = {name: _declared(graph, name, stream, partitions.get(name)) for name, stream in graph.spec.streams.items()}
     types.update(dict.fromkeys(graph.opaque, _UNKNOWN))
-    if graph.spec.job.grouper is Grouper.ALL:
-        names = [*types, *graph.operators]
-        return {name: StreamType(partitioning=Unhashed.EVERYWHERE, partitioned_by=name) for name in names}
     for name, operator in graph.operators.items():
         inputs = [types.get(input_, _UNKNOWN) for input_ in operator.inputs]
         types[name] = _operator_type(operator, inputs, rows, broadcast)
+    if graph.spec.job.grouper is Grouper.ALL:
+        everywhere = Unhashed.EVERYWHERE
+        return {name: replace(type_, partitioning=everywhere, partitioned_by=name) for name, type_ in types.items()}
     return types
 
 
