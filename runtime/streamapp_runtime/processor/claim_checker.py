@@ -7,6 +7,7 @@ from random import Random
 import pyarrow as pa
 
 from streamapp_core.plan.partition_claims import PartitionClaim
+from streamapp_core.plan.plan import PlannedOperator
 from streamapp_core.spec.job import OnBrokenClaim
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.errors import ClaimBroken
@@ -78,6 +79,29 @@ class ClaimChecker:
         if self._stops:
             raise ClaimBroken(f"{example} {_advice(claim)}")
         self._broken[ssp.stream] = count + len(found), example
+
+    def note_null_keys(self, operator: PlannedOperator, task: str, column: str, rows: int) -> None:
+        """Note rows without a key that a group would take in another task than that of partition 0.
+
+        Raises:
+            ClaimBroken: that stops the app.
+        """
+        streams = sorted(operator.streams & self._claims.keys()) or sorted(operator.streams)
+        example = (
+            f"{rows} row{'' if rows == 1 else 's'} without `{column}` reached `{operator.name}` in task `{task}`: rows "
+            f"without a key are one group, which the task of partition 0 computes, and producers put them anywhere."
+        )
+        if self._stops:
+            raise ClaimBroken(
+                f"{example} The results of several tasks would be wrong. Leave such rows out of "
+                f"{', '.join(f'`{stream}`' for stream in streams)} (`filter: {column} is not null`), or put a "
+                f"`partitionBy` with the key `{column}` before `{operator.name}`; then begin a new run. "
+                "`spec.job.onBrokenClaim: report` goes on and counts such rows"
+            )
+        for stream in streams:
+            count, first = self._broken.get(stream, (0, example))
+            self._broken[stream] = count + rows, first
+            self._checked[stream] = self._checked.get(stream, 0) + rows
 
     def broken(self) -> dict[str, BrokenClaimReport]:
         """Return what was found of streams with misplaced rows."""

@@ -88,11 +88,11 @@ class _ProcessorStart:
         opener = self._state_opener()
         states = opener.open(self._tasks, self._connections, writers.producer)
         publish_staged_parts(states, writers.files)
-        context = self._context(writers)
+        claims = self._claim_checker()
+        context = self._context(writers, claims)
         assembled = assemble_tasks(context, states, opener)
         control_messages = _control_message_sender(context, assembled)
         committer = self._committer(assembled, writers, control_messages)
-        claims = self._claim_checker()
         inputs = self._inputs(assembled, claims)
         progress = ProcessorReportBuilder(self._me, self._restoring.states, assembled, claims)
         with fail_point(FailPoint.PROCESSOR_REPORT):
@@ -139,7 +139,7 @@ class _ProcessorStart:
         folder, run_id = Path(self._config.state_folder), self._plan.run_id
         return StateOpener(folder, run_id, self._handles, self._execution, self._restoring)
 
-    def _context(self, writers: Writers) -> ProcessorContext:
+    def _context(self, writers: Writers, claims: ClaimChecker) -> ProcessorContext:
         engine = SqlEngine()
         self._handles.callback(engine.close)
         return ProcessorContext(
@@ -155,6 +155,7 @@ class _ProcessorStart:
             engine=engine,
             tables=self._table_opener(engine),
             writers=writers,
+            note_null_keys=claims.note_null_keys,
             time_of_day=self._clock.time_of_day,
         )
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from streamapp_core.expressions import Aggregation, Select
+from streamapp_core.plan.null_keys import has_null_group, null_key_column
 from streamapp_core.plan.plan import PlannedOperator
 from streamapp_core.schema import EVENT_TIME_COLUMN, Schema
 from streamapp_core.spec.operators import OperatorKind, ProcessOrder
@@ -14,6 +15,7 @@ from streamapp_runtime.functions.user_errors import UserFunctionFailed
 from streamapp_runtime.operators.aligned_window import AlignedWindow
 from streamapp_runtime.operators.interval_join import IntervalJoin
 from streamapp_runtime.operators.join_table import JoinTable
+from streamapp_runtime.operators.null_key_guard import NullKeyGuard
 from streamapp_runtime.operators.operator import InputPort, Operator, TaskOperator
 from streamapp_runtime.operators.ordered_process import OrderedProcess
 from streamapp_runtime.operators.outputs import Broadcast, NotWritten, PartitionBy, SendToFile, SendToStream
@@ -46,7 +48,7 @@ def build_pipeline(context: TaskContext) -> Pipeline:
             max_output_delay = join.max_output_delay
         else:
             step = operator = _operator(chain, context)
-            ports = (operator.process,) * len(inputs)
+            ports = (_guarded(last, operator.process, context),) * len(inputs)
         nodes.append(
             Node(
                 name=last.name,
@@ -67,6 +69,15 @@ def _operator(chain: Sequence[PlannedOperator], context: TaskContext) -> Operato
     if planned.kind in _WRITES and _is_written_elsewhere(planned, context):
         return NotWritten()
     return _BUILDERS[planned.kind](planned, context)
+
+
+def _guarded(planned: PlannedOperator, port: InputPort, context: TaskContext) -> InputPort:
+    """Guard a group against rows without a key, if they are grouped in another task."""
+    processor = context.processor
+    column = null_key_column(processor.plan, planned)
+    if column is None or has_null_group(processor.plan, planned, processor.tasks[context.name].ssps):
+        return port
+    return NullKeyGuard(port, column, lambda rows: processor.note_null_keys(planned, context.name, column, rows))
 
 
 def _is_written_elsewhere(planned: PlannedOperator, context: TaskContext) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from streamapp_core.job_model.job_model import TaskModel
-from streamapp_core.plan.plan import Plan
+from streamapp_core.plan.plan import Plan, PlannedOperator
 from streamapp_runtime.functions.process_function import UserFunction
 from streamapp_runtime.rows.bad_rows import BadRows
 from streamapp_runtime.sql_engine import SqlEngine
@@ -15,6 +15,9 @@ from streamapp_runtime.tables.table_opener import TableOpener
 from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 from streamapp_runtime.writing.output_writer import OutputWriter
 from streamapp_systems.protocols import Producer, RecordLimits, StagedOutput
+
+NoteNullKeys = Callable[[PlannedOperator, str, str, int], object]
+"""Takes an operator, the task, the column of the key, and the number of rows. May raise `ClaimBroken`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +41,7 @@ class ProcessorContext:
     `tasks` are those of the processor. `producers` are the tasks of the whole run that are expected to write to each
     intermediate stream; `starts` the offsets where inputs are read first, by stream and partition (0 where none is
     given). Functions are by operator. Rows that every task has are written by the task `broadcast_writer` alone.
+    `note_null_keys` is told of rows without a key that a group would take in a task where none belongs.
     `time_of_day` returns milliseconds since 1970.
     """
 
@@ -51,6 +55,7 @@ class ProcessorContext:
     engine: SqlEngine
     tables: TableOpener
     writers: Writers
+    note_null_keys: NoteNullKeys
     time_of_day: Callable[[], int]
 
 

@@ -137,3 +137,57 @@ def test_files_with_an_order_of_their_own_are_not_joined(tmp_path):
     apps.write_stream(tmp_path, "names", "k,name", ["2,two"], ["1,one"])
     with pytest.raises(PlanRefused, match="in files of an order of their own"):
         apps.run(document, tmp_path)
+
+
+FILTERED = [{"name": "kept", "from": "in", "filter": "n > 0"}, {**COUNTED[0], "from": "kept"}, COUNTED[1]]
+NULLS = [None, None]
+
+
+@pytest.mark.parametrize("operators", [COUNTED, FILTERED])
+def test_rows_without_a_key_that_reach_a_group_in_several_tasks_stop_the_app(log, tmp_path, operators):
+    write(tmp_path, lambda key: 0, keys=NULLS)
+    write(tmp_path, lambda key: 3, epoch=2, keys=NULLS)
+    with pytest.raises(ClaimBroken):
+        apps.run(app(operators), tmp_path)
+
+
+def test_rows_without_a_key_behind_a_filter_are_named_with_what_to_do(log, tmp_path):
+    write(tmp_path, lambda key: 3, keys=NULLS)
+    with pytest.raises(ClaimBroken) as stopped:
+        apps.run(app(FILTERED), tmp_path)
+    message = str(stopped.value)
+    assert "2 rows without `k` reached `counted` in task `Partition 3`" in message
+    assert "filter: k is not null" in message
+    assert "a `partitionBy` with the key `k` before `counted`" in message
+    summary = apps.run(app(FILTERED, {"onBrokenClaim": "report"}), tmp_path, run_id="r2")
+    assert summary.broken_claims["in"].misplaced == 2
+    assert summary.broken_claims["in"].example.startswith("2 rows without `k` reached `counted`")
+
+
+@pytest.mark.parametrize(
+    "repaired",
+    [
+        [{"name": "kept", "from": "in", "filter": "k is not null"}, {**COUNTED[0], "from": "kept"}, COUNTED[1]],
+        [
+            {"name": "kept", "from": "in", "filter": "n > 0"},
+            {"name": "by", "from": "kept", "partitionBy": {"key": "k"}},
+            {**COUNTED[0], "from": "by"},
+            COUNTED[1],
+        ],
+    ],
+)
+def test_rows_without_a_key_that_are_left_out_or_regrouped_are_right(log, tmp_path, repaired):
+    write(tmp_path, lambda key: 0, keys=NULLS)
+    write(tmp_path, lambda key: 3, epoch=2, keys=[*NULLS, None])
+    apps.run(app(repaired), tmp_path)
+    assert counts_of_nulls(tmp_path) == ([] if len(repaired) == 3 else [5])
+
+
+def test_rows_without_a_key_are_one_group_where_all_are_in_partition_0(log, tmp_path):
+    write(tmp_path, lambda key: 0, keys=NULLS)
+    apps.run(app(FILTERED), tmp_path)
+    assert counts_of_nulls(tmp_path) == [2]
+
+
+def counts_of_nulls(folder):
+    return [int(n) for (key,), (_, n) in apps.last_per_key(folder / "out" / "out", 1).items() if key == ""]
