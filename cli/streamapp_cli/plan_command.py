@@ -1,6 +1,7 @@
 """`streamapp plan`: what would run, or everything that is wrong, without running anything."""
 
 import json
+import sys
 from pathlib import Path
 
 from rich.console import Console
@@ -29,9 +30,29 @@ def plan_app(
     before = None if previous is None else read_job_model(previous)
     live = None if processors is None else read_processors(processors)
     result = make_plan(parsed, counts, before, algorithms=installed_algorithm)
+    if result.plan is not None and _has_code(result.plan):
+        result = _check_code(result.plan, file, found_elsewhere=streams is not None) or result
     model = None if result.plan is None else build_job_model(result.plan, before, live)
     _print(file, parsed, result, model, output, types=types)
     return REFUSED if result.plan is None else ACCEPTED
+
+
+def _has_code(plan: Plan) -> bool:
+    spec = plan.app.spec
+    functions = any(operator.process is not None for operator in spec.operators)
+    return functions or bool(spec.py_files) or any(table.extractor is not None for table in spec.tables.values())
+
+
+def _check_code(plan: Plan, file: Path, *, found_elsewhere: bool) -> PlanResult | None:
+    """Return the refusal of an app whose code can't be imported here; it is a note if the app may run elsewhere."""
+    from streamapp_runtime.functions.function_loader import find_code_problems
+
+    problems = find_code_problems(plan, file.absolute().parent)
+    if problems and not found_elsewhere:
+        return PlanResult(plan=None, problems=problems)
+    for problem in problems:
+        print(f"not found here, so not checked: {problem.path}: {problem.message}", file=sys.stderr)
+    return None
 
 
 def _print(

@@ -3,9 +3,10 @@
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from streamapp_core.spec.base import Name, SpecModel, Text
+from streamapp_core.spec.kafka_client_settings import check_setting
 
 
 class SystemKind(StrEnum):
@@ -35,7 +36,7 @@ class KafkaSystem(SpecModel):
 
     bootstrap_servers: Annotated[Text, Field(description="Brokers to begin with: `kafka-0:9092,kafka-1:9092`.")]
     config: Annotated[
-        dict[str, Annotated[str, Field(max_length=16_384)]],
+        dict[Annotated[str, AfterValidator(check_setting)], Annotated[str, Field(max_length=16_384)]],
         Field(max_length=100, description="Settings of the Kafka client, by their names in librdkafka."),
     ] = {}
     auth: KafkaAuth | None = None

@@ -3,11 +3,12 @@
 import importlib
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from zipfile import is_zipfile
 
 from streamapp_core.plan.plan import Plan
+from streamapp_core.problems import Problem, ProblemCode
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.functions.extractor import Extractor
 from streamapp_runtime.functions.process_function import UserFunction
@@ -69,6 +70,35 @@ def load_extractors(plan: Plan, folder: Path) -> dict[str, Extractor]:
             key, columns, name = arrow_type(table.key_type), arrow_schema(table.schema), table.spec.extractor.function
             extractors[table.name] = Extractor(name, _load(name, plan, folder, where), key, columns)
     return extractors
+
+
+def find_code_problems(plan: Plan, folder: Path) -> tuple[Problem, ...]:
+    """Return what keeps the code of an app from being imported here, as a processor does it. Nothing stays loaded."""
+    before, entries = set(sys.modules), list(sys.path)
+    try:
+        python_path(plan.app.spec.py_files, folder)
+        failures = [_failure(lambda: load_functions(plan, folder)), _failure(lambda: load_extractors(plan, folder))]
+    except RuntimeFailure as failure:
+        failures = [str(failure)]
+    own = [entry for entry in sys.path if entry not in entries]
+    for name in set(sys.modules) - before:
+        if any((getattr(sys.modules[name], "__file__", None) or "").startswith(entry) for entry in own):
+            del sys.modules[name]
+    sys.path[:] = entries
+    return tuple(_problem(failure) for failure in failures if failure is not None)
+
+
+def _failure(load: Callable[[], object]) -> str | None:
+    try:
+        load()
+    except RuntimeFailure as failure:
+        return str(failure)
+    return None
+
+
+def _problem(failure: str) -> Problem:
+    path, _, message = failure.partition(": ")
+    return Problem(path=path, code=ProblemCode.INVALID_SPEC, message=message)
 
 
 def _extend_path(entries: Sequence[str]) -> None:

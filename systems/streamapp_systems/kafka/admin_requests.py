@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 from confluent_kafka import KafkaError, TopicCollection
 from confluent_kafka.admin import AdminClient, TopicDescription
 
-from streamapp_systems.kafka.client_config import ClientKind, Cluster
+from streamapp_core.spec.kafka_client_settings import ClientKind
+from streamapp_systems.kafka.client_config import Cluster
 from streamapp_systems.kafka.kafka_client import PAUSE, Answer, Key, explained_settings, request_with_retry
 from streamapp_systems.kafka.kafka_errors import MISSING, TRANSIENT, ClientProblems
 from streamapp_systems.kafka.missing_rights import NO_NEEDS, Needs, on_topic

@@ -1,14 +1,10 @@
-"""Settings of the Kafka clients: which of the user's are passed on, and which are ours.
-
-Settings have librdkafka's names. Those that carry the guarantees (isolation, transactions, offsets, partitioning,
-bounded memory) are not the user's to set.
-"""
+"""Settings of the Kafka clients: defaults, what the user sets, and what the guarantees rest on."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
+from streamapp_core.spec.kafka_client_settings import CLIENTS_OF_SETTING, ClientKind
 from streamapp_core.spec.systems import KafkaAuth, KafkaSystem
 from streamapp_systems.kafka.credentials import LocalSecrets, SecretReader, read_credentials
 from streamapp_systems.protocols import StreamSystemError, TransactionOwner
@@ -29,70 +25,6 @@ RESEND_SECONDS = 0.75
 _GROUP = "streamapp"
 """Consumers are assigned by hand and commit nothing, but the client requires a group."""
 
-
-class ClientKind(StrEnum):
-    """The clients that settings are for."""
-
-    ADMIN = "admin"
-    CONSUMER = "consumer"
-    PRODUCER = "producer"
-
-
-_ANY = frozenset(ClientKind)
-_CONSUMER = frozenset({ClientKind.CONSUMER})
-_PRODUCER = frozenset({ClientKind.PRODUCER})
-
-_ALLOWED: Mapping[str, frozenset[ClientKind]] = {
-    "api.version.request.timeout.ms": _ANY,
-    "broker.address.family": _ANY,
-    "broker.address.ttl": _ANY,
-    "client.dns.lookup": _ANY,
-    "client.id": _ANY,
-    "client.rack": _CONSUMER,
-    "connections.max.idle.ms": _ANY,
-    "debug": _ANY,
-    "log_level": _ANY,
-    "message.max.bytes": _ANY,
-    "metadata.max.age.ms": _ANY,
-    "receive.message.max.bytes": _ANY,
-    "reconnect.backoff.max.ms": _ANY,
-    "reconnect.backoff.ms": _ANY,
-    "security.protocol": _ANY,
-    "socket.connection.setup.timeout.ms": _ANY,
-    "socket.keepalive.enable": _ANY,
-    "socket.nagle.disable": _ANY,
-    "socket.receive.buffer.bytes": _ANY,
-    "socket.send.buffer.bytes": _ANY,
-    "socket.timeout.ms": _ANY,
-    "enable.ssl.certificate.verification": _ANY,
-    "ssl.ca.location": _ANY,
-    "ssl.ca.pem": _ANY,
-    "ssl.certificate.location": _ANY,
-    "ssl.certificate.pem": _ANY,
-    "ssl.cipher.suites": _ANY,
-    "ssl.crl.location": _ANY,
-    "ssl.curves.list": _ANY,
-    "ssl.endpoint.identification.algorithm": _ANY,
-    "ssl.key.location": _ANY,
-    "ssl.sigalgs.list": _ANY,
-    "topic.metadata.refresh.interval.ms": _ANY,
-    "check.crcs": _CONSUMER,
-    "fetch.error.backoff.ms": _CONSUMER,
-    "fetch.max.bytes": _CONSUMER,
-    "fetch.min.bytes": _CONSUMER,
-    "fetch.queue.backoff.ms": _CONSUMER,
-    "fetch.wait.max.ms": _CONSUMER,
-    "group.id": _CONSUMER,
-    "max.partition.fetch.bytes": _CONSUMER,
-    "queued.max.messages.kbytes": _CONSUMER,
-    "queued.min.messages": _CONSUMER,
-    "batch.size": _PRODUCER,
-    "compression.level": _PRODUCER,
-    "compression.type": _PRODUCER,
-    "linger.ms": _PRODUCER,
-    "request.timeout.ms": _PRODUCER,
-}
-_SECRETS = ("password", "secret", "sasl.username", "ssl.key.pem")
 
 _DEFAULT = {"log_level": "2", "reconnect.backoff.max.ms": "1000"}
 """The client writes its log to standard error; what matters of it comes as errors too, and those are logged by us."""
@@ -153,7 +85,11 @@ class Cluster:
 
     def client(self, kind: ClientKind, owner: TransactionOwner | None = None) -> dict[str, str]:
         """Return all settings of a client of this kind; a producer writes for `owner`."""
-        users = {key: value for key, value in self.settings.items() if kind in _ALLOWED.get(key, _ANY)}
+        users = {
+            key: value
+            for key, value in self.settings.items()
+            if kind in CLIENTS_OF_SETTING.get(key, frozenset(ClientKind))
+        }
         transactional = {} if owner is None else {"transactional.id": owner.id}
         return {
             **_DEFAULTS[kind],
@@ -165,14 +101,11 @@ class Cluster:
 
 
 def cluster_of(name: str, system: KafkaSystem, secrets: SecretReader, timeout: float = DEFAULT_TIMEOUT) -> Cluster:
-    """Check a system's settings and add the credentials that its `auth` names, read now.
+    """Return a cluster with its system's settings and the credentials that its `auth` names, read now.
 
     Raises:
-        StreamSystemError: settings that are refused (all of them), or a secret that is not there.
+        StreamSystemError: a secret is not there.
     """
-    refused = [why for key in sorted(system.config) if (why := _refusal(key))]
-    if refused:
-        raise StreamSystemError(f"spec.systems.{name}.kafka.config:\n" + "\n".join(f"  {line}" for line in refused))
     settings = dict(system.config)
     if system.auth is not None:
         settings = {"security.protocol": "SASL_SSL", **settings, **_login(name, system.auth, secrets)}
@@ -198,18 +131,6 @@ def _timeout(text: str) -> float:
     if not 0 < seconds < math.inf:
         raise StreamSystemError(f"{TIMEOUT_VARIABLE}: a number of seconds above 0 is needed, not {text!r}")
     return seconds
-
-
-def _refusal(key: str) -> str | None:
-    if any(part in key for part in _SECRETS):
-        return f"{key}: secrets don't belong here; name one as spec.systems.*.kafka.auth.secretName"
-    if key == "bootstrap.servers":
-        return f"{key}: this is spec.systems.*.kafka.bootstrapServers"
-    if any(key in ours for ours in _OURS.values()) or key in {"transactional.id", "acks", "partitioner"}:
-        return f"{key}: the guarantees rest on this setting; leave it out"
-    if key not in _ALLOWED:
-        return f"{key}: not among the settings that are passed on; leave it out"
-    return None
 
 
 def _login(name: str, auth: KafkaAuth, secrets: SecretReader) -> Mapping[str, str]:

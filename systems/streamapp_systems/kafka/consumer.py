@@ -9,10 +9,11 @@ from confluent_kafka import Consumer as Client
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka import Message as Record
 
+from streamapp_core.spec.kafka_client_settings import ClientKind
 from streamapp_core.ssp import Ssp
 from streamapp_systems.fair_order import FairOrder, share
 from streamapp_systems.kafka.admin import KafkaAdmin
-from streamapp_systems.kafka.client_config import ClientKind, Cluster
+from streamapp_systems.kafka.client_config import Cluster
 from streamapp_systems.kafka.kafka_client import explained_settings
 from streamapp_systems.kafka.kafka_errors import MISSING, ClientProblems
 from streamapp_systems.kafka.missing_rights import on_topic

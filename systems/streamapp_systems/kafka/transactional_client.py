@@ -7,7 +7,8 @@ from contextlib import contextmanager, suppress
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from streamapp_systems.kafka.client_config import RESEND_SECONDS, TRANSACTION_SECONDS, ClientKind, Cluster
+from streamapp_core.spec.kafka_client_settings import ClientKind
+from streamapp_systems.kafka.client_config import RESEND_SECONDS, TRANSACTION_SECONDS, Cluster
 from streamapp_systems.kafka.kafka_client import explained_settings
 from streamapp_systems.kafka.kafka_errors import FENCING, ClientProblems
 from streamapp_systems.kafka.missing_rights import on_topic, on_transactional_id

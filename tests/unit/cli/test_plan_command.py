@@ -1,4 +1,5 @@
 import json
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -127,3 +128,49 @@ def test_a_system_that_can_not_be_asked_says_how_to_plan_without(tmp_path, monke
     result = CliRunner().invoke(app, ["plan", str(tmp_path / "app.yaml")])
     assert result.exit_code == 2
     assert "--streams" in result.stderr
+
+
+def with_function(function="planned_code:twice", **spec):
+    document = stateless("file")
+    document["spec"]["operators"].insert(
+        0, {"name": "made", "from": "flights", "process": {"function": function, "schema": "carrier string, delay int"}}
+    )
+    document["spec"]["operators"][1]["from"] = "made"
+    document["spec"] |= spec
+    return document
+
+
+def plan_here(folder, document, *options):
+    (folder / "flights").mkdir(exist_ok=True)
+    (folder / "flights" / "1.csv").write_text("carrier,delay\nAA,20\n")
+    (folder / "app.yaml").write_text(json.dumps(document))
+    return CliRunner().invoke(app, ["plan", str(folder / "app.yaml"), *options])
+
+
+@pytest.mark.parametrize(
+    "spec, function, refused",
+    [
+        ({"pyFiles": ["gone.zip"]}, "planned_code:twice", "spec.pyFiles[0]  InvalidSpec"),
+        ({}, "planned_code:thrice", "spec.operators[0].process.function  InvalidSpec"),
+        ({}, "no_such_code:twice", "spec.operators[0].process.function  InvalidSpec"),
+    ],
+)
+def test_code_that_a_run_here_would_not_find_is_refused_and_noted_where_the_app_may_run_elsewhere(
+    tmp_path, spec, function, refused
+):
+    (tmp_path / "planned_code.py").write_text("def twice(rows):\n    yield rows\n")
+    result = plan_here(tmp_path, with_function(function, **spec))
+    assert result.exit_code == 1
+    assert refused in result.stdout
+    (tmp_path / "streams.json").write_text('{"flights": {"partitions": 1}, "out": {"partitions": 1}}')
+    offline = plan_here(tmp_path, with_function(function, **spec), "--streams", str(tmp_path / "streams.json"))
+    assert offline.exit_code == 0
+    assert f"not found here, so not checked: {refused.split()[0]}: " in offline.stderr
+
+
+def test_code_that_is_there_is_looked_at_and_left_as_it_was(tmp_path):
+    (tmp_path / "planned_code.py").write_text("def twice(rows):\n    yield rows\n")
+    before = list(sys.path)
+    assert plan_here(tmp_path, with_function()).exit_code == 0
+    assert sys.path == before
+    assert "planned_code" not in sys.modules

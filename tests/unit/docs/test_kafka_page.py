@@ -9,10 +9,11 @@ import yaml
 from typer.testing import CliRunner
 
 from streamapp_cli.main import app
+from streamapp_core.spec.kafka_client_settings import ClientKind
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import SystemSpec
 from streamapp_core.ssp import Ssp
-from streamapp_systems.kafka.client_config import ClientKind, local_cluster
+from streamapp_systems.kafka.client_config import local_cluster
 from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 from streamapp_systems.registry import local_systems
 from unit.docs import pages
