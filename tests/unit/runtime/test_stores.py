@@ -1,3 +1,5 @@
+import resource
+
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -97,6 +99,23 @@ def test_state_that_was_cut_off_is_found_out(tmp_path):
         file.truncate(20_000)
     with pytest.raises(DamagedState, match="truncated"):
         LmdbEnvironment(tmp_path / "task")
+
+
+def test_a_store_that_could_not_be_created_is_created_when_there_is_room(tmp_path):
+    environment = LmdbEnvironment(tmp_path / "task")
+    environment.store("a").put(b"k", b"1")
+    environment.commit()
+    room = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, ((tmp_path / "task" / "data.mdb").stat().st_size, room[1]))
+    try:
+        with pytest.raises(RuntimeFailure, match="is the disk full"):
+            environment.store("b")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, room)
+    environment.store("b").put(b"k", b"2")
+    environment.commit()
+    assert [environment.store(name).get(b"k") for name in ("a", "b")] == [b"1", b"2"]
+    environment.close()
 
 
 def test_a_cleared_store_is_empty_at_once(tmp_path):
