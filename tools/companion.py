@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _UNTIL_PARENT_ENDS = """
@@ -43,16 +43,27 @@ class Companion:
         self._process.stdin.close()
         self._process.wait(timeout=_KILL_SECONDS)
 
+    def terminate(self) -> None:
+        """Ask the process to end, and wait until it has; what does not end in time is killed."""
+        os.kill(self._command(), signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=_KILL_SECONDS)
+        self.kill()
+
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Suspend the process for a while, as an overloaded machine does."""
-        shell = self._process.pid
-        command = int(Path(f"/proc/{shell}/task/{shell}/children").read_text().split()[0])
+        command = self._command()
         os.kill(command, signal.SIGSTOP)
         try:
             yield
         finally:
             os.kill(command, signal.SIGCONT)
+
+    def _command(self) -> int:
+        """Return the id of the command's process, a child of the shell that watches over it."""
+        shell = self._process.pid
+        return int(Path(f"/proc/{shell}/task/{shell}/children").read_text().split()[0])
 
     def wait(self) -> int:
         """Wait until the process ends by itself, and give its exit code."""

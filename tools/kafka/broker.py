@@ -1,4 +1,4 @@
-"""One Kafka node, broker and controller at once, on the loopback interface, with its data in a temporary folder."""
+"""One Kafka node, broker and perhaps controller, on the loopback interface, with its data in a temporary folder."""
 
 import base64
 import shutil
@@ -24,8 +24,8 @@ _ATTEMPTS = 3
 _CLUSTER_ID = base64.urlsafe_b64encode(b"streamapp-broker").decode().rstrip("=")
 
 _PROPERTIES = """
-process.roles=broker,controller
-node.id=1
+process.roles={roles}
+node.id={node}
 controller.quorum.bootstrap.servers={host}:{controller}
 controller.listener.names=CONTROLLER
 listeners={listeners}
@@ -63,7 +63,8 @@ class Broker:
 
     `kill` and `start` in between are a crash and a restart at the same address with the same data. With a `login` it
     listens at a second port too, where clients must use TLS and log in. With the port of a `proxy` it listens at
-    another one, whose clients are told to come to the proxy. `settings` are further ones of the node.
+    another one, whose clients are told to come to the proxy. It is broker and controller at once, or it joins the
+    cluster of another one as the broker with the id `node`. `settings` are further ones of the node.
     """
 
     def __init__(
@@ -73,17 +74,22 @@ class Broker:
         port: int = 0,
         login: Login | None = None,
         proxy: int = 0,
+        joins: "Broker | None" = None,
+        node: int = 1,
         settings: Mapping[str, str | int] | None = None,
     ) -> None:
         self._jars = jars
         self._login = login
         self._proxy = proxy
+        self._joins = joins
+        self._node = node
         self._settings = settings or {}
         self._given_port = port
         self._scratch = Scratch("streamapp-kafka-")
         self._folder = self._scratch.folder
         self._process: Companion | None = None
         self.port = port
+        self.controller_port = 0
         self.secured_port = 0
         self.proxied_port = 0
         """The port that a proxy passes connections on to."""
@@ -149,6 +155,11 @@ class Broker:
         if self._process is not None:
             self._process.kill()
 
+    def terminate(self) -> None:
+        """End the process as an operator does: other brokers take over its partitions first."""
+        if self._process is not None:
+            self._process.terminate()
+
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Suspend the process for a while, as an overloaded machine does."""
@@ -191,7 +202,8 @@ class Broker:
             (self._folder / file).unlink(missing_ok=True)
         (self._folder / "server.properties").write_text(self._properties())
         (self._folder / "log4j2.properties").write_text(_LOGGING)
-        storage = ["kafka.tools.StorageTool", "format", "--standalone", "-t", _CLUSTER_ID]
+        storage = ["kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID]
+        storage += ["--standalone"] if self._joins is None else []
         storage += [] if self._login is None else self._login.storage_options
         command = ["java", "-XX:TieredStopAtLevel=1", *self._class_path(), *storage]
         done = subprocess.run(  # noqa: S603 - a fixed command
@@ -206,8 +218,13 @@ class Broker:
 
     def _properties(self) -> str:
         """Choose ports, make what the listeners need, and write the node's settings."""
-        self.port, controller = self._given_port or _free_port(), _free_port()
-        listeners = [f"PLAINTEXT://{HOST}:{self.port}", f"CONTROLLER://{HOST}:{controller}"]
+        self.port = self._given_port or _free_port()
+        listeners = [f"PLAINTEXT://{HOST}:{self.port}"]
+        if self._joins is None:
+            self.controller_port = _free_port()
+            listeners.append(f"CONTROLLER://{HOST}:{self.controller_port}")
+        else:
+            self.controller_port = self._joins.controller_port
         advertised, secured = list(listeners), ""
         if self._login is not None:
             self.secured_port = _free_port()
@@ -221,8 +238,10 @@ class Broker:
             listeners.append(f"PROXIED://{HOST}:{self.proxied_port}")
             advertised.append(f"PROXIED://{HOST}:{self._proxy}")
         common = _PROPERTIES.format(
+            roles="broker,controller" if self._joins is None else "broker",
+            node=self._node,
             host=HOST,
-            controller=controller,
+            controller=self.controller_port,
             listeners=",".join(listeners),
             advertised=",".join(advertised),
             folder=self._folder,
