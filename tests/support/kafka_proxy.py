@@ -15,6 +15,7 @@ PRODUCE, ADD_PARTITIONS, END_TXN = 0, 24, 26
 _FLEXIBLE = {PRODUCE: 9}
 """The version from which on a request has tagged fields and compact strings."""
 _ANSWER_SECONDS = 30.0
+_POLL_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +72,8 @@ class Connection:
     def __init__(self, client: socket.socket, broker: socket.socket) -> None:
         self.client = client
         self.broker = broker
+        self.kept = False
+        """Whether the broker's side outlives the client's, for what is held back."""
         self._sending = threading.Lock()
         self._answered = threading.Condition()
         self._awaited: dict[int, bytes | None] = {}
@@ -85,6 +88,11 @@ class Connection:
         for side in (self.client, self.broker):
             with suppress(OSError):
                 side.shutdown(socket.SHUT_RDWR)
+
+    def end_requests(self) -> None:
+        """Tell the broker that the client has gone: it reads what has come, and ends the connection."""
+        with suppress(OSError):
+            self.broker.shutdown(socket.SHUT_WR)
 
     def forward(self, frame: bytes) -> None:
         """Send a request to the broker."""
@@ -123,19 +131,24 @@ class KafkaProxy:
         self._deciding = threading.Lock()
         self._open = threading.Event()
         self._open.set()
-        self._connections: list[Connection] = []
+        self._connections: set[Connection] = set()
+        self._running = 0
+        self._ended = threading.Condition()
         self._listener = socket.create_server((HOST, 0))
         self.port = self._listener.getsockname()[1]
-        _in_background(self._accept)
+        self._in_background(self._accept)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        self._listener.close()
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
         self._open.set()
-        for connection in self._connections:
-            connection.end()
+        while not self._ended_within(_POLL_SECONDS):
+            for connection in list(self._connections):
+                connection.end()
+        self._listener.close()
 
     @property
     def bootstrap_servers(self) -> str:
@@ -155,24 +168,23 @@ class KafkaProxy:
         with suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
-                _in_background(lambda client=client: self._connect(client))
+                self._in_background(lambda client=client: self._connect(client))
 
     def _connect(self, client: socket.socket) -> None:
         self._open.wait()
-        try:
-            broker = socket.create_connection((HOST, self.target))
-        except OSError:
-            client.close()
-            return
-        for side in (client, broker):
-            side.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection = Connection(client, broker)
-        self._connections.append(connection)
-        _in_background(lambda: self._pump_answers(connection))
-        self._pump_requests(connection)
+        with client, suppress(OSError), socket.create_connection((HOST, self.target)) as broker:
+            for side in (client, broker):
+                side.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connection = Connection(client, broker)
+            self._connections.add(connection)
+            answers = self._in_background(lambda: self._pump_answers(connection))
+            self._pump_requests(connection)
+            if not connection.kept:
+                connection.end_requests()
+            answers.join()
+            self._connections.discard(connection)
 
     def _pump_requests(self, connection: Connection) -> None:
-        """Pass requests on; a client that has gone leaves the broker's side open, for what is held back."""
         with suppress(OSError):
             while (frame := _read_frame(connection.client)) is not None:
                 self._open.wait()
@@ -187,6 +199,25 @@ class KafkaProxy:
                 self._open.wait()
                 connection.take_answer(frame)
         connection.end()
+
+    def _in_background(self, work: Callable[[], None]) -> threading.Thread:
+        def run():
+            try:
+                work()
+            finally:
+                with self._ended:
+                    self._running -= 1
+                    self._ended.notify_all()
+
+        with self._ended:
+            self._running += 1
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        return thread
+
+    def _ended_within(self, seconds: float) -> bool:
+        with self._ended:
+            return self._ended.wait_for(lambda: not self._running, seconds)
 
 
 def _read_frame(source: socket.socket) -> bytes | None:
@@ -203,7 +234,3 @@ def _read(source: socket.socket, count: int) -> bytes | None:
             return None
         parts += part
     return bytes(parts)
-
-
-def _in_background(work: Callable[[], None]) -> None:
-    threading.Thread(target=work, daemon=True).start()

@@ -69,6 +69,7 @@ class LateEndOfTransaction:
             self._held[request.transactional_id] = _Held(
                 request=request, produced=self._random.randint(1, 3), since=now
             )
+            request.connection.kept = True
             request.connection.cut()
             return False
         if chance < share + unanswered:
@@ -85,6 +86,7 @@ class LateEndOfTransaction:
             del self._held[request.transactional_id]
             _, epoch, commit = request.ending
             answer = request.connection.deliver(request)
+            request.connection.end()
             error = struct.unpack_from(">h", answer, 4)[0]
             self.late.append(
                 Late(transactional_id=request.transactional_id, producer_epoch=epoch, commit=commit, error=error)
