@@ -17,6 +17,7 @@ class FaultKind(StrEnum):
     PAUSE_WORKER = "pause a worker"
     PAUSE_WORKER_AT = "pause a worker at a step"
     PAUSE_DRIVER = "pause the driver"
+    ANOTHER_DRIVER = "another driver is started while there is one"
     CUT_REPORTS = "cut a worker off from the driver"
     CUT_BROKER = "cut a worker off from the broker"
     CUT_DRIVER = "cut the driver off from the broker"

@@ -45,6 +45,7 @@ class AppShape:
     files: bool
     commit_ms: int
     rows: int
+    kubernetes: bool
 
     @classmethod
     def of(cls, random: Random) -> "AppShape":
@@ -57,6 +58,7 @@ class AppShape:
             files=random.random() < 0.4,
             commit_ms=random.choice([200, 500, 1_000, 2_000]),
             rows=random.choice([60, 120, 200]),
+            kubernetes=random.random() < 0.5,
         )
 
     def document(self) -> str:

@@ -17,15 +17,14 @@ from simulation.kafka_requests import TopicPartition
 from simulation.numbered_app import HUB, NAME, AppShape, wrong_results
 from simulation.simulated_admin import SimulatedAdmin
 from simulation.simulated_disk import Disk, simulated_disks
-from simulation.simulated_host import SimulatedHost, Surroundings, Worker
+from simulation.simulated_drivers import EXPECTED, DriverLauncher, KubernetesLauncher, LocalLauncher
+from simulation.simulated_host import Surroundings, Worker
 from simulation.simulated_process import Machine, SimulatedProcess
 from simulation.simulated_producer import SimulatedProducer
 from simulation.simulated_systems import CLUSTER, SimulatedSystems
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.driver.run_app import run_app
-from streamapp_runtime.driver.start_run import RunRequest
-from streamapp_runtime.errors import TRANSIENT, Drained, ProcessorFailed, Superseded
+from streamapp_runtime.errors import Drained, RuntimeFailure
 from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_systems.protocols import CommitUnknown, StreamDescriptor, StreamSystemError, TransactionOwner
 
@@ -108,7 +107,9 @@ class _World(Surroundings):
         self._done = False
         self._driver: SimulatedProcess | None = None
         self._drivers = 0
-        self.hosts: list[SimulatedHost] = []
+        self._impatient = False
+        """Whether another driver is to be started, though there is one."""
+        self._launcher = self._make_launcher()
 
     def current_process(self) -> SimulatedProcess | None:
         """Return the process whose thread runs now."""
@@ -172,51 +173,49 @@ class _World(Surroundings):
             self.scheduler.wait(self.scheduler.now + random.expovariate(1 / pause))
         self._source_written = True
 
+    def _make_launcher(self) -> DriverLauncher:
+        text = self.shape.document()
+        if not self.shape.kubernetes:
+            return LocalLauncher(text, self.folder, self)
+        return KubernetesLauncher(text, self._count_input, self.shape.processors, self.folder, self)
+
+    def _count_input(self) -> dict[str, int]:
+        return {"in": self._service.broker.topics.describe((f"{NAME}.in",))[f"{NAME}.in"].partitions}
+
     def _supervise(self, user: SimulatedProcess) -> None:
         """Start the app, again and again until its results are complete and it was drained."""
-        while not self._done or self._drivers == 0:
+        while True:
             self._drivers += 1
+            self._impatient = False
+            drive = self._launcher.prepare()
             ended: list[Exception | None] = []
             process = self.make_process(f"driver-{self._drivers}", self.machines[0])
             self._driver = process
-            thread = self.scheduler.start(process.name, lambda p=process, e=ended: e.append(self._drive(p)), process)
-            while not thread.ended:
+            thread = self.scheduler.start(
+                process.name, lambda p=process, d=drive, e=ended: e.append(self._drive(d, p)), process
+            )
+            while not (thread.ended or self._impatient):
                 self.scheduler.wait(self.scheduler.now + 0.1)
-            if ended:
-                self._judge(ended[0])
-                if self._done and isinstance(ended[0], Drained):
-                    break
+            if self._done and ended and (ended[0] is None or isinstance(ended[0], Drained)):
+                break
             self.scheduler.wait(self.scheduler.now + self._choices.expovariate(1.0))
         self._raise_if_wrong(complete=True)
         self.scheduler.stop()
 
-    def _drive(self, process: SimulatedProcess) -> Exception | None:
-        request = RunRequest(
-            text=self.shape.document(),
-            folder=self.folder,
-            state=self.folder / ".streamapp" / NAME,
-            fresh=False,
-            run_id="r1",
-        )
-
-        def make_host(channel, name, log_folder):
-            host = SimulatedHost(process, channel, self)
-            self.hosts.append(host)
-            return host
-
+    def _drive(
+        self, drive: Callable[[SimulatedProcess, Callable[[], bool]], bool], process: SimulatedProcess
+    ) -> Exception | None:
+        """Run a driver to its end; raise what it must not end with, and return what it may."""
+        error: Exception | None = None
         try:
-            run_app(request, make_host, _ignore, drain=lambda: self._done, context=self.context_of(process))
-        except Exception as error:  # noqa: BLE001 - it is judged
-            return error
-        return None
-
-    def _judge(self, error: Exception | None) -> None:
-        """Raise what a run must not end with."""
-        if error is None:
-            raise WrongResult("the run says that it has completed, but its input has no end")
-        self.scheduler.note(f"the run ends: {type(error).__name__}: {error}"[:300])
-        if not isinstance(error, (Drained, ProcessorFailed, Superseded, *TRANSIENT)):
-            raise WrongResult(f"the run fails: {type(error).__name__}: {error}") from error
+            if drive(process, lambda: self._done):
+                raise WrongResult("the run says that it has completed, but its input has no end")
+        except EXPECTED as expected:
+            error = expected
+        except (StreamSystemError, RuntimeFailure) as failure:
+            raise WrongResult(f"the run fails: {type(failure).__name__}: {failure}") from failure
+        self.scheduler.note(f"the driver ends: {type(error).__name__}: {error}"[:300])
+        return error
 
     # what is checked
 
@@ -260,6 +259,8 @@ class _World(Surroundings):
         match fault.kind:
             case FaultKind.KILL_MACHINE:
                 self._power_off(self.machines[fault.target % len(self.machines)])
+            case FaultKind.ANOTHER_DRIVER:
+                self._impatient = self._launcher.several
             case FaultKind.KILL_BROKER:
                 self._service.broker.die()
                 self.scheduler.at(until, self._restart_broker)
@@ -360,10 +361,6 @@ def _write_once(network: FaultyNetwork, owner: TransactionOwner, rows: Collectio
 
 def _stream(name: str) -> StreamDescriptor:
     return StreamDescriptor(name=name, system=HUB, address=f"{NAME}.{name}", format=StreamFormat.JSON)
-
-
-def _ignore(_: object) -> None:
-    return None
 
 
 def _traceback(error: BaseException) -> str:

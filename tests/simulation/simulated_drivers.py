@@ -1,0 +1,161 @@
+"""The two ways in which the driver of a simulated app is run: on its machine, and on Kubernetes."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Protocol
+
+from simulation.simulated_host import SimulatedHost, Surroundings
+from simulation.simulated_process import EPOCH_MS, SimulatedProcess, SimulatedThreads
+from streamapp_core.deployment.app_record import (
+    RECORD,
+    AcceptedSpec,
+    AppRecord,
+    EpochOutdatedError,
+    Launch,
+    LaunchCause,
+)
+from streamapp_core.job_model.build_job_model import build_job_model
+from streamapp_core.job_model.stored_job_model import read_job_model, write_job_model
+from streamapp_core.metadata_store import ABSENT
+from streamapp_core.plan.planner import plan
+from streamapp_core.spec.parse import parse_text
+from streamapp_runtime.driver.run_app import run_app
+from streamapp_runtime.driver.start_run import RunRequest
+from streamapp_runtime.errors import TRANSIENT, Drained, ProcessorFailed, Superseded
+from streamapp_runtime.kubernetes.api_server_calls import ApiServerOutages
+from streamapp_runtime.kubernetes.driver_http_endpoints import DriverHealth
+from streamapp_runtime.kubernetes.driver_lease import DriverLease
+from streamapp_runtime.kubernetes.job_model_follower import JobModelFollower
+from streamapp_runtime.kubernetes.launched_epoch import TIMEOUTS, LaunchedEpoch
+from streamapp_runtime.kubernetes.outage_waits import OutageWaits
+from streamapp_runtime.kubernetes.progress_reporter import ProgressReporter
+from streamapp_runtime.spark.driver_environment import DriverEnvironment
+from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
+from support.kubernetes_api import MemoryCluster
+
+EXPECTED = (Drained, ProcessorFailed, Superseded, EpochOutdatedError, *TRANSIENT)
+"""What a driver may end with; somebody starts the app again."""
+_RUN_ID = "r1"
+_OWNER = {"apiVersion": "streamapp.dev/v1alpha1", "kind": "StreamApp", "name": "app", "uid": "u1"}
+
+
+class DriverLauncher(Protocol):
+    """Runs drivers of one app, each in a process of its own."""
+
+    several: bool
+    """Whether a driver may be started while another one lives."""
+
+    def prepare(self) -> Callable[[SimulatedProcess, Callable[[], bool]], bool]:
+        """Make all ready for the next driver; return what runs it, until `drain` says so.
+
+        It returns whether the app has come to its end, and raises what the driver ends with.
+        """
+        ...
+
+
+class LocalLauncher:
+    """Runs the app as `streamapp run` does: the driver holds the lock of the app's folder."""
+
+    several = False
+
+    def __init__(self, text: str, folder: Path, surroundings: Surroundings) -> None:
+        self._request = RunRequest(
+            text=text, folder=folder, state=folder / ".streamapp" / "app", fresh=False, run_id=_RUN_ID
+        )
+        self._surroundings = surroundings
+
+    def prepare(self) -> Callable[[SimulatedProcess, Callable[[], bool]], bool]:
+        """See `DriverLauncher.prepare`."""
+        return self._run
+
+    def _run(self, process: SimulatedProcess, drain: Callable[[], bool]) -> bool:
+        run_app(
+            self._request,
+            lambda channel, *_: SimulatedHost(process, channel, self._surroundings),
+            lambda _: None,
+            drain=drain,
+            context=self._surroundings.context_of(process),
+        )
+        return True
+
+
+class KubernetesLauncher:
+    """Runs the app as the Kubernetes operator does: every driver has an epoch of its own, and nobody holds a lock."""
+
+    several = True
+
+    def __init__(
+        self, text: str, counts: Callable[[], dict[str, int]], processors: int, folder: Path, surroundings: Surroundings
+    ) -> None:
+        self._text = text
+        self._counts = counts
+        self._processors = processors
+        self._folder = folder
+        self._surroundings = surroundings
+        self._epoch = 0
+        self._store = ConfigMapMetadataStore(MemoryCluster(), "team", "app", owners=[_OWNER])
+
+    def prepare(self) -> Callable[[SimulatedProcess, Callable[[], bool]], bool]:
+        """See `DriverLauncher.prepare`: the epoch is written, with its job model, as the operator does."""
+        self._epoch += 1
+        epoch, counts = self._epoch, self._counts()
+        version = {"app": "text", "run_id": _RUN_ID, "counts": counts}
+        launch = Launch(
+            epoch=epoch,
+            processors=self._processors,
+            executor_template={},
+            cause=LaunchCause.FIRST_START,
+            at=datetime.fromtimestamp(EPOCH_MS / 1_000, UTC),
+            **version,
+        )
+        record = AppRecord(accepted=AcceptedSpec(generation=1, **version), launch=launch, apps={"text": self._text})
+        self._store.put(RECORD, record.to_bytes())
+        stored = read_job_model(self._store)
+        previous = None if stored is None else stored.model
+        planned = plan(parse_text(self._text), counts, previous, run_id=_RUN_ID).plan
+        assert planned is not None
+        model = build_job_model(planned, previous, {str(number): "here" for number in range(self._processors)})
+        write_job_model(self._store, model, epoch=epoch, expected=ABSENT if stored is None else stored.pointer_version)
+        return lambda process, drain: self._run(epoch, process, drain)
+
+    def _run(self, epoch: int, process: SimulatedProcess, drain: Callable[[], bool]) -> bool:
+        def now() -> datetime:
+            return datetime.fromtimestamp(EPOCH_MS / 1_000, UTC) + timedelta(seconds=process.scheduler.now)
+
+        draining = SimulatedThreads(process).event()
+        process.scheduler.start(f"{process.name}/signals", lambda: _pass_on(process, drain, draining), process)
+        context, api = self._surroundings.context_of(process), MemoryCluster()
+        environment = DriverEnvironment(app="app", namespace="team", epoch=epoch, pod="p", address="10.0.0.7")
+        outages = ApiServerOutages(lambda _: None, context.clock.monotonic)
+        health = DriverHealth(context.clock.monotonic)
+        with ExitStack() as handles:
+            return LaunchedEpoch(
+                store=self._store,
+                follower=JobModelFollower(self._store, epoch),
+                reporter=ProgressReporter(self._store, _RUN_ID, epoch, now),
+                lease=DriverLease(api, environment, _OWNER, now),
+                health=health,
+                make_host=lambda channel, *_: ExecutorHost(process, channel, self._surroundings),
+                context=context,
+                state_folder=self._folder / "state",
+                draining=draining,
+                handles=handles,
+                outages=outages,
+                waits=OutageWaits(outages, health, context, TIMEOUTS),
+            ).run()
+
+
+class ExecutorHost(SimulatedHost):
+    """A host that has an executor for everybody."""
+
+    def keep(self, processors: object, model: object) -> None:
+        """Release nobody."""
+
+
+def _pass_on(process: SimulatedProcess, drain: Callable[[], bool], draining) -> None:
+    """Set an event as soon as the driver is to be drained, as a signal does."""
+    while not drain():
+        process.scheduler.wait(process.scheduler.now + 0.5)
+    draining.set()
