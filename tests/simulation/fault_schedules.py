@@ -27,6 +27,8 @@ class FaultKind(StrEnum):
     KILL_BROKER = "the broker restarts"
     SLOW_WORKER = "a worker is slow"
     JUMP_CLOCK = "a clock jumps"
+    GROW = "the input gets more partitions"
+    SCALE = "another number of processors is asked for"
 
 
 STEPS = {

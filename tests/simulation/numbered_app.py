@@ -11,19 +11,18 @@ from functools import cached_property
 from pathlib import Path
 from random import Random
 
+from support.hashed_keys import number_in
+
 HUB, NAME = "hub", "app"
 KEYS = [f"k{number}" for number in range(7)]
 WINDOW_MS, STEP_MS = 1_000, 90
-_LAST = "last"
-"""The key of the rows that end all windows: one in each partition, far in the future."""
 _FAR_MS = 10_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A row of the input, and the partition that it is written to."""
+    """A row of the input."""
 
-    partition: int
     key: str
     number: int
     at: int
@@ -51,7 +50,7 @@ class AppShape:
     def of(cls, random: Random) -> "AppShape":
         """Choose one."""
         return cls(
-            partitions=random.choice([1, 2, 2, 3]),
+            partitions=random.choice([1, 2, 2, 4]),
             processors=random.choice([1, 2, 2, 3]),
             intermediate_partitions=random.choice([1, 2, 3]),
             windows=random.random() < 0.6,
@@ -68,6 +67,7 @@ class AppShape:
             "in": {
                 "system": HUB,
                 "name": f"{NAME}.in",
+                "key": "k",
                 "schema": "k string, n bigint, at bigint",
                 "eventTime": {"column": "at"},
             },
@@ -107,6 +107,7 @@ class AppShape:
                 "commitInterval": f"{self.commit_ms}ms",
                 "watermarkInterval": "100ms",
                 "intermediateStreamPartitions": self.intermediate_partitions,
+                "partitionMonitor": {"interval": "2s"},
             },
             "processors": {"count": self.processors},
         }
@@ -125,12 +126,14 @@ class AppShape:
         rows = []
         for index in range(self.rows):
             key = KEYS[index * 5 % len(KEYS)]
-            rows.append(
-                Row(partition=KEYS.index(key) % self.partitions, key=key, number=numbers[key], at=index * STEP_MS)
-            )
+            rows.append(Row(key=key, number=numbers[key], at=index * STEP_MS))
             numbers[key] += 1
-        last = [Row(partition=p, key=_LAST, number=p, at=_FAR_MS) for p in range(self.partitions)]
-        return [*rows, *last]
+        return rows
+
+
+def last_rows(partitions: int) -> Sequence[Row]:
+    """Return the rows that end all windows: one for each partition, far in the future."""
+    return [Row(key=str(number_in(partition)), number=0, at=_FAR_MS) for partition in range(partitions)]
 
 
 def wrong_results(
@@ -140,7 +143,7 @@ def wrong_results(
 
     `complete`: they must be all there, too.
     """
-    rows = [row for row in shape.written if row.key != _LAST]
+    rows = shape.written
     found = {name: [[json.loads(v) for v in values if v] for values in parts] for name, parts in outputs.items()}
     problems = [
         _wrong_order(rows, found["passed"], complete=complete),
@@ -173,7 +176,7 @@ def _wrong_totals(rows: Sequence[Row], partitions: Sequence[Sequence[dict]], *, 
     for values in partitions:
         for value in values:
             key, count = value["k"], value["c"]
-            if key == _LAST:
+            if key not in KEYS:
                 continue
             if value["n"] != count - 1 or value["s"] != count * (count - 1) // 2:
                 return f"totals: a count that is none of {key}: {value}"
@@ -190,7 +193,7 @@ def _wrong_windows(rows: Sequence[Row], partitions: Sequence[Sequence[dict]], *,
     for row in rows:
         members[row.key, row.at // WINDOW_MS].append(row.number)
     expected = Counter((key, len(numbers), min(numbers), max(numbers)) for (key, _), numbers in members.items())
-    found = Counter((v["k"], v["c"], v["lo"], v["hi"]) for values in partitions for v in values if v["k"] != _LAST)
+    found = Counter((v["k"], v["c"], v["lo"], v["hi"]) for values in partitions for v in values if v["k"] in KEYS)
     if extra := found - expected:
         return f"windows: early, late or twice: {sorted(extra.items())[:5]}"
     if complete and (missing := expected - found):
@@ -205,7 +208,7 @@ def _wrong_files(rows: Sequence[Row], folder: Path, *, complete: bool) -> str | 
             value = json.loads(line)
             found[value["k"], value["n"]] += 1
     expected = Counter((row.key, row.number) for row in rows)
-    found = Counter({key: count for key, count in found.items() if key[0] != _LAST})
+    found = Counter({key: count for key, count in found.items() if key[0] in KEYS})
     if extra := found - expected:
         return f"files: twice, or never written: {sorted(extra.items())[:5]}"
     if complete and (missing := expected - found):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Protocol
@@ -21,6 +22,7 @@ from streamapp_core.job_model.stored_job_model import read_job_model, write_job_
 from streamapp_core.metadata_store import ABSENT
 from streamapp_core.plan.planner import plan
 from streamapp_core.spec.parse import parse_text
+from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.run_app import run_app
 from streamapp_runtime.driver.start_run import RunRequest
 from streamapp_runtime.errors import TRANSIENT, Drained, ProcessorFailed, Superseded
@@ -76,9 +78,17 @@ class LocalLauncher:
             lambda channel, *_: SimulatedHost(process, channel, self._surroundings),
             lambda _: None,
             drain=drain,
+            requested_change=self._scale,
             context=self._surroundings.context_of(process),
         )
         return True
+
+    def _scale(self, run: PlannedRun) -> PlannedRun | None:
+        """Return the run with as many processors as are wanted, if it has not."""
+        wanted = {str(number): str(self._request.state) for number in range(self._surroundings.processors)}
+        if run.model.processors.keys() == wanted.keys():
+            return None
+        return replace(run, model=build_job_model(run.plan, run.model, wanted))
 
 
 class KubernetesLauncher:
@@ -87,11 +97,10 @@ class KubernetesLauncher:
     several = True
 
     def __init__(
-        self, text: str, counts: Callable[[], dict[str, int]], processors: int, folder: Path, surroundings: Surroundings
+        self, text: str, counts: Callable[[], dict[str, int]], folder: Path, surroundings: Surroundings
     ) -> None:
         self._text = text
         self._counts = counts
-        self._processors = processors
         self._folder = folder
         self._surroundings = surroundings
         self._epoch = 0
@@ -104,7 +113,7 @@ class KubernetesLauncher:
         version = {"app": "text", "run_id": _RUN_ID, "counts": counts}
         launch = Launch(
             epoch=epoch,
-            processors=self._processors,
+            processors=self._surroundings.processors,
             executor_template={},
             cause=LaunchCause.FIRST_START,
             at=datetime.fromtimestamp(EPOCH_MS / 1_000, UTC),
@@ -116,7 +125,9 @@ class KubernetesLauncher:
         previous = None if stored is None else stored.model
         planned = plan(parse_text(self._text), counts, previous, run_id=_RUN_ID).plan
         assert planned is not None
-        model = build_job_model(planned, previous, {str(number): "here" for number in range(self._processors)})
+        model = build_job_model(
+            planned, previous, {str(number): "here" for number in range(self._surroundings.processors)}
+        )
         write_job_model(self._store, model, epoch=epoch, expected=ABSENT if stored is None else stored.pointer_version)
         return lambda process, drain: self._run(epoch, process, drain)
 

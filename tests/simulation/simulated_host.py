@@ -142,7 +142,9 @@ class Worker:
 class Surroundings:
     """What the hosts of a simulation share: machines, processes and where state lies."""
 
-    def __init__(self, machines: list[Machine], *, reaches: bool) -> None:
+    def __init__(self, machines: list[Machine], *, reaches: bool, processors: int) -> None:
+        self.processors = processors
+        """How many processors the app is to have."""
         self.machines = machines
         self.reaches = reaches
         self.workers: list[Worker] = []

@@ -13,8 +13,8 @@ from random import Random
 from simulation.deterministic_scheduler import Scheduler, SimulationStuck
 from simulation.fault_schedules import Fault, FaultKind, make_faults
 from simulation.faulty_network import BrokerService, FaultyNetwork
-from simulation.kafka_requests import TopicPartition
-from simulation.numbered_app import HUB, NAME, AppShape, wrong_results
+from simulation.kafka_requests import CreatePartitions, TopicPartition
+from simulation.numbered_app import HUB, NAME, AppShape, Row, last_rows, wrong_results
 from simulation.simulated_admin import SimulatedAdmin
 from simulation.simulated_disk import Disk, simulated_disks
 from simulation.simulated_drivers import EXPECTED, DriverLauncher, KubernetesLauncher, LocalLauncher
@@ -27,11 +27,13 @@ from streamapp_core.ssp import Ssp
 from streamapp_runtime.errors import Drained, RuntimeFailure
 from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_systems.protocols import CommitUnknown, StreamDescriptor, StreamSystemError, TransactionOwner
+from support.hashed_keys import partition_of
 
 _FAULT_SECONDS = 25.0
 _PATIENCE_SECONDS = 400.0
 """How long after the last fault the app may take to come to its end."""
 _MOST_TURNS = 1_000_000
+_MOST_PARTITIONS = 8
 _CHECK_SECONDS = 2.0
 
 
@@ -90,7 +92,7 @@ class _World(Surroundings):
     def __init__(self, seed: int, shape: AppShape, faults: tuple[Fault, ...], folder: Path) -> None:
         choices = Random(f"world {seed}")
         machines = [Machine(f"machine-{n}") for n in range(choices.choice([1, 1, 2, 3]))]
-        super().__init__(machines, reaches=len(machines) == 1 or choices.random() < 0.5)
+        super().__init__(machines, reaches=len(machines) == 1 or choices.random() < 0.5, processors=shape.processors)
         self.shape = shape
         self.folder = folder
         self.disk = Disk(folder)
@@ -108,7 +110,7 @@ class _World(Surroundings):
         self._driver: SimulatedProcess | None = None
         self._drivers = 0
         self._impatient = False
-        """Whether another driver is to be started, though there is one."""
+        """Whether another driver is to be started, though there is one: somebody has lost patience, or the app is to change."""
         self._launcher = self._make_launcher()
 
     def current_process(self) -> SimulatedProcess | None:
@@ -168,19 +170,41 @@ class _World(Surroundings):
         pause = _FAULT_SECONDS / max(len(rows) / 4, 1)
         while rows:
             some = rows[: random.randint(1, 8)]
-            if _write_once(network, owner, some, source):
+            if self._write_once(network, owner, some, source):
                 rows = rows[len(some) :]
             self.scheduler.wait(self.scheduler.now + random.expovariate(1 / pause))
+        while not self._write_once(network, owner, last_rows(self._count_input()["in"]), source):
+            self.scheduler.wait(self.scheduler.now + pause)
         self._source_written = True
+
+    def _write_once(
+        self, network: FaultyNetwork, owner: TransactionOwner, rows: Collection[Row], source: SimulatedProcess
+    ) -> bool:
+        """Write rows in one transaction; return whether it was committed."""
+        try:
+            with closing(SimulatedProducer(network, CLUSTER, [_stream("in")], owner)) as producer:
+                for row in rows:
+                    ssp = Ssp(HUB, "in", partition_of(row.key, self._count_input()["in"]))
+                    producer.send(ssp, row.value, key=row.key.encode(), timestamp=source.time_of_day())
+                while True:
+                    try:
+                        producer.commit()
+                    except CommitUnknown:
+                        network.sleep(1.0)
+                    else:
+                        return True
+        except StreamSystemError:
+            return False
 
     def _make_launcher(self) -> DriverLauncher:
         text = self.shape.document()
         if not self.shape.kubernetes:
             return LocalLauncher(text, self.folder, self)
-        return KubernetesLauncher(text, self._count_input, self.shape.processors, self.folder, self)
+        return KubernetesLauncher(text, self._count_input, self.folder, self)
 
     def _count_input(self) -> dict[str, int]:
-        return {"in": self._service.broker.topics.describe((f"{NAME}.in",))[f"{NAME}.in"].partitions}
+        found = self._service.broker.topics.describe((f"{NAME}.in",))
+        return {topic.removeprefix(f"{NAME}."): found[topic].partitions for topic in found}
 
     def _supervise(self, user: SimulatedProcess) -> None:
         """Start the app, again and again until its results are complete and it was drained."""
@@ -259,6 +283,10 @@ class _World(Surroundings):
         match fault.kind:
             case FaultKind.KILL_MACHINE:
                 self._power_off(self.machines[fault.target % len(self.machines)])
+            case FaultKind.GROW:
+                self._grow()
+            case FaultKind.SCALE:
+                self.processors, self._impatient = 1 + fault.target % 4, self._launcher.several
             case FaultKind.ANOTHER_DRIVER:
                 self._impatient = self._launcher.several
             case FaultKind.KILL_BROKER:
@@ -310,6 +338,12 @@ class _World(Surroundings):
             case FaultKind.JUMP_CLOCK:
                 process.seconds_off += (-1) ** fault.target * fault.seconds * 100
 
+    def _grow(self) -> None:
+        """Double the partitions of the input."""
+        if (count := self._count_input().get("in", _MOST_PARTITIONS)) < _MOST_PARTITIONS:
+            self._service.handle(CreatePartitions(topic=f"{NAME}.in", partitions=2 * count))
+            self._impatient = self._launcher.several
+
     def _power_off(self, machine: Machine) -> None:
         """Kill all of a machine's processes; what its disk had not synced is lost in part."""
         self.scheduler.note(f"{machine.name} loses power")
@@ -338,25 +372,6 @@ def _at_step(fault: Fault) -> Callable[[str], bool]:
         return left <= 0
 
     return is_it
-
-
-def _write_once(network: FaultyNetwork, owner: TransactionOwner, rows: Collection, source: SimulatedProcess) -> bool:
-    """Write rows in one transaction; return whether it was committed."""
-    try:
-        with closing(SimulatedProducer(network, CLUSTER, [_stream("in")], owner)) as producer:
-            for row in rows:
-                producer.send(
-                    Ssp(HUB, "in", row.partition), row.value, key=row.key.encode(), timestamp=source.time_of_day()
-                )
-            while True:
-                try:
-                    producer.commit()
-                except CommitUnknown:
-                    network.sleep(1.0)
-                else:
-                    return True
-    except StreamSystemError:
-        return False
 
 
 def _stream(name: str) -> StreamDescriptor:
