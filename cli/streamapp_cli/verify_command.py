@@ -12,6 +12,7 @@ from streamapp_cli.text_tables import new_table
 from streamapp_core.naming import local_run_path
 from streamapp_runtime.driver.verify_run import verify_run
 from streamapp_runtime.errors import FAILURES
+from streamapp_runtime.execution_context import local_context
 from streamapp_runtime.state.changelog_verification import EntryDifference, StateVerdict
 
 EQUAL, DIFFERENT = 0, 1
@@ -29,7 +30,7 @@ def verify_app(file: Path, *, state_dir: Path | None) -> int:
     state = (state_dir or folder / local_run_path(name)).absolute()
     try:
         with console.status(f"{name}: reading the changelog"):
-            verdicts = list(verify_run(parsed.app, folder, state))
+            verdicts = list(verify_run(parsed.app, local_context(folder), state))
     except FAILURES as failure:
         exit_with_error(f"{name}: {failure}", DIFFERENT)
     _print(console, verdicts)

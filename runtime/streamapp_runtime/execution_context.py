@@ -33,11 +33,11 @@ def local_context(folder: Path) -> ExecutionContext:
         clock=system_clock(),
         threads=OperatingSystemThreads(),
         random=Random(),  # noqa: S311 - samples, no secrets
-        boot_id=read_boot_id(),
+        boot_id=_read_boot_id(),
     )
 
 
-def read_boot_id() -> str:
+def _read_boot_id() -> str:
     """Return what identifies this boot of the machine; where the system has no such id, one that is never equal."""
     try:
         boot_id = _BOOT_ID.read_text(encoding="ascii").strip()

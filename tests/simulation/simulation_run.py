@@ -22,8 +22,10 @@ from simulation.simulated_host import Surroundings, Worker
 from simulation.simulated_process import Machine, SimulatedProcess
 from simulation.simulated_producer import SimulatedProducer
 from simulation.simulated_systems import CLUSTER, SimulatedSystems
+from streamapp_core.spec.parse import parse_text
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
+from streamapp_runtime.driver.verify_run import verify_run
 from streamapp_runtime.errors import Drained, RuntimeFailure
 from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_systems.protocols import CommitUnknown, StreamDescriptor, StreamSystemError, TransactionOwner
@@ -110,7 +112,7 @@ class _World(Surroundings):
         self._driver: SimulatedProcess | None = None
         self._drivers = 0
         self._impatient = False
-        """Whether another driver is to be started, though there is one: somebody has lost patience, or the app is to change."""
+        """Whether another driver is to be started, though there is one."""
         self._launcher = self._make_launcher()
 
     def current_process(self) -> SimulatedProcess | None:
@@ -120,7 +122,7 @@ class _World(Surroundings):
 
     def run(self) -> str | None:
         """Run it to its end and return what was wrong."""
-        user = SimulatedProcess("user", Machine("desk"), self.scheduler)
+        user = SimulatedProcess("user", self.machines[0], self.scheduler)
         source = SimulatedProcess("source", Machine("elsewhere"), self.scheduler)
         self._create_input(source, user)
         for fault in self._faults:
@@ -224,6 +226,7 @@ class _World(Surroundings):
                 break
             self.scheduler.wait(self.scheduler.now + self._choices.expovariate(1.0))
         self._raise_if_wrong(complete=True)
+        self._verify_states(user)
         self.scheduler.stop()
 
     def _drive(
@@ -250,6 +253,17 @@ class _World(Surroundings):
             self._done = True
         else:
             self.scheduler.at(self.scheduler.now + _CHECK_SECONDS, self._check)
+
+    def _verify_states(self, user: SimulatedProcess) -> None:
+        """Compare the stores that the app has left on its one machine with their changelogs."""
+        app = parse_text(self.shape.document()).app
+        assert app is not None
+        if len(self.machines) > 1 or self.shape.kubernetes:
+            return
+        systems = SimulatedSystems(self.folder, user, FaultyNetwork(user, self._service))
+        for verdict in verify_run(app, user.context(systems, self._seed), self.folder / ".streamapp" / NAME):
+            if not verdict.equal:
+                raise WrongResult(f"the store of {verdict.task} is not what its changelog says: {verdict}")
 
     def _raise_if_wrong(self, *, complete: bool) -> None:
         if (problem := self._wrong(complete=complete)) is not None:

@@ -17,6 +17,7 @@ from streamapp_core.spec.systems import SystemSpec
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.driver.verify_run import verify_run
 from streamapp_runtime.errors import Drained
+from streamapp_runtime.execution_context import local_context
 from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 from streamapp_systems.registry import Systems, local_systems
 from support import apps
@@ -90,7 +91,7 @@ def check(folder: Path, records: int = RECORDS) -> None:
     (state,) = (folder / ".streamapp").iterdir()
     parsed = parse_text((folder / "app.yaml").read_text())
     assert parsed.app is not None
-    verdicts = list(verify_run(parsed.app, folder, state))
+    verdicts = list(verify_run(parsed.app, local_context(folder), state))
     assert verdicts
     assert all(verdict.equal and verdict.position is not None for verdict in verdicts), verdicts
 

@@ -1,7 +1,6 @@
 """Verification that the stores of an app on this machine equal its changelog (`streamapp verify`)."""
 
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -15,25 +14,24 @@ from streamapp_runtime.app_streams import FIRST_REQUEST_TIMEOUT, changelog_of
 from streamapp_runtime.driver.run_folder import RunFolder
 from streamapp_runtime.driver.run_record import load_record
 from streamapp_runtime.errors import RuntimeFailure
-from streamapp_runtime.execution_context import read_boot_id
+from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_runtime.processor.state_opener import task_folder
 from streamapp_runtime.state.changelog import ChangelogPartitionReader
 from streamapp_runtime.state.changelog_verification import StateVerdict, verify_state
 from streamapp_runtime.state.folder_lock import FolderInUse, FolderLock
 from streamapp_runtime.state.state_owner import StateOwner
-from streamapp_systems.clock import system_clock
+from streamapp_systems.clock import Clock
 from streamapp_systems.metadata.sqlite import SqliteMetadataStore
 from streamapp_systems.protocols import StreamDescriptor
-from streamapp_systems.registry import Systems, local_systems
 
 _WORKER_SECONDS = 20.0
 """The time that a worker whose driver is gone may take to end: twice as long as it waits for an answer."""
 
 
-def verify_run(app: StreamApp, folder: Path, state: Path) -> Iterator[StateVerdict]:
+def verify_run(app: StreamApp, context: ExecutionContext, state: Path) -> Iterator[StateVerdict]:
     """Compare the stores of all tasks of the app's run with its changelog, one after the other.
 
-    Relative paths of the spec resolve from `folder`; `state` is the app's folder. Nothing is changed.
+    `state` is the app's folder. Nothing is changed.
 
     Raises:
         RuntimeFailure: there is no run here, or it is running.
@@ -43,9 +41,9 @@ def verify_run(app: StreamApp, folder: Path, state: Path) -> Iterator[StateVerdi
     if not (state / "metadata.db").exists():
         raise RuntimeFailure(f"{state}: no run of {app.metadata.name} here; --state-dir says where one keeps its state")
     try:
-        with RunFolder(state, system_clock()) as run_folder:
+        with RunFolder(state, context.clock) as run_folder:
             run_id, model = _read_active_model(run_folder)
-            yield from _verify(app, local_systems(folder), model, run_folder.state(run_id))
+            yield from _verify(app, context, model, run_folder.state(run_id))
     except FolderInUse as used:
         raise RuntimeFailure(f"{app.metadata.name} is running: stop it, then verify it ({used})") from None
 
@@ -58,8 +56,8 @@ def _read_active_model(folder: RunFolder) -> tuple[str, JobModel]:
     return record.run_id, stored.model
 
 
-def _verify(app: StreamApp, systems: Systems, model: JobModel, state: Path) -> Iterator[StateVerdict]:
-    system, boot_id = default_system(app.spec), read_boot_id()
+def _verify(app: StreamApp, context: ExecutionContext, model: JobModel, state: Path) -> Iterator[StateVerdict]:
+    system, systems = default_system(app.spec), context.systems
     assert system is not None
     stream, spec = changelog_of(app, model.run_id, system), app.system(system)
     with closing(systems.open_admin(system, spec, timeout=FIRST_REQUEST_TIMEOUT)) as admin:
@@ -69,14 +67,14 @@ def _verify(app: StreamApp, systems: Systems, model: JobModel, state: Path) -> I
             with ExitStack() as handles:
                 here = task_folder(state, task)
                 if here.exists():
-                    handles.enter_context(closing(_lock(here)))
+                    handles.enter_context(closing(_lock(here, context.clock)))
                 consumer = handles.enter_context(closing(systems.open_consumer(system, spec, [stream])))
                 yield verify_state(
                     here,
-                    StateOwner(run_id=model.run_id, task=task, boot_id=boot_id),
+                    StateOwner(run_id=model.run_id, task=task, boot_id=context.boot_id),
                     ChangelogPartitionReader(admin, consumer, stream, model.tasks[task].changelog_partition),
                     scratch=Path(handles.enter_context(tempfile.TemporaryDirectory(prefix="streamapp-verify-"))),
-                    sleep=time.sleep,
+                    sleep=context.clock.sleep,
                 )
 
 
@@ -87,5 +85,5 @@ def _check_exists(found: Mapping[str, int], stream: StreamDescriptor) -> None:
         )
 
 
-def _lock(folder: Path) -> FolderLock:
-    return FolderLock(folder, wait_seconds=_WORKER_SECONDS, clock=time.monotonic, sleep=time.sleep)
+def _lock(folder: Path, clock: Clock) -> FolderLock:
+    return FolderLock(folder, wait_seconds=_WORKER_SECONDS, clock=clock.monotonic, sleep=clock.sleep)

@@ -9,6 +9,7 @@ import pytest
 from streamapp_core.spec.parse import parse_text
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.driver.verify_run import verify_run
+from streamapp_runtime.execution_context import local_context
 from streamapp_systems.protocols import SentRecords
 from support.growth import HUB, Growing
 
@@ -57,4 +58,4 @@ def test_a_backlog_of_wide_rows_is_shuffled_and_kept_and_found_again_after_a_res
     assert all(row["n"] == row["m"] and row["text"] == TEXT for row in found)
     (state,) = (tmp_path / ".streamapp").iterdir()
     parsed = parse_text(json.dumps(document))
-    assert all(verdict.equal for verdict in verify_run(parsed.app, tmp_path, state))
+    assert all(verdict.equal for verdict in verify_run(parsed.app, local_context(tmp_path), state))
