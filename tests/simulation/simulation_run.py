@@ -353,8 +353,9 @@ class _World(Surroundings):
                 process.seconds_off += (-1) ** fault.target * fault.seconds * 100
 
     def _grow(self) -> None:
-        """Double the partitions of the input."""
-        if (count := self._count_input().get("in", _MOST_PARTITIONS)) < _MOST_PARTITIONS:
+        """Double the partitions of the input; not under windows, whose rows may then be late (docs/expansion.md)."""
+        count = self._count_input().get("in", _MOST_PARTITIONS)
+        if count < _MOST_PARTITIONS and not self.shape.windows:
             self._service.handle(CreatePartitions(topic=f"{NAME}.in", partitions=2 * count))
             self._impatient = self._launcher.several
 
