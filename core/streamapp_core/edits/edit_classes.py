@@ -66,9 +66,11 @@ FIELDS: Mapping[Path, EditClass] = {
     ("serviceAccountName",): EditClass.RESTART,
     ("pyFiles",): EditClass.RESTART,
     ("systems",): EditClass.RESTART,
-    ("defaultSystem",): EditClass.RESTART,
+    ("defaultSystem",): EditClass.NEW_RUN,
     ("namePrefix",): EditClass.NEW_RUN,
     ("streams",): EditClass.RESTART,
+    ("streams", ANY, "name"): EditClass.NEW_RUN,
+    ("streams", ANY, "system"): EditClass.NEW_RUN,
     ("streams", ANY, "partitions"): EditClass.NONE,
     ("streams", ANY, "keyFormat"): EditClass.NEW_RUN,
     ("streams", ANY, "csv"): EditClass.RESTART,
@@ -103,6 +105,8 @@ FIELDS: Mapping[Path, EditClass] = {
 """The class of an edit below each path of the spec; the longest path that fits counts.
 
 Edits of streams, tables and operators need a new run if they change state or keys: `streamapp_core.edits.state_edits`.
+Those of names and systems need none if what the run has read and written stays where it is:
+`streamapp_core.edits.classify_edits`.
 """
 
 _LONGEST = max(map(len, FIELDS))

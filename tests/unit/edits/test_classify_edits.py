@@ -39,9 +39,11 @@ ROWS = [
     ("pyFiles", "pyFiles", ["/app/functions.py"], RESTART),
     ("systems", "systems/log", {"log": {"path": "elsewhere"}}, RESTART),
     ("systems", "systems/new", {"log": {"path": "new"}}, RESTART),
-    ("defaultSystem", "defaultSystem", "other", RESTART),
+    ("defaultSystem", "defaultSystem", "other", NEW_RUN),
     ("namePrefix", "namePrefix", "team-a", NEW_RUN),
     *((path.split("/", 1)[0], path, value, edit_class) for path, value, edit_class in GRAPH_EDITS),
+    ("streams.*.name", "streams/flights/name", "flights-2", NEW_RUN),
+    ("streams.*.system", "streams/planes/system", "other", NEW_RUN),
     ("streams.*.partitions", "streams/by-model/partitions", 4, NONE),
     ("streams.*.keyFormat", "streams/by-model/keyFormat", "long", NEW_RUN),
     ("streams.*.recordTime", "streams/by-model/recordTime", "processingTime", RESTART),
@@ -108,6 +110,41 @@ def test_a_field_that_is_none_is_told():
 @given(st.permutations(running()["spec"]["operators"]))
 def test_the_order_of_operators_means_nothing(operators):
     assert edits(("operators", list(operators))) == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("streams/by-model/name", "elsewhere"),
+        ("streams/flights/name", "flights"),
+        ("streams/unused/name", "new"),
+        ("defaultSystem", "log"),
+    ],
+)
+def test_what_the_run_has_read_and_kept_stays_where_it_is(path, value):
+    before = edited(running(), ("streams/unused", {"system": "log", "name": "old"}))
+    found = classify_edits(app_of(before), app_of(edited(before, (path, value))))
+    assert {edit.edit_class for edit in found} <= {RESTART}
+    assert run_id_problems(found) == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "edited_path"),
+    [
+        ("streams/flights/name", "flights-2", "spec.streams.flights.name"),
+        ("streams/planes/system", "other", "spec.streams.planes.system"),
+        ("defaultSystem", "other", "spec.defaultSystem"),
+        ("systems/log", {"kafka": {"bootstrapServers": "broker:9092"}}, "spec.systems.log"),
+    ],
+)
+def test_other_streams_and_systems_for_a_run_are_refused_when_it_is_planned(path, value, edited_path):
+    found = edits((path, value))
+    assert strongest(found) is NEW_RUN
+    problems = run_id_problems(found)
+    assert problems
+    assert all(problem.path.startswith(edited_path) for problem in problems)
+    assert all("set a new `spec.runId`" in problem.message for problem in problems)
+    assert run_id_problems(edits((path, value), ("runId", "second"))) == ()
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_streams_that_the_app_makes_are_told():
 
 
 def test_another_default_system_gets_the_intermediate_streams():
-    comparison = compared(("defaultSystem", "other"), ("streams/by-model/system", "other"))
+    comparison = compared(("defaultSystem", "other"), ("streams/by-model/system", "other"), ("runId", "second"))
     assert [(stream.system, stream.name) for stream in comparison.new_streams] == [("other", "by")]
 
 
