@@ -10,6 +10,8 @@ from streamapp_runtime.errors import FAILURES, OUTAGES, TRANSIENT, ProcessorFail
 from streamapp_systems.clock import Clock
 
 _LOGGER = logging.getLogger("streamapp.driver")
+_LONGEST_TRY = 90.0
+"""Seconds that a system may be asked for, with the backoff before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,10 +32,21 @@ class _Failures:
 
 @dataclass(slots=True, kw_only=True)
 class _Outage:
-    """A system that somebody waits for: since when, and how often it was asked."""
+    """A system that somebody waits for: since when, when it was asked last, how often, and the seconds that count.
+
+    A driver that stood still, with its machine perhaps, has not asked meanwhile: of the time between two tries only so
+    much counts as one can take.
+    """
 
     since: float
+    asked: float
     tries: int = 0
+    waited: float = 0.0
+
+    def ask(self, now: float) -> None:
+        self.waited += min(now - self.asked, _LONGEST_TRY)
+        self.asked = now
+        self.tries += 1
 
 
 class RetryTracker:
@@ -60,10 +73,14 @@ class RetryTracker:
             if end.lived >= self._timeouts.healthy:
                 self.end_outage(_start(end.processor))
             return self.note_outage(_start(end.processor), end.error)
-        failures = self._failures.get(end.processor, _Failures())
-        self._failures[end.processor] = failures.another(
-            committed=end.committed, lived=end.lived, timeouts=self._timeouts
-        )
+        previous = self._failures.get(end.processor, _Failures())
+        failures = previous.another(committed=end.committed, lived=end.lived, timeouts=self._timeouts)
+        if isinstance(end.error, OUTAGES):
+            if end.lived >= self._timeouts.healthy or end.committed > previous.furthest:
+                self._outages.pop(_start(end.processor), None)
+            self._failures[end.processor] = _Failures(count=previous.count, furthest=failures.furthest)
+            return self.note_outage(_start(end.processor), end.error)
+        self._failures[end.processor] = failures
         return self._backoff(end.processor, end.error)
 
     def note_fence_failure(self, processor: str, error: BaseException) -> float:
@@ -86,11 +103,10 @@ class RetryTracker:
         now, outage = self._clock(), self._outages.get(waiting)
         if outage is None:
             self._add_incident(f"{waiting} waits for up to {self._timeouts.away:g} s: {error}")
-            outage = self._outages[waiting] = _Outage(since=now)
-        waited = now - outage.since
-        if waited >= self._timeouts.away:
-            raise ProcessorFailed(f"{waiting} has waited for {waited:.0f} s in vain: {error}") from error
-        outage.tries += 1
+            outage = self._outages[waiting] = _Outage(since=now, asked=now)
+        outage.ask(now)
+        if outage.waited >= self._timeouts.away:
+            raise ProcessorFailed(f"{waiting} has waited for {outage.waited:.0f} s in vain: {error}") from error
         return self._timeouts.backoff(outage.tries + 1)
 
     def end_outage(self, waiting: str) -> None:

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import msgspec
 
-from streamapp_runtime.errors import FAILURES, TRANSIENT, ProcessorFailed, ProcessorLost, SideInputChanged
+from streamapp_runtime.errors import FAILURES, OUTAGES, TRANSIENT, ProcessorFailed, ProcessorLost, SideInputChanged
 from streamapp_runtime.execution_context import local_context
 from streamapp_runtime.processor.http_driver_channel import ChannelAddress, HttpChannel
 from streamapp_runtime.processor.processor_report import ProcessorConfig, ProcessorReport
 from streamapp_runtime.processor.run_processor import run_processor
+from streamapp_systems.protocols import Unavailable
 
 
 class ProcessorLaunch(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,12 +24,13 @@ class ProcessorLaunch(msgspec.Struct, frozen=True, kw_only=True):
 class ProcessorOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The end of a processor: its last report, or a failure meant for people, or why it may be restarted.
 
-    `side_input_changed` says which file has changed under the run.
+    `unavailable`: it was lost since a system is away. `side_input_changed` says which file has changed under the run.
     """
 
     report: ProcessorReport | None = None
     failure: str | None = None
     lost: str | None = None
+    unavailable: bool = False
     side_input_changed: str | None = None
 
 
@@ -44,7 +46,7 @@ def run_launched(launch: ProcessorLaunch) -> ProcessorOutcome:
     except SideInputChanged as changed:
         return ProcessorOutcome(side_input_changed=str(changed))
     except TRANSIENT as error:
-        return ProcessorOutcome(lost=str(error))
+        return ProcessorOutcome(lost=str(error), unavailable=isinstance(error, OUTAGES))
     except FAILURES as error:
         return ProcessorOutcome(failure=str(error))
     except Exception as error:  # noqa: BLE001 - the driver decides what follows
@@ -57,7 +59,7 @@ def final_report(outcome: ProcessorOutcome, processor: str) -> ProcessorReport:
 
     Raises:
         ProcessorFailed: it failed in a way that a restart does not mend.
-        ProcessorLost: it may be restarted.
+        ProcessorLost, Unavailable: it may be restarted.
         SideInputChanged: all processors must start again with the new version.
     """
     if outcome.side_input_changed is not None:
@@ -65,5 +67,5 @@ def final_report(outcome: ProcessorOutcome, processor: str) -> ProcessorReport:
     if outcome.failure is not None:
         raise ProcessorFailed(f"processor {processor}: {outcome.failure}")
     if outcome.report is None:
-        raise ProcessorLost(outcome.lost)
+        raise Unavailable(outcome.lost) if outcome.unavailable else ProcessorLost(outcome.lost)
     return outcome.report

@@ -148,6 +148,48 @@ def test_a_system_that_is_away_for_long_is_waited_for_and_reported_once(harness)
     assert re.fullmatch(r"processor 0 continues after a wait of 1\d\d s", continues)
 
 
+@pytest.mark.parametrize("error", [Unavailable("no leader"), CommitUnknown("no answer")])
+def test_one_that_dies_of_an_outage_again_and_again_is_no_defect(harness, error):
+    number = 1
+    while harness.now < 200.0:
+        if number in harness.living:
+            harness.die(number, error)
+        harness.report(2)
+        harness.step(5.0)
+        number = max(set(harness.living) - {2}, default=number)
+    assert number > 2 + 2 * TIMEOUTS.failures
+    assert harness.supervisor.incidents == (f"the start of processor 0 waits for up to {TIMEOUTS.away:g} s: {error}",)
+
+
+def test_an_outage_that_lasts_ends_the_run_and_one_after_progress_begins_anew(harness):
+    def fail(number, until, **fields):
+        while harness.now < until:
+            if number in harness.living:
+                harness.report(number, **fields)
+                harness.die(number, Unavailable("no leader"))
+            harness.report(2)
+            harness.step(5.0)
+            number = max(set(harness.living) - {2}, default=number)
+        return number
+
+    number = fail(1, 250.0)
+    harness.report(number, committed={"in": {0: 7}})
+    number = fail(number, 500.0, committed={"in": {0: 7}})
+    with pytest.raises(ProcessorFailed, match=r"the start of processor 0 has waited for 30\d s in vain: no leader"):
+        fail(number, 700.0, committed={"in": {0: 7}})
+
+
+def test_a_driver_that_stood_still_during_an_outage_has_not_waited(harness):
+    harness.fence_errors.extend([Unavailable("no broker")] * 3)
+    harness.die(1, DIED)
+    for _ in range(3):
+        harness.report(2)
+        harness.step(10 * TIMEOUTS.away)
+        harness.report(2)
+    harness.step(TIMEOUTS.longest)
+    assert 3 in harness.configs
+
+
 def test_a_system_that_stays_away_ends_the_run(harness):
     harness.fence_errors.extend([Unavailable("no broker")] * 1_000)
     harness.die(1, DIED)
