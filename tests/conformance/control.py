@@ -133,6 +133,8 @@ class Book:
 
     def clock(self, step):
         self.now = step["now"]
+        for stream, partition in self.states.silent_partitions(self.now):
+            self.states.confirm_read(stream, partition, self.now)
         self.states.advance_clock(self.now)
 
     def restart(self, _step):

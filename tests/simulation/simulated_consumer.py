@@ -12,7 +12,14 @@ from streamapp_core.ssp import Ssp
 from streamapp_systems.fair_order import FairOrder, share
 from streamapp_systems.kafka.client_config import Cluster
 from streamapp_systems.kafka.kafka_errors import MISSING, TRANSIENT
-from streamapp_systems.protocols import FetchedBatch, Message, MessageTuple, StreamDescriptor, StreamSystemError
+from streamapp_systems.protocols import (
+    FetchedBatch,
+    KnownEnds,
+    Message,
+    MessageTuple,
+    StreamDescriptor,
+    StreamSystemError,
+)
 
 _PAUSE = 0.05
 """Seconds between two looks at partitions that had nothing."""
@@ -64,6 +71,15 @@ class SimulatedConsumer:
                 return fetched
             network.sleep(min(left / 1000, _PAUSE))
         return ()
+
+    def ask_ends(self, ssps: Collection[Ssp]) -> KnownEnds:
+        """Ask for the ends and wait for the answer, as `Consumer.ask_ends` says."""
+        streams = [self._streams[name] for name in sorted({ssp.stream for ssp in ssps})]
+        try:
+            ends = SimulatedAdmin(self._client.network, self._client.cluster).written_offsets(streams)
+        except StreamSystemError:
+            return KnownEnds({})
+        return KnownEnds({ssp: self._positions[ssp].offset >= ends[ssp] for ssp in ssps})
 
     def close(self) -> None:
         """Do nothing: there is no connection."""

@@ -1,6 +1,6 @@
 """The watermarks and ends of all that one task reads (docs/control-messages.md)."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from streamapp_core.control.control_snapshot import ControlSnapshot
 from streamapp_core.control.intermediate_partition_watermark import IntermediatePartition
@@ -78,6 +78,21 @@ class TaskWatermarks:
         state = self._sources[stream, partition]
         state.wake(self._now)
         self._awake(stream, partition, state)
+
+    def silent_partitions(self, since: int) -> Iterator[tuple[str, int]]:
+        """Yield the partitions of sources that may become idle, and have had no rows since a time (ms)."""
+        return (ssp for ssp, state in self._sources.items() if state.silent_since(since))
+
+    def confirm_read(self, stream: str, partition: int, asked_at: int) -> None:
+        """Apply the answer of a source's system, asked at a time (ms): all of a partition has been read.
+
+        `advance_clock` makes a partition idle only by such an answer.
+        """
+        self._sources[stream, partition].confirm_read(asked_at)
+
+    def interrupt(self, stream: str, partition: int) -> None:
+        """Note that a source's system has not answered for a partition: the idle timeout starts again."""
+        self._sources[stream, partition].interrupt(self._now)
 
     def follow(self, stream: str, partition: int) -> None:
         """Mark a partition of a source as new by an expansion, and empty.

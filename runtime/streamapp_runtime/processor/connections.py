@@ -39,6 +39,8 @@ class Connections:
         self._systems = systems
         self._handles = handles
         self._admins: dict[str, TransactionalAdmin] = {}
+        self.consumers: Mapping[str, Consumer] = {}
+        """The consumers of the inputs, by system, once these are open."""
 
     def inputs(
         self, starts: Mapping[Ssp, int], ends: Mapping[str, Mapping[int, int]], claims: ClaimChecker
@@ -52,6 +54,7 @@ class Connections:
             here = {ssp: start for ssp, start in sorted(starts.items()) if ssp.system == system}
             consumer.assign(here, {ssp: ends[ssp.stream][ssp.partition] for ssp in here if ssp.stream in ends})
             consumers[system] = consumer
+        self.consumers = consumers
         return DecodingInputSource(
             consumers,
             intermediate=self._message_schemas(StreamRole.INTERMEDIATE),

@@ -11,6 +11,7 @@ from streamapp_runtime.processor.driver_link import REPORT_SECONDS, DriverLink
 from streamapp_runtime.processor.processor_report import ProcessorReport
 from streamapp_runtime.processor.processor_report_builder import ProcessorReportBuilder
 from streamapp_runtime.processor.side_input_bootstrap import BatchReceiver, SideInputBootstrap
+from streamapp_runtime.processor.silence_monitor import SilenceMonitor
 from streamapp_runtime.processor.task_assembly import AssembledTasks
 from streamapp_systems.clock import Clock
 
@@ -36,6 +37,7 @@ class Processor:
         assembled: AssembledTasks,
         *,
         inputs: InputSource,
+        silence: SilenceMonitor,
         control_messages: ControlMessageSender,
         committer: Committer,
         progress: ProcessorReportBuilder,
@@ -50,6 +52,7 @@ class Processor:
         self._late = assembled.routing.inputs
         self._all = {**self._early, **self._late}
         self._inputs = inputs
+        self._silence = silence
         self._control_messages = control_messages
         self._committer = committer
         self._progress = progress
@@ -100,6 +103,7 @@ class Processor:
         if not read:
             read = self._take(self._all, _WAIT_SECONDS)
         now = self._time_of_day()
+        self._silence.step(now)
         risen = [task.advance(now) for task in self._tasks]
         self._dirty |= read or any(risen)
         self._few_rows = 0 < self._uncommitted - uncommitted < _FEW_ROWS
@@ -128,6 +132,7 @@ class Processor:
 
     def _commit(self) -> None:
         self._committer.commit(self._time_of_day())
+        self._silence.note_commit(self._committer.transaction_seconds)
         self._committed = self._clock()
         self._most = rows_of_next_commit(self._most, self._uncommitted, self._committer.transaction_seconds)
         self._dirty = False

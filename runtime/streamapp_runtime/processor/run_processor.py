@@ -32,8 +32,9 @@ from streamapp_runtime.processor.processor_report import ProcessorConfig, Proces
 from streamapp_runtime.processor.processor_report_builder import ProcessorReportBuilder
 from streamapp_runtime.processor.restore_reporter import RestoreReporter
 from streamapp_runtime.processor.side_input_guard import GuardedFile, SideInputGuard
+from streamapp_runtime.processor.silence_monitor import SilenceMonitor
 from streamapp_runtime.processor.state_opener import StateOpener, publish_staged_parts
-from streamapp_runtime.processor.task_assembly import AssembledTasks, assemble_tasks
+from streamapp_runtime.processor.task_assembly import AssembledTasks, assemble_tasks, idle_timeouts
 from streamapp_runtime.run_coordinator import Coordinator
 from streamapp_runtime.side_input_files import side_input_paths
 from streamapp_runtime.sql_engine import SqlEngine
@@ -102,6 +103,7 @@ class _ProcessorStart:
         return Processor(
             assembled,
             inputs=inputs,
+            silence=SilenceMonitor(self._connections.consumers, assembled.routing.inputs, idle_timeouts(self._plan)),
             control_messages=control_messages,
             committer=committer,
             progress=progress,

@@ -159,6 +159,12 @@ def _is_of_another_app(plan: Plan, stream: str) -> bool:
     return planned.shared and planned.role is StreamRole.INPUT
 
 
+def idle_timeouts(plan: Plan) -> Mapping[str, int]:
+    """Return the idle timeouts of the inputs that have one, by stream, in ms."""
+    timings = {name: _timing(plan, name) for name, stream in plan.streams.items() if stream.role is StreamRole.INPUT}
+    return {name: time.idle_timeout for name, time in timings.items() if time.idle_timeout is not None}
+
+
 def _timing(plan: Plan, stream: str) -> SourceTiming:
     spec = plan.streams[stream].spec
     if spec is None or spec.event_time is None:

@@ -113,6 +113,18 @@ class Task:
         """Note that rows of a partition wait for others of its stream, so that its silence means nothing."""
         self._control.wake(ssp.stream, ssp.partition)
 
+    def silent_partitions(self, since: int) -> Iterator[tuple[str, int]]:
+        """Yield the stream and number of each partition that may become idle, and has had no rows since a time (ms)."""
+        return self._control.silent_partitions(since)
+
+    def confirm_read(self, ssp: Ssp, asked_at: int) -> None:
+        """Note that all of a partition had been read when its system was asked, at a time of day (ms), or later."""
+        self._control.confirm_read(ssp.stream, ssp.partition, asked_at)
+
+    def interrupt(self, ssp: Ssp) -> None:
+        """Note that a partition's system has not answered for it, so that its silence means nothing."""
+        self._control.interrupt(ssp.stream, ssp.partition)
+
     def follow(self, ssp: Ssp) -> None:
         """Note that a partition that came with an expansion has been empty so far: it has its parents' watermark."""
         self._control.follow(ssp.stream, ssp.partition)

@@ -8,7 +8,7 @@ from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.fair_order import FairOrder, share
 from streamapp_systems.file.file_cursor import FileCursor, PartitionFile
 from streamapp_systems.file.partition_files import file_format, partition_files
-from streamapp_systems.protocols import FetchedBatch, StreamDescriptor, StreamSystemError
+from streamapp_systems.protocols import FetchedBatch, KnownEnds, StreamDescriptor, StreamSystemError
 
 MAXIMUM_OPEN_FILES = 32
 """Files of one consumer that are read side by side; each costs a few megabytes. Others wait for one to end."""
@@ -76,6 +76,10 @@ class FileConsumer:
             if batch.rows is not None or batch.ended:
                 fetched.append(batch)
         return fetched
+
+    def ask_ends(self, ssps: Collection[Ssp]) -> KnownEnds:
+        """Return that none is read to its end, as `Consumer.ask_ends` says: a file of which all is read has ended."""
+        return KnownEnds(dict.fromkeys(ssps, False))
 
     def close(self) -> None:
         """Close all files."""

@@ -14,11 +14,12 @@ from streamapp_core.ssp import Ssp
 from streamapp_systems.fair_order import FairOrder, share
 from streamapp_systems.kafka.admin import KafkaAdmin
 from streamapp_systems.kafka.client_config import Cluster
+from streamapp_systems.kafka.end_requests import EndRequests
 from streamapp_systems.kafka.kafka_client import explained_settings
 from streamapp_systems.kafka.kafka_errors import MISSING, ClientProblems
 from streamapp_systems.kafka.missing_rights import on_topic
 from streamapp_systems.kafka.partition_positions import PartitionPosition
-from streamapp_systems.protocols import FetchedBatch, StreamDescriptor, StreamSystemError
+from streamapp_systems.protocols import EndsAnswer, FetchedBatch, StreamDescriptor, StreamSystemError
 
 MAXIMUM_BYTES = 8 << 20
 """Bytes of records that one poll takes from the client, about."""
@@ -58,6 +59,7 @@ class KafkaConsumer:
         self._order = FairOrder(())
         self._last_news = time.monotonic()
         self._record_bytes = _LARGE
+        self._ends: EndRequests | None = None
         self._identities: Mapping[str, str] = {}
         self._recheck_identities = False
         """Whether the client has missed a topic or a partition, for a moment perhaps."""
@@ -106,8 +108,17 @@ class KafkaConsumer:
             if record is not None:
                 self._distribute([record])
 
+    def ask_ends(self, ssps: Collection[Ssp]) -> EndsAnswer:
+        """Ask the leaders of partitions for their ends, as `Consumer.ask_ends` says."""
+        if self._ends is None:
+            self._ends = EndRequests(self._cluster)
+        asked = {ssp: self._at(self._by_ssp[ssp]) for ssp in ssps}
+        return self._ends.ask(asked, lambda ssp: self._by_ssp[ssp].offset)
+
     def close(self) -> None:
         """Release the connections and what was fetched."""
+        if self._ends is not None:
+            self._ends.close()
         self._client.close()
 
     def _check(self, starts: Mapping[Ssp, int]) -> Mapping[Ssp, int]:

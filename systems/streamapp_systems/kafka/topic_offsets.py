@@ -39,6 +39,10 @@ def read_offsets(
         requests.fail(
             f"{ssps[key]} (topic {key.topic}): its {name} can't be read", error, on_topic("Describe", key.topic)
         )
+    for key, offset in offsets.items():
+        if offset.offset < 0:  # the client's answer where none came in time
+            silent = KafkaError(KafkaError._TIMED_OUT, "no answer")
+            requests.fail(f"{ssps[key]} (topic {key.topic}): its {name} can't be read", silent)
     return {ssps[key]: offset.offset for key, offset in offsets.items()}
 
 

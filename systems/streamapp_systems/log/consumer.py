@@ -9,7 +9,14 @@ from streamapp_core.ssp import Ssp
 from streamapp_systems.fair_order import FairOrder, share
 from streamapp_systems.log.log_database import connect, explained, first_row, transaction
 from streamapp_systems.log.partition_shards import find_shard, next_offset_of
-from streamapp_systems.protocols import FetchedBatch, Message, MessageTuple, StreamDescriptor, StreamSystemError
+from streamapp_systems.protocols import (
+    FetchedBatch,
+    KnownEnds,
+    Message,
+    MessageTuple,
+    StreamDescriptor,
+    StreamSystemError,
+)
 
 MAXIMUM_BYTES = 16 << 20
 """Bytes of values that one poll fetches, about: the last record may go beyond."""
@@ -80,6 +87,17 @@ class LogConsumer:
             if fetched or not self._wait_for_change(changes, deadline):
                 return fetched
         return ()
+
+    def ask_ends(self, ssps: Collection[Ssp]) -> KnownEnds:
+        """Look at once, as `Consumer.ask_ends` says.
+
+        Raises:
+            StreamSystemError: the file can't be read, or a stream was deleted.
+        """
+        with transaction(self._connection, self._path, write=False):
+            positions = {ssp: self._positions[ssp] for ssp in ssps}
+            ends = {ssp: self._offset_after_all(ssp, position) for ssp, position in positions.items()}
+        return KnownEnds({ssp: positions[ssp].offset >= end for ssp, end in ends.items()})
 
     def close(self) -> None:
         """Release the file."""

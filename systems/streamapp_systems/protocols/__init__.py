@@ -5,7 +5,7 @@ exclusive. Event times and timestamps are integer milliseconds since 1970 UTC.
 """
 
 from streamapp_systems.protocols.admin import Admin, TransactionalAdmin
-from streamapp_systems.protocols.consumer import Consumer, FetchedBatch
+from streamapp_systems.protocols.consumer import Consumer, EndsAnswer, FetchedBatch, KnownEnds
 from streamapp_systems.protocols.producer import Producer, SentRecords, TransactionOwner
 from streamapp_systems.protocols.record_limits import RecordLimits
 from streamapp_systems.protocols.record_messages import Message, Messages, MessageTuple
@@ -24,8 +24,10 @@ __all__ = [
     "BadRecord",
     "CommitUnknown",
     "Consumer",
+    "EndsAnswer",
     "Fenced",
     "FetchedBatch",
+    "KnownEnds",
     "Message",
     "MessageTuple",
     "Messages",

@@ -29,6 +29,29 @@ class FetchedBatch:
     ended: bool = False
 
 
+class EndsAnswer(Protocol):
+    """The answer to the question whether partitions have been read to their ends."""
+
+    def poll(self) -> Mapping[Ssp, bool] | None:
+        """Return whether each partition has been read to the end that it had when it was asked for, or later.
+
+        All that polls have returned has been read. Records that are written and not committed count, too: they are
+        still to come. A partition that is absent was not answered for. None: not all have answered yet.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class KnownEnds:
+    """The answer of a system that knows it at once."""
+
+    read: Mapping[Ssp, bool]
+
+    def poll(self) -> Mapping[Ssp, bool]:
+        """See `EndsAnswer.poll`."""
+        return self.read
+
+
 class Consumer(Protocol):
     """Reads assigned partitions. Used by one thread; several consumers may read the same partition."""
 
@@ -49,6 +72,13 @@ class Consumer(Protocol):
             BadRecord: a record can't be read. All records before it have been returned; the next poll goes on with
                 the one after it.
             StreamSystemError: a partition can't be read; the message says which and why.
+        """
+        ...
+
+    def ask_ends(self, ssps: Collection[Ssp]) -> EndsAnswer:
+        """Ask whether these assigned partitions, none of which has ended, have been read to their ends, and return.
+
+        The answer comes later, perhaps: a system that is away holds up nobody.
         """
         ...
 

@@ -1,0 +1,150 @@
+"""The leader of a partition is away: its silence means nothing, and what it brings later is not late."""
+
+import json
+import time
+from contextlib import ExitStack, closing
+
+import pytest
+from tools.kafka.broker import Broker
+from tools.kafka.jars import default_cache, kafka_jars
+
+from streamapp_systems.kafka import KafkaConsumer
+from streamapp_systems.protocols import SentRecords
+from support import apps
+from support.kafka import DEADLINE, Topics, cluster_at, eventually, ssp_of
+
+pytestmark = pytest.mark.xdist_group("paused-broker")  # one broker
+
+IDLE_SECONDS = 15
+
+
+@pytest.fixture(scope="module")
+def broker():
+    with Broker(kafka_jars(default_cache())) as broker:
+        yield broker
+
+
+@pytest.fixture
+def topics(broker, request):
+    return Topics(cluster_at(broker.bootstrap_servers, timeout=90), request.node.name)
+
+
+def answer(consumer, *ssps):
+    """Ask for the ends, and poll until there is an answer."""
+    question, deadline = consumer.ask_ends(ssps), time.monotonic() + DEADLINE
+    while (found := question.poll()) is None:
+        assert time.monotonic() < deadline
+        consumer.poll(ssps, 0, 0.05)
+    return found
+
+
+def test_a_partition_is_read_to_its_end_as_its_leader_says_and_without_an_answer_nothing_is_known(broker, topics):
+    stream = topics.create("s", 2)
+    here, there = ssp_of(stream, 0), ssp_of(stream, 1)
+    with topics.producer(stream) as producer:
+        producer.send(here, b"1", timestamp=1)
+        producer.commit()
+    with closing(KafkaConsumer(topics.cluster, [stream])) as consumer, topics.producer(stream, name="w2") as producer:
+        consumer.assign({here: 0, there: 0}, {})
+        assert answer(consumer, here, there)[there]
+        eventually(lambda: consumer.poll([here, there], 100, 0.1) and answer(consumer, here, there)[here], True)
+        producer.send(there, b"2", timestamp=1)
+        producer.send_all(there, records_that_are_sent_at_once())
+        assert answer(consumer, here, there) == {here: True, there: False}
+        producer.commit()
+        eventually(lambda: consumer.poll([here, there], 100, 0.1) is not None and answer(consumer, there)[there], True)
+        with broker.paused():
+            eventually(lambda: answer(consumer, here, there), {})
+        eventually(lambda: answer(consumer, here, there), {here: True, there: True})
+
+
+def records_that_are_sent_at_once():
+    """Give so many records that the client does not keep them until the commit."""
+    return SentRecords(timestamps=None, keys=[None] * 40, values=[b"x" * 900_000] * 40)
+
+
+def visits(prefix, servers):
+    spec = {
+        "systems": {"kafka": {"kafka": {"bootstrapServers": servers}}},
+        "streams": {
+            "in": {
+                "system": "kafka",
+                "name": f"{prefix}.in",
+                "schema": "who string, at bigint",
+                "eventTime": {"column": "at", "idleTimeout": f"{IDLE_SECONDS}s"},
+            },
+            "out": {"system": "kafka", "name": f"{prefix}.out", "partitions": 1},
+        },
+        "operators": [
+            {"name": "by", "from": "in", "partitionBy": {"key": "who"}},
+            {"name": "counted", "from": "by", "window": {"tumbling": "1s", "by": ["who"], "select": "count(*) as n"}},
+            {"name": "sent", "from": "counted", "sendTo": "out"},
+        ],
+        "job": {"commitInterval": "50ms", "watermarkInterval": "1ms", "intermediateStreamPartitions": 1},
+    }
+    metadata = {"name": f"visits-{prefix[-8:]}"}
+    return {"apiVersion": "streamapp.dev/v1alpha1", "kind": "StreamApp", "metadata": metadata, "spec": spec}
+
+
+class Story:
+    """Rows in two partitions; the broker stands still; one partition goes on at once, the other one a little later."""
+
+    def __init__(self, topics, broker, hold):
+        self.topics, self.broker, self.hold = topics, broker, hold
+        self.stream = topics.create("in", 2)
+        self.steps = iter((self.stand_still, self.come_back, self.go_on_late, self.end))
+        self.next = next(self.steps)
+        self.summary = None
+        self.number = 0
+        self.write(0, 1_000)
+        self.write(1, 1_000)
+
+    def write(self, partition, at):
+        self.number += 1
+        value = json.dumps({"who": f"p{partition}", "at": at}).encode()
+        with self.topics.producer(self.stream, name=f"w{self.number}") as producer:
+            producer.send(ssp_of(self.stream, partition), value, timestamp=1)
+            producer.commit()
+
+    def read(self):
+        (stream,) = [stream for stream in self.summary.streams if stream.name == "in"]
+        return stream.read
+
+    def reached(self):
+        if self.next is not None and self.next():
+            self.next = next(self.steps, None)
+        return self.next is None
+
+    def stand_still(self):
+        if self.read() < 2:
+            return False
+        self.hold.enter_context(self.broker.paused())
+        self.until = time.monotonic() + 1.5 * IDLE_SECONDS
+        return True
+
+    def come_back(self):
+        if time.monotonic() < self.until:
+            return False
+        self.hold.close()
+        self.write(0, 60_000)
+        return True
+
+    def go_on_late(self):
+        if self.read() < 3:
+            return False
+        self.write(1, 2_000)
+        return True
+
+    def end(self):
+        return self.read() == 4
+
+
+def test_rows_of_a_partition_whose_leader_was_away_for_longer_than_the_timeout_are_not_late(tmp_path, broker, topics):
+    with ExitStack() as hold:
+        story = Story(topics, broker, hold)
+
+        def told(summary):
+            story.summary = summary
+
+        apps.run_until(tmp_path, visits(topics.prefix, broker.bootstrap_servers), story.reached, told=told)
+    assert story.summary.not_used == {}

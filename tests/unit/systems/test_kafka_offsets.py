@@ -1,0 +1,53 @@
+"""Offsets that brokers were asked for: a client that got no answer in time says so by an offset below 0."""
+
+import time
+from concurrent.futures import Future
+from types import SimpleNamespace
+
+import pytest
+from confluent_kafka.admin import OffsetSpec
+
+from streamapp_core.spec.streams import StreamFormat
+from streamapp_core.ssp import Ssp
+from streamapp_systems.kafka.kafka_client import request_with_retry
+from streamapp_systems.kafka.topic_offsets import read_offsets
+from streamapp_systems.protocols import StreamDescriptor, Unavailable
+
+STREAM = StreamDescriptor(name="s", system="kafka", address="topic", format=StreamFormat.JSON)
+
+
+class Requests:
+    """Requests of an admin whose client answers with one offset."""
+
+    def __init__(self, offset):
+        self.offset, self.client = offset, self
+
+    def deadline(self):
+        return time.monotonic() + 60
+
+    def count(self, streams, deadline):
+        return {"topic": 1}
+
+    def list_offsets(self, wanted, **_):
+        return {at: _answered(SimpleNamespace(offset=self.offset)) for at in wanted}
+
+    def request(self, ask, keys, deadline, transient):
+        return request_with_retry(ask, keys, deadline, transient, permanent=lambda: False)
+
+    def fail(self, what, error):
+        raise Unavailable(f"{what}: {error.str()}")
+
+
+def _answered(answer):
+    future = Future()
+    future.set_result(answer)
+    return future
+
+
+def test_no_answer_is_no_empty_partition():
+    with pytest.raises(Unavailable, match=r"kafka\.s\[0\] \(topic topic\): its end can't be read: no answer"):
+        read_offsets(Requests(-1001), [STREAM], OffsetSpec.latest(), "end")
+
+
+def test_an_answer_is_the_offset():
+    assert read_offsets(Requests(7), [STREAM], OffsetSpec.latest(), "end") == {Ssp("kafka", "s", 0): 7}
