@@ -11,7 +11,7 @@ from simulation.simulated_process import SimulatedProcess
 from streamapp_core.spec.systems import SystemSpec
 from streamapp_core.ssp import Ssp
 from streamapp_systems.kafka import Cluster
-from streamapp_systems.protocols import Consumer, FetchedBatch, StagedOutput, StagedPart, StreamDescriptor
+from streamapp_systems.protocols import Consumer, EndsAnswer, FetchedBatch, StagedOutput, StagedPart, StreamDescriptor
 
 CLUSTER = Cluster(name="simulated", bootstrap_servers="simulated:9092", settings={}, timeout=30.0)
 
@@ -67,6 +67,10 @@ class PrefetchingConsumer:
         if not fetched:
             self._known[asked] = before
         return fetched
+
+    def ask_ends(self, ssps: Collection[Ssp]) -> EndsAnswer:
+        """See `Consumer.ask_ends`."""
+        return self._consumer.ask_ends(ssps)
 
     def close(self) -> None:
         """See `Consumer.close`."""
