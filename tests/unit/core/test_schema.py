@@ -72,7 +72,7 @@ def test_sparks_other_names_of_types_are_known(text, kind):
         ("k", 'at "k"'),
         ("k string,", "expected a column"),
         ("k string v int", "expected a column"),
-        ("k varchar", "`varchar` is no type. The types are string, boolean, int"),
+        ("k varchar", "`varchar` is no type. The types are string, boolean, tinyint, smallint, int"),
         ("k string, K int", "named `K`"),
         ("__event_time bigint", "reserved"),
         ("k int(3)", "takes no parameters"),
