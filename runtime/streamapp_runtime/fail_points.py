@@ -57,8 +57,16 @@ class _Armed:
         self.incarnation = int(incarnation[0]) if incarnation else None
 
 
-_armed = [_Armed(setting) for setting in os.environ.get(VARIABLE, "").split(",") if setting]
+_armed: list[_Armed] = []
 _incarnation: int | None = None
+
+
+def arm(settings: str) -> None:
+    """Arm fail-points, several separated by commas, in place of those that were armed."""
+    _armed[:] = [_Armed(setting) for setting in settings.split(",") if setting]
+
+
+arm(os.environ.get(VARIABLE, ""))
 
 
 def set_incarnation(incarnation: int) -> None:

@@ -1,18 +1,24 @@
-"""Runs a random app on this machine, through stops and starts, and reads what it wrote."""
+"""Runs a random app through stops, deaths and growth to its end, and compares what it wrote with the reference."""
 
 import json
+import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping
-from contextlib import closing, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from differential.random_apps import Case, Source
-from streamapp_core import murmur2
+from differential import forked_starts, reference
+from differential.cases import Case, Row, Source, Stage
+from differential.forked_starts import Forks, Outcome, StartRequest
+from differential.key_kinds import KINDS
+from differential.random_inputs import place
+from streamapp_core.plan import plan
+from streamapp_core.spec.parse import parse_text
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_systems.log import LogAdmin, LogProducer
@@ -20,94 +26,252 @@ from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 from support import apps
 
 START = datetime(2024, 2, 28, 22, tzinfo=UTC)
+UNTIL = START + timedelta(days=5)
+"""A time after all rows but the last ones of streams without an end."""
+WAIT = 0.02
+QUIET = 12.0
+"""Seconds without any progress after which an app without an end has come to nothing more."""
+LONGEST_START = 6
+"""The reports after which an app without an end is stopped if the next rows come at a later start."""
+AGREED = 3
+"""The reports for which an app without an end goes on when its results are right: it could add some."""
 
 
-def lay_out(folder: Path, case: Case) -> None:
-    """Write the inputs: CSV files, or a keyed stream of the embedded log."""
-    for name, source in case.sources.items():
-        columns = [column.split()[0] for column in case.document["spec"]["streams"][name]["schema"].split(", ")]
-        if source.system == "files":
-            files = [[_line(row) for row in source.rows[n :: source.partitions]] for n in range(source.partitions)]
-            apps.write_stream(folder, name, ",".join(columns), *files)
-        else:
-            _write_log(folder, name, columns, source)
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What became of a case. `difference` is a text; empty if there is none, or nothing was compared."""
+
+    outcome: Outcome
+    compared: int = 0
+    growth_refused: bool = False
+    difference: str = ""
 
 
-def tables(case: Case) -> dict[str, pa.Table]:
-    """Return the rows of each input as the reference takes them."""
+def examine(folder: Path, case: Case, forks: Forks, unchecked: Sequence[str] = ()) -> Finding:
+    """Run a case in a folder of its own, and compare it with the reference."""
+    refused = () if unchecked else _problems(case)
+    if refused:
+        return Finding(outcome=Outcome(refused=refused))
+    folder.mkdir(parents=True)
+    run = _Run(folder, case, forks, tuple(unchecked))
+    outcome = run.to_the_end()
+    if outcome.refused or run.growth_refused:
+        return Finding(outcome=outcome, growth_refused=run.growth_refused)
+    if outcome.failed:
+        return Finding(outcome=outcome, difference=outcome.failed)
+    return Finding(outcome=outcome, compared=len(run.expected), difference="\n".join(run.differences()))
+
+
+class _Run:
+    """A case that runs: the next stages of its inputs are written when it is their time."""
+
+    def __init__(self, folder: Path, case: Case, forks: Forks, unchecked: tuple[str, ...]) -> None:
+        self._folder, self._case, self._forks, self._unchecked = folder, case, forks, unchecked
+        self._streams = case.document["spec"]["streams"]
+        self._kind = KINDS[case.keys]
+        found = reference.results(case.document, _tables(case), _milliseconds(UNTIL))
+        self.expected = {
+            name: (expected.key, Counter(tuple(self._canonical(row)) for row in expected.rows))
+            for name, expected in found.items()
+        }
+        self.growth_refused = False
+        self._at_end = False
+        self._written: dict[str, int] = {}
+        self._last_written: set[str] = set()
+
+    def to_the_end(self) -> Outcome:
+        """Start the app as often as the case says, and once more; return how it ended."""
+        for name, source in self._case.sources.items():
+            self._written[name] = 0
+            if source.system == "files":
+                self._write_files(name, source)
+            else:
+                self._write_stage(name, source)
+        for number, start in enumerate(self._case.starts):
+            outcome = self._start(number, start.reports, start.fail_point)
+            if outcome.refused or outcome.failed or outcome.completed or self._at_end:
+                return outcome
+        return self._start(len(self._case.starts), None, None)
+
+    def differences(self) -> Iterator[str]:
+        """Compare the outputs with what they should be; where partitions were idle, results may be waiting."""
+        for name, (key, rows) in self.expected.items():
+            found = self._found(name, key)
+            if (found - rows and key is None) if self._case.idle else found != rows:
+                yield f"{name}: missing {_listed(rows - found)}, too many {_listed(found - rows)}"
+
+    def _start(self, number: int, reports: int | None, fail_point: str | None) -> Outcome:
+        for name, source in self._case.sources.items():
+            while self._next(name, source) is not None and self._due(source, name, number, None):
+                self._write_stage(name, source)
+        request = StartRequest(
+            folder=str(self._folder),
+            document=self._case.document,
+            reports=reports,
+            fail_point=fail_point,
+            unchecked=self._unchecked,
+        )
+        self._forks.start(request)
+        seen, moved, agreed = None, time.monotonic(), 0
+        while (outcome := self._forks.ended(WAIT)) is None:
+            progress = forked_starts.progress(self._folder)
+            if progress is None or (seen is not None and progress.reports == seen.reports):
+                continue
+            if self._feed(number, progress) or seen is None or _moved(progress, seen):
+                moved = time.monotonic()
+            seen = progress
+            self.growth_refused = self.growth_refused or bool(progress.summary.refused)
+            agreed = agreed + 1 if not self._case.bounded and self._all_written() and self._agrees() else 0
+            quiet = not self._case.bounded and time.monotonic() - moved > QUIET
+            later = any(self._waits(source, name, number) for name, source in self._case.sources.items())
+            if self.growth_refused or agreed == AGREED or quiet or (later and progress.reports >= LONGEST_START):
+                self._at_end = not later
+                (self._folder / forked_starts.STOP).touch()
+        return outcome
+
+    def _feed(self, number: int, progress: forked_starts.ProgressReport) -> bool:
+        """Write what is due while the app runs; return whether there was anything."""
+        counts = {stream.name: stream.partitions for stream in progress.summary.streams}
+        fed = False
+        for name, source in self._case.sources.items():
+            if self._next(name, source) is not None:
+                if self._due(source, name, number, progress.reports) and self._noticed(source, name, counts):
+                    self._write_stage(name, source)
+                    fed = True
+            elif source.last and name not in self._last_written and counts.get(name) == source.partitions:
+                self._write(name, source, [(len(source.rows), row) for row in source.last], source.partitions)
+                self._last_written.add(name)
+                fed = True
+        return fed
+
+    def _noticed(self, source: Source, name: str, counts: Mapping[str, int]) -> bool:
+        """Return whether the app reads all partitions there were before the next stage."""
+        written = self._written[name]
+        return written == 0 or counts.get(name) == source.stages[written - 1].partitions
+
+    def _next(self, name: str, source: Source) -> Stage | None:
+        written = self._written[name]
+        return source.stages[written] if written < len(source.stages) else None
+
+    def _due(self, source: Source, name: str, number: int, reports: int | None) -> bool:
+        stage = self._next(name, source)
+        assert stage is not None
+        if stage.reports == 0 or stage.start < number:
+            return stage.start <= number
+        return reports is not None and stage.start == number and stage.reports <= reports
+
+    def _waits(self, source: Source, name: str, number: int) -> bool:
+        """Return whether rows of an input come at a later start only."""
+        stage = self._next(name, source)
+        return stage is not None and stage.start > number
+
+    def _all_written(self) -> bool:
+        return all(not source.last or name in self._last_written for name, source in self._case.sources.items())
+
+    def _agrees(self) -> bool:
+        return all(self._found(name, key) == rows for name, (key, rows) in self.expected.items())
+
+    def _found(self, name: str, key: tuple[str, ...] | None) -> Counter:
+        """Read an output: all its rows, or, where there is a key, the last row of each."""
+        rows = [tuple(self._canonical(row)) for row in apps.rows(self._folder / self._streams[name]["name"])]
+        if key is None:
+            return Counter(rows)
+        places = [("id", "k", "g", "v").index(column) for column in key]
+        return Counter({tuple(row[place] for place in places): row for row in rows}.values())
+
+    def _canonical(self, row: Sequence[Any]) -> Iterator[str]:
+        for place_, value in enumerate(row):
+            text = "" if value is None else str(value)
+            yield self._kind.canonical(text) if place_ in (1, 2) and text else text
+
+    def _write_files(self, name: str, source: Source) -> None:
+        files: list[list[str]] = [[] for _ in range(source.partitions)]
+        for index, row in enumerate(source.rows):
+            values = [*row[:-1], _at(row).isoformat()]
+            line = ",".join("NULL" if value is None else str(value) for value in values)
+            files[place(source, self._kind, index, row, source.partitions)].append(line)
+        apps.write_stream(self._folder, name, ",".join(_columns(self._case, name)), *files)
+        self._written[name] = len(source.stages)
+
+    def _write_stage(self, name: str, source: Source) -> None:
+        """Give a stream of the log its next partitions, and write the rows that come then."""
+        number = self._written[name]
+        stage = source.stages[number]
+        begin = source.stages[number - 1].end if number else 0
+        with closing(LogAdmin(self._folder / "log.db")) as admin:
+            if number == 0:
+                admin.create({_descriptor(name): stage.partitions})
+            else:
+                admin.expand(_descriptor(name), stage.partitions)
+        self._write(name, source, list(enumerate(source.rows[: stage.end]))[begin:], stage.partitions)
+        self._written[name] = number + 1
+
+    def _write(self, name: str, source: Source, rows: Sequence[tuple[int, Row]], partitions: int) -> None:
+        columns = _columns(self._case, name)
+        records: dict[int, list[bytes]] = defaultdict(list)
+        for index, row in rows:
+            keys = [self._kind.json(value) for value in row[1:3]]
+            values = dict(zip(columns, [row[0], *keys, row[3], _at(row).isoformat()], strict=True))
+            # The last rows of streams of which not all keys are in one place are each for the partition of their id.
+            last = index >= len(source.rows) and source.placing == "anywhere"
+            number = row[0] if last else place(source, self._kind, index, row, partitions)
+            records[number].append(json.dumps(values).encode())
+        owner = TransactionOwner(id=f"writer-{name}", epoch=self._written[name] + len(self._last_written) + 1)
+        with closing(LogProducer(self._folder / "log.db", [_descriptor(name)], owner)) as producer:
+            for partition, values_ in records.items():
+                for value in values_:
+                    producer.send(Ssp("log", name, partition), value, key=None, timestamp=0)
+            producer.commit()
+
+
+def _problems(case: Case) -> tuple[str, ...]:
+    """Plan the app as its first start will; return the codes of the problems."""
+    counts = {name: source.stages[0].partitions for name, source in case.sources.items()}
+    return tuple(str(problem.code) for problem in plan(parse_text(json.dumps(case.document)), counts).problems)
+
+
+def _moved(progress: forked_starts.ProgressReport, before: forked_starts.ProgressReport) -> bool:
+    """Return whether an app has done anything between two reports: read, written, or come to a later watermark."""
+    now, then = progress.summary, before.summary
+    return (now.streams, now.written) != (then.streams, then.written)
+
+
+def _tables(case: Case) -> dict[str, pa.Table]:
+    """Return the rows of each input as the reference takes them: of equal keys, one way to write them."""
+    kind = KINDS[case.keys].arrow
     found = {}
     for name, source in case.sources.items():
-        names = [column.split()[0] for column in case.document["spec"]["streams"][name]["schema"].split(", ")]
-        columns = [list(column) for column in zip(*source.rows, strict=True)]
-        times = [int((START.timestamp() + seconds) * 1000) for seconds in columns[-1]]
-        kinds = [pa.int64(), pa.string(), pa.string(), pa.int64()]
-        arrays = [pa.array(column, kind) for column, kind in zip(columns[:4], kinds, strict=True)]
-        found[name] = pa.table([*arrays, pa.array(times, pa.int64())], names=[*names[:4], "t"])
+        rows = [*source.rows, *source.last]
+        columns = [[row[place_] for row in rows] for place_ in range(5)]
+        keys = [[value + 0.0 if isinstance(value, float) else value for value in column] for column in columns[1:3]]
+        times = [_milliseconds(_at(row)) for row in rows]
+        arrays = [
+            pa.array(columns[0], pa.int64()),
+            *(pa.array(column, kind) for column in keys),
+            pa.array(columns[3], pa.int64()),
+            pa.array(times, pa.int64()),
+        ]
+        found[name] = pa.table(arrays, names=[*_columns(case, name)[:4], "t"])
     return found
 
 
-def run(folder: Path, case: Case) -> None:
-    """Run the app to its end; some starts are stopped after so many reports.
-
-    Raises:
-        PlanRefused: it was refused.
-    """
-    for reports in case.stops:
-        with suppress(apps.Stop):
-            apps.run(case.document, folder, fresh=False, listener=_stopping(reports))
-    apps.run(case.document, folder, fresh=False)
+def _columns(case: Case, stream: str) -> list[str]:
+    """Return the names of an input's columns; the types of keys may have commas in them."""
+    return [column.split()[0] for column in case.document["spec"]["streams"][stream]["schema"].split(", ")]
 
 
-def written(folder: Path, stream: Mapping[str, Any], key: tuple[str, ...] | None) -> Counter:
-    """Read an output: all its rows, or, where there is a key, the last row of each."""
-    rows = apps.rows(folder / stream["name"])
-    if key is None:
-        return Counter(rows)
-    places = [("id", "k", "g", "v").index(column) for column in key]
-    return Counter({tuple(row[place] for place in places): row for row in rows}.values())
+def _descriptor(name: str) -> StreamDescriptor:
+    return StreamDescriptor(name=name, system="log", address=name, format=StreamFormat.JSON)
 
 
-def as_text(rows: list[tuple[Any, ...]]) -> Counter:
-    """Return rows as a CSV output has them."""
-    return Counter(tuple("" if value is None else str(value) for value in row) for row in rows)
-
-
-def _line(row: tuple[Any, ...]) -> str:
-    values = [*row[:-1], _at(row).isoformat()]
-    return ",".join("NULL" if value is None else str(value) for value in values)
-
-
-def _at(row: tuple[Any, ...]) -> datetime:
+def _at(row: Row) -> datetime:
     return START + timedelta(seconds=row[-1])
 
 
-def _write_log(folder: Path, name: str, columns: list[str], source: Source) -> None:
-    stream = StreamDescriptor(name=name, system="log", address=name, format=StreamFormat.JSON)
-    with closing(LogAdmin(folder / "log.db")) as admin:
-        admin.create({stream: source.partitions})
-    records: dict[int, list[bytes]] = defaultdict(list)
-    for number, row in enumerate(source.rows):
-        values = dict(zip(columns, [*row[:-1], _at(row).isoformat()], strict=True))
-        key = row[1]
-        place = (0 if key is None else _partition(key, source.partitions)) if source.keyed else number
-        records[place % source.partitions].append(json.dumps(values).encode())
-    with closing(LogProducer(folder / "log.db", [stream], TransactionOwner(id=f"writer-{name}", epoch=1))) as producer:
-        for partition, values in records.items():
-            for value in values:
-                producer.send(Ssp("log", name, partition), value, key=None, timestamp=0)
-        producer.commit()
+def _milliseconds(moment: datetime) -> int:
+    return int(moment.timestamp() * 1000)
 
 
-def _partition(key: str, partitions: int) -> int:
-    data = np.frombuffer(key.encode(), np.uint8)
-    return int(murmur2.partitions(murmur2.murmur2(data, np.array([0, len(data)])), partitions)[0])
-
-
-def _stopping(reports: int):
-    left = iter(range(reports - 1))
-
-    def listener(_: object) -> None:
-        if next(left, None) is None:
-            raise apps.Stop
-
-    return listener
+def _listed(rows: Counter) -> str:
+    shown = [f"{','.join(row)}{f' x{count}' if count > 1 else ''}" for row, count in sorted(rows.items())[:6]]
+    return f"[{' | '.join(shown)}{' ...' if len(rows) > 6 else ''}]"

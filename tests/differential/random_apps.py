@@ -1,65 +1,61 @@
 """Random apps on random rows, in random circumstances: what the planner accepts of them must be right.
 
-Every edge between operators has the columns `id int, k string, g string, v int`, so that any operator may follow any
-other; what makes other columns is followed by a map that restores these.
+Every edge between operators has the columns `id int, k KEY, g KEY, v int`, so that any operator may follow any
+other; what makes other columns is followed by a map that restores these. All is drawn from a number, so that an app can
+be had again by the number of its seed and its own.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from random import Random
 from typing import Any
 
-from hypothesis import strategies as st
+from differential.cases import Case, Source, Start
+from differential.key_kinds import KINDS, KeyKind
+from differential.random_inputs import BOUNDS, random_source, random_table
+from streamapp_runtime.fail_points import FailPoint, Moment
 
-SCHEMA = "id int, k string, g string, v int, at timestamp"
-MAPS = ("id, k, g, v", "id, g as k, k as g, v", "id, k, k as g, v * 2 as v", "id, upper(k) as k, g, v")
+MAPS = (
+    "id, k, g, v",
+    "id, g as k, k as g, v",
+    "id, k, k as g, v * 2 as v",
+    "id, nullif(k, g) as k, g, v",
+    "id, case when id % 2 = 0 then k else g end as k, g, v",
+)
 FILTERS = ("v > 0 or v is null", "id % 3 <> 0", "k = g")
 GROUPS = (("k",), ("g",), ("k", "g"))
-AGGREGATES = "count(*) as id, max({other}) as {other}, sum(v) as v"
+AGGREGATES = (
+    "count(*) as id, max({other}) as {other}, sum(v) as v",
+    "count(v) as id, min({other}) as {other}, max(v) as v",
+    "count(distinct {other}) as id, max({other}) as {other}, count(*) as v",
+)
 ALL_KEYS = "count(*) as id, sum(v) as v"
 RESTORED = "cast(id as int) as id, k, g, cast(v as int) as v"
-WINDOWS = ({"tumbling": "1h"}, {"sliding": "2h", "every": "1h"}, {"session": "1h"})
+WINDOWS = ({"tumbling": "1h"}, {"sliding": "2h", "every": "1h"}, {"session": "1h"}, {"tumbling": "30m"})
 JOINS = ("inner", "left", "right", "full")
 MOST_STEPS = 6
-
-KEYS = st.sampled_from(["a", "b", "c", "d", "ü"])
-ROW = st.tuples(
-    st.integers(0, 99),
-    st.none() | KEYS,
-    KEYS,
-    st.none() | st.integers(-9, 9),
-    st.integers(0, 5 * 3600),
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Source:
-    """An input: its rows, in partitions. Rows of a log with a key are in the partition of their key."""
-
-    system: str
-    partitions: int
-    keyed: bool
-    rows: tuple[tuple[Any, ...], ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Case:
-    """An app, what it reads, and after how many reports of progress it is stopped and started again."""
-
-    document: dict[str, Any]
-    sources: dict[str, Source]
-    stops: tuple[int, ...]
+FUNCTIONS = ("Totals", "Silence", "Hourly", "Before")
 
 
 @dataclass
 class _Draft:
     """An app on its way: `open` are the names that may be read, `unread` those that nothing has read yet."""
 
-    draw: Any
+    random: Random
+    kind: KeyKind
+    starts: int
     streams: dict[str, Any] = field(default_factory=dict)
     tables: dict[str, Any] = field(default_factory=dict)
     sources: dict[str, Source] = field(default_factory=dict)
     operators: list[dict[str, Any]] = field(default_factory=list)
+    steps: dict[str, tuple[str, ...]] = field(default_factory=dict)
     open: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
+    begun: int = 0
+
+    @property
+    def columns(self) -> str:
+        """The columns of every edge."""
+        return f"id int, k {self.kind.type}, g {self.kind.type}, v int"
 
     def add(self, base: str, reads: str | list[str], **config: Any) -> str:
         """Add an operator and return its name; what it reads is read."""
@@ -72,45 +68,61 @@ class _Draft:
         return name
 
     def result(self, name: str) -> None:
-        """Let later operators read this."""
+        """Let later operators read this; it ends a step."""
         self.open.append(name)
         self.unread.append(name)
+        self.steps[name] = tuple(operator["name"] for operator in self.operators[self.begun :])
+        self.begun = len(self.operators)
 
     def pick(self, *, but: str | None = None) -> str:
         """Choose something to read, most often what nothing has read yet."""
         candidates = [name for name in self.open if name != but]
         recent = [name for name in self.unread if name != but]
-        return self.draw(st.sampled_from(recent if recent and self.draw(st.integers(0, 2)) else candidates))
+        return self.random.choice(recent if recent and self.random.random() < 0.7 else candidates)
 
 
 def _source(draft: _Draft, name: str) -> None:
-    draw = draft.draw
-    system = draw(st.sampled_from(["files", "log"]))
-    keyed = draw(st.booleans())
-    broadcast = draw(st.integers(0, 6)) == 0
-    rows = tuple(draw(st.lists(ROW, min_size=1, max_size=25)))
-    draft.sources[name] = Source(system=system, partitions=draw(st.integers(1, 4)), keyed=keyed, rows=rows)
+    random = draft.random
+    bound = random.choice(list(BOUNDS))
+    source = random_source(random, draft.kind, bound=bound, starts=draft.starts)
+    event_time = {"column": "at", "maxOutOfOrderness": bound}
+    if source.last and len(source.stages) == 1 and random.random() < 0.3:
+        source = replace(source, last=tuple(random.sample(source.last, random.randint(1, len(source.last)))))
+        event_time["idleTimeout"] = "300ms"
+    draft.sources[name] = source
     draft.streams[name] = {
-        "system": system,
-        "schema": SCHEMA,
-        "eventTime": {"column": "at", "maxOutOfOrderness": "1d"},
-        **({"format": "csv", "csv": {"nullValue": "NULL"}} if system == "files" else {"bounded": True}),
-        **({"key": "k"} if keyed else {}),
-        **({"broadcast": True} if broadcast else {}),
+        "system": source.system,
+        "schema": f"{draft.columns}, at timestamp",
+        "eventTime": event_time,
+        **_format(source),
+        **({"broadcast": True} if random.random() < 0.1 else {}),
     }
     draft.result(draft.add("base", name, map=MAPS[0]))
 
 
+def _format(source: Source) -> dict[str, Any]:
+    """Return what a declaration says of a stream's system, keys and end; files claim less than they might."""
+    if source.system == "files":
+        claim = {"key": "k", "partitioned": True} if source.placing == "apart" else {}
+        return {"format": "csv", "csv": {"nullValue": "NULL"}, **claim}
+    return {**({} if source.last else {"bounded": True}), **({"key": "k"} if source.placing == "hashed" else {})}
+
+
 def _filter(draft: _Draft) -> None:
-    draft.result(draft.add("filter", draft.pick(), filter=draft.draw(st.sampled_from(FILTERS))))
+    draft.result(draft.add("filter", draft.pick(), filter=draft.random.choice(FILTERS)))
 
 
 def _map(draft: _Draft) -> None:
-    draft.result(draft.add("map", draft.pick(), map=draft.draw(st.sampled_from(MAPS))))
+    draft.result(draft.add("map", draft.pick(), map=draft.random.choice([*MAPS, *draft.kind.maps])))
+
+
+def _flat_map(draft: _Draft) -> None:
+    made = draft.add("exploded", draft.pick(), flatMap="id, k, g, v, explode(split('x,y', ',')) as part")
+    draft.result(draft.add("restored", made, map=MAPS[0]))
 
 
 def _shuffle(draft: _Draft) -> None:
-    draft.result(draft.add("by", draft.pick(), partitionBy={"key": draft.draw(st.sampled_from(["k", "g"]))}))
+    draft.result(draft.add("by", draft.pick(), partitionBy={"key": draft.random.choice(["k", "g"])}))
 
 
 def _broadcast(draft: _Draft) -> None:
@@ -128,97 +140,151 @@ def _merge(draft: _Draft) -> None:
 def _grouped(draft: _Draft, by: tuple[str, ...]) -> str:
     """Read something, most often regrouped by a column of the group."""
     source = draft.pick()
-    if draft.draw(st.integers(0, 3)) == 0:
+    if draft.random.random() < 0.25:
         return source
     return draft.add("keyed", source, partitionBy={"key": by[0]})
 
 
-def _select(by: tuple[str, ...]) -> str:
+def _select(draft: _Draft, by: tuple[str, ...]) -> str:
     others = [column for column in ("k", "g") if column not in by]
-    return AGGREGATES.format(other=others[0]) if others else ALL_KEYS
+    return draft.random.choice(AGGREGATES).format(other=others[0]) if others else ALL_KEYS
 
 
 def _aggregate(draft: _Draft) -> None:
-    by = draft.draw(st.sampled_from(GROUPS))
-    made = draft.add("total", _grouped(draft, by), aggregate={"by": list(by), "select": _select(by)})
+    by = draft.random.choice(GROUPS)
+    made = draft.add("total", _grouped(draft, by), aggregate={"by": list(by), "select": _select(draft, by)})
     draft.result(draft.add("restored", made, map=RESTORED))
 
 
 def _window(draft: _Draft) -> None:
-    by = draft.draw(st.sampled_from(GROUPS))
-    window = {**draft.draw(st.sampled_from(WINDOWS)), "by": list(by), "select": _select(by)}
+    by = draft.random.choice(GROUPS)
+    window = {**draft.random.choice(WINDOWS), "by": list(by), "select": _select(draft, by)}
     made = draft.add("window", _grouped(draft, by), window=window)
     draft.result(draft.add("restored", made, map=RESTORED))
 
 
 def _join(draft: _Draft) -> None:
     left, right = _grouped(draft, ("k",)), _grouped(draft, ("k",))
-    other = draft.add("other", right, map="id as rid, k as rk, g as rg, v as rv")
-    kind = draft.draw(st.sampled_from(JOINS))
+    key = f"cast(k as {draft.kind.joined_as})" if draft.random.random() < 0.15 else "k"
+    other = draft.add("other", right, map=f"id as rid, {key} as rk, g as rg, v as rv")
+    kind = draft.random.choice(JOINS)
     join = {"with": other, "on": {"left": "k", "right": "rk"}, "type": kind, "within": "1h"}
     made = draft.add("join", left, join=join)
     columns = "coalesce(id, 0) + coalesce(rid, 0) as id, k, coalesce(g, rg) as g, coalesce(v, rv) as v"
     draft.result(draft.add("joined", made, map=columns))
 
 
-def _join_table(draft: _Draft) -> None:
-    draw = draft.draw
-    number = len(draft.tables)
-    names = draw(st.dictionaries(KEYS, st.integers(0, 9), min_size=1, max_size=4))
-    system = draw(st.sampled_from(["files", "log"]))
-    source = Source(
-        system=system,
-        partitions=draw(st.integers(1, 4)),
-        keyed=True,
-        rows=tuple((size, key, key, size, 0) for key, size in names.items()),
-    )
-    stream, table = f"names{number}", f"sizes{number}"
-    draft.sources[stream] = source
-    draft.streams[stream] = {
-        "system": system,
-        "schema": "nid int, nk string, ng string, nv int, nat timestamp",
-        "key": "nk",
-        **({"format": "csv", "csv": {"nullValue": "NULL"}} if system == "files" else {"bounded": True}),
-        **({"broadcast": True} if draw(st.booleans()) else {}),
+def _process(draft: _Draft) -> None:
+    random = draft.random
+    if random.random() < 0.25:
+        function = random.choice(["twice", "later"])
+        process = {"function": f"differential.functions:{function}", "schema": draft.columns}
+        draft.result(draft.add("called", draft.pick(), process=process))
+        return
+    name, key = random.choice(FUNCTIONS), random.choice(["k", "g"])
+    process = {
+        "function": f"differential.functions:{name}By{key.upper()}",
+        "schema": draft.columns,
+        "state": {"key": key},
+        **({"order": "arrival"} if name == "Totals" and random.random() < 0.7 else {}),
     }
-    draft.tables[table] = {"key": "nk", "value": "nv as size", "sideInputs": [stream]}
-    on = draw(st.sampled_from(["k", "g"]))
-    read = _grouped(draft, (on,))
-    kind = draw(st.sampled_from(["inner", "left"]))
-    made = draft.add("sized", read, joinTable={"table": table, "on": on, "type": kind})
-    draft.result(draft.add("restored", made, map="id, k, g, coalesce(size, v) as v"))
+    draft.result(draft.add("called", _grouped(draft, (key,)), process=process))
 
 
-STEPS = (_filter, _map, _shuffle, _broadcast, _merge, _aggregate, _window, _join, _join_table)
-WEIGHTED = (*STEPS, _merge, _merge, _aggregate, _window, _window, _join)
+def _join_table(draft: _Draft) -> None:
+    random = draft.random
+    table = _side_table(draft) if not draft.tables or random.random() < 0.8 else random.choice(list(draft.tables))
+    on = random.choice(["k", "g"])
+    filled = "sideInputs" not in draft.tables[table]
+    kind = "left" if filled else random.choice(["inner", "left"])
+    made = draft.add("sized", _grouped(draft, (on,)), joinTable={"table": table, "on": on, "type": kind})
+    # What an operator puts into a table comes before or after the rows that look it up: that has no one meaning.
+    draft.result(draft.add("restored", made, map=MAPS[0] if filled else "id, k, g, coalesce(size, v) as v"))
 
 
-@st.composite
-def cases(draw: Any) -> Case:
+def _side_table(draft: _Draft) -> str:
+    random, kind = draft.random, draft.kind
+    table = f"sizes{len(draft.tables)}"
+    broadcast, avoid = random.random() < 0.4, set[str]()
+    sides = []
+    for _ in range(random.choice([1, 1, 1, 2])):
+        stream = f"names{len(draft.streams)}"
+        source = random_table(random, kind, avoid=avoid, one_file=not broadcast and random.random() < 0.8)
+        draft.sources[stream] = source
+        draft.streams[stream] = {
+            "system": source.system,
+            "schema": f"nid int, nk {kind.type}, ng {kind.type}, nv int, nat timestamp",
+            "bounded": random.random() < 0.7,
+            **({"format": "csv", "csv": {"nullValue": "NULL"}} if source.system == "files" else {}),
+            **({"key": "nk"} if source.placing == "hashed" else {}),
+            **({"key": "nk", "partitioned": True} if source.system == "files" else {}),
+            **({"broadcast": True} if broadcast else {}),
+        }
+        sides.append(stream)
+    draft.tables[table] = {"key": "nk", "value": "nv as size", "sideInputs": sides}
+    return table
+
+
+def _fill_table(draft: _Draft) -> None:
+    table = f"filled{len(draft.tables)}"
+    draft.tables[table] = {"key": "k", "value": "v as size", "schema": draft.columns}
+    draft.add("stored", _grouped(draft, ("k",)), sendToTable=table)
+    on = draft.random.choice(["k", "k", "g"])
+    made = draft.add("sized", _grouped(draft, (on,)), joinTable={"table": table, "on": on, "type": "left"})
+    draft.result(draft.add("restored", made, map=MAPS[0]))
+
+
+STEPS = (_filter, _map, _flat_map, _shuffle, _broadcast, _merge, _aggregate, _window, _join, _join_table, _process)
+WEIGHTED = (*STEPS, _merge, _merge, _window, _window, _join, _process, _process, _fill_table)
+
+
+def random_case(seed: int, number: int) -> Case:
     """Return a random app with its rows and circumstances; whether the planner accepts it is not known."""
-    draft = _Draft(draw)
-    for number in range(draw(st.integers(1, 3))):
-        _source(draft, f"rows{number}")
-    for _ in range(draw(st.integers(1, MOST_STEPS))):
-        draw(st.sampled_from(WEIGHTED))(draft)
-    for name in list(draft.unread):
-        draft.streams[f"out-{name}"] = {"system": "files", "name": f"out/{name}", "format": "csv"}
-        draft.add("sent", name, sendTo=f"out-{name}")
-    partitions = draw(st.none() | st.integers(1, 5))
-    job = {
-        "commitInterval": draw(st.sampled_from(["10ms", "50ms", "300ms"])),
-        "watermarkInterval": "1ms",
-        "grouper": draw(st.sampled_from(["partition", "partition", "partition", "stream-partition"])),
+    random = Random(f"{seed}/{number}")
+    keys = random.choice(["string", "string", "string", *KINDS])
+    starts = tuple(_start(random) for _ in range(random.choice([0, 1, 1, 2, 3])))
+    draft = _Draft(random, KINDS[keys], len(starts))
+    for place in range(random.randint(1, 3)):
+        _source(draft, f"rows{place}")
+    for _ in range(random.randint(1, MOST_STEPS)):
+        random.choice(WEIGHTED)(draft)
+    sent = [*draft.unread, *random.sample(draft.open, min(len(draft.open), random.choice([0, 0, 1, 2])))]
+    for place, name in enumerate(sent):
+        draft.streams[f"out{place}"] = {"system": "files", "name": f"out/{place}-{name}", "format": "csv"}
+        draft.add("sent", name, sendTo=f"out{place}")
+    document = {
+        "apiVersion": "streamapp.dev/v1alpha1",
+        "kind": "StreamApp",
+        "metadata": {"name": "app"},
+        "spec": {
+            "systems": {"files": {"file": {"path": "."}}, "log": {"log": {"path": "log.db"}}},
+            "defaultSystem": "log",
+            "streams": draft.streams,
+            "tables": draft.tables,
+            "operators": draft.operators,
+            "job": _job(random),
+            "processors": {"count": random.randint(1, 3)},
+        },
+    }
+    return Case(document=document, keys=keys, sources=draft.sources, steps=draft.steps, starts=starts)
+
+
+def _job(random: Random) -> dict[str, Any]:
+    partitions = random.choice([None, None, 1, 2, 3, 4, 5])
+    return {
+        "commitInterval": random.choice(["10ms", "50ms", "300ms"]),
+        "watermarkInterval": random.choice(["1ms", "1ms", "100ms"]),
+        "grouper": random.choice([*["partition"] * 20, "stream-partition", "all"]),
+        "partitionMonitor": {"interval": "1s"},
         **({} if partitions is None else {"intermediateStreamPartitions": partitions}),
     }
-    spec = {
-        "systems": {"files": {"file": {"path": "."}}, "log": {"log": {"path": "log.db"}}},
-        "defaultSystem": "log",
-        "streams": draft.streams,
-        "tables": draft.tables,
-        "operators": draft.operators,
-        "job": job,
-        "processors": {"count": draw(st.integers(1, 3))},
-    }
-    document = {"apiVersion": "streamapp.dev/v1alpha1", "kind": "StreamApp", "metadata": {"name": "app"}, "spec": spec}
-    return Case(document=document, sources=draft.sources, stops=tuple(draw(st.lists(st.integers(1, 3), max_size=1))))
+
+
+def _start(random: Random) -> Start:
+    if random.random() < 0.35:
+        return Start(reports=random.randint(1, 3))
+    point = random.choice([point for point in FailPoint if not point.startswith("replace")])
+    if random.random() < 0.5:
+        point = random.choice([point for point in FailPoint if point.startswith("commit")])
+    times = random.randint(1, 8) if point.startswith(("commit", "task")) else 1
+    return Start(fail_point=f"{point}:{random.choice(list(Moment))}:{times}")

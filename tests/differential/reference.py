@@ -5,29 +5,48 @@ of the edge and the event time `t` (milliseconds). What an aggregate emits repla
 edge is the final table, and its rows are told apart by the key (`Edge.key`).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
+from differential.reference_functions import called
+
 HOUR = 3_600_000
+UNITS = {"m": 60_000, "h": HOUR}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Edge:
-    """Rows as a query; `key` are the columns by which a later row replaces an earlier one (None: it never does)."""
+    """Rows as a query; `key` are the columns by which a later row replaces an earlier one (None: it never does).
+
+    Without `meaning` there is no one result: a function that is given running results sees as many as there happen to
+    be.
+    """
 
     sql: str
     key: tuple[str, ...] | None = None
+    meaning: bool = True
 
 
-def results(document: dict[str, Any], tables: dict[str, pa.Table]) -> dict[str, tuple[tuple[str, ...] | None, list]]:
-    """Return the key and the rows of every output, by stream.
+@dataclass(frozen=True, kw_only=True)
+class Expected:
+    """The rows of an output, and the columns by which the last row of each is taken (None: all rows)."""
+
+    key: tuple[str, ...] | None
+    rows: list[tuple[Any, ...]]
+
+
+def results(document: dict[str, Any], tables: Mapping[str, pa.Table], until: int) -> dict[str, Expected]:
+    """Return the rows of every output that has one meaning, by stream.
 
     Args:
         document: the app.
         tables: the rows of each input with its declared columns, and the event time `t`.
+        until: the time up to which watermarks come; there is no row between it and the watermark in the end. Results
+            that wait for a later one are not emitted.
     """
     spec = document["spec"]
     edges = {name: Edge(sql=f'SELECT * FROM "{name}"') for name in tables}
@@ -35,31 +54,29 @@ def results(document: dict[str, Any], tables: dict[str, pa.Table]) -> dict[str, 
     with duckdb.connect() as connection:
         for name, rows in tables.items():
             connection.register(name, rows)
-        for operator in _ordered(spec["operators"]):
-            edge = _edge(operator, edges, spec)
+        for operator in spec["operators"]:  # each comes after what it reads: that is how they were made
+            inputs = [edges[name] for name in _inputs(operator)]
+            edge = _edge(operator, inputs, spec, until)
+            edge = replace(edge, meaning=edge.meaning and all(read.meaning for read in inputs))
             edges[operator["name"]] = edge
-            if "sendTo" in operator:
+            if "sendTo" in operator and edge.meaning:
                 query = f"SELECT id, k, g, v FROM ({edge.sql})"
-                found[operator["sendTo"]] = (edge.key, connection.execute(query).fetchall())
+                found[operator["sendTo"]] = Expected(key=edge.key, rows=connection.execute(query).fetchall())
     return found
 
 
-def _ordered(operators: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the operators, each after what it reads: that is how they were made."""
-    return operators
-
-
-def _edge(operator: dict[str, Any], edges: dict[str, Edge], spec: dict[str, Any]) -> Edge:
-    inputs = [edges[name] for name in _inputs(operator)]
+def _edge(operator: dict[str, Any], inputs: list[Edge], spec: dict[str, Any], until: int) -> Edge:
     first = inputs[0]
     if "filter" in operator:
         return replace(first, sql=f"SELECT * FROM ({first.sql}) WHERE {operator['filter']}")
     if "map" in operator:
         return _mapped(operator["map"], first)
+    if "flatMap" in operator:
+        return Edge(sql=f"SELECT l.*, r.part FROM ({first.sql}) AS l, (VALUES ('x'), ('y')) AS r(part)")
     if "merge" in operator:
         return Edge(sql=" UNION ALL ".join(f"SELECT id, k, g, v, t FROM ({edge.sql})" for edge in inputs))
     if "join" in operator:
-        return _joined(operator["join"], first, inputs[1])
+        return _joined(operator["join"], first, inputs[1], until)
     if "joinTable" in operator:
         return _enriched(operator["joinTable"], first, spec)
     if "aggregate" in operator:
@@ -67,8 +84,10 @@ def _edge(operator: dict[str, Any], edges: dict[str, Edge], spec: dict[str, Any]
         sql = f"SELECT {by}, {operator['aggregate']['select']}, max(t) AS t FROM ({first.sql}) GROUP BY {by}"
         return Edge(sql=sql, key=tuple(operator["aggregate"]["by"]))
     if "window" in operator:
-        return _windowed(operator["window"], first)
-    return first  # partitionBy, broadcast and sendTo change no rows
+        return _windowed(operator["window"], first, until)
+    if "process" in operator:
+        return Edge(sql=called(operator["process"], first.sql, until), meaning=first.key is None)
+    return first  # partitionBy, broadcast, sendTo and sendToTable change no rows
 
 
 def _inputs(operator: dict[str, Any]) -> list[str]:
@@ -82,7 +101,7 @@ def _mapped(columns: str, edge: Edge) -> Edge:
     sql = f"SELECT {columns}, t FROM ({edge.sql})"
     if edge.key is None:
         return Edge(sql=sql)
-    names = {}
+    names: dict[str, str] = {}
     for column in columns.split(", "):
         source, _, name = column.partition(" as ")
         names.setdefault(source, name or source)
@@ -90,27 +109,34 @@ def _mapped(columns: str, edge: Edge) -> Edge:
     return Edge(sql=sql, key=tuple(names[column] for column in edge.key) if kept else None)
 
 
-def _joined(join: dict[str, Any], left: Edge, right: Edge) -> Edge:
+def _joined(join: dict[str, Any], left: Edge, right: Edge, until: int) -> Edge:
+    """Pair rows; one without a partner is emitted when none can come any more."""
     on = join["on"]
     sql = f"""
         SELECT l.id, coalesce(l.{on["left"]}, r.{on["right"]}) AS k, l.g, l.v, r.rid, r.rg, r.rv,
                greatest(l.t, r.t) AS t
         FROM ({left.sql}) AS l {join["type"]} JOIN ({right.sql}) AS r
-        ON l.{on["left"]} = r.{on["right"]} AND abs(l.t - r.t) <= {HOUR}"""
+        ON l.{on["left"]} = r.{on["right"]} AND abs(l.t - r.t) <= {HOUR}
+        WHERE (l.t IS NOT NULL AND r.t IS NOT NULL) OR coalesce(l.t, r.t) <= {until}"""
     return Edge(sql=sql)
 
 
 def _enriched(join: dict[str, Any], edge: Edge, spec: dict[str, Any]) -> Edge:
+    """Look rows up in side inputs; what operators put into a table is read by nobody (random_apps)."""
     table = spec["tables"][join["table"]]
-    stored = f'SELECT {table["key"]} AS key, {table["value"]} FROM "{table["sideInputs"][0]}"'
+    if "sideInputs" not in table:
+        return replace(edge, sql=f"SELECT *, NULL AS size FROM ({edge.sql})")
+    sides = [f'SELECT {table["key"]} AS key, {table["value"]} FROM "{name}"' for name in table["sideInputs"]]
+    stored = " UNION ALL ".join(sides)
     sql = f"SELECT l.*, r.size FROM ({edge.sql}) AS l {join['type']} JOIN ({stored}) AS r ON l.{join['on']} = r.key"
     return replace(edge, sql=sql)
 
 
-def _windowed(window: dict[str, Any], edge: Edge) -> Edge:
+def _windowed(window: dict[str, Any], edge: Edge, until: int) -> Edge:
     by = ", ".join(window["by"])
     if "tumbling" in window:
-        bounds = f"SELECT *, t // {HOUR} * {HOUR} AS s, t // {HOUR} * {HOUR} + {HOUR} AS e FROM ({edge.sql})"
+        length = _duration(window["tumbling"])
+        bounds = f"SELECT *, t // {length} * {length} AS s, t // {length} * {length} + {length} AS e FROM ({edge.sql})"
     elif "sliding" in window:
         bounds = f"""SELECT x.*, (t // {HOUR} - back) * {HOUR} AS s, (t // {HOUR} - back) * {HOUR} + {2 * HOUR} AS e
                      FROM ({edge.sql}) AS x, (VALUES (0), (1)) AS b(back)"""
@@ -120,5 +146,10 @@ def _windowed(window: dict[str, Any], edge: Edge) -> Edge:
             FROM (SELECT *, sum(far) OVER (PARTITION BY {by} ORDER BY t) AS n
                   FROM (SELECT *, CASE WHEN t - lag(t) OVER (PARTITION BY {by} ORDER BY t) > {HOUR} THEN 1 ELSE 0 END
                                AS far FROM ({edge.sql})))"""
-    sql = f"SELECT {by}, {window['select']}, e - 1 AS t FROM ({bounds}) GROUP BY {by}, s, e"
-    return Edge(sql=sql)
+    return Edge(
+        sql=f"SELECT {by}, {window['select']}, e - 1 AS t FROM ({bounds}) WHERE e <= {until} GROUP BY {by}, s, e"
+    )
+
+
+def _duration(text: str) -> int:
+    return int(text[:-1]) * UNITS[text[-1]]

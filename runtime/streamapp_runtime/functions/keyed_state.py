@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from streamapp_runtime.functions.user_errors import UserFunctionFailed
-from streamapp_runtime.rows.row_codec import encode_key
+from streamapp_runtime.rows.row_codec import encode_key, unify_float
 from streamapp_runtime.state.store import Store
 
 _VALUE, _TIMER = b"v", b"t"
@@ -96,7 +96,7 @@ class KeyedState:
 
     def begin_call(self, keys: Collection[Any]) -> None:
         """Start a call for these keys; writes of an earlier one that failed are dropped."""
-        self._keys = {key: encode_key([key]) for key in keys}
+        self._keys = {key: encode_key([key]) for key in map(unify_float, keys)}
         self._values, self._timers, self.timers_set = {}, {}, {}
 
     def end_call(self, *, keep_timers: bool = True) -> TimerWrites:
@@ -137,7 +137,7 @@ class KeyedState:
 
     def _at(self, key: object) -> bytes:
         try:
-            return self._keys[key]
+            return self._keys[unify_float(key)]
         except (KeyError, TypeError):
             raise UserFunctionFailed(
                 f"asks for key {key!r}, which is not among those of its rows: the state of a key is where its rows are"

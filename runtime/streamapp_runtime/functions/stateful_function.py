@@ -88,7 +88,7 @@ class StatefulFunction:
         return self._timer_table(list(self._state.pop_timers(watermark)))
 
     def _timer_table(self, due: Sequence[tuple[int, Any]]) -> pa.Table:
-        keys = pa.array([key for _, key in due], self._key.type)
+        keys = _key_array([key for _, key in due], self._key.type)
         return pa.table(
             [keys, pa.array([time for time, _ in due], pa.int64())], pa.schema([self._key, EVENT_TIME_FIELD])
         )
@@ -121,6 +121,13 @@ class StatefulFunction:
     def _attempt(self, function: ProcessFunction, rows: pa.Table) -> pa.Table | None:
         self._state.begin_call(set(rows.column(self._key.name).to_pylist()))
         return function(rows)
+
+
+def _key_array(keys: list[Any], kind: pa.DataType) -> pa.Array:
+    """Return the keys of timers as a column; the state keeps decimals and dates as texts."""
+    if pa.types.is_decimal(kind) or pa.types.is_date(kind):
+        return pa.array(keys, pa.string()).cast(kind)
+    return pa.array(keys, kind)
 
 
 _Method = Callable[[pa.Table, KeyedState], Any]

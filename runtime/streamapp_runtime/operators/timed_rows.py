@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from streamapp_runtime.functions.keyed_state import Timer, TimerWrites
 from streamapp_runtime.operators.pending_rows import SortedRows
-from streamapp_runtime.rows.row_codec import encode_key
+from streamapp_runtime.rows.row_codec import encode_key, unify_floats
 
 Indices = npt.NDArray[np.intp]
 _NEVER = np.iinfo(np.int64).max
@@ -25,7 +25,8 @@ class TimedRows:
         self._rows, self._times, self._codes = None, np.empty(0, np.int64), np.empty(0, np.int32)
         if rows is not None:
             self._rows, self._times = rows.rows, rows.times
-            encoded = self._rows.column(key).combine_chunks().dictionary_encode(null_encoding="encode")
+            column = unify_floats(self._rows.column(key)).combine_chunks()
+            encoded = column.dictionary_encode(null_encoding="encode")
             self._codes = encoded.indices.to_numpy()
             keys = [encode_key([value]) for value in encoded.dictionary.to_pylist()]
         self._code_of = {name: code for code, name in enumerate(keys)}

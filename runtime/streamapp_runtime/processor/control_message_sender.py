@@ -47,10 +47,14 @@ class ControlMessageSender:
             self._send(stream, count, [(task, new) for task, new in unsent if _is_end(new) or not early], now)
 
     def _send(self, stream: str, count: int, unsent: Sequence[tuple[Task, Announcement]], now: int) -> None:
-        for idle in (False, True):
-            risen = [(task.name, new.watermark) for task, new in unsent if new.idle is idle and not _is_end(new)]
-            if risen:
-                self._writer.send_control(stream, Watermark(timestamps=tuple(risen), task_count=count, idle=idle), now)
+        """Send watermarks and ends. Idle tasks are left out, so the last watermark of one comes before its idleness."""
+        open_ = [(task, new) for task, new in unsent if not _is_end(new)]
+        active = [(task, new) for task, new in open_ if not new.idle or task.has_risen(stream, new)]
+        idle = [(task, new) for task, new in open_ if new.idle]
+        for resting, tasks in ((False, active), (True, idle)):
+            times = tuple((task.name, new.watermark) for task, new in tasks)
+            if times:
+                self._writer.send_control(stream, Watermark(timestamps=times, task_count=count, idle=resting), now)
         ends = tuple(task.name for task, new in unsent if _is_end(new))
         if ends:
             self._writer.send_control(stream, EndOfStream(tasks=ends, task_count=count), now)

@@ -4,6 +4,7 @@ Equal values have equal bytes, in whatever batch they were, so encoded columns s
 """
 
 import hashlib
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -14,6 +15,9 @@ import pyarrow.compute as pc
 
 MAXIMUM_KEY = 480
 """LMDB allows 511 bytes; some are left for prefixes of stores."""
+
+_NAN = math.nan
+"""Found in dictionaries, as it is the same object: no other is equal to it."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[Any]).decode
@@ -54,6 +58,22 @@ def to_arrow_table(rows: Sequence[Sequence[object]], schema: pa.Schema) -> pa.Ta
     )
 
 
+def unify_floats(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the column with one bit pattern for each of zero and not-a-number: both are one key, as in Spark."""
+    kind = column.type
+    if not pa.types.is_floating(kind):
+        return column
+    zeroless = pc.if_else(pc.equal(column, 0.0), pa.scalar(0.0, kind), column)
+    return pc.if_else(pc.is_nan(zeroless), pa.scalar(np.nan, kind), zeroless)
+
+
+def unify_float(value: object) -> object:
+    """Return the value, or of not-a-number and of zero always the same object or bits, as `unify_floats` does."""
+    if not isinstance(value, float):
+        return value
+    return _NAN if math.isnan(value) else value + 0.0
+
+
 def _plain(column: pa.ChunkedArray) -> list[Any]:
     kind = column.type
     if pa.types.is_nested(kind):
@@ -64,10 +84,7 @@ def _plain(column: pa.ChunkedArray) -> list[Any]:
         column = column.cast(pa.int32())
     elif pa.types.is_decimal(kind):
         column = column.cast(pa.string())
-    elif pa.types.is_floating(kind):
-        # One bit pattern for each of zero and not-a-number: both are one key, as in Spark.
-        zeroless = pc.if_else(pc.equal(column, 0.0), pa.scalar(0.0, kind), column)
-        column = pc.if_else(pc.is_nan(zeroless), pa.scalar(np.nan, kind), zeroless)
+    column = unify_floats(column)
     values: list[Any] = column.to_pylist()
     return values
 

@@ -164,6 +164,11 @@ class Task:
         news = Announcement(watermark=_BEGINNING if node.watermark is None else node.watermark, idle=idle)
         return None if news == self._announced.get(stream) else news
 
+    def has_risen(self, stream: str, news: Announcement) -> bool:
+        """Return whether an announcement to the consumers of a stream has a higher watermark than the last one."""
+        last = self._announced.get(stream)
+        return news.watermark > (_BEGINNING if last is None else last.watermark)
+
     def announce(self, stream: str, news: Announcement) -> None:
         """Note that an announcement has been sent to the consumers of an intermediate stream."""
         self._announced[stream] = news

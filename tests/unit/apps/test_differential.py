@@ -1,40 +1,64 @@
 """Accepted means right: random apps find what a batch query over the same rows finds, or are refused.
 
-Each run has a seed of its own; `make soak` has thousands of apps (STREAMAPP_DIFFERENTIAL_SEEDS). A failure is shrunk by
-Hypothesis, which prints the smallest app that shows it.
+Each run has a seed of its own, and an app its number in it; `make soak` has thousands (STREAMAPP_DIFFERENTIAL_SEEDS).
+A failure prints how to run its app again (STREAMAPP_DIFFERENTIAL_APP), and the smallest app that shows it.
 """
 
 import os
+from collections import Counter
+from itertools import count
 
 import pytest
-from hypothesis import HealthCheck, Phase, event, given, seed, settings
 
-from differential import circumstances, random_apps, reference
-from streamapp_runtime.errors import PlanRefused
+from differential import circumstances
+from differential.forked_starts import Forks
+from differential.random_apps import random_case
+from differential.shrinking import describe, shrink
 
 SEEDS = int(os.environ.get("STREAMAPP_DIFFERENTIAL_SEEDS", "2"))
+ONE = os.environ.get("STREAMAPP_DIFFERENTIAL_APP", "")
 APPS = 25
-PHASES = [Phase.generate, Phase.shrink]
+REPLAY = "STREAMAPP_DIFFERENTIAL_APP={}/{} .venv/bin/python -m pytest {} -n0 -k accepted"
 
 
-@pytest.mark.timeout(1800)
-@pytest.mark.parametrize("number", range(SEEDS))
-def test_accepted_apps_find_what_a_query_over_all_rows_finds(tmp_path_factory, number):
-    @seed(number)
-    @settings(max_examples=APPS, deadline=None, database=None, phases=PHASES, suppress_health_check=list(HealthCheck))
-    @given(case=random_apps.cases())
-    def find(case):
-        folder = tmp_path_factory.mktemp("app")
-        circumstances.lay_out(folder, case)
-        try:
-            circumstances.run(folder, case)
-        except PlanRefused as refused:
-            for problem in refused.problems:
-                event(f"refused: {problem.code}")
-            return
-        event("accepted")
-        streams = case.document["spec"]["streams"]
-        for name, (key, rows) in reference.results(case.document, circumstances.tables(case)).items():
-            assert circumstances.written(folder, streams[name], key) == circumstances.as_text(rows), name
+@pytest.fixture(scope="module")
+def forks():
+    server = Forks()
+    yield server
+    server.close()
 
-    find()
+
+def chosen() -> list[tuple[int, range]]:
+    """Return the seeds with the numbers of their apps."""
+    if ONE:
+        seed, number = map(int, ONE.split("/"))
+        return [(seed, range(number, number + 1))]
+    return [(seed, range(APPS)) for seed in range(SEEDS)]
+
+
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("seed, numbers", chosen())
+def test_accepted_apps_find_what_a_query_over_all_rows_finds(tmp_path, forks, record_property, seed, numbers):
+    became: Counter[str] = Counter()
+    for number in numbers:
+        case = random_case(seed, number)
+        finding = circumstances.examine(tmp_path / str(number), case, forks)
+        became["refused" if finding.outcome.refused else "accepted"] += 1
+        became["compared outputs"] += finding.compared
+        if finding.difference:
+            pytest.fail(_explained(tmp_path, forks, seed, number, finding.difference))
+    record_property("apps", dict(became))
+    assert ONE or became["compared outputs"] > 0
+
+
+def _explained(folder, forks, seed: int, number: int, difference: str) -> str:
+    """Return the failure with the smallest case that shows a difference, which may take some minutes."""
+    tries = count()
+
+    def differs(case) -> bool:
+        return bool(circumstances.examine(folder / f"smaller-{next(tries)}", case, forks).difference)
+
+    smallest = shrink(random_case(seed, number), differs)
+    again = circumstances.examine(folder / "smallest", smallest, forks).difference
+    replay = REPLAY.format(seed, number, "tests/unit/apps/test_differential.py")
+    return f"app {number} of seed {seed}: {difference}\nagain: {replay}\nsmallest: {again}\n{describe(smallest)}"

@@ -163,6 +163,16 @@ def test_a_silent_partition_holds_nobody_back_once_it_is_idle(tmp_path):
     run_until(tmp_path, app(eventTime={"idleTimeout": "2s"}), reached)
 
 
+def test_the_last_watermark_before_idleness_closes_windows_behind_a_shuffle_however_rarely_is_committed(tmp_path):
+    """All of the input is idle before its watermark is announced, which is with a commit."""
+    produce(tmp_path, order("tea", 1, 0), order("tea", 2, 61))
+    produce(tmp_path, order("cake", 1, 1), order("cake", 1, 62), partition=1, epoch=2)
+    document = app(eventTime={"idleTimeout": "10ms"})
+    document["spec"]["job"] = {"commitInterval": "1s", "watermarkInterval": "1s"}
+    first = [("cake", "00", 1, 1), ("tea", "00", 1, 1)]
+    run_until(tmp_path, document, lambda: sales(tmp_path)[0] == first)
+
+
 def test_the_summary_names_what_holds_a_watermark_back_and_since_when(tmp_path):
     produce(tmp_path, order("tea", 1, 0), order("tea", 2, 61))
     began, seen = time.time_ns() // 1_000_000, []

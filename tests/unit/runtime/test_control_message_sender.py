@@ -16,6 +16,9 @@ class Announcing:
     def unannounced(self, stream):
         return Announcement(watermark=self.watermark, idle=False)
 
+    def has_risen(self, stream, news):
+        return False
+
     def announce(self, stream, news):
         self.watermark = news.watermark + 1
 

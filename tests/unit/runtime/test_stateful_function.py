@@ -1,5 +1,9 @@
 """Functions with state: their values, their timers, and failed calls."""
 
+import math
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
 import pyarrow as pa
 import pytest
 
@@ -9,6 +13,7 @@ from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.functions.keyed_state import KeyedState
 from streamapp_runtime.functions.stateful_function import StatefulFunction
 from streamapp_runtime.functions.user_errors import UserFunctionFailed
+from streamapp_runtime.operators.ordered_process import OrderedProcess
 from streamapp_runtime.operators.stateful_process import StatefulProcess
 from streamapp_runtime.rows.bad_rows import BadRows
 from streamapp_runtime.rows.event_time_column import add_event_time
@@ -161,3 +166,38 @@ def test_a_class_that_can_not_be_made_is_an_error(environment):
 
     with pytest.raises(UserFunctionFailed, match="class mine:made can't be instantiated: OSError: no model file"):
         operator(Broken, environment)
+
+
+@pytest.mark.parametrize(
+    "kind, batches, key",
+    [
+        (pa.float64(), [[0.0, 1.5], [-0.0], [0.0]], 0.0),
+        (pa.float64(), [[float("nan")], [float("nan"), 1.5], [float("nan")]], math.nan),
+        (pa.float32(), [[-0.0, 0.0], [1.5], [0.0]], 0.0),
+        (pa.decimal128(8, 2), [[Decimal("1.50")], [Decimal("1.50"), Decimal(2)], [Decimal("1.50")]], Decimal("1.5")),
+        (pa.date32(), [[date(2024, 2, 29)], [date(2024, 2, 29)] * 2], date(2024, 2, 29)),
+        (pa.timestamp("us", "UTC"), [[datetime(2024, 2, 29, tzinfo=UTC)]] * 3, datetime(2024, 2, 29, tzinfo=UTC)),
+        (pa.bool_(), [[True, False], [True], [True]], True),
+        (pa.binary(), [[b"a", b"b"], [b"a"], [b"a"]], b"a"),
+        (pa.string(), [[None, "a"], [None], [None]], None),
+    ],
+    ids=["zeros", "not-a-number", "zeros of floats", "decimals", "dates", "timestamps", "booleans", "binary", "null"],
+)
+@pytest.mark.parametrize("order", ["eventTime", "arrival"])
+def test_a_key_of_any_type_has_one_value_and_its_timers(kind, batches, key, order):
+    results = pa.schema([("k", kind), ("total", pa.int64())])
+    field = pa.field("k", kind)
+    store = MemoryEnvironment().store("s")
+    state = KeyedState(store)
+    function = StatefulFunction("totals", Silence, results, field, state)
+    if order == "arrival":
+        operator = StatefulProcess("totals", function, OnError.FAIL, BadRows())
+    else:
+        operator = OrderedProcess("totals", function, store, OnError.FAIL, BadRows())
+    for keys in batches:
+        columns = [pa.array(keys, kind), pa.array([1] * len(keys)), pa.array([0] * len(keys))]
+        rows = pa.table(columns, names=["k", "n", "at"])
+        operator.process(add_event_time(rows, "at"))
+    found = operator.advance_watermark(END_OF_TIME)
+    totals = [row["total"] for row in found.to_pylist() if row["k"] == key or row["k"] is key or row["k"] != row["k"]]
+    assert totals == [3]

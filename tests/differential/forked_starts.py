@@ -1,0 +1,161 @@
+"""Starts of apps in processes of their own, which may die at a fail-point: forked, so that none imports everything.
+
+The program of the server that forks, `python -m differential.forked_starts`, reads one request a line and answers each
+with how its process has ended. It has no threads, and never runs an app itself.
+"""
+
+import gc
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from streamapp_runtime import fail_points
+from streamapp_runtime.driver.run_record import Summary
+from streamapp_runtime.errors import PlanRefused
+from support import apps
+
+SECONDS = 240
+"""A process that has not ended by then is stuck."""
+PROGRESS, STOP, LOG = "progress.json", "stop", "start.log"
+
+
+class StartRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A request to start an app in a folder: it ends by itself, or when it is stopped, or at a fail-point.
+
+    It is stopped after so many `reports`, or when there is a file `STOP`. Problems of the codes in `unchecked` do not
+    refuse it.
+    """
+
+    folder: str
+    document: dict[str, Any]
+    reports: int | None = None
+    fail_point: str | None = None
+    unchecked: tuple[str, ...] = ()
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The end of a start: refused with problems of these codes, failed with an error, stopped, completed, or killed."""
+
+    refused: tuple[str, ...] = ()
+    failed: str = ""
+    stopped: bool = False
+    completed: bool = False
+    killed: bool = False
+
+
+class ProgressReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The progress of a start that runs: how many reports there were, and the newest summary."""
+
+    reports: int
+    summary: Summary
+
+
+_decode_request = msgspec.json.Decoder(StartRequest).decode
+_decode_outcome = msgspec.json.Decoder(Outcome).decode
+_decode_progress = msgspec.json.Decoder(ProgressReport).decode
+
+
+class Forks:
+    """A server of forked starts; one start at a time."""
+
+    def __init__(self) -> None:
+        tests = str(Path(__file__).parents[1])
+        self._server = subprocess.Popen(
+            [sys.executable, "-m", "differential.forked_starts"],
+            env=os.environ | {"PYTHONPATH": tests},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+
+    def start(self, request: StartRequest) -> None:
+        """Start an app."""
+        for name in (PROGRESS, STOP):
+            (Path(request.folder) / name).unlink(missing_ok=True)
+        self._server.stdin.write(msgspec.json.encode(request) + b"\n")
+        self._server.stdin.flush()
+
+    def ended(self, seconds: float) -> Outcome | None:
+        """Wait so long for the end of the start, and return its outcome; None if it still runs."""
+        ready, _, _ = select.select([self._server.stdout], [], [], seconds)
+        return _decode_outcome(self._server.stdout.readline()) if ready else None
+
+    def close(self) -> None:
+        """End the server."""
+        self._server.stdin.close()
+        self._server.wait()
+        self._server.stdout.close()
+
+
+def progress(folder: Path) -> ProgressReport | None:
+    """Read the progress of a start that runs in a folder; None if it has not reported any."""
+    with suppress(FileNotFoundError):
+        return _decode_progress((folder / PROGRESS).read_bytes())
+    return None
+
+
+def _serve() -> None:
+    gc.freeze()
+    for line in iter(sys.stdin.buffer.readline, b""):
+        request = _decode_request(line)
+        pid = os.fork()
+        if pid == 0:
+            _run(request)
+        os.write(1, msgspec.json.encode(_outcome(Path(request.folder), pid)) + b"\n")
+
+
+def _outcome(folder: Path, pid: int) -> Outcome:
+    _, status = os.waitpid(pid, 0)
+    code = os.waitstatus_to_exitcode(status)
+    if code == -signal.SIGKILL:
+        return Outcome(killed=True)
+    if code != 0:
+        log = (folder / LOG).read_text(errors="replace")
+        return Outcome(failed=f"the process ended with {code}: {log[-4000:]}")
+    return _decode_outcome((folder / "outcome.json").read_bytes())
+
+
+def _run(request: StartRequest) -> None:
+    """Run the app in this process, and end it without any clean-up: a process that is killed has none, either."""
+    folder = Path(request.folder)
+    signal.alarm(SECONDS)
+    log = os.open(folder / LOG, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    for stream in (0, 1, 2):
+        os.dup2(log, stream)
+    fail_points.arm(request.fail_point or "")
+    outcome = _run_app(folder, request)
+    (folder / "outcome.json").write_bytes(msgspec.json.encode(outcome))
+    os._exit(0)
+
+
+def _run_app(folder: Path, request: StartRequest) -> Outcome:
+    reports = 0
+
+    def listener(summary: Summary) -> None:
+        nonlocal reports
+        reports += 1
+        written = folder / f"{PROGRESS}.new"
+        written.write_bytes(msgspec.json.encode(ProgressReport(reports=reports, summary=summary)))
+        written.rename(folder / PROGRESS)
+        if reports == request.reports or (folder / STOP).exists():
+            raise apps.Stop
+
+    try:
+        apps.run(json.dumps(request.document), folder, fresh=False, listener=listener)
+    except PlanRefused as refused:
+        return Outcome(refused=tuple(str(problem.code) for problem in refused.problems))
+    except apps.Stop:
+        return Outcome(stopped=True)
+    return Outcome(completed=True)
+
+
+if __name__ == "__main__":
+    _serve()
+    os._exit(0)  # what libraries print at an interpreter's end is of no use
