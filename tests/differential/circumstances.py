@@ -122,7 +122,7 @@ class _Run:
             seen = progress
             self.growth_refused = self.growth_refused or bool(progress.summary.refused)
             agreed = agreed + 1 if not self._case.bounded and self._all_written() and self._agrees() else 0
-            quiet = not self._case.bounded and time.monotonic() - moved > QUIET
+            quiet = not self._case.bounded and self._all_read(progress) and time.monotonic() - moved > QUIET
             later = any(self._waits(source, name, number) for name, source in self._case.sources.items())
             if self.growth_refused or agreed == AGREED or quiet or (later and progress.reports >= LONGEST_START):
                 self._at_end = not later
@@ -164,6 +164,16 @@ class _Run:
         """Return whether rows of an input come at a later start only."""
         stage = self._next(name, source)
         return stage is not None and stage.start > number
+
+    def _all_read(self, progress: forked_starts.ProgressReport) -> bool:
+        """Return whether the app has read what there is, so that nothing but time could bring it further."""
+        read = {stream.name: stream.read for stream in progress.summary.streams}
+        return all(read.get(name, 0) >= self._rows_written(name, source) for name, source in self._case.sources.items())
+
+    def _rows_written(self, name: str, source: Source) -> int:
+        written = self._written[name]
+        end = len(source.rows) if source.system == "files" else source.stages[written - 1].end
+        return end + (len(source.last) if name in self._last_written else 0)
 
     def _all_written(self) -> bool:
         return all(not source.last or name in self._last_written for name, source in self._case.sources.items())

@@ -227,3 +227,18 @@ def test_the_order_of_the_operators_means_nothing_for_types(order):
         "e": "everywhere",
         "o": "everywhere",
     }
+
+
+def test_rows_joined_with_a_table_that_rows_of_every_task_fill_stay_in_every_task():
+    """What follows is in every task, too: a join, which each task would else write."""
+    spec = app(
+        {"name": "stored", "from": "b", "sendToTable": "t"},
+        {"name": "sized", "from": "a", "joinTable": {"table": "t", "on": "k", "type": "left"}},
+        {"name": "kept", "from": "sized", "map": "k, v"},
+        {"name": "paired", "from": "kept", "join": JOIN},
+        streams={**STREAMS, "a": broadcast(ROWS), "b": broadcast(STREAMS["b"])},
+        tables={"t": {"key": "k", "value": "w as size", "schema": "k string, w int"}},
+    )
+    operators = accepted(spec).operators
+    assert {str(operators[name].type) for name in ("sized", "kept", "paired", "o")} == {"everywhere"}
+    assert all(operators[name].broadcast for name in ("sized", "kept", "paired", "o"))

@@ -26,11 +26,15 @@ def broadcast_names(graph: Graph) -> frozenset[str]:
     """
     found = {name for name, stream in graph.spec.streams.items() if stream.broadcast}
     found |= {name for name, table in graph.spec.tables.items() if found.issuperset(table.side_inputs or [""])}
-    for name, operator in graph.operators.items():
-        if operator.kind is OperatorKind.BROADCAST or _stays_everywhere(operator, found):
-            found.add(name)
-    filled = {name: [operator.name for operator in graph.fillers[name]] for name in graph.fillers}
-    return frozenset(found.union(name for name, fillers in filled.items() if found.issuperset(fillers)))
+    filled = {name: {operator.name for operator in graph.fillers[name]} for name in graph.fillers}
+    before = -1
+    while len(found) > before:  # a table that operators fill is known after them, and perhaps after its readers
+        before = len(found)
+        for name, operator in graph.operators.items():
+            if operator.kind is OperatorKind.BROADCAST or _stays_everywhere(operator, found):
+                found.add(name)
+        found |= {name for name, fillers in filled.items() if fillers <= found}
+    return frozenset(found)
 
 
 def _stays_everywhere(operator: Operator, everywhere: set[str]) -> bool:
