@@ -47,13 +47,13 @@ class Finding:
     difference: str = ""
 
 
-def examine(folder: Path, case: Case, forks: Forks, unchecked: Sequence[str] = ()) -> Finding:
+def examine(folder: Path, case: Case, forks: Forks) -> Finding:
     """Run a case in a folder of its own, and compare it with the reference."""
-    refused = () if unchecked else _problems(case)
+    refused = _problems(case)
     if refused:
         return Finding(outcome=Outcome(refused=refused))
     folder.mkdir(parents=True)
-    run = _Run(folder, case, forks, tuple(unchecked))
+    run = _Run(folder, case, forks)
     outcome = run.to_the_end()
     if outcome.refused or run.growth_refused:
         return Finding(outcome=outcome, growth_refused=run.growth_refused)
@@ -65,8 +65,8 @@ def examine(folder: Path, case: Case, forks: Forks, unchecked: Sequence[str] = (
 class _Run:
     """A case that runs: the next stages of its inputs are written when it is their time."""
 
-    def __init__(self, folder: Path, case: Case, forks: Forks, unchecked: tuple[str, ...]) -> None:
-        self._folder, self._case, self._forks, self._unchecked = folder, case, forks, unchecked
+    def __init__(self, folder: Path, case: Case, forks: Forks) -> None:
+        self._folder, self._case, self._forks = folder, case, forks
         self._streams = case.document["spec"]["streams"]
         self._kind = KINDS[case.keys]
         found = reference.results(case.document, _tables(case), _milliseconds(UNTIL))
@@ -109,7 +109,6 @@ class _Run:
             document=self._case.document,
             reports=reports,
             fail_point=fail_point,
-            unchecked=self._unchecked,
         )
         self._forks.start(request)
         seen, moved, agreed = None, time.monotonic(), 0

@@ -30,15 +30,13 @@ PROGRESS, STOP, LOG = "progress.json", "stop", "start.log"
 class StartRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request to start an app in a folder: it ends by itself, or when it is stopped, or at a fail-point.
 
-    It is stopped after so many `reports`, or when there is a file `STOP`. Problems of the codes in `unchecked` do not
-    refuse it.
+    It is stopped after so many `reports`, or when there is a file `STOP`.
     """
 
     folder: str
     document: dict[str, Any]
     reports: int | None = None
     fail_point: str | None = None
-    unchecked: tuple[str, ...] = ()
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
