@@ -144,22 +144,10 @@ MUTATIONS = (
         new="    return TransactionOwner(id=f'{id(object())}' + ",
     ),
     Mutation(
-        name="a marker overtakes the rows before it",
-        file=f"{_RUNTIME}/processor/committer.py",
-        old=(
-            "            self._intermediate.flush()\n            self._outputs.flush()\n"
-            "            self._control_messages.send(now)\n"
-        ),
-        new=(
-            "            self._control_messages.send(now)\n            self._intermediate.flush()\n"
-            "            self._outputs.flush()\n"
-        ),
-    ),
-    Mutation(
         name="a watermark counts before all producers have reported",
         file="core/streamapp_core/control/intermediate_partition_watermark.py",
-        old="expected = self._expected()\n",
-        new="expected = [task for task in self._expected() if task in self._reported]\n",
+        old="for task in live if task not in self._idle_tasks})",
+        new="for task in live if task in self._timestamps and task not in self._idle_tasks})",
     ),
     Mutation(
         name="an uncommitted change stays in the store",

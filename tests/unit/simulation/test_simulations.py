@@ -46,3 +46,10 @@ def test_mutations_are_of_the_code_as_it_is(mutation):
 def test_a_defect_is_found():
     (mutation,) = (mutation for mutation in MUTATIONS if mutation.name == "the changes of the stores are not logged")
     assert find(mutation, most=20) is not None
+
+
+def test_the_page_lists_every_mutation():
+    listed = [
+        line.split("|")[1].strip() for line in (ROOT / "docs" / "testing.md").read_text().splitlines() if "|" in line
+    ]
+    assert {mutation.name for mutation in MUTATIONS} <= set(listed)
