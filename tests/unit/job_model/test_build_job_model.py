@@ -38,7 +38,7 @@ def test_tasks_own_what_is_read_and_nothing_that_is_written():
     }
     assert model.processors.keys() == {"0", "1"}
     assert model.partition_keys == {"p": "k", "b": None}
-    assert model.transactional_ids == ("app-r1-0", "app-r1-1")
+    assert model.transactional_ids == ("default.app.r1.0", "default.app.r1.1")
     assert (model.version, model.run_id, model.changelog) == (1, "r1", {"Partition 0": 0, "Partition 1": 1})
 
 
@@ -71,7 +71,7 @@ def test_tasks_go_where_their_state_is():
     moved = build({"in": 2}, reported, {"x": "node-b", "y": "node-a"})
     for name, task in moved.tasks.items():
         assert task.location == moved.processors[task.processor].location == tasks[name].location
-    assert moved.transactional_ids == ("app-r1-0", "app-r1-1", "app-r1-x", "app-r1-y")
+    assert moved.transactional_ids == ("default.app.r1.0", "default.app.r1.1", "default.app.r1.x", "default.app.r1.y")
 
 
 def test_another_run_forgets_all_but_the_version():
@@ -80,7 +80,7 @@ def test_another_run_forgets_all_but_the_version():
     second = build({"in": 3}, first, app=app)
     assert (second.version, second.run_id) == (2, "r2")
     assert second.streams["in"].initial_partitions == 3
-    assert second.transactional_ids == ("app-r2-0", "app-r2-1")
+    assert second.transactional_ids == ("default.app.r2.0", "default.app.r2.1")
 
 
 def test_a_model_of_design_12_loads_with_what_it_lacks():
