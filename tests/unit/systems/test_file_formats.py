@@ -21,6 +21,8 @@ from streamapp_systems.protocols import BadRecord, StreamDescriptor, StreamSyste
 VALUES = {
     TypeKind.STRING: st.text(),
     TypeKind.BOOLEAN: st.booleans(),
+    TypeKind.TINYINT: st.integers(-128, 127),
+    TypeKind.SMALLINT: st.integers(-(2**15), 2**15 - 1),
     TypeKind.INT: st.integers(-(2**31), 2**31 - 1),
     TypeKind.BIGINT: st.integers(-(2**63), 2**63 - 1),
     TypeKind.FLOAT: st.floats(width=32, allow_nan=False, allow_infinity=False),
