@@ -46,9 +46,7 @@ def test_files_are_written_as_outputs(tmp_path: Path) -> None:
 
 
 def test_kafka_is_opened_with_the_settings_of_its_system(tmp_path: Path) -> None:
-    wrong = SystemSpec(
-        kafka=KafkaSystem(bootstrapServers="127.0.0.1:1", config={"isolation.level": "read_uncommitted"})
-    )
+    wrong = SystemSpec(kafka=KafkaSystem(bootstrapServers="127.0.0.1:1", config={"socket.keepalive.enable": "perhaps"}))
     local_systems(tmp_path).open_admin("x", KAFKA).close()
     for refused in (
         lambda: local_systems(tmp_path).open_admin("x", wrong),
