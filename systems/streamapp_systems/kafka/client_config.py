@@ -16,7 +16,7 @@ DEFAULT_TIMEOUT = 30.0
 """Longer than a restart of a broker takes."""
 
 TRANSACTION_SECONDS = 15
-"""Seconds without a request from a producer after which the broker aborts its transaction."""
+"""Seconds from the begin of a transaction after which the broker aborts it."""
 
 _RESEND_MILLISECONDS = 1_000
 RESEND_SECONDS = 0.75
