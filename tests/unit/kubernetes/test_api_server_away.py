@@ -50,14 +50,18 @@ def hub(tmp_path):
     return side_input_files.Hub(tmp_path, side_input_files.app())
 
 
+def incidents(app):
+    return "\n".join(app.health.summary.incidents)
+
+
 def test_rows_are_processed_and_a_processor_that_dies_is_replaced(api, app, hub):
     visits = EndlessVisits(app, hub)
     with app:
         assert visits.arrive()
         with api.outage():
             assert visits.lose_processor()
-            assert any("waits for the API server: connection refused" in line for line in app.health.summary.incidents)
-        assert eventually(lambda: any("without the API server" in line for line in app.health.summary.incidents))
+            assert eventually(lambda: "waits for the API server: connection refused" in incidents(app))
+        assert eventually(lambda: "without the API server" in incidents(app))
     assert app.progress.phase is DriverPhase.DRAINED
 
 
