@@ -41,7 +41,7 @@ class KafkaProducer:
     Opening it fences all earlier producers of the id, whatever their epoch: Kafka lets the last one win. So who
     opens one must make sure, *afterwards*, that its epoch is still the current one. A transaction that is not ended
     within 15 s of its begin is aborted by the brokers. Records go out while the transaction is open; `send` waits when
-    the brokers are slower. After an error other than `CommitUnknown` the producer is only good to be aborted and closed.
+    the brokers are slower. After an error other than `CommitUnknown` the producer can only be aborted and closed.
 
     Where a request to end a transaction may be on its way still (`TransactionClient.perhaps_ended_twice`), the next one
     begins with another client, which has a later epoch: the brokers refuse that request then. It takes over the
