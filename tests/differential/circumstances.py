@@ -49,7 +49,7 @@ class Finding:
 
 def examine(folder: Path, case: Case, forks: Forks) -> Finding:
     """Run a case in a folder of its own, and compare it with the reference."""
-    refused = _problems(case)
+    refused = problems(case)
     if refused:
         return Finding(outcome=Outcome(refused=refused))
     folder.mkdir(parents=True)
@@ -233,7 +233,7 @@ class _Run:
             producer.commit()
 
 
-def _problems(case: Case) -> tuple[str, ...]:
+def problems(case: Case) -> tuple[str, ...]:
     """Plan the app as its first start will; return the codes of the problems."""
     counts = {name: source.stages[0].partitions for name, source in case.sources.items()}
     return tuple(str(problem.code) for problem in plan(parse_text(json.dumps(case.document)), counts).problems)

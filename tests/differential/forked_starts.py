@@ -65,10 +65,9 @@ class Forks:
     """A server of forked starts; one start at a time."""
 
     def __init__(self) -> None:
-        tests = str(Path(__file__).parents[1])
         self._server = subprocess.Popen(
             [sys.executable, "-m", "differential.forked_starts"],
-            env=os.environ | {"PYTHONPATH": tests},
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )

@@ -6,11 +6,11 @@ A failure prints how to run its app again (STREAMAPP_DIFFERENTIAL_APP), and the 
 
 import os
 from collections import Counter
-from itertools import count
+from itertools import count, islice
 
 import pytest
 
-from differential import circumstances
+from differential import circumstances, refusals
 from differential.forked_starts import Forks
 from differential.random_apps import random_case
 from differential.shrinking import describe, shrink
@@ -62,3 +62,9 @@ def _explained(folder, forks, seed: int, number: int, difference: str) -> str:
     again = circumstances.examine(folder / "smallest", smallest, forks).difference
     replay = REPLAY.format(seed, number, "tests/unit/apps/test_differential.py")
     return f"app {number} of seed {seed}: {difference}\nagain: {replay}\nsmallest: {again}\n{describe(smallest)}"
+
+
+def test_refusals_can_be_tried_with_the_checks_switched_off():
+    assert (refusals.ROOT / refusals.PLANNER).read_text().count(refusals.CHECKED) == 1
+    (refused,) = islice(refusals.refused_for_types(0, count()), 1)
+    assert refusals.fates(0, [refused[0]]).keys() == {refused[0]}
