@@ -1,4 +1,4 @@
-"""The clocks of this machine. They are read here only; what decides by time gets it, or a clock, as an argument."""
+"""The clocks of this machine. Driver and processors get theirs here; clients of systems read it for their own timeouts."""
 
 import time
 from collections.abc import Callable

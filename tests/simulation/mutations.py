@@ -1,7 +1,7 @@
 """Mutations of the protocols, and how soon simulations find each: `python -m simulation.mutations [NAME ...]`.
 
-A mutation is a change of the source in a copy of the packages. All must be found: a simulation that finds none of them
-would find no defect of that kind either.
+A mutation is a change of the source in a copy of the packages. Simulations that don't find it would not find a defect
+of that kind either; docs/testing.md has what each takes.
 """
 
 import argparse

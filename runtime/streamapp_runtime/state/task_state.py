@@ -31,7 +31,7 @@ class TaskState:
         time_of_day: Callable[[], int],
         on_progress: Callable[[RestoreStatus], object] = id,
     ) -> None:
-        """Open the state and restore it from the changelog (docs/protocols.md, start of a task).
+        """Open the state and restore it from the changelog (docs/protocols.md, Start of a processor).
 
         State is recreated from the whole changelog where it can't be used: it is damaged, another run's or task's, was
         left by a machine that crashed, is ahead of its changelog or of another one, or has not been in use for half a

@@ -131,7 +131,7 @@ TEXT_PARTS = (
         parameters=(_PART, _TEXT, Parameter("start", Accepts.WHOLE)),
         optional=1,
         result="int",
-        doc="Where the part begins in the text, from a position on (1); 0 if nowhere. Also `position(part in text)`.",
+        doc="Where the part begins in the text, from a position on (1); 0 if nowhere; `position(part in text)`, too.",
         write=position,
     ),
     Function(
