@@ -79,6 +79,25 @@ class Coordinator:
             raise Superseded(f"another driver of {self._app.metadata.name} has taken over: {fenced}") from None
         self._wait_until_readable(record, model, clock)
 
+    def supersede(self, record: DriverRecord, clock: Clock) -> None:
+        """Write this driver as the newest, if a driver of an earlier run has announced itself here.
+
+        For the stream that an earlier run had under another prefix or in another system: its driver may live on, and
+        would take over its ids again and again.
+
+        Raises:
+            Superseded: a later driver has announced itself.
+            StreamSystemError: the stream can't be read or written.
+        """
+        newest = self.newest()
+        if newest is None or newest == record:
+            return
+        try:
+            while not self._announce(record, None, clock.time_of_day(), self._transactional_id()):
+                continue
+        except Fenced as fenced:
+            raise Superseded(f"another driver of {self._app.metadata.name} has taken over: {fenced}") from None
+
     def announced_ids(self) -> Collection[str]:
         """Return the transactional ids of the newest driver's job model, as far as it can be read.
 
@@ -90,17 +109,18 @@ class Coordinator:
             return () if model is None else model.transactional_ids
         return ()
 
-    def _announce(self, record: DriverRecord, model: JobModel, now: int, transactional_id: str) -> bool:
-        """Announce a driver under an id; return whether it is the one that drivers take over from each other."""
+    def _announce(self, record: DriverRecord, model: JobModel | None, now: int, transactional_id: str) -> bool:
+        """Announce a driver under an id, with its model; return whether drivers take over that id from each other."""
         owner = TransactionOwner(id=transactional_id, epoch=record.epoch)
         with closing(self._systems.open_producer(self._system, self._spec, [self._stream], owner)) as producer:
             if transactional_id != self._transactional_id():
                 return False
             self.raise_if_superseded(record.epoch, record.run_id)
-            with self._reader() as reader:
-                stale = reader.latest(MODEL).keys()
-            for key, value in _entries(model, record.epoch, stale).items():
-                producer.send(self._ssp(MODEL), value, key=key, timestamp=now)
+            if model is not None:
+                with self._reader() as reader:
+                    stale = reader.latest(MODEL).keys()
+                for key, value in _entries(model, record.epoch, stale).items():
+                    producer.send(self._ssp(MODEL), value, key=key, timestamp=now)
             producer.send(self._ssp(DRIVER), msgspec.json.encode(record), key=DRIVER_KEY, timestamp=now)
             producer.commit()
         return True

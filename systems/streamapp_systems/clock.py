@@ -1,4 +1,4 @@
-"""The clocks of this machine. Driver and processors get theirs here; clients of systems read it for their own timeouts."""
+"""The clocks of this machine. Driver and processors get theirs here; clients of systems read it for their timeouts."""
 
 import time
 from collections.abc import Callable

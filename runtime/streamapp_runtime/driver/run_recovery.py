@@ -9,6 +9,7 @@ from contextlib import closing
 
 import msgspec
 
+from streamapp_core.naming import coordinator_stream_address
 from streamapp_core.plan.delivery import default_system
 from streamapp_core.plan.plan import Plan
 from streamapp_core.spec.app import StreamApp, StreamAppSpec
@@ -72,6 +73,28 @@ def coordinator_of_run(record: RunRecord, plan: Plan, systems: Systems) -> Coord
     known = system if system in plan.app.spec.systems else plan.default_system
     names = plan.app.spec.model_copy(update={"name_prefix": spec.name_prefix})
     return Coordinator(plan.app.model_copy(update={"spec": names}), known, systems)
+
+
+def outdated_coordinators(record: RunRecord, plan: Plan, systems: Systems) -> list[Coordinator]:
+    """Return the coordinators that earlier runs have left, under another prefix or in another system.
+
+    They are known by the addresses of their streams, in systems that the app still has.
+    """
+    ending = coordinator_stream_address(f".{plan.app.metadata.name}")
+    beginnings = [
+        (system, address.removesuffix(ending))
+        for system, addresses in record.outdated.items()
+        for address in addresses
+        if system in plan.app.spec.systems and address.endswith(ending)
+    ]
+    return [
+        Coordinator(
+            plan.app.model_copy(update={"spec": plan.app.spec.model_copy(update={"name_prefix": beginning})}),
+            system,
+            systems,
+        )
+        for system, beginning in beginnings
+    ]
 
 
 def outdated_addresses(last: RunRecord, plan: Plan, systems: Systems) -> dict[str, list[str]]:

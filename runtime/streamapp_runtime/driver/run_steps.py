@@ -16,7 +16,8 @@ from streamapp_runtime.driver.fencing import fence_previous_epochs
 from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.prepare_outputs import Check, prepare_outputs, remove_uncommitted_parts
 from streamapp_runtime.driver.retry_tracker import retry_until_back
-from streamapp_runtime.driver.run_record import RunRecord, save_record
+from streamapp_runtime.driver.run_record import RunRecord, driver_record, save_record
+from streamapp_runtime.driver.run_recovery import outdated_coordinators
 from streamapp_runtime.driver.timeouts import Timeouts
 from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_runtime.fail_points import FailPoint, fail_point
@@ -56,6 +57,8 @@ def begin_epoch(
         activate(run.model)
         announce_epoch(record, run, context)
     with fail_point(FailPoint.RUN_FENCE):
+        for coordinator in outdated_coordinators(record, run.plan, context.systems):
+            coordinator.supersede(driver_record(record), context.clock)
         fence_previous_epochs(record, run, context.systems)
 
 

@@ -48,6 +48,8 @@ class Committer:
         self.commits = 0
         self.transaction_seconds = 0.0
         """The seconds that the last commit took up to the end of commit-3, which decides it."""
+        self.answer_seconds = 0.0
+        """The seconds of these that the system took to commit."""
         self.committed = _lowest_positions(self._tasks)
         """The offset from which each partition would be read after a crash: the lowest of its tasks."""
 
@@ -64,8 +66,10 @@ class Committer:
             staged = {system: output.stage() for system, output in self._files.items()}
         with fail_point(FailPoint.COMMIT_TRANSACTION):
             checkpoints = self._send_changes(staged, now)
+            asked = self._clock()
             positions = commit_transaction(self._producer, self._raise_if_stopped)
-        self.transaction_seconds = self._clock() - begun
+        answered = self._clock()
+        self.transaction_seconds, self.answer_seconds = answered - begun, answered - asked
         with fail_point(FailPoint.COMMIT_PUBLISH):
             for system, parts in staged.items():
                 self._files[system].publish(parts)

@@ -132,7 +132,7 @@ class Processor:
 
     def _commit(self) -> None:
         self._committer.commit(self._time_of_day())
-        self._silence.note_commit(self._committer.transaction_seconds)
+        self._silence.note_commit(self._committer.answer_seconds)
         self._committed = self._clock()
         self._most = rows_of_next_commit(self._most, self._uncommitted, self._committer.transaction_seconds)
         self._dirty = False

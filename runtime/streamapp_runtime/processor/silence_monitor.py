@@ -41,7 +41,7 @@ class SilenceMonitor:
         self._tasks = {id(task): task for tasks in self._owners.values() for task in tasks}.values()
         shortest = min(timeouts.values(), default=0)
         self._interval = min(max(shortest // _ASKS, _SHORTEST), _LONGEST)
-        self._absence = shortest // 2 / 1_000
+        self._absences = {ssp: timeouts[ssp.stream] / 2_000 for ssp in self._owners}
         self._questions: dict[str, _Question] = {}
         self._ask_at = 0
 
@@ -61,9 +61,9 @@ class SilenceMonitor:
             self._ask(now)
 
     def note_commit(self, seconds: float) -> None:
-        """Take a commit that its system has answered late for an absence of it: nobody has asked for ends meanwhile."""
-        if seconds >= self._absence:
-            for ssp, tasks in self._owners.items():
+        """Take a commit whose answer took half of an idle timeout for an absence: nobody has asked for ends."""
+        for ssp, tasks in self._owners.items():
+            if seconds >= self._absences[ssp]:
                 for task in tasks:
                     task.interrupt(ssp)
 

@@ -160,8 +160,9 @@ def _is_of_another_app(plan: Plan, stream: str) -> bool:
 
 
 def idle_timeouts(plan: Plan) -> Mapping[str, int]:
-    """Return the idle timeouts of the inputs that have one, by stream, in ms."""
-    timings = {name: _timing(plan, name) for name, stream in plan.streams.items() if stream.role is StreamRole.INPUT}
+    """Return the idle timeouts of the inputs that have one, by stream, in ms; another app's stream tells itself."""
+    inputs = [name for name, stream in plan.streams.items() if stream.role is StreamRole.INPUT and not stream.shared]
+    timings = {name: _timing(plan, name) for name in inputs}
     return {name: time.idle_timeout for name, time in timings.items() if time.idle_timeout is not None}
 
 

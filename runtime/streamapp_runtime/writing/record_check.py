@@ -22,6 +22,10 @@ TIME, KEY = "time refused", "without key"
 
 _SKIP = "or set spec.job.onError to skip: such rows are then left out and counted"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_CLOCK_MARGIN = 60_000
+"""Milliseconds that the clocks of brokers may differ from this one: rows so near to a limit are refused, too."""
+_LEAST_PART = 10
+"""Limits that are short are kept but for this part of them."""
 _FIRST_TIME = 1
 """Milliseconds since 1970 that earlier times are written as."""
 
@@ -69,8 +73,9 @@ class RecordCheck:
     def _find_refused_times(self, rows: pa.Table) -> npt.NDArray[np.bool_]:
         times, missing = event_times(rows)
         times, now = np.maximum(times, _FIRST_TIME), self._time_of_day()
-        early = times < now - self._limits.before if self._limits.before is not None else np.zeros(len(rows), np.bool_)
-        late = times > now + self._limits.after if self._limits.after is not None else np.zeros(len(rows), np.bool_)
+        before, after = _safe(self._limits.before), _safe(self._limits.after)
+        early = times < now - before if before is not None else np.zeros(len(rows), np.bool_)
+        late = times > now + after if after is not None else np.zeros(len(rows), np.bool_)
         refused: npt.NDArray[np.bool_] = (early | late) & ~missing
         if refused.any():
             self._refuse(TIME, int(refused.sum()), self._describe_time(int(times[refused][0]), now))
@@ -116,6 +121,11 @@ class RecordCheck:
 def written_time(stream: PlannedStream) -> RecordTime:
     """Return what the records of an output have for their time."""
     return RecordTime.EVENT_TIME if stream.spec is None else stream.spec.record_time
+
+
+def _safe(limit: int | None) -> int | None:
+    """Return the limit that rows are held against, in ms, so that brokers whose clocks differ take them, too."""
+    return None if limit is None else limit - min(_CLOCK_MARGIN, limit // _LEAST_PART)
 
 
 def _distance(milliseconds: int) -> str:

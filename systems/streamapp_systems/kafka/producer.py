@@ -191,7 +191,11 @@ class KafkaProducer:
             self._client.begin()
 
     def _take_over_again(self) -> None:
-        """Go on with another client of the same id, if its owner is still the current one."""
+        """Go on with another client of the same id, if its owner is still the current one.
+
+        That is asked before, too: to open the client fences a successor, which would have to start again.
+        """
+        self._confirm_current()
         client = _open_client(self._cluster, self._client.owner)
         try:
             self._confirm_current()

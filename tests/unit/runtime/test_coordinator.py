@@ -8,6 +8,8 @@ import pytest
 from streamapp_core.spec.parse import parse_text
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import changelog_of
+from streamapp_runtime.driver.run_record import RunRecord
+from streamapp_runtime.driver.run_recovery import outdated_coordinators
 from streamapp_runtime.errors import JobModelLost, Superseded
 from streamapp_runtime.run_coordinator import Coordinator
 from streamapp_systems.clock import system_clock
@@ -16,6 +18,7 @@ from streamapp_systems.log import LogAdmin, LogProducer
 from streamapp_systems.protocols import Fenced, TransactionOwner
 from streamapp_systems.registry import local_systems
 from support import apps, job_models
+from support.plan_documents import accepted
 
 NOW = 1_700_000_000_000
 
@@ -88,6 +91,27 @@ def test_the_first_driver_of_a_run_with_the_prefix_in_its_ids_fences_the_last_of
         with pytest.raises(Fenced):
             newer.commit()
     assert coordinator.newest() == record(3)
+
+
+def test_the_driver_of_a_run_under_another_prefix_learns_that_it_was_superseded(tmp_path):
+    before, after = apps.stateless("file"), apps.stateless("file")
+    after["spec"] |= {"namePrefix": "team", "runId": "r2"}
+    systems = local_systems(tmp_path)
+    old = Coordinator(parse_text(json.dumps(before)).app, "log", systems)
+    old.announce(record(1), model_with("default.app.r1.0"), system_clock())
+    plan = accepted(after, {"flights": 1})
+    left = {"log": ["default.app._coordinator", "default.app.r1._changelog"]}
+    run = RunRecord(run_id="r2", epoch=2, spec="{}", ends={}, files={}, made={}, outdated=left)
+    (found,) = outdated_coordinators(run, plan, systems)
+    found.supersede(record(2), system_clock())
+    with pytest.raises(Superseded, match="epoch 2 of app"):
+        old.raise_if_superseded(1, "r1")
+    assert old.job_model() == model_with("default.app.r1.0")
+
+
+def test_a_stream_that_no_driver_has_announced_itself_in_is_not_made(coordinator):
+    coordinator.supersede(record(2), system_clock())
+    assert coordinator.newest() is None
 
 
 class TestLostFolder:

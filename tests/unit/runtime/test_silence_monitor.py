@@ -15,6 +15,7 @@ class Reader:
         places = [(ssp.stream, ssp.partition) for ssp in ssps]
         timings = {ssp.stream: SourceTiming(idle_timeout=TIMEOUT) for ssp in ssps}
         self.states = TaskWatermarks(places, producers={}, sources=timings, now=0)
+        self.interrupted = []
 
     def silent_partitions(self, since):
         return self.states.silent_partitions(since)
@@ -23,6 +24,7 @@ class Reader:
         self.states.confirm_read(ssp.stream, ssp.partition, asked_at)
 
     def interrupt(self, ssp):
+        self.interrupted.append(ssp)
         self.states.interrupt(ssp.stream, ssp.partition)
 
 
@@ -103,6 +105,14 @@ def test_a_partition_with_rows_is_not_asked_for():
         reader.states.observe("in", 0, now)
         step(now)
     assert systems["kafka"].questions == []
+
+
+def test_a_commit_counts_by_the_timeout_of_each_stream():
+    short, long = Ssp("kafka", "short", 0), Ssp("kafka", "long", 0)
+    reader = Reader(short, long)
+    monitor = SilenceMonitor({"kafka": System()}, {short: [reader], long: [reader]}, {"short": TIMEOUT, "long": 60_000})
+    monitor.note_commit(TIMEOUT / 1_000)
+    assert reader.interrupted == [short]
 
 
 def test_a_commit_that_took_long_is_an_absence_of_its_system():

@@ -35,8 +35,12 @@ def _bytes_of_hexadecimal(v: str) -> str:
 
 def _bytes_of_base64(v: str) -> str:
     """Read Base64 as MIME does: what is no digit of it is left out, and so may be the `=` at the end."""
-    digits = f"rtrim(regexp_replace({v}, '[^A-Za-z0-9+/=]', '', 'g'), '=')"
-    return f"from_base64({digits} || repeat('=', CAST((4 - length({digits}) % 4) % 4 AS BIGINT)))"
+    written = f"regexp_replace({v}, '[^A-Za-z0-9+/=]', '', 'g')"
+    digits = f"rtrim({written}, '=')"
+    bare = f"regexp_full_match({written}, '[A-Za-z0-9+/]*')"
+    whole = f"length({written}) % 4 = 0 AND regexp_full_match({written}, '[A-Za-z0-9+/]*={{1,2}}')"
+    padded = f"{digits} || repeat('=', CAST((4 - length({digits}) % 4) % 4 AS BIGINT))"
+    return f"CASE WHEN {bare} OR ({whole}) THEN from_base64({padded}) END"
 
 
 def _encoded(value: Value, charset: Value) -> Value:
