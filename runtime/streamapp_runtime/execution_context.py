@@ -14,7 +14,7 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionContext:
-    """What a driver or a processor asks the world for; files and LMDB it opens itself.
+    """The surroundings of a driver or a processor; files and LMDB it opens itself.
 
     `boot_id` identifies this boot of the machine: after a crash it is another one.
     """
