@@ -72,11 +72,7 @@ class Coordinator:
         """
         with closing(self._systems.open_transactional_admin(self._system, self._spec)) as admin:
             admin.create({self._stream: 2})
-        try:
-            while not self._announce(record, model, clock.time_of_day(), self._transactional_id()):
-                continue
-        except Fenced as fenced:
-            raise Superseded(f"another driver of {self._app.metadata.name} has taken over: {fenced}") from None
+        self._take_over(record, model, clock)
         self._wait_until_readable(record, model, clock)
 
     def supersede(self, record: DriverRecord, clock: Clock) -> None:
@@ -92,11 +88,7 @@ class Coordinator:
         newest = self.newest()
         if newest is None or newest == record:
             return
-        try:
-            while not self._announce(record, None, clock.time_of_day(), self._transactional_id()):
-                continue
-        except Fenced as fenced:
-            raise Superseded(f"another driver of {self._app.metadata.name} has taken over: {fenced}") from None
+        self._take_over(record, None, clock)
 
     def announced_ids(self) -> Collection[str]:
         """Return the transactional ids of the newest driver's job model, as far as it can be read.
@@ -108,6 +100,13 @@ class Coordinator:
             model = self.job_model()
             return () if model is None else model.transactional_ids
         return ()
+
+    def _take_over(self, record: DriverRecord, model: JobModel | None, clock: Clock) -> None:
+        try:
+            while not self._announce(record, model, clock.time_of_day(), self._transactional_id()):
+                continue
+        except Fenced as fenced:
+            raise Superseded(f"another driver of {self._app.metadata.name} has taken over: {fenced}") from None
 
     def _announce(self, record: DriverRecord, model: JobModel | None, now: int, transactional_id: str) -> bool:
         """Announce a driver under an id, with its model; return whether drivers take over that id from each other."""

@@ -11,7 +11,7 @@ from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL, NUMERIC,
 from streamapp_core.expressions.typed_sql import Value, bound, cast, duckdb_type, try_cast
 from streamapp_core.schema import DOUBLE, INT, STRING, DataType, TypeKind
 
-_BITS = {TypeKind.TINYINT: 8, TypeKind.SMALLINT: 16, TypeKind.INT: 32, TypeKind.BIGINT: 64}
+WHOLE_BITS = {TypeKind.TINYINT: 8, TypeKind.SMALLINT: 16, TypeKind.INT: 32, TypeKind.BIGINT: 64}
 _WIDER = {TypeKind.TINYINT: "INTEGER", TypeKind.SMALLINT: "INTEGER", TypeKind.INT: "BIGINT", TypeKind.BIGINT: "HUGEINT"}
 _MOMENTS = frozenset({TypeKind.DATE, TypeKind.TIMESTAMP})
 _MICROSECONDS = 1_000_000
@@ -24,7 +24,7 @@ def wrapped(sql: str, target: DataType) -> str:
 
     `sql` yields a wider whole number: at most twice as many bits as the type, less two.
     """
-    half = 2 ** (_BITS[target.kind] - 1)
+    half = 2 ** (WHOLE_BITS[target.kind] - 1)
     return cast(f"((({sql}) + {half}) & {2 * half - 1}) - {half}", target)
 
 
@@ -126,14 +126,14 @@ def _whole_to_whole(value: Value, target: DataType) -> str:
     return (
         cast(value.sql, target)
         if target.kind is TypeKind.BIGINT
-        else wrapped(f"{value.sql} & {2 ** _BITS[target.kind] - 1}", target)
+        else wrapped(f"{value.sql} & {2 ** WHOLE_BITS[target.kind] - 1}", target)
     )
 
 
 def _floating_to_whole(value: Value, target: DataType) -> str:
-    if _BITS[target.kind] < _BITS[TypeKind.INT]:
+    if WHOLE_BITS[target.kind] < WHOLE_BITS[TypeKind.INT]:
         return _whole_to_whole(Value(INT, _floating_to_whole(value, INT)), target)
-    half = 2 ** (_BITS[target.kind] - 1)
+    half = 2 ** (WHOLE_BITS[target.kind] - 1)
 
     def saturate(v: str) -> str:
         return (

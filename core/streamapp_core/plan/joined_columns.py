@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from streamapp_core.schema import Column, DataType, Schema, TypeKind
+from streamapp_core.expressions.type_rules import INTEGRAL
+from streamapp_core.schema import Column, DataType, Schema
 
 _SHOWN = 10
-_WHOLE_NUMBERS = (TypeKind.TINYINT, TypeKind.SMALLINT, TypeKind.INT, TypeKind.BIGINT)
 
 
 def missing_column(name: str, schema: Schema, where: str) -> str | None:
@@ -19,7 +19,7 @@ def missing_column(name: str, schema: Schema, where: str) -> str | None:
 
 def keys_match(left: DataType, right: DataType) -> bool:
     """Return whether equal values of two types are one key: as text, in the same partition."""
-    return left == right or (left.kind in _WHOLE_NUMBERS and right.kind in _WHOLE_NUMBERS)
+    return left == right or (left.kind in INTEGRAL and right.kind in INTEGRAL)
 
 
 def difference(schema: Schema, expected: Schema) -> str | None:

@@ -23,6 +23,7 @@ from streamapp_systems.kubernetes.kubernetes_api import (
 
 _TIMEOUT = (5.0, 30.0)
 """Seconds to connect, and to wait for an answer."""
+_RETRIES = urllib3.Retry(connect=1, read=1)
 """A request that may be repeated is, once: a connection that was open for long may have been closed meanwhile."""
 _PAGE = 500
 _NOT_FOUND, _CONFLICT, _TOO_MANY, _FIRST_SERVER_ERROR = 404, 409, 429, 500
@@ -104,7 +105,7 @@ class KubernetesClient:
                 body=text,
                 headers=headers,
                 timeout=urllib3.Timeout(connect=_TIMEOUT[0], read=_TIMEOUT[1]),
-                retries=urllib3.Retry(connect=1, read=1),
+                retries=_RETRIES,
             )
         except (urllib3.exceptions.HTTPError, ApiException) as error:
             raise ServerUnavailableError(f"{method} {path}: {error}") from error

@@ -1,13 +1,12 @@
 """Operators and functions of the bits of whole numbers, in two's complement."""
 
-from streamapp_core.expressions.conversions import converted, implied, wrapped
+from streamapp_core.expressions.conversions import WHOLE_BITS, converted, implied, wrapped
 from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.type_rules import INTEGRAL, common_number
 from streamapp_core.expressions.typed_sql import Value, bound, cast
 from streamapp_core.schema import BIGINT, INT, STRING, TINYINT, TypeKind
 
-_BITS = {TypeKind.TINYINT: 8, TypeKind.SMALLINT: 16, TypeKind.INT: 32, TypeKind.BIGINT: 64}
 _VALUE = Parameter("value", Accepts.ANY)
 _COUNT = Parameter("count", Accepts.WHOLE)
 
@@ -44,7 +43,7 @@ def shifted(operator: str, value: Value, count: Value) -> Value:
     """
     value = _whole(operator, value)
     target = BIGINT if value.type == BIGINT else INT
-    bits = _BITS[target.kind]
+    bits = WHOLE_BITS[target.kind]
     count = implied(count, INT)
 
     def write(v: str, n: str) -> str:
@@ -75,7 +74,7 @@ def _count_bits(value: Value) -> Value:
 def _bit(value: Value, position: Value) -> Value:
     """Write `getbit`; a position that the number does not have gives null, where Spark ends the query."""
     value = _whole("getbit", value)
-    bits = _BITS[(value.type or INT).kind]
+    bits = WHOLE_BITS[(value.type or INT).kind]
 
     def write(v: str, p: str) -> str:
         return f"CASE WHEN {p} >= 0 AND {p} < {bits} THEN CAST(({v} >> {p}) & 1 AS TINYINT) END"

@@ -4,6 +4,7 @@ from streamapp_core.expressions import comparisons
 from streamapp_core.expressions.arithmetic import arithmetic, digits_of, negated
 from streamapp_core.expressions.conversions import converted, implied, number, widened, wrapped
 from streamapp_core.expressions.expression_issues import Refusal
+from streamapp_core.expressions.functions.conditionals import null_if
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL, common_number
 from streamapp_core.expressions.typed_sql import Value, bound, cast, try_cast
@@ -13,6 +14,7 @@ _NUMBER = Parameter("number", Accepts.NUMBER)
 _OTHER = Parameter("other", Accepts.NUMBER)
 _ANY = Parameter("value", Accepts.ANY)
 _LARGEST_FACTORIAL = 20
+_ZERO = Value(INT, "0", 0, simple=True)
 
 
 def integral_quotient(left: Value, right: Value) -> Value:
@@ -89,17 +91,11 @@ def _part(sql: str) -> str:
 
 
 def _or_zero(value: Value) -> Value:
-    return comparisons.coalesce([value, Value(INT, "0", 0, simple=True)])
+    return comparisons.coalesce([value, _ZERO])
 
 
 def _not_zero(value: Value) -> Value:
-    zero = Value(INT, "0", 0, simple=True)
-
-    def write(v: str) -> str:
-        equal = comparisons.comparison("=", Value(value.type, v), zero)
-        return f"CASE WHEN {equal.sql} THEN NULL ELSE {v} END"
-
-    return Value(value.type or INT, bound([value], write))
+    return null_if(value if value.type else converted(value, INT), _ZERO)
 
 
 def _nearest(v: str) -> str:

@@ -11,7 +11,9 @@ def _if(when: Value, then: Value, otherwise: Value) -> Value:
     return comparisons.case([(when, then)], otherwise)
 
 
-def _nullif(value: Value, other: Value) -> Value:
+def null_if(value: Value, other: Value) -> Value:
+    """Write `nullif(value, other)`: null if both are equal, else the value."""
+
     def write(v: str, o: str) -> str:
         equal = comparisons.comparison("=", Value(value.type, v), Value(other.type, o))
         return f"CASE WHEN {equal.sql} THEN NULL ELSE {v} END"
@@ -52,7 +54,7 @@ CHOICES = (
         parameters=(Parameter("value", _ANY), Parameter("other", _ANY)),
         result="the type of the value",
         doc="Null if both are equal, else the value.",
-        write=_nullif,
+        write=null_if,
     ),
     Function(
         name="if",

@@ -5,7 +5,7 @@ from functools import partial
 from streamapp_core.expressions.conversions import implied
 from streamapp_core.expressions.expression_issues import invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter, fixed
-from streamapp_core.expressions.regex import translated
+from streamapp_core.expressions.regex import Regex, translated
 from streamapp_core.expressions.typed_sql import Value, bound, cast, text
 from streamapp_core.schema import BINARY, BOOLEAN, INT, STRING
 
@@ -129,13 +129,23 @@ def _regexp_extract(value: Value, pattern: Value, group: Value | None = None) ->
     return Value(STRING, f"regexp_extract({value.sql}, {text(regex.text)}, {number})")
 
 
+def consuming(function: str, pattern: Value) -> Regex:
+    """Translate a pattern that matches no empty text: which of those are found differs between engines.
+
+    Raises:
+        Refusal: It does, or it is no regular expression that both engines read alike.
+    """
+    regex = translated(str(pattern.literal))
+    if regex.may_be_empty or regex.ends:
+        raise invalid(f"the pattern of {function} can't match an empty text, nor hold `$`")
+    return regex
+
+
 def split(value: Value, pattern: Value) -> Value:
     """Write the list that `explode(split(value, pattern))` unnests."""
     if not isinstance(pattern.literal, str):
         raise invalid("the pattern of split must be a text literal")
-    regex = translated(pattern.literal)
-    if regex.may_be_empty or regex.ends:
-        raise invalid("the pattern of split can't match an empty text, nor hold `$`")
+    regex = consuming("split", pattern)
     return Value(STRING, f"string_split_regex({implied(value, STRING).sql}, {text(regex.text)})")
 
 

@@ -4,8 +4,7 @@ import re
 
 from streamapp_core.expressions.expression_issues import invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
-from streamapp_core.expressions.functions.strings import matches
-from streamapp_core.expressions.regex import Regex, translated
+from streamapp_core.expressions.functions.strings import consuming, matches
 from streamapp_core.expressions.typed_sql import Value, bound, cast, text
 from streamapp_core.schema import INT, STRING
 
@@ -13,16 +12,8 @@ _TEXT = Parameter("text", Accepts.TEXT)
 _PATTERN = Parameter("pattern", Accepts.TEXT_LITERAL)
 
 
-def _consuming(function: str, pattern: Value) -> Regex:
-    """Translate a pattern that matches no empty text: which of those are found differs between engines."""
-    regex = translated(str(pattern.literal))
-    if regex.may_be_empty or regex.ends:
-        raise invalid(f"the pattern of {function} can't match an empty text, nor hold `$`")
-    return regex
-
-
 def _replaced(value: Value, pattern: Value, replacement: Value) -> Value:
-    regex = _consuming("regexp_replace", pattern)
+    regex = consuming("regexp_replace", pattern)
     target = _rewritten(str(replacement.literal), regex.groups)
     return Value(STRING, f"regexp_replace({value.sql}, {text(regex.text)}, {text(target)}, 'g')")
 
@@ -50,18 +41,18 @@ def _rewritten(replacement: str, groups: int) -> str:
 
 
 def _count(value: Value, pattern: Value) -> Value:
-    regex = _consuming("regexp_count", pattern)
+    regex = consuming("regexp_count", pattern)
     return Value(INT, cast(f"len(regexp_extract_all({value.sql}, {text(regex.text)}))", INT))
 
 
 def _found(value: Value, pattern: Value) -> Value:
-    regex = _consuming("regexp_substr", pattern)
+    regex = consuming("regexp_substr", pattern)
     return Value(STRING, f"nullif(regexp_extract({value.sql}, {text(regex.text)}, 0), '')")
 
 
 def _place(value: Value, pattern: Value) -> Value:
     """Write `regexp_instr`."""
-    regex = _consuming("regexp_instr", pattern)
+    regex = consuming("regexp_instr", pattern)
     ahead = text(f"^((?s:.*?))(?:{regex.text})")
 
     def write(v: str) -> str:
