@@ -5,8 +5,6 @@ of the packages whose planner keeps its plan in spite of these problems, and pri
 app gives a wrong result or fails, and knowingly strict if it gives the right one.
 """
 
-import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,9 +17,9 @@ from differential import circumstances
 from differential.forked_starts import Forks
 from differential.random_apps import random_case
 from streamapp_core.problems import ProblemCode
+from support.changed_packages import changed_packages
 
-ROOT = Path(__file__).parents[2]
-PLANNER = Path("core/streamapp_core/plan/planner.py")
+PLANNER = "core/streamapp_core/plan/planner.py"
 CHECKED = "    if problems:\n        return PlanResult("
 """The place in the planner where a problem means that there is no plan."""
 
@@ -37,7 +35,6 @@ TYPES = (
 """The problems that say that a type of stream is not what an operator needs."""
 
 _UNCHECKED = "    if {problem.code for problem in problems} - TOLERATED:\n        return PlanResult("
-_PACKAGES = ("core", "systems", "runtime")
 
 
 class Fate(StrEnum):
@@ -58,17 +55,10 @@ def refused_for_types(seed: int, numbers: Iterable[int]) -> Iterator[tuple[int, 
 
 def fates(seed: int, numbers: Iterable[int]) -> dict[int, Fate]:
     """Run apps with the checks of types switched off."""
-    with tempfile.TemporaryDirectory(prefix="refusals-") as folder:
-        packages = Path(folder)
-        for package in _PACKAGES:
-            shutil.copytree(ROOT / package, packages / package, ignore=shutil.ignore_patterns("__pycache__"))
-        planner = (packages / PLANNER).read_text()
-        tolerated = "{" + ", ".join(repr(str(code)) for code in TYPES) + "}"
-        (packages / PLANNER).write_text(planner.replace(CHECKED, _UNCHECKED.replace("TOLERATED", tolerated)))
-        path = [*(str(packages / package) for package in _PACKAGES), str(ROOT / "tests")]
+    tolerated = "{" + ", ".join(repr(str(code)) for code in TYPES) + "}"
+    with changed_packages(PLANNER, CHECKED, _UNCHECKED.replace("TOLERATED", tolerated)) as environment:
         command = [sys.executable, "-m", "differential.refusals", "--run", str(seed), *map(str, numbers)]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
-        run = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True, cwd=folder)
+        run = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     return {int(number): Fate(fate) for number, fate in (line.split() for line in run.stdout.splitlines())}
 
 

@@ -5,17 +5,13 @@ of that kind either; docs/testing.md has what each takes.
 """
 
 import argparse
-import os
-import shutil
 import subprocess
 import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-_PACKAGES = ("core", "systems", "runtime")
+from support.changed_packages import changed_packages
+
 _RUNTIME = "runtime/streamapp_runtime"
 
 
@@ -27,11 +23,6 @@ class Mutation:
     file: str
     old: str
     new: str
-
-    def apply(self, packages: Path) -> None:
-        """Change the file in a copy of the packages."""
-        path = packages / self.file
-        path.write_text(path.read_text().replace(self.old, self.new))
 
 
 MUTATIONS = (
@@ -187,13 +178,8 @@ MUTATIONS = (
 
 def find(mutation: Mutation, most: int, first: int = 0) -> int | None:
     """Return how many simulations it takes until a mutation is found; None if so many do not find it."""
-    with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
-        packages = Path(folder)
-        for package in _PACKAGES:
-            shutil.copytree(ROOT / package, packages / package, ignore=shutil.ignore_patterns("__pycache__"))
-        mutation.apply(packages)
-        path = [*(str(packages / package) for package in _PACKAGES), str(ROOT / "tests")]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path), "PYTHONHASHSEED": "0"}
+    with changed_packages(mutation.file, mutation.old, mutation.new) as packages:
+        environment = {**packages, "PYTHONHASHSEED": "0"}
         command = [
             sys.executable,
             "-m",

@@ -1,6 +1,5 @@
 """Hosts of a simulation: they start processors as simulated processes, which report over a simulated network."""
 
-from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -16,9 +15,6 @@ from streamapp_runtime.processor.run_processor import run_processor
 _ANSWER_SECONDS = 3.0
 _NOTICE_SECONDS = 0.05
 """How long it takes until the driver knows that a worker on a machine that lives has ended."""
-
-MakeProcess = Callable[[str, Machine], SimulatedProcess]
-MakeContext = Callable[[SimulatedProcess], object]
 
 
 class SimulatedChannel:

@@ -14,6 +14,7 @@ from differential import circumstances, refusals
 from differential.forked_starts import Forks
 from differential.random_apps import random_case
 from differential.shrinking import describe, shrink
+from support.changed_packages import ROOT
 
 SEEDS = int(os.environ.get("STREAMAPP_DIFFERENTIAL_SEEDS", "2"))
 ONE = os.environ.get("STREAMAPP_DIFFERENTIAL_APP", "")
@@ -65,6 +66,6 @@ def _explained(folder, forks, seed: int, number: int, difference: str) -> str:
 
 
 def test_refusals_can_be_tried_with_the_checks_switched_off():
-    assert (refusals.ROOT / refusals.PLANNER).read_text().count(refusals.CHECKED) == 1
+    assert (ROOT / refusals.PLANNER).read_text().count(refusals.CHECKED) == 1
     (refused,) = islice(refusals.refused_for_types(0, count()), 1)
     assert refusals.fates(0, [refused[0]]).keys() == {refused[0]}

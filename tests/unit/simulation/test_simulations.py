@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from simulation.mutations import MUTATIONS, ROOT, find
+from simulation.mutations import MUTATIONS, find
+from support.changed_packages import ROOT
 
 SCHEDULES = int(os.environ.get("STREAMAPP_SIMULATION_SCHEDULES", "300"))
 TOGETHER = 15

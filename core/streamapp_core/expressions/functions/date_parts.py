@@ -1,6 +1,7 @@
 """Functions that take dates and timestamps apart, move them, make them of numbers, and write them by patterns."""
 
 from collections.abc import Callable
+from functools import partial
 
 from streamapp_core.expressions.arithmetic import digits_of
 from streamapp_core.expressions.conversions import converted, floor_division, implied, naive
@@ -168,9 +169,14 @@ def _timestamp_of(unit: int, value: Value) -> Value:
     )
 
 
-def _since_epoch(divisor: int, moment: Value) -> Value:
+def since_epoch(name: str, divisor: int, moment: Value) -> Value:
+    """Write `unix_seconds` and its like: the microseconds since 1970 over a divisor, rounded down.
+
+    Raises:
+        Refusal: The value is no timestamp; the message has the function's name.
+    """
     if moment.kind not in (None, TypeKind.TIMESTAMP):
-        raise Refusal(f"expected a timestamp, got {moment.type}; cast it")
+        raise Refusal(f"{name} takes a timestamp, got {moment.type}; cast it")
     microseconds = f"epoch_us({converted(moment, TIMESTAMP).sql})"
     return Value(BIGINT, microseconds if divisor == 1 else cast(floor_division(microseconds, divisor), BIGINT))
 
@@ -278,10 +284,10 @@ DATE_PARTS = (
     _by_unit(
         "unix_seconds",
         "Seconds since 1970, rounded down.",
-        lambda moment: _since_epoch(_MICROSECONDS, moment),
+        partial(since_epoch, "unix_seconds", _MICROSECONDS),
         "bigint",
     ),
-    _by_unit("unix_micros", "Microseconds since 1970.", lambda moment: _since_epoch(1, moment), "bigint"),
+    _by_unit("unix_micros", "Microseconds since 1970.", partial(since_epoch, "unix_micros", 1), "bigint"),
     Function(
         name="unix_timestamp",
         aliases=("to_unix_timestamp",),

@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from streamapp_core.expressions.conversions import aware, converted, floor_division, naive
+from streamapp_core.expressions.conversions import aware, converted, naive
 from streamapp_core.expressions.expression_issues import Refusal, invalid
-from streamapp_core.expressions.functions.date_parts import moment_by_pattern
+from streamapp_core.expressions.functions.date_parts import moment_by_pattern, since_epoch
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter, fixed
 from streamapp_core.expressions.type_rules import INTEGRAL
 from streamapp_core.expressions.typed_sql import Value, cast
@@ -36,13 +36,6 @@ def _to(target: DataType, value: Value, pattern: Value | None = None) -> Value:
 
 def _datediff(end: Value, start: Value) -> Value:
     return Value(INT, f"CAST({end.sql} - {start.sql} AS INTEGER)")
-
-
-def _unix_millis(moment: Value) -> Value:
-    if moment.kind not in (None, TypeKind.TIMESTAMP):
-        raise Refusal(f"unix_millis takes a timestamp, got {moment.type}; cast it")
-    moment = converted(moment, TIMESTAMP)
-    return Value(BIGINT, cast(floor_division(f"epoch_us({moment.sql})", 1000), BIGINT))
 
 
 def _timestamp_millis(milliseconds: Value) -> Value:
@@ -134,7 +127,7 @@ MOMENTS = (
         parameters=(Parameter("timestamp", Accepts.ANY),),
         result="bigint",
         doc="Milliseconds since 1970, rounded down.",
-        write=_unix_millis,
+        write=partial(since_epoch, "unix_millis", 1_000),
     ),
     Function(
         name="timestamp_millis",
