@@ -60,8 +60,8 @@ class SoakRun:
         cluster_apps.apply(self._cluster, self._document)
         self.catch_up()
 
-    def step(self, faults: list[Fault]) -> None:
-        """Let faults strike together, heal them, and wait until the app has caught up."""
+    def step(self, faults: list[Fault], *, patient: bool) -> None:
+        """Let faults strike together, and heal them; who is patient waits until the app has caught up."""
         self._wait_for(self._cluster.is_ready, "the cluster")
         self._save_logs()
         aimed = [self._asked(partial(self._faults.aim, fault)) for fault in faults]
@@ -72,11 +72,12 @@ class SoakRun:
                 self.tell(f"{one}: {one.strike()}")
                 self.struck[f"{one.fault.victim} {one.fault.deed}"] += 1
                 struck.append(one)
-            self._watch(max((one.fault.seconds for one in struck), default=0.0))
+            nothing_for(max((one.fault.seconds for one in struck), default=0.0))
         finally:
             for one in reversed(struck):
                 self.tell(f"{one.fault}: over {one.heal()}")
-        self.catch_up()
+        if patient:
+            self.catch_up()
 
     def edit(self) -> None:
         """Change how many processors there are or how often they commit, or stop the app for a while."""
@@ -129,7 +130,8 @@ class SoakRun:
         self._wait_for(self._reader.at_end, "the ends of the outputs")
         found = [*self._unconfirmed(orders + payments), *disorder(orders), *disorder(payments)]
         found += differences(wanted, self._reader.found)
-        self.tell(f"outputs: {dict(self._reader.counts)}, expected: {dict(wanted.size)}; {len(found)} differences")
+        read = {which: self._reader.counts[f"{self._prefix}.{which}"] for which in OUTPUTS}
+        self.tell(f"{read} came out, {dict(wanted.size)} are right; {len(found)} differences")
         for difference in found:
             self.tell(difference)
         return found
@@ -179,10 +181,6 @@ class SoakRun:
 
     def _wait_for(self, fact: Callable[[], object], what: str) -> None:
         assert eventually(fact, DEADLINE, 0.5), f"waited for {what} for {DEADLINE:.0f} s; {self.summary()}"
-
-    def _watch(self, seconds: float) -> None:
-        """Let a fault last."""
-        nothing_for(seconds)
 
     def _has_seen(self, wanted: dict[int, int]) -> bool:
         self._read()

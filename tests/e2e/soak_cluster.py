@@ -27,6 +27,8 @@ RATE = 100.0
 FOLDER = Path(__file__).parents[2] / "build" / "e2e" / "soak"
 TOGETHER = 0.3
 """How likely it is that two faults strike together."""
+HASTY = 0.25
+"""How likely it is that the next ones strike before the app has caught up."""
 
 
 def steps(random: Random) -> Iterator[list[Fault] | str]:
@@ -64,7 +66,7 @@ def test_results_are_exact_while_everything_dies_in_turn(cluster, namespace, ima
                 elif step == "edit":
                     run.edit()
                 else:
-                    run.step(step)
+                    run.step(step, patient=random.random() >= HASTY)
             found = run.finish()
             run.tell(f"{dict(run.struck)}")
         finally:
