@@ -18,6 +18,7 @@ See docs/host-affinity.md.
 All that tasks can earn with their processors is `tasks`, so the largest sum has the most kept locations and, among
 those, the most kept processors. The cheapest flow of all tasks (cost = -earnings) has the largest sum, and as
 capacities are whole numbers it consists of whole tasks. Which tasks of a class stay makes no difference to the sum.
+Those leave first that have an older state at another live location, and they go there as far as there is room.
 
 The network has about as many nodes as there are processors and locations, however many tasks there are.
 """
@@ -27,7 +28,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from streamapp_core.assignment.minimum_cost_flow import Network
-from streamapp_core.assignment.task_origins import Origin, origins
+from streamapp_core.assignment.task_origins import ANY_LOCATION, Origin, origins
 from streamapp_core.tasks.natural_order import natural_key
 
 _SOURCE, _SINK, _EXTRA, _POOL, _FIRST_PROCESSOR = range(5)
@@ -45,17 +46,20 @@ def assign(
     processors: Mapping[str, str],
     task_locality: Mapping[str, str],
     previous: Mapping[str, str],
+    former_locality: Mapping[str, str] | None = None,
 ) -> Assignment:
     """Assign each task to one processor.
 
     In this order: loads differ by at most one; as many tasks as possible are at their last location; as many as
-    possible are on their previous processor. The same input in another order gives the same assignment.
+    possible are on their previous processor. Of tasks that are alike in these, those move whose older state lies where
+    there is room. The same input in another order gives the same assignment.
 
     Args:
         tasks: names of the tasks.
         processors: id -> location of the live processors.
         task_locality: task -> the location where it last opened its state; a task may have none.
         previous: task -> the id of its last processor, which may be gone.
+        former_locality: task -> the location where it opened its state before the last one, if there is one.
 
     Raises:
         ValueError: there are tasks but no processor.
@@ -67,7 +71,7 @@ def assign(
         raise ValueError(f"{len(ordered)} tasks and no processor to run them: start at least one processor")
     live = {id_: processors[id_] for id_ in sorted(processors, key=natural_key)}
     sources = origins(ordered, live, task_locality, previous)
-    placed = _placed(sources, _Wiring(live, sources))
+    placed = _placed(sources, _Wiring(live, sources), _Returns(live, former_locality or {}))
     return Assignment(processors={task: placed[task] for task in ordered})
 
 
@@ -115,7 +119,35 @@ class _Wiring:
         return self._network.cheapest_flow(_SOURCE, _SINK)
 
 
-def _placed(sources: Sequence[Origin], wiring: _Wiring) -> dict[str, str]:
+class _Returns:
+    """Where older states of tasks lie: at processors of their former locations."""
+
+    def __init__(self, live: Mapping[str, str], former_locality: Mapping[str, str]) -> None:
+        self._former = former_locality
+        self._at: dict[str, list[str]] = {}
+        for id_, location in live.items():
+            if location != ANY_LOCATION:
+                self._at.setdefault(location, []).append(id_)
+
+    def stayers_first(self, tasks: Iterable[str], location: str | None) -> list[str]:
+        """Order tasks of one location: those with an older state at another live location come last."""
+        return sorted(tasks, key=lambda task: self._former.get(task, location) != location and bool(self._homes(task)))
+
+    def hand_out(self, tasks: Iterable[str], room: dict[str, int], placed: dict[str, str]) -> Iterator[str]:
+        """Place tasks at their older state as far as there is room, which shrinks; yield the others."""
+        for task in tasks:
+            home = next((id_ for id_ in self._homes(task) if room[id_]), None)
+            if home is None:
+                yield task
+            else:
+                room[home] -= 1
+                placed[task] = home
+
+    def _homes(self, task: str) -> Sequence[str]:
+        return self._at.get(self._former.get(task, ANY_LOCATION), ())
+
+
+def _placed(sources: Sequence[Origin], wiring: _Wiring, returns: _Returns) -> dict[str, str]:
     """Return the processor of each task: one task per unit of the cheapest flow."""
     flows = wiring.flows()
     placed: dict[str, str] = {}
@@ -123,21 +155,22 @@ def _placed(sources: Sequence[Origin], wiring: _Wiring) -> dict[str, str]:
     for origin, to_previous, to_location in zip(sources, wiring.to_previous, wiring.to_location, strict=True):
         movable: list[str] = []
         for before, tasks in origin.tasks.items():
+            ordered = returns.stayers_first(tasks, origin.location)
             staying = 0
             if before is not None:
                 staying = flows[to_previous[before]]
-                placed.update(dict.fromkeys(tasks[:staying], before))
-            movable.extend(tasks[staying:])
-        pool.extend(_hand_out(movable, to_location, flows, placed))
-    _hand_out(pool, wiring.from_pool, flows, placed)
+                placed.update(dict.fromkeys(ordered[:staying], before))
+            movable.extend(ordered[staying:])
+        room = {id_: flows[arc] for id_, arc in to_location.items()}
+        pool.extend(_hand_out(returns.stayers_first(movable, origin.location), room, placed))
+    room = {id_: flows[arc] for id_, arc in wiring.from_pool.items()}
+    _hand_out(list(returns.hand_out(pool, room, placed)), room, placed)
     return placed
 
 
-def _hand_out(
-    tasks: Iterable[str], arcs: Mapping[str, int], flows: Sequence[int], placed: dict[str, str]
-) -> Iterator[str]:
-    """Place as many tasks on each processor as its arc carries; return the rest."""
+def _hand_out(tasks: Iterable[str], room: Mapping[str, int], placed: dict[str, str]) -> Iterator[str]:
+    """Place as many tasks on each processor as it has room for; return the rest."""
     rest = iter(tasks)
-    for id_, arc in arcs.items():
-        placed.update(dict.fromkeys(islice(rest, flows[arc]), id_))
+    for id_, places in room.items():
+        placed.update(dict.fromkeys(islice(rest, places), id_))
     return rest

@@ -43,7 +43,9 @@ def build_job_model(
     grouping = _group(plan, same_run, processors)
     tasks = same_run.tasks if same_run is not None else {}
     locality = {name: task.location for name, task in tasks.items() if task.location is not None}
-    assignment = assign(grouping.tasks, processors, locality, {name: task.processor for name, task in tasks.items()})
+    former = {name: task.former_location for name, task in tasks.items() if task.former_location is not None}
+    before = {name: task.processor for name, task in tasks.items()}
+    assignment = assign(grouping.tasks, processors, locality, before, former)
     model = JobModel(
         version=1 if previous is None else previous.version,
         run_id=plan.run_id,
@@ -58,6 +60,7 @@ def build_job_model(
                 changelog_partition=grouping.changelog[name],
                 processor=assignment.processors[name],
                 location=locality.get(name),
+                former_location=former.get(name),
             )
             for name in sorted(grouping.tasks, key=natural_key)
         },

@@ -31,12 +31,16 @@ class StreamPartitions(_Document):
 
 
 class TaskModel(_Document):
-    """The partitions and the processor of a task; `location` is where it last opened its state (None: never)."""
+    """The partitions and the processor of a task; `location` is where it last opened its state (None: never).
+
+    `former_location` is the location before that one, where an older state may lie.
+    """
 
     ssps: tuple[Ssp, ...]
     changelog_partition: _Count
     processor: str
     location: str | None = None
+    former_location: str | None = None
 
 
 class ProcessorModel(_Document):
@@ -86,7 +90,10 @@ class JobModel(_Document):
     def to_document(self) -> dict[str, object]:
         """Return the document as plain values, without fields that are not known."""
         unknown = {
-            "tasks": {name: {"location"} for name, task in self.tasks.items() if task.location is None},
+            "tasks": {
+                name: {field for field in ("location", "former_location") if getattr(task, field) is None}
+                for name, task in self.tasks.items()
+            },
             "processors": {id_: {"executor"} for id_, live in self.processors.items() if live.executor is None},
             "streams": {name: {"grown_at"} for name, stream in self.streams.items() if stream.grown_at is None},
         }

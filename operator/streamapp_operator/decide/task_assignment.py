@@ -5,7 +5,7 @@ from datetime import datetime
 from streamapp_core.assignment import ANY_LOCATION
 from streamapp_core.deployment.driver_reports import LocalityReport
 from streamapp_core.job_model.build_job_model import build_job_model
-from streamapp_core.job_model.job_model import JobModel, ProcessorModel
+from streamapp_core.job_model.job_model import JobModel, ProcessorModel, TaskModel
 from streamapp_core.plan.plan import Plan
 from streamapp_operator.decide.placement import ExecutorBindings
 
@@ -35,12 +35,18 @@ def build_unbound_processors(wanted: int) -> ExecutorBindings:
 
 
 def apply_locality(model: JobModel, report: LocalityReport | None) -> JobModel:
-    """Set the tasks' locations to those where the driver reports that they opened their state; the version stays."""
+    """Set the tasks' locations to those where the driver reports that they opened their state; the version stays.
+
+    The location that a task leaves is its former one.
+    """
     if report is None or report.run_id != model.run_id:
         return model
     reported = {number: location for location, numbers in report.locations.items() for number in numbers}
-    tasks = {
-        name: task.model_copy(update={"location": reported.get(task.changelog_partition, task.location)})
-        for name, task in model.tasks.items()
-    }
+    tasks = {name: _locate(task, reported.get(task.changelog_partition)) for name, task in model.tasks.items()}
     return model.model_copy(update={"tasks": tasks})
+
+
+def _locate(task: TaskModel, location: str | None) -> TaskModel:
+    if location is None or location == task.location:
+        return task
+    return task.model_copy(update={"location": location, "former_location": task.location})

@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from itertools import product
+from itertools import combinations, product
 
 import networkx as nx
 import pytest
@@ -104,6 +104,51 @@ def test_an_assignment_that_is_in_place_stays(case):
     again = assign(tasks, processors, {task: processors[id_] for task, id_ in placed.items()}, placed)
 
     assert again.processors == placed
+
+
+def test_tasks_that_another_processor_took_over_return_to_their_older_state():
+    """Both of two processors have five tasks; one is away for a while, and comes back."""
+    tasks = [f"Partition {number}" for number in range(10)]
+    for mine in (tasks[:5], tasks[5:], tasks[::2]):
+        other = [task for task in tasks if task not in mine]
+        former = dict.fromkeys(mine, "a")
+
+        placed = assign(tasks, {"0": "a", "1": "b"}, dict.fromkeys(tasks, "b"), dict.fromkeys(tasks, "1"), former)
+
+        assert placed.processors == {**dict.fromkeys(mine, "0"), **dict.fromkeys(other, "1")}
+
+
+@given(inputs(most_tasks=40, most_processors=9), st.data())
+def test_older_states_change_neither_balance_nor_what_is_kept(case, data):
+    tasks, processors, locality, previous = case
+    former = {task: data.draw(st.sampled_from(["a", "b", "c", ANY_LOCATION])) for task in tasks}
+
+    placed = assign(*case, former).processors
+
+    assert_balanced(placed, tasks, processors)
+    assert earned(placed, processors, locality, previous) == earned(
+        assign(*case).processors, processors, locality, previous
+    )
+
+
+@given(inputs(most_tasks=30, most_processors=4), st.data())
+def test_no_exchange_of_two_moved_tasks_brings_more_to_their_older_states(case, data):
+    """Tasks of one location and one former processor are alike but for their older state."""
+    tasks, processors, locality, previous = case
+    former = {task: data.draw(st.sampled_from(["a", "b", "c"])) for task in tasks}
+
+    placed = assign(*case, former).processors
+
+    def returned(task, id_):
+        return former[task] != locality.get(task) and processors[id_] == former[task]
+
+    alike = {}
+    for task in tasks:
+        alike.setdefault((locality.get(task), previous.get(task)), []).append(task)
+    for group in alike.values():
+        for one, other in combinations(group, 2):
+            now = returned(one, placed[one]) + returned(other, placed[other])
+            assert now >= returned(one, placed[other]) + returned(other, placed[one])
 
 
 def test_a_large_assignment_keeps_what_fits():

@@ -82,6 +82,19 @@ def test_every_task_restarts_at_its_location_when_the_same_nodes_come_back_in_an
     assert all(after.processors[task.processor].location == task.location for task in after.tasks.values())
 
 
+def test_tasks_return_to_a_processor_that_was_away_where_their_older_state_lies():
+    model = bound_model(node0="a", node1="b")
+    for away, other in ("0", "1"), ("1", "0"):
+        opened = apply_locality(model, locality(model))
+        taken_over = assign_tasks(planned(), opened, {other: model.processors[other]}, NOW)
+        assert set(processors_of(taken_over).values()) == {other}
+        back = {**model.processors, away: model.processors[away].model_copy(update={"executor": "9"})}
+
+        after = assign_tasks(planned(), apply_locality(taken_over, locality(taken_over)), back, NOW)
+
+        assert processors_of(after) == processors_of(model)
+
+
 class TestLocality:
     def test_tasks_are_where_the_driver_reports(self):
         model = bound_model(node0="a", node1="b")
@@ -96,6 +109,9 @@ class TestLocality:
         after = apply_locality(opened, report)
         moved = [name for name, task in after.tasks.items() if task.location != opened.tasks[name].location]
         assert [opened.tasks[name].changelog_partition for name in moved] == [0]
+        assert {name: task.former_location for name, task in after.tasks.items() if task.former_location} == {
+            name: opened.tasks[name].location for name in moved
+        }
 
     @pytest.mark.parametrize("report", [None, LocalityReport(run_id="r0", epoch=1, locations={"a": (0, 1)})])
     def test_reports_of_another_run_say_nothing(self, report):
