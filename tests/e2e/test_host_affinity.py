@@ -86,16 +86,16 @@ def processors(cluster, namespace):
 
 
 def processor_of_first_task(cluster, namespace):
-    """Name the pod where the first task has its state."""
+    """Name the newest pod where the first task has its state."""
     found = cluster.get("configmap", f"--namespace={namespace}", document_name(APP, LOCALITY))
     locations = json.loads(found["data"]["value"])["locations"]
     (node,) = (location for location, numbers in locations.items() if 0 in numbers)
-    (name,) = (
-        pod["metadata"]["name"]
+    here = [
+        pod["metadata"]
         for pod in cluster_apps.pods(cluster, namespace, APP, "processor")
         if pod["spec"].get("nodeName") == node
-    )
-    return name
+    ]
+    return max(here, key=lambda pod: pod["creationTimestamp"])["name"]
 
 
 def kept(cluster, namespace, driver, records):
