@@ -1,92 +1,85 @@
 """Schemas of streams and tables: named columns with Spark's types, and their text form.
 
-The text is the column list of a Spark DDL (`carrier string, price decimal(10,2)`). A timestamp is a moment in
-UTC with microseconds. Names are found whatever their case, as in Spark, and keep the case they were written in.
+The text is the column list of a Spark DDL (`carrier string, price decimal(10,2), tags array<string>`). A timestamp is
+a moment in UTC with microseconds. Names are found whatever their case, as in Spark, and keep the case they were written
+in.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
+
+from streamapp_core.data_types import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    MAX_NAME_LENGTH,
+    MAX_PRECISION,
+    MAX_TYPE_DEPTH,
+    RESERVED_PREFIX,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    TINYINT,
+    VOID,
+    Column,
+    DataType,
+    SchemaError,
+    TypeKind,
+    all_types,
+    array_of,
+    check_column_name,
+    check_distinct,
+    check_field_name,
+    map_of,
+    struct_of,
+)
+
+__all__ = [
+    "BIGINT",
+    "BINARY",
+    "BOOLEAN",
+    "DATE",
+    "DOUBLE",
+    "EVENT_TIME_COLUMN",
+    "FLOAT",
+    "INT",
+    "MAX_COLUMNS",
+    "MAX_NAME_LENGTH",
+    "MAX_PRECISION",
+    "MAX_SCHEMA_LENGTH",
+    "MAX_TYPE_DEPTH",
+    "RESERVED_PREFIX",
+    "SMALLINT",
+    "STRING",
+    "TIMESTAMP",
+    "TIMESTAMP_NTZ",
+    "TINYINT",
+    "VOID",
+    "Column",
+    "DataType",
+    "Schema",
+    "SchemaError",
+    "TypeKind",
+    "array_of",
+    "check_column_name",
+    "check_field_name",
+    "map_of",
+    "parse_schema",
+    "parse_type",
+    "struct_of",
+]
 
 EVENT_TIME_COLUMN = "__event_time"
 """The hidden column of event times in a batch of rows: bigint, milliseconds since 1970 in UTC."""
 
-RESERVED_PREFIX = "__"
 MAX_SCHEMA_LENGTH = 65_536
 MAX_COLUMNS = 1_000
-MAX_NAME_LENGTH = 255
-MAX_PRECISION = 38
-
-
-class SchemaError(ValueError):
-    """A schema is invalid; the message has the part, the reason, and what would be valid."""
-
-
-class TypeKind(StrEnum):
-    """The families of types; only `decimal` has parameters."""
-
-    STRING = "string"
-    BOOLEAN = "boolean"
-    TINYINT = "tinyint"
-    SMALLINT = "smallint"
-    INT = "int"
-    BIGINT = "bigint"
-    FLOAT = "float"
-    DOUBLE = "double"
-    DECIMAL = "decimal"
-    DATE = "date"
-    TIMESTAMP = "timestamp"
-    BINARY = "binary"
-
-
-@dataclass(frozen=True, slots=True)
-class DataType:
-    """The type of a column, `str()` as in Spark's DDL; `precision` and `scale` are a decimal's, else 0."""
-
-    kind: TypeKind
-    precision: int = 0
-    scale: int = 0
-
-    def __post_init__(self) -> None:
-        if self.kind is TypeKind.DECIMAL:
-            if not (1 <= self.precision <= MAX_PRECISION and 0 <= self.scale <= self.precision):
-                raise SchemaError(
-                    f"decimal({self.precision},{self.scale}): the precision is 1 to {MAX_PRECISION}, "
-                    "the scale 0 to the precision"
-                )
-        elif self.precision or self.scale:
-            raise SchemaError(f"type {self.kind} takes no parameters")
-
-    def __str__(self) -> str:
-        if self.kind is TypeKind.DECIMAL:
-            return f"decimal({self.precision},{self.scale})"
-        return str(self.kind)
-
-
-STRING = DataType(TypeKind.STRING)
-BOOLEAN = DataType(TypeKind.BOOLEAN)
-TINYINT = DataType(TypeKind.TINYINT)
-SMALLINT = DataType(TypeKind.SMALLINT)
-INT = DataType(TypeKind.INT)
-BIGINT = DataType(TypeKind.BIGINT)
-FLOAT = DataType(TypeKind.FLOAT)
-DOUBLE = DataType(TypeKind.DOUBLE)
-DATE = DataType(TypeKind.DATE)
-TIMESTAMP = DataType(TypeKind.TIMESTAMP)
-BINARY = DataType(TypeKind.BINARY)
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A named value of every row. Every column may be null."""
-
-    name: str
-    type: DataType
-
-    def __str__(self) -> str:
-        name = self.name if _PLAIN_NAME.fullmatch(self.name) else "`" + self.name.replace("`", "``") + "`"
-        return f"{name} {self.type}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +94,8 @@ class Schema:
     _by_name: Mapping[str, Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        by_name: dict[str, Column] = {}
-        for column in self.columns:
-            other = by_name.setdefault(column.name.lower(), column)
-            if other is not column:
-                raise SchemaError(f"two columns are named `{column.name}` (upper and lower case make no difference)")
-        object.__setattr__(self, "_by_name", by_name)
+        check_distinct(self.columns, "columns")
+        object.__setattr__(self, "_by_name", {column.name.lower(): column for column in self.columns})
 
     def __str__(self) -> str:
         return ", ".join(map(str, self.columns))
@@ -122,7 +111,7 @@ class Schema:
 
 
 def parse_schema(text: str) -> Schema:
-    """Parse a column list such as `k string, price decimal(10,2), at timestamp`.
+    """Parse a column list such as `k string, price decimal(10,2), tags array<string>, at struct<x:double,y:double>`.
 
     Spark's other names of the same types (`integer`, `long`, `real`, `numeric`, ...) are taken too. A name
     with other characters than letters, digits and underscores is written in backquotes.
@@ -130,58 +119,32 @@ def parse_schema(text: str) -> Schema:
     Raises:
         SchemaError: The text is no column list, is too long, or names a column twice or with the prefix `__`.
     """
-    if len(text) > MAX_SCHEMA_LENGTH:
-        raise SchemaError(f"the schema is longer than {MAX_SCHEMA_LENGTH} characters")
+    parser = _Parser(text)
     if not text.strip():
         raise SchemaError('the schema is empty: write columns as in "k string, v int"')
-    columns: list[Column] = []
-    position = 0
-    while True:
-        match = _COLUMN.match(text, position)
-        if match is None:
-            near = text[position : position + 40].strip()
-            raise SchemaError(f'expected a column such as "k string" at "{near}". {_TYPES_HINT}')
-        columns.append(_column(match))
-        if len(columns) > MAX_COLUMNS:
-            raise SchemaError(f"the schema has more than {MAX_COLUMNS} columns")
-        if match["end"] != ",":
-            return Schema(tuple(columns))
-        position = match.end()
+    columns = parser.columns(check_column_name)
+    parser.end()
+    if sum(1 for column in columns for _ in all_types(column.type)) > MAX_COLUMNS:
+        raise SchemaError(f"the schema has more than {MAX_COLUMNS} columns, those in nested types included")
+    return Schema(tuple(columns))
 
 
 def parse_type(text: str) -> DataType:
-    """Parse the name of a type, with its parameters: `int`, `long`, `decimal(10,2)`.
+    """Parse a type: `int`, `long`, `decimal(10,2)`, `map<string,array<int>>`.
 
     Raises:
         SchemaError: There is no such type; the message lists them.
     """
-    match = _TYPE.fullmatch(text.strip())
-    if match is None:
-        raise SchemaError(f"`{text[:40]}` is no type. {_TYPES_HINT}")
-    return _data_type(match["type"], match["parameters"])
+    parser = _Parser(text)
+    data_type = parser.type()
+    parser.end()
+    return data_type
 
 
-def check_column_name(name: str) -> None:
-    """Refuse a name that no column may have: empty, too long, reserved, or with control characters.
-
-    Raises:
-        SchemaError: The name, and why it is refused.
-    """
-    if not name or len(name) > MAX_NAME_LENGTH:
-        raise SchemaError(f"a column name has 1 to {MAX_NAME_LENGTH} characters, `{name[:40]}` has {len(name)}")
-    if name.startswith(RESERVED_PREFIX):
-        raise SchemaError(f"column `{name}`: names that begin with `{RESERVED_PREFIX}` are reserved")
-    if not name.isprintable():
-        raise SchemaError(f"column {name!r}: a name has printable characters only")
-
-
+_TOKEN = re.compile(r"\s*(?:`(?P<quoted>(?:[^`]|``)+)`|(?P<word>\w+)|(?P<sign>[<>(),:])|(?P<other>\S))")
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
-_TYPE_PATTERN = r"(?P<type>[A-Za-z_]\w*)\s*(?:\((?P<parameters>[^()]*)\))?"
-_TYPE = re.compile(_TYPE_PATTERN)
-_COLUMN = re.compile(
-    rf"\s*(?:`(?P<quoted>(?:[^`]|``)+)`|(?P<plain>{_PLAIN_NAME.pattern}))(?:\s*:\s*|\s+){_TYPE_PATTERN}\s*(?P<end>,|$)"
-)
-_KINDS = {str(kind): kind for kind in TypeKind} | {
+_DIGITS = re.compile(r"[0-9]{1,3}")
+_KINDS = {str(kind): kind for kind in TypeKind if kind is not TypeKind.VOID} | {
     "byte": TypeKind.TINYINT,
     "short": TypeKind.SMALLINT,
     "integer": TypeKind.INT,
@@ -192,32 +155,134 @@ _KINDS = {str(kind): kind for kind in TypeKind} | {
     "timestamp_ltz": TypeKind.TIMESTAMP,
 }
 _DEFAULT_DECIMAL = (10, 0)
-_TYPES_HINT = "The types are " + ", ".join(
-    "decimal(p,s)" if kind is TypeKind.DECIMAL else str(kind) for kind in TypeKind
-)
+_WRITTEN = {
+    TypeKind.DECIMAL: "decimal(p,s)",
+    TypeKind.ARRAY: "array<type>",
+    TypeKind.MAP: "map<type,type>",
+    TypeKind.STRUCT: "struct<name:type,...>",
+}
+_TYPES_HINT = "The types are " + ", ".join(_WRITTEN.get(kind, str(kind)) for kind in TypeKind if kind != TypeKind.VOID)
+_TEXTS_OF_LENGTH = frozenset({"varchar", "char", "character"})
 
 
-def _column(match: re.Match[str]) -> Column:
-    quoted: str | None = match["quoted"]
-    name = match["plain"] if quoted is None else quoted.replace("``", "`")
-    check_column_name(name)
-    try:
-        return Column(name, _data_type(match["type"], match["parameters"]))
-    except SchemaError as error:
-        raise SchemaError(f"column `{name}`: {error}") from None
+class _Parser:
+    """A reader of one text, token by token, by recursive descent."""
 
+    def __init__(self, text: str) -> None:
+        if len(text) > MAX_SCHEMA_LENGTH:
+            raise SchemaError(f"the schema is longer than {MAX_SCHEMA_LENGTH} characters")
+        self._text = text.rstrip()
+        self._position = 0
+        self._depth = 0
 
-def _data_type(name: str, parameters: str | None) -> DataType:
-    kind = _KINDS.get(name.lower())
-    if kind is None:
-        raise SchemaError(f"`{name[:40]}` is no type. {_TYPES_HINT}")
-    if kind is not TypeKind.DECIMAL:
-        if parameters is not None:
+    def columns(self, check_name: Callable[[str], None]) -> list[Column]:
+        """Read a list of names and types, separated by commas."""
+        columns = [self._column(check_name)]
+        while self._skip(","):
+            columns.append(self._column(check_name))
+            if len(columns) > MAX_COLUMNS:
+                raise SchemaError(f"the schema has more than {MAX_COLUMNS} columns")
+        return columns
+
+    def type(self) -> DataType:
+        """Read a type."""
+        start = self._position
+        word = self._word() or ""
+        kind = _KINDS.get(word.lower())
+        if word.lower() in _TEXTS_OF_LENGTH:
+            raise SchemaError(f"`{word}`: lengths of texts are not checked; write string")
+        if kind is None:
+            shown = word or self._text[start : start + 40].strip()
+            raise SchemaError(f"`{shown[:40]}` is no type. {_TYPES_HINT}")
+        if kind is TypeKind.DECIMAL:
+            return DataType(kind, *self._digits())
+        if kind in _WRITTEN:
+            return self._nested(kind)
+        if self._peek("("):
             raise SchemaError(f"type {kind} takes no parameters")
         return DataType(kind)
-    if parameters is None:
-        return DataType(kind, *_DEFAULT_DECIMAL)
-    numbers = [number.strip() for number in parameters.split(",")]
-    if len(numbers) > 2 or not all(re.fullmatch(r"[0-9]{1,3}", number) for number in numbers):  # noqa: PLR2004
-        raise SchemaError(f"decimal({parameters[:40]}): write decimal(precision,scale), as in decimal(10,2)")
-    return DataType(kind, int(numbers[0]), int(numbers[1]) if len(numbers) > 1 else 0)
+
+    def end(self) -> None:
+        """Refuse text after what was read."""
+        if self._position < len(self._text):
+            raise self._expected("a comma or the end")
+
+    def _column(self, check_name: Callable[[str], None]) -> Column:
+        start = self._position
+        name = self._name()
+        if name is None:
+            raise self._expected('a column such as "k string"')
+        check_name(name)
+        colon = self._skip(":")
+        if not colon and self._position == len(self._text):
+            self._position = start
+            raise self._expected('a column such as "k string"')
+        try:
+            return Column(name, self.type())
+        except SchemaError as error:
+            raise SchemaError(f"column `{name}`: {error}") from None
+
+    def _nested(self, kind: TypeKind) -> DataType:
+        self._depth += 1
+        if self._depth >= MAX_TYPE_DEPTH:
+            raise SchemaError(f"a type is nested in more than {MAX_TYPE_DEPTH} levels")
+        if not self._skip("<"):
+            return DataType(kind)  # which says what is missing
+        if kind is TypeKind.STRUCT:
+            data_type = DataType(kind) if self._peek(">") else struct_of(self.columns(check_field_name))
+        elif kind is TypeKind.ARRAY:
+            data_type = array_of(self.type())
+        else:
+            key = self.type()
+            if not self._skip(","):
+                raise self._expected("a comma and the type of the values")
+            data_type = map_of(key, self.type())
+        if not self._skip(">"):
+            raise self._expected("`>`")
+        self._depth -= 1
+        return data_type
+
+    def _digits(self) -> tuple[int, int]:
+        if not self._skip("("):
+            return _DEFAULT_DECIMAL
+        start = self._position
+        numbers = [self._word() or ""]
+        if self._skip(","):
+            numbers.append(self._word() or "")
+        if not self._skip(")") or not all(_DIGITS.fullmatch(number) for number in numbers):
+            shown = self._text[start:].partition(")")[0][:40]
+            raise SchemaError(f"decimal({shown}): write decimal(precision,scale), as in decimal(10,2)")
+        return int(numbers[0]), int(numbers[1]) if len(numbers) > 1 else 0
+
+    def _name(self) -> str | None:
+        token = _TOKEN.match(self._text, self._position)
+        if token is None:
+            return None
+        quoted: str | None = token["quoted"]
+        plain: str = token["word"] or ""
+        if quoted is None and not _PLAIN_NAME.fullmatch(plain):
+            return None
+        self._position = token.end()
+        return plain if quoted is None else quoted.replace("``", "`")
+
+    def _word(self) -> str | None:
+        token = _TOKEN.match(self._text, self._position)
+        if token is None or token["word"] is None:
+            return None
+        self._position = token.end()
+        return str(token["word"])
+
+    def _peek(self, sign: str) -> bool:
+        token = _TOKEN.match(self._text, self._position)
+        return token is not None and token["sign"] == sign
+
+    def _skip(self, sign: str) -> bool:
+        token = _TOKEN.match(self._text, self._position)
+        if token is None or token["sign"] != sign:
+            return False
+        self._position = token.end()
+        return True
+
+    def _expected(self, what: str) -> SchemaError:
+        near = self._text[self._position : self._position + 40].strip()
+        return SchemaError(f'expected {what} at "{near}". {_TYPES_HINT}')

@@ -15,6 +15,7 @@ _TYPES = {
     TypeKind.DOUBLE: pa.float64(),
     TypeKind.DATE: pa.date32(),
     TypeKind.TIMESTAMP: pa.timestamp("us", tz="UTC"),
+    TypeKind.TIMESTAMP_NTZ: pa.timestamp("us"),
     TypeKind.BINARY: pa.binary(),
 }
 
@@ -23,7 +24,15 @@ def arrow_type(data_type: DataType) -> pa.DataType:
     """Return the Arrow type that holds values of this type."""
     if data_type.kind is TypeKind.DECIMAL:
         return pa.decimal128(data_type.precision, data_type.scale)
-    return _TYPES[data_type.kind]
+    match data_type.kind:
+        case TypeKind.ARRAY:
+            return pa.list_(arrow_type(data_type.element))
+        case TypeKind.MAP:
+            return pa.map_(arrow_type(data_type.key), arrow_type(data_type.value))
+        case TypeKind.STRUCT:
+            return pa.struct([(part.name, arrow_type(part.type)) for part in data_type.fields])
+        case _:
+            return _TYPES[data_type.kind]
 
 
 def arrow_schema(schema: Schema) -> pa.Schema:

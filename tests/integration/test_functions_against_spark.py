@@ -5,7 +5,7 @@ import math
 import random
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -26,7 +26,7 @@ from streamapp_core.schema import parse_schema
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_systems.arrow_types import arrow_schema
 from support import aggregates
-from support.function_calls import FUNCTION_CALLS, expressions
+from support.function_calls import FUNCTION_CALLS, NESTED_EXPRESSIONS, expressions
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300), pytest.mark.xdist_group("functions")]
 
@@ -35,7 +35,10 @@ SCHEMA = parse_schema(
     "i int, i2 int, b bigint, b2 bigint, f float, f2 float, d double, d2 double, small double, "
     "m decimal(10,2), m2 decimal(20,4), fine decimal(18,12), whole decimal(12,0), "
     "dt date, dt2 date, ts timestamp, ts2 timestamp, t boolean, t2 boolean, x binary, g int, "
-    "tiny tinyint, small2 smallint"
+    "tiny tinyint, small2 smallint, ntz timestamp_ntz, arr array<int>, arr2 array<int>, ars array<string>, "
+    "ard array<double>, aa array<array<int>>, mp map<string,int>, mi map<int,struct<a:int,b:string>>, "
+    "st struct<a:int,b:string,c:array<double>,`d e`:struct<f:bigint>>, "
+    "st2 struct<a:int,b:string,c:array<double>,`d e`:struct<f:bigint>>, ast array<struct<a:int,b:string>>"
 )
 ROWS = 250
 INT_MIN, INT_MAX, LONG_MIN, LONG_MAX = -(2**31), 2**31 - 1, -(2**63), 2**63 - 1
@@ -121,6 +124,17 @@ def rows() -> pa.Table:
     def word() -> str:
         return "".join(draw.choice("abcXYZ 0129-_.,%\\äß€Ω🙂") for _ in range(draw.randint(0, 12)))
 
+    def several(make: Callable[[], Any]) -> list[Any]:
+        return [make() for _ in range(draw.choice([1, 1, 2, 3]))]
+
+    def point() -> dict[str, Any] | None:
+        return pick([None], lambda: {"a": pick([0, 1, 2]), "b": pick(["", "a", "b"])})
+
+    def place() -> dict[str, Any] | None:
+        inner = {"f": pick([1, LONG_MAX])}
+        c = pick([[]], lambda: several(lambda: pick(DOUBLES[:6])))
+        return pick([None], lambda: {"a": pick([0, 1]), "b": pick(["", "a"]), "c": c, "d e": pick([None, inner])})
+
     numbers = [str(draw.randint(-(10**6), 10**6)) for _ in range(40)]
     days = [(day - dt.date(1970, 1, 1)).days for day in DATES]
     makers = {
@@ -153,12 +167,27 @@ def rows() -> pa.Table:
         "g": lambda: pick([1, 2, 3]),
         "tiny": lambda: pick([0, 1, -1, 127, -128], lambda: draw.randint(-128, 127)),
         "small2": lambda: pick([0, 1, -1, 32767, -32768], lambda: draw.randint(-300, 300)),
+        "ntz": lambda: pick(MICROS, lambda: draw.randint(-(10**16), 10**16)),
+        "arr": lambda: pick([[], [1]], lambda: several(lambda: pick([0, 1, -1, 2, INT_MAX]))),
+        "arr2": lambda: pick([[], [1]], lambda: several(lambda: pick([0, 1, -1, 2, INT_MAX]))),
+        "ars": lambda: pick([[]], lambda: several(lambda: pick([*TEXTS, *NUMBERS]))),
+        "ard": lambda: pick([[]], lambda: several(lambda: pick(DOUBLES))),
+        "aa": lambda: pick([[]], lambda: several(lambda: pick([[]], lambda: several(lambda: pick(INTS))))),
+        "mp": lambda: pick(
+            [[]], lambda: list({key: pick(INTS) for key in several(lambda: draw.choice("abAB,"))}.items())
+        ),
+        "mi": lambda: pick([[]], lambda: list({key: point() for key in several(lambda: draw.randint(-2, 3))}.items())),
+        "st": place,
+        "st2": place,
+        "ast": lambda: pick([[]], lambda: several(point)),
     }
     schema = arrow_schema(SCHEMA)
     columns = []
     for field in schema:
         values = [makers[field.name]() for _ in range(ROWS)]
-        stored = {"timestamp[us, tz=UTC]": pa.int64(), "date32[day]": pa.int32()}.get(str(field.type), field.type)
+        stored = {"timestamp[us, tz=UTC]": pa.int64(), "timestamp[us]": pa.int64(), "date32[day]": pa.int32()}.get(
+            str(field.type), field.type
+        )
         columns.append(pa.array(values, stored).cast(field.type))
     return pa.table(columns, schema=schema)
 
@@ -258,7 +287,8 @@ def spark(data: pa.Table) -> Iterator[SparkSession]:
         .config("spark.log.level", "ERROR")
         .getOrCreate()
     )
-    session.createDataFrame(data).createOrReplaceTempView("t")
+    frame = session.createDataFrame(data)  # which makes a timestamp with time zone of every one
+    frame.withColumn("ntz", frame.ntz.cast("timestamp_ntz")).createOrReplaceTempView("t")
     yield session
     session.stop()
 
@@ -271,18 +301,51 @@ def engine() -> Iterator[SqlEngine]:
 
 def plain(column: pa.ChunkedArray) -> list[Any]:
     """Values that compare by `==`: NaN as text, floats by their bits, timestamps and dates as numbers."""
-    if pa.types.is_timestamp(column.type):
-        return column.cast(pa.int64()).to_pylist()
-    if pa.types.is_date(column.type):
-        return column.cast(pa.int32()).to_pylist()
-    values = column.to_pylist()
-    if pa.types.is_floating(column.type):
-        return [value if value is None else "NaN" if math.isnan(value) else struct.pack("d", value) for value in values]
-    return values
+    numbers = with_numbers(column.type)
+    values = (column if numbers == column.type else column.cast(numbers)).to_pylist()
+    return [exact(value) for value in values] if has_floats(column.type) else values
+
+
+def with_numbers(kind: pa.DataType) -> pa.DataType:
+    """The type with numbers in place of what is counted from 1970: Python has no such dates after 9999."""
+    if pa.types.is_timestamp(kind):
+        return pa.int64()
+    if pa.types.is_date(kind):
+        return pa.int32()
+    if pa.types.is_map(kind):
+        return pa.map_(with_numbers(kind.key_type), with_numbers(kind.item_type))
+    if pa.types.is_list(kind):
+        return pa.list_(with_numbers(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, with_numbers(field.type)) for field in kind.fields])
+    return kind
+
+
+def has_floats(kind: pa.DataType) -> bool:
+    return pa.types.is_floating(kind) or any(has_floats(kind.field(i).type) for i in range(kind.num_fields))
+
+
+def exact(value: Any) -> Any:
+    if isinstance(value, float):
+        return "NaN" if math.isnan(value) else struct.pack("d", value)
+    if isinstance(value, dict):
+        return {name: exact(inner) for name, inner in value.items()}
+    return type(value)(map(exact, value)) if isinstance(value, list | tuple) else value
+
+
+def type_text(kind: pa.DataType) -> str:
+    """The text of a type; the names of what lists and maps hold make no difference, nor whether it may be null."""
+    if pa.types.is_map(kind):
+        return f"map<{type_text(kind.key_type)}, {type_text(kind.item_type)}>"
+    if pa.types.is_list(kind):
+        return f"list<{type_text(kind.value_type)}>"
+    if pa.types.is_struct(kind):
+        return f"struct<{', '.join(f'{field.name}: {type_text(field.type)}' for field in kind.fields)}>"
+    return str(kind)
 
 
 def differences(expression: str, ours: pa.ChunkedArray, spark: pa.ChunkedArray, data: pa.Table) -> list[str]:
-    if str(ours.type) != str(spark.type):
+    if type_text(ours.type) != type_text(spark.type):
         return [f"{expression}: type {ours.type}, Spark's is {spark.type}"]
     ours_values, spark_values = plain(ours), plain(spark)
     wrong = [row for row in range(len(ours)) if ours_values[row] != spark_values[row]]
@@ -302,7 +365,7 @@ def with_one_zero(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def shown(values: pa.ChunkedArray, row: int) -> Any:
-    return plain(values)[row] if pa.types.is_temporal(values.type) else values[row].as_py()
+    return plain(values)[row] if with_numbers(values.type) != values.type else values[row].as_py()
 
 
 def close(ours: Any, spark: Any) -> bool:
@@ -328,12 +391,16 @@ def test_operators_give_what_spark_gives(data, spark, engine):
     compare(OPERATORS, data, spark, engine)
 
 
+def test_nested_values_give_what_spark_gives(data, spark, engine):
+    compare(NESTED_EXPRESSIONS, data, spark, engine)
+
+
 def test_casts_give_what_spark_gives(data, spark, engine):
     compare(CASTS, data, spark, engine)
 
 
 def test_every_function_of_the_table_is_called_by_all_its_names():
-    assert {text.partition("(")[0] for text in FUNCTION_CALLS} == set(BY_NAME)
+    assert {text.partition("(")[0] for text in FUNCTION_CALLS} == {*BY_NAME, "struct"}
 
 
 def test_functions_give_what_spark_gives(data, spark, engine):

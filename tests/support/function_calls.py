@@ -6,8 +6,46 @@ def expressions(text: str) -> list[str]:
     return [part.strip() for line in text.splitlines() for part in line.split(";") if part.strip()]
 
 
+NESTED_EXPRESSIONS = expressions(
+    r"""
+st.a; st.B; st.c; st.c[0]; st.`d e`; st.`d e`.f; ast.a; ast.b[0]; ast[0].a; ast[1].b; ars[0]; ars[i2]; ars[-1]
+ars[tiny]; ars[b]; aa[0][1]; aa[1]; mp['a']; mp.a; mp[s2]; mp['nope']; mi[1]; mi[i2]; mi[1].a; mi[2.0].a; (st).a
+ard[0]; array(i, b)[1]; array(1, i, 2.5); array(s, i); array(st, null); array(null, i); array(dt, ts)
+array(ars, array())
+array(ard, arr); struct(i, s as t, 3); struct(st.a, arr); struct(arr[0]); struct(ast[0].b); struct(i + 1).col1
+named_struct('a', i, 'b', array(s)).b; array(struct(1, 2)).col1; if(t, st, null); if(t, arr, ard)
+coalesce(arr, array())
+coalesce(mp, map()); case when t then arr when t2 then array(2.5) end; nvl(ars, array('x', null)); nvl(mi, map(1, null))
+arr = array(1); arr = arr2; arr <> arr2; arr < arr2; arr <= arr2; arr > arr2; arr >= arr2; arr <=> arr2; arr = null
+ard = array(0.0D); ard < array(cast('NaN' as double)); ard <=> arr; arr = ard; st = st; st < st2; st >= st2; st <=> st2
+struct(i) < struct(i2); struct(i, s) = struct(i2, s2); struct(i, s) >= struct(i2, s2)
+struct(i) = struct(cast(b as int))
+array(i) < array(i2); array(array(i), null) < array(array(i2), null); array(s) = array(s2)
+struct(i as x) = struct(i2 as y)
+arr in (arr2, array(1)); st in (st2, st); arr not in (arr2); greatest(arr, arr2); least(arr, arr2); greatest(st, st2)
+least(ard, array(1.5D)); struct(i, s) in (struct(1 as i, 'a' as s), struct(i, s2 as s)); arr between arr2 and array(100)
+aa < array(arr)
+cast(arr as string); cast(ars as string); cast(ard as string); cast(aa as string); cast(mp as string)
+cast(mi as string)
+cast(st as string); cast(ast as string); cast(array(dt, null) as string); cast(array(ts) as string)
+cast(array(t) as string)
+cast(map(1, d) as string); cast(struct(f, m, fine) as string); cast(arr as array<string>); cast(arr as array<double>)
+cast(ars as array<int>); cast(ard as array<int>); cast(aa as array<array<bigint>>); cast(mp as map<string,string>)
+cast(mi as map<bigint,struct<z:string,q:boolean>>); cast(mi as map<string,struct<a:int,b:string>>)
+cast(st as struct<a:string,x:string,y:array<int>,z:struct<w:bigint>>); cast(ast as array<struct<a:bigint,b:string>>)
+cast(null as array<int>); cast(null as struct<a:int>).a; cast(array() as array<string>); cast(map() as map<string,int>)
+arr is null; st is not null; isnull(mp); nullif(arr, arr2); nullif(st, st2); nvl2(arr, 1, 2); equal_null(arr, arr2)
+cast(ntz as string); cast(ntz as date); cast(ntz as timestamp); cast(ts as timestamp_ntz); cast(dt as timestamp_ntz)
+cast(moment as timestamp_ntz); cast(day as timestamp_ntz); ntz = ts; ntz < dt; ntz > '2024-01-01'; coalesce(ntz, dt)
+coalesce(ntz, ts); array(ntz, ts); cast(array(ntz) as string); cast(s as varchar(2)); ntz <=> cast(ts as timestamp_ntz)
+"""
+)
 FUNCTION_CALLS = expressions(
     r"""
+array(i, i2); array(s); array(arr, null); array(1, 'a', i); named_struct('x', i, 'y', s); named_struct('x', st)
+struct(i); map('a', i, 'b', i2); map(1, arr); map('x', 1, 'y', 2.5); map(7, i)
+map_from_arrays(array(1, 2), array(s, s2))
+map_from_arrays(array('a'), array(i)); map_from_arrays(cast(null as array<int>), arr); map(0.0D, 1); map(-0.0D, st)
 coalesce(i, i2); coalesce(i, b, d); coalesce(s, i); coalesce(m, i, fine); coalesce(dt, ts); coalesce(null, f)
 coalesce(b, f); coalesce(m, b); nvl(i, 0); ifnull(s, 'x'); nvl(m, 1); nvl(num, d); nvl2(i, s, s2); nvl2(i, 1, 2.5)
 nullif(i, 1); nullif(s, 'a'); nullif(d, 0); nullif(num, 7); nullif(i + 1, i2); if(t, 1, 2.0); if(i > 0, s, s2)

@@ -10,13 +10,13 @@ from sqlglot import exp
 
 from streamapp_core.expressions.checker import Checker
 from streamapp_core.expressions.expression_issues import ExpressionError, ExpressionIssue, Refusal, invalid
-from streamapp_core.expressions.parsing import parse_items
+from streamapp_core.expressions.parsing import output_name, parse_items
 from streamapp_core.expressions.partial_aggregates import Partial, PartialsBuilder
-from streamapp_core.expressions.select import SelectColumn, check_name, guarded, output_name
+from streamapp_core.expressions.select import SelectColumn, check_name, guarded
 from streamapp_core.expressions.type_rules import FRACTIONAL
 from streamapp_core.expressions.typed_sql import Value, cast, one_zero, quoted
 from streamapp_core.problems import ProblemCode
-from streamapp_core.schema import Schema
+from streamapp_core.schema import Schema, TypeKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +63,10 @@ def _by_columns(by: Sequence[str], schema: Schema, issues: list[ExpressionIssue]
             message = f"unknown column `{name}` in by; columns: {', '.join(schema.names[:20])}"
             issues.append(ExpressionIssue(ProblemCode.UNKNOWN_COLUMN, message))
             continue
+        if column.type.nested:
+            message = f"`{name}` in by is {column.type}; group by what is inside of it"
+            issues.append(ExpressionIssue(ProblemCode.TYPE_MISMATCH, message))
+            continue
         sql = quoted(column.name)
         if column.type.kind in FRACTIONAL:
             # -0.0 and 0.0 are one group, and so are all NaN: give each group one value.
@@ -77,6 +81,8 @@ def _item(item: exp.Expr, position: int, checker: Checker, taken: set[str]) -> S
     try:
         if value is not None and value.type is None:
             raise invalid(f"`{name}` is null without a type: write cast(null as string)")
+        if value is not None and value.type and TypeKind.VOID in value.type.kinds:
+            raise invalid(f"`{name}` is {value.type}, with nulls without a type: write cast(... as array<string>)")
         name = check_name(name, position, taken)
     except Refusal as refusal:
         checker.issues.append(refusal.issue)

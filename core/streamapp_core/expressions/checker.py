@@ -4,20 +4,24 @@ Each refused part becomes an issue, and the check continues with the others, so 
 """
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from sqlglot import exp
 
+from streamapp_core.expressions import nested_values
 from streamapp_core.expressions.aggregate_calls import AggregateCall, aggregate_call
 from streamapp_core.expressions.expression_issues import ExpressionIssue, Refusal, invalid
 from streamapp_core.expressions.functions import AGGREGATE_NAMES, BY_NAME, GENERATOR_NAMES
 from streamapp_core.expressions.node_kinds import FORMS, unsupported
+from streamapp_core.expressions.parsing import output_name
 from streamapp_core.expressions.typed_sql import Value, quoted
 from streamapp_core.problems import ProblemCode
 from streamapp_core.schema import Schema
 
 MAX_SQL_LENGTH = 60_000
+_QUALIFIED = ("catalog", "db", "table", "this")
+"""The parts of a name with points, as the parser calls them."""
 
 
 class AggregateWriter(Protocol):
@@ -82,11 +86,18 @@ class Checker:
         return result
 
     def column(self, node: exp.Expr) -> Value:
-        """Find a column; outside of aggregates it must be grouped by."""
-        identifier = node.this
-        if not isinstance(identifier, exp.Identifier):
-            raise invalid("`*` stands alone, or in count(*)")
-        name: str = identifier.this
+        """Find a column, or a field in one (`a.b.c`); outside of aggregates it must be grouped by."""
+        identifiers = [node.args[name] for name in _QUALIFIED if node.args.get(name)]
+        if not all(isinstance(identifier, exp.Identifier) for identifier in identifiers):
+            raise invalid("`*` stands alone, or in count(*); write `a.b` for a field of a column")
+        if len(identifiers) > 1 and not self._schema.get(identifiers[0].this) and self._schema.get(identifiers[1].this):
+            raise invalid(f"write column `{identifiers[1].this}` by its name alone: before a point stands a column too")
+        value = self._column(identifiers[0].this)
+        for identifier in identifiers[1:]:
+            value = nested_values.field(value, identifier.this)
+        return value
+
+    def _column(self, name: str) -> Value:
         column = self._schema.get(name)
         if column is None:
             raise Refusal(_unknown_column(name, self._schema), ProblemCode.UNKNOWN_COLUMN)
@@ -104,10 +115,19 @@ class Checker:
         name = str(node.this).lower()
         if name in AGGREGATE_NAMES:
             return self._aggregate(name, node)
+        if name == "struct":
+            return self._struct(node.expressions)
         function = BY_NAME.get(name)
         if function is None:
             raise invalid(_unknown_function(name))
         return self.parts(lambda *arguments: function.call(arguments), *node.expressions)
+
+    def _struct(self, items: Sequence[exp.Expr]) -> Value | None:
+        named = [output_name(item) for item in items]
+        names = [name or f"col{position}" for position, (name, _) in enumerate(named, 1)]
+        return self.parts(
+            lambda *values: nested_values.struct(list(zip(names, values, strict=True))), *(node for _, node in named)
+        )
 
     def _aggregate(self, name: str, node: exp.Expr) -> Value | None:
         if self._aggregates is None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import partial, reduce
 
+from streamapp_core.expressions import nested_values
 from streamapp_core.expressions.conversions import converted, implied
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.type_rules import FRACTIONAL, common_type, comparison_type
@@ -10,6 +11,7 @@ from streamapp_core.expressions.typed_sql import NULL, Value, bound, text
 from streamapp_core.schema import BOOLEAN, STRING, TypeKind
 
 _ESCAPE = "\\"
+_ORDERING = frozenset({"<", "<=", ">", ">="})
 
 
 def comparison(operator: str, left: Value, right: Value) -> Value:
@@ -21,6 +23,8 @@ def comparison(operator: str, left: Value, right: Value) -> Value:
     left, right = _comparable(left, right)
     if operator == "<=>":
         return Value(BOOLEAN, f"({left.sql} IS NOT DISTINCT FROM {right.sql})")
+    if operator in _ORDERING:
+        return Value(BOOLEAN, f"({nested_values.order_key(left)} {operator} {nested_values.order_key(right)})")
     return Value(BOOLEAN, f"({left.sql} {operator} {right.sql})")
 
 
@@ -32,6 +36,7 @@ def between(value: Value, low: Value, high: Value) -> Value:
 def membership(value: Value, choices: Sequence[Value]) -> Value:
     """Check that a value is in a list; a null in the list makes "no" unknown."""
     members = alike([value, *choices], texts=True)
+    _check_comparable(members[0])
     listed = ", ".join(member.sql for member in members[1:])
     return Value(BOOLEAN, f"({members[0].sql} IN ({listed}))")
 
@@ -118,19 +123,32 @@ def extreme(function: str, values: Sequence[Value]) -> Value:
     """Return the `greatest` or `least` value, leaving out nulls; NaN is the greatest number."""
     members = alike(values, texts=False)
     data_type = members[0].type
-    if data_type and data_type.kind in FRACTIONAL:
+    _check_comparable(members[0])
+    if data_type and (data_type.nested or data_type.kind in FRACTIONAL):
         return reduce(_GREATER if function == "greatest" else _LESS, members)
     return Value(data_type, f"{function}({', '.join(member.sql for member in members)})")
 
 
 def _first_extreme(operator: str, left: Value, right: Value) -> Value:
-    """Return one of two floating numbers, of equal ones the first: DuckDB's own functions turn -0.0 into 0.0."""
-    sql = bound([left, right], lambda a, b: f"CASE WHEN {a} IS NULL OR {b} {operator} {a} THEN {b} ELSE {a} END")
-    return Value(left.type, sql)
+    """Return one of two values, of equal ones the first.
+
+    DuckDB's own functions turn -0.0 into 0.0, and sort nulls in nested values last.
+    """
+
+    def write(a: str, b: str) -> str:
+        key, other = (nested_values.order_key(Value(left.type, sql, simple=True)) for sql in (a, b))
+        return f"CASE WHEN {a} IS NULL OR {other} {operator} {key} THEN {b} ELSE {a} END"
+
+    return Value(left.type, bound([left, right], write))
 
 
 _GREATER = partial(_first_extreme, ">")
 _LESS = partial(_first_extreme, "<")
+
+
+def _check_comparable(value: Value) -> None:
+    if value.type:
+        comparison_type(value.type, value.type)
 
 
 def _comparable(left: Value, right: Value) -> tuple[Value, Value]:

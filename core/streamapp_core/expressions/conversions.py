@@ -5,7 +5,8 @@ A value that does not fit gives null, wraps around or saturates, as in Spark wit
 
 from collections.abc import Callable
 
-from streamapp_core.expressions import text_formats
+from streamapp_core.data_types import NESTED
+from streamapp_core.expressions import nested_values, text_formats
 from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL, NUMERIC, as_decimal
 from streamapp_core.expressions.typed_sql import Value, bound, cast, duckdb_type, try_cast
@@ -13,7 +14,7 @@ from streamapp_core.schema import DOUBLE, INT, STRING, DataType, TypeKind
 
 WHOLE_BITS = {TypeKind.TINYINT: 8, TypeKind.SMALLINT: 16, TypeKind.INT: 32, TypeKind.BIGINT: 64}
 _WIDER = {TypeKind.TINYINT: "INTEGER", TypeKind.SMALLINT: "INTEGER", TypeKind.INT: "BIGINT", TypeKind.BIGINT: "HUGEINT"}
-_MOMENTS = frozenset({TypeKind.DATE, TypeKind.TIMESTAMP})
+_MOMENTS = frozenset({TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMP_NTZ})
 _MICROSECONDS = 1_000_000
 _LAST_SECOND = (2**63 - 1) // _MICROSECONDS - 1
 _EXACT_DOUBLE_DIGITS = 15
@@ -54,7 +55,10 @@ def converted(value: Value, target: DataType) -> Value:
     if value.type is None:
         return Value(target, cast("NULL", target), simple=True)
     if target.kind is TypeKind.STRING:
-        return Value(STRING, _to_text(value, value.type))
+        return Value(STRING, (_text_of_nested if value.type.nested else _to_text)(value, value.type))
+    nested = nested_values.converted(value, target, converted)
+    if nested is not None:
+        return nested
     caster = _CASTS.get((_family(value.type), target.kind))
     if caster is None:
         raise Refusal(f"{value.type} can't be cast to {target}{_hint(value.type, target)}")
@@ -74,11 +78,16 @@ def implied(value: Value, target: DataType) -> Value:
         or (source in NUMERIC and target.kind in NUMERIC)
         or (source is TypeKind.STRING and target.kind is not TypeKind.BOOLEAN)
         or (source in _MOMENTS and target.kind in _MOMENTS)
-        or target == STRING
+        or (target == STRING and source not in NESTED)
+        or source is TypeKind.VOID
     )
-    if not allowed:
-        raise Refusal(f"expected {target}, got {value.type}")
-    return converted(value, target)
+    if allowed:
+        return converted(value, target)
+    if source in (TypeKind.ARRAY, TypeKind.MAP):
+        nested = nested_values.converted(value, target, implied)
+        if nested is not None:
+            return nested
+    raise Refusal(f"expected {target}, got {value.type}")
 
 
 def number(value: Value) -> Value:
@@ -112,7 +121,7 @@ def _to_text(value: Value, source: DataType) -> str:
             return text_formats.text_of_floating(value)
         case TypeKind.DECIMAL:
             return text_formats.text_of_decimal(value, source)
-        case TypeKind.DATE:
+        case TypeKind.DATE | TypeKind.TIMESTAMP_NTZ:
             return text_formats.text_of_moment(value)
         case TypeKind.TIMESTAMP:
             return text_formats.text_of_moment(Value(source, naive(value)))
@@ -120,6 +129,12 @@ def _to_text(value: Value, source: DataType) -> str:
             return f"TRY(decode({value.sql}))"
         case _:
             return cast(value.sql, STRING)
+
+
+def _text_of_nested(value: Value, source: DataType) -> str:
+    if TypeKind.BINARY in source.kinds:
+        raise Refusal(f"{source} can't be cast to string: bytes inside of it need be no text")
+    return nested_values.text_of(value, lambda inner: converted(inner, STRING).sql)
 
 
 def _whole_to_whole(value: Value, target: DataType) -> str:
@@ -262,7 +277,12 @@ _CASTS: dict[tuple[str, TypeKind], _Caster] = {
     ("boolean", TypeKind.BIGINT): lambda v, t: cast(v.sql, t),
     ("boolean", TypeKind.FLOAT): lambda v, t: cast(v.sql, t),
     ("boolean", TypeKind.DOUBLE): lambda v, t: cast(v.sql, t),
+    ("string", TypeKind.TIMESTAMP_NTZ): lambda v, _: text_formats.timestamp_from_text(v.sql, zoned=False),
     ("date", TypeKind.TIMESTAMP): lambda v, _: aware(v.sql),
+    ("date", TypeKind.TIMESTAMP_NTZ): lambda v, t: cast(v.sql, t),
+    ("timestamp", TypeKind.TIMESTAMP_NTZ): lambda v, _: naive(v),
+    ("timestamp_ntz", TypeKind.DATE): lambda v, t: cast(v.sql, t),
+    ("timestamp_ntz", TypeKind.TIMESTAMP): lambda v, _: aware(v.sql),
     ("timestamp", TypeKind.DATE): _timestamp_to_date,
     ("timestamp", TypeKind.INT): _timestamp_to_whole,
     ("timestamp", TypeKind.BIGINT): _timestamp_to_whole,

@@ -17,7 +17,7 @@ from streamapp_core.schema import (
     TIMESTAMP,
     DataType,
     SchemaError,
-    TypeKind,
+    parse_type,
 )
 
 
@@ -67,17 +67,14 @@ def cast_target(node: exp.DataType) -> DataType:
     Raises:
         Refusal: There is no such type here.
     """
-    kind = _TYPES.get(str(node.this.value)) if isinstance(node.this, exp.DType) else None
-    written = [str(part.this) if isinstance(part, exp.DataTypeParam) else "" for part in node.expressions]
-    if kind is None or not all(parameter.isdecimal() for parameter in written):
-        raise invalid(f"there is no type {node.sql()[:40].lower()}; the types are {', '.join(map(str, TypeKind))}")
-    parameters = [int(parameter[:4]) for parameter in written]
-    if kind is not TypeKind.DECIMAL and not parameters:
-        return DataType(kind)
+    if any(
+        not isinstance(part.this, exp.DType) or part.this.value not in _KNOWN for part in node.find_all(exp.DataType)
+    ):
+        raise invalid(f"there is no type {node.sql()[:40].lower()}; docs/expressions.md lists the types")
     try:
-        return DataType(kind, *(parameters or (10, 0)))
-    except (SchemaError, TypeError):
-        raise invalid(f"write types as in cast(x as {kind}) or cast(x as decimal(10,2))") from None
+        return parse_type(node.sql(dialect="spark"))
+    except SchemaError as error:
+        raise invalid(f"in a cast: {error}") from None
 
 
 def check_moment(written: str, target: DataType) -> None:
@@ -92,20 +89,7 @@ def check_moment(written: str, target: DataType) -> None:
         raise invalid(f"write {target} literals as date '2024-02-29' or timestamp '2024-02-29 23:59:59'")
 
 
-_TYPES = {
-    "TEXT": TypeKind.STRING,
-    "VARCHAR": TypeKind.STRING,
-    "BOOLEAN": TypeKind.BOOLEAN,
-    "TINYINT": TypeKind.TINYINT,
-    "SMALLINT": TypeKind.SMALLINT,
-    "INT": TypeKind.INT,
-    "BIGINT": TypeKind.BIGINT,
-    "FLOAT": TypeKind.FLOAT,
-    "DOUBLE": TypeKind.DOUBLE,
-    "DECIMAL": TypeKind.DECIMAL,
-    "DATE": TypeKind.DATE,
-    "TIMESTAMP": TypeKind.TIMESTAMP,
-    "TIMESTAMPTZ": TypeKind.TIMESTAMP,
-    "TIMESTAMPLTZ": TypeKind.TIMESTAMP,
-    "BINARY": TypeKind.BINARY,
-}
+_KNOWN = frozenset({
+    "TEXT", "VARCHAR", "BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "DATE",
+    "TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMPLTZ", "TIMESTAMPNTZ", "BINARY", "ARRAY", "MAP", "STRUCT",
+})  # fmt: skip

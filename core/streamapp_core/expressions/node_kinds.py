@@ -6,8 +6,8 @@ from typing import NamedTuple, Protocol
 
 from sqlglot import exp
 
-from streamapp_core.expressions import arithmetic, comparisons
-from streamapp_core.expressions.conversions import converted
+from streamapp_core.expressions import arithmetic, comparisons, nested_values
+from streamapp_core.expressions.conversions import converted, implied
 from streamapp_core.expressions.expression_issues import invalid
 from streamapp_core.expressions.functions import BY_NAME
 from streamapp_core.expressions.functions.bits import combined, inverted, shifted
@@ -157,6 +157,19 @@ def _case(checker: NodeChecker, node: exp.Expr) -> Value | None:
     return checker.parts(write, *([subject] if subject else []), *branches, *([default] if default else []))
 
 
+def _item(checker: NodeChecker, node: exp.Expr) -> Value | None:
+    if len(node.expressions) != 1:
+        raise invalid("write one position or key in [...], as in a[0]")
+    return checker.parts(lambda value, index: nested_values.item(value, index, implied), node.this, node.expressions[0])
+
+
+def _field(checker: NodeChecker, node: exp.Expr) -> Value | None:
+    name = node.args["expression"]
+    if not isinstance(name, exp.Identifier):
+        raise invalid("after a point comes the name of a field")
+    return checker.parts(lambda value: nested_values.field(value, name.this), node.this)
+
+
 def _cast(checker: NodeChecker, node: exp.Expr) -> Value | None:
     target = cast_target(node.args["to"])
     if type(node) is exp.Cast:  # date '...' and timestamp '...'; what is written as a cast comes as TryCast
@@ -174,7 +187,6 @@ _HINTS: dict[type[exp.Expr], str] = {
     exp.Subquery: "a subquery is not supported: use a join operator",
     exp.Select: "a subquery is not supported: use a join operator",
     exp.Exists: "a subquery is not supported: use a join operator",
-    exp.Column: "write a column by its name alone",
     exp.In: "in takes a list of expressions",
 }
 
@@ -231,7 +243,9 @@ FORMS: dict[type[exp.Expr], Form] = {
     exp.Trim: _form("this expression position", _trim),
     exp.Between: _form("this low high", _between),
     exp.Case: _form("this ifs default", _case),
-    exp.Column: _form("this", lambda checker, node: checker.column(node)),
+    exp.Bracket: _form("this expressions offset safe", _item),
+    exp.Column: _form("this table db catalog", lambda checker, node: checker.column(node)),
+    exp.Dot: _form("this expression", _field),
     exp.In: _form("this expressions", _membership),
     exp.Is: _form("this expression", _is),
     exp.Neg: _form("this", _negative),

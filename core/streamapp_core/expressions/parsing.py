@@ -36,6 +36,7 @@ class _Parser(SparkParser):
         name: SparkParser.FUNCTION_PARSERS[name]
         for name in ("CAST", "EXTRACT", "OVERLAY", "POSITION", "SUBSTRING", "SUBSTR", "TRIM")
     }
+    ARRAY_CONSTRUCTORS = {}
     NO_PAREN_FUNCTION_PARSERS = {"CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
 
 
@@ -57,6 +58,17 @@ def children(node: exp.Expr) -> Iterator[exp.Expr]:
         for part in value if isinstance(value, list) else [value]:
             if isinstance(part, exp.Expr):
                 yield part
+
+
+def output_name(item: exp.Expr) -> tuple[str | None, exp.Expr]:
+    """Split an item of a select list into its name, if it has one, and what is named."""
+    if isinstance(item, exp.Alias):
+        return item.alias, item.this
+    if isinstance(item, exp.Column) and isinstance(item.this, exp.Identifier):
+        return str(item.this.this), item
+    if isinstance(item, exp.Dot) and isinstance(item.expression, exp.Identifier):
+        return str(item.expression.this), item
+    return None, item
 
 
 def _parsed(text: str) -> tuple[exp.Expr, ...]:

@@ -105,6 +105,8 @@ class PartialsBuilder:
             return self._count("count(*)", PlainAggregate("count", None))
         if argument.type is None:
             raise Refusal(f"{call.name} takes a value with a type, got null")
+        if argument.type.nested and (call.distinct or call.name != "count"):
+            raise Refusal(f"{call.name} takes no {argument.type}; take what is inside of it, as in {call.name}(a.b)")
         if call.distinct:
             return self._distinct(argument)
         if call.limit:

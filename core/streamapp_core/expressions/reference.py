@@ -9,6 +9,7 @@ from streamapp_core.expressions.functions.conditionals import CHOICES
 from streamapp_core.expressions.functions.date_parts import DATE_PARTS
 from streamapp_core.expressions.functions.dates_and_times import MOMENTS
 from streamapp_core.expressions.functions.function_table import Function
+from streamapp_core.expressions.functions.nested_constructors import CONSTRUCTORS
 from streamapp_core.expressions.functions.numbers import NUMBERS
 from streamapp_core.expressions.functions.strings import STRINGS
 from streamapp_core.expressions.functions.text_codes import TEXT_CODES
@@ -47,6 +48,8 @@ OPERATORS = (
     _line("a rlike 'pattern'", "boolean", "Whether the regular expression is found in the text."),
     _line("case when a then b else c end", "the common type", "Also case x when a then b ... end."),
     _line("cast(a as type), a::type", "the type", "Null where the value has no meaning in the type."),
+    _line("a.b", "the type of the field", "Field b of the struct a; an array of the fields, for an array of structs."),
+    _line("a[0], a['k']", "the type of the element", "The element at a position from 0, or of a key; null if none is."),
     _line("a || b", "string", "One text after the other; null if one is null."),
 )
 
@@ -56,6 +59,7 @@ def reference() -> str:
     tables = [
         ("Operators", OPERATORS),
         ("Choices", _lines(CHOICES)),
+        ("Arrays, maps and structs", _lines(CONSTRUCTORS)),
         ("Numbers", _lines((*NUMBERS, *CALCULATIONS))),
         ("Angles and logarithms", _lines(TRIGONOMETRY)),
         ("Bits", _lines(BITS)),

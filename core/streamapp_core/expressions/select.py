@@ -8,7 +8,7 @@ from streamapp_core.expressions.checker import Checker
 from streamapp_core.expressions.comparisons import condition
 from streamapp_core.expressions.expression_issues import ExpressionError, Refusal, invalid
 from streamapp_core.expressions.functions.strings import split
-from streamapp_core.expressions.parsing import parse_items
+from streamapp_core.expressions.parsing import output_name, parse_items
 from streamapp_core.expressions.typed_sql import Value, quoted
 from streamapp_core.schema import (
     STRING,
@@ -16,6 +16,7 @@ from streamapp_core.schema import (
     DataType,
     Schema,
     SchemaError,
+    TypeKind,
     check_column_name,
 )
 
@@ -96,15 +97,6 @@ def guarded(value: Value) -> str:
     return value.sql if value.simple else f"TRY({value.sql})"
 
 
-def output_name(item: exp.Expr) -> tuple[str | None, exp.Expr]:
-    """Split an item of a select list into its name, if it has one, and what is named."""
-    if isinstance(item, exp.Alias):
-        return item.alias, item.this
-    if isinstance(item, exp.Column) and isinstance(item.this, exp.Identifier):
-        return str(item.this.this), item
-    return None, item
-
-
 def check_name(name: str | None, position: int, taken: set[str]) -> str:
     """Check the name of the output column at a position, from 1, and add it to those that are taken, in lower case.
 
@@ -161,9 +153,12 @@ class _ListBuilder:
         if value is not None and value.type is None:
             self.refuse(invalid(f"`{name}` is null without a type: write cast(null as string)"))
             return
-        bare = node.unnest() if isinstance(node, exp.Paren) else node
-        source = self._schema.get(bare.name) if isinstance(bare, exp.Column) and value else None
-        self._column(name, value, source.name if source else None)
+        if value is not None and value.type and TypeKind.VOID in value.type.kinds:
+            self.refuse(
+                invalid(f"`{name}` is {value.type}, with nulls without a type: write cast(... as array<string>)")
+            )
+            return
+        self._column(name, value, value.column if value else None)
 
     def _column(self, name: str | None, value: Value | None, source: str | None) -> None:
         try:

@@ -65,8 +65,8 @@ def date_from_text(sql: str) -> str:
     return bound([parts], lambda v: f"TRY(make_date({_year_month_day(v)}))")
 
 
-def timestamp_from_text(sql: str) -> str:
-    """Read a timestamp with an offset from UTC; one without is UTC."""
+def timestamp_from_text(sql: str, *, zoned: bool = True) -> str:
+    """Read a timestamp with an offset from UTC; one without is UTC. Not `zoned`: the offset is left out of account."""
     names = "['y', 'm', 'd', 'hh', 'mm', 'ss', 'f', 'zh', 'zm']"
     parts = Value(None, f"regexp_extract({sql}, {text(_TIMESTAMP_TEXT)}, {names})")
 
@@ -88,6 +88,8 @@ def timestamp_from_text(sql: str) -> str:
             f"{hour} < 24 AND {minute} < 60 AND {second} < 60 AND {zone_minute} < 60 "
             f"AND abs({offset}) <= {18 * _MICROSECONDS['h']}"
         )
+        if not zoned:
+            return f"CASE WHEN {valid} THEN TRY(make_timestamp({day} + {clock})) END"
         return f"CASE WHEN {valid} THEN TRY(make_timestamptz({day} + {clock} - {offset})) END"
 
     return bound([parts], read)

@@ -1,7 +1,10 @@
 """The common types of values of different types: Spark's rules with ANSI mode off."""
 
+from collections.abc import Callable
+
+from streamapp_core.data_types import NESTED, array_of, map_of, struct_of
 from streamapp_core.expressions.expression_issues import Refusal
-from streamapp_core.schema import BIGINT, DOUBLE, INT, MAX_PRECISION, STRING, DataType, TypeKind
+from streamapp_core.schema import BIGINT, DOUBLE, INT, MAX_PRECISION, STRING, Column, DataType, TypeKind
 
 INTEGRAL = frozenset({TypeKind.TINYINT, TypeKind.SMALLINT, TypeKind.INT, TypeKind.BIGINT})
 FRACTIONAL = frozenset({TypeKind.FLOAT, TypeKind.DOUBLE})
@@ -10,6 +13,8 @@ NUMERIC = INTEGRAL | FRACTIONAL | {TypeKind.DECIMAL}
 _NUMBER_ORDER = (
     TypeKind.TINYINT, TypeKind.SMALLINT, TypeKind.INT, TypeKind.BIGINT, TypeKind.FLOAT, TypeKind.DOUBLE,
 )  # fmt: skip
+_MOMENTS = (TypeKind.TIMESTAMP, TypeKind.TIMESTAMP_NTZ, TypeKind.DATE)
+"""The widest first."""
 _WHOLE_DIGITS = {TypeKind.TINYINT: 3, TypeKind.SMALLINT: 5, TypeKind.INT: 10, TypeKind.BIGINT: 20}
 _MIN_ADJUSTED_SCALE = 6
 
@@ -74,16 +79,63 @@ def common_type(types: list[DataType | None], *, texts: bool) -> DataType | None
 
 
 def _wider(left: DataType, right: DataType, *, texts: bool) -> DataType:
-    if left == right:
-        return left
+    common = _simply_common(left, right)
+    if common is not None:
+        return common
     kinds = {left.kind, right.kind}
     if kinds <= NUMERIC:
         return common_number(left, right)
-    if kinds == {TypeKind.DATE, TypeKind.TIMESTAMP}:
-        return DataType(TypeKind.TIMESTAMP)
-    if texts and TypeKind.STRING in kinds and not kinds & {TypeKind.BOOLEAN, TypeKind.BINARY}:
+    if texts and TypeKind.STRING in kinds and not kinds & {TypeKind.BOOLEAN, TypeKind.BINARY, *NESTED}:
         return STRING
-    raise Refusal(f"expected values of one type, got {left} and {right}")
+    nested = _nested(left, right, lambda one, other: _wider(one, other, texts=texts))
+    if nested is None:
+        raise Refusal(f"expected values of one type, got {left} and {right}")
+    return nested
+
+
+def _simply_common(left: DataType, right: DataType) -> DataType | None:
+    if left == right or right.kind is TypeKind.VOID:
+        return left
+    if left.kind is TypeKind.VOID:
+        return right
+    moments = [kind for kind in _MOMENTS if kind in (left.kind, right.kind)]
+    return DataType(moments[0]) if len(moments) > 1 else None
+
+
+def _nested(left: DataType, right: DataType, common: Callable[[DataType, DataType], DataType]) -> DataType | None:
+    """Return the common type of nested types, part by part; the fields of structs must have the same names."""
+    if left.kind is not right.kind or not left.nested or len(left.fields) != len(right.fields):
+        return None
+    pairs = list(zip(left.fields, right.fields, strict=True))
+    if left.kind is TypeKind.STRUCT and any(one.name.lower() != other.name.lower() for one, other in pairs):
+        return None
+    parts = [common(one.type, other.type) for one, other in pairs]
+    if left.kind is TypeKind.ARRAY:
+        return array_of(parts[0])
+    if left.kind is TypeKind.MAP:
+        return map_of(*parts)
+    return struct_of([Column(one.name, part) for (one, _), part in zip(pairs, parts, strict=True)])
+
+
+def _tightest(left: DataType, right: DataType) -> DataType:
+    """Return the common type of values inside of nested ones that are compared: no text becomes a number there."""
+    common = _simply_common(left, right)
+    if common is not None:
+        return common
+    kinds = {left.kind, right.kind}
+    if kinds <= NUMERIC and TypeKind.DECIMAL not in kinds:
+        return common_number(left, right)
+    nested = _nested(left, right, _tightest)
+    if nested is None:
+        raise Refusal(f"{left} and {right} can't be compared; cast one of them")
+    return nested
+
+
+def _alike(left: DataType, right: DataType) -> bool:
+    """Return whether types differ in the names of fields at most."""
+    if not left.nested or left.kind is not right.kind or len(left.fields) != len(right.fields):
+        return left == right
+    return all(_alike(one.type, other.type) for one, other in zip(left.fields, right.fields, strict=True))
 
 
 def comparison_type(left: DataType, right: DataType) -> DataType:
@@ -94,13 +146,16 @@ def comparison_type(left: DataType, right: DataType) -> DataType:
     Raises:
         Refusal: They can't be compared.
     """
-    if left == right:
-        return left
+    if TypeKind.MAP in left.kinds | right.kinds:
+        raise Refusal(f"maps can't be compared, and {left if TypeKind.MAP in left.kinds else right} is or holds one")
+    common = _simply_common(left, right)
+    if common is not None:
+        return common
     kinds = {left.kind, right.kind}
     if kinds <= NUMERIC:
         return common_number(left, right)
-    if kinds == {TypeKind.DATE, TypeKind.TIMESTAMP}:
-        return DataType(TypeKind.TIMESTAMP)
+    if left.nested or right.nested:
+        return left if _alike(left, right) else _tightest(left, right)
     if TypeKind.STRING in kinds:
         other = right if left == STRING else left
         return DOUBLE if other.kind is TypeKind.DECIMAL else other

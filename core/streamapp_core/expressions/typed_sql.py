@@ -42,7 +42,9 @@ DUCKDB_TYPES = {
     TypeKind.DOUBLE: "DOUBLE",
     TypeKind.DATE: "DATE",
     TypeKind.TIMESTAMP: "TIMESTAMP WITH TIME ZONE",
+    TypeKind.TIMESTAMP_NTZ: "TIMESTAMP",
     TypeKind.BINARY: "BLOB",
+    TypeKind.VOID: "INTEGER",
 }
 
 
@@ -50,7 +52,15 @@ def duckdb_type(data_type: DataType) -> str:
     """Return DuckDB's name of a type."""
     if data_type.kind is TypeKind.DECIMAL:
         return f"DECIMAL({data_type.precision},{data_type.scale})"
-    return DUCKDB_TYPES[data_type.kind]
+    match data_type.kind:
+        case TypeKind.ARRAY:
+            return f"{duckdb_type(data_type.element)}[]"
+        case TypeKind.MAP:
+            return f"MAP({duckdb_type(data_type.key)}, {duckdb_type(data_type.value)})"
+        case TypeKind.STRUCT:
+            return f"STRUCT({', '.join(f'{quoted(part.name)} {duckdb_type(part.type)}' for part in data_type.fields)})"
+        case _:
+            return DUCKDB_TYPES[data_type.kind]
 
 
 def quoted(name: str) -> str:

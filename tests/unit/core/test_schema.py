@@ -5,26 +5,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamapp_core.schema import (
+    INT,
     MAX_COLUMNS,
     MAX_SCHEMA_LENGTH,
+    MAX_TYPE_DEPTH,
+    STRING,
     Column,
     DataType,
     Schema,
     SchemaError,
     TypeKind,
+    array_of,
+    map_of,
     parse_schema,
     parse_type,
+    struct_of,
 )
+from support.data_types import FIELD_NAMES, data_types
 
-NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=20).filter(
-    lambda name: not name.startswith("__")
-)
-TYPES = st.one_of(
-    st.sampled_from([DataType(kind) for kind in TypeKind if kind is not TypeKind.DECIMAL]),
-    st.integers(1, 38).flatmap(
-        lambda precision: st.integers(0, precision).map(lambda scale: DataType(TypeKind.DECIMAL, precision, scale))
-    ),
-)
+NAMES = FIELD_NAMES.filter(lambda name: not name.startswith("__"))
+TYPES = data_types()
 
 
 def test_a_column_list_is_parsed_in_order():
@@ -51,6 +51,18 @@ def test_columns_are_found_whatever_the_case():
     assert schema.get("other") is None
 
 
+def test_nested_types_are_parsed():
+    schema = parse_schema("a array<int>, m Map< string , array<struct<x int,`y z`:decimal(3,1)>>>, s int")
+    inner = struct_of([Column("x", INT), Column("y z", DataType(TypeKind.DECIMAL, 3, 1))])
+    assert [column.type for column in schema.columns] == [array_of(INT), map_of(STRING, array_of(inner)), INT]
+    assert str(schema) == "a array<int>, m map<string,array<struct<x:int,`y z`:decimal(3,1)>>>, s int"
+
+
+def test_fields_are_found_whatever_the_case():
+    assert parse_type("struct<Lat:double,__op:int>").get("lAT") == Column("Lat", DataType(TypeKind.DOUBLE))
+    assert parse_type("struct<Lat:double>").get("lon") is None
+
+
 @pytest.mark.parametrize(
     "text, kind",
     [
@@ -71,15 +83,27 @@ def test_sparks_other_names_of_types_are_known(text, kind):
         ("", "empty"),
         ("k", 'at "k"'),
         ("k string,", "expected a column"),
-        ("k string v int", "expected a column"),
-        ("k varchar", "`varchar` is no type. The types are string, boolean, tinyint, smallint, int"),
+        ("k string v int", 'expected a comma or the end at "v int"'),
+        ("k text", "`text` is no type. The types are string, boolean, tinyint, smallint, int"),
+        ("k varchar(3)", "lengths of texts are not checked; write string"),
+        ("k void", "`void` is no type"),
         ("k string, K int", "named `K`"),
         ("__event_time bigint", "reserved"),
         ("k int(3)", "takes no parameters"),
         ("k decimal(39)", "1 to 38"),
         ("k decimal(4,5)", "0 to the precision"),
         ("k decimal(x)", "decimal(precision,scale)"),
-        ("k array<int>", "expected a column"),
+        ("k array", "write the type of the elements, as in array<int>"),
+        ("k array<int", "expected `>`"),
+        ("k array<int>>", "expected a comma or the end"),
+        ("k map<int>", "a comma and the type of the values"),
+        ("k map<array<map<int,int>>,int>", "can't be or hold maps"),
+        ("k struct<>", "one field at least"),
+        ("k struct<a:int,A:int>", "two fields of a struct are named `A`"),
+        ("k struct<a:nope>", "column `k`: column `a`: `nope` is no type"),
+        ("k " + "array<" * MAX_TYPE_DEPTH + "int" + ">" * MAX_TYPE_DEPTH, "more than 20 levels"),
+        ("k " + "array<" * 9_000, "more than 20 levels"),
+        ("k struct<" + ", ".join(f"c{i}:int" for i in range(MAX_COLUMNS)) + ">", "nested types included"),
         ("1k int", "expected a column"),
         ("`` int", "expected a column"),
         (f"`{'k' * 256}` int", "1 to 255"),

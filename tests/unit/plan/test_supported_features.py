@@ -26,6 +26,7 @@ def app(*, source=None, output=None, default="log", **job):
 @pytest.mark.parametrize(
     "refused, path",
     [
+        ({"source": {"schema": "k bigint, tags array<string>"}}, "streams.in.schema"),
         ({"source": {"format": "csv"}}, "streams.in.format"),
         ({"source": {"format": "arrow"}}, "streams.in.format"),
         ({"output": {"format": "parquet"}}, "streams.out.format"),

@@ -9,6 +9,7 @@ from streamapp_core.expressions.functions.conditionals import CHOICES
 from streamapp_core.expressions.functions.date_parts import DATE_PARTS
 from streamapp_core.expressions.functions.dates_and_times import MOMENTS
 from streamapp_core.expressions.functions.function_table import Function
+from streamapp_core.expressions.functions.nested_constructors import CONSTRUCTORS
 from streamapp_core.expressions.functions.numbers import NUMBERS
 from streamapp_core.expressions.functions.strings import STRINGS
 from streamapp_core.expressions.functions.text_codes import TEXT_CODES
@@ -19,6 +20,7 @@ from streamapp_core.expressions.functions.trigonometry import TRIGONOMETRY
 
 FUNCTIONS: tuple[Function, ...] = (
     *CHOICES,
+    *CONSTRUCTORS,
     *NUMBERS,
     *CALCULATIONS,
     *TRIGONOMETRY,

@@ -1,0 +1,110 @@
+"""Arrays, maps and structs in expressions; what Spark gives is compared in tests/integration."""
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamapp_core.expressions import ExpressionError, check_aggregate, check_select, select_sql, table
+from streamapp_core.schema import parse_schema
+from streamapp_runtime.sql_engine import SqlEngine
+from streamapp_systems.arrow_types import arrow_schema
+
+SCHEMA = parse_schema(
+    "i int, a array<int>, m map<string,int>, s struct<x:int,`y z`:struct<k:string>>, l array<struct<x:int>>"
+)
+ROW = {
+    "i": 1,
+    "a": [7, None],
+    "m": [("k", 5), ("n", None)],
+    "s": {"x": 2, "y z": {"k": "v"}},
+    "l": [{"x": 3}, None],
+}
+NULLS = dict.fromkeys(ROW)
+ROWS = pa.Table.from_pylist([ROW, NULLS], schema=arrow_schema(SCHEMA))
+
+
+@pytest.mark.parametrize(
+    "text, values",
+    [
+        ("s.x", [2, None]),
+        ("S.`Y Z`.K", ["v", None]),
+        ("a[0]", [7, None]),
+        ("a[i - 2]", [None, None]),
+        ("a[1]", [None, None]),
+        ("a[2]", [None, None]),
+        ("m['k']", [5, None]),
+        ("m['n']", [None, None]),
+        ("m['x']", [None, None]),
+        ("l.x", [[3, None], None]),
+        ("l[0].x", [3, None]),
+        ("array(i, a[0])", [[1, 7], [None, None]]),
+        ("struct(s.x, i + 1)", [{"x": 2, "col2": 2}, {"x": None, "col2": None}]),
+        ("map('k', i)['k']", [1, None]),
+        ("map(i, 1, i, 2)", [None, None]),
+        ("coalesce(a, array())", [[7, None], []]),
+        ("a < array(7, 0)", [True, None]),
+        ("array(i) <=> array(null)", [False, True]),
+        ("cast(s as string)", ["{2, {v}}", None]),
+    ],
+)
+def test_what_is_inside_is_found_and_nulls_stay_nulls(text, values):
+    select = check_select(f"{text} as c", SCHEMA)
+    with SqlEngine() as engine:
+        result = engine.query(select_sql(select.columns, table("t")), t=ROWS)
+    assert result.schema == arrow_schema(select.schema)
+    assert result.column("c").to_pylist() == values
+
+
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ("s.nope", "there is no field `nope`; fields: x, y z"),
+        ("i.x", "which has no fields"),
+        ("i[0]", "an element of an array or map"),
+        ("a['x']", "a whole number, got string"),
+        ("m = m", "maps can't be compared"),
+        ("array(m) < array(m)", "maps can't be compared"),
+        ("map(m, 1)", "can't be or hold maps"),
+        ("array()", "nulls without a type"),
+        ("upper(a)", "expected string, got array<int>"),
+        ("cast(m as map<int,int>)", "keys of a map can't be cast"),
+        ("cast(array(unhex('')) as string)", "bytes inside"),
+        ("struct(i, i)", "named `i`"),
+        ("named_struct('', 1)", "1 to 255 characters"),
+    ],
+)
+def test_what_has_no_sense_is_refused(text, says):
+    with pytest.raises(ExpressionError) as refused:
+        check_select(f"{text} as c", SCHEMA)
+    assert says in str(refused.value)
+
+
+def test_a_field_is_named_by_itself():
+    assert check_select("s.x, s.`y z`.k, l[0].x as y", SCHEMA).schema.names == ("x", "k", "y")
+    assert [column.source_column for column in check_select("s.x, s, (i) as j", SCHEMA).columns] == [None, "s", "i"]
+
+
+def test_nested_values_are_counted_but_not_grouped_by():
+    assert check_aggregate("count(a) as n", (), SCHEMA).columns
+    with pytest.raises(ExpressionError, match="group by what is inside"):
+        check_aggregate("count(*) as n", ("s",), SCHEMA)
+    with pytest.raises(ExpressionError, match="takes no array<int>"):
+        check_aggregate("max(a) as n", (), SCHEMA)
+
+
+LISTS = st.none() | st.lists(st.none() | st.integers(-2, 2), max_size=3)
+
+
+@given(LISTS, LISTS)
+def test_arrays_are_ordered_element_by_element_with_nulls_first(left, right):
+    rows = pa.table({"a": pa.array([left], pa.list_(pa.int32())), "b": pa.array([right], pa.list_(pa.int32()))})
+    select = check_select("a < b as c, greatest(a, b) as g", parse_schema("a array<int>, b array<int>"))
+    with SqlEngine() as engine:
+        (found,) = engine.query(select_sql(select.columns, table("t")), t=rows).to_pylist()
+    keys = [
+        None if values is None else [(value is not None, value or 0) for value in values] for values in (left, right)
+    ]
+    assert found["c"] == (None if None in keys else keys[0] < keys[1])
+    known = [(key, values) for key, values in zip(keys, (left, right), strict=True) if key is not None]
+    assert found["g"] == (max(known)[1] if known else None)
