@@ -22,6 +22,8 @@ POINTER = "job-model"
 SHARD_PREFIX = "job-model-"
 SHARD_BYTES = 800_000
 """The size of a full shard: below 800 KiB, so that it fits into a ConfigMap with all that Kubernetes adds to it."""
+LARGEST_MODEL = 64 * SHARD_BYTES
+"""The most bytes of a model: some 500,000 partitions. A reader that serves many apps must not read any number."""
 
 
 class Stamp(BaseModel):
@@ -62,7 +64,7 @@ class JobModelDocuments:
         """Return the documents of a model for the driver of `epoch`.
 
         Raises:
-            ValueError: `shard_bytes` has no room for anything but the first line of a shard.
+            ValueError: `shard_bytes` has no room for anything but the first line of a shard, or the model is too large.
         """
         stamp = Stamp(schema_version=SCHEMA_VERSION, run_id=model.run_id, epoch=epoch, version=model.version)
         first_line = _json(stamp.model_dump(by_alias=True)) + b"\n"
@@ -71,6 +73,8 @@ class JobModelDocuments:
             raise ValueError(f"shards of {shard_bytes} bytes are too small: the first line has {len(first_line)}")
         text = _json(model.to_document())
         contents = [first_line + text[start : start + room] for start in range(0, len(text), room)]
+        if len(text) > LARGEST_MODEL:
+            raise ValueError(f"the job model has {len(text)} bytes, {LARGEST_MODEL} is the most: use fewer partitions")
         names = [_shard_name(content) for content in contents]
         pointer = Pointer(**stamp.model_dump(), sha256=_sha256(text), shards=tuple(names))
         return cls(
@@ -91,7 +95,7 @@ def read_pointer(content: bytes) -> Pointer:
         if isinstance(document, dict) and isinstance(document.get("schemaVersion"), int):
             _check_schema_version(document["schemaVersion"])
         return Pointer.model_validate(document)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise JobModelDamagedError(f"the pointer `{POINTER}` is damaged: {_first_line(error)}") from None
 
 
@@ -102,6 +106,7 @@ def read_shards(pointer: Pointer, shards: Mapping[str, bytes]) -> JobModel:
         JobModelDamagedError: a shard is missing, damaged or of another model.
     """
     chunks = [_chunk(pointer, position, shards.get(name)) for position, name in enumerate(pointer.shards)]
+    check_size(pointer, sum(map(len, chunks)))
     text = b"".join(chunks)
     if _sha256(text) != pointer.sha256:
         raise JobModelDamagedError(
@@ -110,8 +115,21 @@ def read_shards(pointer: Pointer, shards: Mapping[str, bytes]) -> JobModel:
         )
     try:
         return parse_job_model(json.loads(text))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise JobModelDamagedError(f"the job model ({pointer}) is incomplete: {_first_line(error)}") from None
+
+
+def check_size(pointer: Pointer, size: int) -> None:
+    """Refuse a job model of more bytes than a model may have.
+
+    Raises:
+        JobModelDamagedError: it has more.
+    """
+    if size > LARGEST_MODEL:
+        raise JobModelDamagedError(
+            f"the {len(pointer.shards)} shards of the job model ({pointer}) have more than {LARGEST_MODEL} bytes, the "
+            f"most of a model: the pointer `{POINTER}` is damaged"
+        )
 
 
 def parse_job_model(document: object) -> JobModel:
@@ -131,6 +149,8 @@ def _chunk(pointer: Pointer, position: int, content: bytes | None) -> bytes:
     where = f"shard {position + 1} of {len(pointer.shards)} of the job model ({pointer}), `{name}`,"
     if content is None:
         raise JobModelDamagedError(f"{where} is missing")
+    if len(content) > SHARD_BYTES:
+        raise JobModelDamagedError(f"{where} has {len(content)} bytes, {SHARD_BYTES} is the most")
     if _shard_name(content) != name:
         raise JobModelDamagedError(f"{where} is damaged: its content has the SHA-256 {_sha256(content)}")
     first_line, _, chunk = content.partition(b"\n")
@@ -164,7 +184,7 @@ def _json(value: object) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":")).encode("ascii")
 
 
-def _first_line(error: ValueError) -> str:
+def _first_line(error: Exception) -> str:
     if not isinstance(error, ValidationError):
         return str(error)
     first = error.errors()[0]

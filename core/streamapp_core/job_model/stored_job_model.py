@@ -7,6 +7,7 @@ version it saw them. A writer that switches the pointer later has read the point
 shards even later; they have other names, or, written again, other versions.
 """
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -21,6 +22,8 @@ from streamapp_core.job_model.job_model_shards import (
     SHARD_BYTES,
     SHARD_PREFIX,
     JobModelDocuments,
+    Pointer,
+    check_size,
     read_pointer,
     read_shards,
 )
@@ -46,9 +49,8 @@ def read_job_model(store: MetadataStore) -> StoredJobModel | None:
     entry = store.get(POINTER)
     while entry is not None:
         pointer = read_pointer(entry.value)
-        found = {name: store.get(name) for name in pointer.shards}
         try:
-            model = read_shards(pointer, {name: shard.value for name, shard in found.items() if shard is not None})
+            model = read_shards(pointer, _read_named(store, pointer))
         except JobModelUnreadableError:
             newer = store.get(POINTER)
             if newer == entry:
@@ -89,6 +91,19 @@ def write_job_model(
             with suppress(VersionConflict):
                 store.delete(name, entry.version)
     return version
+
+
+def _read_named(store: MetadataStore, pointer: Pointer) -> Mapping[str, bytes]:
+    """Return the shards that a pointer names, as far as they exist."""
+    shards: dict[str, bytes] = {}
+    size = 0
+    for name in dict.fromkeys(pointer.shards):
+        shard = store.get(name)
+        if shard is not None:
+            size += len(shard.value)
+            check_size(pointer, size)
+            shards[name] = shard.value
+    return shards
 
 
 def _check_active(store: MetadataStore, documents: JobModelDocuments, expected: int) -> None:

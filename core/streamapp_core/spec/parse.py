@@ -6,7 +6,7 @@ was cut is named in `ParsedApp.broken`: nothing is said about references to it.
 
 import difflib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -18,10 +18,11 @@ from streamapp_core.problems import PathPart, Problem, ProblemCode, path_text, s
 from streamapp_core.spec.app import API_VERSION, KIND, StreamApp
 from streamapp_core.spec.field_suggestions import fields_at
 from streamapp_core.spec.name_checks import check_names
-from streamapp_core.spec.yaml_document import DocumentError, read_document
+from streamapp_core.spec.yaml_document import MAXIMUM_DEPTH, DocumentError, read_document
 
 _MAXIMUM_ROUNDS = 200
 _SHOWN = 60
+_SHOWN_PARTS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,12 +52,37 @@ def parse_document(document: object) -> ParsedApp:
     """Read a StreamApp from plain values (mappings, lists, texts, numbers).
 
     Raises:
-        DocumentError: the document is no StreamApp at all: another kind, or no mapping.
+        DocumentError: the document is no StreamApp at all: another kind, no mapping, or nested too deeply.
     """
     if not isinstance(document, dict) or document.get("kind") != KIND:
         found = document.get("kind", "no kind") if isinstance(document, dict) else type(document).__name__
         raise DocumentError(f"no StreamApp but {_shown(found)}; it begins with apiVersion: {API_VERSION}, kind: {KIND}")
+    deep = _find_deeper_than(document, MAXIMUM_DEPTH)
+    if deep is not None:
+        raise DocumentError(f"no StreamApp: {path_text(deep)} is nested deeper than {MAXIMUM_DEPTH} levels")
     return _Reader(document).read()
+
+
+def _find_deeper_than(document: object, levels: int) -> tuple[PathPart, ...] | None:
+    """Return the beginning of the path of a value that lies deeper than so many levels; None if there is none.
+
+    It goes down level by level: a function that calls itself would end before the document does.
+    """
+    level: list[tuple[tuple[PathPart, ...], object]] = [((), document)]
+    for _ in range(levels):
+        level = [
+            ((*path[:_SHOWN_PARTS], name), part)
+            for path, value in level
+            for name, part in _parts(value)
+            if isinstance(part, dict | list)
+        ]
+    return level[0][0][:_SHOWN_PARTS] if level else None
+
+
+def _parts(value: object) -> Iterable[tuple[PathPart, object]]:
+    if isinstance(value, dict):
+        return ((str(name), part) for name, part in value.items())
+    return enumerate(value) if isinstance(value, list) else ()
 
 
 class _Reader:

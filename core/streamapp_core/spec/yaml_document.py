@@ -11,7 +11,7 @@ import yaml
 from streamapp_core.problems import PathPart, Problem, ProblemCode, path_text
 
 MAXIMUM_BYTES = 1_500_000  # etcd takes no more in one object
-_MAXIMUM_DEPTH = 64
+MAXIMUM_DEPTH = 64
 _MAXIMUM_VALUES = 200_000
 
 
@@ -66,8 +66,8 @@ def _check_shape(text: str) -> None:
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
-        if depth > _MAXIMUM_DEPTH:
-            raise DocumentError(f"line {_line(event)}: nested deeper than {_MAXIMUM_DEPTH} levels")
+        if depth > MAXIMUM_DEPTH:
+            raise DocumentError(f"line {_line(event)}: nested deeper than {MAXIMUM_DEPTH} levels")
         if values > _MAXIMUM_VALUES:
             raise DocumentError(f"line {_line(event)}: more than {_MAXIMUM_VALUES:,} values")
 
@@ -90,10 +90,10 @@ def _check_expanded(root: yaml.Node) -> None:
         return known
 
     size, levels = measure(root)
-    if size > _MAXIMUM_VALUES or levels > _MAXIMUM_DEPTH:
+    if size > _MAXIMUM_VALUES or levels > MAXIMUM_DEPTH:
         raise DocumentError(
             f"with its aliases written out the document has {size:,} values on {levels} levels; "
-            f"{_MAXIMUM_VALUES:,} on {_MAXIMUM_DEPTH} are the most"
+            f"{_MAXIMUM_VALUES:,} on {MAXIMUM_DEPTH} are the most"
         )
 
 

@@ -31,12 +31,16 @@ ReadBackup = Callable[[AppResource], JobModelBackup | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunDocuments:
-    """The documents of a run that exist and can be read; `unreadable` says why one that exists can't be read."""
+    """The documents of a run that exist and can be read; `unreadable` says why one that exists can't be read.
+
+    `foreign` says that the job model's pointer is another writer's: its versions say nothing.
+    """
 
     record: AppRecord | None
     model: StoredJobModel | None
     pointer: Versioned | None
     unreadable: str | None
+    foreign: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +57,8 @@ def recover_documents(app: AppResource, documents: RunDocuments, read_backup: Re
     if documents.model is not None:
         of_another_run = documents.record is None and runs and documents.model.model.run_id not in runs
         return DocumentRecovery(unrecoverable=_missing_message(runs) if of_another_run else None)
-    if not _had_job_model(app, documents):
-        return DocumentRecovery(unrecoverable=documents.unreadable)
+    if documents.foreign is not None or not _had_job_model(app, documents):
+        return DocumentRecovery(unrecoverable=documents.foreign or documents.unreadable)
     reason = documents.unreadable or _missing_message(runs)
     try:
         pointer_epoch = _pointer_epoch(documents.pointer)

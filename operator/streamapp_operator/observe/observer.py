@@ -9,11 +9,11 @@ from typing import TypeVar
 from streamapp_core.deployment.app_documents import DocumentUnreadableError, StoredDocument
 from streamapp_core.deployment.app_record import RECORD, AppRecord
 from streamapp_core.deployment.driver_reports import LOCALITY, PROGRESS, LocalityReport, ProgressReport
-from streamapp_core.deployment.kubernetes_names import driver_account
+from streamapp_core.deployment.kubernetes_names import document_name, driver_account
 from streamapp_core.job_model.job_model_errors import JobModelUnreadableError
 from streamapp_core.job_model.job_model_shards import POINTER
 from streamapp_core.job_model.stored_job_model import StoredJobModel, read_job_model
-from streamapp_core.metadata_store import ABSENT
+from streamapp_core.metadata_store import ABSENT, Versioned
 from streamapp_operator.observe.document_recovery import (
     DocumentRecovery,
     ReadBackup,
@@ -29,7 +29,7 @@ from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore, key_o
 _Value = TypeVar("_Value")
 _Document = TypeVar("_Document", bound=StoredDocument)
 _Objects = Mapping[tuple[Kind, str], Object]
-_Documents = Mapping[str | None, Object]
+_Documents = Mapping[str, Object]
 ReadCounts = Callable[[AppResource], StreamCounts]
 """Returns the known partition counts of an app's streams, and keeps them up to date from now on."""
 
@@ -64,9 +64,9 @@ class Observer:
         item = objects.get((Kind.APP, key.name))
         if item is None:
             return None
-        objects = _keep_owned(objects, item["metadata"]["uid"])
-        stored = {key_of(item): item for (kind, _), item in objects.items() if kind is Kind.CONFIG_MAP}
         app = self._parsed.get(item, lambda: parse_app_resource(item))
+        objects = _keep_owned(objects, app.uid)
+        stored = _find_documents(app, objects)
         documents = self._read_run_documents(stored, app)
         recovery = DocumentRecovery()
         if (documents.record is None or documents.model is None) and not app.deleting:
@@ -97,12 +97,15 @@ class Observer:
     def _read_run_documents(self, stored: _Documents, app: AppResource) -> RunDocuments:
         record, record_unreadable = self._read_document(stored, RECORD, AppRecord)
         pointer = stored.get(POINTER)
+        if pointer is not None and (foreign := _describe_foreign(pointer)) is not None:
+            return RunDocuments(record=record, model=None, pointer=None, unreadable=None, foreign=foreign)
         model, model_unreadable = self._read_model(pointer, app)
         return RunDocuments(
             record=record,
             model=model,
-            pointer=None if pointer is None else read_entry(pointer),
+            pointer=None if pointer is None else _read_pointer(pointer),
             unreadable=record_unreadable or model_unreadable,
+            foreign=None,
         )
 
     def _read_document(
@@ -112,6 +115,8 @@ class Observer:
         item = stored.get(name)
         if item is None:
             return None, None
+        if (foreign := _describe_foreign(item)) is not None:
+            return None, foreign
         try:
             return self._parsed.get(item, lambda: form.from_entry(name, read_entry(item))), None
         except DocumentUnreadableError as error:
@@ -123,7 +128,7 @@ class Observer:
         store = ConfigMapMetadataStore(self._api, app.key.namespace, app.key.name, owners=())
         try:
             return self._parsed.get(pointer, lambda: read_job_model(store)), None
-        except JobModelUnreadableError as error:
+        except (DocumentUnreadableError, JobModelUnreadableError) as error:
             return None, str(error)
 
     def _read_pod(self, item: Object) -> Pod:
@@ -157,6 +162,34 @@ def _keep_owned(objects: _Objects, uid: str) -> _Objects:
     """Leave out the objects of an earlier app of this name, which are about to be deleted."""
     ours = {uid} | {item["metadata"]["uid"] for item in objects.values() if uid in _owners(item)}
     return {at: item for at, item in objects.items() if not (owners := _owners(item)) or owners & ours}
+
+
+def _find_documents(app: AppResource, objects: _Objects) -> _Documents:
+    """Return the ConfigMaps of an app's documents by the documents' names."""
+    found = {key_of(item): item for (kind, _), item in objects.items() if kind is Kind.CONFIG_MAP}
+    return {
+        key: item
+        for key, item in found.items()
+        if key is not None and item["metadata"]["name"] == document_name(app.key.name, key)
+    }
+
+
+def _describe_foreign(config_map: Object) -> str | None:
+    """Return why a document is not read that none of the app's writers has written: theirs have owners; else None."""
+    if _owners(config_map):
+        return None
+    return (
+        f"ConfigMap {config_map['metadata']['name']} has name and label of one of the app's documents, but no owner: "
+        "somebody else wrote it, and it is not read. Delete it"
+    )
+
+
+def _read_pointer(config_map: Object) -> Versioned:
+    """Return the pointer of the job model; an empty one, damaged as any other, if it can't be unpacked."""
+    try:
+        return read_entry(config_map)
+    except DocumentUnreadableError:
+        return Versioned(value=b"", version=version_of(config_map))
 
 
 def _owners(item: Object) -> frozenset[str]:

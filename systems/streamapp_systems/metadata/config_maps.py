@@ -6,10 +6,12 @@ is stored as such, for people to read; other or long ones are compressed.
 
 import base64
 import gzip
+import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from streamapp_core.deployment.app_documents import DocumentUnreadableError
 from streamapp_core.deployment.kubernetes_names import APP_LABEL, KEY_ANNOTATION, SHARD_LABEL, document_name
 from streamapp_core.job_model.job_model_shards import SHARD_PREFIX
 from streamapp_core.metadata_store import ABSENT, VersionConflict, Versioned
@@ -19,6 +21,7 @@ from streamapp_systems.kubernetes.kubernetes_api import (
     Object,
     ObjectExistsError,
     ObjectNotFoundError,
+    RequestRefusedError,
     VersionConflictError,
 )
 
@@ -26,11 +29,15 @@ _VALUE = "value"
 _COMPRESSED = "value.gz"
 _LARGEST_TEXT = 820_000
 """A ConfigMap holds 1 MiB; compression is for what is larger than a shard."""
+LARGEST_VALUE = 16 * 1024 * 1024
+"""The most bytes of a value. Whoever may write a ConfigMap can put a thousand times its size into it: a reader that
+serves many apps must not unpack all of that."""
+_GZIP = 16 + zlib.MAX_WBITS
 _WRITTEN_ANNOTATION = "streamapp.dev/written-over"
 
 
 class ConfigMapMetadataStore:
-    """See `MetadataStore`; every method may raise `KubernetesError`.
+    """See `MetadataStore`; every method may raise `KubernetesError`, and what reads a value `DocumentUnreadableError`.
 
     `put_all` writes one value after another. Every ConfigMap is owned by the objects in `owners`, and goes with them.
     """
@@ -122,21 +129,25 @@ class ConfigMapMetadataStore:
 
     def _document(self, key: str, value: bytes) -> dict[str, Any]:
         shard = key.startswith(SHARD_PREFIX)
-        metadata = {
+        metadata: dict[str, Any] = {
             "name": document_name(self._app, key),
             "namespace": self._namespace,
             "labels": {APP_LABEL: self._app} | ({SHARD_LABEL: "true"} if shard else {}),
             "annotations": {KEY_ANNOTATION: key},
             "ownerReferences": list(self._owners),
         }
-        return {"metadata": metadata, **_content(value)} | ({"immutable": True} if shard else {})
+        return {"metadata": metadata, **_content(metadata["name"], value)} | ({"immutable": True} if shard else {})
 
 
 def read_entry(config_map: Object) -> Versioned:
-    """Read the value of a document's ConfigMap, and its version."""
+    """Read the value of a document's ConfigMap, and its version.
+
+    Raises:
+        DocumentUnreadableError: it is no gzip, or its value has more than `LARGEST_VALUE` bytes.
+    """
     compressed = config_map.get("binaryData", {}).get(_COMPRESSED)
     if compressed is not None:
-        return Versioned(value=gzip.decompress(base64.b64decode(compressed)), version=version_of(config_map))
+        return Versioned(value=_decompress(config_map, compressed), version=version_of(config_map))
     return Versioned(value=config_map.get("data", {}).get(_VALUE, "").encode(), version=version_of(config_map))
 
 
@@ -151,7 +162,31 @@ def version_of(item: Object) -> int:
     return int(item["metadata"]["resourceVersion"])
 
 
-def _content(value: bytes) -> dict[str, Any]:
+def _decompress(config_map: Object, compressed: str) -> bytes:
+    name = config_map["metadata"]["name"]
+    decompressor = zlib.decompressobj(_GZIP)
+    try:
+        value = decompressor.decompress(base64.b64decode(compressed), LARGEST_VALUE + 1)
+    except (ValueError, zlib.error) as error:
+        raise DocumentUnreadableError(
+            f"ConfigMap {name} can't be read: its {_COMPRESSED} is damaged: {error}"
+        ) from None
+    if len(value) > LARGEST_VALUE:
+        raise DocumentUnreadableError(
+            f"ConfigMap {name} is not read: unpacked, it has more than {LARGEST_VALUE} bytes, the most of a document"
+        )
+    if not decompressor.eof or decompressor.unused_data:
+        raise DocumentUnreadableError(
+            f"ConfigMap {name} can't be read: its {_COMPRESSED} is cut off, or has more behind"
+        )
+    return value
+
+
+def _content(name: str, value: bytes) -> dict[str, Any]:
+    if len(value) > LARGEST_VALUE:
+        raise RequestRefusedError(
+            f"ConfigMap {name} can't be written: its document has {len(value)} bytes, {LARGEST_VALUE} is the most"
+        )
     if len(value) <= _LARGEST_TEXT:
         try:
             return {"data": {_VALUE: value.decode()}}

@@ -1,3 +1,4 @@
+import hashlib
 import json
 from pathlib import Path
 
@@ -8,8 +9,10 @@ from hypothesis import strategies as st
 from streamapp_core.job_model.job_model import SCHEMA_VERSION, JobModel
 from streamapp_core.job_model.job_model_errors import JobModelDamagedError, JobModelTooNewError
 from streamapp_core.job_model.job_model_shards import (
+    LARGEST_MODEL,
     POINTER,
     SHARD_BYTES,
+    SHARD_PREFIX,
     JobModelDocuments,
     parse_job_model,
     read_pointer,
@@ -89,6 +92,28 @@ def test_documents_of_a_later_release_ask_for_an_upgrade():
         read_pointer(json.dumps(later).encode())
     with pytest.raises(JobModelTooNewError):
         parse_job_model({**example().to_document(), **later})
+
+
+def test_a_model_of_more_bytes_than_a_reader_takes_is_refused():
+    documents = JobModelDocuments.of(example(), epoch=3)
+    pointer = read_pointer(documents.pointer)
+    again = pointer.model_copy(update={"shards": pointer.shards * (LARGEST_MODEL // 100)})
+    with pytest.raises(JobModelDamagedError, match=f"more than {LARGEST_MODEL} bytes"):
+        read_shards(again, documents.shards)
+
+
+def test_a_shard_that_is_longer_than_any_we_write_is_refused():
+    content = bytes(SHARD_BYTES + 1)
+    name = SHARD_PREFIX + hashlib.sha256(content).hexdigest()
+    pointer = read_pointer(JobModelDocuments.of(example(), epoch=3).pointer).model_copy(update={"shards": (name,)})
+    with pytest.raises(JobModelDamagedError, match=f"{SHARD_BYTES} is the most"):
+        read_shards(pointer, {name: content})
+
+
+@pytest.mark.parametrize("text", [b"[" * 100_000, b'{"schemaVersion":' * 100_000])
+def test_json_nested_deeper_than_a_reader_can_go_is_damaged(text):
+    with pytest.raises(JobModelDamagedError, match="pointer `job-model` is damaged"):
+        read_pointer(text)
 
 
 def test_a_missing_shard_is_named():

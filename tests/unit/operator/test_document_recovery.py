@@ -1,5 +1,7 @@
 """Apps whose documents somebody removed or damaged."""
 
+import base64
+import gzip
 import json
 from dataclasses import replace
 
@@ -7,10 +9,11 @@ import pytest
 
 from streamapp_core.deployment.app_record import LaunchCause
 from streamapp_core.deployment.driver_reports import PROGRESS
+from streamapp_core.deployment.kubernetes_names import APP_LABEL, KEY_ANNOTATION
 from streamapp_core.job_model.job_model_shards import POINTER
 from streamapp_core.metadata_store import VersionConflict
 from streamapp_systems.kubernetes.kubernetes_api import Kind
-from support.operated import BROKEN
+from support.operated import BROKEN, Operated, owner
 
 ERROR = "Kafka kafka (kafka:9092): nobody answers"
 
@@ -178,3 +181,58 @@ def test_what_an_earlier_app_of_the_same_name_left_is_not_taken_over(running):
     running.cluster.remove(Kind.CONFIG_MAP, "default", "shop.record")
     running.look()
     assert running.record().launch.epoch == 1
+
+
+def message(operated, condition):
+    (found,) = [entry["message"] for entry in operated.status()["conditions"] if entry["type"] == condition]
+    return found
+
+
+def write_foreign(operated, name, text="{}"):
+    """Write a ConfigMap as a user would who knows the name and label of a document."""
+    metadata = {
+        "name": f"shop.{name}",
+        "namespace": "default",
+        "labels": {APP_LABEL: "shop"},
+        "annotations": {KEY_ANNOTATION: name},
+    }
+    operated.cluster.create(Kind.CONFIG_MAP, {"metadata": metadata, "data": {"value": text}})
+
+
+def test_a_record_of_another_writer_is_not_read_and_an_app_that_never_ran_says_who_must_go():
+    operated = Operated()
+    write_foreign(operated, "record")
+    operated.apply()
+    operated.reconcile_all()
+    assert operated.condition("Planned") == ("False", "JobModelLost")
+    assert "ConfigMap shop.record" in message(operated, "Planned")
+    assert "somebody else wrote it, and it is not read. Delete it" in message(operated, "Planned")
+    operated.cluster.remove(Kind.CONFIG_MAP, "default", "shop.record")
+    operated.later(minutes=2)
+    assert "shop-driver-1" in operated.pods()
+
+
+def test_a_job_model_of_another_writer_is_not_read_and_the_copy_comes_back_when_it_is_gone(running):
+    running.backs_up()
+    before = changelog(running)
+    pointer = json.loads(running.store().get(POINTER).value)
+    lose(running, POINTER)
+    write_foreign(running, POINTER, json.dumps(pointer | {"epoch": 10**12}))
+    running.reconcile_all()
+    assert running.condition("Planned") == ("False", "JobModelLost")
+    assert "ConfigMap shop.job-model" in message(running, "Planned")
+    assert running.pods() == ["shop-driver-1"]
+    lose(running, POINTER)
+    running.reconcile_all()
+    assert (changelog(running), running.model().epoch) == (before, 1)
+    assert events(running).count("JobModelRestored") == 1
+
+
+def test_a_document_that_unpacks_to_gigabytes_stops_its_own_app_only(running):
+    lose(running, "record")
+    write_foreign(running, "record")
+    bomb = base64.b64encode(gzip.compress(bytes(200_000_000))).decode()
+    patch = {"data": None, "binaryData": {"value.gz": bomb}, "metadata": {"ownerReferences": [owner(running.app())]}}
+    running.cluster.patch(Kind.CONFIG_MAP, "default", "shop.record", patch)
+    running.reconcile_all()
+    assert running.record().launch.run_id == "run1"

@@ -136,3 +136,17 @@ def test_junk_anywhere_is_survived_and_told_under_a_path_that_was_written(data):
 
 def _has(holder, part):
     return part in holder if isinstance(holder, dict) else isinstance(part, int) and part < len(holder)
+
+
+@pytest.mark.parametrize("wrap", [lambda value: {"a": value}, lambda value: [value]])
+@pytest.mark.parametrize(("levels", "refused"), [(60, False), (61, True), (50_000, True)])
+def test_a_document_nested_deeper_than_a_reader_goes_is_refused_with_its_place(wrap, levels, refused):
+    value = None
+    for _ in range(levels):
+        value = wrap(value)
+    document = {"kind": "StreamApp", "spec": {"driver": {"template": {"spec": value}}}}
+    if refused:
+        with pytest.raises(DocumentError, match=r"spec\.driver\.template\.spec is nested deeper than 64 levels"):
+            parse_document(document)
+    else:
+        assert parse_document(document).problems

@@ -1,12 +1,16 @@
 """What is particular to metadata in ConfigMaps: shards, sizes, owners."""
 
+import base64
+import gzip
+
 import pytest
 
+from streamapp_core.deployment.app_documents import DocumentUnreadableError
 from streamapp_core.job_model.job_model_shards import SHARD_PREFIX
 from streamapp_core.job_model.stored_job_model import read_job_model, write_job_model
 from streamapp_core.metadata_store import ABSENT, VersionConflict
-from streamapp_systems.kubernetes.kubernetes_api import Kind
-from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
+from streamapp_systems.kubernetes.kubernetes_api import Kind, RequestRefusedError
+from streamapp_systems.metadata.config_maps import LARGEST_VALUE, ConfigMapMetadataStore
 from support.job_models import example
 from support.kubernetes_api import MemoryCluster
 
@@ -68,3 +72,33 @@ def test_a_job_model_of_several_shards_is_replaced_without_leftovers(store, clus
     assert stored.model == example(version=8)
     pointer_and_shards = 1 + len(store.all(SHARD_PREFIX))
     assert len(cluster.list(Kind.CONFIG_MAP, "default")) == pointer_and_shards
+
+
+def packed(content):
+    return {"binaryData": {"value.gz": base64.b64encode(content).decode()}}
+
+
+UNREADABLE = {
+    "a hundred times its size": (gzip.compress(bytes(100_000_000), 1)[:700_000], f"more than {LARGEST_VALUE}"),
+    "a byte too many": (gzip.compress(bytes(LARGEST_VALUE + 1)), f"more than {LARGEST_VALUE}"),
+    "no gzip": (b"not gzip", "damaged"),
+    "nothing": (b"", "cut off"),
+    "cut off": (gzip.compress(b"record")[:-1], "cut off"),
+    "damaged": (gzip.compress(b"record")[:-8] + bytes(8), "damaged"),
+    "two members": (gzip.compress(b"a") + gzip.compress(b"b"), "more behind"),
+}
+
+
+@pytest.mark.parametrize(("content", "reason"), UNREADABLE.values(), ids=UNREADABLE)
+def test_a_value_that_does_not_unpack_to_one_of_a_documents_size_is_not_read(store, cluster, content, reason):
+    store.put("record", b"{}")
+    cluster.patch(Kind.CONFIG_MAP, "default", "shop.record", {"data": None, **packed(content)})
+    with pytest.raises(DocumentUnreadableError, match=rf"shop\.record.*{reason}"):
+        store.get("record")
+
+
+def test_the_largest_value_is_written_and_read_and_a_larger_one_is_not_written(store):
+    store.put("record", bytes(LARGEST_VALUE))
+    assert store.get("record").value == bytes(LARGEST_VALUE)
+    with pytest.raises(RequestRefusedError, match=f"shop.record.*{LARGEST_VALUE} is the most"):
+        store.put("record", bytes(LARGEST_VALUE + 1))
