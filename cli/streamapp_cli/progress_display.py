@@ -61,11 +61,12 @@ class _News:
         self._broken_claims.update(broken)
         notices = [notice for notice in summary.notices if notice not in self._printed_notices]
         self._printed_notices.update(notices)
-        incidents = summary.incidents[self._incidents :]
+        new = summary.incident_count - self._incidents
+        incidents = summary.incidents[-new:] if new else ()
         told = (notice.message for notice in notices)
         for line in (*told, *incidents, *(f"left out: {row}" for row in rows), *broken.values()):
             self._console.print(f"{self._name} {summary.seconds:.0f}s: {line}", markup=False)
-        self._incidents = len(summary.incidents)
+        self._incidents = summary.incident_count
 
 
 class _Lines:

@@ -32,6 +32,10 @@ class ProcessorFailed(RuntimeFailure):
     """A processor can't continue, or died again and again; the message has its name and last error."""
 
 
+class SystemAway(RuntimeFailure):
+    """A system did not answer for so long that the driver gave up; the message names who waited, and for what."""
+
+
 class Superseded(RuntimeFailure):
     """A later driver of the app has taken over: this one must end, and change nothing more."""
 

@@ -6,7 +6,7 @@ job model, for drivers that have lost theirs. Both are written in one transactio
 driver takes over from the previous one, so that of two drivers only the later one writes (docs/protocols.md).
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 
 import msgspec
@@ -103,16 +103,19 @@ class Coordinator:
 
     def _take_over(self, record: DriverRecord, model: JobModel | None, clock: Clock) -> None:
         try:
-            while not self._announce(record, model, clock.time_of_day(), self._transactional_id()):
+            while not self._announce(record, model, clock.time_of_day(), self._transactional_ids()):
                 continue
         except Fenced as fenced:
             raise Superseded(f"another driver of {self._app.metadata.name} has taken over: {fenced}") from None
 
-    def _announce(self, record: DriverRecord, model: JobModel | None, now: int, transactional_id: str) -> bool:
-        """Announce a driver under an id, with its model; return whether drivers take over that id from each other."""
-        owner = TransactionOwner(id=transactional_id, epoch=record.epoch)
+    def _announce(self, record: DriverRecord, model: JobModel | None, now: int, ids: Sequence[str]) -> bool:
+        """Announce a driver with its model under the last of some ids; return whether drivers take over these."""
+        *others, owner = (TransactionOwner(id=id_, epoch=record.epoch) for id_ in ids)
+        if others:
+            with closing(self._systems.open_transactional_admin(self._system, self._spec)) as admin:
+                admin.fence(others)
         with closing(self._systems.open_producer(self._system, self._spec, [self._stream], owner)) as producer:
-            if transactional_id != self._transactional_id():
+            if ids != self._transactional_ids():
                 return False
             self.raise_if_superseded(record.epoch, record.run_id)
             if model is not None:
@@ -124,15 +127,21 @@ class Coordinator:
             producer.commit()
         return True
 
-    def _transactional_id(self) -> str:
-        """Return the id that drivers take over from each other, which follows from the newest run announced.
+    def _transactional_ids(self) -> Sequence[str]:
+        """Return the ids that drivers take over from each other; the last one writes.
 
-        The first driver of a run with the app's prefix in its ids takes over from the last one of a run without.
+        They follow from the newest run announced: the first driver of a run with the app's prefix in its ids takes over
+        from the last one of a run without. If its job model can't be read, either may be the id of its drivers.
         """
         begin = stream_prefix(self._app.name_prefix)
-        if self.newest() is None or any(id_.startswith(begin) for id_ in self.announced_ids()):
-            return coordinator_transactional_id(self._app.name_prefix)
-        return old_coordinator_transactional_id(self._app.metadata)
+        ours, old = (
+            coordinator_transactional_id(self._app.name_prefix),
+            old_coordinator_transactional_id(self._app.metadata),
+        )
+        announced = self.announced_ids()
+        if self.newest() is None or any(id_.startswith(begin) for id_ in announced):
+            return [ours]
+        return [old] if announced else [old, ours]
 
     def raise_if_superseded(self, epoch: int, run_id: str | None = None) -> None:
         """Raise if a driver is newer than that of this epoch, or one of the same epoch belongs to another run.

@@ -25,7 +25,7 @@ from streamapp_core.spec.parse import parse_text
 from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.run_app import run_app
 from streamapp_runtime.driver.start_run import RunRequest
-from streamapp_runtime.errors import TRANSIENT, Drained, ProcessorFailed, Superseded
+from streamapp_runtime.errors import TRANSIENT, Drained, ProcessorFailed, Superseded, SystemAway
 from streamapp_runtime.kubernetes.api_server_calls import ApiServerOutages
 from streamapp_runtime.kubernetes.driver_http_endpoints import DriverHealth
 from streamapp_runtime.kubernetes.driver_lease import DriverLease
@@ -37,7 +37,7 @@ from streamapp_runtime.spark.driver_environment import DriverEnvironment
 from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
 from support.kubernetes_api import MemoryCluster
 
-EXPECTED = (Drained, ProcessorFailed, Superseded, EpochOutdatedError, *TRANSIENT)
+EXPECTED = (Drained, ProcessorFailed, Superseded, SystemAway, EpochOutdatedError, *TRANSIENT)
 """What a driver may end with; somebody starts the app again."""
 _RUN_ID = "r1"
 _OWNER = {"apiVersion": "streamapp.dev/v1alpha1", "kind": "StreamApp", "name": "app", "uid": "u1"}

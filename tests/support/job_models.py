@@ -23,6 +23,7 @@ def example(*, tasks=6, version=7):
                 changelog_partition=number,
                 processor=str(number % 2),
                 location="node-ü" if number % 2 else None,
+                former_location="node-a" if number == 3 else None,
             )
             for number, name in enumerate(names)
         },

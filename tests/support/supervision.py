@@ -128,12 +128,13 @@ class SupervisorHarness:
             self.supervisor.step()
         return self.log[before:]
 
-    def release(self):
-        """Let what was held run, and the supervisor step."""
+    def release(self, kind=""):
+        """Let what was held run, all or one kind of it, and the supervisor step."""
         assert self.held is not None
         before = len(self.log)
-        while self.held:
-            self.held.popleft()()
+        for name, run in [work for work in self.held if kind in work[0]]:
+            self.held.remove((name, run))
+            run()
         self.step()
         return self.log[before:]
 
@@ -155,7 +156,7 @@ class SupervisorHarness:
         if self.held is None:
             run()
         else:
-            self.held.append(run)
+            self.held.append((name, run))
         return future
 
 

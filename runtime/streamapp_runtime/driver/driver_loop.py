@@ -42,14 +42,12 @@ class JobModelSource(Protocol):
 class Progress:
     """The progress of a run, `run`, its plan and job model now, and its `record`.
 
-    `incidents` are failures that it has recovered from, each a line; `living` the latest reports of the processors that
-    run; `draining` says whether it has been asked to stop.
+    `living` has the latest reports of the processors that run; `draining` says whether it has been asked to stop.
     """
 
     run: PlannedRun
     record: RunRecord
     summary: Summary
-    incidents: tuple[str, ...]
     living: Mapping[str, ProcessorReport]
     draining: bool
 
@@ -183,8 +181,12 @@ class DriverLoop:
         return Progress(
             run=run,
             record=self._record,
-            summary=msgspec.structs.replace(summary, notices=tuple(notices)),
-            incidents=self._supervisor.incidents,
+            summary=msgspec.structs.replace(
+                summary,
+                notices=tuple(notices),
+                incidents=self._supervisor.incidents,
+                incident_count=self._supervisor.incident_count,
+            ),
             living={processor: report for processor, report in latest.items() if report is not None},
             draining=draining,
         )

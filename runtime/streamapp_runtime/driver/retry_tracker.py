@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from streamapp_runtime.driver.fleet import End
 from streamapp_runtime.driver.timeouts import Timeouts
-from streamapp_runtime.errors import FAILURES, OUTAGES, TRANSIENT, ProcessorFailed, SideInputChanged
+from streamapp_runtime.errors import FAILURES, OUTAGES, TRANSIENT, ProcessorFailed, SideInputChanged, SystemAway
 from streamapp_systems.clock import Clock
 
 _LOGGER = logging.getLogger("streamapp.driver")
+_MOST_INCIDENTS = 100
 _LONGEST_TRY = 90.0
 """Seconds that a system may be asked for, with the backoff before."""
 
@@ -54,7 +55,9 @@ class RetryTracker:
 
     def __init__(self, timeouts: Timeouts, clock: Callable[[], float]) -> None:
         self.incidents: tuple[str, ...] = ()
-        """Failures and outages that the run has recovered from, or still may, each a line."""
+        """The newest failures and outages that the run has recovered from, or still may, each a line."""
+        self.incident_count = 0
+        """The number of all of them."""
         self._timeouts = timeouts
         self._clock = clock
         self._failures: dict[str, _Failures] = {}
@@ -67,6 +70,7 @@ class RetryTracker:
 
         Raises:
             ProcessorFailed: it was one too many, or side inputs have not been whole for too long.
+            SystemAway: a system has been away for too long.
             RuntimeFailure, StreamSystemError: it is permanent.
         """
         if isinstance(end.error, SideInputChanged):
@@ -98,7 +102,8 @@ class RetryTracker:
         """Note that somebody waits for a system, or for a file to be whole; return the backoff before the next try.
 
         Raises:
-            ProcessorFailed: it has been away for too long.
+            SystemAway: it has been away for too long.
+            ProcessorFailed: so long was the file not whole.
         """
         now, outage = self._clock(), self._outages.get(waiting)
         if outage is None:
@@ -106,7 +111,8 @@ class RetryTracker:
             outage = self._outages[waiting] = _Outage(since=now, asked=now)
         outage.ask(now)
         if outage.waited >= self._timeouts.away:
-            raise ProcessorFailed(f"{waiting} has waited for {outage.waited:.0f} s in vain: {error}") from error
+            failure = SystemAway if isinstance(error, OUTAGES) else ProcessorFailed
+            raise failure(f"{waiting} has waited for {outage.waited:.0f} s in vain: {error}") from error
         return self._timeouts.backoff(outage.tries + 1)
 
     def end_outage(self, waiting: str) -> None:
@@ -141,7 +147,8 @@ class RetryTracker:
         return self._timeouts.backoff(count)
 
     def _add_incident(self, incident: str) -> None:
-        self.incidents = (*self.incidents, incident)
+        self.incidents = (*self.incidents, incident)[-_MOST_INCIDENTS:]
+        self.incident_count += 1
 
 
 def retry_until_back(
@@ -152,7 +159,7 @@ def retry_until_back(
     """Make the driver's last call, again and again while a system is away.
 
     Raises:
-        ProcessorFailed: it has been away for too long.
+        SystemAway: it has been away for too long.
     """
     tracker, logged = RetryTracker(timeouts, clock.monotonic), 0
     while True:
@@ -162,9 +169,10 @@ def retry_until_back(
             backoff = tracker.note_outage("the driver", error)
         else:
             return
-        for incident in tracker.incidents[logged:]:
+        new = tracker.incident_count - logged
+        for incident in tracker.incidents[-new:] if new else ():
             _LOGGER.warning("%s", incident)
-        logged = len(tracker.incidents)
+        logged = tracker.incident_count
         clock.sleep(backoff)
 
 

@@ -175,4 +175,4 @@ class _LocalPorts:
     def summary(self, progress: Progress) -> Summary:
         """Return the summary, with what went wrong and why the run does not follow its streams."""
         refused = tuple(map(str, self._monitor.problems))
-        return msgspec.structs.replace(progress.summary, incidents=progress.incidents, refused=refused)
+        return msgspec.structs.replace(progress.summary, refused=refused)

@@ -49,11 +49,11 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """The progress of an app: rows read by stream, written by output, and not used by operator and reason.
 
     `bad_rows` describe the first rows that could not be used. `seconds` is how long this start of the run has taken,
-    `incidents` are failures of processors that did not end it, `refused` says why the run does not follow a change of
-    its streams, if there is one. `held_back_by` names, by operator, the stream whose watermark is the lowest
-    of those that reach it, `broken_claims` the streams with rows that are not where their key belongs, as far as rows
-    were checked since the processors started. `notices` say what a person should know of the tables: which files were
-    taken again, which rows are missing.
+    `incidents` are the newest of `incident_count` failures of processors that did not end it, `refused` says why the
+    run does not follow a change of its streams, if there is one. `held_back_by` names, by operator, the stream whose
+    watermark is the lowest of those that reach it, `broken_claims` the streams with rows that are not where their key
+    belongs, as far as rows were checked since the processors started. `notices` say what a person should know of the
+    tables: which files were taken again, which rows are missing.
     """
 
     streams: tuple[StreamSummary, ...]
@@ -62,6 +62,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     bad_rows: tuple[str, ...]
     seconds: float
     incidents: tuple[str, ...] = ()
+    incident_count: int = 0
     refused: tuple[str, ...] = ()
     state: StateSummary = StateSummary()
     held_back_by: dict[str, str] = {}

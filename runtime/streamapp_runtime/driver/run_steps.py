@@ -105,7 +105,7 @@ def complete_run(
 
     Raises:
         Superseded: a later epoch has begun.
-        ProcessorFailed: a system has been away for too long.
+        SystemAway: a system has been away for too long.
     """
     with fail_point(FailPoint.RUN_FINISH):
         retry_until_back(lambda: _announce_end(record, run, context), timeouts or Timeouts(), context.clock)

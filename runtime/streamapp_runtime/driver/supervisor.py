@@ -44,6 +44,7 @@ class _Handover:
 
     `previous_owners` are those of them that the previous job model had. `work` is the activation or, once the job model
     is `active`, the fence, after which `prepare` is called; None: it is due at `due`, after so many failed `attempts`.
+    `earlier_fences` are those of processors that were to be replaced: one that is under way would fence the new owners.
     """
 
     run: PlannedRun
@@ -55,6 +56,12 @@ class _Handover:
     work: Future[None] | None = None
     attempts: int = 0
     active: bool = False
+    earlier_fences: tuple[Future[None], ...] = ()
+
+    @property
+    def fencing_earlier(self) -> list[Future[None]]:
+        """The earlier fences that are under way."""
+        return [fence for fence in self.earlier_fences if not fence.done()]
 
 
 class Supervisor:
@@ -111,8 +118,13 @@ class Supervisor:
 
     @property
     def incidents(self) -> tuple[str, ...]:
-        """Failures of processors and outages of systems that did not end the run, each a line."""
+        """The newest failures of processors and outages of systems that did not end the run, each a line."""
         return self._retries.incidents
+
+    @property
+    def incident_count(self) -> int:
+        """The number of all incidents, of which `incidents` has the newest."""
+        return self._retries.incident_count
 
     @property
     def reports(self) -> Mapping[str, ProcessorReport]:
@@ -153,6 +165,7 @@ class Supervisor:
         pending = [(recovery.due, recovery.fence) for recovery in self._recoveries.values()]
         if self._handover is not None:
             pending.append((self._handover.due, self._handover.work))
+            pending += [(self._handover.due, fence) for fence in self._handover.fencing_earlier]
         ends: list[Future[Any]] = [work for _, work in pending if work is not None and not work.done()]
         ends += self._fleet.futures
         dues = [max(due - self._clock(), _SHORTEST_WAIT) for due, _ in pending]
@@ -225,7 +238,9 @@ class Supervisor:
             self._handover = self._begin_restart(self._restart)
             self._restart = None
         handover = self._handover
-        if handover is None or (handover.active and handover.affected & self._fleet.living.keys()):
+        if handover is None:
+            return
+        if handover.active and (handover.affected & self._fleet.living.keys() or handover.fencing_earlier):
             return
         if handover.work is None:
             if self._clock() >= handover.due:
@@ -288,8 +303,9 @@ class Supervisor:
         reach(FailPoint.HANDOVER_DRAIN, Moment.BEFORE)
         self._retries.end_outage(_HANDOVER)
         handover.active, handover.work, handover.attempts = True, None, 0
-        for processor in handover.affected:
-            self._recoveries.pop(processor, None)
+        dropped = [self._recoveries.pop(processor, None) for processor in handover.affected]
+        fences = (recovery.fence for recovery in dropped if recovery is not None)
+        handover.earlier_fences = tuple(fence for fence in fences if fence is not None)
         self._fleet.drain(handover.affected & self._fleet.living.keys())
 
     def _fence_owners(self, handover: _Handover) -> Future[None]:

@@ -113,7 +113,7 @@ class KubernetesProgressListener:
         self._calls.take()
         living = progress.living
         running = bool(living) and all(report.opened for report in living.values())
-        incidents = (*progress.incidents, *self._outages.incidents)
+        incidents = (*progress.summary.incidents, *self._outages.incidents)
         summary = msgspec.structs.replace(progress.summary, incidents=incidents)
         self._health.turn(summary, ready=running)
         if self._calls.due:

@@ -34,7 +34,7 @@ class OutageWaits:
         The API server is waited for without a limit, other systems as long as `Timeouts.away` says.
 
         Raises:
-            ProcessorFailed: a system has been away for too long.
+            SystemAway: a system has been away for too long.
         """
         systems = RetryTracker(self._timeouts, self._clock.monotonic)
         while True:

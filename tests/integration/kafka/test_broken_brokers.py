@@ -11,7 +11,7 @@ from tools.kafka.broker import Broker
 from tools.kafka.jars import default_cache, kafka_jars
 
 from streamapp_runtime.driver.timeouts import Timeouts
-from streamapp_runtime.errors import Drained, ProcessorFailed
+from streamapp_runtime.errors import Drained, SystemAway
 from streamapp_systems.kafka import KafkaAdmin, KafkaConsumer, KafkaProducer
 from streamapp_systems.kafka.client_config import DEFAULT_TIMEOUT
 from streamapp_systems.protocols import CommitUnknown, Fenced, StreamSystemError, TransactionOwner, Unavailable
@@ -189,7 +189,7 @@ def test_an_app_ends_with_the_reason_when_a_broker_does_not_come_back(tmp_path, 
             broker.kill()
 
     text = lay_out_app(tmp_path, broker, records=100, bounded=False)
-    with pytest.raises(ProcessorFailed, match=r"waited for \d+ s in vain: Kafka hub .*Check that its brokers run"):
+    with pytest.raises(SystemAway, match=r"waited for \d+ s in vain: Kafka hub .*Check that its brokers run"):
         apps.run(text, tmp_path, listener=listener, timeouts=Timeouts(away=2.0))
 
 

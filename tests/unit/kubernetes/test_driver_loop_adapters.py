@@ -264,8 +264,7 @@ class TestProgress:
         return Progress(
             run=planned(),
             record=RunRecord(run_id="r1", epoch=3, spec="{}", ends={}, files={}, made={}, outdated={}),
-            summary=SUMMARY,
-            incidents=("an incident",),
+            summary=replace(SUMMARY, incidents=("an incident",)),
             living=living,
             draining=draining,
         )

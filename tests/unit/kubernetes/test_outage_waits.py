@@ -5,7 +5,7 @@ from concurrent.futures import Future
 import pytest
 
 from streamapp_runtime.driver.timeouts import Timeouts
-from streamapp_runtime.errors import ProcessorFailed, Superseded
+from streamapp_runtime.errors import Superseded, SystemAway
 from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_runtime.kubernetes.api_server_calls import ApiServerOutages
 from streamapp_runtime.kubernetes.driver_http_endpoints import DriverHealth
@@ -73,7 +73,7 @@ def test_the_api_server_is_waited_for_without_a_limit_and_the_driver_is_alive(wo
 def test_other_systems_are_waited_for_as_long_as_everywhere(world, error):
     assert world.answered(error, 200.0) == "the answer"
     world.now = 0.0
-    with pytest.raises(ProcessorFailed, match=r"the start of the driver has waited for \d+ s in vain"):
+    with pytest.raises(SystemAway, match=r"the start of the driver has waited for \d+ s in vain"):
         world.answered(error, HOUR)
     assert world.now < HOUR
 

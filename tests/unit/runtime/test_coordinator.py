@@ -5,6 +5,7 @@ from contextlib import closing
 
 import pytest
 
+from streamapp_core.job_model.job_model_shards import POINTER
 from streamapp_core.spec.parse import parse_text
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import changelog_of
@@ -13,7 +14,7 @@ from streamapp_runtime.driver.run_recovery import outdated_coordinators
 from streamapp_runtime.errors import JobModelLost, Superseded
 from streamapp_runtime.run_coordinator import Coordinator
 from streamapp_systems.clock import system_clock
-from streamapp_systems.coordinator_stream import DRIVER, DRIVER_KEY, DriverRecord
+from streamapp_systems.coordinator_stream import DRIVER, DRIVER_KEY, MODEL, DriverRecord
 from streamapp_systems.log import LogAdmin, LogProducer
 from streamapp_systems.protocols import Fenced, TransactionOwner
 from streamapp_systems.registry import local_systems
@@ -91,6 +92,24 @@ def test_the_first_driver_of_a_run_with_the_prefix_in_its_ids_fences_the_last_of
         with pytest.raises(Fenced):
             newer.commit()
     assert coordinator.newest() == record(3)
+
+
+@pytest.mark.parametrize("owner", ["default.app._coordinator", "app-coordinator"])
+def test_if_the_announced_job_model_is_unreadable_the_drivers_of_either_form_of_ids_are_fenced(
+    coordinator, tmp_path, owner
+):
+    coordinator.announce(record(1), model_with("default.app.r1.0"), system_clock())
+    writer = LogProducer(tmp_path / "log.db", [coordinator.stream], TransactionOwner(id="damage", epoch=1))
+    with closing(writer):
+        writer.send(Ssp("log", coordinator.stream.name, MODEL), b"{", key=POINTER.encode(), timestamp=NOW)
+        writer.commit()
+    zombie = LogProducer(tmp_path / "log.db", [coordinator.stream], TransactionOwner(id=owner, epoch=1))
+    with closing(zombie):
+        zombie.send(Ssp("log", coordinator.stream.name, DRIVER), b"late", key=DRIVER_KEY, timestamp=NOW)
+        coordinator.announce(record(2), model_with("default.app.r1.0"), system_clock())
+        with pytest.raises(Fenced):
+            zombie.commit()
+    assert coordinator.newest() == record(2)
 
 
 def test_the_driver_of_a_run_under_another_prefix_learns_that_it_was_superseded(tmp_path):

@@ -108,7 +108,7 @@ def test_a_run_ends_when_all_inputs_have_ended_and_its_progress_is_reported_unti
     final = stage.run()
     assert final.summary.written == {"out": 7}
     assert final.run == stage.epoch.run
-    assert not final.incidents
+    assert not final.summary.incidents
     config = stage.configs[1]
     assert (config.app, config.state_folder, config.ends, config.incarnation.epoch) == (
         "the app",
@@ -148,12 +148,12 @@ def test_a_processor_that_dies_is_restarted_and_that_is_an_incident_of_the_run(t
         if len(stage.progress) == 1:
             stage.futures[1].set_exception(ProcessorLost("its process died"))
         elif 3 in stage.configs:
-            assert progress.incidents == ("processor 0 is restarted: its process died",)
+            assert progress.summary.incidents == ("processor 0 is restarted: its process died",)
             stage.end(2, done=True)
             stage.end(3, done=True)
 
     stage = Stage(tmp_path, act)
-    assert stage.run().incidents
+    assert stage.run().summary.incident_count == 1
     assert "fence 0" in stage.log
 
 

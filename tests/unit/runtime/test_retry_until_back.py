@@ -6,7 +6,7 @@ import pytest
 
 from streamapp_runtime.driver.retry_tracker import retry_until_back
 from streamapp_runtime.driver.timeouts import Timeouts
-from streamapp_runtime.errors import ProcessorFailed
+from streamapp_runtime.errors import SystemAway
 from streamapp_systems.clock import Clock
 from streamapp_systems.protocols import Unavailable
 
@@ -44,6 +44,6 @@ def test_the_last_call_is_made_until_it_is_answered_and_a_wait_is_logged_once(aw
 
 def test_a_broker_that_stays_away_ends_the_wait_with_the_reason():
     broker = Broker(away=1_000)
-    with pytest.raises(ProcessorFailed, match=r"the driver has waited for .* in vain: no broker"):
+    with pytest.raises(SystemAway, match=r"the driver has waited for .* in vain: no broker"):
         last_call(broker)
     assert 20.0 <= broker.now < 40.0

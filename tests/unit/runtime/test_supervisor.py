@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_runtime.errors import ProcessorFailed, ProcessorLost, SideInputChanged, Superseded
+from streamapp_runtime.errors import ProcessorFailed, ProcessorLost, SideInputChanged, Superseded, SystemAway
 from streamapp_runtime.processor.driver_channel import Command
 from streamapp_systems.protocols import CommitUnknown, Fenced, StreamSystemError, Unavailable
 from support.supervision import TIMEOUTS, SupervisorHarness, planned, scaled, tasks_of
@@ -175,7 +175,7 @@ def test_an_outage_that_lasts_ends_the_run_and_one_after_progress_begins_anew(ha
     number = fail(1, 250.0)
     harness.report(number, committed={"in": {0: 7}})
     number = fail(number, 500.0, committed={"in": {0: 7}})
-    with pytest.raises(ProcessorFailed, match=r"the start of processor 0 has waited for 30\d s in vain: no leader"):
+    with pytest.raises(SystemAway, match=r"the start of processor 0 has waited for 30\d s in vain: no leader"):
         fail(number, 700.0, committed={"in": {0: 7}})
 
 
@@ -199,8 +199,19 @@ def test_a_system_that_stays_away_ends_the_run(harness):
             harness.report(2)
             harness.step(TIMEOUTS.report)
 
-    with pytest.raises(ProcessorFailed, match=r"processor 0 has waited for 30\d s in vain: no broker"):
+    with pytest.raises(SystemAway, match=r"processor 0 has waited for 30\d s in vain: no broker"):
         wait()
+
+
+def test_the_newest_incidents_are_kept_and_all_are_counted(harness):
+    number = 1
+    for offset in range(150):
+        harness.report(number, committed={"in": {0: offset}})
+        harness.die(number, ProcessorLost(f"death {offset}"))
+        number = max(harness.living)
+    assert len(harness.supervisor.incidents) == 100
+    assert harness.supervisor.incidents[-1] == "processor 0 is restarted: death 149"
+    assert harness.supervisor.incident_count == 150
 
 
 def test_a_driver_that_was_superseded_starts_nobody(harness):
@@ -285,6 +296,21 @@ class TestChange:
         harness.end(2, done=False)
         assert harness.release() == ["fence 0 1", "start 0#3 v2", "start 1#4 v2", "start 2#5 v2"]
 
+    def test_a_fence_under_way_ends_before_new_owners_are_fenced_and_started(self):
+        """A late fence of the dead incarnation would fence the living one."""
+        harness = reporting(planned(), held=True)
+        harness.die(1, DIED)
+        harness.supervisor.change(scaled(harness.supervisor.run, 3))
+        harness.step()
+        assert harness.release("activate") == ["activate v2"]
+        (late,) = harness.held
+        harness.held.clear()
+        harness.end(2, done=False)
+        assert harness.release() == []
+        harness.held.append(late)
+        assert harness.release() == ["fence 0"]
+        assert harness.release() == ["fence 0 1", "start 0#3 v2", "start 1#4 v2", "start 2#5 v2"]
+
     def test_a_later_change_takes_the_place_of_one_that_has_not_begun(self, harness):
         run = harness.supervisor.run
         first, second = harness.supervisor.change(scaled(run, 3)), harness.supervisor.change(scaled(run, 1))
@@ -345,7 +371,7 @@ class TestChange:
                     harness.report(number)
                 harness.step(TIMEOUTS.report)
 
-        with pytest.raises(ProcessorFailed, match=r"the handover has waited for 30\d s in vain: no broker"):
+        with pytest.raises(SystemAway, match=r"the handover has waited for 30\d s in vain: no broker"):
             wait()
 
     def test_one_that_has_not_come_up_does_not_hold_a_change_up(self):
