@@ -34,11 +34,17 @@ class TypeKind(StrEnum):
     BINARY = "binary"
     VOID = "void"
     """The type of a value in an array, map or struct that can only be null, as in `array()`; no column has it."""
+    DAY_TIME_INTERVAL = "day-time interval"
+    YEAR_MONTH_INTERVAL = "year-month interval"
     ARRAY = "array"
     MAP = "map"
     STRUCT = "struct"
 
 
+INTERVALS = frozenset({TypeKind.DAY_TIME_INTERVAL, TypeKind.YEAR_MONTH_INTERVAL})
+"""Lengths of time: operands and results in expressions, which no column holds."""
+UNSTORED = INTERVALS | {TypeKind.VOID}
+"""The families of types that no column has."""
 NESTED = frozenset({TypeKind.ARRAY, TypeKind.MAP, TypeKind.STRUCT})
 
 
@@ -47,13 +53,14 @@ class DataType:
     """The type of a column, `str()` as in Spark's DDL.
 
     `precision` and `scale` are a decimal's, else 0. `fields` are the types inside: those of a struct, the `element` of
-    an array, the `key` and `value` of a map.
+    an array, the `key` and `value` of a map. `units` are those of an interval: `day to second`, `month`.
     """
 
     kind: TypeKind
     precision: int = 0
     scale: int = 0
     fields: tuple["Column", ...] = field(default=(), repr=False)
+    units: str = ""
 
     def __post_init__(self) -> None:
         if self.kind is TypeKind.DECIMAL:
@@ -82,7 +89,7 @@ class DataType:
             case TypeKind.STRUCT:
                 return f"struct<{','.join(f'{written_name(part.name)}:{part.type}' for part in self.fields)}>"
             case _:
-                return str(self.kind)
+                return f"interval {self.units}" if self.units else str(self.kind)
 
     @property
     def nested(self) -> bool:

@@ -26,6 +26,7 @@ from streamapp_core.data_types import (
     TIMESTAMP,
     TIMESTAMP_NTZ,
     TINYINT,
+    UNSTORED,
     VOID,
     Column,
     DataType,
@@ -144,7 +145,7 @@ def parse_type(text: str) -> DataType:
 _TOKEN = re.compile(r"\s*(?:`(?P<quoted>(?:[^`]|``)+)`|(?P<word>\w+)|(?P<sign>[<>(),:])|(?P<other>\S))")
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 _DIGITS = re.compile(r"[0-9]{1,3}")
-_KINDS = {str(kind): kind for kind in TypeKind if kind is not TypeKind.VOID} | {
+_KINDS = {str(kind): kind for kind in TypeKind if kind not in UNSTORED} | {
     "byte": TypeKind.TINYINT,
     "short": TypeKind.SMALLINT,
     "integer": TypeKind.INT,
@@ -161,7 +162,7 @@ _WRITTEN = {
     TypeKind.MAP: "map<type,type>",
     TypeKind.STRUCT: "struct<name:type,...>",
 }
-_TYPES_HINT = "The types are " + ", ".join(_WRITTEN.get(kind, str(kind)) for kind in TypeKind if kind != TypeKind.VOID)
+_TYPES_HINT = "The types are " + ", ".join(_WRITTEN.get(kind, str(kind)) for kind in TypeKind if kind not in UNSTORED)
 _TEXTS_OF_LENGTH = frozenset({"varchar", "char", "character"})
 
 

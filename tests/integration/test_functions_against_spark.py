@@ -230,6 +230,23 @@ s || null; m || ''; t || dt; case when i > 0 then 'p' when i < 0 then 'n' end; c
 case when t then i else m end; case when t then s else i end; case i when 1 then 1 when 2 then 2.5 else 1e0 end
 case s when 'a' then dt else ts end; case when t then null else f end; 'a\nb'; 'it\'s'; "dq"; r'a\d'; 'a\\d'
 '\u0041'; date '2024-02-29'; timestamp '2024-02-29 01:02:03.5'; timestamp '2024-02-29'; true; null = 1
+(ts - ts2)::string; (dt - dt2)::string; ts + interval 1 day; ts - interval '1' month; dt + interval 1 month; dt + 1
+dt - interval '1-1' year to month; dt + interval 1 day; dt + interval 3 hours; interval 3 days 2 hours + ts; 1 + dt
+dt2 + tiny; dt2 - small2; (dt - ts)::string; (ts - dt2)::string; (ts - ts2)::bigint; (dt2 - dt)::bigint; dt - 1
+ts - ts2 > interval 1 day; dt - dt2 <= interval '10' day; (ts - ts2) in (interval 1 day, null); (day - dt)::string
+ts - ts2 between interval '-1' day and interval '100' hour; extract(day from ts - ts2); extract(hour from ts - ts2)
+extract(minute from ts - ts2); extract(second from ts - ts2); extract(year from make_ym_interval(i2 % 100, tiny))
+(interval '1' second * (i2 % 100))::string; (interval '7' month / nullif(tiny, 0))::string; (-(ts - ts2))::string
+(interval '7' month * small2 / 3)::string; (interval '7' month * 0.5)::string; ((dt - dt2) * 1.5)::string
+((ts2 - timestamp '1970-01-01') / 3.3)::string; (interval '1' second * cast(tiny as double))::string
+(ts - ts2) div interval 1 day; make_ym_interval(tiny) div interval '5' month; (dt - dt2) div interval '0' second
+cast(ts2 - timestamp '1970-01-01' as interval day)::string; interval '1:30' hour to minute::int
+cast(ts2 - timestamp '1970-01-01' as interval hour to minute)::string; cast(tiny as interval day)::string
+cast(make_ym_interval(tiny, small2) as interval year)::string; cast(i2 as interval month)::string
+coalesce(dt - dt2, interval 1 hour)::string; if(t, ts - ts2, dt - dt2)::string; concat(interval 1 day, s)
+case when t then interval '1' year else interval '1' month end::string; nullif(dt - dt2, interval 1 day)::string
+greatest(dt - dt2, interval 1 hour)::string; dt + interval '2' week; ts + interval '1.5' second; interval 1 day is null
+ts + interval 1 millisecond; interval '1' year > interval '11' month; (interval '-1 02:03:04.5' day to second)::string
 """
     ),
 ]

@@ -2,12 +2,13 @@
 
 from hypothesis import strategies as st
 
+from streamapp_core.data_types import UNSTORED
 from streamapp_core.schema import Column, DataType, TypeKind, array_of, map_of, struct_of
 
 FIELD_NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=20)
 _NESTED = (TypeKind.ARRAY, TypeKind.MAP, TypeKind.STRUCT)
 FLAT_TYPES = st.one_of(
-    st.sampled_from([DataType(kind) for kind in TypeKind if kind not in (TypeKind.DECIMAL, TypeKind.VOID, *_NESTED)]),
+    st.sampled_from([DataType(kind) for kind in TypeKind if kind not in (TypeKind.DECIMAL, *UNSTORED, *_NESTED)]),
     st.integers(1, 38).flatmap(
         lambda precision: st.integers(0, precision).map(lambda scale: DataType(TypeKind.DECIMAL, precision, scale))
     ),

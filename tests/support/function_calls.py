@@ -155,5 +155,25 @@ to_timestamp(day, 'yyyy-MM-dd'); to_timestamp(moment, 'yyyy-MM-dd HH:mm:ss.SSSSS
 to_timestamp(moment, 'yyyy-MM-dd H:m:s'); to_timestamp(moment, 'yyyy-MM-dd HH:mm:ssXXX')
 to_timestamp(date_format(ts, 'hh:mm a yy/MM/dd'), 'hh:mm a yy/MM/dd'); try_to_timestamp(moment, 'yyyy-MM-dd HH:mm')
 to_timestamp_ltz(moment); to_timestamp_ltz(moment, 'yyyy-MM-dd HH'); to_timestamp(num, 'H')
+make_dt_interval(tiny, small2, i2 % 100000, m2 % 1000)::string; make_dt_interval(i2 % 1000) > interval 3 hours
+make_dt_interval(tiny)::bigint; make_ym_interval(tiny, small2)::string; make_ym_interval(i2 % 1000)::int
+make_ym_interval() = interval '0' month; timestampadd(month, i2 % 10000, ts2); timestampadd(quarter, tiny, ts2)
+timestampadd(year, tiny, dt2); timestampadd(week, tiny, ts2); timestampadd(day, tiny, ts2)
+timestampadd(hour, i2, ts2); timestampadd(millisecond, i2, ts2); timestampadd(microsecond, b2 % 1000000, ts2)
+dateadd(month, tiny, dt2); date_add(year, 1, ts2); timestampdiff(month, ts, ts2); timestampdiff(quarter, ts, ts2)
+timestampdiff(month, ts2, timestamp '2024-03-01 11:11:11'); timestampdiff(year, ts2, ts)
+timestampdiff(month, timestamp '2024-03-31 10:00:00', ts2); timestampdiff(week, ts, ts2); timestampdiff(day, ts, ts2)
+timestampdiff(second, ts, ts2); timestampdiff(microsecond, ts, ts2); datediff(month, dt, dt2); date_diff(year, ts, dt)
+datediff(day, moment, ts); abs(dt - dt2)::string; sign(dt - dt2); signum(make_ym_interval(tiny))
+negative(dt - dt2)::string; positive(dt - dt2)::string; try_add(ts, interval '1' month); try_add(dt, interval 1 day)
+try_subtract(dt, interval '1' year); try_divide(interval 1 day, tiny)::string
+try_multiply(interval 1 day, tiny)::string; width_bucket(dt - dt2, interval '-100' day, interval '100' day, 7)
+width_bucket(make_ym_interval(tiny), interval '-5' year, interval '5' year, 7)
+date_part('days', dt - dt2); date_part('month', make_ym_interval(tiny, small2)); from_utc_timestamp(ts, 'Asia/Seoul')
+from_utc_timestamp(ts, 'America/New_York'); from_utc_timestamp(ts2, '+05:30'); from_utc_timestamp(moment, 'PST')
+to_utc_timestamp(ts, 'Asia/Seoul'); to_utc_timestamp(ts, 'Europe/Paris'); to_utc_timestamp(ts2, 'GMT-3')
+to_utc_timestamp(timestamp '2024-03-31 02:30:00', 'Europe/Paris')
+to_utc_timestamp(timestamp '2024-10-27 02:30:00', 'Europe/Paris')
+to_utc_timestamp(timestamp '2024-11-03 01:30:00', 'America/New_York'); to_utc_timestamp(dt, 'Australia/Lord_Howe')
 """
 )

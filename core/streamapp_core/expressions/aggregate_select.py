@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from streamapp_core.expressions.checker import Checker
 from streamapp_core.expressions.expression_issues import ExpressionError, ExpressionIssue, Refusal, invalid
+from streamapp_core.expressions.interval_values import check_no_interval
 from streamapp_core.expressions.parsing import output_name, parse_items
 from streamapp_core.expressions.partial_aggregates import Partial, PartialsBuilder
 from streamapp_core.expressions.select import SelectColumn, check_name, guarded
@@ -84,6 +85,8 @@ def _item(item: exp.Expr, position: int, checker: Checker, taken: set[str]) -> S
         if value is not None and value.type and TypeKind.VOID in value.type.kinds:
             raise invalid(f"`{name}` is {value.type}, with nulls without a type: write cast(... as array<string>)")
         name = check_name(name, position, taken)
+        if value and value.type:
+            check_no_interval(value.type, f"`{name}`")
     except Refusal as refusal:
         checker.issues.append(refusal.issue)
         return None

@@ -12,7 +12,8 @@ from sqlglot import exp
 from streamapp_core.expressions import nested_values
 from streamapp_core.expressions.aggregate_calls import AggregateCall, aggregate_call
 from streamapp_core.expressions.expression_issues import ExpressionIssue, Refusal, invalid
-from streamapp_core.expressions.functions import AGGREGATE_NAMES, BY_NAME, GENERATOR_NAMES
+from streamapp_core.expressions.functions import AGGREGATE_NAMES, BY_NAME, GENERATOR_NAMES, WITH_UNIT
+from streamapp_core.expressions.interval_values import check_no_interval
 from streamapp_core.expressions.node_kinds import FORMS, unsupported
 from streamapp_core.expressions.parsing import output_name
 from streamapp_core.expressions.typed_sql import Value, quoted
@@ -22,6 +23,10 @@ from streamapp_core.schema import Schema
 MAX_SQL_LENGTH = 60_000
 _QUALIFIED = ("catalog", "db", "table", "this")
 """The parts of a name with points, as the parser calls them."""
+_CHANGING = frozenset(
+    {"current_date", "curdate", "current_timestamp", "now", "current_time", "localtimestamp", "current_timezone"}
+)
+"""Spark's functions of the present time and of its session."""
 
 
 class AggregateWriter(Protocol):
@@ -99,6 +104,8 @@ class Checker:
 
     def _column(self, name: str) -> Value:
         column = self._schema.get(name)
+        if column is None and name.lower() in _CHANGING:
+            raise invalid(_changing(name))
         if column is None:
             raise Refusal(_unknown_column(name, self._schema), ProblemCode.UNKNOWN_COLUMN)
         if self._grouped is not None and not self._inside_aggregate:
@@ -117,10 +124,13 @@ class Checker:
             return self._aggregate(name, node)
         if name == "struct":
             return self._struct(node.expressions)
+        arguments = list(node.expressions)
+        if name in WITH_UNIT and len(arguments) == 3:  # noqa: PLR2004 - a unit, then two values
+            name, arguments[0] = WITH_UNIT[name], _unit(arguments[0])
         function = BY_NAME.get(name)
         if function is None:
             raise invalid(_unknown_function(name))
-        return self.parts(lambda *arguments: function.call(arguments), *node.expressions)
+        return self.parts(lambda *values: function.call(values), *arguments)
 
     def _struct(self, items: Sequence[exp.Expr]) -> Value | None:
         named = [output_name(item) for item in items]
@@ -142,7 +152,16 @@ class Checker:
             argument = self.node(call.argument)
         finally:
             self._inside_aggregate = False
+        if argument and argument.type:
+            check_no_interval(argument.type, f"what {name}(...) takes")
         return self._aggregates(call, argument) if argument else None
+
+
+def _unit(node: exp.Expr) -> exp.Expr:
+    """Return the bare name of a unit as a literal."""
+    if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
+        raise invalid("the first of three arguments is a unit without quotes, as in dateadd(month, 1, day)")
+    return exp.Literal.string(node.name)
 
 
 def _unknown_column(name: str, schema: Schema) -> str:
@@ -153,7 +172,16 @@ def _unknown_column(name: str, schema: Schema) -> str:
     return f"unknown column `{name[:80]}`{guess} columns: {listed}"
 
 
+def _changing(name: str) -> str:
+    return (
+        f"{name} would give another result when the same rows are read again; "
+        "use the event time: a column of the row, or the end of the window"
+    )
+
+
 def _unknown_function(name: str) -> str:
+    if name in _CHANGING:
+        return _changing(name)
     if name in GENERATOR_NAMES:
         return f"{name}(...) stands in `flatMap` only, as explode(split(text, pattern)) as name"
     close = difflib.get_close_matches(name[:80], sorted({*BY_NAME, *AGGREGATE_NAMES}), n=1)

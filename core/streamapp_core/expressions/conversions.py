@@ -5,9 +5,10 @@ A value that does not fit gives null, wraps around or saturates, as in Spark wit
 
 from collections.abc import Callable
 
-from streamapp_core.data_types import NESTED
+from streamapp_core.data_types import INTERVALS, NESTED
 from streamapp_core.expressions import nested_values, text_formats
 from streamapp_core.expressions.expression_issues import Refusal
+from streamapp_core.expressions.interval_values import cast_interval, interval_of_number, text_of_interval
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL, NUMERIC, as_decimal
 from streamapp_core.expressions.typed_sql import Value, bound, cast, duckdb_type, try_cast
 from streamapp_core.schema import DOUBLE, INT, STRING, DataType, TypeKind
@@ -55,14 +56,18 @@ def converted(value: Value, target: DataType) -> Value:
     if value.type is None:
         return Value(target, cast("NULL", target), simple=True)
     if target.kind is TypeKind.STRING:
-        return Value(STRING, (_text_of_nested if value.type.nested else _to_text)(value, value.type))
+        return Value(STRING, _writer(value.type)(value, value.type))
     nested = nested_values.converted(value, target, converted)
     if nested is not None:
         return nested
-    caster = _CASTS.get((_family(value.type), target.kind))
-    if caster is None:
+    if value.kind in INTERVALS:
+        sql = cast_interval(value, target)
+    else:
+        caster = _CASTS.get((_family(value.type), target.kind))
+        sql = caster(value, target) if caster else None
+    if sql is None:
         raise Refusal(f"{value.type} can't be cast to {target}{_hint(value.type, target)}")
-    return Value(target, caster(value, target), simple=value.simple and value.literal is not None)
+    return Value(target, sql, simple=value.simple and value.literal is not None)
 
 
 def implied(value: Value, target: DataType) -> Value:
@@ -129,6 +134,12 @@ def _to_text(value: Value, source: DataType) -> str:
             return f"TRY(decode({value.sql}))"
         case _:
             return cast(value.sql, STRING)
+
+
+def _writer(source: DataType) -> Callable[[Value, DataType], str]:
+    if source.nested:
+        return _text_of_nested
+    return text_of_interval if source.kind in INTERVALS else _to_text
 
 
 def _text_of_nested(value: Value, source: DataType) -> str:
@@ -254,6 +265,8 @@ _CASTS: dict[tuple[str, TypeKind], _Caster] = {
     ("whole", TypeKind.DECIMAL): _to_decimal,
     ("whole", TypeKind.BOOLEAN): lambda v, _: f"({v.sql} <> 0)",
     ("whole", TypeKind.TIMESTAMP): _whole_to_timestamp,
+    ("whole", TypeKind.DAY_TIME_INTERVAL): interval_of_number,
+    ("whole", TypeKind.YEAR_MONTH_INTERVAL): interval_of_number,
     ("floating", TypeKind.TINYINT): _floating_to_whole,
     ("floating", TypeKind.SMALLINT): _floating_to_whole,
     ("floating", TypeKind.INT): _floating_to_whole,

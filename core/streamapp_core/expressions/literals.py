@@ -6,6 +6,7 @@ from decimal import Decimal
 from sqlglot import exp
 
 from streamapp_core.expressions.expression_issues import invalid
+from streamapp_core.expressions.interval_literals import interval_type
 from streamapp_core.expressions.type_rules import decimal, number_literal_type
 from streamapp_core.expressions.typed_sql import NULL, Value, cast, text
 from streamapp_core.schema import (
@@ -67,6 +68,8 @@ def cast_target(node: exp.DataType) -> DataType:
     Raises:
         Refusal: There is no such type here.
     """
+    if isinstance(node.this, exp.Interval):
+        return interval_type(node.this)
     if any(
         not isinstance(part.this, exp.DType) or part.this.value not in _KNOWN for part in node.find_all(exp.DataType)
     ):

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 from sqlglot import exp
 
-from streamapp_core.expressions import arithmetic, comparisons, nested_values
+from streamapp_core.expressions import arithmetic, comparisons, nested_values, time_arithmetic
 from streamapp_core.expressions.conversions import converted, implied
 from streamapp_core.expressions.expression_issues import invalid
 from streamapp_core.expressions.functions import BY_NAME
@@ -15,6 +15,7 @@ from streamapp_core.expressions.functions.calculations import integral_quotient
 from streamapp_core.expressions.functions.date_parts import part
 from streamapp_core.expressions.functions.strings import concatenation, matches
 from streamapp_core.expressions.functions.text_parts import like_whatever_case, trimmed
+from streamapp_core.expressions.interval_literals import interval_literal
 from streamapp_core.expressions.literals import cast_target, check_moment, literal, number
 from streamapp_core.expressions.typed_sql import Value
 from streamapp_core.schema import BINARY
@@ -139,7 +140,7 @@ def _between(checker: NodeChecker, node: exp.Expr) -> Value | None:
 def _negative(checker: NodeChecker, node: exp.Expr) -> Value | None:
     if isinstance(node.this, exp.Literal) and not node.this.is_string:
         return number(f"-{node.this.this}")
-    return checker.parts(arithmetic.negated, node.this)
+    return checker.parts(time_arithmetic.opposite, node.this)
 
 
 def _case(checker: NodeChecker, node: exp.Expr) -> Value | None:
@@ -192,10 +193,10 @@ _HINTS: dict[type[exp.Expr], str] = {
 
 
 _BINARY: dict[type[exp.Expr], Callable[[Value, Value], Value]] = {
-    exp.Add: partial(arithmetic.arithmetic, "+"),
-    exp.Sub: partial(arithmetic.arithmetic, "-"),
-    exp.Mul: partial(arithmetic.arithmetic, "*"),
-    exp.Div: partial(arithmetic.arithmetic, "/"),
+    exp.Add: partial(time_arithmetic.combined, "+"),
+    exp.Sub: partial(time_arithmetic.combined, "-"),
+    exp.Mul: partial(time_arithmetic.combined, "*"),
+    exp.Div: partial(time_arithmetic.combined, "/"),
     exp.Mod: partial(arithmetic.arithmetic, "%"),
     exp.EQ: partial(comparisons.comparison, "="),
     exp.NEQ: partial(comparisons.comparison, "<>"),
@@ -236,6 +237,7 @@ FORMS: dict[type[exp.Expr], Form] = {
     exp.BitwiseNot: _form("this", lambda checker, node: checker.parts(inverted, node.this)),
     exp.Escape: _form("this expression", _escaped),
     exp.Extract: _form("this expression", _extract),
+    exp.Interval: _form("this unit", lambda _, node: interval_literal(node)),
     exp.HexString: _form("this", _binary_literal),
     exp.Overlay: _form("this expression from_ for_", _called("overlay", "this", "expression", "from_", "for_")),
     exp.StrPosition: _form("this substr position", _called("locate", "substr", "this", "position")),

@@ -13,6 +13,7 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from streamapp_core.expressions.expression_issues import ExpressionError, Refusal, invalid
+from streamapp_core.expressions.interval_literals import UNIT_NAMES
 
 MAX_TEXT_LENGTH = 10_000
 MAX_NESTING = 25
@@ -38,6 +39,47 @@ class _Parser(SparkParser):
     }
     ARRAY_CONSTRUCTORS = {}
     NO_PAREN_FUNCTION_PARSERS = {"CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
+
+    def _parse_interval(self, *_: object, **__: object) -> exp.Interval | None:
+        """Parse a literal of an interval as Spark does: sqlglot would add up its parts, beside other operators."""
+        start = self._index
+        if not self._match(TokenType.INTERVAL):
+            return None
+        if self._match(TokenType.STRING) and not self._at_unit(0):
+            return self.expression(exp.Interval(this=exp.Literal.string(self._prev.text)))
+        self._retreat(start + 1)
+        parts = []
+        while (length := self._amount_length()) and self._at_unit(length):
+            parts.append("".join(token.text for token in self._tokens[self._index : self._index + length]).strip())
+            self._advance(length)
+            parts.append(self._curr.text)
+            self._advance()
+        if not parts:
+            self._retreat(start)
+            return None
+        if not self._match_text_seq("TO"):
+            return self.expression(exp.Interval(this=exp.Literal.string(" ".join(parts))))
+        last = self._curr.text if self._at_unit(0) else ""
+        if len(parts) > 2 or not last:  # noqa: PLR2004 - one amount and its unit
+            self.raise_error("an interval is written as in '1-2' year to month")
+        self._advance()
+        unit = exp.IntervalSpan(this=exp.Var(this=parts[1]), expression=exp.Var(this=last))
+        return self.expression(exp.Interval(this=exp.Literal.string(parts[0]), unit=unit))
+
+    def _token(self, ahead: int) -> Token | None:
+        place = self._index + ahead
+        return self._tokens[place] if place < len(self._tokens) else None
+
+    def _at_unit(self, ahead: int) -> bool:
+        token = self._token(ahead)
+        return token is not None and token.text.lower() in UNIT_NAMES and token.token_type is not TokenType.STRING
+
+    def _amount_length(self) -> int:
+        """Return the number of tokens of a number or text with its sign; 0 if there is none."""
+        first = self._token(0)
+        signed = first is not None and first.token_type in (TokenType.DASH, TokenType.PLUS)
+        token = self._token(1 if signed else 0)
+        return 1 + signed if token and token.token_type in (TokenType.STRING, TokenType.NUMBER) else 0
 
 
 def parse_items(text: str) -> tuple[exp.Expr, ...]:

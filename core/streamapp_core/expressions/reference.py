@@ -9,6 +9,7 @@ from streamapp_core.expressions.functions.conditionals import CHOICES
 from streamapp_core.expressions.functions.date_parts import DATE_PARTS
 from streamapp_core.expressions.functions.dates_and_times import MOMENTS
 from streamapp_core.expressions.functions.function_table import Function
+from streamapp_core.expressions.functions.interval_functions import INTERVAL_FUNCTIONS
 from streamapp_core.expressions.functions.nested_constructors import CONSTRUCTORS
 from streamapp_core.expressions.functions.numbers import NUMBERS
 from streamapp_core.expressions.functions.strings import STRINGS
@@ -17,6 +18,7 @@ from streamapp_core.expressions.functions.text_forms import TEXT_FORMS
 from streamapp_core.expressions.functions.text_parts import TEXT_PARTS
 from streamapp_core.expressions.functions.text_patterns import TEXT_PATTERNS
 from streamapp_core.expressions.functions.trigonometry import TRIGONOMETRY
+from streamapp_core.expressions.functions.zone_functions import ZONE_FUNCTIONS
 
 
 def _line(usage: str, result: str, doc: str) -> Special:
@@ -29,6 +31,14 @@ OPERATORS = (
     _line("a % b", "the common number type", "The remainder, with the sign of a; null if b is 0."),
     _line("a div b", "bigint", "The whole part of the quotient of whole numbers or decimals; null if b is 0."),
     _line("-a", "the type of a", "Whole numbers wrap around."),
+    _line(
+        "a + b, a - b",
+        "date, timestamp or interval",
+        "Of a date or timestamp and an interval, of a date and days (an int), or of two intervals. A month later is "
+        "the last day of a shorter month.",
+    ),
+    _line("a - b", "interval", "The time from b to a: of dates in days, of timestamps in days to seconds."),
+    _line("a * b, a / b, a div b", "interval; bigint", "An interval times or over a number; one over another."),
     _line("a & b, a | b, a ^ b, ~a", "the common whole type", "The bits of whole numbers."),
     _line("a << b, a >> b", "int or bigint", "Shifts the bits; >> keeps the sign."),
     _line(
@@ -67,7 +77,7 @@ def reference() -> str:
         ("Regular expressions", _lines(TEXT_PATTERNS)),
         ("Forms of texts", _lines(TEXT_FORMS)),
         ("Codes and hashes", _lines(TEXT_CODES)),
-        ("Dates and timestamps", _lines((*MOMENTS, *DATE_PARTS))),
+        ("Dates and timestamps", _lines((*MOMENTS, *DATE_PARTS, *INTERVAL_FUNCTIONS, *ZONE_FUNCTIONS))),
         ("Aggregates (in `window` and `aggregate`)", AGGREGATES),
         ("Many rows of one (in `flatMap`)", GENERATORS),
     ]

@@ -8,6 +8,7 @@ from streamapp_core.expressions.checker import Checker
 from streamapp_core.expressions.comparisons import condition
 from streamapp_core.expressions.expression_issues import ExpressionError, Refusal, invalid
 from streamapp_core.expressions.functions.strings import split
+from streamapp_core.expressions.interval_values import check_no_interval
 from streamapp_core.expressions.parsing import output_name, parse_items
 from streamapp_core.expressions.typed_sql import Value, quoted
 from streamapp_core.schema import (
@@ -163,6 +164,8 @@ class _ListBuilder:
     def _column(self, name: str | None, value: Value | None, source: str | None) -> None:
         try:
             name = check_name(name, self._position, self._taken)
+            if value and value.type:
+                check_no_interval(value.type, f"`{name}`")
         except Refusal as refusal:
             self.refuse(refusal)
             return

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 
-from streamapp_core.data_types import NESTED, array_of, map_of, struct_of
+from streamapp_core.data_types import INTERVALS, NESTED, array_of, map_of, struct_of
 from streamapp_core.expressions.expression_issues import Refusal
+from streamapp_core.expressions.interval_types import common_interval
 from streamapp_core.schema import BIGINT, DOUBLE, INT, MAX_PRECISION, STRING, Column, DataType, TypeKind
 
 INTEGRAL = frozenset({TypeKind.TINYINT, TypeKind.SMALLINT, TypeKind.INT, TypeKind.BIGINT})
@@ -85,7 +86,7 @@ def _wider(left: DataType, right: DataType, *, texts: bool) -> DataType:
     kinds = {left.kind, right.kind}
     if kinds <= NUMERIC:
         return common_number(left, right)
-    if texts and TypeKind.STRING in kinds and not kinds & {TypeKind.BOOLEAN, TypeKind.BINARY, *NESTED}:
+    if texts and TypeKind.STRING in kinds and not kinds & {TypeKind.BOOLEAN, TypeKind.BINARY, *NESTED, *INTERVALS}:
         return STRING
     nested = _nested(left, right, lambda one, other: _wider(one, other, texts=texts))
     if nested is None:
@@ -98,6 +99,8 @@ def _simply_common(left: DataType, right: DataType) -> DataType | None:
         return left
     if left.kind is TypeKind.VOID:
         return right
+    if left.kind in INTERVALS:
+        return common_interval(left, right)
     moments = [kind for kind in _MOMENTS if kind in (left.kind, right.kind)]
     return DataType(moments[0]) if len(moments) > 1 else None
 
@@ -156,7 +159,7 @@ def comparison_type(left: DataType, right: DataType) -> DataType:
         return common_number(left, right)
     if left.nested or right.nested:
         return left if _alike(left, right) else _tightest(left, right)
-    if TypeKind.STRING in kinds:
+    if TypeKind.STRING in kinds and not kinds & INTERVALS:
         other = right if left == STRING else left
         return DOUBLE if other.kind is TypeKind.DECIMAL else other
     raise Refusal(f"{left} and {right} can't be compared; cast one of them")

@@ -45,6 +45,8 @@ DUCKDB_TYPES = {
     TypeKind.TIMESTAMP_NTZ: "TIMESTAMP",
     TypeKind.BINARY: "BLOB",
     TypeKind.VOID: "INTEGER",
+    TypeKind.DAY_TIME_INTERVAL: "BIGINT",
+    TypeKind.YEAR_MONTH_INTERVAL: "INTEGER",
 }
 
 

@@ -9,6 +9,7 @@ from streamapp_core.expressions.functions.conditionals import CHOICES
 from streamapp_core.expressions.functions.date_parts import DATE_PARTS
 from streamapp_core.expressions.functions.dates_and_times import MOMENTS
 from streamapp_core.expressions.functions.function_table import Function
+from streamapp_core.expressions.functions.interval_functions import INTERVAL_FUNCTIONS, WITH_UNIT
 from streamapp_core.expressions.functions.nested_constructors import CONSTRUCTORS
 from streamapp_core.expressions.functions.numbers import NUMBERS
 from streamapp_core.expressions.functions.strings import STRINGS
@@ -17,6 +18,7 @@ from streamapp_core.expressions.functions.text_forms import TEXT_FORMS
 from streamapp_core.expressions.functions.text_parts import TEXT_PARTS
 from streamapp_core.expressions.functions.text_patterns import TEXT_PATTERNS
 from streamapp_core.expressions.functions.trigonometry import TRIGONOMETRY
+from streamapp_core.expressions.functions.zone_functions import ZONE_FUNCTIONS
 
 FUNCTIONS: tuple[Function, ...] = (
     *CHOICES,
@@ -32,9 +34,11 @@ FUNCTIONS: tuple[Function, ...] = (
     *TEXT_CODES,
     *MOMENTS,
     *DATE_PARTS,
+    *INTERVAL_FUNCTIONS,
+    *ZONE_FUNCTIONS,
 )
 BY_NAME: Mapping[str, Function] = {
     name: function for function in FUNCTIONS for name in (function.name, *function.aliases)
 }
 
-__all__ = ["AGGREGATE_NAMES", "BY_NAME", "FUNCTIONS", "GENERATOR_NAMES", "Function"]
+__all__ = ["AGGREGATE_NAMES", "BY_NAME", "FUNCTIONS", "GENERATOR_NAMES", "WITH_UNIT", "Function"]

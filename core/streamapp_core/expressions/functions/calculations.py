@@ -1,11 +1,14 @@
 """Functions of numbers that stand for operators, that give null where these overflow, and that sort numbers."""
 
+from streamapp_core.data_types import INTERVALS
 from streamapp_core.expressions import comparisons
-from streamapp_core.expressions.arithmetic import arithmetic, digits_of, negated
+from streamapp_core.expressions.arithmetic import arithmetic, digits_of
 from streamapp_core.expressions.conversions import converted, implied, number, widened, wrapped
 from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.functions.conditionals import null_if
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
+from streamapp_core.expressions.interval_types import common_interval
+from streamapp_core.expressions.time_arithmetic import TIMES, combined, opposite
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL, common_number
 from streamapp_core.expressions.typed_sql import Value, bound, cast, try_cast
 from streamapp_core.schema import BIGINT, BOOLEAN, DOUBLE, INT, MAX_PRECISION, DataType, TypeKind
@@ -18,11 +21,13 @@ _ZERO = Value(INT, "0", 0, simple=True)
 
 
 def integral_quotient(left: Value, right: Value) -> Value:
-    """Write `left div right`: the quotient of whole numbers or decimals without what is after the point, a bigint.
+    """Write `left div right`: the quotient without what is after the point, a bigint.
 
     Raises:
-        Refusal: One is neither.
+        Refusal: They are neither whole numbers or decimals nor intervals of one kind.
     """
+    if left.type and right.type and common_interval(left.type, right.type):
+        return Value(BIGINT, wrapped(f"CAST({left.sql} AS HUGEINT) // CAST({right.sql} AS HUGEINT)", BIGINT))
     operands = [_exact(value) for value in (left, right)]
     common = common_number(*(value.type or INT for value in operands))
     if common.kind is TypeKind.DECIMAL:
@@ -45,6 +50,9 @@ def _exact(value: Value) -> Value:
 
 def _tried(operator: str, left: Value, right: Value) -> Value:
     """Write an operator whose result is null where a whole number overflows."""
+    if {left.kind, right.kind} & TIMES:
+        return combined(operator, left, right)
+    left, right = number(left), number(right)
     common = common_number(left.type or DOUBLE, right.type or DOUBLE)
     if common.kind not in INTEGRAL or operator in "/%":
         return arithmetic(operator, left, right)
@@ -83,7 +91,12 @@ def _bucket(value: Value, low: Value, high: Value, count: Value) -> Value:
         missing = " OR ".join(f"{operand} IS NULL" for operand in (v, a, b, n))
         return f"CASE WHEN {unusable} OR {missing} THEN NULL WHEN {a} < {b} THEN {up} ELSE {down} END"
 
-    return Value(BIGINT, cast(bound([value, low, high, implied(count, BIGINT)], write), BIGINT))
+    types = [operand.type for operand in (value, low, high) if operand.type]
+    if all(data_type.kind in INTERVALS and common_interval(data_type, types[0]) for data_type in types):
+        bounds = [Value(DOUBLE, cast(operand.sql, DOUBLE)) for operand in (value, low, high)]
+    else:
+        bounds = [implied(operand, DOUBLE) for operand in (value, low, high)]
+    return Value(BIGINT, cast(bound([*bounds, implied(count, BIGINT)], write), BIGINT))
 
 
 def _part(sql: str) -> str:
@@ -106,7 +119,8 @@ def _operator(name: str, doc: str, operator: str, *, tried: bool = False) -> Fun
     def write(left: Value, right: Value) -> Value:
         return _tried(operator, left, right) if tried else arithmetic(operator, left, right)
 
-    return Function(name=name, parameters=(_NUMBER, _OTHER), result="the common type", doc=doc, write=write)
+    parameters = tuple(Parameter(name, Accepts.ANY if tried else Accepts.NUMBER) for name in ("number", "other"))
+    return Function(name=name, parameters=parameters, result="the common type", doc=doc, write=write)
 
 
 CALCULATIONS = (
@@ -116,15 +130,13 @@ CALCULATIONS = (
     _operator("try_multiply", "As `number * other`, but null where a whole number overflows.", "*", tried=True),
     _operator("try_divide", "As `number / other`.", "/", tried=True),
     _operator("try_mod", "As `number % other`.", "%", tried=True),
-    Function(
-        name="negative", parameters=(_NUMBER,), result="the type of the number", doc="As `-number`.", write=negated
-    ),
+    Function(name="negative", parameters=(_ANY,), result="the type of the value", doc="As `-value`.", write=opposite),
     Function(
         name="positive",
-        parameters=(_NUMBER,),
-        result="the type of the number",
-        doc="The number as it is.",
-        write=lambda value: value if value.type else converted(value, DOUBLE),
+        parameters=(_ANY,),
+        result="the type of the value",
+        doc="The number or interval as it is.",
+        write=lambda value: value if value.kind in INTERVALS else number(value),
     ),
     Function(
         name="factorial",
@@ -157,13 +169,14 @@ CALCULATIONS = (
     Function(
         name="width_bucket",
         parameters=(
-            Parameter("number", Accepts.DOUBLE),
-            Parameter("low", Accepts.DOUBLE),
-            Parameter("high", Accepts.DOUBLE),
+            Parameter("number", Accepts.ANY),
+            Parameter("low", Accepts.ANY),
+            Parameter("high", Accepts.ANY),
             Parameter("buckets", Accepts.ANY),
         ),
         result="bigint",
-        doc="The number of the bucket of equal width, from 1, that a number is in; 0 below, one more above.",
+        doc="The number of the bucket of equal width, from 1, that a number or interval is in; 0 below, one more "
+        "above.",
         write=_bucket,
     ),
     Function(

@@ -3,14 +3,26 @@
 from collections.abc import Callable
 from functools import partial
 
+from streamapp_core.data_types import INTERVALS
 from streamapp_core.expressions.arithmetic import digits_of
 from streamapp_core.expressions.conversions import converted, floor_division, implied, naive
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.functions.date_patterns import read_moment, written_moment
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter, fixed
+from streamapp_core.expressions.interval_values import part_of_interval
 from streamapp_core.expressions.type_rules import INTEGRAL, NUMERIC
 from streamapp_core.expressions.typed_sql import Value, bound, cast, try_cast
-from streamapp_core.schema import BIGINT, DATE, DOUBLE, INT, MAX_PRECISION, STRING, TIMESTAMP, DataType, TypeKind
+from streamapp_core.schema import (
+    BIGINT,
+    DATE,
+    DOUBLE,
+    INT,
+    MAX_PRECISION,
+    STRING,
+    TIMESTAMP,
+    DataType,
+    TypeKind,
+)
 
 _DATE = Parameter("date", Accepts.DATE)
 _TIMESTAMP = Parameter("timestamp", Accepts.TIMESTAMP)
@@ -62,6 +74,8 @@ def part(field: str, value: Value) -> Value:
     name = next((known for known, others in _FIELDS.items() if field.upper() in (known, *others)), None)
     if name is None:
         raise invalid(f"there is no field {field.lower()}; the fields are {', '.join(_FIELDS).lower()}")
+    if value.kind in INTERVALS:
+        return part_of_interval(name.lower(), value)
     moment = naive(implied(value, TIMESTAMP))
     if name == "SECOND":
         return Value(_SECONDS, cast(f"CAST(microsecond({moment}) AS DECIMAL(14,6)) * 0.000001", _SECONDS))
@@ -207,10 +221,10 @@ DATE_PARTS = (
     Function(
         name="date_part",
         aliases=("datepart",),
-        parameters=(Parameter("field", Accepts.TEXT_LITERAL), _TIMESTAMP),
+        parameters=(Parameter("field", Accepts.TEXT_LITERAL), _ANY),
         result="int; decimal(8,6) of seconds",
-        doc="The `year`, `quarter`, `month`, `week`, `day`, `dow`, `doy`, `hour`, `minute` or `second`, ... Also "
-        "`extract(year from timestamp)`.",
+        doc="The `year`, `quarter`, `month`, `week`, `day`, `dow`, `doy`, `hour`, `minute` or `second`, ..., or a part "
+        "of an interval (months, hours and minutes are tinyints). Also `extract(year from timestamp)`.",
         write=lambda field, moment: part(str(field.literal), moment),
     ),
     Function(

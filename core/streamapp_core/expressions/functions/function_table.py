@@ -60,7 +60,7 @@ class Function:
         names = [parameter.name for parameter in self.parameters]
         usage = ", ".join(names[:required])
         for name in names[required:]:
-            usage += f"[, {name}]"
+            usage += f"[, {name}]" if usage else f"[{name}]"
         return f"{self.name}({usage}{', ...' if self.repeated else ''})"
 
     def call(self, arguments: Sequence[Value]) -> Value:

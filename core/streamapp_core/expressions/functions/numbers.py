@@ -1,7 +1,8 @@
 """Functions of numbers."""
 
+from streamapp_core.data_types import INTERVALS
 from streamapp_core.expressions.arithmetic import digits_of, from_digits
-from streamapp_core.expressions.conversions import converted, widened, wrapped
+from streamapp_core.expressions.conversions import converted, implied, number, widened, wrapped
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL, common_number
@@ -17,6 +18,9 @@ _WHOLE_FROM = "1e16"
 
 
 def _abs(value: Value) -> Value:
+    if value.kind in INTERVALS:
+        return Value(value.type, f"TRY(abs({value.sql}))")
+    value = number(value)
     data_type = value.type or DOUBLE
     if data_type.kind in INTEGRAL:
         return Value(data_type, wrapped(f"abs({widened(value, data_type)})", data_type))
@@ -122,6 +126,7 @@ def _pmod(dividend: Value, divisor: Value) -> Value:
 
 
 def _sign(value: Value) -> Value:
+    value = Value(DOUBLE, cast(value.sql, DOUBLE)) if value.kind in INTERVALS else implied(value, DOUBLE)
     sql = bound(
         [value],
         lambda v: (
@@ -145,9 +150,9 @@ def _of_double(name: str, doc: str, guard: str, otherwise: str, *aliases: str) -
 NUMBERS = (
     Function(
         name="abs",
-        parameters=(Parameter("number", _NUMBER),),
+        parameters=(Parameter("number", Accepts.ANY),),
         result="the type of the number",
-        doc="The number without its sign.",
+        doc="The number or interval without its sign.",
         write=_abs,
     ),
     Function(
@@ -176,9 +181,9 @@ NUMBERS = (
     Function(
         name="sign",
         aliases=("signum",),
-        parameters=(Parameter("number", Accepts.DOUBLE),),
+        parameters=(Parameter("number", Accepts.ANY),),
         result="double",
-        doc="-1, 0 or 1 by the sign of the number.",
+        doc="-1, 0 or 1 by the sign of the number or interval.",
         write=_sign,
     ),
     Function(

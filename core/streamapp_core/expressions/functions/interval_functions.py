@@ -1,0 +1,109 @@
+"""Functions that make intervals, move moments by units of time, and count these between moments."""
+
+from streamapp_core.expressions.conversions import aware, implied, naive
+from streamapp_core.expressions.expression_issues import Refusal, invalid
+from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
+from streamapp_core.expressions.interval_types import DAY_TO_SECOND, MICROSECONDS, YEAR_TO_MONTH
+from streamapp_core.expressions.typed_sql import Value, bound, cast, try_cast
+from streamapp_core.schema import BIGINT, INT, TIMESTAMP, DataType, TypeKind
+
+_UNIT = Parameter("unit", Accepts.TEXT_LITERAL)
+_ZERO = Value(INT, "0", 0, simple=True)
+_SECONDS = DataType(TypeKind.DECIMAL, 18, 6)
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+_LENGTHS = {
+    "microsecond": 1, "millisecond": 1_000, **MICROSECONDS, "dayofyear": MICROSECONDS["day"],
+    "week": 7 * MICROSECONDS["day"],
+}  # fmt: skip
+
+
+def _day_time(days: Value, hours: Value = _ZERO, minutes: Value = _ZERO, seconds: Value = _ZERO) -> Value:
+    whole = [cast(implied(value, INT).sql, "HUGEINT") for value in (days, hours, minutes)]
+    terms = [f"{sql} * {MICROSECONDS[unit]}" for sql, unit in zip(whole, ("day", "hour", "minute"), strict=True)]
+    terms.append(cast(f"{implied(seconds, _SECONDS).sql} * 1000000", "HUGEINT"))
+    return Value(DAY_TO_SECOND, try_cast(" + ".join(terms), DAY_TO_SECOND))
+
+
+def _year_month(years: Value, months: Value = _ZERO) -> Value:
+    return Value(YEAR_TO_MONTH, try_cast(f"{cast(years.sql, BIGINT)} * 12 + {months.sql}", YEAR_TO_MONTH))
+
+
+def _moved(unit: Value, count: Value, moment: Value) -> Value:
+    """Write `timestampadd`: by months in the calendar, by what is shorter in microseconds."""
+    name = str(unit.literal).lower()
+    number = cast(implied(count, BIGINT).sql, "HUGEINT")
+    if name in _MONTHS:
+        months = f"TRY_CAST({number} * {_MONTHS[name]} AS INTEGER)"
+        return Value(TIMESTAMP, f"TRY({aware(f'{naive(moment)} + to_months({months})')})")
+    if name not in _LENGTHS:
+        raise _unknown(name)
+    length = f"TRY_CAST({number} * {_LENGTHS[name]} AS BIGINT)"
+    return Value(TIMESTAMP, f"TRY(make_timestamptz(epoch_us({moment.sql}) + {length}))")
+
+
+def _between(unit: Value, start: Value, end: Value) -> Value:
+    """Write `timestampdiff`: how many whole units lie between two moments."""
+    name = str(unit.literal).lower()
+    if name in _MONTHS:
+        sides = [Value(TIMESTAMP, naive(value)) for value in (start, end)]
+        return Value(BIGINT, bound(sides, lambda a, b: f"{_whole_months(a, b)} // {_MONTHS[name]}"))
+    if name not in _LENGTHS:
+        raise _unknown(name)
+    difference = f"(CAST(epoch_us({end.sql}) AS HUGEINT) - epoch_us({start.sql}))"
+    return Value(BIGINT, try_cast(f"{difference} // {_LENGTHS[name]}", BIGINT))
+
+
+def _whole_months(start: str, end: str) -> str:
+    """Count months as Java does: one is whole on the same day of the month at the same time."""
+    first, last = f"CAST({start} AS DATE)", f"CAST({end} AS DATE)"
+    early = f"{last} > {first} AND CAST({end} AS TIME) < CAST({start} AS TIME)"
+    late = f"{last} < {first} AND CAST({end} AS TIME) > CAST({start} AS TIME)"
+    reached = f"({last} + CASE WHEN {early} THEN -1 WHEN {late} THEN 1 ELSE 0 END)"
+    places = [f"((CAST(year({day}) AS BIGINT) * 12 + month({day})) * 32 + day({day}))" for day in (first, reached)]
+    return f"(({places[1]} - {places[0]}) // 32)"
+
+
+def _unknown(name: str) -> Refusal:
+    return invalid(f"there is no unit {name[:20]}; the units are {', '.join((*_MONTHS, *_LENGTHS))}")
+
+
+INTERVAL_FUNCTIONS = (
+    Function(
+        name="make_dt_interval",
+        parameters=tuple(Parameter(name, Accepts.ANY) for name in ("days", "hours", "minutes", "seconds")),
+        optional=4,
+        result="interval day to second",
+        doc="The interval of these numbers, of which the seconds may have a fraction.",
+        write=lambda *parts: _day_time(*(parts or (_ZERO,))),
+    ),
+    Function(
+        name="make_ym_interval",
+        parameters=(Parameter("years", Accepts.WHOLE), Parameter("months", Accepts.WHOLE)),
+        optional=2,
+        result="interval year to month",
+        doc="The interval of these numbers.",
+        write=lambda *parts: _year_month(*(parts or (_ZERO,))),
+    ),
+    Function(
+        name="timestampadd",
+        parameters=(_UNIT, Parameter("count", Accepts.ANY), Parameter("timestamp", Accepts.TIMESTAMP)),
+        result="timestamp",
+        doc="The timestamp so many units later; the unit is a bare word: `year`, `quarter`, `month`, `week`, `day`, "
+        "`hour`, `minute`, `second`, `millisecond` or `microsecond`. Also `dateadd` and `date_add` of three arguments.",
+        write=_moved,
+    ),
+    Function(
+        name="timestampdiff",
+        parameters=(_UNIT, Parameter("start", Accepts.TIMESTAMP), Parameter("end", Accepts.TIMESTAMP)),
+        result="bigint",
+        doc="The number of whole units (as of `timestampadd`) from the start to the end. Also `datediff` and "
+        "`date_diff` of three arguments.",
+        write=_between,
+    ),
+)
+WITH_UNIT = {
+    "timestampadd": "timestampadd", "dateadd": "timestampadd", "date_add": "timestampadd",
+    "timestampdiff": "timestampdiff", "datediff": "timestampdiff", "date_diff": "timestampdiff",
+    "timediff": "timestampdiff",
+}  # fmt: skip
+"""The functions that calls of three arguments mean, the first of which is a unit."""

@@ -1,0 +1,38 @@
+"""Between moments and the date and time that clocks of a time zone show, as DuckDB SQL.
+
+A time that clocks skip is taken as so much later, and of a time that they show twice the first is meant, as in Java.
+"""
+
+from streamapp_core.expressions.time_zones import TimeZone
+from streamapp_core.expressions.typed_sql import Value, bound, text
+from streamapp_core.schema import TIMESTAMP
+
+_MICROSECONDS = 1_000_000
+_FAR = 16 * 3600 * _MICROSECONDS
+"""Further than any zone is from UTC."""
+
+
+def local_time(moment: str, zone: TimeZone) -> str:
+    """Return the SQL of the naive timestamp that clocks of a zone show at a timestamp; null beyond what they can."""
+    if zone.name:
+        return f"TRY(timezone({text(zone.name)}, {moment}))"
+    return f"TRY(make_timestamp(epoch_us({moment}) + {zone.offset * _MICROSECONDS}))"
+
+
+def moment_of(local: str, zone: TimeZone) -> str:
+    """Return the SQL of the timestamp at which clocks of a zone show a naive timestamp."""
+    if not zone.name:
+        return f"TRY(make_timestamptz(epoch_us({local}) - {zone.offset * _MICROSECONDS}))"
+
+    def offset(microseconds: str) -> str:
+        return f"(epoch_us(timezone({text(zone.name)}, make_timestamptz({microseconds}))) - ({microseconds}))"
+
+    def choose(before: str, after: str, clock: str) -> str:
+        fits = f"{offset(before)} = {clock} - {before} OR {offset(after)} <> {clock} - {after}"
+        return f"make_timestamptz(CASE WHEN {fits} THEN {before} ELSE {after} END)"
+
+    def candidates(clock: str) -> str:
+        sides = [Value(TIMESTAMP, f"{clock} - {offset(f'{clock} {sign} {_FAR}')}") for sign in "-+"]
+        return bound([*sides, Value(TIMESTAMP, clock)], choose)
+
+    return f"TRY({bound([Value(TIMESTAMP, f'epoch_us({local})')], candidates)})"

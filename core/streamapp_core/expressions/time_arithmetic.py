@@ -1,0 +1,130 @@
+"""The operators + - * / of dates, timestamps and intervals. A result beyond what a type holds is null."""
+
+from streamapp_core.data_types import INTERVALS
+from streamapp_core.expressions import arithmetic
+from streamapp_core.expressions.arithmetic import digits_of, divided
+from streamapp_core.expressions.conversions import aware, converted, naive
+from streamapp_core.expressions.expression_issues import Refusal
+from streamapp_core.expressions.interval_types import DAY, DAY_TO_SECOND, MICROSECONDS, YEAR_TO_MONTH, common_interval
+from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL
+from streamapp_core.expressions.typed_sql import Value, cast, try_cast
+from streamapp_core.schema import (
+    DATE,
+    DOUBLE,
+    INT,
+    MAX_PRECISION,
+    STRING,
+    TIMESTAMP,
+    DataType,
+    TypeKind,
+)
+
+_MOMENTS = frozenset({TypeKind.DATE, TypeKind.TIMESTAMP})
+TIMES = _MOMENTS | INTERVALS
+"""The kinds of operands that are no numbers."""
+_DAYS = frozenset({TypeKind.TINYINT, TypeKind.SMALLINT, TypeKind.INT})
+_MOST_FACTOR_DIGITS = 18
+"""Times an interval of 19 digits they make a number that DuckDB's widest type holds."""
+_WHOLE = DataType(TypeKind.DECIMAL, MAX_PRECISION, 0)
+
+
+def combined(operator: str, left: Value, right: Value) -> Value:
+    """Combine two values by `+ - * / %`: numbers, or dates, timestamps and intervals.
+
+    Raises:
+        Refusal: The operator does not take their types.
+    """
+    return _combined(operator, left, right) or arithmetic.arithmetic(operator, left, right)
+
+
+def opposite(value: Value) -> Value:
+    """Change the sign of a number or an interval; an interval without an opposite gives null.
+
+    Raises:
+        Refusal: It is neither.
+    """
+    return Value(value.type, f"TRY(-({value.sql}))") if value.kind in INTERVALS else arithmetic.negated(value)
+
+
+def _combined(operator: str, left: Value, right: Value) -> Value | None:
+    """Combine two values, one of them a date, timestamp or interval; None if the operator does not take them.
+
+    Raises:
+        Refusal: A decimal has too many digits for an interval.
+    """
+    if left.kind in INTERVALS and right.type is None and operator in "+-":
+        right = converted(right, left.type or DAY)
+    elif right.kind in INTERVALS and left.type is None and operator in "+-":
+        left = converted(left, right.type or DAY)
+    if (operator == "+" and right.kind in _MOMENTS) or (operator == "*" and right.kind in INTERVALS):
+        left, right = right, left
+    if left.kind in _MOMENTS:
+        return _of_moment(operator, left, right)
+    if operator == "-" and left.type == STRING and right.kind is TypeKind.DATE:
+        return _of_moment(operator, converted(left, DATE), right)
+    if left.kind in INTERVALS:
+        return _of_interval(operator, left, right)
+    return None
+
+
+def moved(moment: Value, interval: Value, *, back: bool = False) -> Value:
+    """Return a date or timestamp an interval later, or earlier: a month later is the last day of a shorter month."""
+    sql = f"-({interval.sql})" if back else interval.sql
+    if interval.kind is TypeKind.YEAR_MONTH_INTERVAL:
+        if moment.kind is TypeKind.DATE:
+            return Value(DATE, f"TRY(CAST({moment.sql} + to_months({sql}) AS DATE))")
+        return Value(TIMESTAMP, f"TRY({aware(f'{naive(moment)} + to_months({sql})')})")
+    if moment.kind is TypeKind.DATE and interval.type == DAY:
+        return Value(DATE, f"TRY({moment.sql} + CAST({sql} // {MICROSECONDS['day']} AS INTEGER))")
+    return Value(TIMESTAMP, f"TRY(make_timestamptz(epoch_us({converted(moment, TIMESTAMP).sql}) + {sql}))")
+
+
+def _of_moment(operator: str, moment: Value, other: Value) -> Value | None:
+    if operator not in "+-":
+        return None
+    if other.kind in INTERVALS:
+        return moved(moment, other, back=operator == "-")
+    if moment.kind is TypeKind.DATE and other.kind in _DAYS:
+        return Value(DATE, f"TRY({moment.sql} {operator} {cast(other.sql, INT)})")
+    if operator == "+" or other.kind not in _MOMENTS:
+        return None
+    if moment.kind is other.kind is TypeKind.DATE:
+        return Value(DAY, f"TRY(CAST({moment.sql} - {other.sql} AS BIGINT) * {MICROSECONDS['day']})")
+    end, start = (f"epoch_us({converted(side, TIMESTAMP).sql})" for side in (moment, other))
+    return Value(DAY_TO_SECOND, f"TRY({end} - {start})")
+
+
+def _of_interval(operator: str, interval: Value, other: Value) -> Value | None:
+    if operator in "+-":
+        common = common_interval(interval.type or DAY, other.type or DAY)
+        if common is None:
+            return None
+        sides = [converted(side, common).sql for side in (interval, other)]
+        return Value(common, f"TRY({sides[0]} {operator} {sides[1]})")
+    return _scaled(operator, interval, other) if operator in "*/" else None
+
+
+def _scaled(operator: str, interval: Value, other: Value) -> Value | None:
+    """Write an interval times or over a number, rounded half up to a month or microsecond."""
+    target = YEAR_TO_MONTH if interval.kind is TypeKind.YEAR_MONTH_INTERVAL else DAY_TO_SECOND
+    if other.type is None or other.type == STRING:
+        other = converted(other, DOUBLE)
+    length = cast(interval.sql, "HUGEINT")
+    if other.kind in FRACTIONAL:
+        number = cast(other.sql, DOUBLE)
+        result = f"CAST({interval.sql} AS DOUBLE) {operator} {number}"
+        return Value(target, try_cast(f"round({result})", target))
+    if other.kind in INTEGRAL:
+        digits, unit = cast(other.sql, "HUGEINT"), 1
+    elif other.type and other.kind is TypeKind.DECIMAL:
+        if other.type.precision > _MOST_FACTOR_DIGITS:
+            raise Refusal(
+                f"`{operator}` of an interval takes decimals of {_MOST_FACTOR_DIGITS} digits at most, "
+                f"got {other.type}; cast it"
+            )
+        digits, unit = digits_of(other), 10**other.type.scale
+    else:
+        return None
+    if operator == "*":
+        return Value(target, try_cast(divided(f"{length} * {digits}", cast(str(unit), "HUGEINT"), _WHOLE), target))
+    return Value(target, try_cast(divided(f"{length} * {unit}", digits, _WHOLE), target))
