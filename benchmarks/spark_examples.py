@@ -123,6 +123,17 @@ def _examples(spark: SparkSession) -> Iterator[tuple[str, str, str]]:
                 yield name, found.get().getGroup() or "others", text
 
 
+def type_text(kind: pa.DataType) -> str:
+    """Return the text of a type, without the names of what lists and maps hold and whether it may be null."""
+    if pa.types.is_map(kind):
+        return f"map<{type_text(kind.key_type)}, {type_text(kind.item_type)}>"
+    if pa.types.is_list(kind):
+        return f"list<{type_text(kind.value_type)}>"
+    if pa.types.is_struct(kind):
+        return f"struct<{', '.join(f'{field.name}: {type_text(field.type)}' for field in kind.fields)}>"
+    return str(kind)
+
+
 def _judged(text: str, theirs: pa.Table, engine: SqlEngine) -> tuple[Verdict, str]:
     body = text[len("SELECT") :].strip()
     try:
@@ -133,7 +144,7 @@ def _judged(text: str, theirs: pa.Table, engine: SqlEngine) -> tuple[Verdict, st
         ours = engine.query(select_sql(select.columns, table("t")), t=_ROW)
     except duckdb.Error as error:
         return Verdict.WRONG, str(error)
-    if [str(field.type) for field in ours.schema] == [str(field.type) for field in theirs.schema]:
+    if [type_text(field.type) for field in ours.schema] == [type_text(field.type) for field in theirs.schema]:
         pairs = zip(_plain(ours.to_pylist()), _plain(theirs.to_pylist()), strict=True)
         if all(list(mine.values()) == list(other.values()) for mine, other in pairs):
             return Verdict.RIGHT, ""

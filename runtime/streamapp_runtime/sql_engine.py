@@ -1,7 +1,9 @@
 """Runs the SQL of checked expressions on Arrow batches, in memory, in one thread."""
 
+import re
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import wraps
 from types import TracebackType
 from typing import Self
 
@@ -9,6 +11,9 @@ import duckdb
 import pyarrow as pa
 
 from streamapp_core.expressions import DUCKDB_SETTINGS
+from streamapp_core.expressions.kernels import KERNEL_PREFIX
+from streamapp_core.expressions.typed_sql import duckdb_type
+from streamapp_runtime.kernels import KERNEL_FUNCTIONS
 
 _CONFIG: dict[str, str | bool | int] = {
     "threads": 1,
@@ -20,6 +25,8 @@ _CONFIG: dict[str, str | bool | int] = {
 }
 _MAX_STATEMENTS = 256
 """Prepared queries in the cache; an app has a few per operator."""
+_KERNELS = {kernel.sql_name: kernel for kernel in KERNEL_FUNCTIONS}
+_KERNEL_NAMES = re.compile(rf"\b{KERNEL_PREFIX}\w+")
 
 
 class SqlEngine:
@@ -34,6 +41,7 @@ class SqlEngine:
         for name, value in {**DUCKDB_SETTINGS, "lock_configuration": "true"}.items():
             self._connection.execute(f"SET GLOBAL {name} = '{value}'").complete()
         self._statements: OrderedDict[tuple[object, ...], _Statement] = OrderedDict()
+        self._kernels: set[str] = set()
 
     def query(self, sql: str, **tables: pa.Table | pa.RecordBatch) -> pa.Table:
         """Run one query over tables by name; the order of rows is kept where the query has no grouping.
@@ -44,6 +52,7 @@ class SqlEngine:
         key = (sql, *((name, table.schema) for name, table in sorted(tables.items())))
         statement = self._statements.get(key)
         if statement is None:
+            self._register_kernels(sql)
             schemas = {name: table.schema for name, table in tables.items()}
             statement = self._statements[key] = _Statement(self._connection.cursor(), sql, schemas)
             if len(self._statements) > _MAX_STATEMENTS:
@@ -51,6 +60,21 @@ class SqlEngine:
         else:
             self._statements.move_to_end(key)
         return statement.run(tables)
+
+    def _register_kernels(self, sql: str) -> None:
+        """Make the kernels that a query names known to DuckDB, once."""
+        for name in sorted({*_KERNEL_NAMES.findall(sql)} & _KERNELS.keys() - self._kernels):
+            kernel = _KERNELS[name]
+            parameters = None if kernel.parameters is None else [duckdb_type(one) for one in kernel.parameters]
+            self._connection.create_function(
+                name,
+                _over_arrays(KERNEL_FUNCTIONS[kernel]),
+                parameters,
+                duckdb_type(kernel.result),
+                type="arrow",
+                null_handling="special",
+            )
+            self._kernels.add(name)
 
     def close(self) -> None:
         """Release the memory; the engine can't be used any more."""
@@ -89,6 +113,16 @@ class _Statement:
 
     def close(self) -> None:
         self._connection.close()
+
+
+def _over_arrays(function: Callable[..., pa.Array]) -> Callable[..., pa.Array]:
+    """Call a kernel with arrays, where DuckDB gives chunked ones."""
+
+    @wraps(function)  # DuckDB looks how many parameters there are
+    def over_arrays(*columns: pa.ChunkedArray) -> pa.Array:
+        return function(*(column.combine_chunks() for column in columns))
+
+    return over_arrays
 
 
 class _Source:

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from benchmarks.spark_examples import type_text
 from pyspark.sql import SparkSession
 
 from streamapp_core.expressions import (
@@ -348,17 +349,6 @@ def exact(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: exact(inner) for name, inner in value.items()}
     return type(value)(map(exact, value)) if isinstance(value, list | tuple) else value
-
-
-def type_text(kind: pa.DataType) -> str:
-    """The text of a type; the names of what lists and maps hold make no difference, nor whether it may be null."""
-    if pa.types.is_map(kind):
-        return f"map<{type_text(kind.key_type)}, {type_text(kind.item_type)}>"
-    if pa.types.is_list(kind):
-        return f"list<{type_text(kind.value_type)}>"
-    if pa.types.is_struct(kind):
-        return f"struct<{', '.join(f'{field.name}: {type_text(field.type)}' for field in kind.fields)}>"
-    return str(kind)
 
 
 def differences(expression: str, ours: pa.ChunkedArray, spark: pa.ChunkedArray, data: pa.Table) -> list[str]:

@@ -4,20 +4,26 @@ from collections.abc import Iterable
 
 from streamapp_core.expressions.functions.aggregates_and_generators import AGGREGATES, GENERATORS, Special
 from streamapp_core.expressions.functions.bits import BITS
+from streamapp_core.expressions.functions.byte_texts import BYTE_TEXTS
 from streamapp_core.expressions.functions.calculations import CALCULATIONS
 from streamapp_core.expressions.functions.conditionals import CHOICES
 from streamapp_core.expressions.functions.date_parts import DATE_PARTS
 from streamapp_core.expressions.functions.dates_and_times import MOMENTS
 from streamapp_core.expressions.functions.function_table import Function
+from streamapp_core.expressions.functions.hashes import HASHES
 from streamapp_core.expressions.functions.interval_functions import INTERVAL_FUNCTIONS
 from streamapp_core.expressions.functions.nested_constructors import CONSTRUCTORS
+from streamapp_core.expressions.functions.number_texts import NUMBER_TEXTS
 from streamapp_core.expressions.functions.numbers import NUMBERS
+from streamapp_core.expressions.functions.rounding import ROUNDING
+from streamapp_core.expressions.functions.similarity import SIMILARITY
 from streamapp_core.expressions.functions.strings import STRINGS
 from streamapp_core.expressions.functions.text_codes import TEXT_CODES
 from streamapp_core.expressions.functions.text_forms import TEXT_FORMS
 from streamapp_core.expressions.functions.text_parts import TEXT_PARTS
 from streamapp_core.expressions.functions.text_patterns import TEXT_PATTERNS
 from streamapp_core.expressions.functions.trigonometry import TRIGONOMETRY
+from streamapp_core.expressions.functions.urls import URLS
 from streamapp_core.expressions.functions.zone_functions import ZONE_FUNCTIONS
 
 
@@ -70,13 +76,13 @@ def reference() -> str:
         ("Operators", OPERATORS),
         ("Choices", _lines(CHOICES)),
         ("Arrays, maps and structs", _lines(CONSTRUCTORS)),
-        ("Numbers", _lines((*NUMBERS, *CALCULATIONS))),
+        ("Numbers", _lines((*NUMBERS, *ROUNDING, *CALCULATIONS))),
         ("Angles and logarithms", _lines(TRIGONOMETRY)),
         ("Bits", _lines(BITS)),
-        ("Texts", _lines((*STRINGS, *TEXT_PARTS))),
+        ("Texts", _lines((*STRINGS, *TEXT_PARTS, *SIMILARITY))),
         ("Regular expressions", _lines(TEXT_PATTERNS)),
-        ("Forms of texts", _lines(TEXT_FORMS)),
-        ("Codes and hashes", _lines(TEXT_CODES)),
+        ("Forms of texts", _lines((*TEXT_FORMS, *NUMBER_TEXTS))),
+        ("Codes, hashes and URLs", _lines((*TEXT_CODES, *BYTE_TEXTS, *HASHES, *URLS))),
         ("Dates and timestamps", _lines((*MOMENTS, *DATE_PARTS, *INTERVAL_FUNCTIONS, *ZONE_FUNCTIONS))),
         ("Aggregates (in `window` and `aggregate`)", AGGREGATES),
         ("Many rows of one (in `flatMap`)", GENERATORS),

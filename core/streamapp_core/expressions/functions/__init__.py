@@ -4,26 +4,33 @@ from collections.abc import Mapping
 
 from streamapp_core.expressions.functions.aggregates_and_generators import AGGREGATE_NAMES, GENERATOR_NAMES
 from streamapp_core.expressions.functions.bits import BITS
+from streamapp_core.expressions.functions.byte_texts import BYTE_TEXTS
 from streamapp_core.expressions.functions.calculations import CALCULATIONS
 from streamapp_core.expressions.functions.conditionals import CHOICES
 from streamapp_core.expressions.functions.date_parts import DATE_PARTS
 from streamapp_core.expressions.functions.dates_and_times import MOMENTS
 from streamapp_core.expressions.functions.function_table import Function
+from streamapp_core.expressions.functions.hashes import HASHES
 from streamapp_core.expressions.functions.interval_functions import INTERVAL_FUNCTIONS, WITH_UNIT
 from streamapp_core.expressions.functions.nested_constructors import CONSTRUCTORS
+from streamapp_core.expressions.functions.number_texts import NUMBER_TEXTS
 from streamapp_core.expressions.functions.numbers import NUMBERS
+from streamapp_core.expressions.functions.rounding import ROUNDING
+from streamapp_core.expressions.functions.similarity import SIMILARITY
 from streamapp_core.expressions.functions.strings import STRINGS
 from streamapp_core.expressions.functions.text_codes import TEXT_CODES
 from streamapp_core.expressions.functions.text_forms import TEXT_FORMS
 from streamapp_core.expressions.functions.text_parts import TEXT_PARTS
 from streamapp_core.expressions.functions.text_patterns import TEXT_PATTERNS
 from streamapp_core.expressions.functions.trigonometry import TRIGONOMETRY
+from streamapp_core.expressions.functions.urls import URLS
 from streamapp_core.expressions.functions.zone_functions import ZONE_FUNCTIONS
 
 FUNCTIONS: tuple[Function, ...] = (
     *CHOICES,
     *CONSTRUCTORS,
     *NUMBERS,
+    *ROUNDING,
     *CALCULATIONS,
     *TRIGONOMETRY,
     *BITS,
@@ -31,7 +38,12 @@ FUNCTIONS: tuple[Function, ...] = (
     *TEXT_PARTS,
     *TEXT_PATTERNS,
     *TEXT_FORMS,
+    *SIMILARITY,
+    *NUMBER_TEXTS,
     *TEXT_CODES,
+    *BYTE_TEXTS,
+    *HASHES,
+    *URLS,
     *MOMENTS,
     *DATE_PARTS,
     *INTERVAL_FUNCTIONS,

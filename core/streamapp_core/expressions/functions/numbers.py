@@ -1,20 +1,17 @@
 """Functions of numbers."""
 
 from streamapp_core.data_types import INTERVALS
-from streamapp_core.expressions.arithmetic import digits_of, from_digits
 from streamapp_core.expressions.conversions import converted, implied, number, widened, wrapped
-from streamapp_core.expressions.expression_issues import Refusal, invalid
+from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
-from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL, common_number
+from streamapp_core.expressions.kernels import EXPM1, LOG1P
+from streamapp_core.expressions.type_rules import INTEGRAL, common_number
 from streamapp_core.expressions.typed_sql import Value, bound, cast
-from streamapp_core.schema import BIGINT, DOUBLE, MAX_PRECISION, DataType, TypeKind
+from streamapp_core.schema import DOUBLE, TypeKind
 
 _NUMBER = Accepts.NUMBER
 _NAN = "'nan'::DOUBLE"
 _INFINITY = "'inf'::DOUBLE"
-_MAX_ROUND_DIGITS = 18
-_WHOLE_FROM = "1e16"
-"""Doubles from here on have no digits after the point."""
 
 
 def _abs(value: Value) -> Value:
@@ -25,67 +22,6 @@ def _abs(value: Value) -> Value:
     if data_type.kind in INTEGRAL:
         return Value(data_type, wrapped(f"abs({widened(value, data_type)})", data_type))
     return Value(data_type, cast(f"abs({value.sql})", data_type))
-
-
-def _next_whole(function: str, value: Value) -> Value:
-    data_type = value.type or DOUBLE
-    if data_type == BIGINT:
-        return value
-    if data_type.kind is TypeKind.DECIMAL:
-        if data_type.scale == 0:
-            return value
-        target = DataType(TypeKind.DECIMAL, data_type.precision - data_type.scale + 1, 0)
-        return Value(target, cast(f"{function}({value.sql})", target))
-    return converted(Value(DOUBLE, f"{function}({converted(value, DOUBLE).sql})"), BIGINT)
-
-
-def _round(value: Value, digits: Value | None = None) -> Value:
-    places = digits.literal if digits else 0
-    if not isinstance(places, int) or abs(places) > MAX_PRECISION:
-        raise invalid(f"the digits of round are a whole number from -{MAX_PRECISION} to {MAX_PRECISION}")
-    data_type = value.type or DOUBLE
-    if data_type.kind in FRACTIONAL:
-        return _round_floating(value, data_type, places)
-    if data_type.kind is TypeKind.DECIMAL:
-        return _round_decimal(value, data_type, places)
-    if places >= 0:
-        return value
-    return Value(data_type, wrapped(_half_up(widened(value, BIGINT), -places), data_type))
-
-
-def _round_floating(value: Value, data_type: DataType, places: int) -> Value:
-    if not 0 <= places <= _MAX_ROUND_DIGITS:
-        raise invalid(f"round of {data_type} takes 0 to {_MAX_ROUND_DIGITS} digits; cast it to bigint or decimal")
-
-    def write(v: str) -> str:
-        printed = f"CAST({v} AS VARCHAR)"
-        rounded = f"CAST(CAST(TRY_CAST({printed} AS DECIMAL({MAX_PRECISION},{places})) AS VARCHAR) AS DOUBLE)"
-        return f"CASE WHEN isfinite({v}) AND abs({v}) < {_WHOLE_FROM} THEN {rounded} ELSE {v} END"
-
-    return Value(data_type, cast(bound([converted(value, DOUBLE)], write), data_type))
-
-
-def _round_decimal(value: Value, data_type: DataType, places: int) -> Value:
-    integral = data_type.precision - data_type.scale + 1
-    if places < 0:
-        target = DataType(TypeKind.DECIMAL, min(max(integral, 1 - places), MAX_PRECISION), 0)
-        return Value(target, from_digits(_half_up(digits_of(value), data_type.scale - places, -places), target))
-    scale = min(data_type.scale, places)
-    target = DataType(TypeKind.DECIMAL, min(integral + scale, MAX_PRECISION), scale)
-    return Value(target, cast(value.sql, target))
-
-
-def _half_up(whole: str, drop: int, keep: int | None = None) -> str:
-    """Round a hugeint half away from zero: drop so many digits, then append `keep` zeros in their place."""
-    if drop >= MAX_PRECISION:
-        return f"CASE WHEN {whole} IS NULL THEN NULL ELSE 0::HUGEINT END"
-    unit = 10**drop
-    zeros = 10 ** (drop if keep is None else keep)
-
-    def write(n: str) -> str:
-        return f"({n} // {unit} + CASE WHEN abs({n} % {unit}) * 2 >= {unit} THEN sign({n}) ELSE 0 END) * {zeros}"
-
-    return bound([Value(None, f"CAST({whole} AS HUGEINT)")], write)
 
 
 def _guarded(guard: str, otherwise: str, function: str, value: Value) -> Value:
@@ -156,29 +92,6 @@ NUMBERS = (
         write=_abs,
     ),
     Function(
-        name="ceil",
-        aliases=("ceiling",),
-        parameters=(Parameter("number", _NUMBER),),
-        result="bigint, or a decimal without digits after the point",
-        doc="The least whole number that is not below.",
-        write=lambda value: _next_whole("ceil", value),
-    ),
-    Function(
-        name="floor",
-        parameters=(Parameter("number", _NUMBER),),
-        result="bigint, or a decimal without digits after the point",
-        doc="The greatest whole number that is not above.",
-        write=lambda value: _next_whole("floor", value),
-    ),
-    Function(
-        name="round",
-        parameters=(Parameter("number", _NUMBER), Parameter("digits", Accepts.WHOLE_LITERAL)),
-        optional=1,
-        result="the type of the number; a decimal with fewer digits",
-        doc="Rounded half up to so many digits after the point (0); below 0 (not for floating numbers) before it.",
-        write=_round,
-    ),
-    Function(
         name="sign",
         aliases=("signum",),
         parameters=(Parameter("number", Accepts.ANY),),
@@ -194,6 +107,20 @@ NUMBERS = (
         write=_pmod,
     ),
     _of_double("sqrt", "The square root; NaN below 0.", "{0} < 0", _NAN),
+    Function(
+        name="expm1",
+        parameters=(Parameter("number", Accepts.DOUBLE),),
+        result="double",
+        doc="e to the power of the number, less 1; exact for small numbers, too.",
+        write=lambda value: Value(DOUBLE, EXPM1.over(value.sql)),
+    ),
+    Function(
+        name="log1p",
+        parameters=(Parameter("number", Accepts.DOUBLE),),
+        result="double",
+        doc="The natural logarithm of 1 more than the number; null from -1 down.",
+        write=lambda value: Value(DOUBLE, LOG1P.over(value.sql)),
+    ),
     _of_double("exp", "e to the power of the number.", "false", _NAN),
     _of_double("ln", "The natural logarithm; null from 0 down.", "{0} <= 0", "NULL"),
     _of_double("log10", "The logarithm to base 10; null from 0 down.", "{0} <= 0", "NULL"),

@@ -270,11 +270,4 @@ STRINGS = (
         doc="What a group (1; 0 is the whole) of a regular expression matches; empty if nothing does.",
         write=_regexp_extract,
     ),
-    Function(
-        name="md5",
-        parameters=(Parameter("value", Accepts.BINARY),),
-        result="string",
-        doc="The MD5 hash of the bytes, in hexadecimal digits.",
-        write=fixed(STRING, "md5({0})"),
-    ),
 )

@@ -1,4 +1,4 @@
-"""Functions between texts, bytes and numbers: character codes, hexadecimal digits, Base64, URLs, hashes."""
+"""Functions between texts, bytes and numbers: character codes, hexadecimal digits, Base64."""
 
 from streamapp_core.expressions.conversions import implied
 from streamapp_core.expressions.expression_issues import Refusal, invalid
@@ -10,7 +10,6 @@ from streamapp_core.schema import BIGINT, BINARY, INT, STRING, TypeKind
 _TEXT = Parameter("text", Accepts.TEXT)
 _BYTES = Parameter("value", Accepts.BINARY)
 _ANY = Parameter("value", Accepts.ANY)
-_PLAIN_URL = "'^(?:[^%]|%[0-9A-Fa-f]{2})*$'"
 
 
 def _character(number: Value) -> Value:
@@ -43,16 +42,6 @@ def _bytes_of_base64(v: str) -> str:
     return f"CASE WHEN {bare} OR ({whole}) THEN from_base64({padded}) END"
 
 
-def _encoded(value: Value, charset: Value) -> Value:
-    _only_utf8("encode", charset)
-    return Value(BINARY, f"encode({value.sql})")
-
-
-def _only_utf8(function: str, charset: Value) -> None:
-    if str(charset.literal).upper() not in ("UTF-8", "UTF8"):
-        raise invalid(f"{function} takes the character set 'UTF-8', not '{charset.literal}'")
-
-
 def _to_binary(value: Value, form: Value | None = None) -> Value:
     readers = {"hex": _bytes_of_hexadecimal, "base64": _bytes_of_base64}
     name = str(form.literal).lower() if form else "hex"
@@ -63,28 +52,10 @@ def _to_binary(value: Value, form: Value | None = None) -> Value:
     return Value(BINARY, bound([value], readers[name]))
 
 
-def _sha2(value: Value, bits: Value) -> Value:
-    if bits.literal not in (0, 256):
-        raise invalid(f"sha2 takes 256 (or 0, which is the same) bits here, not {bits.literal}")
-    return Value(STRING, f"sha256({value.sql})")
-
-
 def _size(value: Value, unit: int) -> Value:
     data = value if value.type == BINARY else implied(value, STRING)
     function = "octet_length" if value.type == BINARY else "strlen"
     return Value(INT, cast(f"{function}({data.sql}) * {unit}", INT))
-
-
-def _url(value: Value) -> Value:
-    encoded = f"replace(replace(replace(url_encode({value.sql}), '%20', '+'), '~', '%7E'), '%2A', '*')"
-    return Value(STRING, encoded)
-
-
-def _of_url(value: Value) -> Value:
-    def write(v: str) -> str:
-        return f"CASE WHEN regexp_matches({v}, {_PLAIN_URL}, 's') THEN url_decode(replace({v}, '+', ' ')) END"
-
-    return Value(STRING, bound([value], write))
 
 
 TEXT_CODES = (
@@ -141,13 +112,6 @@ TEXT_CODES = (
         write=_to_binary,
     ),
     Function(
-        name="encode",
-        parameters=(_TEXT, Parameter("charset", Accepts.TEXT_LITERAL)),
-        result="binary",
-        doc="The bytes of a text in 'UTF-8'.",
-        write=_encoded,
-    ),
-    Function(
         name="octet_length",
         parameters=(_ANY,),
         result="int",
@@ -160,35 +124,5 @@ TEXT_CODES = (
         result="int",
         doc="The number of bits of a text or binary.",
         write=lambda value: _size(value, 8),
-    ),
-    Function(
-        name="url_encode",
-        parameters=(_TEXT,),
-        result="string",
-        doc="As it stands in the query of a URL: a space is `+`, other signs are written `%2F`.",
-        write=_url,
-    ),
-    Function(
-        name="url_decode",
-        aliases=("try_url_decode",),
-        parameters=(_TEXT,),
-        result="string",
-        doc="The text that `url_encode` has written so; null if it is none.",
-        write=_of_url,
-    ),
-    Function(
-        name="sha1",
-        aliases=("sha",),
-        parameters=(_BYTES,),
-        result="string",
-        doc="The SHA-1 hash of the bytes, in hexadecimal digits.",
-        write=fixed(STRING, "sha1({0})"),
-    ),
-    Function(
-        name="sha2",
-        parameters=(_BYTES, Parameter("bits", Accepts.WHOLE_LITERAL)),
-        result="string",
-        doc="The SHA-256 hash of the bytes, in hexadecimal digits.",
-        write=_sha2,
     ),
 )

@@ -3,10 +3,11 @@
 from streamapp_core.expressions import comparisons
 from streamapp_core.expressions.conversions import converted, implied
 from streamapp_core.expressions.expression_issues import invalid
+from streamapp_core.expressions.functions.byte_texts import decoded
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter, fixed
 from streamapp_core.expressions.functions.strings import lowered, substring
 from streamapp_core.expressions.typed_sql import NULL, Value, bound, cast, text
-from streamapp_core.schema import BIGINT, BOOLEAN, INT, STRING, TypeKind
+from streamapp_core.schema import BIGINT, INT, STRING, TypeKind
 
 _TEXT = Parameter("text", Accepts.TEXT)
 _PART = Parameter("part", Accepts.TEXT)
@@ -104,7 +105,12 @@ def _chosen(number: Value, *values: Value) -> Value:
 
 
 def _decoded(value: Value, *rest: Value) -> Value:
-    """Write `decode(value, search, result, ...[, default])`: the result of the first search that is equal, or null."""
+    """Write `decode(value, search, result, ...[, default])`: the result of the first search that is equal, or null.
+
+    With two arguments it reads bytes in a character set.
+    """
+    if len(rest) == 1:
+        return decoded(value, rest[0])
     pairs, default = rest[: len(rest) // 2 * 2], rest[-1] if len(rest) % 2 else NULL
     results = (*rest[1::2], default)
     if any(result.kind not in (None, TypeKind.STRING) for result in results):
@@ -195,10 +201,12 @@ TEXT_PARTS = (
             Parameter("search", Accepts.ANY),
             Parameter("result", Accepts.ANY),
         ),
+        optional=1,
         repeated=True,
         result="string",
         doc="The result (a string) behind the first search that equals the value (null equals null); else the last "
-        "one, if it stands alone, or null.",
+        "one, if it stands alone, or null. `decode(binary, charset)`: the text of the bytes in a character set, as of "
+        "`encode`; null if they are none.",
         write=_decoded,
     ),
     Function(
@@ -228,12 +236,5 @@ TEXT_PARTS = (
         result="boolean",
         doc="As `text like pattern`.",
         write=comparisons.like,
-    ),
-    Function(
-        name="is_valid_utf8",
-        parameters=(Parameter("text", Accepts.TEXT_NOT_BINARY),),
-        result="boolean",
-        doc="True: every text is UTF-8.",
-        write=fixed(BOOLEAN, "CASE WHEN {0} IS NOT NULL THEN true END"),
     ),
 )

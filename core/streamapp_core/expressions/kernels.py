@@ -1,0 +1,62 @@
+"""Kernels: functions over whole columns that DuckDB's SQL can't express exactly.
+
+The SQL of expressions calls them by name. The runtime has a function over Arrow arrays for each (`runtime.kernels`),
+which the SQL engine registers when a query names it. A kernel depends on its arguments only, and has no errors.
+"""
+
+from dataclasses import dataclass
+
+from streamapp_core.schema import BIGINT, BINARY, DOUBLE, INT, STRING, DataType
+
+KERNEL_PREFIX = "__kernel_"
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """The signature of one kernel; with parameters None it takes any number of values of any types."""
+
+    name: str
+    parameters: tuple[DataType, ...] | None
+    result: DataType
+
+    @property
+    def sql_name(self) -> str:
+        """The name in SQL, which no user's name can equal."""
+        return KERNEL_PREFIX + self.name
+
+    def over(self, *arguments: str) -> str:
+        """Write a call over the SQL of the arguments, which have exactly the types of the parameters."""
+        return f"{self.sql_name}({', '.join(arguments)})"
+
+
+MURMUR3 = Kernel("murmur3", None, INT)
+"""Spark's `hash` of the values of a row."""
+XXHASH64 = Kernel("xxhash64", None, BIGINT)
+CRC32 = Kernel("crc32", (BINARY,), BIGINT)
+SHA2 = Kernel("sha2", (BINARY, INT), STRING)
+"""The hash of 224, 384 or 512 bits, in hexadecimal digits."""
+REPAIRED_UTF8 = Kernel("repaired_utf8", (BINARY,), STRING)
+"""The text of bytes, with U+FFFD in place of what is no UTF-8."""
+ENCODED = Kernel("encoded", (STRING, STRING), BINARY)
+"""The bytes of a text in a character set; null if it has other characters."""
+DECODED = Kernel("decoded", (BINARY, STRING), STRING)
+EDIT_DISTANCE = Kernel("edit_distance", (STRING, STRING), INT)
+NUMBER_TO_CHAR = Kernel("number_to_char", (STRING, STRING), STRING)
+"""A decimal number, as a plain text, written by a format of `to_char`."""
+CHAR_TO_NUMBER = Kernel("char_to_number", (STRING, STRING), STRING)
+"""A text read by a format of `to_number`, as a plain decimal number; null if it does not fit."""
+GROUPED_NUMBER = Kernel("grouped_number", (STRING, DOUBLE, STRING), STRING)
+"""A number as `format_number` writes it. It takes its shortest decimal text, the number itself if it is floating (else
+null), and four numbers: size of groups, fewest whole digits, fewest and most digits behind the point."""
+FORMATTED = Kernel("formatted", None, STRING)
+"""The texts and numbers behind a format, written into it, as Java's Formatter does."""
+OTHER_BASE = Kernel("other_base", (STRING, INT, INT), STRING)
+HALF_EVEN = Kernel("half_even", (DOUBLE, INT), DOUBLE)
+EXPM1 = Kernel("expm1", (DOUBLE,), DOUBLE)
+LOG1P = Kernel("log1p", (DOUBLE,), DOUBLE)
+URL_PART = Kernel("url_part", (STRING, STRING), STRING)
+
+KERNELS = (
+    MURMUR3, XXHASH64, CRC32, SHA2, REPAIRED_UTF8, ENCODED, DECODED, EDIT_DISTANCE, NUMBER_TO_CHAR, CHAR_TO_NUMBER,
+    GROUPED_NUMBER, FORMATTED, OTHER_BASE, HALF_EVEN, EXPM1, LOG1P, URL_PART,
+)  # fmt: skip

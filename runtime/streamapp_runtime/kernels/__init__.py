@@ -1,0 +1,36 @@
+"""Kernels: the functions over Arrow arrays that the SQL of expressions calls, by their names."""
+
+from collections.abc import Callable, Mapping
+
+import pyarrow as pa
+
+from streamapp_core.expressions import kernels
+from streamapp_core.expressions.kernels import Kernel
+from streamapp_runtime.kernels.byte_kernels import crc32, decoded, encoded, repaired_utf8, sha2
+from streamapp_runtime.kernels.hash_kernels import murmur3, xxhash64
+from streamapp_runtime.kernels.number_kernels import expm1, grouped_number, half_even, log1p, other_base
+from streamapp_runtime.kernels.number_patterns import char_to_number, number_to_char
+from streamapp_runtime.kernels.text_kernels import edit_distance, formatted
+from streamapp_runtime.kernels.url_kernels import url_part
+
+KERNEL_FUNCTIONS: Mapping[Kernel, Callable[..., pa.Array]] = {
+    kernels.MURMUR3: murmur3,
+    kernels.XXHASH64: xxhash64,
+    kernels.CRC32: crc32,
+    kernels.SHA2: sha2,
+    kernels.REPAIRED_UTF8: repaired_utf8,
+    kernels.ENCODED: encoded,
+    kernels.DECODED: decoded,
+    kernels.EDIT_DISTANCE: edit_distance,
+    kernels.NUMBER_TO_CHAR: number_to_char,
+    kernels.CHAR_TO_NUMBER: char_to_number,
+    kernels.GROUPED_NUMBER: grouped_number,
+    kernels.FORMATTED: formatted,
+    kernels.OTHER_BASE: other_base,
+    kernels.HALF_EVEN: half_even,
+    kernels.EXPM1: expm1,
+    kernels.LOG1P: log1p,
+    kernels.URL_PART: url_part,
+}
+
+__all__ = ["KERNEL_FUNCTIONS"]
