@@ -247,6 +247,9 @@ cast(make_ym_interval(tiny, small2) as interval year)::string; cast(i2 as interv
 coalesce(dt - dt2, interval 1 hour)::string; if(t, ts - ts2, dt - dt2)::string; concat(interval 1 day, s)
 case when t then interval '1' year else interval '1' month end::string; nullif(dt - dt2, interval 1 day)::string
 greatest(dt - dt2, interval 1 hour)::string; dt + interval '2' week; ts + interval '1.5' second; interval 1 day is null
+to_timestamp_ntz(ts) - interval 1 day; to_timestamp_ntz(ts) + interval 1 month; to_timestamp_ntz(ts)::string
+(to_timestamp_ntz(ts) - ts2)::string; (to_timestamp_ntz(ts) - dt2)::string; to_timestamp_ntz(ts) = ts
+to_timestamp_ntz(ts) < dt; timestamp_ntz '2024-02-29 10:00:00.5'; ts::timestamp_ntz; moment::timestamp_ntz
 ts + interval 1 millisecond; interval '1' year > interval '11' month; (interval '-1 02:03:04.5' day to second)::string
 """
     ),

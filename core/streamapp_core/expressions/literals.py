@@ -16,6 +16,7 @@ from streamapp_core.schema import (
     MAX_PRECISION,
     STRING,
     TIMESTAMP,
+    TIMESTAMP_NTZ,
     DataType,
     SchemaError,
     parse_type,
@@ -88,8 +89,13 @@ def check_moment(written: str, target: DataType) -> None:
     """
     day = r"\d{4}-\d{2}-\d{2}"
     moment = rf"{day}(?:[ T]\d{{2}}:\d{{2}}:\d{{2}}(?:\.\d{{1,6}})?(?:Z|[+-]\d{{2}}:\d{{2}})?)?"
-    if target not in (DATE, TIMESTAMP) or not re.fullmatch(day if target == DATE else moment, written, re.ASCII):
-        raise invalid(f"write {target} literals as date '2024-02-29' or timestamp '2024-02-29 23:59:59'")
+    local = rf"{day}(?:[ T]\d{{2}}:\d{{2}}:\d{{2}}(?:\.\d{{1,6}})?)?"
+    form = {DATE: day, TIMESTAMP: moment, TIMESTAMP_NTZ: local}.get(target)
+    if form is None or not re.fullmatch(form, written, re.ASCII):
+        raise invalid(
+            f"write {target} literals as date '2024-02-29' or timestamp '2024-02-29 23:59:59' (timestamp_ntz without "
+            "time zone)"
+        )
 
 
 _KNOWN = frozenset({

@@ -6,6 +6,7 @@ from streamapp_core.expressions.functions.aggregates_and_generators import AGGRE
 from streamapp_core.expressions.functions.bits import BITS
 from streamapp_core.expressions.functions.byte_texts import BYTE_TEXTS
 from streamapp_core.expressions.functions.calculations import CALCULATIONS
+from streamapp_core.expressions.functions.casts import CASTS
 from streamapp_core.expressions.functions.conditionals import CHOICES
 from streamapp_core.expressions.functions.date_parts import DATE_PARTS
 from streamapp_core.expressions.functions.dates_and_times import MOMENTS
@@ -75,6 +76,7 @@ def reference() -> str:
     tables = [
         ("Operators", OPERATORS),
         ("Choices", _lines(CHOICES)),
+        ("Casts", _lines(CASTS)),
         ("Arrays, maps and structs", _lines(CONSTRUCTORS)),
         ("Numbers", _lines((*NUMBERS, *ROUNDING, *CALCULATIONS))),
         ("Angles and logarithms", _lines(TRIGONOMETRY)),

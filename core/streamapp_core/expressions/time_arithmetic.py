@@ -19,7 +19,7 @@ from streamapp_core.schema import (
     TypeKind,
 )
 
-_MOMENTS = frozenset({TypeKind.DATE, TypeKind.TIMESTAMP})
+_MOMENTS = frozenset({TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMP_NTZ})
 TIMES = _MOMENTS | INTERVALS
 """The kinds of operands that are no numbers."""
 _DAYS = frozenset({TypeKind.TINYINT, TypeKind.SMALLINT, TypeKind.INT})
@@ -73,10 +73,23 @@ def moved(moment: Value, interval: Value, *, back: bool = False) -> Value:
     if interval.kind is TypeKind.YEAR_MONTH_INTERVAL:
         if moment.kind is TypeKind.DATE:
             return Value(DATE, f"TRY(CAST({moment.sql} + to_months({sql}) AS DATE))")
-        return Value(TIMESTAMP, f"TRY({aware(f'{naive(moment)} + to_months({sql})')})")
+        return from_clock(clock(moment), f"{clock(moment).sql} + to_months({sql})")
     if moment.kind is TypeKind.DATE and interval.type == DAY:
         return Value(DATE, f"TRY({moment.sql} + CAST({sql} // {MICROSECONDS['day']} AS INTEGER))")
-    return Value(TIMESTAMP, f"TRY(make_timestamptz(epoch_us({converted(moment, TIMESTAMP).sql}) + {sql}))")
+    return from_clock(clock(moment), f"make_timestamp(epoch_us({clock(moment).sql}) + {sql})")
+
+
+def clock(moment: Value) -> Value:
+    """Return a date or timestamp as what clocks in UTC show: a naive timestamp in SQL, of the type of the moment."""
+    if moment.kind is TypeKind.TIMESTAMP_NTZ:
+        return moment
+    moment = converted(moment, TIMESTAMP)
+    return Value(TIMESTAMP, naive(moment))
+
+
+def from_clock(like: Value, sql: str) -> Value:
+    """Return a naive timestamp as a value of the type of another; null beyond what it holds."""
+    return Value(like.type, f"TRY({sql if like.kind is TypeKind.TIMESTAMP_NTZ else aware(sql)})")
 
 
 def _of_moment(operator: str, moment: Value, other: Value) -> Value | None:
@@ -90,7 +103,7 @@ def _of_moment(operator: str, moment: Value, other: Value) -> Value | None:
         return None
     if moment.kind is other.kind is TypeKind.DATE:
         return Value(DAY, f"TRY(CAST({moment.sql} - {other.sql} AS BIGINT) * {MICROSECONDS['day']})")
-    end, start = (f"epoch_us({converted(side, TIMESTAMP).sql})" for side in (moment, other))
+    end, start = (f"epoch_us({clock(side).sql})" for side in (moment, other))
     return Value(DAY_TO_SECOND, f"TRY({end} - {start})")
 
 

@@ -75,6 +75,13 @@ def test_a_literal_has_the_text_that_spark_gives_it(engine, literal, text):
         ("timestampadd(fortnight, 1, a)", "there is no unit fortnight"),
         ("from_utc_timestamp(a, 'Europe/Atlantis')", "there is no time zone 'Europe/Atlantis'"),
         ("from_utc_timestamp(a, '+19:00')", "there is no time zone '+19:00'"),
+        ("convert_timezone('UTC', cast(n as string), a)", "must be text literals"),
+        ("make_timestamp(2024, 1, 1, 0, 0, 0, cast(n as string))", "must be a text literal"),
+        ("make_timestamp(2024, 1)", "with a time zone or without"),
+        ("to_timestamp_ntz('2024', 'yyyy Z')", "has a time zone"),
+        ("timestamp_ntz '2024-01-01 00:00:00Z'", "without time zone"),
+        ("time_bucket(interval 1 day, cast(a as date))", "takes an interval and a timestamp"),
+        ("time_bucket(interval 1 day, a, timestamp_ntz '2024-01-01')", "is of the type of the timestamp"),
         ("now()", "use the event time"),
         ("datediff(current_date, a)", "use the event time"),
     ],
@@ -119,6 +126,15 @@ def test_a_zones_clock_and_back(engine, a):
         shown = f"to_utc_timestamp(from_utc_timestamp(a, '{zone}'), '{zone}')"
         if zone != "Asia/Kolkata" or a.year > 1950:
             assert computed(engine, shown, a) == a
+
+
+@given(a=MOMENTS, n=st.integers(1, 10_000))
+def test_a_bucket_holds_its_moment(engine, a, n):
+    start = computed(engine, "time_bucket(make_dt_interval(0, 0, n), a)", a, n=n)
+    assert start <= a < start + dt.timedelta(minutes=n)
+    assert (start - EPOCH) % dt.timedelta(minutes=n) == dt.timedelta(0)
+    start = computed(engine, "time_bucket(make_ym_interval(0, n), a)", a, n=n % 600 + 1)
+    assert start <= a < computed(engine, "a + make_ym_interval(0, n)", start, n=n % 600 + 1)
 
 
 @pytest.mark.parametrize(

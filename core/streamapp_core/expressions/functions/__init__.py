@@ -6,6 +6,7 @@ from streamapp_core.expressions.functions.aggregates_and_generators import AGGRE
 from streamapp_core.expressions.functions.bits import BITS
 from streamapp_core.expressions.functions.byte_texts import BYTE_TEXTS
 from streamapp_core.expressions.functions.calculations import CALCULATIONS
+from streamapp_core.expressions.functions.casts import CASTS
 from streamapp_core.expressions.functions.conditionals import CHOICES
 from streamapp_core.expressions.functions.date_parts import DATE_PARTS
 from streamapp_core.expressions.functions.dates_and_times import MOMENTS
@@ -48,6 +49,7 @@ FUNCTIONS: tuple[Function, ...] = (
     *DATE_PARTS,
     *INTERVAL_FUNCTIONS,
     *ZONE_FUNCTIONS,
+    *CASTS,
 )
 BY_NAME: Mapping[str, Function] = {
     name: function for function in FUNCTIONS for name in (function.name, *function.aliases)

@@ -5,11 +5,13 @@ from functools import partial
 
 from streamapp_core.data_types import INTERVALS
 from streamapp_core.expressions.arithmetic import digits_of
-from streamapp_core.expressions.conversions import converted, floor_division, implied, naive
+from streamapp_core.expressions.conversions import aware, converted, floor_division, implied, naive
 from streamapp_core.expressions.expression_issues import Refusal, invalid
-from streamapp_core.expressions.functions.date_patterns import read_moment, written_moment
+from streamapp_core.expressions.functions.date_patterns import has_zone, read_moment, written_moment
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter, fixed
 from streamapp_core.expressions.interval_values import part_of_interval
+from streamapp_core.expressions.local_times import moment_of
+from streamapp_core.expressions.time_zones import time_zone
 from streamapp_core.expressions.type_rules import INTEGRAL, NUMERIC
 from streamapp_core.expressions.typed_sql import Value, bound, cast, try_cast
 from streamapp_core.schema import (
@@ -20,6 +22,7 @@ from streamapp_core.schema import (
     MAX_PRECISION,
     STRING,
     TIMESTAMP,
+    TIMESTAMP_NTZ,
     DataType,
     TypeKind,
 )
@@ -41,6 +44,8 @@ _TRUNCATED = {
     "year": "year", "yyyy": "year", "yy": "year", "quarter": "quarter", "month": "month", "mon": "month",
     "mm": "month", "week": "week",
 }  # fmt: skip
+_CLOCK = ("year", "month", "day", "hour", "minute", "second")
+_NUMBERS = len(_CLOCK)
 _SECONDS = DataType(TypeKind.DECIMAL, 8, 6)
 _EXACT_SECONDS = DataType(TypeKind.DECIMAL, MAX_PRECISION, 6)
 _SQL = {INT: "INTEGER", STRING: "VARCHAR", DATE: "DATE"}
@@ -97,20 +102,35 @@ def _truncated(date: Value, unit: Value) -> Value:
     return Value(DATE, f"CAST(date_trunc('{name}', {date.sql}) AS DATE)")
 
 
-def _made_timestamp(*parts: Value) -> Value:
-    """Write `make_timestamp`: 60 seconds are the next minute; null if there is no such moment."""
+def _made_timestamp(target: DataType, *parts: Value) -> Value:
+    """Write `make_timestamp`: of a date, or of six numbers and perhaps a time zone."""
+    if len(parts) == 1 and target == TIMESTAMP:
+        return converted(implied(parts[0], DATE), TIMESTAMP)
+    zoned = parts[_NUMBERS:]
+    if len(parts) < _NUMBERS or (zoned and target != TIMESTAMP):
+        raise invalid("a timestamp is made of year, month, day, hour, minute and second, with a time zone or without")
+    if zoned and not isinstance(zoned[0].literal, str):
+        raise invalid("the time zone of make_timestamp must be a text literal, not computed")
+    local = _made_clock(*parts[:_NUMBERS])
+    if zoned:
+        return Value(TIMESTAMP, moment_of(local, time_zone(str(zoned[0].literal))))
+    return Value(target, local if target == TIMESTAMP_NTZ else f"TRY({aware(local)})")
+
+
+def _made_clock(*parts: Value) -> str:
+    """Return the naive timestamp of six numbers: 60 seconds are the next minute; null if there is none."""
 
     def write(*sql: str) -> str:
         y, mo, d, h, mi, s = sql
         microseconds = f"CAST({s} * 1000000 AS BIGINT)"
         time = f"({h} * 60 + {mi}) * 60000000::BIGINT + {microseconds}"
         sound = f"{h} BETWEEN 0 AND 23 AND {mi} BETWEEN 0 AND 59 AND ({s} >= 0 AND {s} < 60 OR {s} = 60)"
-        moment = f"make_timestamptz(epoch_us(make_date({y}, {mo}, {d})) + {time})"
+        moment = f"make_timestamp(epoch_us(make_date({y}, {mo}, {d})) + {time})"
         return f"CASE WHEN {sound} THEN TRY({moment}) END"
 
     whole = [Value(BIGINT, cast(implied(value, INT).sql, BIGINT)) for value in parts[:5]]
     seconds = implied(parts[5], DataType(TypeKind.DECIMAL, 16, 6))
-    return Value(TIMESTAMP, bound([*whole, seconds], write))
+    return bound([*whole, seconds], write)
 
 
 def _months_between(end: Value, start: Value, rounded: Value | None = None) -> Value:
@@ -137,7 +157,7 @@ def _second_of_day(moment: str) -> str:
 
 def _moment_of(value: Value, pattern: Value) -> Value:
     """Read a text by a pattern; a date or timestamp is taken as it is."""
-    if value.kind in (TypeKind.DATE, TypeKind.TIMESTAMP):
+    if value.kind in (TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMP_NTZ):
         return converted(value, TIMESTAMP)
     if value.kind not in (None, TypeKind.STRING):
         raise Refusal(f"expected a string, date or timestamp, got {value.type}")
@@ -151,6 +171,8 @@ def moment_by_pattern(target: DataType, value: Value, pattern: Value) -> Value:
     Raises:
         Refusal: The pattern has letters that are not supported, or the value is of another type.
     """
+    if target == TIMESTAMP_NTZ and has_zone(str(pattern.literal)):
+        raise invalid(f"the pattern '{pattern.literal}' has a time zone, which a timestamp_ntz has not")
     return converted(_moment_of(value, pattern), target)
 
 
@@ -271,10 +293,20 @@ DATE_PARTS = (
     Function(
         name="make_timestamp",
         aliases=("make_timestamp_ltz", "try_make_timestamp", "try_make_timestamp_ltz"),
-        parameters=tuple(Parameter(name, Accepts.ANY) for name in ("year", "month", "day", "hour", "minute", "second")),
+        parameters=tuple(Parameter(name, Accepts.ANY) for name in (*_CLOCK, "zone")),
+        optional=6,
         result="timestamp",
-        doc="The timestamp of these numbers, of which the seconds may have a fraction; null if there is none.",
-        write=_made_timestamp,
+        doc="The timestamp of these numbers, of which the seconds may have a fraction, in a [time zone](#time-zones) "
+        "(UTC); null if there is none. Of one date: its start.",
+        write=partial(_made_timestamp, TIMESTAMP),
+    ),
+    Function(
+        name="make_timestamp_ntz",
+        aliases=("try_make_timestamp_ntz",),
+        parameters=tuple(Parameter(name, Accepts.ANY) for name in _CLOCK),
+        result="timestamp_ntz",
+        doc="The timestamp without time zone of these numbers; null if there is none.",
+        write=partial(_made_timestamp, TIMESTAMP_NTZ),
     ),
     Function(
         name="date_from_unix_date",

@@ -79,6 +79,11 @@ def read_moment(pattern: str, value: str) -> str:
     return f"CASE WHEN {whole} THEN {read} END"
 
 
+def has_zone(pattern: str) -> bool:
+    """Return whether a pattern reads a time zone."""
+    return any(part.letter in ("X", "Z") for part in _parts(pattern))
+
+
 def _parts(pattern: str) -> Iterator[_Part]:
     position = 0
     while position < len(pattern):

@@ -8,7 +8,7 @@ from streamapp_core.expressions.functions.date_parts import moment_by_pattern, s
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter, fixed
 from streamapp_core.expressions.type_rules import INTEGRAL
 from streamapp_core.expressions.typed_sql import Value, cast
-from streamapp_core.schema import BIGINT, DATE, INT, TIMESTAMP, DataType, TypeKind
+from streamapp_core.schema import BIGINT, DATE, INT, TIMESTAMP, TIMESTAMP_NTZ, DataType, TypeKind
 
 _DATE = Parameter("date", Accepts.DATE)
 _TIMESTAMP = Parameter("timestamp", Accepts.TIMESTAMP)
@@ -29,7 +29,7 @@ def _date_trunc(unit: Value, moment: Value) -> Value:
 def _to(target: DataType, value: Value, pattern: Value | None = None) -> Value:
     if pattern is not None:
         return moment_by_pattern(target, value, pattern)
-    if value.kind not in (None, TypeKind.STRING, TypeKind.DATE, TypeKind.TIMESTAMP):
+    if value.kind not in (None, TypeKind.STRING, TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMP_NTZ):
         raise Refusal(f"to_{target} takes a string, date or timestamp, got {value.type}")
     return converted(value, target)
 
@@ -98,6 +98,14 @@ MOMENTS = (
         result="timestamp",
         doc="As `cast(value as timestamp)`, or of a text with a [pattern](#patterns-of-dates-and-times).",
         write=partial(_to, TIMESTAMP),
+    ),
+    Function(
+        name="to_timestamp_ntz",
+        parameters=(Parameter("value", Accepts.ANY), Parameter("pattern", Accepts.TEXT_LITERAL)),
+        optional=1,
+        result="timestamp_ntz",
+        doc="As `cast(value as timestamp_ntz)`, or of a text with a pattern without time zone.",
+        write=partial(_to, TIMESTAMP_NTZ),
     ),
     Function(
         name="date_add",

@@ -1,9 +1,11 @@
 """Functions that make intervals, move moments by units of time, and count these between moments."""
 
-from streamapp_core.expressions.conversions import aware, implied, naive
+from streamapp_core.data_types import INTERVALS
+from streamapp_core.expressions.conversions import implied, naive
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.interval_types import DAY_TO_SECOND, MICROSECONDS, YEAR_TO_MONTH
+from streamapp_core.expressions.time_arithmetic import clock, from_clock
 from streamapp_core.expressions.typed_sql import Value, bound, cast, try_cast
 from streamapp_core.schema import BIGINT, INT, TIMESTAMP, DataType, TypeKind
 
@@ -32,13 +34,14 @@ def _moved(unit: Value, count: Value, moment: Value) -> Value:
     """Write `timestampadd`: by months in the calendar, by what is shorter in microseconds."""
     name = str(unit.literal).lower()
     number = cast(implied(count, BIGINT).sql, "HUGEINT")
+    shown = clock(moment if moment.kind is TypeKind.TIMESTAMP_NTZ else implied(moment, TIMESTAMP))
     if name in _MONTHS:
         months = f"TRY_CAST({number} * {_MONTHS[name]} AS INTEGER)"
-        return Value(TIMESTAMP, f"TRY({aware(f'{naive(moment)} + to_months({months})')})")
+        return from_clock(shown, f"{shown.sql} + to_months({months})")
     if name not in _LENGTHS:
         raise _unknown(name)
     length = f"TRY_CAST({number} * {_LENGTHS[name]} AS BIGINT)"
-    return Value(TIMESTAMP, f"TRY(make_timestamptz(epoch_us({moment.sql}) + {length}))")
+    return from_clock(shown, f"make_timestamp(epoch_us({shown.sql}) + {length})")
 
 
 def _between(unit: Value, start: Value, end: Value) -> Value:
@@ -61,6 +64,29 @@ def _whole_months(start: str, end: str) -> str:
     reached = f"({last} + CASE WHEN {early} THEN -1 WHEN {late} THEN 1 ELSE 0 END)"
     places = [f"((CAST(year({day}) AS BIGINT) * 12 + month({day})) * 32 + day({day}))" for day in (first, reached)]
     return f"(({places[1]} - {places[0]}) // 32)"
+
+
+def _bucket(width: Value, moment: Value, origin: Value | None = None) -> Value:
+    """Write `time_bucket`: the last start of a bucket that is not after the moment."""
+    if width.kind not in INTERVALS or moment.kind not in (TypeKind.TIMESTAMP, TypeKind.TIMESTAMP_NTZ):
+        raise Refusal(f"time_bucket takes an interval and a timestamp, got {width.type} and {moment.type}; cast it")
+    origin = origin or Value(moment.type, "make_timestamp(0)")
+    if origin.type != moment.type:
+        raise Refusal(f"the origin of time_bucket is of the type of the timestamp, {moment.type}, not {origin.type}")
+    start = origin if origin.sql == "make_timestamp(0)" else clock(origin)
+
+    def by_length(w: str, m: str, o: str) -> str:
+        past = f"(CAST(epoch_us({m}) AS HUGEINT) - epoch_us({o}))"
+        return f"CASE WHEN {w} > 0 THEN make_timestamp(CAST(epoch_us({m}) - ({past} % {w} + {w}) % {w} AS BIGINT)) END"
+
+    def by_months(w: str, m: str, o: str) -> str:
+        months = f"((year({m}) - year({o})) * 12 + month({m}) - month({o}))"
+        count = f"CAST(floor({months} / CAST({w} AS DOUBLE)) AS INTEGER)"
+        late = f"{o} + to_months({count} * {w}) > {m}"
+        return f"CASE WHEN {w} > 0 THEN {o} + to_months(({count} - CASE WHEN {late} THEN 1 ELSE 0 END) * {w}) END"
+
+    write = by_months if width.kind is TypeKind.YEAR_MONTH_INTERVAL else by_length
+    return from_clock(moment, bound([width, clock(moment), start], write))
 
 
 def _unknown(name: str) -> Refusal:
@@ -86,11 +112,20 @@ INTERVAL_FUNCTIONS = (
     ),
     Function(
         name="timestampadd",
-        parameters=(_UNIT, Parameter("count", Accepts.ANY), Parameter("timestamp", Accepts.TIMESTAMP)),
-        result="timestamp",
+        parameters=(_UNIT, Parameter("count", Accepts.ANY), Parameter("timestamp", Accepts.ANY)),
+        result="timestamp; timestamp_ntz of one",
         doc="The timestamp so many units later; the unit is a bare word: `year`, `quarter`, `month`, `week`, `day`, "
         "`hour`, `minute`, `second`, `millisecond` or `microsecond`. Also `dateadd` and `date_add` of three arguments.",
         write=_moved,
+    ),
+    Function(
+        name="time_bucket",
+        parameters=tuple(Parameter(name, Accepts.ANY) for name in ("width", "timestamp", "origin")),
+        optional=1,
+        result="the type of the timestamp",
+        doc="The start of the bucket with this width (an interval above zero) that a timestamp is in; one starts at "
+        "the origin (1970).",
+        write=_bucket,
     ),
     Function(
         name="timestampdiff",
