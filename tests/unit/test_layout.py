@@ -60,3 +60,22 @@ def test_make_lists_every_target_that_says_what_it_is_for():
         ["make", "--no-print-directory", "help"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
     assert [re.sub(r"\x1b\[\d*m", "", line).split()[0] for line in listed.splitlines()] == told
+
+
+def test_the_soak_names_tests_that_exist_and_settings_that_they_read():
+    told = subprocess.run(
+        ["make", "--no-print-directory", "--dry-run", "soak"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    named = [ROOT / path for path in re.findall(r"\btests/\S+", told)]
+    assert named
+    assert [path for path in named if not path.exists()] == []
+    read = {name for path in named for file in python_files(path) for name in settings_of(file)}
+    assert set(re.findall(r"(STREAMAPP_\w+)=", told)) - read == set()
+
+
+def python_files(path):
+    return [path] if path.is_file() else list(path.rglob("*.py"))
+
+
+def settings_of(file):
+    return re.findall(r"STREAMAPP_\w+", file.read_text())
