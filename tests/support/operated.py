@@ -110,6 +110,7 @@ class Operated:
                 clock=lambda: self.now,
                 forget=lambda key: None,
                 metrics=OperatorMetrics(),
+                workers=1,
             )
         )
         informer = Informer(self.cluster, cache, self.due.add, ())

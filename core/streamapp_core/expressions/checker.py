@@ -21,6 +21,8 @@ from streamapp_core.problems import ProblemCode
 from streamapp_core.schema import Schema
 
 MAX_SQL_LENGTH = 60_000
+MAX_ISSUES = 10
+"""The most issues of one text: what is wrong with the rest is found when these are mended."""
 _QUALIFIED = ("catalog", "db", "table", "this")
 """The parts of a name with points, as the parser calls them."""
 _CHANGING = frozenset(
@@ -38,7 +40,7 @@ class AggregateWriter(Protocol):
 
 
 class Checker:
-    """The checker of the expressions of one text, with their issues.
+    """The checker of the expressions of one text, with their first issues.
 
     Args:
         schema: The columns of a row.
@@ -69,7 +71,9 @@ class Checker:
             self.issues.append(refusal.issue)
 
     def node(self, node: exp.Expr) -> Value | None:
-        """Check one node; None if it has issues."""
+        """Check one node; None if it has issues, or the text has so many that no further ones are looked for."""
+        if len(self.issues) >= MAX_ISSUES:
+            return None
         form = FORMS.get(type(node))
         try:
             if form is None or any(part for name, part in node.args.items() if name not in form.parts):
@@ -184,6 +188,9 @@ def _unknown_function(name: str) -> str:
         return _changing(name)
     if name in GENERATOR_NAMES:
         return f"{name}(...) stands in `flatMap` only, as explode(split(text, pattern)) as name"
-    close = difflib.get_close_matches(name[:80], sorted({*BY_NAME, *AGGREGATE_NAMES}), n=1)
+    close = difflib.get_close_matches(name[:80], _NAMES, n=1)
     guess = f"; did you mean {close[0]}?" if close else ""
     return f"there is no function {name[:80]}{guess} (docs/expressions.md lists them)"
+
+
+_NAMES = sorted({*BY_NAME, *AGGREGATE_NAMES})

@@ -6,7 +6,7 @@ was cut is named in `ParsedApp.broken`: nothing is said about references to it.
 
 import difflib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -112,10 +112,10 @@ class _Reader:
 
     def _cut_all(self, errors: Sequence[ErrorDetails]) -> bool:
         paths = {self._written_path(error): error for error in reversed(errors)}
+        # Of the branches of a union, the one that got deepest is what was meant.
+        shadowed = {beginning for path in paths for beginning in _beginnings(path[:-1])}
         for path, error in paths.items():
-            # Of the branches of a union, the one that got deepest is what was meant.
-            shadowed = any(len(other) > len(path) and other[: len(path)] == path for other in paths)
-            if not shadowed and not any(path[: len(done)] == done for done in self.cut):
+            if path not in shadowed and self.cut.isdisjoint(_beginnings(path)):
                 self.problems.append(_problem(path, error))
         # The deepest and last first: cutting must not move what is still to be cut.
         outcomes = [self._cut(path) for path in sorted(paths, key=_depth_first, reverse=True)]
@@ -142,7 +142,7 @@ class _Reader:
             return False
         if path[:2] == ("spec", "operators") and len(path) > 2:  # noqa: PLR2004
             return self._break_operator(path)
-        if any(len(done) < len(path) and path[: len(done)] == done for done in self.cut):
+        if not self.cut.isdisjoint(_beginnings(path[:-1])):
             return True
         parent: Any = self.document
         for part in path[:-1]:
@@ -173,6 +173,11 @@ class _Reader:
 
 
 _NEEDED = ("systems", "streams", "operators", "name")
+
+
+def _beginnings(path: tuple[PathPart, ...]) -> Iterator[tuple[PathPart, ...]]:
+    """Return the paths of all that holds the value at a path, and its own."""
+    return (path[:length] for length in range(len(path) + 1))
 
 
 def _depth_first(path: tuple[PathPart, ...]) -> tuple[tuple[str, int], ...]:

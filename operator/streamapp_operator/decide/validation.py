@@ -1,6 +1,5 @@
 """The planner's verdict on a spec with the streams as they are now, edits included, and a cache of verdicts."""
 
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,8 +13,7 @@ from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.parse import ParsedApp
 from streamapp_core.tasks import AlgorithmLookup, built_in_algorithm
 from streamapp_operator.observe.app_text import read_app
-
-_REMEMBERED = 5_000
+from streamapp_operator.observe.bounded_cache import BoundedCache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,17 +73,12 @@ class CachingPlanner:
 
     def __init__(self, planner: Planner = plan_app) -> None:
         self._planner = planner
-        self._verdicts: OrderedDict[tuple[object, ...], PlanVerdict] = OrderedDict()
+        self._verdicts: BoundedCache[tuple[object, ...], PlanVerdict] = BoundedCache()
 
     def __call__(self, request: PlanRequest) -> PlanVerdict:
         """Return the verdict on a request. May be called by several threads: at worst one plans twice."""
-        key = request.key
-        verdict = self._verdicts.get(key)
-        if verdict is None:
-            verdict = self._verdicts[key] = self._planner(request)
-            if len(self._verdicts) > _REMEMBERED:
-                self._verdicts.popitem(last=False)
-        return verdict
+        size = len(request.text) + len(request.previous or "")
+        return self._verdicts.get(request.key, size, lambda: self._planner(request))
 
 
 def _edit_problems(parsed: ParsedApp, request: PlanRequest) -> tuple[Problem, ...]:

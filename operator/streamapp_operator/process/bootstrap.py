@@ -69,6 +69,7 @@ class KubernetesOperator:
                 clock=now,
                 forget=self._brokers.forget,
                 metrics=self._metrics,
+                workers=settings.workers,
             )
         )
         self._informer = Informer(self._api, self._cache, self._enqueue, settings.watched_namespaces)
@@ -91,7 +92,7 @@ class KubernetesOperator:
         http = serve_pages(self._settings.http_port, self._health.find_failure, self._metrics.registry)
         _log.info("listing all apps", port=http.port)
         self._informer.list_all()
-        self._controller.start(self._settings.workers)
+        self._controller.start()
         threading.Thread(target=self._resyncs.run, name="resync", daemon=True).start()
         try:
             self._watch()

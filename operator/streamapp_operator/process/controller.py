@@ -34,7 +34,7 @@ _CONFLICTS = (VersionConflict, JobModelOutdatedError, VersionConflictError)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerDependencies:
-    """The dependencies of a controller. `forget` is called with each app that is gone."""
+    """The dependencies of a controller, which has so many `workers`. `forget` is called with each app that is gone."""
 
     observer: Observer
     actor: Actor
@@ -42,6 +42,7 @@ class ControllerDependencies:
     clock: Callable[[], datetime]
     forget: Callable[[AppKey], object]
     metrics: OperatorMetrics
+    workers: int
 
 
 class Controller:
@@ -49,7 +50,9 @@ class Controller:
 
     def __init__(self, dependencies: ControllerDependencies) -> None:
         self._dependencies = dependencies
-        self._queue: WorkQueue[AppKey] = WorkQueue(time.monotonic)
+        self._queue = WorkQueue[AppKey](
+            time.monotonic, lambda key: key.namespace, most_workers=max(1, dependencies.workers - 1)
+        )
         dependencies.metrics.queue_depth.set_function(self._queue.depth)
         self._memories: dict[AppKey, AppMemory] = {}
         self._failures: dict[AppKey, int] = {}
@@ -59,9 +62,9 @@ class Controller:
         """Enqueue an app to be reconciled. May be called from any thread."""
         self._queue.add(key)
 
-    def start(self, workers: int) -> None:
+    def start(self) -> None:
         """Start the workers, each in its thread."""
-        for number in range(workers):
+        for number in range(self._dependencies.workers):
             thread = threading.Thread(target=self._work, name=f"worker-{number}", daemon=True)
             thread.start()
             self._threads.append(thread)

@@ -1,10 +1,13 @@
 """The work queue: each key is queued once however often it is added, for the earliest time it was added for.
 
-A key that a worker has taken is given to no other; if it is added meanwhile, it is queued again when it is done.
+A key that a worker has taken is given to no other; if it is added meanwhile, it is queued again when it is done. Of the
+due keys, one comes first whose tenant has the fewest workers. A tenant has at most `most_workers` at a time, so that
+keys which take long leave a worker to the others.
 """
 
 import heapq
 import threading
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
@@ -12,10 +15,14 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 
 class WorkQueue(Generic[_Key]):
-    """A queue of keys with delays, for many threads. Times are seconds of `clock`."""
+    """A queue of keys with delays, for many threads. Times are seconds of `clock`; `tenant_of` names a key's tenant."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], tenant_of: Callable[[_Key], Hashable], *, most_workers: int) -> None:
         self._clock = clock
+        self._tenant_of = tenant_of
+        self._most_workers = most_workers
+        self._ready: dict[Hashable, OrderedDict[_Key, float]] = {}
+        self._workers: Counter[Hashable] = Counter()
         self._due: dict[_Key, float] = {}
         self._heap: list[tuple[float, int, _Key]] = []
         self._taken: dict[_Key, float] = {}
@@ -42,6 +49,7 @@ class WorkQueue(Generic[_Key]):
                 key = self._pop_due()
                 if key is not None:
                     self._taken[key] = self._clock()
+                    self._workers[self._tenant_of(key)] += 1
                     return key
                 self._changed.wait(self._next_delay())
             return None
@@ -50,6 +58,7 @@ class WorkQueue(Generic[_Key]):
         """Finish a key that was taken."""
         with self._changed:
             del self._taken[key]
+            self._workers[self._tenant_of(key)] -= 1
             due = self._due.get(key)
             if due is not None:
                 self._order += 1
@@ -77,13 +86,24 @@ class WorkQueue(Generic[_Key]):
             return max([0.0, *waiting, *working])
 
     def _pop_due(self) -> _Key | None:
-        """Remove and return a due key; outdated entries of the heap are dropped."""
+        """Remove and return the due key whose turn it is; None if there is none."""
+        self._collect_due()
+        waiting = [tenant for tenant in self._ready if self._workers[tenant] < self._most_workers]
+        if not waiting:
+            return None
+        tenant = min(waiting, key=lambda tenant: (self._workers[tenant], next(iter(self._ready[tenant].values()))))
+        key, _ = self._ready[tenant].popitem(last=False)
+        if not self._ready[tenant]:
+            del self._ready[tenant]
+        del self._due[key]
+        return key
+
+    def _collect_due(self) -> None:
+        """Line up the keys that have become due, by tenant; outdated entries of the heap are dropped."""
         while self._heap and self._heap[0][0] <= self._clock():
             due, _, key = heapq.heappop(self._heap)
             if self._due.get(key) == due and key not in self._taken:
-                del self._due[key]
-                return key
-        return None
+                self._ready.setdefault(self._tenant_of(key), OrderedDict())[key] = due
 
     def _next_delay(self) -> float | None:
         return max(0.0, self._heap[0][0] - self._clock()) if self._heap else None

@@ -11,6 +11,7 @@ from streamapp_core.expressions import (
     check_flat_map,
     check_select,
 )
+from streamapp_core.expressions.checker import MAX_ISSUES
 from streamapp_core.problems import ProblemCode
 from streamapp_core.schema import parse_schema
 
@@ -260,3 +261,9 @@ def test_any_text_is_checked_or_refused(text):
     for check in (check_condition, check_select, check_flat_map, lambda t, s: check_aggregate(t, ["n"], s)):
         with suppress(ExpressionError):
             check(text, SCHEMA)
+
+
+def test_of_a_text_with_many_issues_the_first_ones_are_told():
+    found = issues(check_condition, " or ".join(f"unknown{number}" for number in range(100)))
+    assert len(found) == MAX_ISSUES
+    assert {code for code, _ in found} == {ProblemCode.UNKNOWN_COLUMN}
