@@ -1,8 +1,9 @@
 """The coalescing of polls into large batches while there is a backlog: operators cost less per row in them."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 import pyarrow as pa
 
@@ -17,6 +18,7 @@ _FIRST_ROWS, _LEAST_ROWS = 1_000, 100
 _SECONDS = 2.0
 """The time that operators should take for one batch of all partitions: commits and commands wait for them, and brokers
 abort transactions that are open for long."""
+_NONE: Mapping[Ssp, Collection[int]] = MappingProxyType({})
 _SHRINKS, _GROWS = 1 / 16, 8.0
 """The factors by which a batch may differ from the previous one."""
 
@@ -27,9 +29,12 @@ class BatchCoalescer:
     Enough is what the operators process in about two seconds, by how long they took for the last batch.
     """
 
-    def __init__(self, inputs: InputSource, clock: Callable[[], float]) -> None:
-        """Wrap an input source; `clock` counts seconds."""
+    def __init__(
+        self, inputs: InputSource, clock: Callable[[], float], later_starts: Mapping[Ssp, Collection[int]] = _NONE
+    ) -> None:
+        """Wrap an input source; `clock` counts seconds. No two batches are joined over one of `later_starts`."""
         self._inputs = inputs
+        self._later_starts = later_starts
         self._clock = clock
         self._enough = _FIRST_ROWS
         self._last_rows = 0
@@ -50,14 +55,27 @@ class BatchCoalescer:
             if not more:
                 break
         self._last_rows, self._last_at = rows, self._clock()
-        for of_partition in batches.values():
-            yield from _joined(of_partition)
+        for ssp, of_partition in batches.items():
+            for part in _parts(of_partition, self._later_starts.get(ssp, ())):
+                yield from _joined(part)
 
     def _adapt(self) -> None:
         """Adapt the size of a batch to how long the last one took, unless that was much smaller."""
         if 2 * self._last_rows >= self._enough:
             seconds = max(self._clock() - self._last_at, _SECONDS / 100)
             self._enough = max(int(self._enough * min(max(_SECONDS / seconds, _SHRINKS), _GROWS)), _LEAST_ROWS)
+
+
+def _parts(batches: Sequence[DecodedBatch], starts: Collection[int]) -> Iterator[Sequence[DecodedBatch]]:
+    """Yield consecutive batches of a partition that may be joined: none but the last ends where a task begins."""
+    part: list[DecodedBatch] = []
+    for batch in batches:
+        part.append(batch)
+        if batch.next_offset in starts:
+            yield part
+            part = []
+    if part:
+        yield part
 
 
 def _joined(batches: Sequence[DecodedBatch]) -> Sequence[DecodedBatch]:

@@ -43,9 +43,16 @@ class Connections:
         """The consumers of the inputs, by system, once these are open."""
 
     def inputs(
-        self, starts: Mapping[Ssp, int], ends: Mapping[str, Mapping[int, int]], claims: ClaimChecker
+        self,
+        starts: Mapping[Ssp, int],
+        ends: Mapping[str, Mapping[int, int]],
+        claims: ClaimChecker,
+        later_starts: Mapping[Ssp, Collection[int]],
     ) -> DecodingInputSource:
-        """Open the consumers of these partitions, from the start offsets to the ends, where there are any."""
+        """Open the consumers of these partitions, from the start offsets to the ends, where there are any.
+
+        Batches are split at the offsets in `later_starts`.
+        """
         streams = [self._plan.streams[name] for name in sorted({ssp.stream for ssp in starts})]
         consumers: dict[str, Consumer] = {}
         for system, descriptors in by_system(map(descriptor, streams)).items():
@@ -68,6 +75,7 @@ class Connections:
             deletion_keys=self._deletion_keys(),
             on_error=self._plan.app.spec.job.on_error,
             claims=claims,
+            later_starts=later_starts,
         )
 
     def extents(self, ssps: Collection[Ssp], ends: Mapping[str, Mapping[int, int]]) -> dict[Ssp, Extent]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Protocol
 
 import pyarrow as pa
@@ -18,7 +18,7 @@ from streamapp_runtime.rows.decoded_batch import DecodedBatch
 from streamapp_runtime.rows.event_time_column import add_event_time, without_event_time
 from streamapp_runtime.rows.json_messages import JsonDecoder, JsonRows
 from streamapp_runtime.rows.tombstones import KeyColumn, replace_tombstones, with_deleted_column
-from streamapp_systems.protocols import BadRecord, Consumer, FetchedBatch
+from streamapp_systems.protocols import BadRecord, Consumer, FetchedBatch, MessageTuple
 
 
 class InputSource(Protocol):
@@ -43,12 +43,13 @@ class DecodingInputSource:
         deletion_keys: Mapping[str, KeyColumn | None],
         on_error: OnError,
         claims: ClaimChecker,
+        later_starts: Mapping[Ssp, Collection[int]],
     ) -> None:
         """Take consumers by system, the schemas of streams between tasks, decoders and event time columns of others.
 
         `shared` are intermediate streams of other apps, of which these columns are read.
         In side inputs, messages without a value delete: `deletion_keys` has the column that their keys hold, if one is
-        known.
+        known. Batches are split at the offsets in `later_starts`.
         """
         self._consumers = consumers
         self._intermediate = intermediate
@@ -58,6 +59,7 @@ class DecodingInputSource:
         self._deletion_keys = deletion_keys
         self._skip = on_error is OnError.SKIP
         self._claims = claims
+        self._later_starts = later_starts
 
     def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Iterator[DecodedBatch]:
         """See `InputSource.poll`."""
@@ -67,7 +69,8 @@ class DecodingInputSource:
                 continue
             try:
                 for fetched in consumer.poll(wanted, max_rows, timeout):
-                    yield self._decode(fetched)
+                    for part in split_batch(fetched, self._later_starts.get(fetched.ssp, ())):
+                        yield self._decode(part)
             except BadRecord as bad:
                 if not self._skip:
                     raise _advised(bad) from None
@@ -165,6 +168,22 @@ class DecodingInputSource:
             controls=tuple(controls),
             ended=fetched.ended,
         )
+
+
+def split_batch(fetched: FetchedBatch, offsets: Collection[int]) -> Iterator[FetchedBatch]:
+    """Yield the parts of a batch: each of the offsets that lie in it begins one."""
+    inside = sorted(offset for offset in offsets if fetched.offset < offset < fetched.next_offset)
+    for begin, end in pairwise([fetched.offset, *inside, fetched.next_offset]) if inside else ():
+        yield replace(
+            fetched,
+            offset=begin,
+            next_offset=end,
+            rows=None if fetched.rows is None else fetched.rows.slice(begin - fetched.offset, end - begin),
+            messages=MessageTuple(message for message in fetched.messages if begin <= message.offset < end),
+            ended=fetched.ended and end == fetched.next_offset,
+        )
+    if not inside:
+        yield fetched
 
 
 def _offset_of(row: int, tables: Sequence[pa.Table], offsets: Sequence[int]) -> int:

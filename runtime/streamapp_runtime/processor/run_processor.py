@@ -191,7 +191,7 @@ class _ProcessorStart:
     def _inputs(self, assembled: AssembledTasks, claims: ClaimChecker) -> InputSource:
         starts = {ssp: position.offset for ssp, position in assembled.positions.items()}
         return gate_inputs(
-            BatchCoalescer(self._guarded(starts, claims), self._clock.monotonic),
+            BatchCoalescer(self._guarded(starts, assembled, claims), self._clock.monotonic, assembled.later_starts),
             self._plan,
             self._model,
             assembled,
@@ -199,7 +199,7 @@ class _ProcessorStart:
             time_of_day=self._clock.time_of_day,
         )
 
-    def _guarded(self, starts: Mapping[Ssp, int], claims: ClaimChecker) -> InputSource:
+    def _guarded(self, starts: Mapping[Ssp, int], assembled: AssembledTasks, claims: ClaimChecker) -> InputSource:
         """Guard the files of side inputs that are read; those that are in their tables already may be gone."""
         ends, versions = self._config.ends, self._config.side_inputs
         read = {ssp for ssp, start in starts.items() if ssp.stream in versions}
@@ -210,7 +210,7 @@ class _ProcessorStart:
             ssp: GuardedFile(path=paths.get(ssp, self._folder / version.name), version=version)
             for ssp, version in expected.items()
         }
-        return SideInputGuard(self._connections.inputs(starts, ends, claims), files)
+        return SideInputGuard(self._connections.inputs(starts, ends, claims, assembled.later_starts), files)
 
 
 def _plan(config: ProcessorConfig, model: JobModel) -> Plan:

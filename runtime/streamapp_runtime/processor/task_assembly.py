@@ -1,6 +1,6 @@
 """The tasks of a processor and their tables, assembled from the plan, and the routing of what is read to them."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -45,12 +45,26 @@ class AssembledTasks:
 
     @property
     def positions(self) -> dict[Ssp, InputPosition]:
-        """The position of each partition; of a side input, that of the reader that is furthest behind."""
+        """The position of each partition: that of the reader that is furthest behind."""
         positions: dict[Ssp, InputPosition] = {}
-        for side_inputs in self.side_inputs:
-            for ssp, position in side_inputs.positions.items():
+        readers: list[SideInputs | Task] = [*self.side_inputs, *self.tasks]
+        for reader in readers:
+            for ssp, position in reader.positions.items():
                 positions[ssp] = min(position, positions.get(ssp, position), key=lambda known: known.offset)
-        return positions | {ssp: position for task in self.tasks for ssp, position in task.positions.items()}
+        return positions
+
+    @property
+    def later_starts(self) -> Mapping[Ssp, frozenset[int]]:
+        """The offsets from which on some tasks take a partition that others are behind in.
+
+        Tasks that were in several processors have read a broadcast stream up to different places, and new tasks nothing
+        of it.
+        """
+        offsets: defaultdict[Ssp, set[int]] = defaultdict(set)
+        for task in self.tasks:
+            for ssp, position in task.positions.items():
+                offsets[ssp].add(position.offset)
+        return {ssp: frozenset(known - {min(known)}) for ssp, known in offsets.items() if len(known) > 1}
 
 
 def assemble_tasks(context: ProcessorContext, states: Mapping[str, TaskState], opener: StateOpener) -> AssembledTasks:

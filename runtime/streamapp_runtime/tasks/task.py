@@ -85,28 +85,25 @@ class Task:
         return self._bad_rows.descriptions
 
     def take(self, decoded: DecodedBatch) -> None:
-        """Process what was read of one partition."""
+        """Process what was read of one partition.
+
+        What the task has already, because another task has not, is left out: a batch is all old or all new.
+        """
         _, stream, partition = decoded.ssp
         self.touched = True
         if self.side_inputs.reads(decoded.ssp):
             self.side_inputs.take(decoded)
             return
         before = self.positions[decoded.ssp]
-        if decoded.rows is not None:
-            self._bad_rows.place = f"{decoded.ssp}, offsets {before.offset} to {decoded.next_offset - 1}"
-            self.pipeline.push(stream, decoded.rows)
-            self._observe(decoded)
-        for control in decoded.controls:
-            self._control.apply(stream, partition, control)
+        rows = 0
+        if decoded.next_offset > before.offset:
+            rows = self._process(decoded, before.offset)
         if decoded.ended:
             self._control.end(stream, partition)
-        if decoded.not_used:
-            self._not_used = add_counts(self._not_used, {stream: decoded.not_used})
-            self._bad_rows.remember(*decoded.bad_rows)
-        rows = 0 if decoded.rows is None else len(decoded.rows)
-        ungated = before.ungated or decoded.ungated
         self.positions[decoded.ssp] = InputPosition(
-            offset=decoded.next_offset, rows=before.rows + rows, ungated=ungated
+            offset=max(decoded.next_offset, before.offset),
+            rows=before.rows + rows,
+            ungated=before.ungated or decoded.ungated,
         )
 
     def wait(self, ssp: Ssp) -> None:
@@ -224,6 +221,20 @@ class Task:
                 self.positions[ssp] = position
             if ssp.stream in self._sources and not self._control.ended(ssp.stream):
                 self._control.wake(ssp.stream, ssp.partition)
+
+    def _process(self, decoded: DecodedBatch, begin: int) -> int:
+        """Process rows and control messages from an offset on; return the number of rows."""
+        _, stream, partition = decoded.ssp
+        if decoded.rows is not None:
+            self._bad_rows.place = f"{decoded.ssp}, offsets {begin} to {decoded.next_offset - 1}"
+            self.pipeline.push(stream, decoded.rows)
+            self._observe(decoded)
+        for control in decoded.controls:
+            self._control.apply(stream, partition, control)
+        if decoded.not_used:
+            self._not_used = add_counts(self._not_used, {stream: decoded.not_used})
+            self._bad_rows.remember(*decoded.bad_rows)
+        return 0 if decoded.rows is None else len(decoded.rows)
 
     def _observe(self, decoded: DecodedBatch) -> None:
         """Advance the watermark of a source by its rows; intermediate streams have theirs from control messages."""

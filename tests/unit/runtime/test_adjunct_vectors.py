@@ -135,6 +135,7 @@ def test_messages_do_to_a_table_what_the_vector_says(vector, persistent, tmp_pat
         deletion_keys={"planes": KeyColumn(ROWS.field("k"))},
         on_error=OnError.FAIL,
         claims=ClaimChecker({}, OnBrokenClaim.FAIL, lambda: 0.0, Random(0)),
+        later_starts={},
     )
     with SqlEngine() as engine, closing(UnloggedState(tmp_path, identity("r1"))) as state:
         extents = {ssp: Extent(oldest=0, end=len(vector["messages"]))}
