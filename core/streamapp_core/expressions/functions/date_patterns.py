@@ -4,7 +4,7 @@ They are those of Java's DateTimeFormatter as Spark takes them, in UTC and Engli
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from streamapp_core.expressions.expression_issues import Refusal, invalid
@@ -21,7 +21,7 @@ _PARTS = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|([^A-Za-z'\[\]#{}]+)|([\[\]
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A part of a pattern: a letter with its `count`, or, without one, a `text`."""
+    """A part of a pattern: a letter with its `count`, or, without one, a `text`; `[` and `]` bound optional parts."""
 
     letter: str
     count: int
@@ -35,8 +35,12 @@ def written_moment(pattern: str, moment: str) -> str:
         Refusal: The pattern has a letter that is not supported.
     """
     pieces = []
-    for part in _parts(pattern):
-        writer = _WRITERS.get(part.letter)
+    parts = list(_parts(pattern))
+    writers = _WRITERS | ({"y": _year_of_era} if any(part.letter == "G" for part in parts) else {})
+    for part in parts:
+        writer = writers.get(part.letter)
+        if part.letter in _BRACKETS:
+            continue
         if not part.letter:
             pieces.append(text(part.text))
         elif writer is None or (sql := writer(part.count, moment)) is None:
@@ -53,12 +57,25 @@ def read_moment(pattern: str, value: str) -> str:
         Refusal: The pattern has a letter that is not supported, or numbers whose end can't be seen.
     """
     parts = list(_parts(pattern))
-    fields = [part for part in parts if part.letter]
+    fields = [part for part in parts if part.letter and part.letter not in _BRACKETS]
     letters = [part.letter for part in fields]
-    if len(set(letters)) < len(letters) or ("h" in letters) != ("a" in letters) or {"h", "H"} <= set(letters):
-        raise invalid(f"the pattern '{pattern}' can't be read: each letter once, and `h` and `a` together, without `H`")
+    if (
+        len(set(letters)) < len(letters)
+        or ("h" in letters) != ("a" in letters)
+        or len({"h", "H", "k"} & set(letters)) > 1
+    ):
+        raise invalid(
+            f"the pattern '{pattern}' can't be read: each letter once, `h` and `a` together, one of `h`, `H`, `k`"
+        )
+    if "D" in letters and ("y" not in letters or {"M", "d"} & set(letters)):
+        raise invalid(f"the pattern '{pattern}' can't be read: `D` stands with `y`, without `M` and `d`")
+    optional = _optional_letters(pattern, parts)
     expression, names = "", []
-    for part, following in zip(parts, [*parts[1:], _Part("", 0)], strict=True):
+    for place, part in enumerate(parts):
+        following = next((later for later in parts[place + 1 :] if later.letter not in _BRACKETS), _Part("", 0))
+        if part.letter in _BRACKETS:
+            expression += "(?:" if part.letter == "[" else ")?"
+            continue
         if not part.letter:
             expression += re.sub(r"([^\w\s])", r"\\\1", part.text)
             continue
@@ -74,18 +91,60 @@ def read_moment(pattern: str, value: str) -> str:
         raise invalid(f"the pattern '{pattern}' has no date or time")
     matched = f"regexp_extract({value}, {text(f'^(?i:{expression})$')}, [{groups}])"
     field = {letter: f"__m.f{index}" for index, letter in enumerate(names)}
-    read = f"list_transform([{matched}], lambda __m: {_microseconds(field, {p.letter: p.count for p in fields})})[1]"
+    moment = _microseconds(field, {part.letter: part.count for part in fields}, optional)
+    read = f"list_transform([{matched}], lambda __m: {moment})[1]"
     whole = f"regexp_full_match({value}, {text(f'(?i:{expression})')})"
     return f"CASE WHEN {whole} THEN {read} END"
 
 
 def has_zone(pattern: str) -> bool:
     """Return whether a pattern reads a time zone."""
-    return any(part.letter in ("X", "Z") for part in _parts(pattern))
+    return any(part.letter in _OFFSETS for part in _parts(pattern))
+
+
+def _optional_letters(pattern: str, parts: Sequence[_Part]) -> frozenset[str]:
+    """Return the letters in optional parts, which must be told from what follows by their first sign.
+
+    Java does not come back to an optional part that fits a text; a regular expression does.
+    """
+    opening: list[frozenset[str] | None] = []
+    letters: set[str] = set()
+    for place, part in enumerate(parts):
+        if part.letter == "[":
+            opening.append(_first_signs(parts[place + 1 : place + 2]))
+        elif part.letter == "]":
+            first, following = opening.pop(), _first_signs(parts[place + 1 :])
+            if first is None or not first:
+                raise invalid(f"in the pattern '{pattern}' an optional part must begin with a sign, as in '[ HH:mm]'")
+            if following is None or first & following:
+                raise invalid(f"in the pattern '{pattern}' the end of an optional part can't be seen")
+        elif opening and part.letter:
+            letters.add(part.letter)
+    if letters & {"a", "h"}:
+        raise invalid(f"in the pattern '{pattern}' an optional part has `h` or `a`; these are not supported there")
+    return frozenset(letters)
+
+
+def _first_signs(parts: Sequence[_Part]) -> frozenset[str] | None:
+    """Return the signs that parts may begin with, none at the end of a pattern; None if it is a number or a name."""
+    signs: frozenset[str] = frozenset()
+    depth = 0
+    for place, part in enumerate(parts):
+        if part.letter in _BRACKETS:
+            inside = _first_signs(parts[place + 1 : place + 2]) if part.letter == "[" and depth == 0 else frozenset()
+            if inside is None:
+                return None
+            signs |= inside
+            depth = max(depth + (1 if part.letter == "[" else -1), 0)
+        elif depth == 0:
+            if part.letter in _OFFSETS:
+                return signs | frozenset("z+-")
+            return None if part.letter or part.text[0].isdigit() else signs | {part.text[0].lower()}
+    return signs
 
 
 def _parts(pattern: str) -> Iterator[_Part]:
-    position = 0
+    position = depth = 0
     while position < len(pattern):
         match = _PARTS.match(pattern, position)
         if match is None:
@@ -93,11 +152,16 @@ def _parts(pattern: str) -> Iterator[_Part]:
         if match[2]:
             yield _Part(match[2], len(match[0]))
         elif match[4]:
-            raise invalid(f"the pattern '{pattern}' has an optional part; these are not supported")
+            depth += 1 if match[4] == "[" else -1
+            if depth < 0:
+                raise invalid(f"the pattern '{pattern}' has a `]` without `[`")
+            yield _Part(match[4], 0)
         else:
             quoted = match[1]
             yield _Part("", 0, match[3] if quoted is None else quoted.replace("''", "'") or "'")
         position = match.end()
+    if depth:
+        raise invalid(f"the pattern '{pattern}' has a `[` without `]`")
 
 
 def _unsupported(pattern: str, part: _Part, known: Mapping[str, object]) -> Refusal:
@@ -129,6 +193,18 @@ def _year(count: int, moment: str) -> str | None:
     digits = f"CASE WHEN abs({year}) < {10**count} THEN lpad({digits}, {count}, '0') ELSE {digits} END"
     sign = f"CASE WHEN {year} < 0 THEN '-' WHEN {year} >= {10**count} THEN '+' ELSE '' END"
     return f"concat({sign}, {digits})"
+
+
+def _year_of_era(count: int, moment: str) -> str | None:
+    """Write the year as it is counted in its era: that before 1 is 1 BC."""
+    written = _year(count, moment)
+    year = f"year({moment})"
+    return written and written.replace(year, f"(CASE WHEN {year} > 0 THEN {year} ELSE 1 - {year} END)")
+
+
+def _era(count: int, moment: str) -> str | None:
+    names = ("Before Christ", "Anno Domini") if count == _FULL else ("BC", "AD")
+    return None if count > _FULL else f"CASE WHEN year({moment}) > 0 THEN '{names[1]}' ELSE '{names[0]}' END"
 
 
 def _name(numbers: Callable[[int, str], str | None], names: str) -> Callable[[int, str], str | None]:
@@ -171,6 +247,7 @@ def _constant(*texts: str | None) -> Callable[[int, str], str | None]:
 
 
 _WRITERS: dict[str, Callable[[int, str], str | None]] = {
+    "G": _era,
     "y": _year,
     "M": _name(_number(2, "month({0})"), "monthname"),
     "L": _name(_number(2, "month({0})"), "monthname"),
@@ -206,21 +283,37 @@ _READERS = {
     "s": {1: "[0-9]{1,19}", 2: "[0-9]{2}"},
     "S": {count: f"[0-9]{{1,{count}}}" for count in range(1, 10)},
     "a": {1: "AM|PM"},
-    "X": {1: rf"Z|{_OFFSET_HOURS}(?:[0-5][0-9])?", 3: rf"Z|{_OFFSET_HOURS}:[0-5][0-9]"},
+    "k": {1: "[0-9]{1,19}", 2: "[0-9]{2}"},
+    "D": {3: "[0-9]{3}"},
+    "X": {
+        1: rf"Z|{_OFFSET_HOURS}(?:[0-5][0-9])?",
+        2: rf"Z|{_OFFSET_HOURS}[0-5][0-9]",
+        3: rf"Z|{_OFFSET_HOURS}:[0-5][0-9]",
+    },
+    "x": {
+        1: rf"{_OFFSET_HOURS}(?:[0-5][0-9])?",
+        2: rf"{_OFFSET_HOURS}[0-5][0-9]",
+        3: rf"{_OFFSET_HOURS}:[0-5][0-9]",
+    },
     "Z": dict.fromkeys((1, 2, 3), rf"{_OFFSET_HOURS}[0-5][0-9]"),
 }
-_NUMBERS = frozenset("yMdHhmsS")
+_NUMBERS = frozenset("yMdHhmsSkD")
+_OFFSETS = frozenset("XxZ")
+_BRACKETS = frozenset("[]")
 
 
 def _readable(part: _Part) -> str | None:
     return _READERS.get(part.letter, {}).get(part.count)
 
 
-def _microseconds(field: dict[str, str], counts: dict[str, int]) -> str:
+def _microseconds(field: dict[str, str], counts: dict[str, int], optional: frozenset[str]) -> str:
     """Return the SQL of the moment that the texts of some fields mean; what is missing is that of 1970-01-01 00:00."""
 
     def number(letter: str, missing: int) -> str:
-        return f"TRY_CAST({field[letter]} AS BIGINT)" if letter in field else str(missing)
+        if letter not in field:
+            return str(missing)
+        read = f"TRY_CAST({field[letter]} AS BIGINT)"
+        return f"CASE WHEN {field[letter]} = '' THEN {missing} ELSE {read} END" if letter in optional else read
 
     year = number("y", 1970)
     if counts.get("y") == 2:  # noqa: PLR2004 - of this century
@@ -229,16 +322,26 @@ def _microseconds(field: dict[str, str], counts: dict[str, int]) -> str:
     if counts.get("M", 0) >= _SHORT:
         names = ", ".join(text(name[:3].lower()) for name in _MONTHS)
         month = f"list_position([{names}], lower(left({field['M']}, 3)))"
+        if "M" in optional:
+            month = f"CASE WHEN {field['M']} = '' THEN 1 ELSE {month} END"
     hour, minute, second = number("H", 0), number("m", 0), number("s", 0)
     checks = [f"{hour} BETWEEN 0 AND 23", f"{minute} BETWEEN 0 AND 59", f"{second} BETWEEN 0 AND 59"]
     if "h" in field:
         clock = number("h", 0)
         checks[0] = f"{clock} BETWEEN 1 AND 12"
         hour = f"({clock} % 12 + CASE WHEN upper({field['a']}) = 'PM' THEN 12 ELSE 0 END)"
+    if "k" in field:
+        clock = number("k", 24)
+        checks[0] = f"{clock} BETWEEN 1 AND 24"
+        hour = f"({clock} % 24)"
     fraction = f"CAST(left(rpad({field['S']}, 6, '0'), 6) AS BIGINT)" if "S" in field else "0"
     day = f"epoch_us(make_date({year}, {month}, {number('d', 1)}))"
+    if "D" in field:
+        date = f"(make_date({year}, 1, 1) + CAST({number('D', 1)} - 1 AS INTEGER))"
+        day = f"CASE WHEN {number('D', 1)} > 0 AND year({date}) = {year} THEN epoch_us({date}) END"
     time = f"(({hour} * 60 + {minute}) * 60 + {second}) * 1000000 + {fraction}"
-    offset = _offset(field["X"] if "X" in field else field["Z"]) if {"X", "Z"} & field.keys() else "0"
+    written = next((field[letter] for letter in _OFFSETS if letter in field), None)
+    offset = _offset(written) if written else "0"
     return f"CASE WHEN {' AND '.join(checks)} THEN {day} + {time} - {offset} END"
 
 
