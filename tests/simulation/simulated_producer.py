@@ -75,6 +75,11 @@ class SimulatedProducer:
         """Whether a request to end a transaction may still be on its way; see `TransactionClient`."""
         self._identity = self._client.initialise(owner)
 
+    def prepare(self) -> None:
+        """Take over the id again where the last request to end a transaction may be on its way still."""
+        if self._perhaps_ended_twice and not self._pending:
+            self._take_over_again()
+
     def send(self, ssp: Ssp, value: bytes | None, *, key: bytes | None = None, timestamp: int) -> None:
         """Add one record, as `Producer.send` says."""
         self.send_all(ssp, SentRecords(timestamps=[timestamp], keys=[key], values=[value]))
@@ -90,8 +95,7 @@ class SimulatedProducer:
         if not len(records):
             return
         self._check_partition(ssp)
-        if self._perhaps_ended_twice:
-            self._take_over_again()
+        self.prepare()
         times = records.timestamps or [self._client.network.now()] * len(records)
         pending = self._pending.setdefault(ssp, [])
         pending += (

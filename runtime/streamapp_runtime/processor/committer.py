@@ -47,7 +47,9 @@ class Committer:
         self._raise_if_stopped = raise_if_stopped
         self.commits = 0
         self.transaction_seconds = 0.0
-        """The seconds that the last commit took up to the end of commit-3, which decides it."""
+        """The seconds that the last commit took up to the end of commit-3, which decides it.
+
+        What the producer needs before it, such as taking over its id again, says nothing about the number of rows."""
         self.answer_seconds = 0.0
         """The seconds of these that the system took to commit."""
         self.committed = _lowest_positions(self._tasks)
@@ -55,6 +57,7 @@ class Committer:
 
     def commit(self, now: int) -> None:
         """Commit everything done so far; `now` is the time of day in milliseconds."""
+        self._producer.prepare()
         begun = self._clock()
         with fail_point(FailPoint.COMMIT_FLUSH):
             for task in self._tasks:

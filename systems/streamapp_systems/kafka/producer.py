@@ -72,6 +72,16 @@ class KafkaProducer:
         self._confirm_current = confirm_current
         self._client = _open_client(cluster, owner)
 
+    def prepare(self) -> None:
+        """Take over the id again where the last request to end a transaction may be on its way still.
+
+        Raises:
+            Fenced: a later producer has the id.
+            StreamSystemError: the brokers can't be reached or refuse.
+        """
+        if not self._last and not self._committing and self._client.perhaps_ended_twice:
+            self._take_over_again()
+
     def send(self, ssp: Ssp, value: bytes | None, *, key: bytes | None = None, timestamp: int) -> None:
         """Add one record, as `Producer.send` says; waits when too much is on its way already.
 
@@ -186,8 +196,7 @@ class KafkaProducer:
                 "first; if it was there before, it was deleted"
             )
         if not self._last:
-            if self._client.perhaps_ended_twice:
-                self._take_over_again()
+            self.prepare()
             self._client.begin()
 
     def _take_over_again(self) -> None:

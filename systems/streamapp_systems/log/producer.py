@@ -46,6 +46,9 @@ class LogProducer:
             self._connection.close()
             raise
 
+    def prepare(self) -> None:
+        """Do nothing: a log needs nothing before a transaction."""
+
     def send(self, ssp: Ssp, value: bytes | None, *, key: bytes | None = None, timestamp: int) -> None:
         """Add one record, as `Producer.send` says."""
         self.send_all(ssp, SentRecords(timestamps=[timestamp], keys=[key], values=[value]))

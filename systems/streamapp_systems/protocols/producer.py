@@ -44,6 +44,13 @@ class Producer(Protocol):
     records in the order they were sent.
     """
 
+    def prepare(self) -> None:
+        """Do what the next transaction needs before its first record, if none is open; the first record does it else.
+
+        Raises: what `send` raises.
+        """
+        ...
+
     def send(self, ssp: Ssp, value: bytes | None, *, key: bytes | None = None, timestamp: int) -> None:
         """Add one record to the open transaction (opening one if there is none)."""
         ...

@@ -1,10 +1,12 @@
 """A commit without an answer is asked for its outcome again: a few times, and unless the driver has stopped it."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.errors import DriverLost
-from streamapp_runtime.processor.committer import commit_transaction
+from streamapp_runtime.processor.committer import Committer, commit_transaction
 from streamapp_systems.protocols import CommitUnknown, Fenced
 
 POSITIONS = {Ssp("log", "changelog", 0): 7}
@@ -58,3 +60,37 @@ def test_a_processor_that_is_stopped_asks_no_longer():
     with pytest.raises(DriverLost):
         commit(producer, stopped)
     assert producer.asked == 1
+
+
+class SlowProducer(Producer):
+    """A producer that takes its id over again for 7 s, and commits in 2 s."""
+
+    def __init__(self):
+        super().__init__(0)
+        self.now = 0.0
+        self.prepared = False
+
+    def prepare(self):
+        if not self.prepared:
+            self.now += 7.0
+        self.prepared = True
+
+    def commit(self):
+        self.prepare()
+        self.now += 2.0
+        return super().commit()
+
+
+def test_what_the_producer_needs_before_a_transaction_does_not_count_for_the_size_of_commits():
+    producer = SlowProducer()
+    idle = SimpleNamespace(flush=lambda: None, send=lambda _now: None, commit=lambda: None)
+    committer = Committer(
+        SimpleNamespace(tasks=[], shared=idle),
+        {},
+        SimpleNamespace(intermediate=idle, outputs=idle, producer=producer, files={}),
+        idle,
+        clock=lambda: producer.now,
+        raise_if_stopped=lambda: None,
+    )
+    committer.commit(0)
+    assert (committer.transaction_seconds, committer.answer_seconds) == (2.0, 2.0)

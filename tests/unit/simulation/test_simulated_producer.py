@@ -112,6 +112,20 @@ def test_an_end_that_comes_late_does_not_end_the_next_transaction(network, kafka
     assert confirmed == [1]
 
 
+def test_what_a_transaction_needs_can_be_done_before_its_first_record(network, producer, confirmed):
+    producer.prepare()
+    assert confirmed == []
+    network.plan(EndTxn, LOST_REQUEST)
+    send(producer, b"1")
+    producer.commit()
+    producer.prepare()
+    assert confirmed == [1]
+    send(producer, b"2")
+    producer.prepare()
+    producer.commit()
+    assert confirmed == [1]
+
+
 def test_a_commit_without_any_answer_is_unknown_and_can_only_be_tried_again(network, kafka, at, producer):
     network.plan(EndTxn, LOST_ANSWER, *[LOST_REQUEST] * 100)
     send(producer, b"1")
