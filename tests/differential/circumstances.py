@@ -15,7 +15,7 @@ import pyarrow as pa
 from differential import forked_starts, reference
 from differential.cases import Case, Row, Source, Stage
 from differential.forked_starts import Forks, Outcome, StartRequest
-from differential.key_kinds import KINDS
+from differential.key_kinds import KINDS, KeyKind
 from differential.random_inputs import place
 from streamapp_core.plan import plan
 from streamapp_core.spec.parse import parse_text
@@ -28,7 +28,8 @@ from support import apps
 START = datetime(2024, 2, 28, 22, tzinfo=UTC)
 UNTIL = START + timedelta(days=5)
 """A time after all rows but the last ones of streams without an end."""
-WAIT = 0.02
+_COLUMNS = ("id", "k", "g", "v")
+WAIT = 0.05
 QUIET = 12.0
 """Seconds without any progress after which an app without an end has come to nothing more."""
 LONGEST_START = 6
@@ -74,6 +75,7 @@ class _Run:
             name: (expected.key, Counter(tuple(self._canonical(row)) for row in expected.rows))
             for name, expected in found.items()
         }
+        self._versions = {name: expected.versions for name, expected in found.items() if expected.versions is not None}
         self.growth_refused = False
         self._at_end = False
         self._written: dict[str, int] = {}
@@ -99,6 +101,10 @@ class _Run:
             found = self._found(name, key)
             if (found - rows and key is None) if self._case.idle else found != rows:
                 yield f"{name}: missing {_listed(rows - found)}, too many {_listed(found - rows)}"
+        for name, versions in self._versions.items():
+            wrong = wrong_versions(self._rows(name), versions, self._kind)
+            if wrong:
+                yield f"{name}: found in a table what its key never had there: {_listed(wrong)}"
 
     def _start(self, number: int, reports: int | None, fail_point: str | None) -> Outcome:
         for name, source in self._case.sources.items():
@@ -181,12 +187,15 @@ class _Run:
         return all(self._found(name, key) == rows for name, (key, rows) in self.expected.items())
 
     def _found(self, name: str, key: tuple[str, ...] | None) -> Counter:
-        """Read an output: all its rows, or, where there is a key, the last row of each."""
-        rows = [tuple(self._canonical(row)) for row in apps.rows(self._folder / self._streams[name]["name"])]
+        """Read an output: all its rows, or, where there is a key, the last row of each; without what a table gave."""
+        rows = [row[: len(_COLUMNS)] for row in self._rows(name)]
         if key is None:
             return Counter(rows)
-        places = [("id", "k", "g", "v").index(column) for column in key]
+        places = [_COLUMNS.index(column) for column in key]
         return Counter({tuple(row[place] for place in places): row for row in rows}.values())
+
+    def _rows(self, name: str) -> list[tuple[str, ...]]:
+        return [tuple(self._canonical(row)) for row in apps.rows(self._folder / self._streams[name]["name"])]
 
     def _canonical(self, row: Sequence[Any]) -> Iterator[str]:
         for place_, value in enumerate(row):
@@ -231,6 +240,17 @@ class _Run:
                 for value in values_:
                     producer.send(Ssp("log", name, partition), value, key=None, timestamp=0)
             producer.commit()
+
+
+def wrong_versions(rows: Sequence[tuple[str, ...]], versions: reference.Versions, kind: KeyKind) -> Counter:
+    """Return the rows that found something in a table which their key never had; it is in their last column."""
+    if versions.rows is None:
+        return Counter()
+    known: defaultdict[str, set[str]] = defaultdict(lambda: {""})
+    for key, value in versions.rows:
+        if key is not None:
+            known[kind.canonical(str(key))].add(str(value))
+    return Counter(row for row in rows if row[-1] not in known[row[_COLUMNS.index(versions.on)]])
 
 
 def problems(case: Case) -> tuple[str, ...]:

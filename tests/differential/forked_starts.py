@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import sqlglot.dialects.duckdb  # noqa: F401 - what every start would import when it needs it
 
+import differential.functions  # noqa: F401
 from streamapp_runtime import fail_points
 from streamapp_runtime.driver.run_record import Summary
 from streamapp_runtime.errors import PlanRefused
@@ -126,6 +128,7 @@ def _run(request: StartRequest) -> None:
     log = os.open(folder / LOG, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     for stream in (0, 1, 2):
         os.dup2(log, stream)
+    gc.disable()  # it is over soon
     fail_points.arm(request.fail_point or "")
     outcome = _run_app(folder, request)
     (folder / "outcome.json").write_bytes(msgspec.json.encode(outcome))

@@ -16,6 +16,8 @@ from differential.reference_functions import called
 
 HOUR = 3_600_000
 UNITS = {"m": 60_000, "h": HOUR}
+_DATABASE = duckdb.connect(config={"threads": 1})
+"""Empty; to make one takes longer than all queries of an app."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,14 +31,31 @@ class Edge:
     sql: str
     key: tuple[str, ...] | None = None
     meaning: bool = True
+    versions: "Versions | None" = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Versions:
+    """What rows may have found in a table that operators fill: nothing, or any value that their key ever had there.
+
+    `on` is the column by which rows look it up, `rows` the pairs of key and value. None: running results are put there,
+    and there may be as many as there happen to be.
+    """
+
+    on: str
+    rows: tuple[tuple[Any, int], ...] | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Expected:
-    """The rows of an output, and the columns by which the last row of each is taken (None: all rows)."""
+    """The rows of an output, and the columns by which the last row of each is taken (None: all rows).
+
+    With `versions`, the output has one more column: what was found in a table.
+    """
 
     key: tuple[str, ...] | None
     rows: list[tuple[Any, ...]]
+    versions: Versions | None = None
 
 
 def results(document: dict[str, Any], tables: Mapping[str, pa.Table], until: int) -> dict[str, Expected]:
@@ -51,17 +70,20 @@ def results(document: dict[str, Any], tables: Mapping[str, pa.Table], until: int
     spec = document["spec"]
     edges = {name: Edge(sql=f'SELECT * FROM "{name}"') for name in tables}
     found = {}
-    with duckdb.connect() as connection:
+    with _DATABASE.cursor() as connection:  # a cursor has views of its own
         for name, rows in tables.items():
             connection.register(name, rows)
         for operator in spec["operators"]:  # each comes after what it reads: that is how they were made
             inputs = [edges[name] for name in _inputs(operator)]
             edge = _edge(operator, inputs, spec, until)
+            if "joinTable" in operator:
+                edge = replace(edge, versions=_versions(connection, operator["joinTable"], spec, edges))
             edge = replace(edge, meaning=edge.meaning and all(read.meaning for read in inputs))
             edges[operator["name"]] = edge
             if "sendTo" in operator and edge.meaning:
                 query = f"SELECT id, k, g, v FROM ({edge.sql})"
-                found[operator["sendTo"]] = Expected(key=edge.key, rows=connection.execute(query).fetchall())
+                rows_ = connection.execute(query).fetchall()
+                found[operator["sendTo"]] = Expected(key=edge.key, rows=rows_, versions=edge.versions)
     return found
 
 
@@ -130,6 +152,24 @@ def _enriched(join: dict[str, Any], edge: Edge, spec: dict[str, Any]) -> Edge:
     stored = " UNION ALL ".join(sides)
     sql = f"SELECT l.*, r.size FROM ({edge.sql}) AS l {join['type']} JOIN ({stored}) AS r ON l.{join['on']} = r.key"
     return replace(edge, sql=sql)
+
+
+def _versions(
+    connection: duckdb.DuckDBPyConnection, join: dict[str, Any], spec: dict[str, Any], edges: Mapping[str, Edge]
+) -> Versions | None:
+    """Return what operators put into a table; None if they don't."""
+    table = spec["tables"][join["table"]]
+    fillers = [edges[o["from"]] for o in spec["operators"] if o.get("sendToTable") == join["table"]]
+    if "sideInputs" in table:
+        return None
+    if not all(edge.meaning and edge.key is None for edge in fillers):
+        return Versions(on=join["on"], rows=None)
+    rows = [
+        row
+        for edge in fillers
+        for row in connection.execute(f"SELECT {table['key']}, {table['value']} FROM ({edge.sql})").fetchall()
+    ]
+    return Versions(on=join["on"], rows=tuple(rows))
 
 
 def _windowed(window: dict[str, Any], edge: Edge, until: int) -> Edge:

@@ -36,12 +36,23 @@ def shrink(case: Case, differs: Callable[[Case], bool], most: int = 400) -> Case
 def reductions(case: Case) -> Iterator[Case]:
     """Yield cases that are a little smaller, those that leave out most first."""
     for number in range(len(case.starts)):
-        yield replace(case, starts=case.starts[:number] + case.starts[number + 1 :])
+        yield _without_start(case, number)
     yield from _with_fewer_operators(case)
     for name, source in case.sources.items():
         for smaller in _smaller(source):
             yield replace(case, sources={**case.sources, name: smaller})
     yield from _with_plainer_settings(case)
+
+
+def _without_start(case: Case, number: int) -> Case:
+    """Leave a start out; what is written before or during a later one comes one start earlier."""
+    sources = {
+        name: replace(
+            source, stages=tuple(replace(stage, start=stage.start - (stage.start > number)) for stage in source.stages)
+        )
+        for name, source in case.sources.items()
+    }
+    return replace(case, starts=case.starts[:number] + case.starts[number + 1 :], sources=sources)
 
 
 def _with_fewer_operators(case: Case) -> Iterator[Case]:

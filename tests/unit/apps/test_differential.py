@@ -10,8 +10,9 @@ from itertools import count, islice
 
 import pytest
 
-from differential import circumstances, refusals
+from differential import circumstances, reference, refusals
 from differential.forked_starts import Forks
+from differential.key_kinds import KINDS
 from differential.random_apps import random_case
 from differential.shrinking import describe, shrink
 from support.changed_packages import ROOT
@@ -63,6 +64,15 @@ def _explained(folder, forks, seed: int, number: int, difference: str) -> str:
     again = circumstances.examine(folder / "smallest", smallest, forks).difference
     replay = REPLAY.format(seed, number, "tests/unit/apps/test_differential.py")
     return f"app {number} of seed {seed}: {difference}\nagain: {replay}\nsmallest: {again}\n{describe(smallest)}"
+
+
+def test_what_a_key_never_had_in_a_table_is_a_wrong_look_up():
+    versions = reference.Versions(on="g", rows=(("a", 1003), ("a", 2000), ("b", 4001), (None, 5000)))
+    right = [("1", "b", "a", "3", "1003"), ("1", "b", "a", "3", ""), ("2", "a", "b", "", "4001"), ("3", "", "", "", "")]
+    wrong = [("1", "b", "a", "3", "4001"), ("2", "a", "c", "", "1003"), ("3", "a", "", "", "5000")]
+    assert list(circumstances.wrong_versions([*right, *wrong], versions, KINDS["string"])) == wrong
+    anything = reference.Versions(on="g", rows=None)
+    assert not circumstances.wrong_versions(wrong, anything, KINDS["string"])
 
 
 def test_refusals_can_be_tried_with_the_checks_switched_off():

@@ -73,6 +73,7 @@ def test_reductions_make_a_case_smaller_and_leave_nothing_dangling():
             for source in smaller.sources.values():
                 assert source.stages[-1].end == len(source.rows)
                 assert [stage.end for stage in source.stages] == sorted(stage.end for stage in source.stages)
+                assert all(stage.start <= len(smaller.starts) for stage in source.stages)
 
 
 def test_a_case_stays_as_it_is_where_nothing_smaller_shows_the_difference():
