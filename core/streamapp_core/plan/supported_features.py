@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from streamapp_core.data_types import NESTED
 from streamapp_core.graph.graph import Graph
+from streamapp_core.plan.check_nested_columns import check_nested_columns
 from streamapp_core.plan.delivery import default_system
 from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
@@ -17,7 +17,6 @@ FILE_FORMATS = (StreamFormat.CSV, StreamFormat.JSON, StreamFormat.PARQUET)
 _LONGEST_TRANSACTION = 10_000
 _LINE_PARTS = '"\r\n'
 _INTS = (TypeKind.TINYINT, TypeKind.SMALLINT, TypeKind.INT)
-_IN_EXPRESSIONS = frozenset({*NESTED, TypeKind.TIMESTAMP_NTZ})
 _BINARY_KEYS = {KeyFormat.INT: _INTS, KeyFormat.LONG: (*_INTS, TypeKind.BIGINT)}
 
 
@@ -33,19 +32,8 @@ def check_supported(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
             yield from _check_messages(graph, name, stream)
             yield from _check_binary_key(graph, rows, name, stream)
         yield from _check_start(graph, name, stream, system.kind)
-    yield from _check_types(graph, rows)
+    yield from check_nested_columns(graph, rows)
     yield from _check_transactions(graph)
-
-
-def _check_types(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
-    for name, schema in rows.schemas.items():
-        for column in schema.columns if schema else ():
-            if column.type.kinds & _IN_EXPRESSIONS:
-                operator = graph.operators.get(name)
-                yield _problem(
-                    operator.path(operator.kind) if operator else f"spec.streams.{name}.schema",
-                    f"column `{column.name}` is {column.type}: such values stand inside of expressions only",
-                )
 
 
 def _check_files(graph: Graph, name: str, stream: StreamSpec) -> Iterator[Problem]:

@@ -9,7 +9,7 @@ from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.functions.user_errors import UserFunctionFailed
 from streamapp_runtime.rows.bad_rows import BadRows
 from streamapp_runtime.rows.event_time_column import without_event_time
-from streamapp_systems.file.json_format import json_lines
+from streamapp_systems.file.json_writing import json_lines
 
 _SHOWN = 200
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 import pyarrow as pa
 
 from streamapp_runtime.functions.user_errors import USER_EXCEPTIONS, UserFunctionFailed, describe_error
+from streamapp_systems.map_keys import check_map_keys, holds_maps
 
 
 def call_function(name: str, function: Callable[[pa.Table], object], rows: pa.Table) -> object:
@@ -43,14 +44,37 @@ def cast_column(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
     Raises:
         UserFunctionFailed: something would be.
     """
+    if holds_maps(field.type):
+        _check_maps(column, field.name)
     if column.type == field.type:
         return column
-    if _family(column.type) not in (_family(field.type), "null"):
+    if not _fits(column.type, field.type):
         raise UserFunctionFailed(f"returns column {field.name} as {column.type}, its `schema` says {field.type}")
     try:
         return column.cast(field.type)
     except pa.ArrowException as error:
         raise UserFunctionFailed(f"returns column {field.name} as {column.type}: {error}") from None
+
+
+def _check_maps(column: pa.ChunkedArray, name: str) -> None:
+    try:
+        for chunk in column.chunks:
+            check_map_keys(chunk)
+    except ValueError as error:
+        raise UserFunctionFailed(f"returns column {name}: {error}") from None
+
+
+def _fits(found: pa.DataType, declared: pa.DataType) -> bool:
+    if not pa.types.is_nested(declared):
+        return _family(found) in (_family(declared), "null")
+    if found.num_fields != declared.num_fields or type(found) is not type(declared):
+        return bool(pa.types.is_null(found))
+    if pa.types.is_struct(declared):
+        names = [field.name for field in declared.fields]
+        alike = sorted(names) == sorted(field.name for field in found.fields)
+        return alike and all(_fits(found.field(name).type, declared.field(name).type) for name in names)
+    parts = ((found.field(number), declared.field(number)) for number in range(declared.num_fields))
+    return all(_fits(one.type, other.type) for one, other in parts)
 
 
 def _family(kind: pa.DataType) -> str:

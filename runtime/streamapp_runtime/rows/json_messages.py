@@ -4,9 +4,10 @@ A field that is absent or null is null; fields the schema lacks are ignored; of 
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from operator import attrgetter
 from typing import Any
 
@@ -16,12 +17,15 @@ import pyarrow.compute as pc
 
 from streamapp_core.ssp import Ssp
 from streamapp_systems.file.file_chunks import UnreadableRow
-from streamapp_systems.file.json_format import json_texts, parse_lines
+from streamapp_systems.file.json_format import parse_lines
+from streamapp_systems.file.json_nested import absent, map_array, object_type, offsets, only_fields, parse_keys
+from streamapp_systems.file.json_writing import json_texts
 from streamapp_systems.file.text_values import parse_text
 from streamapp_systems.protocols import BadRecord, Message, Messages, MessageTuple
 
-_NULL = msgspec.Raw(b"null")
-_MINUS_ZERO = re.compile(rb":\s*-0\s*[,}]")
+_LIST: Any = list
+_DICT: Any = dict
+_MINUS_ZERO = re.compile(rb"[:\[,]\s*-0\s*[,}\]]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,14 +52,10 @@ class JsonDecoder:
         """
         self._schema = schema
         self._left_out = {name for name in unread if pa.types.is_string(schema.field(name).type)}
-        kinds = [_python_type(field.type) for field in schema]
-        names = {f"field{number}": name for number, name in enumerate(schema.names)}
-        typed = [(name, kind | None, None) for name, kind in zip(names, kinds, strict=True) if kind is not None]
-        self._typed = len(typed) == len(schema)
-        self._decode = msgspec.json.Decoder(msgspec.defstruct("Row", typed, rename=names, gc=False)).decode
-        self._attributes = list(map(attrgetter, names))
-        untyped = [(name, msgspec.Raw, _NULL) for name in names]
-        self._decode_untyped = msgspec.json.Decoder(msgspec.defstruct("Untyped", untyped, rename=names)).decode
+        row = _object_type(list(schema))
+        self._typed = row is not None
+        self._decode: Callable[[bytes], Any] = msgspec.json.Decoder(row or object).decode
+        self._attributes = [attrgetter(f"field{number}") for number in range(len(schema))]
 
     def decode(self, messages: Messages, ssp: Ssp) -> JsonRows:
         """Decode messages; those without a value are left out."""
@@ -76,19 +76,37 @@ class JsonDecoder:
         columns = [
             pa.nulls(len(objects), field.type)
             if field.name in self._left_out
-            else self._column(list(map(attribute, objects)), field, values)
+            else self._column(list(map(attribute, objects)), field.type, values)
             for attribute, field in zip(self._attributes, self._schema, strict=True)
         ]
         return pa.Table.from_arrays(columns, schema=self._schema)
 
-    def _column(self, decoded: list[object], field: pa.Field, values: Sequence[Any]) -> pa.Array:
-        if pa.types.is_temporal(field.type) or pa.types.is_binary(field.type):
-            return parse_text(pa.array(decoded, pa.string()), field.type)
-        column = pa.array(decoded, field.type)
-        zeros = pa.types.is_floating(field.type) and pc.any(pc.equal(column, 0)).as_py()
+    def _column(self, decoded: Sequence[Any], kind: pa.DataType, values: Sequence[Any]) -> pa.Array:
+        if pa.types.is_nested(kind):
+            return self._nested(decoded, kind, values)
+        if pa.types.is_temporal(kind) or pa.types.is_binary(kind):
+            return parse_text(pa.array(decoded, pa.string()), kind)
+        column = pa.array(decoded, kind)
+        zeros = pa.types.is_floating(kind) and pc.any(pc.equal(column, 0)).as_py()
         if zeros and any(map(_MINUS_ZERO.search, values)):
             raise ValueError("a whole number has lost its sign")
         return column
+
+    def _nested(self, decoded: Sequence[Any], kind: pa.DataType, values: Sequence[Any]) -> pa.Array:
+        if pa.types.is_struct(kind):
+            children = [
+                self._column(list(map(_getter(number, decoded), decoded)), field.type, values)
+                for number, field in enumerate(kind.fields)
+            ]
+            return pa.StructArray.from_arrays(children, fields=kind.fields, mask=absent(decoded))
+        known = list(filter(None, decoded))
+        starts, missing = offsets(decoded), absent(decoded)
+        if pa.types.is_list(kind):
+            elements = self._column(list(chain.from_iterable(known)), kind.value_type, values)
+            return pa.ListArray.from_arrays(starts, elements, type=kind, mask=missing)
+        keys = parse_keys(list(chain.from_iterable(known)), kind.key_type)
+        held = list(chain.from_iterable(entries.values() for entries in known))
+        return map_array(starts, keys, self._column(held, kind.item_type, values), kind, missing)
 
     def _decode_each(self, messages: MessageTuple, ssp: Ssp) -> JsonRows:
         lines = [self._line(message.value or b"") for message in messages]
@@ -107,7 +125,7 @@ class JsonDecoder:
     def _line(self, value: bytes) -> bytes:
         """Return the known fields of an object on one line, each once; what is no JSON stays, and is refused later."""
         with suppress(ValueError, RecursionError):
-            value = msgspec.json.encode(self._decode_untyped(value))
+            return only_fields(value, tuple(self._schema.names)) + b"\n"
         return value.replace(b"\n", b" ") + b"\n"
 
 
@@ -116,10 +134,31 @@ def encode_json(rows: pa.Table) -> list[bytes]:
     return [value for batch in rows.to_batches() for value in json_texts(batch).cast(pa.binary()).to_pylist()]
 
 
-def _python_type(kind: pa.DataType) -> type | None:
+def _python_type(kind: pa.DataType) -> Any:  # noqa: ANN401 - types are put together from it
     """Return the type that msgspec decodes exactly as Arrow does; None if there is none."""
     if pa.types.is_string(kind) or pa.types.is_temporal(kind) or pa.types.is_binary(kind):
         return str
     if pa.types.is_integer(kind):
         return int
+    if pa.types.is_struct(kind):
+        return _object_type(kind.fields)
+    if pa.types.is_list(kind):
+        element = _python_type(kind.value_type)
+        return None if element is None else _LIST[element | None]
+    if pa.types.is_map(kind):
+        value = _python_type(kind.item_type)
+        return None if value is None else _DICT[str, value | None]
     return {pa.bool_(): bool, pa.float64(): float}.get(kind)
+
+
+def _object_type(fields: Sequence[pa.Field]) -> type | None:
+    kinds = [_python_type(field.type) for field in fields]
+    if None in kinds:
+        return None
+    return object_type((field.name, kind | None) for field, kind in zip(fields, kinds, strict=True))
+
+
+def _getter(number: int, objects: Sequence[object]) -> Callable[[Any], Any]:
+    """Return what takes a field of objects; None has none."""
+    take = attrgetter(f"field{number}")
+    return (lambda found: None if found is None else take(found)) if None in objects else take

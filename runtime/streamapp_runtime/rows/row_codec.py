@@ -45,13 +45,13 @@ def encode_key(values: Sequence[object]) -> bytes:
 def to_plain_rows(columns: Iterable[pa.ChunkedArray]) -> list[tuple[Any, ...]]:
     """Turn columns into rows of values that MessagePack has: numbers, texts, bytes, booleans and nulls.
 
-    A list becomes a list of such values, a structure a tuple of them.
+    A list becomes a list of such values, a structure a tuple of them, a map a list of tuples of key and value.
     """
     return list(zip(*(_plain(column) for column in columns), strict=True))
 
 
 def to_arrow_table(rows: Sequence[Sequence[object]], schema: pa.Schema) -> pa.Table:
-    """Turn plain rows back into a table; the inverse of `to_plain_rows`, but for structures."""
+    """Turn plain rows back into a table; the inverse of `to_plain_rows`."""
     values = zip(*rows, strict=True) if rows else ([] for _ in schema)
     return pa.Table.from_arrays(
         [_typed(list(column), field.type) for column, field in zip(values, schema, strict=True)], schema=schema
@@ -90,17 +90,23 @@ def _plain(column: pa.ChunkedArray) -> list[Any]:
 
 
 def _plain_nested(column: pa.ChunkedArray) -> list[Any]:
-    """Return lists and structures as plain values."""
+    """Return lists, maps (as lists of keys and values) and structures as plain values."""
     array = column.combine_chunks()
     if pa.types.is_struct(array.type):
         parts = (_plain(pa.chunked_array([part])) for part in array.flatten())
         values: list[Any] = list(zip(*parts, strict=True))
     else:
+        if pa.types.is_map(array.type):
+            array = array.cast(pa.list_(_entry(array.type)))
         items = _plain(pa.chunked_array([array.flatten()]))
         ends = np.cumsum(pc.fill_null(array.value_lengths(), 0)).tolist()
         values = [items[start:end] for start, end in zip([0, *ends], ends, strict=False)]
     valid = array.is_valid().to_pylist()
     return [value if present else None for value, present in zip(values, valid, strict=True)]
+
+
+def _entry(kind: pa.DataType) -> pa.DataType:
+    return pa.struct([("key", kind.key_type), ("value", kind.item_type)])
 
 
 def _typed(values: list[Any], kind: pa.DataType) -> pa.Array:
@@ -110,4 +116,23 @@ def _typed(values: list[Any], kind: pa.DataType) -> pa.Array:
         return pa.array(values, pa.int32()).cast(kind)
     if pa.types.is_decimal(kind):
         return pa.array(values, pa.string()).cast(kind)
+    if pa.types.is_nested(kind):
+        return _typed_nested(values, kind)
     return pa.array(values, kind)
+
+
+def _typed_nested(values: list[Any], kind: pa.DataType) -> pa.Array:
+    """Return the inverse of `_plain_nested`."""
+    missing = pa.array([value is None for value in values], pa.bool_())
+    if pa.types.is_struct(kind):
+        nothing = (None,) * kind.num_fields
+        parts = zip(*(nothing if value is None else value for value in values), strict=True) if values else ()
+        columns = list(map(list, parts)) or [[] for _ in kind.fields]
+        children = [_typed(column, field.type) for column, field in zip(columns, kind.fields, strict=True)]
+        return pa.StructArray.from_arrays(children, fields=kind.fields, mask=missing)
+    ends = np.cumsum([0, *(0 if value is None else len(value) for value in values)], dtype=np.int64)
+    starts, items = pa.array(ends, pa.int32()), [item for value in values if value is not None for item in value]
+    if pa.types.is_list(kind):
+        return pa.ListArray.from_arrays(starts, _typed(items, kind.value_type), type=kind, mask=missing)
+    keys, held = _typed([key for key, _ in items], kind.key_type), _typed([item for _, item in items], kind.item_type)
+    return pa.MapArray.from_arrays(starts, keys, held, type=kind, mask=missing)

@@ -98,8 +98,18 @@ def type_name(data_type: pa.DataType) -> str:
     if pa.types.is_decimal(data_type):
         return f"decimal({data_type.precision},{data_type.scale})"
     if pa.types.is_timestamp(data_type):
-        return "timestamp"
+        return "timestamp" if data_type.tz else "timestamp_ntz"
+    if pa.types.is_nested(data_type):
+        return _nested_name(data_type)
     return _NAMES.get(data_type, str(data_type))
+
+
+def _nested_name(data_type: pa.DataType) -> str:
+    if pa.types.is_struct(data_type):
+        return f"struct<{','.join(f'{field.name}:{type_name(field.type)}' for field in data_type.fields)}>"
+    if pa.types.is_map(data_type):
+        return f"map<{type_name(data_type.key_type)},{type_name(data_type.item_type)}>"
+    return f"array<{type_name(data_type.value_type)}>" if pa.types.is_list(data_type) else str(data_type)
 
 
 def check_columns(path: Path, found: Sequence[str], schema: pa.Schema) -> None:

@@ -1,7 +1,7 @@
-"""NDJSON files, read and written: one JSON object a line, in UTF-8.
+"""NDJSON files, read: one JSON object a line, in UTF-8.
 
 A field that is absent or null is null; fields the schema lacks are ignored. Timestamps, dates and binary values are
-text, decimals numbers (or text). JSON has no NaN and no infinities: they are written as null.
+text, decimals numbers (or text). An object or array where the schema says `string` is its text.
 """
 
 import json
@@ -11,17 +11,15 @@ from operator import itemgetter
 from pathlib import Path
 from typing import BinaryIO
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.json
 
 from streamapp_systems.file.file_chunks import BLOCK_SIZE, Chunk, UnreadableRow, divide, unreadable_value
-from streamapp_systems.file.text_values import format_text, parse_text, shorten
+from streamapp_systems.file.json_nested import Texts, field_texts, parse_nested, quote_objects
+from streamapp_systems.file.text_values import parse_text, shorten
 
 _BRACE = ord("{")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_encode_text = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class JsonFormat:
@@ -47,52 +45,6 @@ def parse_lines(lines: list[bytes], schema: pa.Schema) -> Iterator[Chunk]:
     return divide(lines, partial(_parse_lines, schema=schema), partial(_explain, schema=schema))
 
 
-def json_lines(rows: pa.Table) -> Iterator[str]:
-    """Write rows as JSON objects, one a line, without the line ends.
-
-    Raises:
-        pa.ArrowException: a column's type has no text form.
-    """
-    for batch in rows.to_batches():
-        yield from json_texts(batch).to_pylist()
-
-
-def json_texts(rows: pa.RecordBatch) -> pa.Array:
-    """Write rows as a column of JSON objects; see `json_lines`."""
-    texts: list[str | pa.Array] = []
-    before = "{"
-    for name, column in zip(rows.schema.names, rows.columns, strict=True):
-        quote, values = _values(column)
-        texts += [f"{before}{_encode_text(name)}:{quote}", values]
-        before = f"{quote},"
-    return pc.binary_join_element_wise(*texts, before.removesuffix(",") + "}", "")
-
-
-def _values(column: pa.Array) -> tuple[str, pa.Array]:
-    """Write a column as JSON, but for the quotes that still have to be put around each of its values, if any."""
-    texts = format_text(column)
-    if pa.types.is_floating(column.type):
-        texts = pc.if_else(pc.is_finite(column), texts, None)
-    elif not (pa.types.is_integer(column.type) or pa.types.is_boolean(column.type) or pa.types.is_decimal(column.type)):
-        if not _is_plain(texts):
-            texts = pa.array([None if text is None else _encode_text(text) for text in texts.to_pylist()], pa.string())
-        elif texts.null_count == 0:
-            return '"', texts
-        else:
-            texts = pc.binary_join_element_wise('"', texts, '"', "")
-    return "", pc.fill_null(texts, "null")
-
-
-def _is_plain(texts: pa.Array) -> bool:
-    """Return whether no text has anything that JSON writes with a backslash."""
-    _, offsets, data = texts.buffers()
-    if data is None:
-        return True
-    bounds = np.frombuffer(offsets, np.int32, len(texts) + 1, texts.offset * 4)
-    used = np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]]
-    return not np.any((used < ord(" ")) | (used == ord('"')) | (used == ord("\\")))
-
-
 def _blocks(file: BinaryIO) -> Iterator[list[bytes]]:
     """Read the lines that are records, about a block at a time."""
     lines = [file.readline().removeprefix(_BYTE_ORDER_MARK)]
@@ -107,6 +59,45 @@ def _parse_lines(lines: list[bytes], *, schema: pa.Schema) -> pa.RecordBatch:
     Raises:
         ValueError, pa.ArrowException: a line is no record of this schema.
     """
+    plain = pa.schema([field for field in schema if not pa.types.is_nested(field.type)])
+    if len(plain) == len(schema):
+        return _parse_plain(lines, schema)
+    nested = {field.name: field.type for field in schema if pa.types.is_nested(field.type)}
+    columns = dict(zip(plain.names, _parse_plain(lines, plain).columns, strict=True)) if len(plain) else {}
+    if not columns:
+        b"".join(lines).decode()
+    try:
+        texts = field_texts([line.removeprefix(_BYTE_ORDER_MARK) for line in lines], tuple(nested))
+        for (name, kind), column in zip(nested.items(), texts, strict=True):
+            columns[name] = parse_nested(column, kind, _parse_values)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
+
+
+def _parse_values(texts: Texts, to: pa.DataType) -> pa.Array:
+    """Parse plain values that stand in nested ones, as if they were a column."""
+    if not texts:
+        return pa.array([], to)
+    lines = [b"{}\n" if text is None else b'{"v":' + text + b"}\n" for text in texts]
+    return _parse_plain(lines, pa.schema([("v", to)])).column(0)
+
+
+def _parse_plain(lines: list[bytes], schema: pa.Schema) -> pa.RecordBatch:
+    try:
+        return _parse_as_they_are(lines, schema)
+    except (ValueError, pa.ArrowException):
+        strings = {field.name for field in schema if pa.types.is_string(field.type)}
+        try:
+            quoted = [quote_objects(line, tuple(schema.names), strings) for line in lines] if strings else lines
+        except (ValueError, RecursionError):
+            quoted = lines
+        if quoted == lines:
+            raise
+        return _parse_as_they_are(quoted, schema)
+
+
+def _parse_as_they_are(lines: list[bytes], schema: pa.Schema) -> pa.RecordBatch:
     if any(first != _BRACE for first in map(itemgetter(0), lines)):
         _refuse_others(lines)
     data = b"".join(lines)

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 
 from streamapp_systems.file.file_chunks import Chunk, check_columns, convert_columns, type_name
 from streamapp_systems.file.text_values import parse_text
+from streamapp_systems.map_keys import check_map_keys, holds_maps
 from streamapp_systems.protocols import StreamSystemError
 
 _BATCH_ROWS = 16_384
@@ -57,6 +58,8 @@ def _groups_from(metadata: pq.FileMetaData, start: int) -> tuple[list[int], int]
 
 
 def _convert(column: pa.Array, to: pa.DataType) -> pa.Array:
+    if holds_maps(to):
+        check_map_keys(column)
     if column.type == to:
         return column
     if pa.types.is_string(column.type):

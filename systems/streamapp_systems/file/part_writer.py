@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_systems.file.csv_format import csv_header, csv_lines
-from streamapp_systems.file.json_format import json_lines
+from streamapp_systems.file.json_writing import json_lines
 from streamapp_systems.protocols import StreamDescriptor
 
 _ROW_GROUP = 65_536

@@ -1,7 +1,8 @@
 """Values as text, in both directions: what CSV and JSON files hold, as columns.
 
-What is written reads back as the same value. Timestamps are ISO 8601 in UTC, `2013-01-01T10:00:00Z`, with as many
-digits after the second as are needed; numbers have the shortest text that gives the same number; binary is base64.
+What is written reads back as the same value. Timestamps are ISO 8601 in UTC, `2013-01-01T10:00:00Z` (without the `Z` if
+they have no time zone), with as many digits after the second as are needed; numbers have the shortest text that gives
+the same number; binary is base64.
 """
 
 import base64
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 _ZONE = r":\d{2}.*(Z|[+-]\d{2}(:?\d{2})?)$"
+_LONG_FRACTION = (r"(\.\d{6})\d+", r"\1")
 _UTC = pa.timestamp("us", tz="UTC")
 _NAIVE = pa.timestamp("us")
 _TIME_OF_DAY = " 10:00:00.000000"
@@ -51,7 +53,7 @@ def format_text(values: pa.Array) -> pa.Array:
     texts = pc.cast(moments, pa.string())
     texts = pc.binary_replace_slice(texts, -len(_TIME_OF_DAY), 1 - len(_TIME_OF_DAY), "T")
     shortest = pc.ascii_rtrim(pc.ascii_rtrim(texts, "0"), ".")
-    return pc.binary_join_element_wise(shortest, "Z", "")
+    return shortest if values.type.tz is None else pc.binary_join_element_wise(shortest, "Z", "")
 
 
 def shorten(text: str) -> str:
@@ -65,6 +67,8 @@ def _parse(texts: pa.Array, to: pa.DataType) -> pa.Array:
         return pa.array(decoded, to)
     if not pa.types.is_timestamp(to):
         return pc.cast(texts, to)
+    if to.tz is None:
+        return pc.cast(pc.replace_substring_regex(texts, *_LONG_FRACTION), to)
     for parse in (_with_zones, _without_zones):
         with suppress(pa.ArrowInvalid):
             return parse(texts)
@@ -80,7 +84,7 @@ def _without_zones(texts: pa.Array) -> pa.Array:
 
 
 def _mixed(texts: pa.Array) -> pa.Array:
-    texts = pc.replace_substring_regex(texts, r"(\.\d{6})\d+", r"\1")
+    texts = pc.replace_substring_regex(texts, *_LONG_FRACTION)
     has_zone = pc.match_substring_regex(texts, _ZONE)
     with_zones = _with_zones(pc.if_else(has_zone, texts, None))
     return pc.coalesce(with_zones, _without_zones(pc.if_else(has_zone, None, texts)))

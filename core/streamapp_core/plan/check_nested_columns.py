@@ -1,0 +1,88 @@
+"""Columns with values that hold others, where these can't be: keys, CSV, and keys of maps (docs/nested-data.md)."""
+
+from collections.abc import Iterator
+
+from streamapp_core.data_types import NESTED, Column, DataType, TypeKind, all_types
+from streamapp_core.graph.graph import Graph, Operator
+from streamapp_core.plan.row_schemas import RowFlow
+from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
+from streamapp_core.schema import Schema
+from streamapp_core.spec.streams import StreamFormat, StreamSpec
+
+_NO_KEYS = frozenset({*NESTED, TypeKind.TIMESTAMP_NTZ})
+
+
+def check_nested_columns(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
+    """Find keys that are no plain values, nested columns of CSV, and maps in streams whose keys are nested."""
+    for operator in graph.operators.values():
+        yield from _check_operator(operator, rows)
+    for name, table in rows.tables.items():
+        if table.key_type is not None and table.key_type.kind in _NO_KEYS:
+            yield _no_key(f"spec.tables.{name}.key", f"the key of table `{name}`", table.key_type)
+    for name, stream in graph.spec.streams.items():
+        if name not in graph.opaque:
+            yield from _check_stream(graph, name, stream, rows)
+
+
+def _check_operator(operator: Operator, rows: RowFlow) -> Iterator[Problem]:
+    spec = operator.spec
+    keys: list[tuple[str, int, tuple[str, ...]]] = []
+    if spec.partition_by is not None:
+        keys = [(spec.partition_by.key, 0, ("key",))]
+    elif spec.join is not None:
+        keys = [(spec.join.columns.left, 0, ("on",)), (spec.join.columns.right, 1, ("on",))]
+    elif spec.join_table is not None:
+        keys = [(spec.join_table.on, 0, ("on",))]
+    elif spec.process is not None and spec.process.state is not None:
+        keys = [(spec.process.state.key, 0, ("state", "key"))]
+    for key, side, place in keys:
+        schema = rows.schemas.get(operator.inputs[side])
+        column = None if schema is None else schema.get(key)
+        if column is not None and column.type.kind in _NO_KEYS:
+            yield _no_key(operator.path(operator.kind, *place), f"`{column.name}`", column.type)
+
+
+def _check_stream(graph: Graph, name: str, stream: StreamSpec, rows: RowFlow) -> Iterator[Problem]:
+    path = f"spec.streams.{name}"
+    for schema in _written_or_read(graph, rows, name):
+        column = None if stream.key is None else schema.get(stream.key)
+        if column is not None and column.type.kind in _NO_KEYS:
+            yield _no_key(f"{path}.key", f"`{column.name}`", column.type)
+        nested = next((column for column in schema.columns if column.type.nested), None)
+        if nested is not None and stream.format is StreamFormat.CSV:
+            yield _no_csv(name, nested)
+        for column in schema.columns:
+            if any(part.kind is TypeKind.MAP and part.key.nested for part in all_types(column.type)):
+                yield _problem(
+                    f"{path}.schema" if stream.stream_schema is not None else path,
+                    f"column `{column.name}` of `{name}` is {column.type}: the keys of maps in a stream are plain "
+                    "values; make an array of structs of it",
+                )
+
+
+def _written_or_read(graph: Graph, rows: RowFlow, name: str) -> list[Schema]:
+    senders = [rows.schemas.get(sender.inputs[0]) for sender in graph.senders.get(name, ())]
+    return [schema for schema in (*senders, rows.schemas.get(name)) if schema is not None]
+
+
+def _no_key(path: str, what: str, data_type: DataType) -> Problem:
+    if data_type.kind is TypeKind.TIMESTAMP_NTZ:
+        return _problem(path, f"{what} is {data_type}, which is no key; cast it to timestamp in a map")
+    return _problem(
+        path, f"{what} is {data_type}: a key is a plain value; take one out of it in a map, as in `a.b as k, *`"
+    )
+
+
+def _no_csv(name: str, column: Column) -> Problem:
+    return _problem(
+        f"spec.streams.{name}.format",
+        f"column `{column.name}` of `{name}` is {column.type}, which CSV has no form for; json and parquet have",
+        Repair(
+            text=f"set `spec.streams.{name}.format` to `json`",
+            edits=(Edit(op="replace", pointer=f"/spec/streams/{name}/format", value=StreamFormat.JSON.value),),
+        ),
+    )
+
+
+def _problem(path: str, message: str, repair: Repair | None = None) -> Problem:
+    return Problem(path=path, code=ProblemCode.NOT_SUPPORTED, message=message, repair=repair)
