@@ -12,6 +12,7 @@ USUAL = (
     "streaming_profile",
     "control_traffic",
     "claim_checks",
+    "json_decoding",
     "kafka",
     "kafka_event_time",
     "kafka_latency",

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec.structs import astuple
 
 from streamapp_core.ssp import Ssp
 from streamapp_systems.file.file_chunks import UnreadableRow
@@ -94,10 +95,8 @@ class JsonDecoder:
 
     def _nested(self, decoded: Sequence[Any], kind: pa.DataType, values: Sequence[Any]) -> pa.Array:
         if pa.types.is_struct(kind):
-            children = [
-                self._column(list(map(_getter(number, decoded), decoded)), field.type, values)
-                for number, field in enumerate(kind.fields)
-            ]
+            columns = zip(_fields(decoded, kind.num_fields), kind.fields, strict=True)
+            children = [self._column(column, field.type, values) for column, field in columns]
             return pa.StructArray.from_arrays(children, fields=kind.fields, mask=absent(decoded))
         known = list(filter(None, decoded))
         starts, missing = offsets(decoded), absent(decoded)
@@ -158,7 +157,11 @@ def _object_type(fields: Sequence[pa.Field]) -> type | None:
     return object_type((field.name, kind | None) for field, kind in zip(fields, kinds, strict=True))
 
 
-def _getter(number: int, objects: Sequence[object]) -> Callable[[Any], Any]:
-    """Return what takes a field of objects; None has none."""
-    take = attrgetter(f"field{number}")
-    return (lambda found: None if found is None else take(found)) if None in objects else take
+def _fields(objects: Sequence[Any], count: int) -> list[list[Any]]:
+    """Return the fields of some objects, as columns; those of None are None."""
+    nothing = (None,) * count
+    try:
+        found = list(chain.from_iterable(map(astuple, objects)))
+    except TypeError:
+        found = list(chain.from_iterable(nothing if value is None else astuple(value) for value in objects))
+    return [found[number::count] for number in range(count)]

@@ -94,18 +94,22 @@ def parse_nested(texts: Texts, to: pa.DataType, parse_plain: ParsePlain) -> pa.A
     return parse_plain([_as_text(text) if text else text for text in texts] if pa.types.is_string(to) else texts, to)
 
 
-def absent(values: Sequence[object]) -> pa.Array:
-    """Return which values are None, as masks of nested arrays are."""
-    return pa.array([value is None for value in values], pa.bool_())
+def absent(values: Sequence[object]) -> pa.Array | None:
+    """Return which values are None, as masks of nested arrays are; None if none is."""
+    missing = [value is None for value in values]
+    return pa.array(missing, pa.bool_()) if any(missing) else None
 
 
 def offsets(values: Sequence[Any]) -> pa.Array:
     """Return where the elements of lists begin and end in all their elements; None has none."""
-    lengths = [0 if value is None else len(value) for value in values]
+    try:
+        lengths = list(map(len, values))
+    except TypeError:
+        lengths = [0 if value is None else len(value) for value in values]
     return pa.array(np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))), pa.int32())
 
 
-def map_array(starts: pa.Array, keys: pa.Array, items: pa.Array, to: pa.DataType, missing: pa.Array) -> pa.Array:
+def map_array(starts: pa.Array, keys: pa.Array, items: pa.Array, to: pa.DataType, missing: pa.Array | None) -> pa.Array:
     """Return a column of maps.
 
     Raises:

@@ -26,7 +26,14 @@ def app(*, source=None, output=None, default="log", **job):
 @pytest.mark.parametrize(
     "refused, path",
     [
-        ({"source": {"schema": "k bigint, tags array<string>"}}, "streams.in.schema"),
+        ({"source": {"schema": "k array<int>"}}, "streams.in.key"),
+        ({"source": {"schema": "k timestamp_ntz"}}, "streams.in.key"),
+        ({"source": {"schema": "k bigint, m map<struct<a:int>,int>"}}, "streams.in.schema"),
+        ({"source": {"system": "files", "format": "csv", "schema": "k int, t map<int,int>"}}, "streams.in.format"),
+        (
+            {"source": {"schema": "k bigint, a array<int>"}, "output": {"system": "files", "format": "csv"}},
+            "streams.out.format",
+        ),
         ({"source": {"format": "csv"}}, "streams.in.format"),
         ({"source": {"format": "arrow"}}, "streams.in.format"),
         ({"output": {"format": "parquet"}}, "streams.out.format"),

@@ -30,6 +30,7 @@ VALUES = {
     TypeKind.DECIMAL: st.decimals(-999, 999, places=3),
     TypeKind.DATE: st.dates(),
     TypeKind.TIMESTAMP: st.datetimes(timezones=st.just(datetime.UTC)),
+    TypeKind.TIMESTAMP_NTZ: st.datetimes(),
     TypeKind.BINARY: st.binary(),
 }
 NAMES = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=5)
@@ -41,7 +42,7 @@ CSV_OPTIONS = st.builds(
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[Schema, pa.Table]:
     names = draw(st.lists(NAMES, min_size=1, max_size=5, unique_by=str.lower))
-    kinds = [draw(st.sampled_from(list(TypeKind))) for _ in names]
+    kinds = [draw(st.sampled_from(list(VALUES))) for _ in names]
     schema = Schema(
         tuple(
             Column(name, DataType(kind, 12, 3) if kind is TypeKind.DECIMAL else DataType(kind))
