@@ -114,6 +114,9 @@ def _parse_as_they_are(lines: list[bytes], schema: pa.Schema) -> pa.RecordBatch:
     if parsed.num_rows != len(lines):
         raise ValueError(f"it holds {parsed.num_rows} JSON objects")
     (rows,) = parsed.combine_chunks().to_batches()
+    for column in rows.columns:
+        if pa.types.is_decimal(column.type):
+            column.validate(full=True)  # The parser lets more digits through than the type has.
     columns = [
         parse_text(column, field.type) if pa.types.is_string(column.type) else column
         for column, field in zip(rows.columns, schema, strict=True)
@@ -136,7 +139,7 @@ def _explain(lines: list[bytes], error: str, *, schema: pa.Schema) -> Unreadable
     shown = shorten(lines[0].decode(errors="replace").strip())
     try:
         record = json.loads(lines[0])
-    except ValueError as reason:
+    except (ValueError, RecursionError) as reason:
         return UnreadableRow(reason=f"{shown} is no JSON: {reason}")
     if not isinstance(record, dict):
         return UnreadableRow(reason=f"{shown} is no JSON object")
