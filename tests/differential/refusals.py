@@ -17,7 +17,7 @@ from differential import circumstances
 from differential.forked_starts import Forks
 from differential.random_apps import random_case
 from streamapp_core.problems import ProblemCode
-from support.changed_packages import changed_packages
+from support.changed_packages import Change, changed_packages
 
 PLANNER = "core/streamapp_core/plan/planner.py"
 CHECKED = "    if problems:\n        return PlanResult("
@@ -56,7 +56,7 @@ def refused_for_types(seed: int, numbers: Iterable[int]) -> Iterator[tuple[int, 
 def fates(seed: int, numbers: Iterable[int]) -> dict[int, Fate]:
     """Run apps with the checks of types switched off."""
     tolerated = "{" + ", ".join(repr(str(code)) for code in TYPES) + "}"
-    with changed_packages(PLANNER, CHECKED, _UNCHECKED.replace("TOLERATED", tolerated)) as environment:
+    with changed_packages(Change(PLANNER, CHECKED, _UNCHECKED.replace("TOLERATED", tolerated))) as environment:
         command = [sys.executable, "-m", "differential.refusals", "--run", str(seed), *map(str, numbers)]
         run = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     return {int(number): Fate(fate) for number, fate in (line.split() for line in run.stdout.splitlines())}

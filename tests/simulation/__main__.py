@@ -1,4 +1,4 @@
-"""Runs simulations by their seeds: `python -m simulation FIRST COUNT`, or `python -m simulation SEED --trace`."""
+"""Runs simulations by their seeds: `python -m simulation FIRST COUNT`, or `python -m simulation SEED --trace FILE`."""
 
 import argparse
 import sys
@@ -12,17 +12,18 @@ from simulation.simulation_run import Outcome, simulate
 def main() -> int:
     """Run the seeds; print what was wrong, with the faults that are needed for it."""
     parser = argparse.ArgumentParser(prog="python -m simulation")
-    parser.add_argument("first", type=int)
+    parser.add_argument("first", type=int, nargs="?", default=0)
     parser.add_argument("count", type=int, nargs="?", default=1)
+    parser.add_argument("--seeds", type=int, nargs="*", help="these seeds, in place of COUNT from FIRST on")
     parser.add_argument("--trace", type=Path, help="write the steps of the last simulation to a file")
     parser.add_argument("--first-failure", action="store_true", help="end at the first failure")
     parser.add_argument("--no-shrink", action="store_true", help="leave the faults as they are")
-    parser.add_argument("--progress", action="store_true", help="print each seed to standard error")
     options = parser.parse_args()
-    failures, begun, simulated = 0, time.monotonic(), 0.0
-    for seed in range(options.first, options.first + options.count):
-        if options.progress:
-            print(f"seed {seed}", file=sys.stderr, flush=True)
+    seeds = range(options.first, options.first + options.count) if options.seeds is None else options.seeds
+    failures, run, simulated = 0, 0, 0.0
+    begun, started = time.monotonic(), time.process_time()
+    for seed in seeds:
+        run += 1
         outcome = simulate(seed)
         simulated += outcome.seconds
         if outcome.problem is not None:
@@ -33,8 +34,8 @@ def main() -> int:
         if options.trace is not None:
             lines = [f"{at:10.4f} {who}: {what}\n" for at, who, what in outcome.trace]
             options.trace.write_text("".join(lines))
-    seconds = time.monotonic() - begun
-    print(f"{seed - options.first + 1} simulations, {failures} failed; {simulated:.0f} s simulated in {seconds:.1f} s")
+    seconds, cpu = time.monotonic() - begun, time.process_time() - started
+    print(f"{run} simulations, {failures} failed; {simulated:.0f} s simulated in {seconds:.0f} s, {cpu:.0f} s of CPU")
     return min(failures, 1)
 
 

@@ -1,6 +1,6 @@
 """Schedules of faults: what goes wrong, when and where. They follow from a seed, and shrink by leaving faults out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from random import Random
@@ -16,11 +16,14 @@ class FaultKind(StrEnum):
     KILL_MACHINE = "power off a machine"
     PAUSE_WORKER = "pause a worker"
     PAUSE_WORKER_AT = "pause a worker at a step"
+    KILL_STARTING_AT = "kill the worker that starts next, at a step"
+    PAUSE_STARTING_AT = "pause the worker that starts next, at a step"
     PAUSE_DRIVER = "pause the driver"
     ANOTHER_DRIVER = "another driver is started while there is one"
     CUT_REPORTS = "cut a worker off from the driver"
     CUT_BROKER = "cut a worker off from the broker"
     CUT_DRIVER = "cut the driver off from the broker"
+    CUT_DOCUMENTS = "cut the driver off from the API server"
     LOSE_ANSWERS = "lose answers of the broker"
     LATE_COMMITS = "ends of transactions arrive late"
     SLOW_MARKERS = "markers are written late"
@@ -49,6 +52,21 @@ STEPS = {
 }
 """The steps at which workers and drivers are killed and paused on purpose, and how often each is taken."""
 _AT_STEPS = (FaultKind.KILL_WORKER_AT, FaultKind.PAUSE_WORKER_AT, FaultKind.KILL_DRIVER_AT)
+_START_STEPS = {
+    "InitProducerId": 12,
+    "report": 1,
+    "answer": 1,
+    "ListOffsets": 1,
+    "Fetch": 2,
+    "LMDB write": 2,
+    "fsync": 1,
+    "rename": 1,
+    "publish": 1,
+}
+"""The steps of a worker that starts: how often each is taken."""
+_COMMIT_STEPS = {"stage": 2, "AddPartitionsToTxn": 6, "Produce": 1, "EndTxn": 2, "publish": 1, "LMDB write": 1}
+_STORIES_SHARE = 0.5
+"""The share of schedules with a story: faults that only together meet what must not be met."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,24 +89,84 @@ class Fault:
 
 
 def make_faults(random: Random, until: float) -> tuple[Fault, ...]:
-    """Make a schedule of faults up to a time; each seed prefers some kinds."""
+    """Make a schedule of faults up to a time; each seed prefers some kinds, and some seeds have a story as well."""
     kinds = [*random.sample(list(FaultKind), random.randint(1, 5)), random.choice(_AT_STEPS)]
-    return tuple(
-        sorted(
-            (
-                Fault(
-                    at=random.uniform(0.0, until),
-                    kind=random.choice(kinds),
-                    target=random.randrange(64),
-                    seconds=random.choice([random.uniform(0.1, 2.0), random.uniform(2.0, 40.0)]),
-                    step=random.choices(list(STEPS), list(STEPS.values()))[0],
-                    count=random.choice([1, 1, 2, 3, 5]),
-                )
-                for _ in range(random.randint(0, 10))
-            ),
-            key=lambda fault: fault.at,
+    told = random.random() < _STORIES_SHARE
+    faults = [
+        Fault(
+            at=random.uniform(0.0, until),
+            kind=random.choice(kinds),
+            target=random.randrange(64),
+            seconds=random.choice([random.uniform(0.1, 2.0), random.uniform(2.0, 40.0)]),
+            step=random.choices(list(STEPS), list(STEPS.values()))[0],
+            count=random.choice([1, 1, 2, 3, 5]),
         )
-    )
+        for _ in range(random.randint(0, 3 if told else 10))
+    ]
+    if told:
+        faults += random.choice(_STORIES)(random, random.uniform(3.0, 0.6 * until))
+    return tuple(sorted(faults, key=lambda fault: fault.at))
+
+
+def _standstill_in_a_start(random: Random, at: float) -> list[Fault]:
+    """A worker stands still while it starts, and meanwhile its tasks get other owners."""
+    kind = random.choice([FaultKind.PAUSE_STARTING_AT, FaultKind.PAUSE_STARTING_AT, FaultKind.KILL_STARTING_AT])
+    return [
+        _aimed(random, at, kind, random.uniform(8.0, 30.0), _START_STEPS),
+        _aimed(random, at + 0.1, random.choice([FaultKind.KILL_WORKER, FaultKind.SCALE])),
+        _aimed(random, at + random.uniform(0.3, 4.0), FaultKind.SCALE),
+    ]
+
+
+def _standstill_in_a_commit(random: Random, at: float) -> list[Fault]:
+    """A worker stands still while it commits, until its tasks have other owners."""
+    return [
+        _aimed(random, at, FaultKind.PAUSE_WORKER_AT, random.uniform(11.0, 30.0), _COMMIT_STEPS),
+        _aimed(random, at + random.uniform(0.1, 3.0), FaultKind.SCALE),
+    ]
+
+
+def _handover_before_the_markers(random: Random, at: float) -> list[Fault]:
+    """Tasks get other owners while what their last ones committed can't be read yet."""
+    return [
+        _aimed(random, at, FaultKind.SLOW_MARKERS, random.uniform(2.0, 20.0)),
+        _aimed(random, at + random.uniform(0.5, 2.0), FaultKind.SCALE),
+    ]
+
+
+def _driver_behind_the_times(random: Random, at: float) -> list[Fault]:
+    """A driver does not know of its successor, and its workers go on."""
+    kind = random.choice([FaultKind.CUT_DOCUMENTS, FaultKind.CUT_DOCUMENTS, FaultKind.PAUSE_DRIVER])
+    faults = [
+        _aimed(random, at, kind, random.uniform(8.0, 30.0)),
+        _aimed(random, at + random.uniform(0.5, 2.0), FaultKind.SCALE),
+    ]
+    if random.random() < 0.7:
+        start = random.uniform(0.1, 0.4)
+        faults += [
+            _aimed(random, at + start, FaultKind.PAUSE_STARTING_AT, random.uniform(2.0, 8.0), _START_STEPS),
+            _aimed(random, at + start + 0.05, FaultKind.KILL_WORKER),
+        ]
+    return faults
+
+
+_STORIES = (
+    _standstill_in_a_start,
+    _standstill_in_a_start,
+    _standstill_in_a_commit,
+    _standstill_in_a_commit,
+    _handover_before_the_markers,
+    _driver_behind_the_times,
+    _driver_behind_the_times,
+)
+
+
+def _aimed(
+    random: Random, at: float, kind: FaultKind, seconds: float = 0.0, steps: Mapping[str, int] = _START_STEPS
+) -> Fault:
+    step = random.choices(list(steps), list(steps.values()))[0]
+    target = 3 * random.randrange(20) + random.choice([1, 2])  # of SCALE: to fewer processors, if there are several
+    return Fault(at=at, kind=kind, target=target, seconds=seconds, step=step, count=1)
 
 
 def shrink(faults: Sequence[Fault], fails: Callable[[tuple[Fault, ...]], bool]) -> tuple[Fault, ...]:

@@ -3,23 +3,23 @@
 A request for which nobody waits any more, or whose sender is dead, still arrives.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from simulation.deterministic_scheduler import Scheduler, SimulatedThread
 from simulation.kafka_requests import (
     Answer,
     CreatePartitions,
     CreateTopic,
-    DeleteRecords,
     DeleteTopic,
     EndTxn,
     InitProducerId,
     NoAnswer,
-    Produce,
     Request,
     RequestError,
+    TopicPartition,
 )
 from simulation.simulated_broker import SimulatedBroker
 from simulation.simulated_coordinator import DueMarker
@@ -29,7 +29,17 @@ REQUEST_SECONDS = 5.0
 """How long a client waits for an answer."""
 _EXPIRY_SECONDS = 1.0
 _UNASKED_SECONDS = 5.0
-_CHANGING = (Produce, CreateTopic, CreatePartitions, DeleteTopic, DeleteRecords)
+_CHANGING = (CreateTopic, CreatePartitions, DeleteTopic)
+_SENT_FIRST = 0.4
+"""The share of requests that are on their way before their process reaches the step at which it may die."""
+
+
+class News(NamedTuple):
+    """What was known of a partition: counts that rise when records become readable, and when (seconds)."""
+
+    markers: int
+    topics: int
+    at: float
 
 
 @dataclass(slots=True)
@@ -46,8 +56,9 @@ class BrokerService:
         self.broker = SimulatedBroker()
         self.marker_seconds = 0.02
         """The mean time until a marker is written."""
-        self.changes = 0
-        """How often anything has become readable, or changed otherwise."""
+        self.markers: Counter[TopicPartition] = Counter()
+        """How many markers each partition got: all records are in transactions, so only a marker makes any readable."""
+        self.topic_changes = 0
         self.awaiting: list[SimulatedThread] = []
         self._scheduler = scheduler
         self._planned: set[DueMarker] = set()
@@ -68,6 +79,7 @@ class BrokerService:
             if isinstance(request, EndTxn | InitProducerId):
                 self.plan_markers()
             if isinstance(request, _CHANGING):
+                self.topic_changes += 1
                 self._tell()
         return lambda: answer
 
@@ -83,10 +95,10 @@ class BrokerService:
         self._planned.discard(marker)
         if marker in self.broker.due_markers():
             self.broker.write_marker(marker, self.now)
+            self.markers[marker.partition] += 1
             self._tell()
 
     def _tell(self) -> None:
-        self.changes += 1
         for thread in self.awaiting:
             self._scheduler.wake(thread)
         self.awaiting.clear()
@@ -137,12 +149,19 @@ class FaultyNetwork:
                 call.answer = outcome
                 scheduler.wake(thread)
 
-        arrival = scheduler.now + self._latency()
-        if isinstance(request, EndTxn) and scheduler.now < self.late_until:
-            arrival += REQUEST_SECONDS * scheduler.random.uniform(0.5, 2.5)
-        if scheduler.now >= self.cut_until:
-            scheduler.at(arrival, arrive)
+        def send() -> None:
+            arrival = scheduler.now + self._latency()
+            if isinstance(request, EndTxn) and scheduler.now < self.late_until:
+                arrival += REQUEST_SECONDS * scheduler.random.uniform(0.5, 2.5)
+            if scheduler.now >= self.cut_until:
+                scheduler.at(arrival, arrive)
+
+        sent_first = scheduler.random.random() < _SENT_FIRST
+        if sent_first:
+            send()
         self._process.step(what)
+        if not sent_first:
+            send()
         deadline = scheduler.now + REQUEST_SECONDS
         while call.answer is None and scheduler.now < deadline:
             scheduler.wait(deadline)
@@ -150,13 +169,14 @@ class FaultyNetwork:
             raise NoAnswer
         return call.answer()
 
-    def news(self) -> tuple[int, float]:
-        """Return a number that changes when the broker has news, and the time."""
-        return self._service.changes, self._scheduler.now
+    def news(self, partition: TopicPartition) -> News:
+        """Return what is known of a partition now."""
+        return News(self._service.markers[partition], self._service.topic_changes, self._scheduler.now)
 
-    def has_news(self, known: tuple[int, float] | None) -> bool:
-        """Return whether the broker may have news since then; after a while it is asked in any case."""
-        return known is None or known[0] != self._service.changes or self._scheduler.now - known[1] >= _UNASKED_SECONDS
+    def has_news(self, partition: TopicPartition, known: News | None) -> bool:
+        """Return whether there may be more to read since then; after a while the broker is asked in any case."""
+        now = self.news(partition)
+        return known is None or now[:2] != known[:2] or now.at - known.at >= _UNASKED_SECONDS
 
     def await_news(self, seconds: float) -> None:
         """Wait until the broker has news, or for so long."""

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from simulation.simulated_host import SimulatedHost, Surroundings
 from simulation.simulated_process import EPOCH_MS, SimulatedProcess, SimulatedThreads
@@ -34,12 +34,14 @@ from streamapp_runtime.kubernetes.launched_epoch import TIMEOUTS, LaunchedEpoch
 from streamapp_runtime.kubernetes.outage_waits import OutageWaits
 from streamapp_runtime.kubernetes.progress_reporter import ProgressReporter
 from streamapp_runtime.spark.driver_environment import DriverEnvironment
+from streamapp_systems.kubernetes.kubernetes_api import KubernetesApi, ServerUnavailableError
 from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
 from support.kubernetes_api import MemoryCluster
 
 EXPECTED = (Drained, ProcessorFailed, Superseded, SystemAway, EpochOutdatedError, *TRANSIENT)
 """What a driver may end with; somebody starts the app again."""
 _RUN_ID = "r1"
+_UNREACHED_SECONDS = 1.0
 _OWNER = {"apiVersion": "streamapp.dev/v1alpha1", "kind": "StreamApp", "name": "app", "uid": "u1"}
 
 
@@ -54,6 +56,17 @@ class DriverLauncher(Protocol):
 
         It returns whether the app has come to its end, and raises what the driver ends with.
         """
+        ...
+
+    def scale(self, *, at_once: bool) -> bool:
+        """Ask for the processors that are wanted, of the driver that runs; return whether another one is needed.
+
+        `at_once`: it should not be.
+        """
+        ...
+
+    def cut_documents(self, driver: SimulatedProcess, until: float) -> None:
+        """Let a driver not reach the API server until a time, if it needs one."""
         ...
 
 
@@ -83,6 +96,13 @@ class LocalLauncher:
         )
         return True
 
+    def scale(self, *, at_once: bool) -> bool:
+        """See `DriverLauncher.scale`: the driver looks by itself."""
+        return False
+
+    def cut_documents(self, driver: SimulatedProcess, until: float) -> None:
+        """See `DriverLauncher.cut_documents`: there is no API server."""
+
     def _scale(self, run: PlannedRun) -> PlannedRun | None:
         """Return the run with as many processors as are wanted, if it has not."""
         wanted = {str(number): str(self._request.state) for number in range(self._surroundings.processors)}
@@ -104,12 +124,16 @@ class KubernetesLauncher:
         self._folder = folder
         self._surroundings = surroundings
         self._epoch = 0
-        self._store = ConfigMapMetadataStore(MemoryCluster(), "team", "app", owners=[_OWNER])
+        self._launched_counts: dict[str, int] = {}
+        self._cluster = MemoryCluster()
+        self._store = self._store_of(self._cluster)
+        self._cut_until: dict[SimulatedProcess, float] = {}
 
     def prepare(self) -> Callable[[SimulatedProcess, Callable[[], bool]], bool]:
         """See `DriverLauncher.prepare`: the epoch is written, with its job model, as the operator does."""
         self._epoch += 1
         epoch, counts = self._epoch, self._counts()
+        self._launched_counts = counts
         version = {"app": "text", "run_id": _RUN_ID, "counts": counts}
         launch = Launch(
             epoch=epoch,
@@ -121,17 +145,35 @@ class KubernetesLauncher:
         )
         record = AppRecord(accepted=AcceptedSpec(generation=1, **version), launch=launch, apps={"text": self._text})
         self._store.put(RECORD, record.to_bytes())
+        self._write_job_model(counts)
+        return lambda process, drain: self._run(epoch, process, drain)
+
+    def scale(self, *, at_once: bool) -> bool:
+        """See `DriverLauncher.scale`: a job model of the same epoch is written, or another driver gets one."""
+        if at_once and self._epoch:
+            self._write_job_model(self._launched_counts)
+        return not at_once
+
+    def _write_job_model(self, counts: dict[str, int]) -> None:
         stored = read_job_model(self._store)
         previous = None if stored is None else stored.model
         planned = plan(parse_text(self._text), counts, previous, run_id=_RUN_ID).plan
         assert planned is not None
-        model = build_job_model(
-            planned, previous, {str(number): "here" for number in range(self._surroundings.processors)}
-        )
-        write_job_model(self._store, model, epoch=epoch, expected=ABSENT if stored is None else stored.pointer_version)
-        return lambda process, drain: self._run(epoch, process, drain)
+        processors = {str(number): "here" for number in range(self._surroundings.processors)}
+        expected = ABSENT if stored is None else stored.pointer_version
+        model = build_job_model(planned, previous, processors)
+        write_job_model(self._store, model, epoch=self._epoch, expected=expected)
+
+    def cut_documents(self, driver: SimulatedProcess, until: float) -> None:
+        """See `DriverLauncher.cut_documents`."""
+        self._cut_until[driver] = until
+
+    def _store_of(self, api: KubernetesApi) -> ConfigMapMetadataStore:
+        return ConfigMapMetadataStore(api, "team", "app", owners=[_OWNER])
 
     def _run(self, epoch: int, process: SimulatedProcess, drain: Callable[[], bool]) -> bool:
+        store = self._store_of(ApiServerWay(self._cluster, process, lambda: self._cut_until.get(process, 0.0)))
+
         def now() -> datetime:
             return datetime.fromtimestamp(EPOCH_MS / 1_000, UTC) + timedelta(seconds=process.scheduler.now)
 
@@ -143,9 +185,9 @@ class KubernetesLauncher:
         health = DriverHealth(context.clock.monotonic)
         with ExitStack() as handles:
             return LaunchedEpoch(
-                store=self._store,
-                follower=JobModelFollower(self._store, epoch),
-                reporter=ProgressReporter(self._store, _RUN_ID, epoch, now),
+                store=store,
+                follower=JobModelFollower(store, epoch),
+                reporter=ProgressReporter(store, _RUN_ID, epoch, now),
                 lease=DriverLease(api, environment, _OWNER, now),
                 health=health,
                 make_host=lambda channel, *_: ExecutorHost(process, channel, self._surroundings),
@@ -156,6 +198,27 @@ class KubernetesLauncher:
                 outages=outages,
                 waits=OutageWaits(outages, health, context, TIMEOUTS),
             ).run()
+
+
+class ApiServerWay:
+    """The way of a driver to the API server, as `KubernetesApi`: nothing gets through while it is cut."""
+
+    def __init__(self, cluster: MemoryCluster, process: SimulatedProcess, cut_until: Callable[[], float]) -> None:
+        self._cluster = cluster
+        self._process = process
+        self._cut_until = cut_until
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Return a request to the API server."""
+
+        def ask(*arguments: Any, **options: Any) -> Any:
+            self._process.step(f"API server {name}")
+            if self._process.scheduler.now < self._cut_until():
+                self._process.scheduler.wait(self._process.scheduler.now + _UNREACHED_SECONDS)
+                raise ServerUnavailableError("connection timed out")
+            return getattr(self._cluster, name)(*arguments, **options)
+
+        return ask
 
 
 class ExecutorHost(SimulatedHost):

@@ -14,7 +14,9 @@ from streamapp_runtime.processor.run_processor import run_processor
 
 _ANSWER_SECONDS = 3.0
 _NOTICE_SECONDS = 0.05
-"""How long it takes until the driver knows that a worker on a machine that lives has ended."""
+"""How long it takes until the driver knows that a worker that it reaches has ended."""
+_LOSS_SECONDS = 120.0
+"""How long it takes until the host misses a worker that the driver does not reach."""
 
 
 class SimulatedChannel:
@@ -46,7 +48,7 @@ class SimulatedChannel:
 class SimulatedHost:
     """See `ProcessorHost`. Workers are processes of `machines`, in turn; a driver's end does not end them.
 
-    `reaches`: whether the host can kill workers, and sees when they die; else they are silent. On several machines each
+    `reaches`: whether the host can kill workers, and sees at once when they die. On several machines each
     has a state folder of its own.
     """
 
@@ -65,7 +67,7 @@ class SimulatedHost:
         channel = SimulatedChannel(process, self._driver, self._registry)
         future: Future[ProcessorReport] = Future()
         self.workers[me.number] = worker = Worker(me, process, channel, future)
-        surroundings.workers.append(worker)
+        surroundings.note_started(worker)
         process.on_death.append(lambda: self._notice(worker))
         process.scheduler.start(process.name, lambda: self._run(worker, config), process)
         return future
@@ -94,9 +96,9 @@ class SimulatedHost:
                 raise
         worker.ended = True
         worker.process.scheduler.note(f"ends: {'done' if error is None else f'{type(error).__name__}: {error}'[:200]}")
-        self._tell(worker, report, error)
+        self._tell(worker, report, error, _NOTICE_SECONDS)
 
-    def _tell(self, worker: "Worker", report: ProcessorReport | None, error: Exception | None) -> None:
+    def _tell(self, worker: "Worker", report: ProcessorReport | None, error: Exception | None, seconds: float) -> None:
         scheduler = worker.process.scheduler
 
         def tell() -> None:
@@ -106,11 +108,11 @@ class SimulatedHost:
                 else:
                     worker.future.set_exception(error or ProcessorLost("its process died"))
 
-        scheduler.at(scheduler.now + _NOTICE_SECONDS, tell)
+        scheduler.at(scheduler.now + seconds, tell)
 
     def _notice(self, worker: "Worker") -> None:
-        if self._surroundings.reaches:
-            self._tell(worker, None, ProcessorLost("its process died"))
+        seconds = _NOTICE_SECONDS if self._surroundings.reaches else _LOSS_SECONDS
+        self._tell(worker, None, ProcessorLost("its process died"), seconds)
 
 
 class Worker:
@@ -152,6 +154,10 @@ class Surroundings:
     def state_folder(self, folder: str, machine: Machine) -> str:
         """Return where a worker on this machine keeps its state."""
         return folder if len(self.machines) == 1 else str(Path(folder) / machine.name)
+
+    def note_started(self, worker: Worker) -> None:
+        """Take a worker that begins to run."""
+        self.workers.append(worker)
 
     def make_process(self, name: str, machine: Machine) -> SimulatedProcess:
         """Make a process."""

@@ -6,7 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from simulation.direct_systems import DirectSystems
-from simulation.faulty_network import FaultyNetwork
+from simulation.faulty_network import FaultyNetwork, News
+from simulation.kafka_requests import TopicPartition
 from simulation.simulated_process import SimulatedProcess
 from streamapp_core.spec.systems import SystemSpec
 from streamapp_core.ssp import Ssp
@@ -30,7 +31,8 @@ class SimulatedSystems(DirectSystems):
     def open_consumer(self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor]) -> Consumer:
         """See `Systems.open_consumer`."""
         consumer = super().open_consumer(name, system, streams)
-        return consumer if system.kafka is None else PrefetchingConsumer(consumer, self._way)
+        topics = {stream.name: stream.address for stream in streams}
+        return consumer if system.kafka is None else PrefetchingConsumer(consumer, topics, self._way)
 
     def open_output(
         self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor], writer: str
@@ -45,27 +47,27 @@ class PrefetchingConsumer:
     Without it, most steps of a simulation would be questions without an answer.
     """
 
-    def __init__(self, consumer: Consumer, network: FaultyNetwork) -> None:
+    def __init__(self, consumer: Consumer, topics: Mapping[str, str], network: FaultyNetwork) -> None:
         self._consumer = consumer
+        self._topics = topics
         self._network = network
-        self._known: dict[frozenset[Ssp], tuple[int, float]] = {}
+        self._known: dict[Ssp, News] = {}
 
     def assign(self, starts: Mapping[Ssp, int], ends: Mapping[Ssp, int]) -> None:
         """See `Consumer.assign`."""
         self._consumer.assign(starts, ends)
+        self._known.clear()
 
     def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Sequence[FetchedBatch]:
         """See `Consumer.poll`."""
-        asked = frozenset(ssps)
-        if not self._network.has_news(self._known.get(asked)):
-            if timeout > 0:
-                self._network.await_news(_IDLE_SECONDS)
-            if not self._network.has_news(self._known.get(asked)):
-                return ()
-        before = self._network.news()
-        fetched = self._consumer.poll(sorted(ssps), max_rows, timeout)
-        if not fetched:
-            self._known[asked] = before
+        asked = self._with_news(ssps)
+        if not asked and timeout > 0:
+            self._network.await_news(_IDLE_SECONDS)
+            asked = self._with_news(ssps)
+        before = {ssp: self._network.news(self._at(ssp)) for ssp in asked}
+        fetched = self._consumer.poll(asked, max_rows, 0.0) if asked else ()
+        if sum(len(batch.messages) for batch in fetched) < max_rows:
+            self._known |= {ssp: before[ssp] for ssp in set(asked) - {batch.ssp for batch in fetched}}
         return fetched
 
     def ask_ends(self, ssps: Collection[Ssp]) -> EndsAnswer:
@@ -75,6 +77,12 @@ class PrefetchingConsumer:
     def close(self) -> None:
         """See `Consumer.close`."""
         self._consumer.close()
+
+    def _with_news(self, ssps: Collection[Ssp]) -> Sequence[Ssp]:
+        return [ssp for ssp in sorted(ssps) if self._network.has_news(self._at(ssp), self._known.get(ssp))]
+
+    def _at(self, ssp: Ssp) -> TopicPartition:
+        return TopicPartition(self._topics[ssp.stream], ssp.partition)
 
 
 class ProcessFileOutput:

@@ -11,9 +11,10 @@ from pathlib import Path
 from random import Random
 
 from simulation.deterministic_scheduler import Scheduler, SimulationStuck
-from simulation.fault_schedules import Fault, FaultKind, make_faults
+from simulation.fault_injector import FaultInjector
+from simulation.fault_schedules import Fault, make_faults
 from simulation.faulty_network import BrokerService, FaultyNetwork
-from simulation.kafka_requests import CreatePartitions, TopicPartition
+from simulation.kafka_requests import TopicPartition
 from simulation.numbered_app import HUB, NAME, AppShape, Row, last_rows, wrong_results
 from simulation.simulated_admin import SimulatedAdmin
 from simulation.simulated_disk import Disk, simulated_disks
@@ -35,7 +36,6 @@ _FAULT_SECONDS = 25.0
 _PATIENCE_SECONDS = 400.0
 """How long after the last fault the app may take to come to its end."""
 _MOST_TURNS = 1_000_000
-_MOST_PARTITIONS = 8
 _CHECK_SECONDS = 2.0
 
 
@@ -63,7 +63,7 @@ class Outcome:
 def simulate(seed: int, faults: tuple[Fault, ...] | None = None) -> Outcome:
     """Run the simulation of a seed; with other faults than its own, if they are given."""
     logging.disable(logging.CRITICAL)
-    chosen = make_faults(Random(f"faults {seed}"), _FAULT_SECONDS) if faults is None else faults
+    chosen = faults_of(seed) if faults is None else faults
     shape = AppShape.of(Random(f"shape {seed}"))
     folder = Path(tempfile.mkdtemp(prefix="simulation-", dir=_memory()))
     try:
@@ -83,6 +83,11 @@ def simulate(seed: int, faults: tuple[Fault, ...] | None = None) -> Outcome:
         logging.disable(logging.NOTSET)
 
 
+def faults_of(seed: int) -> tuple[Fault, ...]:
+    """Return the faults of a seed."""
+    return make_faults(Random(f"faults {seed}"), _FAULT_SECONDS)
+
+
 def _memory() -> str | None:
     """Return a folder in memory, if there is one: nothing here has to survive."""
     return "/dev/shm" if Path("/dev/shm").is_dir() else None
@@ -93,27 +98,28 @@ class _World(Surroundings):
 
     def __init__(self, seed: int, shape: AppShape, faults: tuple[Fault, ...], folder: Path) -> None:
         choices = Random(f"world {seed}")
-        machines = [Machine(f"machine-{n}") for n in range(choices.choice([1, 1, 2, 3]))]
-        super().__init__(machines, reaches=len(machines) == 1 or choices.random() < 0.5, processors=shape.processors)
+        machines = [Machine(f"machine-{n}") for n in range(choices.choice([1, 2, 3]))]
+        super().__init__(machines, reaches=len(machines) == 1 or choices.random() < 0.4, processors=shape.processors)
         self.shape = shape
         self.folder = folder
         self.disk = Disk(folder)
         self.scheduler = Scheduler(
             Random(f"scheduler {seed}"), longest=_FAULT_SECONDS + _PATIENCE_SECONDS, most_turns=_MOST_TURNS
         )
-        self._service = BrokerService(self.scheduler)
-        self._networks: dict[SimulatedProcess, FaultyNetwork] = {}
+        self.service = BrokerService(self.scheduler)
+        self.networks: dict[SimulatedProcess, FaultyNetwork] = {}
+        self.driver: SimulatedProcess | None = None
         self._seed = seed
-        self._choices = choices
+        self.choices = choices
         self._faults = faults
         self._last_fault = max((fault.at + fault.seconds for fault in faults), default=0.0)
         self._source_written = False
         self._done = False
-        self._driver: SimulatedProcess | None = None
         self._drivers = 0
         self._impatient = False
         """Whether another driver is to be started, though there is one."""
         self._launcher = self._make_launcher()
+        self._injector = FaultInjector(self)
 
     def current_process(self) -> SimulatedProcess | None:
         """Return the process whose thread runs now."""
@@ -126,7 +132,7 @@ class _World(Surroundings):
         source = SimulatedProcess("source", Machine("elsewhere"), self.scheduler)
         self._create_input(source, user)
         for fault in self._faults:
-            self.scheduler.at(fault.at, lambda fault=fault: self._inject(fault))
+            self.scheduler.at(fault.at, lambda fault=fault: self._injector.inject(fault))
         self.scheduler.at(_CHECK_SECONDS, self._check)
         try:
             self.scheduler.run()
@@ -141,22 +147,47 @@ class _World(Surroundings):
 
     def place(self, processor: str) -> Machine:
         """See `Surroundings.place`."""
-        return self._choices.choice(self.machines)
+        return self.choices.choice(self.machines)
 
     def make_process(self, name: str, machine: Machine) -> SimulatedProcess:
         """See `Surroundings.make_process`."""
         process = SimulatedProcess(name, machine, self.scheduler)
-        self._networks[process] = FaultyNetwork(process, self._service)
+        self.networks[process] = FaultyNetwork(process, self.service)
         return process
 
     def context_of(self, process: SimulatedProcess) -> ExecutionContext:
         """See `Surroundings.context_of`."""
-        return process.context(SimulatedSystems(self.folder, process, self._networks[process]), self._seed)
+        return process.context(SimulatedSystems(self.folder, process, self.networks[process]), self._seed)
+
+    def note_started(self, worker: Worker) -> None:
+        """See `Surroundings.note_started`."""
+        super().note_started(worker)
+        self._injector.meet(worker)
+
+    # what faults ask for
+
+    def start_another_driver(self) -> None:
+        """See `DisturbedWorld.start_another_driver`."""
+        self._impatient = self._launcher.several
+
+    def scale(self, processors: int, *, at_once: bool) -> None:
+        """See `DisturbedWorld.scale`."""
+        self.processors = processors
+        self._impatient |= self._launcher.scale(at_once=at_once)
+
+    def cut_documents(self, driver: SimulatedProcess, until: float) -> None:
+        """See `DisturbedWorld.cut_documents`."""
+        self._launcher.cut_documents(driver, until)
+
+    @property
+    def may_grow(self) -> bool:
+        """See `DisturbedWorld.may_grow`: rows of windows may be late then (docs/expansion.md)."""
+        return not self.shape.windows
 
     # the people around the app
 
     def _create_input(self, source: SimulatedProcess, user: SimulatedProcess) -> None:
-        network = FaultyNetwork(source, self._service)
+        network = FaultyNetwork(source, self.service)
 
         def write() -> None:
             SimulatedAdmin(network, CLUSTER).create({_stream("in"): self.shape.partitions})
@@ -175,7 +206,7 @@ class _World(Surroundings):
             if self._write_once(network, owner, some, source):
                 rows = rows[len(some) :]
             self.scheduler.wait(self.scheduler.now + random.expovariate(1 / pause))
-        while not self._write_once(network, owner, last_rows(self._count_input()["in"]), source):
+        while not self._write_once(network, owner, last_rows(self.count_input()["in"]), source):
             self.scheduler.wait(self.scheduler.now + pause)
         self._source_written = True
 
@@ -186,7 +217,7 @@ class _World(Surroundings):
         try:
             with closing(SimulatedProducer(network, CLUSTER, [_stream("in")], owner)) as producer:
                 for row in rows:
-                    ssp = Ssp(HUB, "in", partition_of(row.key, self._count_input()["in"]))
+                    ssp = Ssp(HUB, "in", partition_of(row.key, self.count_input()["in"]))
                     producer.send(ssp, row.value, key=row.key.encode(), timestamp=source.time_of_day())
                 while True:
                     try:
@@ -202,10 +233,11 @@ class _World(Surroundings):
         text = self.shape.document()
         if not self.shape.kubernetes:
             return LocalLauncher(text, self.folder, self)
-        return KubernetesLauncher(text, self._count_input, self.folder, self)
+        return KubernetesLauncher(text, self.count_input, self.folder, self)
 
-    def _count_input(self) -> dict[str, int]:
-        found = self._service.broker.topics.describe((f"{NAME}.in",))
+    def count_input(self) -> dict[str, int]:
+        """See `DisturbedWorld.count_input`."""
+        found = self.service.broker.topics.describe((f"{NAME}.in",))
         return {topic.removeprefix(f"{NAME}."): found[topic].partitions for topic in found}
 
     def _supervise(self, user: SimulatedProcess) -> None:
@@ -216,7 +248,7 @@ class _World(Surroundings):
             drive = self._launcher.prepare()
             ended: list[Exception | None] = []
             process = self.make_process(f"driver-{self._drivers}", self.machines[0])
-            self._driver = process
+            self.driver = process
             thread = self.scheduler.start(
                 process.name, lambda p=process, d=drive, e=ended: e.append(self._drive(d, p)), process
             )
@@ -224,7 +256,7 @@ class _World(Surroundings):
                 self.scheduler.wait(self.scheduler.now + 0.1)
             if self._done and ended and (ended[0] is None or isinstance(ended[0], Drained)):
                 break
-            self.scheduler.wait(self.scheduler.now + self._choices.expovariate(1.0))
+            self.scheduler.wait(self.scheduler.now + self.choices.expovariate(1.0))
         self._raise_if_wrong(complete=True)
         self._verify_states(user)
         self.scheduler.stop()
@@ -242,6 +274,7 @@ class _World(Surroundings):
         except (StreamSystemError, RuntimeFailure) as failure:
             raise WrongResult(f"the run fails: {type(failure).__name__}: {failure}") from failure
         self.scheduler.note(f"the driver ends: {type(error).__name__}: {error}"[:300])
+        process.kill()
         return error
 
     # what is checked
@@ -260,7 +293,7 @@ class _World(Surroundings):
         assert app is not None
         if len(self.machines) > 1 or self.shape.kubernetes:
             return
-        systems = SimulatedSystems(self.folder, user, FaultyNetwork(user, self._service))
+        systems = SimulatedSystems(self.folder, user, FaultyNetwork(user, self.service))
         for verdict in verify_run(app, user.context(systems, self._seed), self.folder / ".streamapp" / NAME):
             if not verdict.equal:
                 raise WrongResult(f"the store of {verdict.task} is not what its changelog says: {verdict}")
@@ -276,7 +309,7 @@ class _World(Surroundings):
         return {name: self._values(f"{NAME}.{name}") for name in ("passed", "totals", "windows")}
 
     def _values(self, topic: str) -> list[list[bytes | None]]:
-        topics = self._service.broker.topics
+        topics = self.service.broker.topics
         found = topics.describe((topic,))
         if topic not in found:
             return []
@@ -285,108 +318,6 @@ class _World(Surroundings):
 
     def _progress(self) -> str:
         return f"the results are not complete: {self._wrong(complete=True)}"
-
-    # what goes wrong
-
-    def _inject(self, fault: Fault) -> None:
-        living = [worker for worker in self.workers if worker.living]
-        worker = living[fault.target % len(living)] if living else None
-        driver = self._driver if self._driver is not None and not self._driver.dead else None
-        until = self.scheduler.now + fault.seconds
-        self.scheduler.note(f"fault: {fault.kind}")
-        match fault.kind:
-            case FaultKind.KILL_MACHINE:
-                self._power_off(self.machines[fault.target % len(self.machines)])
-            case FaultKind.GROW:
-                self._grow()
-            case FaultKind.SCALE:
-                self.processors, self._impatient = 1 + fault.target % 4, self._launcher.several
-            case FaultKind.ANOTHER_DRIVER:
-                self._impatient = self._launcher.several
-            case FaultKind.KILL_BROKER:
-                self._service.broker.die()
-                self.scheduler.at(until, self._restart_broker)
-            case FaultKind.SLOW_MARKERS:
-                self._service.marker_seconds = fault.seconds / 4
-                self.scheduler.at(until, self._hasten_markers)
-            case FaultKind.KILL_DRIVER | FaultKind.KILL_DRIVER_AT | FaultKind.PAUSE_DRIVER | FaultKind.CUT_DRIVER:
-                if driver is not None:
-                    self._disturb_driver(driver, fault, until)
-            case _:
-                if worker is not None:
-                    self._disturb_worker(worker, fault, until)
-
-    def _disturb_driver(self, driver: SimulatedProcess, fault: Fault, until: float) -> None:
-        match fault.kind:
-            case FaultKind.KILL_DRIVER:
-                driver.kill()
-            case FaultKind.KILL_DRIVER_AT:
-                driver.dies_at = _at_step(fault)
-            case FaultKind.PAUSE_DRIVER:
-                driver.pause(fault.seconds)
-            case _:
-                self._networks[driver].cut_until = until
-
-    def _disturb_worker(self, worker: Worker, fault: Fault, until: float) -> None:
-        process, network = worker.process, self._networks[worker.process]
-        match fault.kind:
-            case FaultKind.KILL_WORKER:
-                process.kill()
-            case FaultKind.KILL_WORKER_AT:
-                process.dies_at = _at_step(fault)
-            case FaultKind.PAUSE_WORKER:
-                process.pause(fault.seconds)
-            case FaultKind.PAUSE_WORKER_AT:
-                process.pauses_at = (_at_step(fault), fault.seconds)
-            case FaultKind.CUT_REPORTS:
-                worker.channel.cut_until = until
-            case FaultKind.CUT_BROKER:
-                network.cut_until = until
-            case FaultKind.LOSE_ANSWERS:
-                network.answers_lost_until, network.lost_share = until, 0.3
-            case FaultKind.LATE_COMMITS:
-                network.late_until = until
-            case FaultKind.SLOW_WORKER:
-                process.slowness = 20.0
-                self.scheduler.at(until, lambda: setattr(process, "slowness", 1.0))
-            case FaultKind.JUMP_CLOCK:
-                process.seconds_off += (-1) ** fault.target * fault.seconds * 100
-
-    def _grow(self) -> None:
-        """Double the partitions of the input; not under windows, whose rows may then be late (docs/expansion.md)."""
-        count = self._count_input().get("in", _MOST_PARTITIONS)
-        if count < _MOST_PARTITIONS and not self.shape.windows:
-            self._service.handle(CreatePartitions(topic=f"{NAME}.in", partitions=2 * count))
-            self._impatient = self._launcher.several
-
-    def _power_off(self, machine: Machine) -> None:
-        """Kill all of a machine's processes; what its disk had not synced is lost in part."""
-        self.scheduler.note(f"{machine.name} loses power")
-        for process in self._networks:
-            if process.machine is machine:
-                process.kill()
-        machine.boots += 1
-        folder = self.folder if len(self.machines) == 1 else None
-        self.disk.lose_power(self._choices, lambda path: folder is not None or machine.name in path.parts)
-
-    def _restart_broker(self) -> None:
-        self._service.broker.start()
-        self._service.plan_markers()
-
-    def _hasten_markers(self) -> None:
-        self._service.marker_seconds = 0.02
-
-
-def _at_step(fault: Fault) -> Callable[[str], bool]:
-    """Return what says of a step whether it is the one that the fault names."""
-    left = fault.count
-
-    def is_it(step: str) -> bool:
-        nonlocal left
-        left -= step.startswith(fault.step)
-        return left <= 0
-
-    return is_it
 
 
 def _stream(name: str) -> StreamDescriptor:

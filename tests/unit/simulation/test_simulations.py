@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from simulation.mutations import MUTATIONS, find
+from simulation.mutation_catalog import MUTATIONS
+from simulation.mutations import find
 from support.changed_packages import ROOT
 
 SCHEDULES = int(os.environ.get("STREAMAPP_SIMULATION_SCHEDULES", "300"))
@@ -41,7 +42,8 @@ def test_a_seed_gives_the_same_run_each_time(tmp_path, seed):
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
 def test_mutations_are_of_the_code_as_it_is(mutation):
-    assert (ROOT / mutation.file).read_text().count(mutation.old) == 1
+    for change in mutation.changes:
+        assert (ROOT / change.file).read_text().count(change.old) == 1
 
 
 def test_a_defect_is_found():

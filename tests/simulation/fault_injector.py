@@ -1,0 +1,193 @@
+"""The faults of a simulation as they happen: whom they meet, and what they do."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from random import Random
+from typing import Protocol
+
+from simulation.deterministic_scheduler import Scheduler
+from simulation.fault_schedules import Fault, FaultKind
+from simulation.faulty_network import BrokerService, FaultyNetwork
+from simulation.kafka_requests import CreatePartitions
+from simulation.numbered_app import NAME
+from simulation.simulated_disk import Disk
+from simulation.simulated_host import Worker
+from simulation.simulated_process import Machine, SimulatedProcess
+
+_MOST_PARTITIONS = 8
+_MARKER_SECONDS = 0.02
+
+
+class DisturbedWorld(Protocol):
+    """What faults meet."""
+
+    scheduler: Scheduler
+    service: BrokerService
+    networks: Mapping[SimulatedProcess, FaultyNetwork]
+    disk: Disk
+    machines: Sequence[Machine]
+    workers: Collection[Worker]
+    driver: SimulatedProcess | None
+    processors: int
+    choices: Random
+
+    def start_another_driver(self) -> None:
+        """Start a driver, though there may be one, where the app is run in such a way."""
+        ...
+
+    def scale(self, processors: int, *, at_once: bool) -> None:
+        """Ask for so many processors: of the driver that there is, or perhaps of another one."""
+        ...
+
+    def cut_documents(self, driver: SimulatedProcess, until: float) -> None:
+        """Let a driver not reach the API server until a time."""
+        ...
+
+    def count_input(self) -> Mapping[str, int]:
+        """Return the number of partitions of the input, by its name."""
+        ...
+
+    @property
+    def may_grow(self) -> bool:
+        """Whether results are right when the input gets more partitions."""
+        ...
+
+
+class FaultInjector:
+    """Lets faults happen in a world."""
+
+    def __init__(self, world: DisturbedWorld) -> None:
+        self._world = world
+        self._awaiting: list[Fault] = []
+        """Faults that meet the worker that starts next."""
+
+    def meet(self, worker: Worker) -> None:
+        """Let a worker that starts meet the faults that await it."""
+        for fault in self._awaiting:
+            self._world.scheduler.note(f"{worker.process.name} meets: {fault.kind}")
+            _lie_in_wait(worker.process, fault)
+        self._awaiting.clear()
+
+    def inject(self, fault: Fault) -> None:
+        """Let a fault happen now; if there is nobody whom it could meet, nothing happens."""
+        world = self._world
+        until = world.scheduler.now + fault.seconds
+        world.scheduler.note(f"fault: {fault.kind}")
+        match fault.kind:
+            case FaultKind.KILL_MACHINE:
+                self._power_off(world.machines[fault.target % len(world.machines)])
+            case FaultKind.GROW:
+                self._grow()
+            case FaultKind.SCALE:
+                world.scale(_another_number(world.processors, fault.target), at_once=fault.target % 2 == 0)
+            case FaultKind.ANOTHER_DRIVER:
+                world.start_another_driver()
+            case FaultKind.KILL_BROKER:
+                world.service.broker.die()
+                world.scheduler.at(until, self._restart_broker)
+            case FaultKind.SLOW_MARKERS:
+                world.service.marker_seconds = fault.seconds / 4
+                world.scheduler.at(until, self._hasten_markers)
+            case FaultKind.KILL_STARTING_AT | FaultKind.PAUSE_STARTING_AT:
+                self._awaiting.append(fault)
+            case (
+                FaultKind.KILL_DRIVER
+                | FaultKind.KILL_DRIVER_AT
+                | FaultKind.PAUSE_DRIVER
+                | FaultKind.CUT_DRIVER
+                | FaultKind.CUT_DOCUMENTS
+            ):
+                if world.driver is not None and not world.driver.dead:
+                    self._disturb_driver(world.driver, fault, until)
+            case _:
+                living = [worker for worker in world.workers if worker.living]
+                if living:
+                    self._disturb_worker(living[fault.target % len(living)], fault, until)
+
+    def _disturb_driver(self, driver: SimulatedProcess, fault: Fault, until: float) -> None:
+        match fault.kind:
+            case FaultKind.KILL_DRIVER:
+                driver.kill()
+            case FaultKind.KILL_DRIVER_AT:
+                driver.dies_at = _at_step(fault)
+            case FaultKind.PAUSE_DRIVER:
+                driver.pause(fault.seconds)
+            case FaultKind.CUT_DOCUMENTS:
+                self._world.cut_documents(driver, until)
+            case _:
+                self._world.networks[driver].cut_until = until
+
+    def _disturb_worker(self, worker: Worker, fault: Fault, until: float) -> None:
+        process, network = worker.process, self._world.networks[worker.process]
+        match fault.kind:
+            case FaultKind.KILL_WORKER:
+                process.kill()
+            case FaultKind.KILL_WORKER_AT | FaultKind.PAUSE_WORKER_AT:
+                _lie_in_wait(process, fault)
+            case FaultKind.PAUSE_WORKER:
+                process.pause(fault.seconds)
+            case FaultKind.CUT_REPORTS:
+                worker.channel.cut_until = until
+            case FaultKind.CUT_BROKER:
+                network.cut_until = until
+            case FaultKind.LOSE_ANSWERS:
+                network.answers_lost_until, network.lost_share = until, 0.3
+            case FaultKind.LATE_COMMITS:
+                network.late_until = until
+            case FaultKind.SLOW_WORKER:
+                process.slowness = 20.0
+                self._world.scheduler.at(until, lambda: setattr(process, "slowness", 1.0))
+            case FaultKind.JUMP_CLOCK:
+                process.seconds_off += (-1) ** fault.target * fault.seconds * 100
+
+    def _grow(self) -> None:
+        """Double the partitions of the input, where that may be."""
+        world = self._world
+        count = world.count_input().get("in", _MOST_PARTITIONS)
+        if count < _MOST_PARTITIONS and world.may_grow:
+            world.service.handle(CreatePartitions(topic=f"{NAME}.in", partitions=2 * count))
+            world.start_another_driver()
+
+    def _power_off(self, machine: Machine) -> None:
+        """Kill all of a machine's processes; what its disk had not synced is lost in part."""
+        world = self._world
+        world.scheduler.note(f"{machine.name} loses power")
+        for process in world.networks:
+            if process.machine is machine:
+                process.kill()
+        machine.boots += 1
+        alone = len(world.machines) == 1
+        world.disk.lose_power(world.choices, lambda path: alone or machine.name in path.parts)
+
+    def _restart_broker(self) -> None:
+        self._world.service.broker.start()
+        self._world.service.plan_markers()
+
+    def _hasten_markers(self) -> None:
+        self._world.service.marker_seconds = _MARKER_SECONDS
+
+
+def _another_number(processors: int, target: int) -> int:
+    """Return how many processors there are to be, at most four: rather fewer, since then nobody takes over some ids."""
+    fewer, more = range(1, processors), range(processors + 1, 5)
+    numbers = fewer if fewer and (target % 3 or not more) else more
+    return numbers[target % len(numbers)]
+
+
+def _lie_in_wait(process: SimulatedProcess, fault: Fault) -> None:
+    """Let a process die or stand still at a step."""
+    if fault.kind in (FaultKind.KILL_WORKER_AT, FaultKind.KILL_STARTING_AT):
+        process.dies_at = _at_step(fault)
+    else:
+        process.pauses_at = (_at_step(fault), fault.seconds)
+
+
+def _at_step(fault: Fault) -> Callable[[str], bool]:
+    """Return what says of a step whether it is the one that the fault names."""
+    left = fault.count
+
+    def is_it(step: str) -> bool:
+        nonlocal left
+        left -= step.startswith(fault.step)
+        return left <= 0
+
+    return is_it
