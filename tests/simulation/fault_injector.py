@@ -38,12 +38,16 @@ class DisturbedWorld(Protocol):
         """Ask for so many processors: of the driver that there is, or perhaps of another one."""
         ...
 
+    def edit(self) -> None:
+        """Edit the spec: the next driver gets it."""
+        ...
+
     def cut_documents(self, driver: SimulatedProcess, until: float) -> None:
         """Let a driver not reach the API server until a time."""
         ...
 
-    def count_input(self) -> Mapping[str, int]:
-        """Return the number of partitions of the input, by its name."""
+    def count_inputs(self) -> Mapping[str, int]:
+        """Return the number of partitions of each input."""
         ...
 
     @property
@@ -81,6 +85,8 @@ class FaultInjector:
                 world.scale(_another_number(world.processors, fault.target), at_once=fault.target % 2 == 0)
             case FaultKind.ANOTHER_DRIVER:
                 world.start_another_driver()
+            case FaultKind.EDIT:
+                world.edit()
             case FaultKind.KILL_BROKER:
                 world.service.broker.die()
                 world.scheduler.at(until, self._restart_broker)
@@ -142,7 +148,7 @@ class FaultInjector:
     def _grow(self) -> None:
         """Double the partitions of the input, where that may be."""
         world = self._world
-        count = world.count_input().get("in", _MOST_PARTITIONS)
+        count = world.count_inputs().get("in", _MOST_PARTITIONS)
         if count < _MOST_PARTITIONS and world.may_grow:
             world.service.handle(CreatePartitions(topic=f"{NAME}.in", partitions=2 * count))
             world.start_another_driver()

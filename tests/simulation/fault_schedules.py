@@ -31,6 +31,7 @@ class FaultKind(StrEnum):
     SLOW_WORKER = "a worker is slow"
     JUMP_CLOCK = "a clock jumps"
     GROW = "the input gets more partitions"
+    EDIT = "the spec is edited"
     SCALE = "another number of processors is asked for"
 
 

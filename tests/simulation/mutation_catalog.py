@@ -96,8 +96,8 @@ MUTATIONS = (
         changes=(
             Change(
                 file=f"{_RUNTIME}/processor/committer.py",
-                old="            self._producer.send_all(changelog, SentRecords(timestamps=None, keys=keys, values=values))\n",
-                new="",
+                old="            self._producer.send_all(changelog, SentRecords(timestamps=None, keys=keys,",
+                new="            str(SentRecords(timestamps=None, keys=keys,",
             ),
         ),
     ),
@@ -234,7 +234,8 @@ MUTATIONS = (
                 file=f"{_RUNTIME}/processor/committer.py",
                 old="        self.committed = _lowest_positions(self._tasks)\n\n    def _send",
                 new=(
-                    "        self.committed = {s: offset + 5 for s, offset in _lowest_positions(self._tasks).items()}\n\n"
+                    "        lowest = _lowest_positions(self._tasks)\n"
+                    "        self.committed = {s: offset + 5 for s, offset in lowest.items()}\n\n"
                     "    def _send"
                 ),
             ),
@@ -265,8 +266,8 @@ MUTATIONS = (
         changes=(
             Change(
                 file=f"{_RUNTIME}/driver/report_registry.py",
-                old="            if self._current.get(processor) != report.incarnation:\n                return Command.STOP\n",
-                new="            if self._current.get(processor) != report.incarnation:\n                return Command.RUN\n",
+                old="!= report.incarnation:\n                return Command.STOP\n",
+                new="!= report.incarnation:\n                return Command.RUN\n",
             ),
         ),
         needs=frozenset({FaultKind.SCALE, FaultKind.PAUSE_STARTING_AT}),

@@ -4,6 +4,7 @@ It prints the table of docs/testing.md.
 """
 
 import argparse
+import re
 import subprocess
 import sys
 
@@ -25,8 +26,10 @@ def find(mutation: Mutation, most: int, first: int = 0) -> int | None:
     if run.returncode == 0:
         return None
     print(f"--- {mutation.name}\n{run.stdout[:1000]}{run.stderr[-300:]}", file=sys.stderr)
-    failed = next(line for line in run.stdout.splitlines() if line.startswith("seed "))
-    return int(failed.split()[1].rstrip(":")) - first + 1
+    failed = re.search(r"^seed (\d+):", run.stdout, re.MULTILINE)
+    if failed is None:
+        raise RuntimeError(f"no simulation ran with {mutation.name!r}: {run.stderr[-1000:]}")
+    return int(failed[1]) - first + 1
 
 
 def main() -> int:

@@ -1,27 +1,64 @@
-"""The app of a simulation, what is written to it, and what must come out: each number of each key once, in order.
+"""The app of a simulation, and what is written to it.
 
-Each key has the numbers 0, 1, 2, ...; event times rise with them.
+Each key has the numbers 0, 1, 2, ...; event times rise with them, and pause now and then.
 """
 
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from pathlib import Path
+from functools import cached_property
 from random import Random
+from typing import Any, ClassVar, Protocol
 
 from support.hashed_keys import number_in
 
 HUB, NAME = "hub", "app"
 KEYS = [f"k{number}" for number in range(7)]
-WINDOW_MS, STEP_MS = 1_000, 90
+WINDOW_MS, SESSION_GAP_MS = 1_000, 1_000
+_STEP_MS, _PAUSE_MS, _PAUSE_EVERY = 90, 1_500, 30
 _FAR_MS = 10_000_000
+
+
+class Written(Protocol):
+    """A record that others write for the app."""
+
+    @property
+    def stream(self) -> str:
+        """The stream it goes to."""
+        ...
+
+    @property
+    def key(self) -> str:
+        """Its key."""
+        ...
+
+    @property
+    def value(self) -> bytes:
+        """Its value."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A change of the table: its key has a version."""
+
+    key: str
+    version: int
+
+    stream: ClassVar[str] = "names"
+
+    @property
+    def value(self) -> bytes:
+        """The record's value."""
+        return json.dumps({"k": self.key, "v": self.version}).encode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """A row of the input."""
+
+    stream: ClassVar[str] = "in"
 
     key: str
     number: int
@@ -35,12 +72,20 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class AppShape:
-    """What varies between the apps of simulations."""
+    """What varies between the apps of simulations.
+
+    `quiet` is a function with state and timers that finds what sessions find. `table` is one that a stream fills, which
+    is read by all tasks if it is `broadcast`; each row is joined with it.
+    """
 
     partitions: int
     processors: int
     intermediate_partitions: int
     windows: bool
+    sessions: bool
+    quiet: bool
+    table: bool
+    broadcast: bool
     files: bool
     commit_ms: int
     rows: int
@@ -54,27 +99,79 @@ class AppShape:
             processors=random.choice([1, 2, 2, 3]),
             intermediate_partitions=random.choice([1, 2, 4]),
             windows=random.random() < 0.6,
+            sessions=random.random() < 0.25,
+            quiet=random.random() < 0.25,
+            table=random.random() < 0.25,
+            broadcast=random.random() < 0.5,
             files=random.random() < 0.4,
             commit_ms=random.choice([200, 500, 1_000, 2_000]),
             rows=random.choice([60, 120, 200]),
             kubernetes=random.random() < 0.5,
         )
 
-    def document(self) -> str:
-        """Return the app."""
-        out = {"system": HUB, "key": "k", "partitions": 2}
-        streams = {
-            "in": {
-                "system": HUB,
-                "name": f"{NAME}.in",
-                "key": "k",
-                "schema": "k string, n bigint, at bigint",
-                "eventTime": {"column": "at"},
+    @property
+    def inputs(self) -> Mapping[str, int]:
+        """The streams that others write, with the number of partitions that they begin with."""
+        return {"in": self.partitions} | ({"names": self.intermediate_partitions} if self.table else {})
+
+    @property
+    def outputs(self) -> Sequence[str]:
+        """The streams of results, which are there once something has come out."""
+        optional = {"windows": self.windows, "sessions": self.sessions, "quiet": self.quiet, "named": self.table}
+        return ["passed", "totals", "copied", *(name for name, chosen in optional.items() if chosen)]
+
+    @property
+    def timed(self) -> bool:
+        """Whether late rows would be missing from results."""
+        return self.windows or self.sessions or self.quiet
+
+    def document(self, *, edited: bool = False) -> str:
+        """Return the app; an edit changes a setting, and adds an output where that may be in a run that goes on."""
+        more = edited and self.kubernetes
+        spec = {
+            "systems": {HUB: {"kafka": {"bootstrapServers": "simulated:9092"}}, "files": {"file": {"path": "."}}},
+            "defaultSystem": HUB,
+            "streams": self._inputs() | self._outputs(more=more),
+            "operators": self._operators(more=more),
+            "job": {
+                "commitInterval": f"{self.commit_ms + (100 if edited else 0)}ms",
+                "watermarkInterval": "100ms",
+                "intermediateStreamPartitions": self.intermediate_partitions,
+                "partitionMonitor": {"interval": "2s"},
             },
-            "passed": {**out, "name": f"{NAME}.passed"},
-            "totals": {**out, "name": f"{NAME}.totals"},
+            "processors": {"count": self.processors},
         }
-        operators = [
+        if self.table:
+            spec["tables"] = {"name": {"key": "k", "value": "v", "sideInputs": ["names"]}}
+        document = {
+            "apiVersion": "streamapp.dev/v1alpha1",
+            "kind": "StreamApp",
+            "metadata": {"name": NAME},
+            "spec": spec,
+        }
+        return json.dumps(document)
+
+    def _inputs(self) -> dict[str, Any]:
+        numbered = {"schema": "k string, n bigint, at bigint", "eventTime": {"column": "at"}}
+        streams = {"in": {"system": HUB, "name": f"{NAME}.in", "key": "k", **numbered}}
+        if self.table:
+            names = {"system": HUB, "name": f"{NAME}.names", "key": "k", "schema": "k string, v bigint"}
+            streams["names"] = names | ({"broadcast": True} if self.broadcast else {})
+        return streams
+
+    def _outputs(self, *, more: bool) -> dict[str, Any]:
+        streams: dict[str, Any] = {
+            name: {"system": HUB, "key": "k", "partitions": 2, "name": f"{NAME}.{name}"}
+            for name in self.outputs
+            if name != "copied" or more
+        }
+        if self.files:
+            streams["filed"] = {"system": "files", "format": "json", "name": "out/filed"}
+        return streams
+
+    def _operators(self, *, more: bool) -> list[dict[str, Any]]:
+        counts = {"by": ["k"], "select": "count(*) as c, min(n) as lo, max(n) as hi"}
+        operators: list[dict[str, Any]] = [
             {"name": "by-k", "from": "in", "partitionBy": {"key": "k"}},
             {"name": "passed-sent", "from": "by-k", "sendTo": "passed"},
             {
@@ -85,39 +182,26 @@ class AppShape:
             {"name": "totals-sent", "from": "counted", "sendTo": "totals"},
         ]
         if self.windows:
-            streams["windows"] = {**out, "name": f"{NAME}.windows"}
-            tumbling = {
-                "tumbling": f"{WINDOW_MS}ms",
-                "by": ["k"],
-                "select": "count(*) as c, min(n) as lo, max(n) as hi",
+            tumbling = {"tumbling": f"{WINDOW_MS}ms", **counts}
+            operators += _sent({"name": "tumbled", "from": "by-k", "window": tumbling}, "windows")
+        if self.sessions:
+            session = {"session": f"{SESSION_GAP_MS}ms", **counts}
+            operators += _sent({"name": "visited", "from": "by-k", "window": session}, "sessions")
+        if self.quiet:
+            function = {
+                "function": "simulation.quiet_keys:QuietKeys",
+                "schema": "k string, c bigint, lo bigint, hi bigint",
+                "state": {"key": "k"},
             }
-            operators += [
-                {"name": "tumbled", "from": "by-k", "window": tumbling},
-                {"name": "windows-sent", "from": "tumbled", "sendTo": "windows"},
-            ]
+            operators += _sent({"name": "waited", "from": "by-k", "process": function}, "quiet")
+        if self.table:
+            joined = {"table": "name", "on": "k", "type": "left"}
+            operators += _sent({"name": "looked-up", "from": "by-k", "joinTable": joined}, "named")
         if self.files:
-            streams["filed"] = {"system": "files", "format": "json", "name": "out/filed"}
-            operators += [{"name": "filed-sent", "from": "by-k", "sendTo": "filed"}]
-        spec = {
-            "systems": {HUB: {"kafka": {"bootstrapServers": "simulated:9092"}}, "files": {"file": {"path": "."}}},
-            "defaultSystem": HUB,
-            "streams": streams,
-            "operators": operators,
-            "job": {
-                "commitInterval": f"{self.commit_ms}ms",
-                "watermarkInterval": "100ms",
-                "intermediateStreamPartitions": self.intermediate_partitions,
-                "partitionMonitor": {"interval": "2s"},
-            },
-            "processors": {"count": self.processors},
-        }
-        document = {
-            "apiVersion": "streamapp.dev/v1alpha1",
-            "kind": "StreamApp",
-            "metadata": {"name": NAME},
-            "spec": spec,
-        }
-        return json.dumps(document)
+            operators.append({"name": "filed-sent", "from": "by-k", "sendTo": "filed"})
+        if more:
+            operators.append({"name": "copied-sent", "from": "by-k", "sendTo": "copied"})
+        return operators
 
     @cached_property
     def written(self) -> Sequence[Row]:
@@ -126,9 +210,15 @@ class AppShape:
         rows = []
         for index in range(self.rows):
             key = KEYS[index * 5 % len(KEYS)]
-            rows.append(Row(key=key, number=numbers[key], at=index * STEP_MS))
+            at = index * _STEP_MS + index // _PAUSE_EVERY * _PAUSE_MS
+            rows.append(Row(key=key, number=numbers[key], at=at))
             numbers[key] += 1
         return rows
+
+
+def first_names() -> Sequence[Change]:
+    """Return what fills the table before the app begins."""
+    return [Change(key=key, version=0) for key in KEYS]
 
 
 def last_rows(partitions: int) -> Sequence[Row]:
@@ -136,87 +226,6 @@ def last_rows(partitions: int) -> Sequence[Row]:
     return [Row(key=str(number_in(partition)), number=0, at=_FAR_MS) for partition in range(partitions)]
 
 
-@lru_cache(maxsize=100_000)
-def _parsed(value: bytes) -> dict:
-    """Parse a result: the same ones are looked at again and again."""
-    return json.loads(value)
-
-
-def wrong_results(
-    shape: AppShape, outputs: Mapping[str, Sequence[Sequence[bytes | None]]], folder: Path, *, complete: bool
-) -> str | None:
-    """Return what is wrong with the results so far: the values of each output's partitions, in order.
-
-    `complete`: they must be all there, too.
-    """
-    rows = shape.written
-    found = {name: [[_parsed(v) for v in values if v] for values in parts] for name, parts in outputs.items()}
-    problems = [
-        _wrong_order(rows, found["passed"], complete=complete),
-        _wrong_totals(rows, found["totals"], complete=complete),
-    ]
-    if shape.windows:
-        problems.append(_wrong_windows(rows, found["windows"], complete=complete))
-    if shape.files:
-        problems.append(_wrong_files(rows, folder, complete=complete))
-    return next((problem for problem in problems if problem is not None), None)
-
-
-def _wrong_order(rows: Sequence[Row], partitions: Sequence[Sequence[dict]], *, complete: bool) -> str | None:
-    seen: dict[str, list[int]] = defaultdict(list)
-    for values in partitions:
-        for value in values:
-            seen[value["k"]].append(value["n"])
-    expected = Counter(row.key for row in rows)
-    for key, count in sorted(expected.items()):
-        if seen[key] != list(range(len(seen[key]))):
-            return f"passed: the numbers of {key} are not 0, 1, 2, ...: {seen[key]}"
-        if len(seen[key]) > count or (complete and len(seen[key]) < count):
-            return f"passed: {len(seen[key])} numbers of {key}, not {count}"
-    return None
-
-
-def _wrong_totals(rows: Sequence[Row], partitions: Sequence[Sequence[dict]], *, complete: bool) -> str | None:
-    expected = Counter(row.key for row in rows)
-    last: dict[str, int] = {}
-    for values in partitions:
-        for value in values:
-            key, count = value["k"], value["c"]
-            if key not in KEYS:
-                continue
-            if value["n"] != count - 1 or value["s"] != count * (count - 1) // 2:
-                return f"totals: a count that is none of {key}: {value}"
-            if count <= last.get(key, 0):
-                return f"totals: {key} has {count} after {last[key]}"
-            last[key] = count
-    if complete and last != dict(expected):
-        return f"totals: the last ones are {last}, not {dict(expected)}"
-    return None
-
-
-def _wrong_windows(rows: Sequence[Row], partitions: Sequence[Sequence[dict]], *, complete: bool) -> str | None:
-    members: dict[tuple[str, int], list[int]] = defaultdict(list)
-    for row in rows:
-        members[row.key, row.at // WINDOW_MS].append(row.number)
-    expected = Counter((key, len(numbers), min(numbers), max(numbers)) for (key, _), numbers in members.items())
-    found = Counter((v["k"], v["c"], v["lo"], v["hi"]) for values in partitions for v in values if v["k"] in KEYS)
-    if extra := found - expected:
-        return f"windows: early, late or twice: {sorted(extra.items())[:5]}"
-    if complete and (missing := expected - found):
-        return f"windows: missing: {sorted(missing.items())[:5]}"
-    return None
-
-
-def _wrong_files(rows: Sequence[Row], folder: Path, *, complete: bool) -> str | None:
-    found: Counter[tuple[str, int]] = Counter()
-    for part in sorted((folder / "out" / "filed").glob("part-*")):
-        for line in part.read_text().splitlines():
-            value = json.loads(line)
-            found[value["k"], value["n"]] += 1
-    expected = Counter((row.key, row.number) for row in rows)
-    found = Counter({key: count for key, count in found.items() if key[0] in KEYS})
-    if extra := found - expected:
-        return f"files: twice, or never written: {sorted(extra.items())[:5]}"
-    if complete and (missing := expected - found):
-        return f"files: missing: {sorted(missing.items())[:5]}"
-    return None
+def _sent(operator: dict[str, Any], output: str) -> list[dict[str, Any]]:
+    """Return an operator, and one that sends its results to an output."""
+    return [operator, {"name": f"{output}-sent", "from": operator["name"], "sendTo": output}]

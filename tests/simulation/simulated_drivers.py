@@ -75,10 +75,11 @@ class LocalLauncher:
 
     several = False
 
-    def __init__(self, text: str, folder: Path, surroundings: Surroundings) -> None:
-        self._request = RunRequest(
-            text=text, folder=folder, state=folder / ".streamapp" / "app", fresh=False, run_id=_RUN_ID
-        )
+    def __init__(self, text: Callable[[], str], folder: Path, surroundings: Surroundings) -> None:
+        """Take what returns the app as it is then."""
+        self._text = text
+        self._folder = folder
+        self._state = folder / ".streamapp" / "app"
         self._surroundings = surroundings
 
     def prepare(self) -> Callable[[SimulatedProcess, Callable[[], bool]], bool]:
@@ -86,8 +87,9 @@ class LocalLauncher:
         return self._run
 
     def _run(self, process: SimulatedProcess, drain: Callable[[], bool]) -> bool:
+        request = RunRequest(text=self._text(), folder=self._folder, state=self._state, fresh=False, run_id=_RUN_ID)
         run_app(
-            self._request,
+            request,
             lambda channel, *_: SimulatedHost(process, channel, self._surroundings),
             lambda _: None,
             drain=drain,
@@ -105,7 +107,7 @@ class LocalLauncher:
 
     def _scale(self, run: PlannedRun) -> PlannedRun | None:
         """Return the run with as many processors as are wanted, if it has not."""
-        wanted = {str(number): str(self._request.state) for number in range(self._surroundings.processors)}
+        wanted = {str(number): str(self._state) for number in range(self._surroundings.processors)}
         if run.model.processors.keys() == wanted.keys():
             return None
         return replace(run, model=build_job_model(run.plan, run.model, wanted))
@@ -117,9 +119,15 @@ class KubernetesLauncher:
     several = True
 
     def __init__(
-        self, text: str, counts: Callable[[], dict[str, int]], folder: Path, surroundings: Surroundings
+        self,
+        text: Callable[[], str],
+        counts: Callable[[], dict[str, int]],
+        folder: Path,
+        surroundings: Surroundings,
     ) -> None:
-        self._text = text
+        """Take what returns the app, and its inputs' numbers of partitions, as they are then."""
+        self._texts = text
+        self._text = ""
         self._counts = counts
         self._folder = folder
         self._surroundings = surroundings
@@ -133,7 +141,7 @@ class KubernetesLauncher:
         """See `DriverLauncher.prepare`: the epoch is written, with its job model, as the operator does."""
         self._epoch += 1
         epoch, counts = self._epoch, self._counts()
-        self._launched_counts = counts
+        self._launched_counts, self._text = counts, self._texts()
         version = {"app": "text", "run_id": _RUN_ID, "counts": counts}
         launch = Launch(
             epoch=epoch,

@@ -4,6 +4,7 @@ import hashlib
 import logging
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -11,11 +12,12 @@ from pathlib import Path
 from random import Random
 
 from simulation.deterministic_scheduler import Scheduler, SimulationStuck
+from simulation.expected_results import wrong_results
 from simulation.fault_injector import FaultInjector
 from simulation.fault_schedules import Fault, make_faults
 from simulation.faulty_network import BrokerService, FaultyNetwork
 from simulation.kafka_requests import TopicPartition
-from simulation.numbered_app import HUB, NAME, AppShape, Row, last_rows, wrong_results
+from simulation.numbered_app import HUB, KEYS, NAME, AppShape, Change, Written, first_names, last_rows
 from simulation.simulated_admin import SimulatedAdmin
 from simulation.simulated_disk import Disk, simulated_disks
 from simulation.simulated_drivers import EXPECTED, DriverLauncher, KubernetesLauncher, LocalLauncher
@@ -36,6 +38,9 @@ _FAULT_SECONDS = 25.0
 _PATIENCE_SECONDS = 400.0
 """How long after the last fault the app may take to come to its end."""
 _MOST_TURNS = 1_000_000
+_PAUSE_SECONDS = 0.5
+_CHANGE_SHARE = 0.3
+"""How often a name changes as rows are written."""
 _CHECK_SECONDS = 2.0
 
 
@@ -116,6 +121,7 @@ class _World(Surroundings):
         self._source_written = False
         self._done = False
         self._drivers = 0
+        self._edited = False
         self._impatient = False
         """Whether another driver is to be started, though there is one."""
         self._launcher = self._make_launcher()
@@ -175,6 +181,11 @@ class _World(Surroundings):
         self.processors = processors
         self._impatient |= self._launcher.scale(at_once=at_once)
 
+    def edit(self) -> None:
+        """See `DisturbedWorld.edit`."""
+        self._edited = True
+        self.start_another_driver()
+
     def cut_documents(self, driver: SimulatedProcess, until: float) -> None:
         """See `DisturbedWorld.cut_documents`."""
         self._launcher.cut_documents(driver, until)
@@ -182,7 +193,7 @@ class _World(Surroundings):
     @property
     def may_grow(self) -> bool:
         """See `DisturbedWorld.may_grow`: rows of windows may be late then (docs/expansion.md)."""
-        return not self.shape.windows
+        return not self.shape.timed
 
     # the people around the app
 
@@ -190,35 +201,48 @@ class _World(Surroundings):
         network = FaultyNetwork(source, self.service)
 
         def write() -> None:
-            SimulatedAdmin(network, CLUSTER).create({_stream("in"): self.shape.partitions})
+            inputs = {_stream(name): partitions for name, partitions in self.shape.inputs.items()}
+            SimulatedAdmin(network, CLUSTER).create(inputs)
+            if self.shape.table:
+                self._write_until_done(network, first_names(), source)
+                while not self._readable("names"):
+                    network.sleep(_PAUSE_SECONDS)
             self.scheduler.start("user", lambda: self._supervise(user), user)
             self._write(source, network)
 
         self.scheduler.start("source", write, source)
 
     def _write(self, source: SimulatedProcess, network: FaultyNetwork) -> None:
-        """Write the input, a few rows at a time, each once."""
+        """Write the input, a few rows at a time, each once; a table's names change now and then."""
         rows, random = list(self.shape.written), Random(f"source {self._seed}")
-        owner = TransactionOwner(id="source", epoch=1)
         pause = _FAULT_SECONDS / max(len(rows) / 4, 1)
+        versions = Counter[str]()
         while rows:
-            some = rows[: random.randint(1, 8)]
-            if self._write_once(network, owner, some, source):
-                rows = rows[len(some) :]
+            some: list[Written] = list(rows[: random.randint(1, 8)])
+            names: list[Written] = []
+            if self.shape.table and random.random() < _CHANGE_SHARE:
+                key = random.choice(KEYS)
+                versions[key] += 1
+                names.append(Change(key=key, version=versions[key]))
+            self._write_until_done(network, [*some, *names], source)
+            rows = rows[len(some) :]
             self.scheduler.wait(self.scheduler.now + random.expovariate(1 / pause))
-        while not self._write_once(network, owner, last_rows(self.count_input()["in"]), source):
-            self.scheduler.wait(self.scheduler.now + pause)
+        self._write_until_done(network, last_rows(self.count_inputs()["in"]), source)
         self._source_written = True
 
-    def _write_once(
-        self, network: FaultyNetwork, owner: TransactionOwner, rows: Collection[Row], source: SimulatedProcess
-    ) -> bool:
-        """Write rows in one transaction; return whether it was committed."""
+    def _write_until_done(self, network: FaultyNetwork, records: Collection[Written], source: SimulatedProcess) -> None:
+        while not self._write_once(network, records, source):
+            network.sleep(_PAUSE_SECONDS)
+
+    def _write_once(self, network: FaultyNetwork, records: Collection[Written], source: SimulatedProcess) -> bool:
+        """Write records in one transaction; return whether it was committed."""
+        streams, owner = [_stream(name) for name in self.shape.inputs], TransactionOwner(id="source", epoch=1)
         try:
-            with closing(SimulatedProducer(network, CLUSTER, [_stream("in")], owner)) as producer:
-                for row in rows:
-                    ssp = Ssp(HUB, "in", partition_of(row.key, self.count_input()["in"]))
-                    producer.send(ssp, row.value, key=row.key.encode(), timestamp=source.time_of_day())
+            with closing(SimulatedProducer(network, CLUSTER, streams, owner)) as producer:
+                counts = self.count_inputs()
+                for record in records:
+                    ssp = Ssp(HUB, record.stream, partition_of(record.key, counts[record.stream]))
+                    producer.send(ssp, record.value, key=record.key.encode(), timestamp=source.time_of_day())
                 while True:
                     try:
                         producer.commit()
@@ -229,15 +253,22 @@ class _World(Surroundings):
         except StreamSystemError:
             return False
 
-    def _make_launcher(self) -> DriverLauncher:
-        text = self.shape.document()
-        if not self.shape.kubernetes:
-            return LocalLauncher(text, self.folder, self)
-        return KubernetesLauncher(text, self.count_input, self.folder, self)
+    def _readable(self, stream: str) -> bool:
+        """Return whether all that was written to a stream can be read."""
+        logs = self.service.broker.topics.logs_of(f"{NAME}.{stream}")
+        return all(log.last_stable_offset == log.high_watermark for log in logs)
 
-    def count_input(self) -> dict[str, int]:
-        """See `DisturbedWorld.count_input`."""
-        found = self.service.broker.topics.describe((f"{NAME}.in",))
+    def _make_launcher(self) -> DriverLauncher:
+        if not self.shape.kubernetes:
+            return LocalLauncher(self._text, self.folder, self)
+        return KubernetesLauncher(self._text, self.count_inputs, self.folder, self)
+
+    def _text(self) -> str:
+        return self.shape.document(edited=self._edited)
+
+    def count_inputs(self) -> dict[str, int]:
+        """See `DisturbedWorld.count_inputs`."""
+        found = self.service.broker.topics.describe(tuple(f"{NAME}.{name}" for name in self.shape.inputs))
         return {topic.removeprefix(f"{NAME}."): found[topic].partitions for topic in found}
 
     def _supervise(self, user: SimulatedProcess) -> None:
@@ -289,7 +320,7 @@ class _World(Surroundings):
 
     def _verify_states(self, user: SimulatedProcess) -> None:
         """Compare the stores that the app has left on its one machine with their changelogs."""
-        app = parse_text(self.shape.document()).app
+        app = parse_text(self._text()).app
         assert app is not None
         if len(self.machines) > 1 or self.shape.kubernetes:
             return
@@ -306,7 +337,7 @@ class _World(Surroundings):
         return wrong_results(self.shape, self._outputs(), self.folder, complete=complete)
 
     def _outputs(self) -> Mapping[str, list[list[bytes | None]]]:
-        return {name: self._values(f"{NAME}.{name}") for name in ("passed", "totals", "windows")}
+        return {name: self._values(f"{NAME}.{name}") for name in self.shape.outputs}
 
     def _values(self, topic: str) -> list[list[bytes | None]]:
         topics = self.service.broker.topics

@@ -1,0 +1,154 @@
+"""What must come out of a simulated app: each number of each key once, in order, and what follows from them."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from simulation.numbered_app import KEYS, SESSION_GAP_MS, WINDOW_MS, AppShape, Row
+
+
+@lru_cache(maxsize=100_000)
+def _parsed(value: bytes) -> dict:
+    """Parse a result: the same ones are looked at again and again."""
+    return json.loads(value)
+
+
+def wrong_results(
+    shape: AppShape, outputs: Mapping[str, Sequence[Sequence[bytes | None]]], folder: Path, *, complete: bool
+) -> str | None:
+    """Return what is wrong with the results so far: the values of each output's partitions, in order.
+
+    `complete`: they must be all there, too.
+    """
+    rows = shape.written
+    found = {name: [[_parsed(v) for v in values if v] for values in parts] for name, parts in outputs.items()}
+    problems = [
+        _wrong_order("passed", rows, found["passed"], complete=complete),
+        _wrong_copies(rows, found["copied"], complete=complete),
+        _wrong_totals(rows, found["totals"], complete=complete),
+    ]
+    if shape.windows:
+        problems.append(_wrong_windows(rows, found["windows"], complete=complete))
+    if shape.sessions:
+        problems.append(_wrong_sessions("sessions", rows, found["sessions"], complete=complete))
+    if shape.quiet:
+        problems.append(_wrong_sessions("quiet", rows, found["quiet"], complete=complete))
+    if shape.table:
+        problems.append(_wrong_order("named", rows, found["named"], complete=complete))
+        problems.append(_wrong_names(found["named"]))
+    if shape.files:
+        problems.append(_wrong_files(rows, folder, complete=complete))
+    return next((problem for problem in problems if problem is not None), None)
+
+
+def _numbers(partitions: Sequence[Sequence[dict]], column: str = "n") -> Mapping[str, list[int | None]]:
+    """Return the numbers of each key in their order."""
+    seen: dict[str, list[int | None]] = defaultdict(list)
+    for values in partitions:
+        for value in values:
+            seen[value["k"]].append(value[column])
+    return seen
+
+
+def _wrong_order(
+    output: str, rows: Sequence[Row], partitions: Sequence[Sequence[dict]], *, complete: bool
+) -> str | None:
+    seen = _numbers(partitions)
+    expected = Counter(row.key for row in rows)
+    for key, count in sorted(expected.items()):
+        if seen[key] != list(range(len(seen[key]))):
+            return f"{output}: the numbers of {key} are not 0, 1, 2, ...: {seen[key]}"
+        if len(seen[key]) > count or (complete and len(seen[key]) < count):
+            return f"{output}: {len(seen[key])} numbers of {key}, not {count}"
+    return None
+
+
+def _wrong_copies(rows: Sequence[Row], partitions: Sequence[Sequence[dict]], *, complete: bool) -> str | None:
+    """Look at an output that an edit has added at any time: it has all numbers of a key from one on."""
+    expected = Counter(row.key for row in rows)
+    for key, numbers in sorted(_numbers(partitions).items()):
+        if key in KEYS and numbers != list(range(expected[key]))[numbers[0] :][: len(numbers)]:
+            return f"copied: the numbers of {key} are not consecutive: {numbers}"
+        if key in KEYS and complete and numbers[-1] != expected[key] - 1:
+            return f"copied: the last numbers of {key} are missing: {numbers}"
+    return None
+
+
+def _wrong_names(partitions: Sequence[Sequence[dict]]) -> str | None:
+    """Look at what the table gave: it was filled before the app began, and its versions rise."""
+    for key, versions in sorted(_numbers(partitions, "v").items()):
+        if key in KEYS and (None in versions or versions != sorted(versions)):
+            return f"named: the versions of {key} do not rise: {versions}"
+    return None
+
+
+def _wrong_totals(rows: Sequence[Row], partitions: Sequence[Sequence[dict]], *, complete: bool) -> str | None:
+    expected = Counter(row.key for row in rows)
+    last: dict[str, int] = {}
+    for values in partitions:
+        for value in values:
+            key, count = value["k"], value["c"]
+            if key not in KEYS:
+                continue
+            if value["n"] != count - 1 or value["s"] != count * (count - 1) // 2:
+                return f"totals: a count that is none of {key}: {value}"
+            if count <= last.get(key, 0):
+                return f"totals: {key} has {count} after {last[key]}"
+            last[key] = count
+    if complete and last != dict(expected):
+        return f"totals: the last ones are {last}, not {dict(expected)}"
+    return None
+
+
+def _wrong_windows(rows: Sequence[Row], partitions: Sequence[Sequence[dict]], *, complete: bool) -> str | None:
+    members: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for row in rows:
+        members[row.key, row.at // WINDOW_MS].append(row.number)
+    return _wrong_groups("windows", members.items(), partitions, complete=complete)
+
+
+def _wrong_sessions(
+    output: str, rows: Sequence[Row], partitions: Sequence[Sequence[dict]], *, complete: bool
+) -> str | None:
+    sessions: list[tuple[tuple[str, int], list[int]]] = []
+    for key in KEYS:
+        last = None
+        for row in (row for row in rows if row.key == key):
+            if last is None or row.at - last > SESSION_GAP_MS:
+                sessions.append(((key, row.at), []))
+            sessions[-1][1].append(row.number)
+            last = row.at
+    return _wrong_groups(output, sessions, partitions, complete=complete)
+
+
+def _wrong_groups(
+    output: str,
+    groups: Iterable[tuple[tuple[str, int], Sequence[int]]],
+    partitions: Sequence[Sequence[dict]],
+    *,
+    complete: bool,
+) -> str | None:
+    expected = Counter((key, len(numbers), min(numbers), max(numbers)) for (key, _), numbers in groups)
+    found = Counter((v["k"], v["c"], v["lo"], v["hi"]) for values in partitions for v in values if v["k"] in KEYS)
+    if extra := found - expected:
+        return f"{output}: early, late or twice: {sorted(extra.items())[:5]}"
+    if complete and (missing := expected - found):
+        return f"{output}: missing: {sorted(missing.items())[:5]}"
+    return None
+
+
+def _wrong_files(rows: Sequence[Row], folder: Path, *, complete: bool) -> str | None:
+    found: Counter[tuple[str, int]] = Counter()
+    for part in sorted((folder / "out" / "filed").glob("part-*")):
+        for line in part.read_text().splitlines():
+            value = json.loads(line)
+            found[value["k"], value["n"]] += 1
+    expected = Counter((row.key, row.number) for row in rows)
+    found = Counter({key: count for key, count in found.items() if key[0] in KEYS})
+    if extra := found - expected:
+        return f"files: twice, or never written: {sorted(extra.items())[:5]}"
+    if complete and (missing := expected - found):
+        return f"files: missing: {sorted(missing.items())[:5]}"
+    return None
