@@ -5,7 +5,7 @@ from random import Random
 from typing import Protocol
 
 from simulation.deterministic_scheduler import Scheduler
-from simulation.fault_schedules import Fault, FaultKind
+from simulation.fault_schedules import Fault, FaultKind, asks_at_once
 from simulation.faulty_network import BrokerService, FaultyNetwork
 from simulation.kafka_requests import CreatePartitions
 from simulation.numbered_app import NAME
@@ -82,7 +82,7 @@ class FaultInjector:
             case FaultKind.GROW:
                 self._grow()
             case FaultKind.SCALE:
-                world.scale(_another_number(world.processors, fault.target), at_once=fault.target % 2 == 0)
+                world.scale(_another_number(world.processors, fault.target), at_once=asks_at_once(fault.target))
             case FaultKind.ANOTHER_DRIVER:
                 world.start_another_driver()
             case FaultKind.EDIT:

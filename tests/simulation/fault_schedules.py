@@ -66,6 +66,8 @@ _START_STEPS = {
 }
 """The steps of a worker that starts: how often each is taken."""
 _COMMIT_STEPS = {"stage": 2, "AddPartitionsToTxn": 6, "Produce": 1, "EndTxn": 2, "publish": 1, "LMDB write": 1}
+_AT_ONCE = 0.7
+_BEGINNERS = 0.8
 _STORIES_SHARE = 0.5
 """The share of schedules with a story: faults that only together meet what must not be met."""
 
@@ -110,12 +112,12 @@ def make_faults(random: Random, until: float) -> tuple[Fault, ...]:
 
 
 def _standstill_in_a_start(random: Random, at: float) -> list[Fault]:
-    """A worker stands still while it starts, and meanwhile its tasks get other owners."""
+    """A worker stands still while it starts, until its tasks have other owners."""
     kind = random.choice([FaultKind.PAUSE_STARTING_AT, FaultKind.PAUSE_STARTING_AT, FaultKind.KILL_STARTING_AT])
     return [
-        _aimed(random, at, kind, random.uniform(8.0, 30.0), _START_STEPS),
-        _aimed(random, at + 0.1, random.choice([FaultKind.KILL_WORKER, FaultKind.SCALE])),
-        _aimed(random, at + random.uniform(0.3, 4.0), FaultKind.SCALE),
+        _aimed(random, at, kind, random.uniform(12.0, 30.0), _START_STEPS),
+        _rescale(random, at + 0.1, at_once=True),
+        _rescale(random, at + random.uniform(2.0, 5.0), at_once=True),
     ]
 
 
@@ -123,7 +125,7 @@ def _standstill_in_a_commit(random: Random, at: float) -> list[Fault]:
     """A worker stands still while it commits, until its tasks have other owners."""
     return [
         _aimed(random, at, FaultKind.PAUSE_WORKER_AT, random.uniform(11.0, 30.0), _COMMIT_STEPS),
-        _aimed(random, at + random.uniform(0.1, 3.0), FaultKind.SCALE),
+        _rescale(random, at + random.uniform(0.1, 3.0), at_once=random.random() < _AT_ONCE),
     ]
 
 
@@ -131,22 +133,21 @@ def _handover_before_the_markers(random: Random, at: float) -> list[Fault]:
     """Tasks get other owners while what their last ones committed can't be read yet."""
     return [
         _aimed(random, at, FaultKind.SLOW_MARKERS, random.uniform(2.0, 20.0)),
-        _aimed(random, at + random.uniform(0.5, 2.0), FaultKind.SCALE),
+        _rescale(random, at + random.uniform(0.5, 2.0), at_once=random.random() < _AT_ONCE),
     ]
 
 
 def _driver_behind_the_times(random: Random, at: float) -> list[Fault]:
-    """A driver does not know of its successor, and its workers go on."""
-    kind = random.choice([FaultKind.CUT_DOCUMENTS, FaultKind.CUT_DOCUMENTS, FaultKind.PAUSE_DRIVER])
+    """A driver does not know of its successor, and its workers go on; one of them only begins."""
+    kind = random.choice([*[FaultKind.CUT_DOCUMENTS] * 3, FaultKind.PAUSE_DRIVER])
     faults = [
         _aimed(random, at, kind, random.uniform(8.0, 30.0)),
-        _aimed(random, at + random.uniform(0.5, 2.0), FaultKind.SCALE),
+        _rescale(random, at + random.uniform(0.3, 1.0), at_once=False),
     ]
-    if random.random() < 0.7:
-        start = random.uniform(0.1, 0.4)
+    if random.random() < _BEGINNERS:
         faults += [
-            _aimed(random, at + start, FaultKind.PAUSE_STARTING_AT, random.uniform(2.0, 8.0), _START_STEPS),
-            _aimed(random, at + start + 0.05, FaultKind.KILL_WORKER),
+            _aimed(random, at - 2.1, FaultKind.PAUSE_STARTING_AT, random.uniform(3.0, 9.0), {"InitProducerId": 1}),
+            _rescale(random, at - 2.0, at_once=True),
         ]
     return faults
 
@@ -163,11 +164,21 @@ _STORIES = (
 
 
 def _aimed(
-    random: Random, at: float, kind: FaultKind, seconds: float = 0.0, steps: Mapping[str, int] = _START_STEPS
+    random: Random, at: float, kind: FaultKind, seconds: float, steps: Mapping[str, int] = _START_STEPS
 ) -> Fault:
     step = random.choices(list(steps), list(steps.values()))[0]
-    target = 3 * random.randrange(20) + random.choice([1, 2])  # of SCALE: to fewer processors, if there are several
-    return Fault(at=at, kind=kind, target=target, seconds=seconds, step=step, count=1)
+    return Fault(at=at, kind=kind, target=random.randrange(64), seconds=seconds, step=step, count=1)
+
+
+def _rescale(random: Random, at: float, *, at_once: bool) -> Fault:
+    """Return a change of the number of processors: to fewer, if there are several, and with the driver that there is."""
+    target = random.choice([number for number in range(64) if number % 3 and asks_at_once(number) == at_once])
+    return Fault(at=at, kind=FaultKind.SCALE, target=target, seconds=0.0, step="", count=1)
+
+
+def asks_at_once(target: int) -> bool:
+    """Return whether the fault `SCALE` with this target asks the driver that there is."""
+    return target % 2 == 0
 
 
 def shrink(faults: Sequence[Fault], fails: Callable[[tuple[Fault, ...]], bool]) -> tuple[Fault, ...]:
