@@ -5,8 +5,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
-from simulation.numbered_app import KEYS, SESSION_GAP_MS, WINDOW_MS, AppShape, Row
+from simulation.numbered_app import JOIN_MS, KEYS, SESSION_GAP_MS, WINDOW_MS, AppShape, Row
+
+_Result = TypeVar("_Result", bound=tuple)
 
 
 @lru_cache(maxsize=100_000)
@@ -35,6 +38,8 @@ def wrong_results(
         problems.append(_wrong_sessions("sessions", rows, found["sessions"], complete=complete))
     if shape.quiet:
         problems.append(_wrong_sessions("quiet", rows, found["quiet"], complete=complete))
+    if shape.pairs:
+        problems.append(_wrong_pairs(rows, found["pairs"], complete=complete))
     if shape.table:
         problems.append(_wrong_order("named", rows, found["named"], complete=complete))
         problems.append(_wrong_names(found["named"]))
@@ -132,8 +137,27 @@ def _wrong_groups(
 ) -> str | None:
     expected = Counter((key, len(numbers), min(numbers), max(numbers)) for (key, _), numbers in groups)
     found = Counter((v["k"], v["c"], v["lo"], v["hi"]) for values in partitions for v in values if v["k"] in KEYS)
+    return _difference(output, "early, late or twice", expected, found, complete=complete)
+
+
+def _wrong_pairs(rows: Sequence[Row], partitions: Sequence[Sequence[dict]], *, complete: bool) -> str | None:
+    by_key = {key: [row for row in rows if row.key == key] for key in KEYS}
+    expected = Counter(
+        (key, left.number, right.number)
+        for key, own in by_key.items()
+        for left in own
+        for right in own
+        if abs(left.at - right.at) <= JOIN_MS
+    )
+    found = Counter((v["k"], v["n"], v["m"]) for values in partitions for v in values if v["k"] in KEYS)
+    return _difference("pairs", "wrong or twice", expected, found, complete=complete)
+
+
+def _difference(
+    output: str, wrong: str, expected: Counter[_Result], found: Counter[_Result], *, complete: bool
+) -> str | None:
     if extra := found - expected:
-        return f"{output}: early, late or twice: {sorted(extra.items())[:5]}"
+        return f"{output}: {wrong}: {sorted(extra.items())[:5]}"
     if complete and (missing := expected - found):
         return f"{output}: missing: {sorted(missing.items())[:5]}"
     return None
@@ -147,8 +171,4 @@ def _wrong_files(rows: Sequence[Row], folder: Path, *, complete: bool) -> str | 
             found[value["k"], value["n"]] += 1
     expected = Counter((row.key, row.number) for row in rows)
     found = Counter({key: count for key, count in found.items() if key[0] in KEYS})
-    if extra := found - expected:
-        return f"files: twice, or never written: {sorted(extra.items())[:5]}"
-    if complete and (missing := expected - found):
-        return f"files: missing: {sorted(missing.items())[:5]}"
-    return None
+    return _difference("files", "twice, or never written", expected, found, complete=complete)

@@ -171,7 +171,7 @@ def _aimed(
 
 
 def _rescale(random: Random, at: float, *, at_once: bool) -> Fault:
-    """Return a change of the number of processors: to fewer, if there are several, and with the driver that there is."""
+    """Return a change of the number of processors, to fewer if there are several."""
     target = random.choice([number for number in range(64) if number % 3 and asks_at_once(number) == at_once])
     return Fault(at=at, kind=FaultKind.SCALE, target=target, seconds=0.0, step="", count=1)
 

@@ -15,7 +15,7 @@ from support.hashed_keys import number_in
 
 HUB, NAME = "hub", "app"
 KEYS = [f"k{number}" for number in range(7)]
-WINDOW_MS, SESSION_GAP_MS = 1_000, 1_000
+WINDOW_MS, SESSION_GAP_MS, JOIN_MS = 1_000, 1_000, 700
 _STEP_MS, _PAUSE_MS, _PAUSE_EVERY = 90, 1_500, 30
 _FAR_MS = 10_000_000
 
@@ -75,7 +75,7 @@ class AppShape:
     """What varies between the apps of simulations.
 
     `quiet` is a function with state and timers that finds what sessions find. `table` is one that a stream fills, which
-    is read by all tasks if it is `broadcast`; each row is joined with it.
+    is read by all tasks if it is `broadcast`; each row is joined with it. `pairs` joins rows with those near in time.
     """
 
     partitions: int
@@ -84,6 +84,7 @@ class AppShape:
     windows: bool
     sessions: bool
     quiet: bool
+    pairs: bool
     table: bool
     broadcast: bool
     files: bool
@@ -101,6 +102,7 @@ class AppShape:
             windows=random.random() < 0.6,
             sessions=random.random() < 0.25,
             quiet=random.random() < 0.25,
+            pairs=random.random() < 0.25,
             table=random.random() < 0.25,
             broadcast=random.random() < 0.5,
             files=random.random() < 0.4,
@@ -117,13 +119,19 @@ class AppShape:
     @property
     def outputs(self) -> Sequence[str]:
         """The streams of results, which are there once something has come out."""
-        optional = {"windows": self.windows, "sessions": self.sessions, "quiet": self.quiet, "named": self.table}
+        optional = {
+            "windows": self.windows,
+            "sessions": self.sessions,
+            "quiet": self.quiet,
+            "pairs": self.pairs,
+            "named": self.table,
+        }
         return ["passed", "totals", "copied", *(name for name, chosen in optional.items() if chosen)]
 
     @property
     def timed(self) -> bool:
         """Whether late rows would be missing from results."""
-        return self.windows or self.sessions or self.quiet
+        return self.windows or self.sessions or self.quiet or self.pairs
 
     def document(self, *, edited: bool = False) -> str:
         """Return the app; an edit changes a setting, and adds an output where that may be in a run that goes on."""
@@ -194,6 +202,10 @@ class AppShape:
                 "state": {"key": "k"},
             }
             operators += _sent({"name": "waited", "from": "by-k", "process": function}, "quiet")
+        if self.pairs:
+            near = {"with": "again", "on": {"left": "k", "right": "other"}, "within": f"{JOIN_MS}ms"}
+            operators.append({"name": "again", "from": "by-k", "map": "k as other, n as m"})
+            operators += _sent({"name": "near", "from": "by-k", "join": near}, "pairs")
         if self.table:
             joined = {"table": "name", "on": "k", "type": "left"}
             operators += _sent({"name": "looked-up", "from": "by-k", "joinTable": joined}, "named")
