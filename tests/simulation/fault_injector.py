@@ -6,7 +6,7 @@ from typing import Protocol
 
 from simulation.deterministic_scheduler import Scheduler
 from simulation.fault_schedules import Fault, FaultKind, asks_at_once
-from simulation.faulty_network import BrokerService, FaultyNetwork
+from simulation.faulty_network import MARKER_SECONDS, BrokerService, FaultyNetwork
 from simulation.kafka_requests import CreatePartitions
 from simulation.numbered_app import NAME
 from simulation.simulated_disk import Disk
@@ -14,7 +14,6 @@ from simulation.simulated_host import Worker
 from simulation.simulated_process import Machine, SimulatedProcess
 
 _MOST_PARTITIONS = 8
-_MARKER_SECONDS = 0.02
 
 
 class DisturbedWorld(Protocol):
@@ -169,7 +168,7 @@ class FaultInjector:
         self._world.service.plan_markers()
 
     def _hasten_markers(self) -> None:
-        self._world.service.marker_seconds = _MARKER_SECONDS
+        self._world.service.marker_seconds = MARKER_SECONDS
 
 
 def _another_number(processors: int, target: int) -> int:

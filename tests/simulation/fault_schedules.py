@@ -146,7 +146,7 @@ def _driver_behind_the_times(random: Random, at: float) -> list[Fault]:
     ]
     if random.random() < _BEGINNERS:
         faults += [
-            _aimed(random, at - 2.1, FaultKind.PAUSE_STARTING_AT, random.uniform(3.0, 9.0), {"InitProducerId": 1}),
+            _aimed(random, at - 2.1, FaultKind.PAUSE_STARTING_AT, random.uniform(5.0, 11.0), {"InitProducerId": 1}),
             _rescale(random, at - 2.0, at_once=True),
         ]
     return faults

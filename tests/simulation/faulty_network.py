@@ -27,10 +27,12 @@ from simulation.simulated_process import EPOCH_MS, SimulatedProcess
 
 REQUEST_SECONDS = 5.0
 """How long a client waits for an answer."""
+MARKER_SECONDS = 0.02
+"""The mean time until a marker is written, if nothing is wrong."""
 _EXPIRY_SECONDS = 1.0
 _UNASKED_SECONDS = 5.0
 _CHANGING = (CreateTopic, CreatePartitions, DeleteTopic)
-_SENT_FIRST = 0.4
+_SENT_FIRST = 0.2
 """The share of requests that are on their way before their process reaches the step at which it may die."""
 
 
@@ -54,14 +56,15 @@ class BrokerService:
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.broker = SimulatedBroker()
-        self.marker_seconds = 0.02
-        """The mean time until a marker is written."""
+        self.marker_seconds = MARKER_SECONDS
+        """The mean time until a marker is written; of half of the transactions, it is as short as ever."""
         self.markers: Counter[TopicPartition] = Counter()
         """How many markers each partition got: all records are in transactions, so only a marker makes any readable."""
         self.topic_changes = 0
         self.awaiting: list[SimulatedThread] = []
         self._scheduler = scheduler
         self._planned: set[DueMarker] = set()
+        self._paces: dict[tuple[str, int], float] = {}
         scheduler.at(_EXPIRY_SECONDS, self._expire)
 
     @property
@@ -88,8 +91,13 @@ class BrokerService:
         for marker in self.broker.due_markers():
             if marker not in self._planned:
                 self._planned.add(marker)
-                delay = self._scheduler.random.expovariate(1 / self.marker_seconds)
+                delay = self._scheduler.random.expovariate(1 / self._marker_seconds(marker))
                 self._scheduler.at(self._scheduler.now + delay, lambda marker=marker: self._write(marker))
+
+    def _marker_seconds(self, marker: DueMarker) -> float:
+        """Return the mean time until a marker is written; all markers of a transaction have the same."""
+        transaction = marker.transactional_id, marker.since
+        return self._paces.setdefault(transaction, self._scheduler.random.choice([MARKER_SECONDS, self.marker_seconds]))
 
     def _write(self, marker: DueMarker) -> None:
         self._planned.discard(marker)

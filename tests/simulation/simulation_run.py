@@ -103,7 +103,7 @@ class _World(Surroundings):
 
     def __init__(self, seed: int, shape: AppShape, faults: tuple[Fault, ...], folder: Path) -> None:
         choices = Random(f"world {seed}")
-        machines = [Machine(f"machine-{n}") for n in range(choices.choice([1, 2, 3]))]
+        machines = [Machine(f"machine-{n}") for n in range(choices.choice([1, 2, 3, 3]))]
         super().__init__(machines, reaches=len(machines) == 1 or choices.random() < 0.4, processors=shape.processors)
         self.shape = shape
         self.folder = folder
