@@ -6,7 +6,7 @@ from typing import Protocol
 
 from simulation.deterministic_scheduler import Scheduler
 from simulation.fault_schedules import Fault, FaultKind, asks_at_once
-from simulation.faulty_network import MARKER_SECONDS, BrokerService, FaultyNetwork
+from simulation.faulty_network import BrokerService, FaultyNetwork
 from simulation.kafka_requests import CreatePartitions
 from simulation.numbered_app import NAME
 from simulation.simulated_disk import Disk
@@ -91,6 +91,7 @@ class FaultInjector:
                 world.scheduler.at(until, self._restart_broker)
             case FaultKind.SLOW_MARKERS:
                 world.service.marker_seconds = fault.seconds / 4
+                world.service.is_slow = _some_ids(fault.target)
                 world.scheduler.at(until, self._hasten_markers)
             case FaultKind.KILL_STARTING_AT | FaultKind.PAUSE_STARTING_AT:
                 self._awaiting.append(fault)
@@ -168,7 +169,14 @@ class FaultInjector:
         self._world.service.plan_markers()
 
     def _hasten_markers(self) -> None:
-        self._world.service.marker_seconds = MARKER_SECONDS
+        self._world.service.is_slow = lambda _: False
+
+
+def _some_ids(target: int) -> Callable[[str], bool]:
+    """Return which transactional ids have a slow coordinator: all, or those of every second processor."""
+    if target % 3 == 0:
+        return lambda _: True
+    return lambda id_: id_[-1].isdigit() and int(id_[-1]) % 2 == target % 3 - 1
 
 
 def _another_number(processors: int, target: int) -> int:

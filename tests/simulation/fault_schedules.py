@@ -132,7 +132,7 @@ def _standstill_in_a_commit(random: Random, at: float) -> list[Fault]:
 def _handover_before_the_markers(random: Random, at: float) -> list[Fault]:
     """Tasks get other owners while what their last ones committed can't be read yet."""
     return [
-        _aimed(random, at, FaultKind.SLOW_MARKERS, random.uniform(2.0, 20.0)),
+        _aimed(random, at, FaultKind.SLOW_MARKERS, random.uniform(5.0, 25.0)),
         _rescale(random, at + random.uniform(0.5, 2.0), at_once=random.random() < _AT_ONCE),
     ]
 

@@ -57,14 +57,14 @@ class BrokerService:
     def __init__(self, scheduler: Scheduler) -> None:
         self.broker = SimulatedBroker()
         self.marker_seconds = MARKER_SECONDS
-        """The mean time until a marker is written; of half of the transactions, it is as short as ever."""
+        """The mean time until a marker is written for one of the transactional ids that are slow."""
+        self.is_slow: Callable[[str], bool] = lambda _: False
         self.markers: Counter[TopicPartition] = Counter()
         """How many markers each partition got: all records are in transactions, so only a marker makes any readable."""
         self.topic_changes = 0
         self.awaiting: list[SimulatedThread] = []
         self._scheduler = scheduler
         self._planned: set[DueMarker] = set()
-        self._paces: dict[tuple[str, int], float] = {}
         scheduler.at(_EXPIRY_SECONDS, self._expire)
 
     @property
@@ -91,13 +91,9 @@ class BrokerService:
         for marker in self.broker.due_markers():
             if marker not in self._planned:
                 self._planned.add(marker)
-                delay = self._scheduler.random.expovariate(1 / self._marker_seconds(marker))
+                mean = self.marker_seconds if self.is_slow(marker.transactional_id) else MARKER_SECONDS
+                delay = self._scheduler.random.expovariate(1 / mean)
                 self._scheduler.at(self._scheduler.now + delay, lambda marker=marker: self._write(marker))
-
-    def _marker_seconds(self, marker: DueMarker) -> float:
-        """Return the mean time until a marker is written; all markers of a transaction have the same."""
-        transaction = marker.transactional_id, marker.since
-        return self._paces.setdefault(transaction, self._scheduler.random.choice([MARKER_SECONDS, self.marker_seconds]))
 
     def _write(self, marker: DueMarker) -> None:
         self._planned.discard(marker)
