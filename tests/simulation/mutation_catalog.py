@@ -272,4 +272,24 @@ MUTATIONS = (
         ),
         needs=frozenset({FaultKind.SCALE, FaultKind.PAUSE_STARTING_AT}),
     ),
+    Mutation(
+        name="rows do not wait for the side inputs",
+        changes=(
+            Change(
+                file=f"{_RUNTIME}/processor/side_input_bootstrap.py",
+                old="        return not any(owner.bootstrap_lag() for owner in self._side_inputs)\n",
+                new="        return True\n",
+            ),
+        ),
+    ),
+    Mutation(
+        name="a function does not find the timers of before its restart",
+        changes=(
+            Change(
+                file=f"{_RUNTIME}/functions/keyed_state.py",
+                old="        self.earliest_timer = self._first_timer()\n",
+                new="        self.earliest_timer = 1 << 62\n",
+            ),
+        ),
+    ),
 )

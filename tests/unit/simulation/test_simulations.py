@@ -11,7 +11,7 @@ from simulation.mutations import find
 from support.changed_packages import ROOT
 
 SCHEDULES = int(os.environ.get("STREAMAPP_SIMULATION_SCHEDULES", "300"))
-TOGETHER = 15
+TOGETHER = 25
 """Simulations that share a process."""
 
 
