@@ -283,7 +283,7 @@ MUTATIONS = (
         ),
     ),
     Mutation(
-        name="a function does not find the timers of before its restart",
+        name="a function does not find its earlier timers after a restart",
         changes=(
             Change(
                 file=f"{_RUNTIME}/functions/keyed_state.py",
