@@ -4,9 +4,7 @@ import hashlib
 import logging
 import shutil
 import tempfile
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -16,31 +14,24 @@ from simulation.expected_results import wrong_results
 from simulation.fault_injector import FaultInjector
 from simulation.fault_schedules import Fault, make_faults
 from simulation.faulty_network import BrokerService, FaultyNetwork
+from simulation.input_writer import InputWriter, count_inputs
 from simulation.kafka_requests import TopicPartition
-from simulation.numbered_app import HUB, KEYS, NAME, AppShape, Change, Written, first_names, last_rows
-from simulation.simulated_admin import SimulatedAdmin
+from simulation.numbered_app import NAME, AppShape
 from simulation.simulated_disk import Disk, simulated_disks
 from simulation.simulated_drivers import EXPECTED, DriverLauncher, KubernetesLauncher, LocalLauncher
 from simulation.simulated_host import Surroundings, Worker
 from simulation.simulated_process import Machine, SimulatedProcess
-from simulation.simulated_producer import SimulatedProducer
-from simulation.simulated_systems import CLUSTER, SimulatedSystems
+from simulation.simulated_systems import SimulatedSystems
 from streamapp_core.spec.parse import parse_text
-from streamapp_core.spec.streams import StreamFormat
-from streamapp_core.ssp import Ssp
 from streamapp_runtime.driver.verify_run import verify_run
 from streamapp_runtime.errors import Drained, RuntimeFailure
 from streamapp_runtime.execution_context import ExecutionContext
-from streamapp_systems.protocols import CommitUnknown, StreamDescriptor, StreamSystemError, TransactionOwner
-from support.hashed_keys import partition_of
+from streamapp_systems.protocols import StreamSystemError
 
 _FAULT_SECONDS = 25.0
 _PATIENCE_SECONDS = 400.0
 """How long after the last fault the app may take to come to its end."""
 _MOST_TURNS = 1_000_000
-_PAUSE_SECONDS = 0.5
-_CHANGE_SHARE = 0.3
-"""How often a name changes as rows are written."""
 _CHECK_SECONDS = 2.0
 
 
@@ -136,7 +127,8 @@ class _World(Surroundings):
         """Run it to its end and return what was wrong."""
         user = SimulatedProcess("user", self.machines[0], self.scheduler)
         source = SimulatedProcess("source", Machine("elsewhere"), self.scheduler)
-        self._create_input(source, user)
+        self._writer = InputWriter(self.shape, self.service, source, self._seed, seconds=_FAULT_SECONDS)
+        self.scheduler.start("source", lambda: self._write_input(user), source)
         for fault in self._faults:
             self.scheduler.at(fault.at, lambda fault=fault: self._injector.inject(fault))
         self.scheduler.at(_CHECK_SECONDS, self._check)
@@ -197,66 +189,12 @@ class _World(Surroundings):
 
     # the people around the app
 
-    def _create_input(self, source: SimulatedProcess, user: SimulatedProcess) -> None:
-        network = FaultyNetwork(source, self.service)
-
-        def write() -> None:
-            inputs = {_stream(name): partitions for name, partitions in self.shape.inputs.items()}
-            SimulatedAdmin(network, CLUSTER).create(inputs)
-            if self.shape.table:
-                self._write_until_done(network, first_names(), source)
-                while not self._readable("names"):
-                    network.sleep(_PAUSE_SECONDS)
-            self.scheduler.start("user", lambda: self._supervise(user), user)
-            self._write(source, network)
-
-        self.scheduler.start("source", write, source)
-
-    def _write(self, source: SimulatedProcess, network: FaultyNetwork) -> None:
-        """Write the input, a few rows at a time, each once; a table's names change now and then."""
-        rows, random = list(self.shape.written), Random(f"source {self._seed}")
-        pause = _FAULT_SECONDS / max(len(rows) / 4, 1)
-        versions = Counter[str]()
-        while rows:
-            some: list[Written] = list(rows[: random.randint(1, 8)])
-            names: list[Written] = []
-            if self.shape.table and random.random() < _CHANGE_SHARE:
-                key = random.choice(KEYS)
-                versions[key] += 1
-                names.append(Change(key=key, version=versions[key]))
-            self._write_until_done(network, [*some, *names], source)
-            rows = rows[len(some) :]
-            self.scheduler.wait(self.scheduler.now + random.expovariate(1 / pause))
-        self._write_until_done(network, last_rows(self.count_inputs()["in"]), source)
+    def _write_input(self, user: SimulatedProcess) -> None:
+        """Write the input; the user starts the app as soon as its streams are there."""
+        self._writer.create()
+        self.scheduler.start("user", lambda: self._supervise(user), user)
+        self._writer.write()
         self._source_written = True
-
-    def _write_until_done(self, network: FaultyNetwork, records: Collection[Written], source: SimulatedProcess) -> None:
-        while not self._write_once(network, records, source):
-            network.sleep(_PAUSE_SECONDS)
-
-    def _write_once(self, network: FaultyNetwork, records: Collection[Written], source: SimulatedProcess) -> bool:
-        """Write records in one transaction; return whether it was committed."""
-        streams, owner = [_stream(name) for name in self.shape.inputs], TransactionOwner(id="source", epoch=1)
-        try:
-            with closing(SimulatedProducer(network, CLUSTER, streams, owner)) as producer:
-                counts = self.count_inputs()
-                for record in records:
-                    ssp = Ssp(HUB, record.stream, partition_of(record.key, counts[record.stream]))
-                    producer.send(ssp, record.value, key=record.key.encode(), timestamp=source.time_of_day())
-                while True:
-                    try:
-                        producer.commit()
-                    except CommitUnknown:
-                        network.sleep(1.0)
-                    else:
-                        return True
-        except StreamSystemError:
-            return False
-
-    def _readable(self, stream: str) -> bool:
-        """Return whether all that was written to a stream can be read."""
-        logs = self.service.broker.topics.logs_of(f"{NAME}.{stream}")
-        return all(log.last_stable_offset == log.high_watermark for log in logs)
 
     def _make_launcher(self) -> DriverLauncher:
         if not self.shape.kubernetes:
@@ -268,8 +206,7 @@ class _World(Surroundings):
 
     def count_inputs(self) -> dict[str, int]:
         """See `DisturbedWorld.count_inputs`."""
-        found = self.service.broker.topics.describe(tuple(f"{NAME}.{name}" for name in self.shape.inputs))
-        return {topic.removeprefix(f"{NAME}."): found[topic].partitions for topic in found}
+        return count_inputs(self.shape, self.service)
 
     def _supervise(self, user: SimulatedProcess) -> None:
         """Start the app, again and again until its results are complete and it was drained."""
@@ -349,10 +286,6 @@ class _World(Surroundings):
 
     def _progress(self) -> str:
         return f"the results are not complete: {self._wrong(complete=True)}"
-
-
-def _stream(name: str) -> StreamDescriptor:
-    return StreamDescriptor(name=name, system=HUB, address=f"{NAME}.{name}", format=StreamFormat.JSON)
 
 
 def _traceback(error: BaseException) -> str:

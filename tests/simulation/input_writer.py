@@ -1,0 +1,100 @@
+"""The writer of a simulated app's input: a transactional producer that repeats what was not committed."""
+
+from collections import Counter
+from collections.abc import Collection
+from contextlib import closing
+from random import Random
+
+from simulation.faulty_network import BrokerService, FaultyNetwork
+from simulation.numbered_app import HUB, KEYS, NAME, AppShape, Change, Written, first_names, last_rows
+from simulation.simulated_admin import SimulatedAdmin
+from simulation.simulated_process import SimulatedProcess
+from simulation.simulated_producer import SimulatedProducer
+from simulation.simulated_systems import CLUSTER
+from streamapp_core.spec.streams import StreamFormat
+from streamapp_core.ssp import Ssp
+from streamapp_systems.protocols import CommitUnknown, StreamDescriptor, StreamSystemError, TransactionOwner
+from support.hashed_keys import partition_of
+
+_PAUSE_SECONDS = 0.5
+_CHANGE_SHARE = 0.3
+"""How often a name changes as rows are written."""
+
+
+class InputWriter:
+    """Writes the input of an app, each row once, in `seconds` or more."""
+
+    def __init__(
+        self, shape: AppShape, service: BrokerService, process: SimulatedProcess, seed: int, *, seconds: float
+    ) -> None:
+        self._shape = shape
+        self._service = service
+        self._process = process
+        self._network = FaultyNetwork(process, service)
+        self._random = Random(f"source {seed}")
+        self._seconds = seconds
+
+    def create(self) -> None:
+        """Create the streams; what fills the table can be read then."""
+        streams = {_stream(name): partitions for name, partitions in self._shape.inputs.items()}
+        SimulatedAdmin(self._network, CLUSTER).create(streams)
+        if self._shape.table:
+            self._write_until_done(first_names())
+            while not self._readable("names"):
+                self._network.sleep(_PAUSE_SECONDS)
+
+    def write(self) -> None:
+        """Write all rows, a few at a time; a table's names change now and then."""
+        rows, random = list(self._shape.written), self._random
+        pause = self._seconds / max(len(rows) / 4, 1)
+        versions = Counter[str]()
+        while rows:
+            some: list[Written] = list(rows[: random.randint(1, 8)])
+            names: list[Written] = []
+            if self._shape.table and random.random() < _CHANGE_SHARE:
+                key = random.choice(KEYS)
+                versions[key] += 1
+                names.append(Change(key=key, version=versions[key]))
+            self._write_until_done([*some, *names])
+            rows = rows[len(some) :]
+            self._network.sleep(random.expovariate(1 / pause))
+        self._write_until_done(last_rows(count_inputs(self._shape, self._service)["in"]))
+
+    def _write_until_done(self, records: Collection[Written]) -> None:
+        while not self._write_once(records):
+            self._network.sleep(_PAUSE_SECONDS)
+
+    def _write_once(self, records: Collection[Written]) -> bool:
+        """Write records in one transaction; return whether it was committed."""
+        streams, owner = [_stream(name) for name in self._shape.inputs], TransactionOwner(id="source", epoch=1)
+        try:
+            with closing(SimulatedProducer(self._network, CLUSTER, streams, owner)) as producer:
+                counts = count_inputs(self._shape, self._service)
+                for record in records:
+                    ssp = Ssp(HUB, record.stream, partition_of(record.key, counts[record.stream]))
+                    now = self._process.time_of_day()
+                    producer.send(ssp, record.value, key=record.key.encode(), timestamp=now)
+                while True:
+                    try:
+                        producer.commit()
+                    except CommitUnknown:
+                        self._network.sleep(1.0)
+                    else:
+                        return True
+        except StreamSystemError:
+            return False
+
+    def _readable(self, stream: str) -> bool:
+        """Return whether all that was written to a stream can be read."""
+        logs = self._service.broker.topics.logs_of(f"{NAME}.{stream}")
+        return all(log.last_stable_offset == log.high_watermark for log in logs)
+
+
+def count_inputs(shape: AppShape, service: BrokerService) -> dict[str, int]:
+    """Return the number of partitions of each input."""
+    found = service.broker.topics.describe(tuple(f"{NAME}.{name}" for name in shape.inputs))
+    return {topic.removeprefix(f"{NAME}."): found[topic].partitions for topic in found}
+
+
+def _stream(name: str) -> StreamDescriptor:
+    return StreamDescriptor(name=name, system=HUB, address=f"{NAME}.{name}", format=StreamFormat.JSON)
