@@ -107,7 +107,7 @@ def make_faults(random: Random, until: float) -> tuple[Fault, ...]:
         for _ in range(random.randint(0, 3 if told else 10))
     ]
     if told:
-        faults += random.choice(_STORIES)(random, random.uniform(3.0, 0.6 * until))
+        faults += random.choice(_STORIES)(random, random.uniform(2.5, 0.35 * until))
     return tuple(sorted(faults, key=lambda fault: fault.at))
 
 
@@ -115,7 +115,7 @@ def _standstill_in_a_start(random: Random, at: float) -> list[Fault]:
     """A worker stands still while it starts, until its tasks have other owners."""
     kind = random.choice([FaultKind.PAUSE_STARTING_AT, FaultKind.PAUSE_STARTING_AT, FaultKind.KILL_STARTING_AT])
     return [
-        _aimed(random, at, kind, random.uniform(12.0, 30.0), _START_STEPS),
+        _aimed(random, at, kind, random.uniform(5.0, 14.0), _START_STEPS),
         _rescale(random, at + 0.1, at_once=True),
         _rescale(random, at + random.uniform(2.0, 5.0), at_once=True),
     ]
@@ -124,7 +124,7 @@ def _standstill_in_a_start(random: Random, at: float) -> list[Fault]:
 def _standstill_in_a_commit(random: Random, at: float) -> list[Fault]:
     """A worker stands still while it commits, until its tasks have other owners."""
     return [
-        _aimed(random, at, FaultKind.PAUSE_WORKER_AT, random.uniform(11.0, 30.0), _COMMIT_STEPS),
+        _aimed(random, at, FaultKind.PAUSE_WORKER_AT, random.uniform(11.0, 17.0), _COMMIT_STEPS),
         _rescale(random, at + random.uniform(0.1, 3.0), at_once=random.random() < _AT_ONCE),
     ]
 

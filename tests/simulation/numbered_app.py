@@ -107,7 +107,7 @@ class AppShape:
             broadcast=random.random() < 0.5,
             files=random.random() < 0.4,
             commit_ms=random.choice([200, 500, 1_000, 2_000]),
-            rows=random.choice([60, 120, 200]),
+            rows=random.choice([80, 160, 240]),
             kubernetes=random.random() < 0.5,
         )
 
