@@ -5,7 +5,7 @@ from random import Random
 from typing import Protocol
 
 from simulation.deterministic_scheduler import Scheduler
-from simulation.fault_schedules import Fault, FaultKind, asks_at_once
+from simulation.fault_schedules import Fault, FaultKind, asks_at_once, asks_for_fewer
 from simulation.faulty_network import BrokerService, FaultyNetwork
 from simulation.kafka_requests import CreatePartitions
 from simulation.numbered_app import NAME
@@ -14,6 +14,8 @@ from simulation.simulated_host import Worker
 from simulation.simulated_process import Machine, SimulatedProcess
 
 _MOST_PARTITIONS = 8
+_LET_THROUGH = 3
+"""One of so many workers that start is met."""
 
 
 class DisturbedWorld(Protocol):
@@ -60,15 +62,15 @@ class FaultInjector:
 
     def __init__(self, world: DisturbedWorld) -> None:
         self._world = world
-        self._awaiting: list[Fault] = []
-        """Faults that meet the worker that starts next."""
+        self._awaiting: list[tuple[Fault, int]] = []
+        """Faults that meet a worker that starts, and how many they let through before."""
 
     def meet(self, worker: Worker) -> None:
         """Let a worker that starts meet the faults that await it."""
-        for fault in self._awaiting:
+        for fault in [fault for fault, left in self._awaiting if not left]:
             self._world.scheduler.note(f"{worker.process.name} meets: {fault.kind}")
             _lie_in_wait(worker.process, fault)
-        self._awaiting.clear()
+        self._awaiting = [(fault, left - 1) for fault, left in self._awaiting if left]
 
     def inject(self, fault: Fault) -> None:
         """Let a fault happen now; if there is nobody whom it could meet, nothing happens."""
@@ -94,7 +96,7 @@ class FaultInjector:
                 world.service.is_slow = _some_ids(fault.target)
                 world.scheduler.at(until, self._hasten_markers)
             case FaultKind.KILL_STARTING_AT | FaultKind.PAUSE_STARTING_AT:
-                self._awaiting.append(fault)
+                self._awaiting.append((fault, fault.target % _LET_THROUGH))
             case (
                 FaultKind.KILL_DRIVER
                 | FaultKind.KILL_DRIVER_AT
@@ -182,7 +184,7 @@ def _some_ids(target: int) -> Callable[[str], bool]:
 def _another_number(processors: int, target: int) -> int:
     """Return how many processors there are to be, at most four: rather fewer, since then nobody takes over some ids."""
     fewer, more = range(1, processors), range(processors + 1, 5)
-    numbers = fewer if fewer and (target % 3 or not more) else more
+    numbers = fewer if fewer and (asks_for_fewer(target) or not more) else more
     return numbers[target % len(numbers)]
 
 

@@ -16,8 +16,8 @@ class FaultKind(StrEnum):
     KILL_MACHINE = "power off a machine"
     PAUSE_WORKER = "pause a worker"
     PAUSE_WORKER_AT = "pause a worker at a step"
-    KILL_STARTING_AT = "kill the worker that starts next, at a step"
-    PAUSE_STARTING_AT = "pause the worker that starts next, at a step"
+    KILL_STARTING_AT = "kill a worker that starts, at a step"
+    PAUSE_STARTING_AT = "pause a worker that starts, at a step"
     PAUSE_DRIVER = "pause the driver"
     ANOTHER_DRIVER = "another driver is started while there is one"
     CUT_REPORTS = "cut a worker off from the driver"
@@ -116,7 +116,7 @@ def _standstill_in_a_start(random: Random, at: float) -> list[Fault]:
     kind = random.choice([FaultKind.PAUSE_STARTING_AT, FaultKind.PAUSE_STARTING_AT, FaultKind.KILL_STARTING_AT])
     return [
         _aimed(random, at, kind, random.uniform(5.0, 14.0), _START_STEPS),
-        _rescale(random, at + 0.1, at_once=True),
+        _rescale(random, at + 0.1, at_once=True, fewer=False),
         _rescale(random, at + random.uniform(2.0, 5.0), at_once=True),
     ]
 
@@ -147,7 +147,7 @@ def _driver_behind_the_times(random: Random, at: float) -> list[Fault]:
     if random.random() < _BEGINNERS:
         faults += [
             _aimed(random, at - 2.1, FaultKind.PAUSE_STARTING_AT, random.uniform(5.0, 11.0), {"InitProducerId": 1}),
-            _rescale(random, at - 2.0, at_once=True),
+            _rescale(random, at - 2.0, at_once=True, fewer=False),
         ]
     return faults
 
@@ -170,10 +170,15 @@ def _aimed(
     return Fault(at=at, kind=kind, target=random.randrange(64), seconds=seconds, step=step, count=1)
 
 
-def _rescale(random: Random, at: float, *, at_once: bool) -> Fault:
-    """Return a change of the number of processors, to fewer if there are several."""
-    target = random.choice([number for number in range(64) if number % 3 and asks_at_once(number) == at_once])
-    return Fault(at=at, kind=FaultKind.SCALE, target=target, seconds=0.0, step="", count=1)
+def _rescale(random: Random, at: float, *, at_once: bool, fewer: bool = True) -> Fault:
+    """Return a change of the number of processors."""
+    fits = [number for number in range(64) if (asks_for_fewer(number), asks_at_once(number)) == (fewer, at_once)]
+    return Fault(at=at, kind=FaultKind.SCALE, target=random.choice(fits), seconds=0.0, step="", count=1)
+
+
+def asks_for_fewer(target: int) -> bool:
+    """Return whether the fault `SCALE` with this target asks for fewer processors, if there are several."""
+    return target % 3 != 0
 
 
 def asks_at_once(target: int) -> bool:
