@@ -139,14 +139,16 @@ def _handover_before_the_markers(random: Random, at: float) -> list[Fault]:
 
 def _driver_behind_the_times(random: Random, at: float) -> list[Fault]:
     """A driver does not know of its successor, and its workers go on; one of them only begins."""
-    kind = random.choice([*[FaultKind.CUT_DOCUMENTS] * 3, FaultKind.PAUSE_DRIVER])
+    lasting = random.uniform(10.0, 30.0)
+    cut = random.choice([(FaultKind.CUT_DOCUMENTS, FaultKind.CUT_DRIVER)] * 2 + [(FaultKind.CUT_DOCUMENTS,)])
+    kinds = random.choice([cut, cut, cut, (FaultKind.PAUSE_DRIVER,)])
     faults = [
-        _aimed(random, at, kind, random.uniform(8.0, 30.0)),
+        *(_aimed(random, at, kind, lasting) for kind in kinds),
         _rescale(random, at + random.uniform(0.3, 1.0), at_once=False),
     ]
     if random.random() < _BEGINNERS:
         faults += [
-            _aimed(random, at - 2.1, FaultKind.PAUSE_STARTING_AT, random.uniform(5.0, 11.0), {"InitProducerId": 1}),
+            _aimed(random, at - 2.1, FaultKind.PAUSE_STARTING_AT, random.uniform(3.0, 8.0), {"InitProducerId": 1}),
             _rescale(random, at - 2.0, at_once=True, fewer=False),
         ]
     return faults
@@ -158,6 +160,7 @@ _STORIES = (
     _standstill_in_a_commit,
     _standstill_in_a_commit,
     _handover_before_the_markers,
+    _driver_behind_the_times,
     _driver_behind_the_times,
     _driver_behind_the_times,
 )

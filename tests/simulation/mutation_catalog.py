@@ -140,7 +140,7 @@ MUTATIONS = (
                 new="",
             ),
         ),
-        needs=frozenset({FaultKind.SCALE, FaultKind.PAUSE_STARTING_AT, FaultKind.CUT_DOCUMENTS}),
+        needs=frozenset({FaultKind.SCALE, FaultKind.PAUSE_STARTING_AT, FaultKind.CUT_DOCUMENTS, FaultKind.CUT_DRIVER}),
     ),
     Mutation(
         name="a worker asks whether it is current before it takes its id",
@@ -157,7 +157,7 @@ MUTATIONS = (
                 ),
             ),
         ),
-        needs=frozenset({FaultKind.SCALE, FaultKind.PAUSE_STARTING_AT, FaultKind.CUT_DOCUMENTS}),
+        needs=frozenset({FaultKind.SCALE, FaultKind.PAUSE_STARTING_AT, FaultKind.CUT_DOCUMENTS, FaultKind.CUT_DRIVER}),
     ),
     Mutation(
         name="a dead processor is not fenced",
