@@ -287,8 +287,8 @@ MUTATIONS = (
         changes=(
             Change(
                 file=f"{_RUNTIME}/functions/keyed_state.py",
-                old="        self.earliest_timer = self._first_timer()\n",
-                new="        self.earliest_timer = 1 << 62\n",
+                old='deleted it again."""\n        self.earliest_timer = self._first_timer()\n',
+                new='deleted it again."""\n        self.earliest_timer = 1 << 62\n',
             ),
         ),
     ),
