@@ -23,6 +23,7 @@ from streamapp_core.expressions import (
     table,
 )
 from streamapp_core.expressions.functions import BY_NAME
+from streamapp_core.expressions.functions.lambdas import LAMBDAS_BY_NAME
 from streamapp_core.schema import parse_schema
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_systems.arrow_types import arrow_schema
@@ -410,7 +411,7 @@ def test_casts_give_what_spark_gives(data, spark, engine):
 
 
 def test_every_function_of_the_table_is_called_by_all_its_names():
-    assert {text.partition("(")[0] for text in FUNCTION_CALLS} == {*BY_NAME, "struct"}
+    assert {text.partition("(")[0] for text in FUNCTION_CALLS} == {*BY_NAME, *LAMBDAS_BY_NAME, "struct"}
 
 
 def test_functions_give_what_spark_gives(data, spark, engine):

@@ -9,7 +9,7 @@ from streamapp_core.expressions.functions.aggregates_and_generators import MOST_
 from streamapp_core.expressions.literals import literal
 
 _COLLECTED = "array_join(slice(collect_list(a), 1, n), ', ')"
-_COLLECTING = frozenset({"array_join", "slice", "collect_list"})
+COLLECTING = frozenset({"array_join", "slice", "collect_list"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ def aggregate_call(name: str, node: exp.Expr) -> AggregateCall:
     Raises:
         Refusal: It is not written as such a call is.
     """
-    if name in _COLLECTING:
+    if name in COLLECTING:
         return _collect(node)
     arguments = node.expressions
     if name == "count" and len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):

@@ -10,9 +10,10 @@ from typing import Protocol
 from sqlglot import exp
 
 from streamapp_core.expressions import nested_values
-from streamapp_core.expressions.aggregate_calls import AggregateCall, aggregate_call
+from streamapp_core.expressions.aggregate_calls import COLLECTING, AggregateCall, aggregate_call
 from streamapp_core.expressions.expression_issues import ExpressionIssue, Refusal, invalid
 from streamapp_core.expressions.functions import AGGREGATE_NAMES, BY_NAME, GENERATOR_NAMES, WITH_UNIT
+from streamapp_core.expressions.functions.lambdas import LAMBDAS_BY_NAME, LambdaFunction
 from streamapp_core.expressions.interval_values import check_no_interval
 from streamapp_core.expressions.node_kinds import FORMS, unsupported
 from streamapp_core.expressions.parsing import output_name
@@ -56,6 +57,8 @@ class Checker:
         self._aggregates = aggregates
         self._grouped = grouped
         self._inside_aggregate = False
+        self._variables: dict[str, Value] = {}
+        self._lambdas = 0
 
     def check(self, node: exp.Expr) -> Value | None:
         """Check one expression; None if it has issues, which are then in `issues`."""
@@ -124,10 +127,12 @@ class Checker:
     def call(self, node: exp.Expr) -> Value | None:
         """Check a call of a function of the table, or of an aggregate."""
         name = str(node.this).lower()
-        if name in AGGREGATE_NAMES:
+        if name in AGGREGATE_NAMES or (name in COLLECTING and _collects(node)):
             return self._aggregate(name, node)
         if name == "struct":
             return self._struct(node.expressions)
+        if name in LAMBDAS_BY_NAME:
+            return self._with_lambdas(LAMBDAS_BY_NAME[name], node.expressions)
         arguments = list(node.expressions)
         if name in WITH_UNIT and len(arguments) == 3:  # noqa: PLR2004 - a unit, then two values
             name, arguments[0] = WITH_UNIT[name], _unit(arguments[0])
@@ -135,6 +140,48 @@ class Checker:
         if function is None:
             raise invalid(_unknown_function(name))
         return self.parts(lambda *values: function.call(values), *arguments)
+
+    def variable(self, node: exp.Expr) -> Value:
+        """Find a variable of a lambda."""
+        value = self._variables.get(str(node.this))
+        if value is None:
+            raise invalid(f"`{str(node.this)[:80]}` is no variable of a lambda around it")
+        return value
+
+    def body(self, node: exp.Expr, variables: Mapping[str, Value]) -> Value:
+        """Check the body of a lambda over its variables.
+
+        Raises:
+            Refusal: It has issues.
+        """
+        outer = self._variables
+        self._variables = {**outer, **variables}
+        try:
+            value = self.node(node)
+        finally:
+            self._variables = outer
+        if value is None:
+            raise Refusal(self.issues[-1].message, self.issues[-1].code)
+        return value
+
+    def _with_lambdas(self, function: LambdaFunction, nodes: Sequence[exp.Expr]) -> Value | None:
+        places = [place for place, node in enumerate(nodes) if isinstance(node, exp.Lambda)]
+        least = len(function.line.parameters) - function.line.optional
+        if tuple(places) != function.lambdas[: len(places)] or not least <= len(nodes) <= len(function.line.parameters):
+            raise invalid(f"{function.name} is called as {function.line.usage}")
+        arguments: list[Value | _CheckedLambda | None] = []
+        for node in nodes:
+            if isinstance(node, exp.Lambda):
+                self._lambdas += 1
+                arguments.append(_CheckedLambda(self, node, f"__l{self._lambdas}"))
+            else:
+                arguments.append(self.node(node))
+        if any(argument is None for argument in arguments):
+            return None
+        result = function.line.write(*arguments)
+        if len(result.sql) > MAX_SQL_LENGTH:
+            raise invalid("it is too complex; split it into several steps")
+        return result
 
     def _struct(self, items: Sequence[exp.Expr]) -> Value | None:
         named = [output_name(item) for item in items]
@@ -168,6 +215,27 @@ def _unit(node: exp.Expr) -> exp.Expr:
     return exp.Literal.string(node.name)
 
 
+def _collects(node: exp.Expr) -> bool:
+    """Return whether an aggregate that collects values is inside of a call."""
+    return any(str(part.this).lower() == "collect_list" for part in node.find_all(exp.Anonymous))
+
+
+class _CheckedLambda:
+    """A lambda, checked as soon as the function that takes it knows the types of its variables."""
+
+    def __init__(self, checker: Checker, node: exp.Lambda, scope: str) -> None:
+        self.scope = scope
+        self.size = len(node.expressions)
+        self._checker = checker
+        self._node = node
+
+    def over(self, *variables: Value) -> Value:
+        names = [str(name.this) for name in self._node.expressions]
+        if len(names) != len(variables):
+            raise invalid(f"this lambda takes {len(variables)} variables, not {len(names)}")
+        return self._checker.body(self._node.this, dict(zip(names, variables, strict=True)))
+
+
 def _unknown_column(name: str, schema: Schema) -> str:
     names = schema.names
     close = difflib.get_close_matches(name.lower(), [known.lower() for known in names], n=1)
@@ -193,4 +261,4 @@ def _unknown_function(name: str) -> str:
     return f"there is no function {name[:80]}{guess} (docs/expressions.md lists them)"
 
 
-_NAMES = sorted({*BY_NAME, *AGGREGATE_NAMES})
+_NAMES = sorted({*BY_NAME, *LAMBDAS_BY_NAME, *AGGREGATE_NAMES})

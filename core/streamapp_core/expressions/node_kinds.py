@@ -36,6 +36,10 @@ class NodeChecker(Protocol):
         """Check a column."""
         ...
 
+    def variable(self, node: exp.Expr) -> Value:
+        """Check a variable of a lambda."""
+        ...
+
     def call(self, node: exp.Expr) -> Value | None:
         """Check a call of a function."""
         ...
@@ -248,6 +252,7 @@ FORMS: dict[type[exp.Expr], Form] = {
     exp.Bracket: _form("this expressions offset safe", _item),
     exp.Column: _form("this table db catalog", lambda checker, node: checker.column(node)),
     exp.Dot: _form("this expression", _field),
+    exp.Identifier: _form("this quoted", lambda checker, node: checker.variable(node)),
     exp.In: _form("this expressions", _membership),
     exp.Is: _form("this expression", _is),
     exp.Neg: _form("this", _negative),

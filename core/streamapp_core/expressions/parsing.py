@@ -110,6 +110,8 @@ def output_name(item: exp.Expr) -> tuple[str | None, exp.Expr]:
         return str(item.this.this), item
     if isinstance(item, exp.Dot) and isinstance(item.expression, exp.Identifier):
         return str(item.expression.this), item
+    if isinstance(item, exp.Identifier):  # a variable of a lambda
+        return str(item.this), item
     return None, item
 
 

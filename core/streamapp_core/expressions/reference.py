@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from streamapp_core.expressions.functions.aggregates_and_generators import AGGREGATES, GENERATORS, Special
+from streamapp_core.expressions.functions.arrays import ARRAYS
 from streamapp_core.expressions.functions.bits import BITS
 from streamapp_core.expressions.functions.byte_texts import BYTE_TEXTS
 from streamapp_core.expressions.functions.calculations import CALCULATIONS
@@ -13,6 +14,8 @@ from streamapp_core.expressions.functions.dates_and_times import MOMENTS
 from streamapp_core.expressions.functions.function_table import Function
 from streamapp_core.expressions.functions.hashes import HASHES
 from streamapp_core.expressions.functions.interval_functions import INTERVAL_FUNCTIONS
+from streamapp_core.expressions.functions.lambdas import LAMBDA_FUNCTIONS
+from streamapp_core.expressions.functions.maps import MAPS
 from streamapp_core.expressions.functions.nested_constructors import CONSTRUCTORS
 from streamapp_core.expressions.functions.number_texts import NUMBER_TEXTS
 from streamapp_core.expressions.functions.numbers import NUMBERS
@@ -77,7 +80,8 @@ def reference() -> str:
         ("Operators", OPERATORS),
         ("Choices", _lines(CHOICES)),
         ("Casts", _lines(CASTS)),
-        ("Arrays, maps and structs", _lines(CONSTRUCTORS)),
+        ("Arrays, maps and structs", _lines((*CONSTRUCTORS, *ARRAYS, *MAPS))),
+        ("Functions with lambdas", _lines(function.line for function in LAMBDA_FUNCTIONS)),
         ("Numbers", _lines((*NUMBERS, *ROUNDING, *CALCULATIONS))),
         ("Angles and logarithms", _lines(TRIGONOMETRY)),
         ("Bits", _lines(BITS)),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from streamapp_core.expressions.functions.aggregates_and_generators import AGGREGATE_NAMES, GENERATOR_NAMES
+from streamapp_core.expressions.functions.arrays import ARRAYS
 from streamapp_core.expressions.functions.bits import BITS
 from streamapp_core.expressions.functions.byte_texts import BYTE_TEXTS
 from streamapp_core.expressions.functions.calculations import CALCULATIONS
@@ -13,6 +14,7 @@ from streamapp_core.expressions.functions.dates_and_times import MOMENTS
 from streamapp_core.expressions.functions.function_table import Function
 from streamapp_core.expressions.functions.hashes import HASHES
 from streamapp_core.expressions.functions.interval_functions import INTERVAL_FUNCTIONS, WITH_UNIT
+from streamapp_core.expressions.functions.maps import MAPS
 from streamapp_core.expressions.functions.nested_constructors import CONSTRUCTORS
 from streamapp_core.expressions.functions.number_texts import NUMBER_TEXTS
 from streamapp_core.expressions.functions.numbers import NUMBERS
@@ -30,6 +32,8 @@ from streamapp_core.expressions.functions.zone_functions import ZONE_FUNCTIONS
 FUNCTIONS: tuple[Function, ...] = (
     *CHOICES,
     *CONSTRUCTORS,
+    *ARRAYS,
+    *MAPS,
     *NUMBERS,
     *ROUNDING,
     *CALCULATIONS,

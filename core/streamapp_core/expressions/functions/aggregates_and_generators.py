@@ -45,7 +45,7 @@ AGGREGATES = (
         "of equal times the one that came first, or last. Null without values.",
     ),
     Special(
-        ("collect_list", "slice", "array_join"),
+        ("collect_list",),
         "array_join(slice(collect_list(a), 1, n), separator)",
         "string",
         f"The first n values (n is 1 to {MOST_COLLECTED}) in the order of their event times as texts, joined by the "
@@ -54,7 +54,7 @@ AGGREGATES = (
 )
 GENERATORS = (
     Special(
-        ("explode", "split"),
+        ("explode",),
         "explode(split(text, pattern)) as name",
         "string",
         "A row for each part of the text between matches of the regular expression; none if it is null.",

@@ -2,7 +2,8 @@
 
 from streamapp_core.expressions import comparisons
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
-from streamapp_core.expressions.typed_sql import NULL, Value, bound
+from streamapp_core.expressions.typed_sql import NULL, Value, bound, text
+from streamapp_core.schema import STRING, VOID
 
 _ANY = Accepts.ANY
 
@@ -96,5 +97,12 @@ CHOICES = (
         result="the common type",
         doc="The least of the values that are not null.",
         write=lambda *values: comparisons.extreme("least", values),
+    ),
+    Function(
+        name="typeof",
+        parameters=(Parameter("value", _ANY),),
+        result="string",
+        doc="The name of the value's type.",
+        write=lambda value: Value(STRING, text(str(value.type or VOID).replace("`", "")), simple=True),
     ),
 )

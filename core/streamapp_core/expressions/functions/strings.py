@@ -2,12 +2,13 @@
 
 from functools import partial
 
+from streamapp_core.expressions.comparisons import alike
 from streamapp_core.expressions.conversions import implied
 from streamapp_core.expressions.expression_issues import invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter, fixed
 from streamapp_core.expressions.regex import Regex, translated
 from streamapp_core.expressions.typed_sql import Value, bound, cast, text
-from streamapp_core.schema import BINARY, BOOLEAN, INT, STRING
+from streamapp_core.schema import BINARY, BOOLEAN, INT, STRING, TypeKind
 
 MAX_TEXT_LENGTH = 10_000
 """The longest text that `lpad`, `rpad` and the most repetitions that `repeat` make: a batch must fit in memory."""
@@ -101,9 +102,28 @@ def _bounded(function: str, length: Value) -> int:
 
 
 def _concat(*values: Value) -> Value:
+    if any(value.kind is TypeKind.ARRAY for value in values):
+        return _joined_arrays(alike(list(values), texts=True))
     if all(value.type == BINARY for value in values):
         return Value(BINARY, f"({' || '.join(value.sql for value in values)})")
     return Value(STRING, f"({' || '.join(implied(value, STRING).sql for value in values)})")
+
+
+def _joined_arrays(arrays: list[Value]) -> Value:
+    def write(*sides: str) -> str:
+        there = " AND ".join(f"{side} IS NOT NULL" for side in sides)
+        return f"CASE WHEN {there} THEN list_concat({', '.join(sides)}) END"
+
+    return Value(arrays[0].type, bound(arrays, write)) if len(arrays) > 1 else arrays[0]
+
+
+def _reversed(value: Value) -> Value:
+    if value.kind is TypeKind.ARRAY:
+        return Value(value.type, f"list_reverse({value.sql})")
+    if value.kind is TypeKind.BINARY:
+        return Value(BINARY, f"unhex(array_to_string(list_reverse(regexp_extract_all(hex({value.sql}), '..')), ''))")
+    letters = f"string_split({implied(value, STRING).sql}, '')"
+    return Value(STRING, f"array_to_string(list_reverse({letters}), '')")
 
 
 def concatenation(left: Value, right: Value) -> Value:
@@ -173,10 +193,10 @@ STRINGS = (
     _of_text("rtrim", "rtrim({0}, ' ')", "Without spaces at the end."),
     Function(
         name="reverse",
-        parameters=(_NO_BYTES,),
-        result="string",
-        doc="Its characters backwards.",
-        write=fixed(STRING, "array_to_string(list_reverse(string_split({0}, '')), '')"),
+        parameters=(Parameter("value", Accepts.ANY),),
+        result="string, binary or array",
+        doc="The characters of a text, the bytes of a binary or the elements of an array backwards.",
+        write=_reversed,
     ),
     Function(
         name="length",
@@ -213,8 +233,8 @@ STRINGS = (
         name="concat",
         parameters=(Parameter("value", Accepts.ANY),),
         repeated=True,
-        result="string; binary if all are",
-        doc="The values one after the other; null if one is null.",
+        result="string; binary or array if all are",
+        doc="The values, or the elements of arrays, one after the other; null if one is null.",
         write=_concat,
     ),
     Function(

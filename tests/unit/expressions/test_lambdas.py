@@ -1,0 +1,107 @@
+"""Functions of arrays, maps and lambdas against plain Python, on generated rows."""
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streamapp_core.expressions import ExpressionError, check_select, select_sql, table
+from streamapp_core.schema import parse_schema
+from streamapp_runtime.sql_engine import SqlEngine
+from streamapp_systems.arrow_types import arrow_schema
+
+SCHEMA = parse_schema("a array<int>, b array<int>, n int, t string, m map<string,int>")
+ELEMENTS = st.none() | st.integers(-3, 3)
+ARRAYS = st.none() | st.lists(ELEMENTS, max_size=6)
+
+
+@pytest.fixture(scope="module")
+def engine():
+    with SqlEngine() as engine:
+        yield engine
+
+
+def evaluate(engine, text, **values):
+    select = check_select(f"{text} as x", SCHEMA)
+    row = pa.table({name: [values.get(name)] for name in SCHEMA.names}, schema=arrow_schema(SCHEMA))
+    result = engine.query(select_sql(select.columns, table("t")), t=row)
+    return result["x"].to_pylist()[0]
+
+
+def once(values):
+    return [value for place, value in enumerate(values) if value not in values[:place]]
+
+
+def nulls_last(value):
+    return (value is None, value or 0)
+
+
+@settings(deadline=None, max_examples=40)
+@given(ARRAYS, ARRAYS)
+def test_arrays_as_sets(engine, a, b):
+    known = a is not None and b is not None
+    assert evaluate(engine, "array_distinct(a)", a=a) == (None if a is None else once(a))
+    assert evaluate(engine, "array_union(a, b)", a=a, b=b) == (once(a + b) if known else None)
+    assert evaluate(engine, "array_except(a, b)", a=a, b=b) == (once([v for v in a if v not in b]) if known else None)
+    assert evaluate(engine, "array_intersect(a, b)", a=a, b=b) == (once([v for v in a if v in b]) if known else None)
+    assert evaluate(engine, "array_sort(a)", a=a) == (None if a is None else sorted(a, key=nulls_last))
+
+
+@settings(deadline=None, max_examples=40)
+@given(ARRAYS, st.integers(-4, 4))
+def test_lambdas_see_elements_places_and_columns(engine, a, n):
+    def each(make):
+        return None if a is None else [make(place, value) for place, value in enumerate(a)]
+
+    added = each(lambda place, value: None if value is None else value + n + place)
+    assert evaluate(engine, "transform(a, (x, i) -> x + n + i)", a=a, n=n) == added
+    kept = None if a is None else [value for value in a if value is not None and value > n]
+    assert evaluate(engine, "filter(a, x -> x > n)", a=a, n=n) == kept
+    total = None if a is None else sum(value or 0 for value in a)
+    assert evaluate(engine, "aggregate(a, 0, (s, x) -> s + coalesce(x, 0))", a=a) == total
+    nested = "aggregate(transform(a, x -> array(x, n)), 0, (s, x) -> s + aggregate(x, 0, (p, q) -> p + coalesce(q, 0)))"
+    assert evaluate(engine, nested, a=a, n=n) == (None if a is None else total + n * len(a))
+
+
+@settings(deadline=None, max_examples=40)
+@given(ARRAYS, st.integers(-2, 2))
+def test_exists_and_forall_know_nulls(engine, a, n):
+    found = [None if value is None else value == n for value in a or ()]
+    exists = True if True in found else None if None in found or a is None else False
+    forall = False if False in found else None if None in found or a is None else True
+    assert evaluate(engine, "exists(a, x -> x = n)", a=a, n=n) is exists
+    assert evaluate(engine, "forall(a, x -> x = n)", a=a, n=n) is forall
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("size(sequence(1, 10000))", 10_000),
+        ("sequence(1, 10001)", None),
+        ("sequence(0, 9223372036854775807L)", None),
+        ("sequence(1, 5, -1)", None),
+        ("array_repeat(n, 10001)", None),
+        ("size(array_repeat(n, 3))", 3),
+        ("map_concat(m, m)", None),
+        ("transform_keys(m, (k, v) -> 'x')", None),
+    ],
+)
+def test_what_would_be_huge_or_no_map_is_null(engine, text, expected):
+    assert evaluate(engine, text, n=1, m=[("a", 1), ("b", 2)]) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("transform(a, (x, y, z) -> x)", "takes 2 variables"),
+        ("transform(a, x -> y)", "unknown column"),
+        ("transform(n, x -> x)", "expected an array"),
+        ("filter(a, x -> x)", "boolean"),
+        ("aggregate(a, 'x', (s, x) -> 1)", "starts with string"),
+        ("transform(a)", "is called as transform"),
+        ("upper(x -> x)", "lambda"),
+    ],
+)
+def test_wrong_lambdas_are_refused_with_a_reason(text, message):
+    with pytest.raises(ExpressionError, match=message):
+        check_select(f"{text} as x", SCHEMA)
