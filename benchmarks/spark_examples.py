@@ -1,7 +1,7 @@
 """Spark's documented examples of its own functions, and their outcome here: right, refused or wrong.
 
 Taken are the examples that are `SELECT <expression>` without rows to read, of functions whose result depends on nothing
-but their arguments. They run in UTC with ANSI mode off.
+but their arguments, and all of aggregates. They run in UTC with ANSI mode off.
 """
 
 import math
@@ -16,10 +16,14 @@ import duckdb
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql.types import NullType
 
-from streamapp_core.expressions import ExpressionError, check_select, select_sql, table
-from streamapp_core.schema import parse_schema
+from streamapp_core.expressions import ExpressionError, check_aggregate, check_select, select_sql, table
+from streamapp_core.schema import SchemaError, parse_schema
+from streamapp_runtime.operators.running_aggregate import Aggregate
+from streamapp_runtime.rows.event_time_column import add_event_time, without_event_time
 from streamapp_runtime.sql_engine import SqlEngine
+from streamapp_runtime.state.memory_store import MemoryEnvironment
 
 _SETTINGS = {
     "spark.ui.enabled": "false",
@@ -31,6 +35,10 @@ _SETTINGS = {
 }
 _EXAMPLE = re.compile(r"^\s*> (SELECT .*?);\s*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
 _READS_ROWS = re.compile(r"\)\s*from\b|\bfrom (values|range|\(|test_)|\bas \(", re.IGNORECASE)
+_AGGREGATES = "agg_funcs"
+_OVER_ROWS = re.compile(
+    r"SELECT (?P<list>.*?) FROM (?P<rows>VALUES .*?(?:\bAS )? *\w+ *\([\w, ]+\))", re.DOTALL | re.IGNORECASE
+)
 _CHANGING = frozenset(
     [
         "rand",
@@ -105,7 +113,10 @@ def judged_examples() -> Iterator[JudgedExample]:
                     theirs = spark.sql(text).toArrow()
                 except (PySparkException, pa.ArrowException):
                     continue  # an example of an error, or of a type that Arrow does not have
-                verdict, detail = _judged(text, theirs, engine)
+                if group == _AGGREGATES:
+                    verdict, detail = _judged_aggregate(text, theirs, spark, engine)
+                else:
+                    verdict, detail = _judged(text, theirs, engine)
                 yield JudgedExample(function=function, group=group, text=text, verdict=verdict, detail=detail)
     finally:
         spark.stop()
@@ -119,8 +130,9 @@ def _examples(spark: SparkSession) -> Iterator[tuple[str, str, str]]:
         if name in _CHANGING or found.isEmpty():
             continue
         for text in _EXAMPLE.findall(found.get().getExamples()):
-            if not _READS_ROWS.search(text):
-                yield name, found.get().getGroup() or "others", text
+            group = found.get().getGroup() or "others"
+            if group == _AGGREGATES or not _READS_ROWS.search(text):
+                yield name, group, text
 
 
 def type_text(kind: pa.DataType) -> str:
@@ -144,6 +156,35 @@ def _judged(text: str, theirs: pa.Table, engine: SqlEngine) -> tuple[Verdict, st
         ours = engine.query(select_sql(select.columns, table("t")), t=_ROW)
     except duckdb.Error as error:
         return Verdict.WRONG, str(error)
+    return _compared(ours, theirs)
+
+
+def _judged_aggregate(text: str, theirs: pa.Table, spark: SparkSession, engine: SqlEngine) -> tuple[Verdict, str]:
+    """Compute an aggregate of rows, row by row, as the `aggregate` operator does."""
+    match = _OVER_ROWS.fullmatch(text)
+    if match is None or theirs.num_columns != 1:
+        return Verdict.REFUSED, "it is no aggregate of rows"
+    rows = spark.sql(f"SELECT * FROM {match['rows']}")
+    for field in rows.schema:  # a column has a type here also if all its values are null
+        if field.dataType == NullType():
+            rows = rows.withColumn(field.name, rows[field.name].cast("double"))
+    try:
+        schema = parse_schema(", ".join(f"{field.name} {field.dataType.simpleString()}" for field in rows.schema))
+        aggregation = check_aggregate(f"{match['list']} as c", [], schema)
+    except (ExpressionError, SchemaError) as error:
+        return Verdict.REFUSED, str(error)
+    operator = Aggregate(engine, MemoryEnvironment().store("example"), aggregation)
+    batch = add_event_time(rows.toArrow(), None)
+    try:
+        results = [operator.process(batch.slice(at, 1)) for at in range(len(batch))]
+    except duckdb.Error as error:
+        return Verdict.WRONG, str(error)
+    last = results[-1]
+    assert last is not None
+    return _compared(without_event_time(last), theirs)
+
+
+def _compared(ours: pa.Table, theirs: pa.Table) -> tuple[Verdict, str]:
     if [type_text(field.type) for field in ours.schema] == [type_text(field.type) for field in theirs.schema]:
         pairs = zip(_plain(ours.to_pylist()), _plain(theirs.to_pylist()), strict=True)
         if all(list(mine.values()) == list(other.values()) for mine, other in pairs):

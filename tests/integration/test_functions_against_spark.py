@@ -280,7 +280,39 @@ sum(i2) / count(*); coalesce(sum(i), 0) + g; max(length(s)) - min(length(s)); su
 case when count(*) > 80 then 'many' else 'few' end; sum(num) > 0; sum(m) / count(m); avg(m2); min(x); sum(i2 * 0.5)
 count(distinct i2); count(distinct d); count(distinct f); count(distinct s); count(distinct m); count(distinct ts)
 count(distinct dt); count(distinct x); count(distinct t); count(distinct upper(s)) + 1; first(0 + g); last(0 + g)
+count(i, d); count(i, s, t); count_if(i > 0); count_if(t); bool_and(i > 0); every(t); bool_or(t); any(i = 0)
+some(null = g); bit_and(i); bit_or(b); bit_xor(tiny); bit_xor(i2); bit_and(small2); median(i); median(d2); median(m)
+percentile(i2, 0.3); percentile(d, 0.9); percentile(f, 0); percentile(b, 1); percentile(m2, 0.123); percentile(num, 0.5)
+percentile_cont(0.25) within group (order by i2); percentile_cont(0.7) within group (order by d2 desc)
+percentile_disc(0.25) within group (order by i2); percentile_disc(0.5) within group (order by m desc)
+percentile_disc(0) within group (order by d); percentile_disc(1.0) within group (order by b)
+mode(i2, true); mode(s, true); mode(m, true); mode(t, true); mode(dt, true); mode(ts, true); mode(x, true)
+mode() within group (order by s2); mode() within group (order by i2 desc); mode() within group (order by whole)
+sum(i) filter (where i > 0); count(*) filter (where t); count(d) filter (where d > 0); avg(m) filter (where t or t2)
+max(s) filter (where length(s) < 4); count(distinct i2) filter (where t); sum(b) filter (where i > i)
+median(i2) filter (where i2 > 0); mode(i2, true) filter (where t) + 1; regr_count(i, d); regr_count(d, m)
 array_join(slice(collect_list(1.5 + g), 1, 3), ' | '); array_join(slice(collect_list(if(i > i, i, null)), 1, 3), ',')
+"""
+)
+
+BY_ARRIVAL = expressions(
+    r"""
+first(i); last(i); first(s) ignore nulls; last(d) ignore nulls; first(m, true); last(ts, true); any_value(x)
+any_value(s) ignore nulls; first_value(dt); last_value(t, true); first(i) filter (where t)
+last(i, true) filter (where t); first(s) respect nulls; max_by(s, i); max_by(i, s); min_by(d, i2); max_by(ts, d)
+min_by(m, f2); max_by(t, m); min_by(s, m2); min_by(i, x); max_by(i, dt); min_by(s, t)
+max_by(i, i2) filter (where t); max_by(num, tiny); stddev(i2); std(small2); stddev_samp(tiny); stddev_pop(i)
+variance(m); var_samp(b2); var_pop(i2); skewness(i2); skewness(m2); kurtosis(i2); kurtosis(i); kurtosis(tiny)
+stddev(d2); skewness(d2); kurtosis(d2); variance(small); variance(d); var_pop(num); corr(i2, tiny); corr(i, m)
+corr(d2, d2); corr(g, i); corr(i2, i2); covar_pop(i2, m); covar_samp(b2, small2); covar_samp(g, g); regr_avgx(i2, m)
+regr_avgy(i2, tiny); regr_avgx(d2, i2); regr_r2(i2, tiny); regr_r2(m, i); regr_r2(g, i2); regr_r2(i2, g)
+regr_r2(d2, i2); regr_sxx(i2, m2); regr_syy(i2, m2); regr_sxy(i2, m2); regr_slope(i2, tiny); regr_slope(tiny, m)
+regr_intercept(i2, tiny); regr_intercept(m, small2); regr_slope(i2, g); regr_slope(d2, i); regr_intercept(i, d2)
+try_sum(i); try_sum(b); try_sum(b2); try_sum(tiny); try_sum(m); try_avg(i2); try_avg(m); stddev(i2) filter (where t)
+corr(i2, tiny) filter (where i2 > 0); try_sum(b) filter (where b < 0); listagg(s, ','); string_agg(i2, '-')
+listagg(m); listagg(s) filter (where t); round(stddev(i2), 2) + 1
+listagg(s2, ',') within group (order by s2); string_agg(s) within group (order by s desc)
+listagg(s) within group (order by s) filter (where i > i); sum(small2 / 8); avg(tiny)
 """
 )
 
@@ -427,8 +459,9 @@ def test_explode_gives_the_rows_that_spark_gives(data, spark, engine):
 
 
 @pytest.mark.parametrize("by", [("g",), ("g", "t"), ("small",), ()], ids=str)
-def test_merged_partials_give_what_spark_gives(by, data, spark, engine):
-    texts = [text for text in AGGREGATES if "+ g" not in text or "g" in by]
+@pytest.mark.parametrize("time, aggregated", [("ts2", AGGREGATES), (None, BY_ARRIVAL)], ids=["any-order", "by-arrival"])
+def test_merged_partials_give_what_spark_gives(by, time, aggregated, data, spark, engine):
+    texts = [text for text in aggregated if "+ g" not in text or "g" in by]
     columns = ", ".join(f"{text} as a{i}" for i, text in enumerate(texts))
     group = f" group by {', '.join(by)} order by {', '.join(by)}" if by else ""
     theirs = spark.sql(f"select {', '.join([*by, columns])} from t{group}").toArrow()
@@ -436,7 +469,7 @@ def test_merged_partials_give_what_spark_gives(by, data, spark, engine):
     found: list[str] = []
     for i, text in enumerate(texts):
         aggregation = check_aggregate(f"{text} as a", by, SCHEMA)
-        found_by_us = aggregates.computed(engine, aggregation, aggregates.split(data, 60), "ts2")
+        found_by_us = aggregates.computed(engine, aggregation, aggregates.split(data, 60), time)
         ours = engine.query(f"SELECT * FROM r{order}", r=found_by_us)
         assert [plain(ours[name]) for name in by] == [plain(theirs[name]) for name in by]
         found += differences(text, *map(with_one_zero, (ours["a"], theirs[f"a{i}"])), data)

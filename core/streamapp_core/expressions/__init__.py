@@ -5,7 +5,7 @@ Nothing is evaluated here. See docs/expressions.md.
 
 from streamapp_core.expressions.aggregate_select import Aggregation, check_aggregate
 from streamapp_core.expressions.expression_issues import ExpressionError, ExpressionIssue
-from streamapp_core.expressions.partial_aggregates import ARRIVAL_COLUMN, Merge, Partial, PlainAggregate
+from streamapp_core.expressions.partial_aggregates import ARRIVAL_COLUMN, FOLDS, Merge, Partial, PlainAggregate
 from streamapp_core.expressions.queries import (
     DUCKDB_SETTINGS,
     filter_sql,
@@ -28,6 +28,7 @@ from streamapp_core.expressions.select import (
 __all__ = [
     "ARRIVAL_COLUMN",
     "DUCKDB_SETTINGS",
+    "FOLDS",
     "Aggregation",
     "Condition",
     "ExpressionError",

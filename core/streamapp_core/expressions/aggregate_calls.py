@@ -1,56 +1,105 @@
 """Calls of aggregates, as they are written."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from streamapp_core.expressions.expression_issues import invalid
-from streamapp_core.expressions.functions.aggregates_and_generators import MOST_COLLECTED
+from streamapp_core.expressions.functions.aggregates_and_generators import MOST_COLLECTED, NULLS_COUNT
 from streamapp_core.expressions.literals import literal
 
 _COLLECTED = "array_join(slice(collect_list(a), 1, n), ', ')"
 COLLECTING = frozenset({"array_join", "slice", "collect_list"})
+_DISTINCT = frozenset({"count", "listagg", "string_agg"})
+AGGREGATE_FORMS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
+"""The nodes around the call of an aggregate: `sum(a) filter (where b)`, `first(a) ignore nulls`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ordering:
+    """The order in `within group (order by ...)`."""
+
+    value: exp.Expr
+    descending: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AggregateCall:
-    """One aggregate of an expression; `argument` is None for `count(*)`.
+    """One aggregate of an expression; `count(*)` has no arguments.
 
-    `limit` (0: it does not collect) and `separator` are those of collected values.
+    `limit` (0: it does not collect) and `separator` are those of collected values. `condition` is that of a filter.
     """
 
     name: str
-    argument: exp.Expr | None
+    arguments: tuple[exp.Expr, ...]
     distinct: bool = False
     limit: int = 0
     separator: str = ""
+    condition: exp.Expr | None = None
+    ignores_nulls: bool = False
+    ordering: Ordering | None = None
 
 
-def aggregate_call(name: str, node: exp.Expr) -> AggregateCall:
-    """Read the call of an aggregate; `name` is that of its function in lower case.
+def aggregate_name(node: exp.Expr) -> str:
+    """Return the name of the function that is called, in lower case; empty if the node is no call."""
+    while isinstance(node, AGGREGATE_FORMS):
+        node = node.this
+    return str(node.this).lower() if isinstance(node, exp.Anonymous) else ""
+
+
+def aggregate_call(node: exp.Expr) -> AggregateCall:
+    """Read the call of an aggregate, with what stands behind it.
 
     Raises:
         Refusal: It is not written as such a call is.
     """
+    inner = node.this
+    if isinstance(node, exp.WithinGroup) and not isinstance(inner, exp.Anonymous):
+        raise invalid("`within group` stands right behind the call")
+    if isinstance(node, exp.Filter):
+        return replace(aggregate_call(inner), condition=node.args["expression"].this)
+    if isinstance(node, exp.IgnoreNulls | exp.RespectNulls):
+        call = aggregate_call(inner)
+        if call.name not in NULLS_COUNT:
+            raise invalid(f"{call.name} has no `ignore nulls`: it leaves them out")
+        return replace(call, ignores_nulls=isinstance(node, exp.IgnoreNulls))
+    if isinstance(node, exp.WithinGroup):
+        return replace(_call(aggregate_name(inner), inner), ordering=_ordering(node.args["expression"]))
+    return _call(aggregate_name(node), node)
+
+
+def _call(name: str, node: exp.Expr) -> AggregateCall:
     if name in COLLECTING:
         return _collect(node)
     arguments = node.expressions
-    if name == "count" and len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
-        return _count_distinct(arguments[0])
-    if len(arguments) != 1 or isinstance(arguments[0], exp.Distinct):
-        raise invalid(f"{name} takes one argument, without distinct (which only count takes)")
-    if not isinstance(arguments[0], exp.Star):
-        return AggregateCall(name=name, argument=arguments[0])
-    if name != "count":
-        raise invalid(f"{name}(*) is not possible: name a column")
-    return AggregateCall(name=name, argument=None)
+    if len(arguments) == 1 and isinstance(arguments[0], exp.Star):
+        if name != "count":
+            raise invalid(f"{name}(*) is not possible: name a column")
+        return AggregateCall(name=name, arguments=())
+    distinct = bool(arguments) and isinstance(arguments[0], exp.Distinct)
+    if distinct:
+        if name not in _DISTINCT:
+            raise invalid(f"{name} is without distinct here, which count and listagg take")
+        if arguments[0].args.get("on"):
+            raise invalid(f"write {name}(distinct a)")
+        arguments = [*arguments[0].expressions, *arguments[1:]]
+        if name == "count" and (len(arguments) != 1 or isinstance(arguments[0], exp.Star)):
+            raise invalid("count(distinct ...) takes one expression")
+    if name in NULLS_COUNT and len(arguments) == 2:  # noqa: PLR2004
+        if not isinstance(arguments[1], exp.Boolean):
+            raise invalid(f"the second argument of {name}(a, true) says whether nulls are left out: true or false")
+        return AggregateCall(name=name, arguments=(arguments[0],), ignores_nulls=bool(arguments[1].this))
+    return AggregateCall(name=name, arguments=tuple(arguments), distinct=distinct)
 
 
-def _count_distinct(node: exp.Distinct) -> AggregateCall:
-    values = node.expressions
-    if len(values) != 1 or isinstance(values[0], exp.Star) or node.args.get("on"):
-        raise invalid("count(distinct ...) takes one expression")
-    return AggregateCall(name="count", argument=values[0], distinct=True)
+def _ordering(node: exp.Expr) -> Ordering:
+    ordered = node.expressions[0] if len(node.expressions) == 1 else None
+    if not isinstance(ordered, exp.Ordered) or node.args.get("siblings"):
+        raise invalid("within group takes one value: (order by a), or (order by a desc)")
+    descending = bool(ordered.args.get("desc"))
+    if bool(ordered.args.get("nulls_first")) == descending:
+        raise invalid("nulls are left out: no `nulls first` and `nulls last`")
+    return Ordering(value=ordered.this, descending=descending)
 
 
 def _collect(node: exp.Expr) -> AggregateCall:
@@ -65,7 +114,7 @@ def _collect(node: exp.Expr) -> AggregateCall:
         raise invalid(f"the separator must be a text literal, as in {_COLLECTED}")
     if start != 1 or not isinstance(most, int) or not 1 <= most <= MOST_COLLECTED:
         raise invalid(f"slice takes 1 and a number from 1 to {MOST_COLLECTED} here, as in {_COLLECTED}")
-    return AggregateCall(name="collect_list", argument=argument, limit=most, separator=text)
+    return AggregateCall(name="collect_list", arguments=(argument,), limit=most, separator=text)
 
 
 def _arguments(node: exp.Expr, name: str, count: int) -> list[exp.Expr]:

@@ -1,13 +1,16 @@
 """Select lists of aggregates, taken apart so that partial results can be merged across batches and sessions.
 
-A batch is reduced to one row of partial results per group (`partials.py`); the result is computed from the merged row.
+A batch is reduced to one row of partial results per group (`partial_aggregates`); the result is computed from the
+merged row.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from sqlglot import exp
 
+from streamapp_core.expressions.aggregate_writers import written
 from streamapp_core.expressions.checker import Checker
 from streamapp_core.expressions.expression_issues import ExpressionError, ExpressionIssue, Refusal, invalid
 from streamapp_core.expressions.interval_values import check_no_interval
@@ -46,7 +49,7 @@ def check_aggregate(text: str, by: Sequence[str], schema: Schema) -> Aggregation
         column.name.lower(): Value(column.type, quoted(column.name), simple=True, column=column.name)
         for column in by_columns
     }
-    checker = Checker(schema, builder.take, grouped)
+    checker = Checker(schema, partial(written, builder), grouped)
     taken = {column.name.lower() for column in by_columns}
     items = enumerate(parse_items(text), 1)
     columns = [_item(item, position, checker, taken) for position, item in items]

@@ -10,7 +10,7 @@ from typing import Protocol
 from sqlglot import exp
 
 from streamapp_core.expressions import nested_values
-from streamapp_core.expressions.aggregate_calls import COLLECTING, AggregateCall, aggregate_call
+from streamapp_core.expressions.aggregate_calls import COLLECTING, AggregateCall, aggregate_call, aggregate_name
 from streamapp_core.expressions.expression_issues import ExpressionIssue, Refusal, invalid
 from streamapp_core.expressions.functions import AGGREGATE_NAMES, BY_NAME, GENERATOR_NAMES, WITH_UNIT
 from streamapp_core.expressions.functions.lambdas import LAMBDAS_BY_NAME, LambdaFunction
@@ -35,8 +35,11 @@ _CHANGING = frozenset(
 class AggregateWriter(Protocol):
     """A callback for the aggregates of an expression, which returns the value in place of each result."""
 
-    def __call__(self, call: AggregateCall, argument: Value | None) -> Value:
-        """Return the value of one aggregate; its argument is None for `count(*)`."""
+    def __call__(self, call: AggregateCall, arguments: Sequence[Value], condition: Value | None) -> Value:
+        """Return the value of one aggregate of these arguments: its own, then that of `within group`.
+
+        `condition` is that of a filter. `count(*)` has no arguments.
+        """
         ...
 
 
@@ -128,7 +131,7 @@ class Checker:
         """Check a call of a function of the table, or of an aggregate."""
         name = str(node.this).lower()
         if name in AGGREGATE_NAMES or (name in COLLECTING and _collects(node)):
-            return self._aggregate(name, node)
+            return self.aggregate(node)
         if name == "struct":
             return self._struct(node.expressions)
         if name in LAMBDAS_BY_NAME:
@@ -190,22 +193,31 @@ class Checker:
             lambda *values: nested_values.struct(list(zip(names, values, strict=True))), *(node for _, node in named)
         )
 
-    def _aggregate(self, name: str, node: exp.Expr) -> Value | None:
-        if self._aggregates is None:
+    def aggregate(self, node: exp.Expr) -> Value | None:
+        """Check an aggregate, with its filter, its order and what it says of nulls."""
+        name, writer = aggregate_name(node), self._aggregates
+        if name not in AGGREGATE_NAMES | COLLECTING:
+            raise invalid("filter, `ignore nulls` and `within group` stand behind an aggregate only")
+        if writer is None:
             raise invalid(f"aggregate {name}(...) stands in `window` and `aggregate` only")
         if self._inside_aggregate:
             raise invalid(f"aggregate {name}(...) stands inside another aggregate")
-        call = aggregate_call(name, node)
-        if call.argument is None:
-            return self._aggregates(call, None)
+        call = aggregate_call(node)
+        ordered = [call.ordering.value] if call.ordering else []
+        conditions = [call.condition] if call.condition else []
+
+        def write(*values: Value) -> Value:
+            taken = values[len(conditions) :]
+            for value in taken:
+                if value.type:
+                    check_no_interval(value.type, f"what {name}(...) takes")
+            return writer(call, taken, values[0] if conditions else None)
+
         self._inside_aggregate = True
         try:
-            argument = self.node(call.argument)
+            return self.parts(write, *conditions, *call.arguments, *ordered)
         finally:
             self._inside_aggregate = False
-        if argument and argument.type:
-            check_no_interval(argument.type, f"what {name}(...) takes")
-        return self._aggregates(call, argument) if argument else None
 
 
 def _unit(node: exp.Expr) -> exp.Expr:

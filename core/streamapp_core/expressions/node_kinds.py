@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 from sqlglot import exp
 
 from streamapp_core.expressions import arithmetic, comparisons, nested_values, time_arithmetic
+from streamapp_core.expressions.aggregate_calls import AGGREGATE_FORMS
 from streamapp_core.expressions.conversions import converted, implied
 from streamapp_core.expressions.expression_issues import invalid
 from streamapp_core.expressions.functions import BY_NAME
@@ -42,6 +43,10 @@ class NodeChecker(Protocol):
 
     def call(self, node: exp.Expr) -> Value | None:
         """Check a call of a function."""
+        ...
+
+    def aggregate(self, node: exp.Expr) -> Value | None:
+        """Check an aggregate."""
         ...
 
 
@@ -187,8 +192,6 @@ _HINTS: dict[type[exp.Expr], str] = {
     exp.Alias: "`as name` stands at the end of an item of a select list only",
     exp.Concat: "two text literals side by side: join texts by ||, and write a quote in a text as \\'",
     exp.Window: "window functions (over) are not supported: use the `window` operator",
-    exp.Filter: "filter (where ...) is not supported: use sum(if(condition, 1, 0))",
-    exp.IgnoreNulls: "first and last leave nulls out anyway: write first(a)",
     exp.Subquery: "a subquery is not supported: use a join operator",
     exp.Select: "a subquery is not supported: use a join operator",
     exp.Exists: "a subquery is not supported: use a join operator",
@@ -237,6 +240,7 @@ FORMS: dict[type[exp.Expr], Form] = {
         (exp.Literal, exp.RawString, exp.Boolean, exp.Null), _form("this is_string", lambda _, node: literal(node))
     ),
     **dict.fromkeys((exp.Cast, exp.TryCast), _form("this to requires_string", _cast)),
+    **dict.fromkeys(AGGREGATE_FORMS, _form("this expression", lambda checker, node: checker.aggregate(node))),
     exp.Anonymous: _form("this expressions", lambda checker, node: checker.call(node)),
     exp.BitwiseNot: _form("this", lambda checker, node: checker.parts(inverted, node.this)),
     exp.Escape: _form("this expression", _escaped),

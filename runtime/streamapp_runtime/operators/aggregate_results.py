@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from streamapp_core.expressions import Aggregation, Merge, Partial, SelectColumn, result_sql, table
+from streamapp_core.expressions import FOLDS, Aggregation, Merge, Partial, SelectColumn, result_sql, table
 from streamapp_core.schema import BIGINT, EVENT_TIME_COLUMN
 from streamapp_runtime.operators.compound_partials import COMPOUND_MERGES, result_values
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
@@ -60,4 +60,10 @@ class AggregateResults:
 
 def _type(column: SelectColumn | Partial) -> pa.DataType:
     values = arrow_type(column.type)
-    return pa.list_(values) if isinstance(column, Partial) and column.merge is Merge.COLLECT else values
+    if not isinstance(column, Partial):
+        return values
+    if column.merge is Merge.COUNTS:
+        entry = [pa.field("value", values), pa.field("count", pa.int64()), pa.field("upto", pa.int64())]
+        return pa.list_(pa.struct(entry))
+    listed = column.merge is Merge.COLLECT or (column.merge in FOLDS and column.merge is not Merge.CHECKED_SUM)
+    return pa.list_(values) if listed else values

@@ -3,18 +3,28 @@
 A batch is grouped once, vectorised; the merge then costs a few operations per distinct key, not per row.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from decimal import Context, Decimal
+from operator import and_, or_, xor
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from streamapp_core.expressions import ARRIVAL_COLUMN, Aggregation, Merge, Partial, PlainAggregate, partials_sql, table
+from streamapp_core.expressions import (
+    ARRIVAL_COLUMN,
+    FOLDS,
+    Aggregation,
+    Merge,
+    Partial,
+    PlainAggregate,
+    partials_sql,
+    table,
+)
 from streamapp_core.schema import BIGINT, EVENT_TIME_COLUMN, DataType, TypeKind
 from streamapp_runtime.operators.arrow_aggregation import arrow_group_by
-from streamapp_runtime.operators.compound_partials import COMPOUND_MERGES, compound_merger
+from streamapp_runtime.operators.compound_partials import COMPOUND_MERGES, compound_merger, ordering_key
+from streamapp_runtime.operators.moments import BatchValues, folded
 from streamapp_runtime.rows.row_codec import to_plain_rows
 from streamapp_runtime.sql_engine import SqlEngine
 
@@ -39,11 +49,12 @@ class PartialAggregator:
         self._sql = partials_sql(aggregation, table("rows"), also_by)
         first = len(aggregation.by_columns) + len(also_by)
         self._mergers = list(enumerate(map(_merger, aggregation.partials), first))
-        self._by_time = any(partial.merge.by_time for partial in aggregation.partials)
+        self._folds = [at for at, partial in enumerate(aggregation.partials, first) if partial.merge in FOLDS]
+        self._by_arrival = any(partial.merge.by_arrival for partial in aggregation.partials)
 
     def number_rows(self, rows: pa.Table) -> pa.Table:
         """Number the rows of a batch if partial results need their order: before anything that may change it."""
-        if not self._by_time or ARRIVAL_COLUMN in rows.column_names:
+        if not self._by_arrival or ARRIVAL_COLUMN in rows.column_names:
             return rows
         return rows.append_column(ARRIVAL_COLUMN, pa.array(np.arange(len(rows))))
 
@@ -51,7 +62,13 @@ class PartialAggregator:
         """Aggregate a batch (never an empty one) into a row of partial results per key."""
         if self._plain is not None:
             return to_plain_rows(self._plain.aggregate(rows).columns)
-        return to_plain_rows(self._engine.query(self._sql, rows=self.number_rows(rows)).columns)
+        partials = to_plain_rows(self._engine.query(self._sql, rows=self.number_rows(rows)).columns)
+        if not self._folds:
+            return partials
+        columns = list(zip(*partials, strict=True))
+        for at in self._folds:
+            columns[at] = tuple(None if values is None else BatchValues(values) for values in columns[at])
+        return list(zip(*columns, strict=True))
 
     def merge_all(self, states: Sequence[Row | None], partials: Sequence[Row]) -> list[Row]:
         """Add the partial results of a batch to those of their keys so far, None where a key is new.
@@ -80,16 +97,28 @@ def event_time_partial(name: str, merge: Merge) -> Partial:
 
 
 def _merger(partial: Partial) -> ColumnMerger:
+    if partial.merge in FOLDS:
+        return _folds(partial.merge)
     if partial.merge in COMPOUND_MERGES:
         return _each(compound_merger(partial))
     if partial.merge is Merge.SUM:
         return _sums(partial.type)
+    if partial.merge in _BITS:
+        return _each(_BITS[partial.merge])
     choose = min if partial.merge is Merge.MIN else max
-    if partial.type.kind is TypeKind.DECIMAL:
-        return _each(lambda left, right: choose(left, right, key=Decimal))
-    if partial.type.kind in (TypeKind.FLOAT, TypeKind.DOUBLE):
-        return _each(lambda left, right: choose(left, right, key=_nan_last))
+    if partial.type.kind in (TypeKind.DECIMAL, TypeKind.FLOAT, TypeKind.DOUBLE):
+        key = ordering_key(partial.type)
+        return _each(lambda left, right: choose(left, right, key=key))
     return _least if partial.merge is Merge.MIN else _greatest
+
+
+def _folds(merge: Merge) -> ColumnMerger:
+    def merged(before: Column, added: Column) -> Column:
+        return tuple(
+            left if right is None else folded(merge, left, right) for left, right in zip(before, added, strict=True)
+        )
+
+    return merged
 
 
 def _sums(kind: DataType) -> ColumnMerger:
@@ -150,6 +179,4 @@ def _decimal_sum(kind: DataType) -> Callable[[str, str], str | None]:
     return add
 
 
-def _nan_last(value: float) -> tuple[bool, float]:
-    """Return a sort key that orders numbers as Spark does: NaN is larger than all others."""
-    return (True, 0.0) if math.isnan(value) else (False, value)
+_BITS: dict[Merge, Callable[[int, int], int]] = {Merge.BIT_AND: and_, Merge.BIT_OR: or_, Merge.BIT_XOR: xor}

@@ -78,13 +78,16 @@ class SessionWindow(BaseOperator):
         first, last, rows, *results = partial
         key = encode_key(by)
         added = Session(start=first, end=last + self._gap, row=[*by, None, None, None, None, *results])
-        others = []
+        others, before = [], None
         for session in self._states.get(key):
             if added.touches(session):
-                merged = self._partials.merge(session.row, added.row)
+                before = session.row
+                merged = self._partials.merge(before, added.row)
                 added = Session(start=min(added.start, session.start), end=max(added.end, session.end), row=merged)
             else:
                 others.append(session)
+        if before is None:
+            added = Session(start=added.start, end=added.end, row=self._partials.merge(None, added.row))
         if added.end <= self._watermark:
             self._late += rows
         else:

@@ -26,11 +26,25 @@ DATED = pa.schema([*arrow_schema(SCHEMA), pa.field(EVENT_TIME_COLUMN, pa.int64()
 NAMES = SCHEMA.names[1:]
 GAP, LIMIT, NOTHING = 4, 3, -(2**63)
 SELECT = ", ".join(
-    f"count(distinct {name}) as {name}_distinct, first({name}) as {name}_first, last({name}) as {name}_last"
+    f"count(distinct {name}) as {name}_distinct, first({name}, true) as {name}_first, last({name}) as {name}_last"
     for name in NAMES
 )
 COLLECTED = f"array_join(slice(collect_list(n), 1, {LIMIT}), '; ') as n_some"
-AGGREGATION = check_aggregate(f"{SELECT}, {COLLECTED}", ["k"], SCHEMA)
+OTHERS = {
+    "max_by(s, n)": "last(s ORDER BY n, time, i) FILTER (n IS NOT NULL)",
+    "min_by(n, d)": "first(n ORDER BY d, time DESC, i DESC) FILTER (d IS NOT NULL)",
+    "min_by(n, m) filter (where n > 1)": "first(n ORDER BY m, time DESC, i DESC) FILTER (m IS NOT NULL AND n > 1)",
+    "listagg(n, '-')": "array_to_string(list(n ORDER BY time, i) FILTER (n IS NOT NULL), '-')",
+    "listagg(distinct s) within group (order by s desc)": "array_to_string(list_sort(list(DISTINCT s), 'DESC'), '')",
+    "percentile_disc(0.5) within group (order by n)": "CAST(quantile_disc(n, 0.5) AS DOUBLE)",
+    "mode(s, true)": "list(s ORDER BY frequency DESC, s)[1]",
+    "bit_xor(n)": "bit_xor(n)",
+    "sum(n) filter (where n > 1)": "CAST(sum(n) FILTER (n > 1) AS BIGINT)",
+    "try_sum(n)": "CAST(sum(n) AS BIGINT)",
+    "variance(n)": "round(var_samp(n), 9)",
+}
+LISTED = ", ".join(f"{text} as o{i}" for i, text in enumerate(OTHERS)).replace("variance(n)", "round(variance(n), 9)")
+AGGREGATION = check_aggregate(f"{SELECT}, {COLLECTED}, {LISTED}", ["k"], SCHEMA)
 
 MOMENTS = [dt.datetime(1969, 12, 31, 23, 59, 59, 999_999, dt.UTC), dt.datetime(2024, 2, 29, tzinfo=dt.UTC)]
 ROW = st.tuples(
@@ -78,12 +92,15 @@ def expected(kind, batches):
         value = "CASE WHEN isnan(d) THEN 'nan' ELSE d + 0 END" if name == "d" else name
         columns.append(f"count(DISTINCT {value}) AS {name}_distinct")
         columns += [
-            f"{end}({name} ORDER BY time, i) FILTER ({name} IS NOT NULL) AS {name}_{end}" for end in ("first", "last")
+            f"first({name} ORDER BY time, i) FILTER ({name} IS NOT NULL) AS {name}_first",
+            f"last({name} ORDER BY time, i) AS {name}_last",
         ]
     some = f"(list(n ORDER BY time, i) FILTER (n IS NOT NULL))[:{LIMIT}]"
     columns.append(f"coalesce(array_to_string({some}, '; '), '') AS n_some")
+    columns += [f"{sql} AS o{i}" for i, sql in enumerate(OTHERS.values())]
     numbered = rows.append_column("i", pa.array(range(len(rows)), pa.int64()))
-    sql = f"SELECT {', '.join(columns)} FROM ({WINDOWS[kind]}) GROUP BY k, w"
+    counting = "CASE WHEN s IS NULL THEN 0 ELSE count(*) OVER (PARTITION BY k, w, s) END AS frequency"
+    sql = f"SELECT {', '.join(columns)} FROM (SELECT *, {counting} FROM ({WINDOWS[kind]})) GROUP BY k, w"
     return counted(ENGINE.query(sql, t=numbered).to_pylist())
 
 
@@ -126,3 +143,11 @@ def test_rows_without_event_time_count_in_the_order_of_arrival():
         batch = pa.Table.from_pylist([{"n": n} for n in numbers], schema=DATED)
         result = operator.process(batch).to_pylist()
     assert [(row["a"], row["z"]) for row in result] == [(3, 5)]
+
+
+def test_the_most_frequent_decimal_is_given_as_one():
+    aggregation = check_aggregate("mode(m, true) as a", [], SCHEMA)
+    operator = Aggregate(ENGINE, MemoryEnvironment().store("o"), aggregation)
+    rows = [{"m": Decimal(m)} for m in ("1.50", "-1.50", "10.00", "10.00")]
+    (result,) = operator.process(pa.Table.from_pylist(rows, schema=DATED)).to_pylist()
+    assert result["a"] == Decimal("10.00")

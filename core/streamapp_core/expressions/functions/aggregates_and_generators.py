@@ -38,11 +38,84 @@ AGGREGATES = (
         "The least and the greatest; NaN is the greatest number, and -0.0 is given as 0.0.",
     ),
     Special(
-        ("first", "last"),
+        ("try_sum", "try_avg"),
+        "try_sum(a), try_avg(a)",
+        "as sum and avg",
+        "The same, but null once a sum of whole numbers has been too large (slow).",
+    ),
+    Special(("count",), "count(a, b, ...)", "bigint", "Rows where none is null."),
+    Special(("count_if",), "count_if(a)", "bigint", "Rows for which the condition is true."),
+    Special(
+        ("bool_and", "every", "bool_or", "any", "some"),
+        "bool_and(a), bool_or(a)",
+        "boolean",
+        "Whether a condition is true for all, or for any, of the rows where it is not null. Also every; any, some.",
+    ),
+    Special(
+        ("bit_and", "bit_or", "bit_xor"), "bit_and(a), bit_or(a), bit_xor(a)", "the type of a", "Of all whole numbers."
+    ),
+    Special(
+        ("first", "last", "any_value", "first_value", "last_value"),
         "first(a), last(a)",
         "the type of a",
-        "Of the values that are not null (Spark: with `ignore nulls`) those with the least and the latest event time; "
-        "of equal times the one that came first, or last. Null without values.",
+        "The value with the least and the latest event time; of equal times the one that came first, or last. Without "
+        "nulls: `first(a) ignore nulls`, or `first(a, true)`. Also first_value, any_value; last_value.",
+    ),
+    Special(
+        ("max_by", "min_by"),
+        "max_by(a, b), min_by(a, b)",
+        "the type of a",
+        "The value of a where b is greatest, or least; of equal ones that with the latest event time, then the one "
+        "that came last.",
+    ),
+    Special(
+        ("stddev", "std", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop", "skewness", "kurtosis"),
+        "stddev(a), stddev_pop(a), variance(a), var_pop(a), skewness(a), kurtosis(a)",
+        "double",
+        "Of the sample or the whole population; null where that divides by zero. Also std, stddev_samp; var_samp.",
+    ),
+    Special(
+        ("corr", "covar_pop", "covar_samp"),
+        "corr(a, b), covar_pop(a, b), covar_samp(a, b)",
+        "double",
+        "The correlation and the covariance of the rows where both are not null.",
+    ),
+    Special(
+        (
+            "regr_count",
+            "regr_avgx",
+            "regr_avgy",
+            "regr_sxx",
+            "regr_syy",
+            "regr_sxy",
+            "regr_slope",
+            "regr_intercept",
+            "regr_r2",
+        ),
+        "regr_slope(y, x), regr_intercept(y, x), regr_r2(y, x), ...",
+        "double; bigint of regr_count",
+        "The line through the points (x, y) where both are not null. Also regr_count, regr_avgx, regr_avgy, regr_sxx, "
+        "regr_syy, regr_sxy.",
+    ),
+    Special(
+        ("median", "percentile", "percentile_cont", "percentile_disc"),
+        "median(a), percentile(a, 0.9), percentile_disc(0.9) within group (order by a)",
+        "double",
+        "The value that so many are not above, between two of them if need be (not of percentile_disc). Also "
+        "percentile_cont. Each different value is kept.",
+    ),
+    Special(
+        ("mode",),
+        "mode(a, true), mode() within group (order by a desc)",
+        "the type of a",
+        "The most frequent value; of several the least, or the greatest. Each different value is kept.",
+    ),
+    Special(
+        ("listagg", "string_agg"),
+        "listagg(a, separator), listagg(a) within group (order by a)",
+        "string",
+        "The texts that are not null, joined, by event time and arrival or in the order of the texts. Also listagg("
+        "distinct a) with an order, and string_agg. Each value is kept.",
     ),
     Special(
         ("collect_list",),
@@ -50,6 +123,12 @@ AGGREGATES = (
         "string",
         f"The first n values (n is 1 to {MOST_COLLECTED}) in the order of their event times as texts, joined by the "
         "separator; those that are null are left out. An empty text without values.",
+    ),
+    Special(
+        (),
+        "sum(a) filter (where b)",
+        "as without it",
+        "Of the rows for which the condition is true; behind any aggregate.",
     ),
 )
 GENERATORS = (
@@ -61,4 +140,6 @@ GENERATORS = (
     ),
 )
 AGGREGATE_NAMES = frozenset(name for special in AGGREGATES for name in special.names)
+NULLS_COUNT = frozenset({"first", "last", "any_value", "first_value", "last_value"})
+"""Aggregates that may be null as their first or last row is."""
 GENERATOR_NAMES = frozenset(name for special in GENERATORS for name in special.names)

@@ -1,0 +1,100 @@
+"""Aggregates to which the order of rows matters: by event time, then by arrival."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from streamapp_core.expressions.aggregate_calls import AggregateCall
+from streamapp_core.expressions.conversions import converted
+from streamapp_core.expressions.expression_issues import Refusal, invalid
+from streamapp_core.expressions.partial_aggregates import ARRIVAL_COLUMN, Merge, PartialsBuilder
+from streamapp_core.expressions.select import guarded
+from streamapp_core.expressions.typed_sql import Value, quoted, text
+from streamapp_core.schema import BINARY, DOUBLE, EVENT_TIME_COLUMN, STRING
+
+_BEGINNING = -(2**63)
+_TIME = f"coalesce({quoted(EVENT_TIME_COLUMN)}, {_BEGINNING})"
+_ARRIVAL = quoted(ARRIVAL_COLUMN)
+_BY_TIME = f"{{'time': {_TIME}, 'arrival': {_ARRIVAL}}}"
+
+OrderedWriter = Callable[[PartialsBuilder, AggregateCall, Sequence[Value], Value | None], Value]
+
+
+def _end(
+    merge: Merge, builder: PartialsBuilder, call: AggregateCall, arguments: Sequence[Value], kept: Value | None
+) -> Value:
+    """Write `first`, `last` or `any_value`."""
+    if len(arguments) != 1 or call.ordering is not None:
+        raise invalid(f"{call.name} takes a value, and perhaps true to leave nulls out")
+    (argument,) = arguments
+    value = guarded(argument)
+    conditions = ([guarded(kept)] if kept else []) + ([f"{value} IS NOT NULL"] if call.ignores_nulls else [])
+    choose = "arg_min" if merge is Merge.FIRST else "arg_max"
+    sql = f"{choose}({{'time': {_TIME}, 'value': {value}}}, {_BY_TIME}){_filter(conditions)}"
+    return builder.add(argument.type or DOUBLE, sql, merge)
+
+
+def _extreme(
+    merge: Merge, builder: PartialsBuilder, call: AggregateCall, arguments: Sequence[Value], kept: Value | None
+) -> Value:
+    """Write `max_by` or `min_by`: of equal orders the value that came last."""
+    if len(arguments) != 2 or call.ordering is not None:  # noqa: PLR2004
+        raise invalid(f"{call.name} takes a value and what orders it, got {len(arguments)} arguments")
+    value, order = (guarded(argument) for argument in arguments)
+    conditions = ([guarded(kept)] if kept else []) + [f"{order} IS NOT NULL"]
+    if merge is Merge.GREATEST_BY:
+        choose, latest = "arg_max", f"'time': {_TIME}, 'arrival': {_ARRIVAL}"
+    else:
+        choose, latest = "arg_min", f"'time': ~{_TIME}, 'arrival': ~{_ARRIVAL}"
+    pair = f"{{'order': {order}, 'time': {_TIME}, 'value': {value}}}"
+    sql = f"{choose}({pair}, {{'order': {order}, {latest}}}){_filter(conditions)}"
+    return builder.add(arguments[0].type or DOUBLE, sql, merge, order=arguments[1].type)
+
+
+def _joined(builder: PartialsBuilder, call: AggregateCall, arguments: Sequence[Value], kept: Value | None) -> Value:
+    """Write `listagg`."""
+    own = arguments[: len(arguments) - (call.ordering is not None)]
+    if len(own) not in (1, 2):
+        raise invalid(f"{call.name} takes a value, and perhaps a separator")
+    argument = own[0]
+    separator = own[1].literal if len(own) > 1 else ""
+    if not isinstance(separator, str):
+        raise invalid(f"the separator of {call.name} must be a text literal")
+    if argument.type == BINARY:
+        raise Refusal(f"{call.name} takes texts, got binary; cast it")
+    if call.ordering is None and call.distinct:
+        raise invalid(f"{call.name}(distinct a) has no order: write {call.name}(distinct a) within group (order by a)")
+    if call.ordering is not None and (arguments[-1] != argument or argument.type != STRING):
+        raise invalid(f"{call.name} takes within group (order by a) with the text a that it joins")
+    taken = converted(argument, STRING)
+    conditions = ([guarded(kept)] if kept else []) + [f"{guarded(taken)} IS NOT NULL"]
+    value = f"{{'time': {_TIME}, 'value': {guarded(taken)}}}"
+    sql = f"list({value} ORDER BY {_TIME}, {_ARRIVAL}){_filter(conditions)}"
+    values = builder.add(STRING, sql, Merge.COLLECT, limit=0).sql
+    if call.distinct:
+        values = f"list_distinct({values})"
+    if call.ordering is not None:
+        values = f"list_sort({values}, '{'DESC' if call.ordering.descending else 'ASC'}')"
+    return Value(STRING, f"array_to_string({values}, {text(separator)})")
+
+
+def collected(builder: PartialsBuilder, argument: Value, limit: int, separator: str) -> Value:
+    """Write the first values by event time, joined as texts."""
+    argument = converted(argument, STRING)
+    value = guarded(argument)
+    pair = f"{{'time': {_TIME}, 'value': {value}}}"
+    sql = f"arg_min({pair}, {_BY_TIME}, {limit}) FILTER ({value} IS NOT NULL)"
+    values = builder.add(STRING, sql, Merge.COLLECT, limit=limit)
+    return Value(STRING, f"coalesce(array_to_string({values.sql}, {text(separator)}), '')")
+
+
+def _filter(conditions: Sequence[str]) -> str:
+    return f" FILTER ({' AND '.join(conditions)})" if conditions else ""
+
+
+BY_ORDER: Mapping[str, OrderedWriter] = {
+    **dict.fromkeys(("first", "first_value", "any_value"), partial(_end, Merge.FIRST)),
+    **dict.fromkeys(("last", "last_value"), partial(_end, Merge.LAST)),
+    "max_by": partial(_extreme, Merge.GREATEST_BY),
+    "min_by": partial(_extreme, Merge.LEAST_BY),
+    **dict.fromkeys(("listagg", "string_agg"), _joined),
+}
