@@ -14,13 +14,11 @@ from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import by_system, changelog_stream, descriptor
 from streamapp_runtime.processor.claim_checker import ClaimChecker
 from streamapp_runtime.processor.decoding_input_source import DecodingInputSource
-from streamapp_runtime.processor.open_transactions import wait_until_ended
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 from streamapp_runtime.rows.json_messages import JsonDecoder
 from streamapp_runtime.rows.tombstones import KeyColumn
 from streamapp_runtime.state.changelog import ChangelogPartitionReader
 from streamapp_systems.arrow_types import arrow_schema, arrow_type
-from streamapp_systems.clock import Clock
 from streamapp_systems.protocols import (
     Consumer,
     Producer,
@@ -99,7 +97,9 @@ class Connections:
     def producer(self, owner: TransactionOwner, confirm_current: Callable[[], object]) -> Producer:
         """Open the producer of all streams in the default system; see `open_producer`."""
         system = self._plan.default_system
-        streams = [*map(descriptor, self._planned_outputs()), changelog_stream(self._plan)]
+        written = (StreamRole.INTERMEDIATE, StreamRole.OUTPUT)
+        planned = [s for s in self._plan.streams.values() if s.role in written and s.system == system]
+        streams = [*map(descriptor, planned), changelog_stream(self._plan)]
         spec = self._plan.app.system(system)
         producer = self._systems.open_producer(system, spec, streams, owner, confirm_current=confirm_current)
         self._handles.callback(producer.close)
@@ -109,7 +109,7 @@ class Connections:
         """Return the limits of the records of the outputs that are streams, as they are now."""
         system = self._plan.default_system
         written = [s for s in self._plan.streams.values() if s.role is StreamRole.OUTPUT and s.system == system]
-        with self._transactional_admin() as admin:
+        with closing(self._systems.open_transactional_admin(system, self._plan.app.system(system))) as admin:
             return admin.record_limits([descriptor(stream) for stream in written])
 
     def written_offsets(self, streams: Collection[str]) -> Mapping[Ssp, int]:
@@ -121,39 +121,6 @@ class Connections:
                 self._handles.callback(self._admins[system].close)
             offsets |= self._admins[system].written_offsets(descriptors)
         return offsets
-
-    def written_ends(self) -> Mapping[Ssp, int]:
-        """Return the ends of all streams but the changelog that the producer writes to, as `written_offsets` does."""
-        with self._transactional_admin() as admin:
-            return admin.written_offsets([*map(descriptor, self._planned_outputs())])
-
-    def wait_until_ended(self, written: Mapping[Ssp, int], clock: Clock) -> None:
-        """Wait for transactions that were open when these ends were asked for; see `open_transactions`.
-
-        Raises:
-            Unavailable: one stays open.
-        """
-        descriptors = [*map(descriptor, self._planned_outputs())]
-        addresses = {stream.name: stream.address for stream in descriptors}
-        with self._transactional_admin() as admin:
-            wait_until_ended(
-                written,
-                lambda: admin.end_offsets(descriptors),
-                addresses,
-                clock=clock.monotonic,
-                sleep=clock.sleep,
-            )
-
-    @contextmanager
-    def _transactional_admin(self) -> Iterator[TransactionalAdmin]:
-        system = self._plan.default_system
-        with closing(self._systems.open_transactional_admin(system, self._plan.app.system(system))) as admin:
-            yield admin
-
-    def _planned_outputs(self) -> list[PlannedStream]:
-        """Return the streams that the producer writes to, but for the changelog."""
-        written, system = (StreamRole.INTERMEDIATE, StreamRole.OUTPUT), self._plan.default_system
-        return [s for s in self._plan.streams.values() if s.role in written and s.system == system]
 
     @contextmanager
     def changelog(self, partition: int) -> Iterator[ChangelogPartitionReader]:

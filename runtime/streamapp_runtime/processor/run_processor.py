@@ -86,11 +86,8 @@ class _ProcessorStart:
     def processor(self) -> Processor:
         """Open everything in the order of the protocol, report that to the driver, and return the processor."""
         writers = self._fencing_writers()
-        written = self._connections.written_ends()
         opener = self._state_opener()
         states = opener.open(self._tasks, self._connections, writers.producer)
-        if not opener.ended_hanging_commit:
-            self._connections.wait_until_ended(written, self._clock)
         publish_staged_parts(states, writers.files)
         claims = self._claim_checker()
         context = self._context(writers, claims)

@@ -47,8 +47,6 @@ class StateOpener:
         self._handles = handles
         self._clock = context.clock
         self._restoring = restoring
-        self.ended_hanging_commit = False
-        """Whether a committed transaction was hanging in a changelog: the next commit ends it elsewhere, too."""
 
     def open(
         self, tasks: Mapping[str, TaskModel], connections: Connections, producer: Producer
@@ -82,7 +80,7 @@ class StateOpener:
 
     def _restored(self, name: str, folder: Path, changelog: ChangelogPartitionReader, producer: Producer) -> TaskState:
         owner, clock = self._owner(name), self._clock
-        self.ended_hanging_commit |= resolve_hanging_transaction(
+        resolve_hanging_transaction(
             changelog,
             folder,
             owner,

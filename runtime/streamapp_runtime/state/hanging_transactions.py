@@ -36,8 +36,8 @@ def resolve_hanging_transaction(
     clock: Callable[[], float],
     sleep: Callable[[float], None],
     now: int,
-) -> bool:
-    """Make all that was committed to a changelog readable; return whether that took the end of a hanging transaction.
+) -> None:
+    """Make all that was committed to a changelog readable, ending a hanging transaction if there is one.
 
     The caller holds the folder's lock, and its producer is the current one; `now` is the time of day in milliseconds.
     Stores commit after their changelog: if those in the folder have all that was written, a hanging transaction was
@@ -47,13 +47,13 @@ def resolve_hanging_transaction(
         ProcessorLost: a transaction is hanging, and nothing here proves that it was committed.
     """
     if changelog.wait_until_readable(clock, sleep, _WAIT_SECONDS):
-        return False
+        return
     stored = _stored_progress(folder, owner, changelog.identity().encode())
     if stored is not None and stored.position >= changelog.written_end():
         producer.send(changelog.ssp, stored.checkpoint, key=CHECKPOINT_KEY, timestamp=now)
         producer.commit()
         if changelog.wait_until_readable(clock, sleep, _WAIT_SECONDS):
-            return True
+            return
     raise ProcessorLost(
         f"{changelog.ssp}: a hanging transaction begins at offset {changelog.end()}: its producer is gone, the brokers "
         "have never ended it, and no store here proves that it was committed; start a new run id"

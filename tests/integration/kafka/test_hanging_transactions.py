@@ -1,22 +1,17 @@
 """A node that dies right after it acknowledged a commit may forget the markers of that transaction: nothing is lost."""
 
-import json
-import re
 import shutil
-import subprocess
-import time
 from contextlib import closing
 
 import pytest
-from confluent_kafka import Producer
 from tools.kafka.broker import Broker
 from tools.kafka.jars import default_cache, kafka_jars
 
 from streamapp_runtime.driver.timeouts import Timeouts
-from streamapp_runtime.errors import Drained, ProcessorFailed, SystemAway
+from streamapp_runtime.errors import Drained, ProcessorFailed
 from streamapp_systems.kafka import KafkaAdmin
 from support import apps, numbered
-from support.kafka import DEADLINE, cluster_at
+from support.kafka import cluster_at
 from support.kafka_markers import cut_last_marker
 
 RECORDS = 4_000
@@ -46,26 +41,6 @@ def stopped(tmp_path, broker):
     return tmp_path
 
 
-@pytest.fixture
-def aborted(tmp_path, broker):
-    """Give an app that was drained; the broker has forgotten that a transaction in its first output was aborted."""
-    servers = broker.bootstrap_servers
-    numbered.lay_out(tmp_path, {"kafka": {"bootstrapServers": servers}}, records=RECORDS, bounded=False)
-    with pytest.raises(Drained):
-        run(tmp_path, lambda: len(numbered.results(tmp_path)["out"]) >= RECORDS)
-    producer = Producer({"bootstrap.servers": servers, "transactional.id": "default.app.r1.0"})
-    producer.init_transactions(DEADLINE)
-    producer.begin_transaction()
-    producer.produce("app.out", json.dumps({"k": 0, "n": 0, "name": "name 0"}), partition=0)
-    producer.flush(DEADLINE)
-    producer.abort_transaction(DEADLINE)
-    broker.kill()
-    (log,) = broker.data.glob("app.out-0/*.log")
-    cut_last_marker(log)
-    broker.start()
-    return tmp_path
-
-
 def run(folder, drain, **options):
     return apps.run((folder / "app.yaml").read_text(), folder, fresh=False, run_id="r1", drain=drain, **options)
 
@@ -92,16 +67,3 @@ def test_without_stores_a_run_does_not_go_on_from_an_older_state(stopped):
     reason = r"a hanging transaction begins at offset \d+.* start a new run id"
     with pytest.raises(ProcessorFailed, match=reason):
         run(stopped, lambda: False, timeouts=Timeouts(failures=1))
-
-
-def test_an_aborted_one_in_an_output_is_told_before_anything_is_written_and_the_command_ends_it(aborted, broker):
-    told = r"hub\.out\[0\]: .*open still.*(abort --topic app\.out --partition 0 --start-offset \d+) "
-    deadline = time.monotonic() + 5 * DEADLINE
-    with pytest.raises(SystemAway, match=told) as failure:
-        run(aborted, lambda: time.monotonic() > deadline, timeouts=Timeouts(away=1.0))
-    (command,) = re.findall(told, str(failure.value))
-    tool = ["java", "-cp", f"{kafka_jars(default_cache())}/*", "org.apache.kafka.tools.TransactionsCommand"]
-    subprocess.run([*tool, "--bootstrap-server", broker.bootstrap_servers, *command.split()], check=True)
-    with pytest.raises(Drained):
-        run(aborted, lambda: True)
-    numbered.check(aborted, RECORDS)
