@@ -186,9 +186,8 @@ MUTATIONS = (
         changes=(
             Change(
                 file=f"{_RUNTIME}/state/hanging_transactions.py",
-                old="    if changelog.wait_until_readable(clock, sleep, _WAIT_SECONDS):\n"
-                "        return False\n    stored",
-                new="    if True:\n        return False\n    stored",
+                old="    if changelog.wait_until_readable(clock, sleep, _WAIT_SECONDS):\n        return\n    stored",
+                new="    if True:\n        return\n    stored",
             ),
             Change(
                 file=f"{_RUNTIME}/driver/supervisor.py",
