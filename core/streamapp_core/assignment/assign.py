@@ -18,11 +18,12 @@ See docs/host-affinity.md.
 All that tasks can earn with their processors is `tasks`, so the largest sum has the most kept locations and, among
 those, the most kept processors. The cheapest flow of all tasks (cost = -earnings) has the largest sum, and as
 capacities are whole numbers it consists of whole tasks. Which tasks of a class stay makes no difference to the sum.
-Those leave first that have an older state at another live location, and they go there as far as there is room.
+Those leave that have an older state where others of the class go, as many as there is room for.
 
 The network has about as many nodes as there are processors and locations, however many tasks there are.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -71,7 +72,7 @@ def assign(
         raise ValueError(f"{len(ordered)} tasks and no processor to run them: start at least one processor")
     live = {id_: processors[id_] for id_ in sorted(processors, key=natural_key)}
     sources = origins(ordered, live, task_locality, previous)
-    placed = _placed(sources, _Wiring(live, sources), _Returns(live, former_locality or {}))
+    placed = _placed(sources, _Wiring(live, sources), _FormerHomes(live, former_locality or {}))
     return Assignment(processors={task: placed[task] for task in ordered})
 
 
@@ -119,8 +120,8 @@ class _Wiring:
         return self._network.cheapest_flow(_SOURCE, _SINK)
 
 
-class _Returns:
-    """Where older states of tasks lie: at processors of their former locations."""
+class _FormerHomes:
+    """The live processors at the former locations of tasks, where older states of theirs lie."""
 
     def __init__(self, live: Mapping[str, str], former_locality: Mapping[str, str]) -> None:
         self._former = former_locality
@@ -129,25 +130,30 @@ class _Returns:
             if location != ANY_LOCATION:
                 self._at.setdefault(location, []).append(id_)
 
-    def stayers_first(self, tasks: Iterable[str], location: str | None) -> list[str]:
-        """Order tasks of one location: those with an older state at another live location come last."""
-        return sorted(tasks, key=lambda task: self._former.get(task, location) != location and bool(self._homes(task)))
-
     def hand_out(self, tasks: Iterable[str], room: dict[str, int], placed: dict[str, str]) -> Iterator[str]:
         """Place tasks at their older state as far as there is room, which shrinks; yield the others."""
         for task in tasks:
-            home = next((id_ for id_ in self._homes(task) if room[id_]), None)
+            home = next((id_ for id_ in self._homes(task) if room.get(id_)), None)
             if home is None:
                 yield task
             else:
                 room[home] -= 1
                 placed[task] = home
 
+    def exchange(self, tasks: Sequence[str], location: str | None, placed: dict[str, str]) -> None:
+        """Exchange the places of tasks of one location and one previous processor: as many as possible return."""
+        away = [task for task in tasks if self._former.get(task, location) != location and self._homes(task)]
+        if away:
+            room = dict(Counter(placed[task] for task in tasks))
+            gone = set(away)
+            others = [*(task for task in tasks if task not in gone), *self.hand_out(away, room, placed)]
+            _hand_out(others, room, placed)
+
     def _homes(self, task: str) -> Sequence[str]:
         return self._at.get(self._former.get(task, ANY_LOCATION), ())
 
 
-def _placed(sources: Sequence[Origin], wiring: _Wiring, returns: _Returns) -> dict[str, str]:
+def _placed(sources: Sequence[Origin], wiring: _Wiring, homes: _FormerHomes) -> dict[str, str]:
     """Return the processor of each task: one task per unit of the cheapest flow."""
     flows = wiring.flows()
     placed: dict[str, str] = {}
@@ -155,16 +161,18 @@ def _placed(sources: Sequence[Origin], wiring: _Wiring, returns: _Returns) -> di
     for origin, to_previous, to_location in zip(sources, wiring.to_previous, wiring.to_location, strict=True):
         movable: list[str] = []
         for before, tasks in origin.tasks.items():
-            ordered = returns.stayers_first(tasks, origin.location)
             staying = 0
             if before is not None:
                 staying = flows[to_previous[before]]
-                placed.update(dict.fromkeys(ordered[:staying], before))
-            movable.extend(ordered[staying:])
+                placed.update(dict.fromkeys(tasks[:staying], before))
+            movable.extend(tasks[staying:])
         room = {id_: flows[arc] for id_, arc in to_location.items()}
-        pool.extend(_hand_out(returns.stayers_first(movable, origin.location), room, placed))
+        pool.extend(_hand_out(movable, room, placed))
     room = {id_: flows[arc] for id_, arc in wiring.from_pool.items()}
-    _hand_out(list(returns.hand_out(pool, room, placed)), room, placed)
+    _hand_out(list(homes.hand_out(pool, room, placed)), room, placed)
+    for origin in sources:
+        for tasks in origin.tasks.values():
+            homes.exchange(tasks, origin.location, placed)
     return placed
 
 

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import msgspec
+
 from streamapp_core.control.source_partition_watermark import SourceTiming
 from streamapp_core.control.task_watermarks import TaskWatermarks
 from streamapp_core.plan.plan import Plan, PlannedTable, StreamRole
@@ -45,13 +47,13 @@ class AssembledTasks:
 
     @property
     def positions(self) -> dict[Ssp, InputPosition]:
-        """The position of each partition: that of the reader that is furthest behind."""
-        positions: dict[Ssp, InputPosition] = {}
+        """The position of each partition: that of the reader that is furthest behind; it waits as long as any does."""
+        known: defaultdict[Ssp, list[InputPosition]] = defaultdict(list)
         readers: list[SideInputs | Task] = [*self.side_inputs, *self.tasks]
         for reader in readers:
             for ssp, position in reader.positions.items():
-                positions[ssp] = min(position, positions.get(ssp, position), key=lambda known: known.offset)
-        return positions
+                known[ssp].append(position)
+        return {ssp: _furthest_behind(positions) for ssp, positions in known.items()}
 
     @property
     def later_starts(self) -> Mapping[Ssp, frozenset[int]]:
@@ -65,6 +67,11 @@ class AssembledTasks:
             for ssp, position in task.positions.items():
                 offsets[ssp].add(position.offset)
         return {ssp: frozenset(known - {min(known)}) for ssp, known in offsets.items() if len(known) > 1}
+
+
+def _furthest_behind(positions: Sequence[InputPosition]) -> InputPosition:
+    behind = min(positions, key=lambda position: position.offset)
+    return msgspec.structs.replace(behind, ungated=all(position.ungated for position in positions))
 
 
 def assemble_tasks(context: ProcessorContext, states: Mapping[str, TaskState], opener: StateOpener) -> AssembledTasks:

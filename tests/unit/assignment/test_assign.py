@@ -151,6 +151,17 @@ def test_no_exchange_of_two_moved_tasks_brings_more_to_their_older_states(case, 
             assert now >= returned(one, placed[other]) + returned(other, placed[one])
 
 
+def test_tasks_whose_older_state_is_where_there_is_no_room_do_not_leave_in_place_of_those_who_return():
+    tasks = [f"Partition {number}" for number in range(9)]
+    locality = {task: "b" if number < 6 else "c" for number, task in enumerate(tasks)}
+    previous = {task: "1" if number < 6 else "2" for number, task in enumerate(tasks)}
+    former = dict(zip(tasks, ["c", "a", "a", "a", "c", "c"], strict=False))
+
+    placed = assign(tasks, {"0": "a", "1": "b", "2": "c"}, locality, previous, former).processors
+
+    assert [task for task, id_ in placed.items() if id_ == "0"] == ["Partition 1", "Partition 2", "Partition 3"]
+
+
 def test_a_large_assignment_keeps_what_fits():
     order = random.Random(1)
     tasks = [f"Partition {number}" for number in range(5000)]

@@ -67,3 +67,17 @@ def test_reading_begins_where_the_task_is_that_is_furthest_behind(offsets):
     assembled = AssembledTasks(tasks=tuple(tasks), shared=SimpleNamespace(positions={}), routing=routing)
     assert assembled.positions[SSP].offset == min(offsets)
     assert assembled.later_starts.get(SSP, frozenset()) == set(offsets) - {min(offsets)}
+
+
+def test_a_partition_waits_as_long_as_one_of_its_readers_does():
+    def reader(offset: int, *, ungated: bool) -> SimpleNamespace:
+        return SimpleNamespace(positions={SSP: InputPosition(offset=offset, rows=offset, ungated=ungated)})
+
+    nothing = SimpleNamespace(positions={})
+    routing = InputRouting(side_inputs={}, intermediate={}, inputs={})
+    for waits, furthest in ((True, False), (False, True), (False, False)):
+        behind, ahead = reader(10, ungated=not waits), reader(20, ungated=not furthest)
+        for tasks in ((behind, ahead), (ahead, behind)):
+            sides = tuple(SimpleNamespace(positions=task.positions, side_inputs=nothing) for task in tasks)
+            position = AssembledTasks(tasks=sides, shared=nothing, routing=routing).positions[SSP]
+            assert (position.offset, position.ungated) == (10, not waits and not furthest)
