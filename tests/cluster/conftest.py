@@ -12,6 +12,8 @@ from tools.cluster.check import missing_for_light
 from tools.cluster.errors import ClusterError
 from tools.cluster.light import LightCluster
 
+from streamapp_operator.observe.resource_views import parse_app_resource
+from streamapp_systems.kubernetes.kubernetes_api import Kind
 from streamapp_systems.kubernetes.kubernetes_client import KubernetesClient
 from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
 from support.api_server import Planner
@@ -117,5 +119,10 @@ def core(api_client):
 def documents_of(api):
     """A function that returns the documents of an app, as its driver reads and writes them."""
     kubernetes = KubernetesClient(kubeconfig=api.cluster.kubeconfig)
-    yield lambda namespace, app: ConfigMapMetadataStore(kubernetes, namespace, app, owners=())
+
+    def documents_of(namespace, app):
+        found = kubernetes.get(Kind.APP, namespace, app)
+        return ConfigMapMetadataStore(kubernetes, namespace, app, owners=[parse_app_resource(found).owner])
+
+    yield documents_of
     kubernetes.close()
