@@ -82,8 +82,8 @@ def test_the_process_killed_after_an_action_comes_back_to_the_same_end(
     shop, core, namespace, operator, documents_of, action
 ):
     operator.start(exit_after=action.value)
-    documents = documents_of(namespace, "shop")
     shop.apply(namespace)
+    documents = documents_of(namespace, "shop")
     assert eventually(operator.ended)
     operator.kill()
     operator.start()
