@@ -80,11 +80,12 @@ class Growing:
 
     def producer(self, name: str, count: int) -> "Producer":
         """Open a producer that knows `count` partitions."""
+        return self.producer_of(lambda: self.open_producer(name, "in"), count)
+
+    def open_producer(self, name: str, which: str) -> SystemProducer:
+        """Open a producer of a stream; `name` is in its transactional id."""
         owner = TransactionOwner(id=f"{self.name}-{name}", epoch=1)
-        stream = self.stream("in")
-        return self.producer_of(
-            lambda: local_systems(self.folder).open_producer(HUB, self._spec, [stream], owner), count
-        )
+        return local_systems(self.folder).open_producer(HUB, self._spec, [self.stream(which)], owner)
 
     def producer_of(self, open_: Callable[[], SystemProducer], count: int) -> "Producer":
         """Open a producer that knows `count` partitions and sends by another one."""

@@ -26,12 +26,17 @@ def streams_of_run(run: PlannedRun) -> dict[StreamDescriptor, int]:
 def create_streams(run: PlannedRun, systems: Systems) -> None:
     """Create the streams of a run where they are missing, its inputs and outputs in logs too.
 
+    Inputs and outputs may have grown since the run was planned.
+
     Raises:
         StreamSystemError: a stream exists with another partition count.
     """
+    growing = {s.name for s in run.plan.streams.values() if s.role is not StreamRole.INTERMEDIATE and not s.shared}
     for system, counts in _created_streams(run).items():
         with closing(systems.open_transactional_admin(system, run.plan.app.system(system))) as admin:
-            admin.create(counts)
+            outside = [stream for stream in counts if stream.name in growing]
+            found = admin.partitions(outside) if outside else {}
+            admin.create({stream: count for stream, count in counts.items() if found.get(stream.name, 0) <= count})
 
 
 def create_added_streams(run: PlannedRun, systems: Systems) -> None:

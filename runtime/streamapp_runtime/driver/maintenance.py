@@ -153,7 +153,7 @@ class _SystemMaintenance:
 def _is_ours_to_purge(plan: Plan, stream: PlannedStream) -> bool:
     """Return whether nobody but the tasks there are reads a stream, not another app either.
 
-    An app without state gets new tasks when its inputs grow, and these read broadcast streams from the beginning.
+    An app without state gets new tasks when its inputs grow, and these may read broadcast streams from the beginning.
     """
     ours = stream.role is StreamRole.INTERMEDIATE and not stream.shared
     return ours and (plan.stateful or not stream.broadcast)

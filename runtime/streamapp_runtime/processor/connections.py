@@ -24,6 +24,7 @@ from streamapp_systems.protocols import (
     Producer,
     RecordLimits,
     StagedOutput,
+    StreamSystemError,
     TransactionalAdmin,
     TransactionOwner,
 )
@@ -52,7 +53,11 @@ class Connections:
         """Open the consumers of these partitions, from the start offsets to the ends, where there are any.
 
         Batches are split at the offsets in `later_starts`.
+
+        Raises:
+            StreamSystemError: a system can't be asked, or what is to be read next was deleted.
         """
+        self._check_later_starts(starts, later_starts)
         streams = [self._plan.streams[name] for name in sorted({ssp.stream for ssp in starts})]
         consumers: dict[str, Consumer] = {}
         for system, descriptors in by_system(map(descriptor, streams)).items():
@@ -93,6 +98,21 @@ class Connections:
                 present |= admin.end_offsets([stream for stream in descriptors if stream.name not in ends])
         bounds = {ssp: ends[ssp.stream][ssp.partition] for ssp in ssps if ssp.stream in ends}
         return {ssp: Extent(oldest=starts.get(ssp, 0), end=bounds.get(ssp, present.get(ssp, 0))) for ssp in ssps}
+
+    def _check_later_starts(self, starts: Mapping[Ssp, int], later_starts: Mapping[Ssp, Collection[int]]) -> None:
+        """Check what a consumer can't know that begins for one task with the oldest record: that the others miss none.
+
+        Raises:
+            StreamSystemError: they do.
+        """
+        from_oldest = {ssp for ssp in later_starts if not starts[ssp]}
+        for ssp, extent in self.extents(from_oldest, {}).items():
+            behind = min(later_starts[ssp])
+            if extent.oldest > behind:
+                raise StreamSystemError(
+                    f"{ssp}: reading is to go on at offset {behind}, but the oldest record there is "
+                    f"that of {extent.oldest}: records were deleted before they were read. Begin a new run"
+                )
 
     def producer(self, owner: TransactionOwner, confirm_current: Callable[[], object]) -> Producer:
         """Open the producer of all streams in the default system; see `open_producer`."""

@@ -19,6 +19,7 @@ from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_runtime.fail_points import FailPoint, fail_point
 from streamapp_runtime.functions.function_loader import load_extractors, load_functions
 from streamapp_runtime.processor.batch_coalescer import BatchCoalescer
+from streamapp_runtime.processor.broadcast_progress import raise_starts, streams_read_for_others
 from streamapp_runtime.processor.claim_checker import ClaimChecker
 from streamapp_runtime.processor.committer import Committer
 from streamapp_runtime.processor.connections import Connections
@@ -151,7 +152,7 @@ class _ProcessorStart:
             producers=expected_producers(
                 self._plan.feeding_streams, {name: task.ssps for name, task in self._model.tasks.items()}
             ),
-            starts=self._config.starts,
+            starts=self._starts(),
             broadcast_writer=self._model.broadcast_writer,
             functions=self._functions,
             engine=engine,
@@ -160,6 +161,15 @@ class _ProcessorStart:
             note_null_keys=claims.note_null_keys,
             time_of_day=self._clock.time_of_day,
         )
+
+    def _starts(self) -> Mapping[str, Mapping[int, int]]:
+        """Return the offsets where inputs are read first; of some, records from there on need not be there any more."""
+        starts = self._config.starts
+        streams = streams_read_for_others(self._plan, self._model, self._me.processor).intersection(starts)
+        passed = {ssp for task in self._tasks.values() for ssp in task.ssps if ssp.stream in streams}
+        passed = {ssp for ssp in passed if starts[ssp.stream].get(ssp.partition)}
+        oldest = {ssp: extent.oldest for ssp, extent in self._connections.extents(passed, self._config.ends).items()}
+        return raise_starts(starts, oldest)
 
     def _table_opener(self, engine: SqlEngine) -> TableOpener:
         versions = self._config.side_inputs

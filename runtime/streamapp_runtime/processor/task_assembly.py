@@ -11,10 +11,11 @@ from streamapp_core.control.source_partition_watermark import SourceTiming
 from streamapp_core.control.task_watermarks import TaskWatermarks
 from streamapp_core.plan.plan import Plan, PlannedTable, StreamRole
 from streamapp_core.ssp import Ssp
+from streamapp_runtime.processor.broadcast_progress import continued_checkpoints
 from streamapp_runtime.processor.side_input_bootstrap import BatchReceiver
 from streamapp_runtime.processor.state_opener import StateOpener
 from streamapp_runtime.rows.bad_rows import BadRows
-from streamapp_runtime.state.checkpoint import InputPosition
+from streamapp_runtime.state.checkpoint import Checkpoint, InputPosition
 from streamapp_runtime.state.task_state import TaskState
 from streamapp_runtime.tables.lookup_table import LookupTable
 from streamapp_runtime.tables.side_inputs import SideInputs
@@ -86,11 +87,23 @@ def assemble_tasks(context: ProcessorContext, states: Mapping[str, TaskState], o
         {},
         partial(opener.open_shared, context.processor),
     )
-    tasks = [_task(context, name, states[name], shared, opener) for name in sorted(context.tasks)]
+    checkpoints = continued_checkpoints(context, {name: states[name].checkpoint for name in context.tasks})
+    tasks = [
+        _task(context, name, states[name], shared, opener, checkpoint=checkpoints.get(name))
+        for name in sorted(context.tasks)
+    ]
     return AssembledTasks(tasks=tuple(tasks), shared=shared, routing=_routing(context.plan, tasks, shared))
 
 
-def _task(processor: ProcessorContext, name: str, state: TaskState, shared: SideInputs, opener: StateOpener) -> Task:
+def _task(
+    processor: ProcessorContext,
+    name: str,
+    state: TaskState,
+    shared: SideInputs,
+    opener: StateOpener,
+    *,
+    checkpoint: Checkpoint | None,
+) -> Task:
     plan, bad_rows = processor.plan, BadRows()
     side_inputs = _side_inputs(processor, name, state, opener)
     context = TaskContext(
@@ -112,6 +125,7 @@ def _task(processor: ProcessorContext, name: str, state: TaskState, shared: Side
     )
     return Task(
         context,
+        checkpoint=checkpoint,
         starts={ssp: processor.starts.get(ssp.stream, {}).get(ssp.partition, 0) for ssp in read},
         pipeline=build_pipeline(context),
         control=control,

@@ -40,6 +40,7 @@ class Task:
         self,
         context: TaskContext,
         *,
+        checkpoint: Checkpoint | None,
         starts: Mapping[Ssp, int],
         pipeline: Pipeline,
         control: TaskWatermarks,
@@ -47,7 +48,7 @@ class Task:
         sources: Collection[str],
         produces: Collection[str],
     ) -> None:
-        """Continue from the checkpoint in the task's state.
+        """Continue from a checkpoint: that in the task's state, or what a new task takes over from others.
 
         `starts` are the partitions of its inputs, side inputs aside, with the offsets where those are read first that
         the checkpoint does not have. `sources` are the streams among them that come from outside, `produces` the
@@ -71,8 +72,8 @@ class Task:
         """The number of rows written to each output since the run began."""
         self.touched = False
         """Whether anything has happened since the last commit."""
-        if context.state.checkpoint is not None:
-            self._continue_from(context.state.checkpoint)
+        if checkpoint is not None:
+            self._continue_from(checkpoint)
 
     @property
     def ended(self) -> bool:

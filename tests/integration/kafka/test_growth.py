@@ -1,5 +1,6 @@
 """Topics that grow under a running app and between its starts: exact counts, and every key in order."""
 
+import json
 import time
 import uuid
 from contextlib import closing
@@ -7,10 +8,11 @@ from contextlib import closing
 import pytest
 from confluent_kafka import Producer as Client
 
+from streamapp_core.ssp import Ssp
 from streamapp_systems.kafka import KafkaAdmin
 from streamapp_systems.protocols import StreamSystemError
 from support import start_from
-from support.growth import Growing, partitions
+from support.growth import HUB, Growing, partitions
 from support.kafka import eventually, ssp_of
 
 KEYS = range(16)
@@ -132,6 +134,51 @@ def test_an_app_without_state_gets_new_tasks_with_a_larger_changelog(app):
     app.run(document, app.all_copied)
     app.run(document, lambda summary: partitions(summary) == 6)
     assert {key: sorted(numbers) for key, numbers in app.numbers().items()} == {key: [0, 1] for key in KEYS}
+
+
+@pytest.mark.parametrize(("count", "processors"), [(2, 1), (1, 2)], ids=["beside others", "alone"])
+def test_new_tasks_of_an_app_without_state_need_no_rows_of_a_broadcast_topic_that_are_gone(
+    tmp_path, kafka, count, processors
+):
+    """With two processors for one partition, the new task is the first of its processor."""
+    system = {"kafka": {"bootstrapServers": kafka.bootstrap_servers}}
+    app = Growing(tmp_path, system, name=f"app-{uuid.uuid4().hex[:8]}", partitions=count)
+    rates, ssp = app.stream("rates"), Ssp(HUB, "rates", 0)
+    operators = [
+        {"name": "sent", "from": "in", "sendTo": "out"},
+        {"name": "told", "from": "rates", "sendTo": "rates-out"},
+    ]
+    document = app.document(operators=operators, processors=processors)
+    address = f"{app.name}.rates"
+    document["spec"]["streams"] |= {
+        "rates": {"system": HUB, "name": address, "schema": "n int", "broadcast": True, "startFrom": "latest"},
+        "rates-out": {"system": HUB, "name": f"{address}-out", "partitions": 1},
+    }
+
+    def write(*numbers):
+        with closing(app.open_producer("rates", "rates")) as producer:
+            for number in numbers:
+                producer.send(ssp, json.dumps({"n": number}).encode(), key=None, timestamp=1)
+            producer.commit()
+
+    def numbers():
+        return [row["n"] for row in app.rows("rates-out")]
+
+    with closing(app.admin()) as admin:
+        admin.create({rates: 1})
+        write(0)
+        app.run(document, lambda summary: True)
+        app.write(*KEYS, count=count)
+        write(1, 2)
+        app.run(document, lambda summary: app.all_copied(summary) and len(numbers()) == 2)
+        eventually(lambda: admin.end_offsets([rates])[ssp], 5)
+        admin.delete_records([rates], {ssp: 4})
+    app.expand(2 * count)
+    app.write(*KEYS, count=2 * count)
+    app.run(document, app.all_copied)
+    write(3)
+    app.run(document, lambda summary: len(numbers()) == 3)
+    assert numbers() == [1, 2, 3]
 
 
 def test_a_topic_is_expanded_once_and_never_shrinks(topics):

@@ -2,6 +2,7 @@
 
 import json
 import time
+from contextlib import closing
 
 import pytest
 
@@ -145,3 +146,14 @@ def test_the_changelog_gets_a_partition_for_every_task_there_ever_was(app):
     expand_changelog(grown, local_systems(app.folder))
     expand_changelog(first, local_systems(app.folder))
     create_streams(grown, local_systems(app.folder))
+
+
+def test_a_run_may_begin_while_its_input_grows(app):
+    text, run = planned(app)
+    systems = local_systems(app.folder)
+    app.expand(8)
+    create_streams(run, systems)
+    with closing(app.admin()) as admin:
+        assert admin.partitions([app.stream("in"), app.stream("out")]) == {"in": 8, "out": 3}
+    monitor = PartitionMonitor(text, local_context(app.folder), run, now=0.0)
+    assert isinstance(wait_for_change(monitor, INTERVAL, run), AcceptedGrowth)
