@@ -7,7 +7,7 @@ from streamapp_core.naming import CHANGELOG, run_stream_address
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.plan.supported_features import FILE_FORMATS
 from streamapp_core.spec.app import StreamApp
-from streamapp_core.spec.streams import CsvOptions, StartFrom, StreamFormat, StreamSpec
+from streamapp_core.spec.streams import CsvOptions, JsonOptions, StartFrom, StreamFormat, StreamSpec
 from streamapp_core.spec.systems import SystemKind, SystemSpec
 from streamapp_systems.file import FileAdmin, FileStat, take_file_stats
 from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
@@ -26,6 +26,7 @@ def descriptor(stream: PlannedStream) -> StreamDescriptor:
         format=stream.format,
         schema=stream.schema,
         csv=CsvOptions() if stream.spec is None else stream.spec.csv,
+        json=JsonOptions() if stream.spec is None else stream.spec.json_options,
     )
 
 

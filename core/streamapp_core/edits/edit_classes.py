@@ -74,6 +74,7 @@ FIELDS: Mapping[Path, EditClass] = {
     ("streams", ANY, "partitions"): EditClass.NONE,
     ("streams", ANY, "keyFormat"): EditClass.NEW_RUN,
     ("streams", ANY, "csv"): EditClass.RESTART,
+    ("streams", ANY, "json"): EditClass.RESTART,
     ("streams", ANY, "recordTime"): EditClass.RESTART,
     ("tables",): EditClass.RESTART,
     ("operators",): EditClass.RESTART,

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.check_nested_columns import check_nested_columns
+from streamapp_core.plan.check_value_formats import WHOLE_VALUES, check_value_formats
 from streamapp_core.plan.delivery import default_system
 from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
@@ -12,7 +13,8 @@ from streamapp_core.spec.streams import KeyFormat, StartFrom, StreamFormat, Stre
 from streamapp_core.spec.systems import SystemKind
 
 FILE_FORMATS = (StreamFormat.CSV, StreamFormat.JSON, StreamFormat.PARQUET)
-"""The formats of files; messages are JSON."""
+"""The formats of files."""
+_MESSAGE_FORMATS = (StreamFormat.JSON, *WHOLE_VALUES)
 
 _LONGEST_TRANSACTION = 10_000
 _LINE_PARTS = '"\r\n'
@@ -33,6 +35,7 @@ def check_supported(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
             yield from _check_binary_key(graph, rows, name, stream)
         yield from _check_start(graph, name, stream, system.kind)
     yield from check_nested_columns(graph, rows)
+    yield from check_value_formats(graph, rows)
     yield from _check_transactions(graph)
 
 
@@ -53,9 +56,11 @@ def _check_files(graph: Graph, name: str, stream: StreamSpec) -> Iterator[Proble
 
 def _check_messages(graph: Graph, name: str, stream: StreamSpec) -> Iterator[Problem]:
     path = f"spec.streams.{name}"
-    if stream.format is not StreamFormat.JSON and not (stream.control_messages and stream.format is StreamFormat.ARROW):
+    between_apps = (StreamFormat.JSON, StreamFormat.ARROW)
+    if stream.format not in (between_apps if stream.control_messages else _MESSAGE_FORMATS):
         repair = _set_format(name, StreamFormat.JSON) if name in graph.senders else None
-        yield _problem(f"{path}.format", f"messages of `{name}` are json, not {stream.format}", repair)
+        known = "arrow" if stream.control_messages else "json, text or raw"
+        yield _problem(f"{path}.format", f"messages of `{name}` are {known}, not {stream.format}", repair)
     if stream.control_messages and stream.key_format is not KeyFormat.STRING:
         yield _problem(f"{path}.keyFormat", f"`{name}` is a stream between apps, and their keys are text (`string`)")
     if stream.control_messages and name in graph.senders:

@@ -14,6 +14,8 @@ class StreamFormat(StrEnum):
     JSON = "json"
     CSV = "csv"
     PARQUET = "parquet"
+    TEXT = "text"
+    RAW = "raw"
     ARROW = "arrow"
 
 
@@ -43,6 +45,27 @@ class RecordTime(StrEnum):
 
     EVENT_TIME = "eventTime"
     PROCESSING_TIME = "processingTime"
+
+
+class JsonTimestamps(StrEnum):
+    """The form of timestamps in JSON: text in ISO 8601, or whole numbers since 1970 in UTC."""
+
+    TEXT = "text"
+    SECONDS = "seconds"
+    MILLIS = "millis"
+    MICROS = "micros"
+
+
+class JsonOptions(SpecModel):
+    """The layout of JSON objects."""
+
+    timestamps: Annotated[
+        JsonTimestamps, Field(description="Timestamps as text in ISO 8601, or as whole numbers since 1970.")
+    ] = JsonTimestamps.TEXT
+    fields: Annotated[
+        dict[ColumnName, Annotated[str, Field(max_length=255)]],
+        Field(max_length=1_000, description="The fields that columns stand in, by column; default: the same name."),
+    ] = {}
 
 
 class CsvOptions(SpecModel):
@@ -91,3 +114,4 @@ class StreamSpec(SpecModel):
         PartitionCount | None, Field(description="With how many partitions the app makes it where it is missing.")
     ] = None
     csv: CsvOptions = CsvOptions()
+    json_options: Annotated[JsonOptions, Field(alias="json")] = JsonOptions()

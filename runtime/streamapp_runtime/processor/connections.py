@@ -15,10 +15,11 @@ from streamapp_runtime.app_streams import by_system, changelog_stream, descripto
 from streamapp_runtime.processor.claim_checker import ClaimChecker
 from streamapp_runtime.processor.decoding_input_source import DecodingInputSource
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
-from streamapp_runtime.rows.json_messages import JsonDecoder
+from streamapp_runtime.rows.message_formats import message_decoder
 from streamapp_runtime.rows.tombstones import KeyColumn
 from streamapp_runtime.state.changelog import ChangelogPartitionReader
 from streamapp_systems.arrow_types import arrow_schema, arrow_type
+from streamapp_systems.file.json_layout import field_name
 from streamapp_systems.protocols import (
     Consumer,
     Producer,
@@ -72,7 +73,9 @@ class Connections:
             intermediate=self._message_schemas(StreamRole.INTERMEDIATE),
             shared=self._message_schemas(StreamRole.INPUT, StreamRole.SIDE_INPUT),
             external={
-                stream.name: JsonDecoder(arrow_schema(stream.schema), unread_columns(self._plan, stream.name))
+                stream.name: message_decoder(
+                    arrow_schema(stream.schema), stream.spec, unread_columns(self._plan, stream.name)
+                )
                 for stream in streams
                 if not _has_messages(stream) and stream.schema is not None
             },
@@ -199,4 +202,5 @@ def _has_messages(stream: PlannedStream) -> bool:
 
 
 def _key_column(stream: PlannedStream, column: Column) -> KeyColumn:
-    return KeyColumn(pa.field(column.name, arrow_type(column.type)), stream.key_format)
+    name = column.name if stream.spec is None else field_name(stream.spec.json_options, column.name)
+    return KeyColumn(pa.field(name, arrow_type(column.type)), stream.key_format)

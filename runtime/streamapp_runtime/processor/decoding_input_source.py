@@ -16,7 +16,7 @@ from streamapp_runtime.processor.claim_checker import ClaimChecker
 from streamapp_runtime.rows.arrow_ipc import decode_rows, decode_shared_rows
 from streamapp_runtime.rows.decoded_batch import DecodedBatch
 from streamapp_runtime.rows.event_time_column import add_event_time, without_event_time
-from streamapp_runtime.rows.json_messages import JsonDecoder, JsonRows
+from streamapp_runtime.rows.message_rows import MessageDecoder, MessageRows
 from streamapp_runtime.rows.tombstones import KeyColumn, replace_tombstones, with_deleted_column
 from streamapp_systems.protocols import BadRecord, Consumer, FetchedBatch, MessageTuple
 
@@ -38,7 +38,7 @@ class DecodingInputSource:
         *,
         intermediate: Mapping[str, pa.Schema],
         shared: Mapping[str, pa.Schema],
-        external: Mapping[str, JsonDecoder],
+        external: Mapping[str, MessageDecoder],
         event_times: Mapping[str, str | None],
         deletion_keys: Mapping[str, KeyColumn | None],
         on_error: OnError,
@@ -54,7 +54,7 @@ class DecodingInputSource:
         self._consumers = consumers
         self._intermediate = intermediate
         self._shared = shared
-        self._json = external
+        self._external = external
         self._event_times = event_times
         self._deletion_keys = deletion_keys
         self._skip = on_error is OnError.SKIP
@@ -86,7 +86,7 @@ class DecodingInputSource:
         if stream in self._shared:
             return self._decode_shared(fetched)
         if fetched.messages:
-            return self._decode_json(fetched)
+            return self._decode_external(fetched)
         rows = None
         if fetched.rows is not None and len(fetched.rows):
             table = pa.Table.from_batches([fetched.rows])
@@ -94,11 +94,11 @@ class DecodingInputSource:
             rows = add_event_time(table, self._event_times[stream])
         return DecodedBatch(ssp=fetched.ssp, next_offset=fetched.next_offset, rows=rows, ended=fetched.ended)
 
-    def _decode_json(self, fetched: FetchedBatch) -> DecodedBatch:
+    def _decode_external(self, fetched: FetchedBatch) -> DecodedBatch:
         stream = fetched.ssp.stream
         if stream in self._deletion_keys:
             return self._decode_side_input(fetched)
-        read = self._json[stream].decode(fetched.messages, fetched.ssp)
+        read = self._external[stream].decode(fetched.messages, fetched.ssp)
         self._raise_unless_skipped(read.bad)
         self._claims.check(fetched.ssp, read.rows, lambda row: read.messages[row].offset)
         without_value = len(fetched.messages) - len(read.messages) - len(read.bad)
@@ -114,7 +114,8 @@ class DecodingInputSource:
 
     def _decode_side_input(self, fetched: FetchedBatch) -> DecodedBatch:
         stream = fetched.ssp.stream
-        read = self._json[stream].decode(replace_tombstones(fetched.messages, self._deletion_keys[stream]), fetched.ssp)
+        messages = replace_tombstones(fetched.messages, self._deletion_keys[stream])
+        read = self._external[stream].decode(messages, fetched.ssp)
         self._raise_unless_skipped(read.bad)
         self._claims.check(fetched.ssp, read.rows, lambda row: read.messages[row].offset)
         rows = self._stamped(stream, read)
@@ -130,7 +131,7 @@ class DecodingInputSource:
             bad_rows=tuple(map(str, read.bad)),
         )
 
-    def _stamped(self, stream: str, read: JsonRows) -> pa.Table | None:
+    def _stamped(self, stream: str, read: MessageRows) -> pa.Table | None:
         column = self._event_times[stream]
         timestamps = read.messages.timestamps if column is None else ()
         return add_event_time(read.rows, column, timestamps) if len(read.rows) else None

@@ -6,7 +6,6 @@ A field that is absent or null is null; fields the schema lacks are ignored; of 
 import re
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
 from typing import Any
@@ -16,9 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec.structs import astuple
 
+from streamapp_core.spec.streams import JsonOptions
 from streamapp_core.ssp import Ssp
+from streamapp_runtime.rows.message_rows import MessageRows
 from streamapp_systems.file.file_chunks import UnreadableRow
 from streamapp_systems.file.json_format import parse_lines
+from streamapp_systems.file.json_layout import field_name, object_schema, to_row_columns
 from streamapp_systems.file.json_nested import absent, map_array, object_type, offsets, only_fields, parse_keys
 from streamapp_systems.file.json_writing import json_texts
 from streamapp_systems.file.text_values import parse_text
@@ -26,16 +28,8 @@ from streamapp_systems.protocols import BadRecord, Message, Messages, MessageTup
 
 _LIST: Any = list
 _DICT: Any = dict
+_DEFAULT = JsonOptions()
 _MINUS_ZERO = re.compile(rb"[:\[,]\s*-0\s*[,}\]]")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JsonRows:
-    """The rows of some messages, the messages that became rows, and the unreadable ones."""
-
-    rows: pa.Table
-    messages: Messages
-    bad: tuple[BadRecord, ...]
 
 
 class JsonDecoder:
@@ -46,27 +40,30 @@ class JsonDecoder:
     row.
     """
 
-    def __init__(self, schema: pa.Schema, unread: Collection[str] = ()) -> None:
+    def __init__(self, schema: pa.Schema, unread: Collection[str] = (), options: JsonOptions = _DEFAULT) -> None:
         """Take the columns that rows have.
 
         Texts of `unread` columns are validated like all others, and then perhaps left out: such a column may be null.
         """
         self._schema = schema
-        self._left_out = {name for name in unread if pa.types.is_string(schema.field(name).type)}
-        row = _object_type(list(schema))
+        self._options = options
+        self._objects = object_schema(schema, options)
+        texts = (name for name in unread if pa.types.is_string(schema.field(name).type))
+        self._left_out = {field_name(options, name) for name in texts}
+        row = _object_type(list(self._objects))
         self._typed = row is not None
         self._decode: Callable[[bytes], Any] = msgspec.json.Decoder(row or object).decode
         self._attributes = [attrgetter(f"field{number}") for number in range(len(schema))]
 
-    def decode(self, messages: Messages, ssp: Ssp) -> JsonRows:
-        """Decode messages; those without a value are left out."""
+    def decode(self, messages: Messages, ssp: Ssp) -> MessageRows:
+        """See `MessageDecoder.decode`."""
         if self._typed:
             try:
                 rows = self._decode_typed(messages.values)
             except (ValueError, TypeError, OverflowError, RecursionError):
                 pass
             else:
-                return JsonRows(rows=rows, messages=messages, bad=())
+                return MessageRows(rows=rows, messages=messages, bad=())
         return self._decode_each(MessageTuple(message for message in messages if message.value is not None), ssp)
 
     def _decode_typed(self, values: Sequence[Any]) -> pa.Table:
@@ -78,9 +75,11 @@ class JsonDecoder:
             pa.nulls(len(objects), field.type)
             if field.name in self._left_out
             else self._column(list(map(attribute, objects)), field.type, values)
-            for attribute, field in zip(self._attributes, self._schema, strict=True)
+            for attribute, field in zip(self._attributes, self._objects, strict=True)
         ]
-        return pa.Table.from_arrays(columns, schema=self._schema)
+        return pa.Table.from_arrays(
+            to_row_columns(columns, self._schema, self._options.timestamps), schema=self._schema
+        )
 
     def _column(self, decoded: Sequence[Any], kind: pa.DataType, values: Sequence[Any]) -> pa.Array:
         if pa.types.is_nested(kind):
@@ -107,30 +106,31 @@ class JsonDecoder:
         held = list(chain.from_iterable(entries.values() for entries in known))
         return map_array(starts, keys, self._column(held, kind.item_type, values), kind, missing)
 
-    def _decode_each(self, messages: MessageTuple, ssp: Ssp) -> JsonRows:
+    def _decode_each(self, messages: MessageTuple, ssp: Ssp) -> MessageRows:
         lines = [self._line(message.value or b"") for message in messages]
         batches: list[pa.RecordBatch] = []
         good: list[Message] = []
         bad: list[BadRecord] = []
-        for chunk in parse_lines(lines, self._schema) if lines else ():
+        for chunk in parse_lines(lines, self._schema, self._options) if lines else ():
             position = len(good) + len(bad)
             if isinstance(chunk, UnreadableRow):
                 bad.append(BadRecord(ssp, messages[position].offset, chunk.reason))
             else:
                 batches.append(chunk)
                 good += messages[position : position + len(chunk)]
-        return JsonRows(rows=pa.Table.from_batches(batches, self._schema), messages=MessageTuple(good), bad=tuple(bad))
+        rows = pa.Table.from_batches(batches, self._schema)
+        return MessageRows(rows=rows, messages=MessageTuple(good), bad=tuple(bad))
 
     def _line(self, value: bytes) -> bytes:
         """Return the known fields of an object on one line, each once; what is no JSON stays, and is refused later."""
         with suppress(ValueError, RecursionError):
-            return only_fields(value, tuple(self._schema.names)) + b"\n"
+            return only_fields(value, tuple(self._objects.names)) + b"\n"
         return value.replace(b"\n", b" ") + b"\n"
 
 
-def encode_json(rows: pa.Table) -> list[bytes]:
+def encode_json(rows: pa.Table, options: JsonOptions = _DEFAULT) -> list[bytes]:
     """Encode each row as the value of a message."""
-    return [value for batch in rows.to_batches() for value in json_texts(batch).cast(pa.binary()).to_pylist()]
+    return [value for batch in rows.to_batches() for value in json_texts(batch, options).cast(pa.binary()).to_pylist()]
 
 
 def _python_type(kind: pa.DataType) -> Any:  # noqa: ANN401 - types are put together from it

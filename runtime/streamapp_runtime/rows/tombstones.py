@@ -18,7 +18,7 @@ DELETED_FIELD = pa.field(DELETED_COLUMN, pa.bool_())
 
 @dataclass(frozen=True, slots=True)
 class KeyColumn:
-    """The column that the keys of messages encode, and their encoding."""
+    """The column that the keys of messages encode, by the name of its field in JSON, and their encoding."""
 
     field: pa.Field
     form: KeyFormat = KeyFormat.STRING

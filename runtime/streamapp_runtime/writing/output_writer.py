@@ -1,4 +1,4 @@
-"""Writes a processor's rows to outputs that are streams: JSON messages in the partitions of their keys."""
+"""Writes a processor's rows to outputs that are streams: messages in the partitions of their keys."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_core.spec.streams import RecordTime
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.event_time_column import without_event_time
-from streamapp_runtime.rows.json_messages import encode_json
+from streamapp_runtime.rows.message_formats import encode_messages
 from streamapp_runtime.rows.partitioning import key_bytes, partition_numbers
 from streamapp_runtime.writing.record_check import written_time
 from streamapp_runtime.writing.row_buffer import RowBuffer, sort_by_partition
@@ -54,7 +54,7 @@ class OutputWriter:
         times = None
         if written_time(stream) is RecordTime.EVENT_TIME:
             times = pc.fill_null(rows.column(EVENT_TIME_COLUMN), self._time_of_day()).to_numpy().tolist()
-        values = encode_json(without_event_time(rows))
+        values = encode_messages(without_event_time(rows), stream.spec)
         records = SentRecords(timestamps=times, keys=_keys(stream, rows), values=values)
         for partition, place in places:
             self._producer.send_all(Ssp(stream.system, stream.name, partition), records[place])

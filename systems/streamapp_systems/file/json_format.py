@@ -1,7 +1,8 @@
 """NDJSON files, read: one JSON object a line, in UTF-8.
 
-A field that is absent or null is null; fields the schema lacks are ignored. Timestamps, dates and binary values are
-text, decimals numbers (or text). An object or array where the schema says `string` is its text.
+A field that is absent or null is null; fields the schema lacks are ignored. Dates and binary values are text, decimals
+numbers (or text), timestamps text or numbers, as the options say. An object or array where the schema says `string` is
+its text.
 """
 
 import json
@@ -14,16 +15,22 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.json
 
+from streamapp_core.spec.streams import JsonOptions, JsonTimestamps
 from streamapp_systems.file.file_chunks import BLOCK_SIZE, Chunk, UnreadableRow, divide, unreadable_value
+from streamapp_systems.file.json_layout import field_name, object_schema, to_row_columns
 from streamapp_systems.file.json_nested import Texts, field_texts, parse_nested, quote_objects
 from streamapp_systems.file.text_values import parse_text, shorten
 
 _BRACE = ord("{")
+_DEFAULT = JsonOptions()
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class JsonFormat:
     """Reads NDJSON files. Lines with nothing but white space are no records."""
+
+    def __init__(self, options: JsonOptions = _DEFAULT) -> None:
+        self._options = options
 
     def count(self, path: Path) -> int:
         """Count records, as `FileFormat` says."""
@@ -37,12 +44,14 @@ class JsonFormat:
                 lines = block[start:]
                 start -= len(block) - len(lines)
                 if lines:
-                    yield from parse_lines(lines, schema)
+                    yield from parse_lines(lines, schema, self._options)
 
 
-def parse_lines(lines: list[bytes], schema: pa.Schema) -> Iterator[Chunk]:
+def parse_lines(lines: list[bytes], schema: pa.Schema, options: JsonOptions = _DEFAULT) -> Iterator[Chunk]:
     """Read lines of one JSON object each, with their line ends, as rows with exactly these columns."""
-    return divide(lines, partial(_parse_lines, schema=schema), partial(_explain, schema=schema))
+    return divide(
+        lines, partial(_parse_rows, schema=schema, options=options), partial(_explain, schema=schema, options=options)
+    )
 
 
 def _blocks(file: BinaryIO) -> Iterator[list[bytes]]:
@@ -53,12 +62,18 @@ def _blocks(file: BinaryIO) -> Iterator[list[bytes]]:
         lines = file.readlines(BLOCK_SIZE)
 
 
-def _parse_lines(lines: list[bytes], *, schema: pa.Schema) -> pa.RecordBatch:
+def _parse_rows(lines: list[bytes], *, schema: pa.Schema, options: JsonOptions) -> pa.RecordBatch:
     """Parse one record a line.
 
     Raises:
         ValueError, pa.ArrowException: a line is no record of this schema.
     """
+    objects = _parse_objects(lines, object_schema(schema, options))
+    columns = to_row_columns(objects.columns, schema, options.timestamps)
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _parse_objects(lines: list[bytes], schema: pa.Schema) -> pa.RecordBatch:
     plain = pa.schema([field for field in schema if not pa.types.is_nested(field.type)])
     if len(plain) == len(schema):
         return _parse_plain(lines, schema)
@@ -134,7 +149,7 @@ def _parsed_type(to: pa.DataType) -> pa.DataType:
     return pa.string() if pa.types.is_temporal(to) or pa.types.is_binary(to) else to
 
 
-def _explain(lines: list[bytes], error: str, *, schema: pa.Schema) -> UnreadableRow:
+def _explain(lines: list[bytes], error: str, *, schema: pa.Schema, options: JsonOptions) -> UnreadableRow:
     """Return this one line as an unreadable row, with the reason."""
     shown = shorten(lines[0].decode(errors="replace").strip())
     try:
@@ -145,7 +160,19 @@ def _explain(lines: list[bytes], error: str, *, schema: pa.Schema) -> Unreadable
         return UnreadableRow(reason=f"{shown} is no JSON object")
     for field in schema:
         try:
-            _parse_lines(lines, schema=pa.schema([field]))
+            _parse_rows(lines, schema=pa.schema([field]), options=options)
         except (ValueError, pa.ArrowException):
-            return unreadable_value(field, record.get(field.name))
+            return _explain_value(field, record.get(field_name(options, field.name)), options)
     return UnreadableRow(reason=f"{shown} is no record: {error}")
+
+
+def _explain_value(field: pa.Field, value: object, options: JsonOptions) -> UnreadableRow:
+    reason = unreadable_value(field, value).reason
+    if pa.types.is_timestamp(field.type) and field.type.tz is not None:
+        if options.timestamps is not JsonTimestamps.TEXT:
+            reason += f" as a whole number of {options.timestamps} (`json.timestamps`) of the years 1 to 9999"
+        elif type(value) is int:
+            reason += (
+                " as text: if it counts from 1970, set the stream's `json.timestamps` to seconds, millis or micros"
+            )
+    return UnreadableRow(reason=reason)

@@ -1,7 +1,7 @@
 """Rows as JSON objects: columns of texts, made of whole columns at once.
 
-Timestamps, dates and binary values are text, decimals numbers, maps objects. JSON has no NaN and no infinities: they
-are written as null.
+Dates and binary values are text, decimals numbers, maps objects; timestamps are text or numbers, as the options say.
+JSON has no NaN and no infinities: they are written as null.
 """
 
 import json
@@ -11,40 +11,45 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamapp_core.spec.streams import JsonOptions, JsonTimestamps
+from streamapp_systems.file.json_layout import field_name, to_epoch
 from streamapp_systems.file.text_values import format_text
 
 _encode_text = json.JSONEncoder(ensure_ascii=False).encode
+_DEFAULT = JsonOptions()
 
 
-def json_lines(rows: pa.Table) -> Iterator[str]:
+def json_lines(rows: pa.Table, options: JsonOptions = _DEFAULT) -> Iterator[str]:
     """Write rows as JSON objects, one a line, without the line ends.
 
     Raises:
         pa.ArrowException: a column's type has no text form.
     """
     for batch in rows.to_batches():
-        yield from json_texts(batch).to_pylist()
+        yield from json_texts(batch, options).to_pylist()
 
 
-def json_texts(rows: pa.RecordBatch) -> pa.Array:
+def json_texts(rows: pa.RecordBatch, options: JsonOptions = _DEFAULT) -> pa.Array:
     """Write rows as a column of JSON objects; see `json_lines`."""
-    return _objects(rows.schema.names, rows.columns)
+    names = [field_name(options, name) for name in rows.schema.names]
+    return _objects(names, rows.columns, options.timestamps)
 
 
-def _objects(names: list[str], columns: list[pa.Array]) -> pa.Array:
+def _objects(names: list[str], columns: list[pa.Array], timestamps: JsonTimestamps) -> pa.Array:
     texts: list[str | pa.Array] = []
     before = "{"
     for name, column in zip(names, columns, strict=True):
-        quote, values = _values(column)
+        quote, values = _values(column, timestamps)
         texts += [f"{before}{_encode_text(name)}:{quote}", values]
         before = f"{quote},"
     return pc.binary_join_element_wise(*texts, before.removesuffix(",") + "}", "")
 
 
-def _values(column: pa.Array) -> tuple[str, pa.Array]:
+def _values(column: pa.Array, timestamps: JsonTimestamps) -> tuple[str, pa.Array]:
     """Write a column as JSON, but for the quotes that still have to be put around each of its values, if any."""
     if pa.types.is_nested(column.type):
-        return "", pc.if_else(column.is_valid(), _nested_values(column), "null")
+        return "", pc.if_else(column.is_valid(), _nested_values(column, timestamps), "null")
+    column = to_epoch(column, timestamps)
     texts = format_text(column)
     if pa.types.is_floating(column.type):
         texts = pc.if_else(pc.is_finite(column), texts, None)
@@ -63,17 +68,17 @@ def _quoted(texts: pa.Array) -> tuple[str, pa.Array]:
     return "", pc.fill_null(texts, "null")
 
 
-def _nested_values(column: pa.Array) -> pa.Array:
+def _nested_values(column: pa.Array, timestamps: JsonTimestamps) -> pa.Array:
     if pa.types.is_struct(column.type):
-        return _objects([field.name for field in column.type.fields], column.flatten())
+        return _objects([field.name for field in column.type.fields], column.flatten(), timestamps)
     if pa.types.is_map(column.type):
         entries = column.cast(pa.list_(pa.struct([("key", column.type.key_type), ("value", column.type.item_type)])))
         key, value = entries.flatten().flatten()
         opening, names = _quoted(format_text(key))
-        quote, values = _values(value)
+        quote, values = _values(value, timestamps)
         members = pc.binary_join_element_wise(opening, names, f"{opening}:{quote}", values, quote, "")
         return _joined(entries, members, "{", "}")
-    quote, values = _values(column.flatten())
+    quote, values = _values(column.flatten(), timestamps)
     return _joined(column, pc.binary_join_element_wise(quote, values, quote, ""), "[", "]")
 
 

@@ -102,6 +102,6 @@ def _row_writer(file: BinaryIO, schema: pa.Schema, stream: StreamDescriptor) -> 
             header = csv_header(schema.names, stream.csv) if stream.csv.header else None
             return _TextRows(file, partial(csv_lines, options=stream.csv), header)
         case StreamFormat.JSON:
-            return _TextRows(file, json_lines)
+            return _TextRows(file, partial(json_lines, options=stream.json))
         case _:
             return _ParquetRows(file, schema)

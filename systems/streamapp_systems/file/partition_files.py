@@ -66,7 +66,7 @@ def file_format(stream: StreamDescriptor) -> FileFormat:
         case StreamFormat.CSV:
             return CsvFormat(stream.csv)
         case StreamFormat.JSON:
-            return JsonFormat()
+            return JsonFormat(stream.json)
         case _:
             return ParquetFormat()
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from streamapp_core.schema import Schema
-from streamapp_core.spec.streams import CsvOptions, StreamFormat
+from streamapp_core.spec.streams import CsvOptions, JsonOptions, StreamFormat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,4 +20,5 @@ class StreamDescriptor:
     format: StreamFormat
     schema: Schema | None = None
     csv: CsvOptions = field(default_factory=CsvOptions)
+    json: JsonOptions = field(default_factory=JsonOptions, hash=False)
     keyed: bool = False

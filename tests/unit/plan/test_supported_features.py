@@ -48,6 +48,10 @@ def app(*, source=None, output=None, default="log", **job):
         ({"source": {"bounded": True, "startFrom": "latest"}}, "streams.in.startFrom"),
         ({"source": {"controlMessages": True, "startFrom": "latest"}}, "streams.in.startFrom"),
         ({"output": {"system": "kafka"}, "default": "kafka", "commitInterval": "11s"}, "job.commitInterval"),
+        ({"source": {"system": "files", "format": "text", "schema": "k string"}}, "streams.in.format"),
+        ({"source": {"system": "files", "format": "csv", "json": {"timestamps": "millis"}}}, "streams.in.json"),
+        ({"output": {"system": "files", "format": "parquet", "json": {"fields": {"n": "N"}}}}, "streams.out.json"),
+        ({"source": {"controlMessages": True, "json": {"timestamps": "millis"}}}, "streams.in.json"),
     ],
 )
 def test_what_the_runtime_lacks_is_refused_where_it_is_written(refused, path):
@@ -79,3 +83,54 @@ def test_files_of_an_unknown_format_are_not_called_missing():
 
 def test_the_formats_of_files_are_those_that_are_read_and_written():
     assert set(FILE_FORMATS) == ENDINGS.keys()
+
+
+@pytest.mark.parametrize(
+    "refused, code, path",
+    [
+        ({"source": {"json": {"fields": {"m": "M"}}}}, "UnknownColumn", "streams.in.json.fields.m"),
+        ({"source": {"json": {"fields": {"k": "n"}}}}, "InvalidSpec", "streams.in.json.fields"),
+        ({"output": {"json": {"fields": {"k": "n"}}}}, "InvalidSpec", "streams.out.json.fields"),
+        ({"source": {"format": "text", "schema": "k int"}}, "TypeMismatch", "streams.in.schema"),
+        ({"source": {"format": "raw", "schema": "k string"}}, "TypeMismatch", "streams.in.schema"),
+        ({"source": {"format": "text", "schema": "k string, n string"}}, "TypeMismatch", "streams.in.schema"),
+        ({"output": {"format": "text"}}, "TypeMismatch", "streams.out"),
+    ],
+)
+def test_rows_that_a_format_cannot_hold_are_refused(refused, code, path):
+    assert (code, f"spec.{path}") in found(app(**refused), COUNTS)
+
+
+@pytest.mark.parametrize("form, kind", [("text", "string"), ("raw", "binary")])
+def test_one_column_fits_messages_that_are_whole_values(form, kind):
+    whole = {"format": form, "schema": f"k {kind}"}
+    assert accepted(app(source=whole, output={"format": form}), COUNTS)
+
+
+def test_fields_may_change_names_with_each_other():
+    assert accepted(app(source={"json": {"fields": {"k": "n", "n": "k"}}}), COUNTS)
+
+
+def filled_table(**stream):
+    streams = {
+        "in": {"system": "log", "schema": "k bigint, n int", "key": "k"},
+        "prices": {"system": "log", "schema": "at timestamp, price int", "key": "at", **stream},
+        "out": {"system": "log"},
+    }
+    tables = {"priced": {"key": "at", "sideInputs": ["prices"]}}
+    timed = {"name": "timed", "from": "in", "map": "timestamp_millis(k) as at, *"}
+    joined = {"name": "found", "from": "timed", "joinTable": {"table": "priced", "on": "at"}}
+    sent = {"name": "sent", "from": "found", "sendTo": "out"}
+    return document([timed, joined, sent], streams=streams, systems=SYSTEMS, tables=tables, defaultSystem="log")
+
+
+@pytest.mark.parametrize(
+    "stream, path",
+    [
+        ({"json": {"timestamps": "millis"}}, "json.timestamps"),
+        ({"json": {"timestamps": "millis"}, "key": None}, "json.timestamps"),
+        ({"format": "text", "schema": "at string"}, "format"),
+    ],
+)
+def test_tables_are_filled_from_messages_whose_keys_can_be_read(stream, path):
+    assert ("NotSupported", f"spec.streams.prices.{path}") in found(filled_table(**stream), COUNTS | {"prices": 1})

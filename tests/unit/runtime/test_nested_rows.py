@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from streamapp_core.schema import Schema, parse_schema
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.arrow_ipc import decode_rows, encode_rows
-from streamapp_runtime.rows.json_messages import JsonDecoder, JsonRows, encode_json
+from streamapp_runtime.rows.json_messages import JsonDecoder, encode_json
+from streamapp_runtime.rows.message_rows import MessageRows
 from streamapp_runtime.rows.row_codec import decode_row, encode_row, to_arrow_table, to_plain_rows
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_systems.arrow_types import arrow_schema
@@ -21,7 +22,7 @@ from support.nested_rows import json_text, rows, schemas
 SSP = Ssp("system", "stream", 0)
 
 
-def decoded(schema: Schema, *values: bytes) -> JsonRows:
+def decoded(schema: Schema, *values: bytes) -> MessageRows:
     messages = MessageTuple(Message(offset, 0, None, value) for offset, value in enumerate(values))
     return JsonDecoder(arrow_schema(schema)).decode(messages, SSP)
 

@@ -1,0 +1,97 @@
+"""The formats of values and the rows they hold: the fields of JSON objects, and one column of text or raw values."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from streamapp_core.graph.graph import Graph
+from streamapp_core.plan.row_schemas import RowFlow
+from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
+from streamapp_core.schema import Schema, TypeKind
+from streamapp_core.spec.streams import JsonOptions, JsonTimestamps, StreamFormat, StreamSpec
+
+WHOLE_VALUES = {StreamFormat.TEXT: TypeKind.STRING, StreamFormat.RAW: TypeKind.BINARY}
+"""The formats of messages whose value is that of a row's one column, with its type."""
+
+
+def check_value_formats(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
+    """Find streams whose rows their format can't hold, and options of JSON that fit no column."""
+    for name, stream in graph.spec.streams.items():
+        if name in graph.opaque:
+            continue
+        senders = [rows.schemas.get(sender.inputs[0]) for sender in graph.senders.get(name, ())]
+        schemas = [schema for schema in (senders or [rows.schemas.get(name)]) if schema is not None]
+        if stream.json_options != JsonOptions():
+            yield from _check_json(graph, name, stream, schemas, rows)
+        if stream.format in WHOLE_VALUES:
+            yield from _check_whole_values(graph, name, stream, schemas)
+
+
+def _check_json(graph: Graph, name: str, stream: StreamSpec, schemas: list[Schema], rows: RowFlow) -> Iterator[Problem]:
+    path, options = f"spec.streams.{name}.json", stream.json_options
+    if stream.format is not StreamFormat.JSON or stream.control_messages:
+        form = StreamFormat.ARROW if stream.control_messages else stream.format
+        yield Problem(
+            path=path,
+            code=ProblemCode.NOT_SUPPORTED,
+            message=f"values of `{name}` are {form}, and `json` says how JSON is read and written",
+            repair=Repair(text=f"remove `{path}`", edits=(Edit(op="remove", pointer=f"/spec/streams/{name}/json"),)),
+        )
+        return
+    for schema in schemas:
+        yield from _check_fields(name, schema, options)
+    if options.timestamps is not JsonTimestamps.TEXT and _fills_by_time(graph, name, stream, rows):
+        yield Problem(
+            path=f"{path}.timestamps",
+            code=ProblemCode.NOT_SUPPORTED,
+            message=f"`{name}` fills a table whose key is a timestamp, which keys of messages have as text; declare it "
+            "as a bigint",
+        )
+
+
+def _fills_by_time(graph: Graph, name: str, stream: StreamSpec, rows: RowFlow) -> bool:
+    """Return whether the keys of a side input's messages, those that delete among them, are timestamps."""
+    schema, filled = rows.schemas.get(name), graph.side_inputs.get(name, ())
+    tables = [rows.tables[table] for table in filled if table in rows.tables]
+    keys = [table.key_type for table in tables if table.key_type is not None]
+    declared = None if stream.key is None or schema is None else schema.get(stream.key)
+    keys += [declared.type] if filled and declared is not None else []
+    return any(key.kind is TypeKind.TIMESTAMP for key in keys)
+
+
+def _check_fields(name: str, schema: Schema, options: JsonOptions) -> Iterator[Problem]:
+    columns = [column.name for column in schema.columns]
+    for column in options.fields:
+        if column not in columns:
+            yield Problem(
+                path=f"spec.streams.{name}.json.fields.{column}",
+                code=ProblemCode.UNKNOWN_COLUMN,
+                message=f"`{name}` has no column `{column}`; columns: {', '.join(f'`{c}`' for c in columns)}",
+            )
+    for field, count in Counter(options.fields.get(column, column) for column in columns).items():
+        if count > 1:
+            held = [column for column in columns if options.fields.get(column, column) == field]
+            yield Problem(
+                path=f"spec.streams.{name}.json.fields",
+                code=ProblemCode.INVALID_SPEC,
+                message=f"columns {' and '.join(f'`{c}`' for c in held)} stand in one field, `{field}`: rename one",
+            )
+
+
+def _check_whole_values(graph: Graph, name: str, stream: StreamSpec, schemas: list[Schema]) -> Iterator[Problem]:
+    path, kind = f"spec.streams.{name}", WHOLE_VALUES[stream.format]
+    if name in graph.side_inputs:
+        yield Problem(
+            path=f"{path}.format",
+            code=ProblemCode.NOT_SUPPORTED,
+            message=f"`{name}` fills a table, whose rows have a key and a value; messages that are {stream.format} "
+            "have one column: json has more",
+        )
+    for schema in schemas:
+        if [column.type.kind for column in schema.columns] != [kind]:
+            found = ", ".join(f"{column.name} {column.type}" for column in schema.columns)
+            yield Problem(
+                path=f"{path}.schema" if stream.stream_schema is not None else path,
+                code=ProblemCode.TYPE_MISMATCH,
+                message=f"values of `{name}` are {stream.format}: each is that of one column, a {kind}; there is "
+                f"{found}",
+            )

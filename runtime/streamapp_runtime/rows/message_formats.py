@@ -1,0 +1,54 @@
+"""The formats of messages that other programs read and write: JSON objects, or a text or bytes as they are."""
+
+from collections.abc import Collection
+
+import pyarrow as pa
+
+from streamapp_core.spec.streams import JsonOptions, StreamFormat, StreamSpec
+from streamapp_core.ssp import Ssp
+from streamapp_runtime.rows.json_messages import JsonDecoder, encode_json
+from streamapp_runtime.rows.message_rows import MessageDecoder, MessageRows
+from streamapp_systems.protocols import BadRecord, Message, Messages, MessageTuple
+
+
+class ValueDecoder:
+    """Decodes messages whose value is that of a row's one column: UTF-8 text, or bytes."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self._schema = schema
+
+    def decode(self, messages: Messages, ssp: Ssp) -> MessageRows:
+        """See `MessageDecoder.decode`."""
+        good: list[Message] = []
+        bad: list[BadRecord] = []
+        text = pa.types.is_string(self._schema.types[0])
+        for message in messages:
+            if message.value is None:
+                continue
+            try:
+                if text:
+                    message.value.decode()
+            except UnicodeDecodeError as error:
+                bad.append(BadRecord(ssp, message.offset, f"the value is no UTF-8 text: {error}"))
+            else:
+                good.append(message)
+        values = pa.array([message.value for message in good], self._schema.types[0])
+        rows = pa.Table.from_arrays([values], schema=self._schema)
+        return MessageRows(rows=rows, messages=MessageTuple(good), bad=tuple(bad))
+
+
+def message_decoder(schema: pa.Schema, stream: StreamSpec | None, unread: Collection[str]) -> MessageDecoder:
+    """Return the decoder of a stream's messages; texts of `unread` columns need not be kept."""
+    if stream is not None and stream.format is not StreamFormat.JSON:
+        return ValueDecoder(schema)
+    return JsonDecoder(schema, unread, JsonOptions() if stream is None else stream.json_options)
+
+
+def encode_messages(rows: pa.Table, stream: StreamSpec | None) -> list[bytes | None]:
+    """Encode each row as the value of a message; a null text or null bytes are no value."""
+    if stream is None:
+        return [*encode_json(rows)]
+    if stream.format is StreamFormat.JSON:
+        return [*encode_json(rows, stream.json_options)]
+    values: list[bytes | None] = rows.column(0).cast(pa.binary()).to_pylist()
+    return values
