@@ -6,7 +6,8 @@ which the SQL engine registers when a query names it. A kernel depends on its ar
 
 from dataclasses import dataclass
 
-from streamapp_core.schema import BIGINT, BINARY, DOUBLE, INT, STRING, DataType
+from streamapp_core.data_types import array_of
+from streamapp_core.schema import BIGINT, BINARY, BOOLEAN, DOUBLE, INT, STRING, DataType
 
 KERNEL_PREFIX = "__kernel_"
 
@@ -55,8 +56,16 @@ HALF_EVEN = Kernel("half_even", (DOUBLE, INT), DOUBLE)
 EXPM1 = Kernel("expm1", (DOUBLE,), DOUBLE)
 LOG1P = Kernel("log1p", (DOUBLE,), DOUBLE)
 URL_PART = Kernel("url_part", (STRING, STRING), STRING)
+FIRST_PLACES = Kernel("first_places", None, array_of(BIGINT))
+"""The places, from 1, where the elements of an array are there for the first time."""
+COMMON_PLACES = Kernel("common_places", None, array_of(BIGINT))
+"""Of these, the places of elements that another array has."""
+MISSING_PLACES = Kernel("missing_places", None, array_of(BIGINT))
+OVERLAP = Kernel("overlap", None, BOOLEAN)
+"""Whether two arrays have an element, as `arrays_overlap` says it."""
 
 KERNELS = (
     MURMUR3, XXHASH64, CRC32, SHA2, REPAIRED_UTF8, ENCODED, DECODED, EDIT_DISTANCE, NUMBER_TO_CHAR, CHAR_TO_NUMBER,
-    GROUPED_NUMBER, FORMATTED, OTHER_BASE, HALF_EVEN, EXPM1, LOG1P, URL_PART,
+    GROUPED_NUMBER, FORMATTED, OTHER_BASE, HALF_EVEN, EXPM1, LOG1P, URL_PART, FIRST_PLACES,
+    COMMON_PLACES, MISSING_PLACES, OVERLAP,
 )  # fmt: skip

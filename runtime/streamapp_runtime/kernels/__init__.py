@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from streamapp_core.expressions import kernels
 from streamapp_core.expressions.kernels import Kernel
+from streamapp_runtime.kernels.array_kernels import common_places, first_places, missing_places, overlap
 from streamapp_runtime.kernels.byte_kernels import crc32, decoded, encoded, repaired_utf8, sha2
 from streamapp_runtime.kernels.hash_kernels import murmur3, xxhash64
 from streamapp_runtime.kernels.number_kernels import expm1, grouped_number, half_even, log1p, other_base
@@ -31,6 +32,10 @@ KERNEL_FUNCTIONS: Mapping[Kernel, Callable[..., pa.Array]] = {
     kernels.EXPM1: expm1,
     kernels.LOG1P: log1p,
     kernels.URL_PART: url_part,
+    kernels.FIRST_PLACES: first_places,
+    kernels.COMMON_PLACES: common_places,
+    kernels.MISSING_PLACES: missing_places,
+    kernels.OVERLAP: overlap,
 }
 
 __all__ = ["KERNEL_FUNCTIONS"]

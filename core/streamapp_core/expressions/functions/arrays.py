@@ -1,6 +1,6 @@
 """Functions of arrays. Positions count from 1; values are equal as by `<=>`, so a null is one of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 from streamapp_core.data_types import Column, array_of, struct_of
@@ -10,9 +10,10 @@ from streamapp_core.expressions.conversions import converted, implied
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.functions.strings import consuming
+from streamapp_core.expressions.kernels import COMMON_PLACES, FIRST_PLACES, MISSING_PLACES, OVERLAP, Kernel
 from streamapp_core.expressions.regex import MAX_REPEAT
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL, NUMERIC, common_number
-from streamapp_core.expressions.typed_sql import Value, bound, cast, text
+from streamapp_core.expressions.typed_sql import Value, bound, cast, one_zero, text
 from streamapp_core.schema import BIGINT, BOOLEAN, INT, STRING, VOID, DataType, TypeKind
 
 MAX_ELEMENTS = 10_000
@@ -73,27 +74,22 @@ def _with_value(array: Value, value: Value) -> tuple[Value, Value]:
     return converted(array, array_of(common)), converted(value, common)
 
 
-def _countable(value: Value) -> Value:
-    """Check that elements can be told apart as Spark does: it takes 0.0 and -0.0 for one number here, or for two."""
-    if element_type(_comparable(value)).kinds & FRACTIONAL:
-        raise Refusal("elements that are floating numbers, each once, are not supported; cast them to a decimal")
-    return value
-
-
-def _same(arrays: Sequence[Value]) -> list[Value]:
+def _as_sets(*arrays: Value) -> list[Value]:
+    """Bring arrays to one type, and floating numbers in them to one zero and one NaN."""
     for array in arrays:
-        element_type(_comparable(array))
-    return alike(list(arrays), texts=True)
+        _comparable(array)
+    return [_normalized(array, array.type or VOID) for array in alike(list(arrays), texts=True)]
 
 
-def holds(listed: str, value: str) -> str:
-    """Write whether a list holds a value, which may be null."""
-    nulls = f"len(list_filter({listed}, lambda __h: __h IS NULL)) > 0"
-    return f"CASE WHEN {value} IS NULL THEN {nulls} ELSE list_contains({listed}, {value}) END"
+def _normalized(value: Value, data_type: DataType) -> Value:
+    if not data_type.kinds & FRACTIONAL:
+        return value
+    nested = nested_values.converted(value, data_type, _normalized)
+    return nested or Value(data_type, bound([value], lambda v: cast(one_zero(v), data_type)))
 
 
 def _distinct(listed: str) -> str:
-    return f"list_filter({listed}, lambda __d, __n: __n = 1 OR NOT ({holds(f'{listed}[1:__n - 1]', '__d')}))"
+    return f"list_select({listed}, {FIRST_PLACES.over(listed)})"
 
 
 def _sorted(value: Value, *, ascending: bool, nulls_first: bool) -> str:
@@ -184,36 +180,24 @@ def _added(array: Value, value: Value, *, last: bool) -> Value:
     return Value(array.type, bound([array], lambda a: f"CASE WHEN {a} IS NOT NULL THEN {joined.format(a)} END"))
 
 
-def _combined(write: Callable[[str, str], str], left: Value, right: Value) -> Value:
-    left, right = map(_countable, _same([left, right]))
+def _union(left: Value, right: Value) -> Value:
+    left, right = _as_sets(left, right)
 
-    def written(a: str, b: str) -> str:
-        return f"CASE WHEN {a} IS NOT NULL AND {b} IS NOT NULL THEN {write(a, b)} END"
+    def write(a: str, b: str) -> str:
+        joined = Value(left.type, f"list_concat({a}, {b})")
+        return f"CASE WHEN {a} IS NOT NULL AND {b} IS NOT NULL THEN {bound([joined], _distinct)} END"
 
-    return Value(left.type, bound([left, right], written))
-
-
-def _union(a: str, b: str) -> str:
-    return f"list_transform([list_concat({a}, {b})], lambda __u: {_distinct('__u')})[1]"
+    return Value(left.type, bound([left, right], write))
 
 
-def _kept(a: str, b: str, condition: str) -> str:
-    kept = f"list_filter({a}, lambda __k: {condition}({holds(b, '__k')}))"
-    return f"list_transform([{kept}], lambda __u: {_distinct('__u')})[1]"
+def _kept(kernel: Kernel, left: Value, right: Value) -> Value:
+    left, right = _as_sets(left, right)
+    return Value(left.type, bound([left, right], lambda a, b: f"list_select({a}, {kernel.over(a, b)})"))
 
 
 def _overlap(left: Value, right: Value) -> Value:
-    left, right = _same([left, right])
-
-    def write(a: str, b: str) -> str:
-        common = f"len(list_filter({a}, lambda __o: __o IS NOT NULL AND list_contains({b}, __o))) > 0"
-        nulls = " OR ".join(f"len(list_filter({c}, lambda __h: __h IS NULL)) > 0" for c in (a, b))
-        return (
-            f"CASE WHEN {a} IS NULL OR {b} IS NULL THEN NULL WHEN {common} THEN true "
-            f"WHEN len({a}) > 0 AND len({b}) > 0 AND ({nulls}) THEN NULL ELSE false END"
-        )
-
-    return Value(BOOLEAN, bound([left, right], write))
+    left, right = _as_sets(left, right)
+    return Value(BOOLEAN, OVERLAP.over(left.sql, right.sql))
 
 
 def _flattened(value: Value) -> Value:
@@ -356,12 +340,12 @@ ARRAYS = (
     _of("array_prepend", (_ARRAY, _VALUE), _TYPE, "With the value at the start.", partial(_added, last=False)),
     _of("array_compact", (_ARRAY,), _TYPE, "Without nulls.", _compact),
     _of("array_distinct", (_ARRAY,), _TYPE, "Each of the elements once.",
-        lambda value: Value(_countable(value).type, bound([value], _distinct))),
-    _of("array_union", (_ARRAY, _OTHER), _TYPE, "The elements of both, each once.", partial(_combined, _union)),
+        lambda value: Value(value.type, bound(_as_sets(value), _distinct))),
+    _of("array_union", (_ARRAY, _OTHER), _TYPE, "The elements of both, each once.", _union),
     _of("array_intersect", (_ARRAY, _OTHER), _TYPE, "The elements that both have, each once.",
-        partial(_combined, lambda a, b: _kept(a, b, ""))),
+        partial(_kept, COMMON_PLACES)),
     _of("array_except", (_ARRAY, _OTHER), _TYPE, "The elements that the other has not, each once.",
-        partial(_combined, lambda a, b: _kept(a, b, "NOT "))),
+        partial(_kept, MISSING_PLACES)),
     _of("arrays_overlap", (_ARRAY, _OTHER), "boolean",
         "Whether both have an element; null if none is found, but there is a null.", _overlap),
     _of("arrays_zip", (_ARRAY,), "an array of structs", "The first elements of all, the second ones, and so on, as "
