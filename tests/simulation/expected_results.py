@@ -3,12 +3,24 @@
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
-from simulation.numbered_app import JOIN_MS, KEYS, SESSION_GAP_MS, WINDOW_MS, AppShape, Row
+from simulation.numbered_app import (
+    JOIN_MS,
+    KEYS,
+    LATE,
+    SESSION_GAP_MS,
+    SLIDE_MS,
+    SLIDING_MS,
+    WINDOW_MS,
+    AppShape,
+    Row,
+)
 
+_NOBODY = -1
 _Result = TypeVar("_Result", bound=tuple)
 
 
@@ -33,13 +45,17 @@ def wrong_results(
         _wrong_totals(rows, found["totals"], complete=complete),
     ]
     if shape.windows:
-        problems.append(_wrong_windows(rows, found["windows"], complete=complete))
+        problems.append(_wrong_windows("windows", shape, found["windows"], (WINDOW_MS, WINDOW_MS), complete=complete))
+    if shape.sliding:
+        problems.append(_wrong_windows("sliding", shape, found["sliding"], (SLIDING_MS, SLIDE_MS), complete=complete))
     if shape.sessions:
         problems.append(_wrong_sessions("sessions", rows, found["sessions"], complete=complete))
     if shape.quiet:
         problems.append(_wrong_sessions("quiet", rows, found["quiet"], complete=complete))
     if shape.pairs:
         problems.append(_wrong_pairs(rows, found["pairs"], complete=complete))
+    if shape.echoes:
+        problems.append(_wrong_matches(shape, found["matched"], complete=complete))
     if shape.table:
         problems.append(_wrong_order("named", rows, found["named"], complete=complete))
         problems.append(_wrong_names(found["named"]))
@@ -107,11 +123,65 @@ def _wrong_totals(rows: Sequence[Row], partitions: Sequence[Sequence[dict]], *, 
     return None
 
 
-def _wrong_windows(rows: Sequence[Row], partitions: Sequence[Sequence[dict]], *, complete: bool) -> str | None:
+def _wrong_windows(
+    output: str,
+    shape: AppShape,
+    partitions: Sequence[Sequence[dict]],
+    length_and_step: tuple[int, int],
+    *,
+    complete: bool,
+) -> str | None:
+    groups = _windows(shape.written, *length_and_step)
+    wrong = _wrong_groups(output, groups.items(), partitions, complete=complete)
+    return wrong or _wrong_late_windows(output, _windows(shape.late_rows, *length_and_step), partitions)
+
+
+def _windows(rows: Iterable[Row], length: int, step: int) -> Mapping[tuple[str, int], list[int]]:
+    """Return the numbers of the rows in each window of a key, by its start."""
     members: dict[tuple[str, int], list[int]] = defaultdict(list)
     for row in rows:
-        members[row.key, row.at // WINDOW_MS].append(row.number)
-    return _wrong_groups("windows", members.items(), partitions, complete=complete)
+        first = (row.at - length) // step * step + step
+        for start in range(first, row.at + 1, step):
+            members[row.key, start].append(row.number)
+    return members
+
+
+def _wrong_late_windows(
+    output: str, groups: Mapping[tuple[str, int], Sequence[int]], partitions: Sequence[Sequence[dict]]
+) -> str | None:
+    """Look at windows that rows may have found closed: each comes once at most, and has rows that belong there."""
+    seen: set[str] = set()
+    for value in (value for values in partitions for value in values if value["k"] == LATE):
+        start = value["window_start"]
+        numbers = groups.get((LATE, _milliseconds(start)), ())
+        lowest, highest = value["lo"], value["hi"]
+        most = sum(lowest <= number <= highest for number in numbers)
+        if start in seen or not {lowest, highest} <= set(numbers) or value["c"] > most:
+            return f"{output}: a window of late rows is wrong, or comes twice: {value}, of {numbers}"
+        seen.add(start)
+    return None
+
+
+def _milliseconds(timestamp: str) -> int:
+    return round(datetime.fromisoformat(timestamp).timestamp() * 1_000)
+
+
+def _wrong_matches(shape: AppShape, partitions: Sequence[Sequence[dict]], *, complete: bool) -> str | None:
+    """Look at the join of the two inputs: rows and echoes of one key meet, the others come alone."""
+    expected: Counter[tuple[str, int, int]] = Counter()
+    for row in shape.written:
+        echoes = shape.echo_of(row)
+        met = any(echo.key == row.key for echo in echoes)
+        expected[row.key, row.number, row.number if met else _NOBODY] += 1
+        expected.update((echo.key, _NOBODY, echo.number) for echo in echoes if echo.key != row.key)
+    known = {key for key, _, _ in expected}
+    found = Counter(
+        (v["k"], _NOBODY if v["n"] is None else v["n"], _NOBODY if v["m"] is None else v["m"])
+        for values in partitions
+        for v in values
+        if v["k"] in known
+    )
+    return _difference("matched", "wrong, early or twice", expected, found, complete=complete)
 
 
 def _wrong_sessions(

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection
 from contextlib import closing
+from itertools import chain
 from random import Random
 
 from simulation.faulty_network import BrokerService, FaultyNetwork
@@ -45,20 +46,20 @@ class InputWriter:
 
     def write(self) -> None:
         """Write all rows, a few at a time; a table's names change now and then."""
-        rows, random = list(self._shape.written), self._random
+        rows, random = list(self._shape.records), self._random
         pause = self._seconds / max(len(rows) / 4, 1)
         versions = Counter[str]()
         while rows:
-            some: list[Written] = list(rows[: random.randint(1, 8)])
+            some = rows[: random.randint(1, 8)]
             names: list[Written] = []
             if self._shape.table and random.random() < _CHANGE_SHARE:
                 key = random.choice(KEYS)
                 versions[key] += 1
                 names.append(Change(key=key, version=versions[key]))
-            self._write_until_done([*some, *names])
+            self._write_until_done([*chain.from_iterable(some), *names])
             rows = rows[len(some) :]
             self._network.sleep(random.expovariate(1 / pause))
-        self._write_until_done(last_rows(count_inputs(self._shape, self._service)["in"]))
+        self._write_until_done(last_rows(count_inputs(self._shape, self._service)))
 
     def _write_until_done(self, records: Collection[Written]) -> None:
         while not self._write_once(records):

@@ -15,7 +15,11 @@ from support.hashed_keys import number_in
 
 HUB, NAME = "hub", "app"
 KEYS = [f"k{number}" for number in range(7)]
+LATE = "late"
+"""The key of rows that are older than those before them."""
 WINDOW_MS, SESSION_GAP_MS, JOIN_MS = 1_000, 1_000, 700
+SLIDING_MS, SLIDE_MS = 1_500, 500
+_ECHO_MS, _ECHO_WITHIN_MS, _LATE_MS, _LATE_EVERY = 100, 200, 2_500, 6
 _STEP_MS, _PAUSE_MS, _PAUSE_EVERY = 90, 1_500, 30
 _FAR_MS = 10_000_000
 
@@ -70,12 +74,29 @@ class Row:
         return json.dumps({"k": self.key, "n": self.number, "at": self.at}).encode()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Echo:
+    """A row of the second input, which is joined with the first one; `key` is one that this has, or has not."""
+
+    stream: ClassVar[str] = "echoes"
+
+    key: str
+    number: int
+    at: int
+
+    @property
+    def value(self) -> bytes:
+        """The record's value."""
+        return json.dumps({"r": self.key, "m": self.number, "seen": self.at}).encode()
+
+
 @dataclass(frozen=True, kw_only=True)
 class AppShape:
     """What varies between the apps of simulations.
 
     `quiet` is a function with state and timers that finds what sessions find. `table` is one that a stream fills, which
-    is read by all tasks if it is `broadcast`; each row is joined with it. `pairs` joins rows with those near in time.
+    is read by all tasks if it is `broadcast`; each row is joined with it. `pairs` joins rows with those near in time,
+    `echoes` (all of) two inputs. `late` rows are of one key, and may find their windows closed.
     """
 
     partitions: int
@@ -91,6 +112,9 @@ class AppShape:
     commit_ms: int
     rows: int
     kubernetes: bool
+    sliding: bool
+    echoes: bool
+    late: bool
 
     @classmethod
     def of(cls, random: Random) -> "AppShape":
@@ -109,12 +133,16 @@ class AppShape:
             commit_ms=random.choice([200, 500, 1_000, 2_000]),
             rows=random.choice([80, 160, 240]),
             kubernetes=random.random() < 0.5,
+            sliding=random.random() < 0.25,
+            echoes=random.random() < 0.25,
+            late=random.random() < 0.4,
         )
 
     @property
     def inputs(self) -> Mapping[str, int]:
         """The streams that others write, with the number of partitions that they begin with."""
-        return {"in": self.partitions} | ({"names": self.intermediate_partitions} if self.table else {})
+        more = {"names": self.table, "echoes": self.echoes}
+        return {"in": self.partitions} | {name: self.intermediate_partitions for name in more if more[name]}
 
     @property
     def outputs(self) -> Sequence[str]:
@@ -124,6 +152,8 @@ class AppShape:
             "sessions": self.sessions,
             "quiet": self.quiet,
             "pairs": self.pairs,
+            "sliding": self.sliding,
+            "matched": self.echoes,
             "named": self.table,
         }
         return ["passed", "totals", "copied", *(name for name, chosen in optional.items() if chosen)]
@@ -131,7 +161,7 @@ class AppShape:
     @property
     def timed(self) -> bool:
         """Whether late rows would be missing from results."""
-        return self.windows or self.sessions or self.quiet or self.pairs
+        return self.windows or self.sessions or self.quiet or self.pairs or self.sliding or self.echoes
 
     def document(self, *, edited: bool = False) -> str:
         """Return the app; an edit changes a setting, and adds an output where that may be in a run that goes on."""
@@ -165,6 +195,9 @@ class AppShape:
         if self.table:
             names = {"system": HUB, "name": f"{NAME}.names", "key": "k", "schema": "k string, v bigint"}
             streams["names"] = names | ({"broadcast": True} if self.broadcast else {})
+        if self.echoes:
+            echo = {"schema": "r string, m bigint, seen bigint", "eventTime": {"column": "seen"}}
+            streams["echoes"] = {"system": HUB, "name": f"{NAME}.echoes", "key": "r", **echo}
         return streams
 
     def _outputs(self, *, more: bool) -> dict[str, Any]:
@@ -192,6 +225,9 @@ class AppShape:
         if self.windows:
             tumbling = {"tumbling": f"{WINDOW_MS}ms", **counts}
             operators += _sent({"name": "tumbled", "from": "by-k", "window": tumbling}, "windows")
+        if self.sliding:
+            sliding = {"sliding": f"{SLIDING_MS}ms", "every": f"{SLIDE_MS}ms", **counts}
+            operators += _sent({"name": "slid", "from": "by-k", "window": sliding}, "sliding")
         if self.sessions:
             session = {"session": f"{SESSION_GAP_MS}ms", **counts}
             operators += _sent({"name": "visited", "from": "by-k", "window": session}, "sessions")
@@ -206,6 +242,15 @@ class AppShape:
             near = {"with": "again", "on": {"left": "k", "right": "other"}, "within": f"{JOIN_MS}ms"}
             operators.append({"name": "again", "from": "by-k", "map": "k as other, n as m"})
             operators += _sent({"name": "near", "from": "by-k", "join": near}, "pairs")
+        if self.echoes:
+            both = {
+                "with": "by-r",
+                "on": {"left": "k", "right": "r"},
+                "type": "full",
+                "within": f"{_ECHO_WITHIN_MS}ms",
+            }
+            operators.append({"name": "by-r", "from": "echoes", "partitionBy": {"key": "r"}})
+            operators += _sent({"name": "heard", "from": "by-k", "join": both}, "matched")
         if self.table:
             joined = {"table": "name", "on": "k", "type": "left"}
             operators += _sent({"name": "looked-up", "from": "by-k", "joinTable": joined}, "named")
@@ -227,15 +272,40 @@ class AppShape:
             numbers[key] += 1
         return rows
 
+    @cached_property
+    def records(self) -> Sequence[Sequence[Written]]:
+        """Return for each row of the input what is written with it: itself, its echo, and a row that is late."""
+        return [[row, *self.echo_of(row), *self._late_row(index, row)] for index, row in enumerate(self.written)]
+
+    def echo_of(self, row: Row) -> Sequence[Echo]:
+        """Return the echo of a row, if it has one: some are of the same key, some of one that no row has."""
+        echoed = {0: row.key, 2: f"{row.key}-alone"}.get(row.number % 5) if self.echoes else None
+        return [] if echoed is None else [Echo(key=echoed, number=row.number, at=row.at + _ECHO_MS)]
+
+    @cached_property
+    def late_rows(self) -> Sequence[Row]:
+        """Return the rows that may be late."""
+        return [row for index, row in enumerate(self.written) for row in self._late_row(index, row)]
+
+    def _late_row(self, index: int, row: Row) -> Sequence[Row]:
+        if not self.late or index % _LATE_EVERY:
+            return []
+        return [Row(key=LATE, number=index // _LATE_EVERY, at=row.at - _LATE_MS)]
+
 
 def first_names() -> Sequence[Change]:
     """Return what fills the table before the app begins."""
     return [Change(key=key, version=0) for key in KEYS]
 
 
-def last_rows(partitions: int) -> Sequence[Row]:
-    """Return the rows that end all windows: one for each partition, far in the future."""
-    return [Row(key=str(number_in(partition)), number=0, at=_FAR_MS) for partition in range(partitions)]
+def last_rows(partitions: Mapping[str, int]) -> Sequence[Written]:
+    """Return the rows that end all windows: one for each partition of the inputs, far in the future."""
+    kinds: Sequence[type[Row | Echo]] = (Row, Echo)
+    return [
+        kind(key=str(number_in(partition)), number=0, at=_FAR_MS)
+        for kind in kinds
+        for partition in range(partitions.get(kind.stream, 0))
+    ]
 
 
 def _sent(operator: dict[str, Any], output: str) -> list[dict[str, Any]]:
