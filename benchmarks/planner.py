@@ -1,4 +1,4 @@
-"""The time that planning takes, and how it grows: chains, stars and layered diamonds without expressions."""
+"""The time that planning takes, and how it grows: chains, stars and layered diamonds, and chains of expressions."""
 
 import gc
 import time
@@ -39,6 +39,15 @@ def diamonds(size: int) -> Iterator[OperatorSpec]:
         below = (f"a{layer}", f"b{layer}")
     yield OperatorSpec.model_construct(name="both", from_=below, merge=Merge())
     yield OperatorSpec.model_construct(name="out", from_="both", send_to="sink")
+
+
+def expressions(size: int) -> Iterator[OperatorSpec]:
+    """One filter or map after the other."""
+    kinds = ({"filter": "v > 0"}, {"map": "k, v + 1 as v"}, {"filter": "k = 'a' or v < 7"}, {"map": "k, abs(v) as v"})
+    for number in range(size):
+        reads = "in" if number == 0 else f"o{number - 1}"
+        yield OperatorSpec.model_construct(name=f"o{number}", from_=reads, **kinds[number % len(kinds)])
+    yield OperatorSpec.model_construct(name="out", from_=f"o{size - 1}", send_to="sink")
 
 
 def _steps(size: int, reads: Callable[[int], str]) -> Iterator[OperatorSpec]:
@@ -96,12 +105,12 @@ def milliseconds(work: Callable[[ParsedApp], None], app: ParsedApp) -> float:
 
 def main() -> None:
     """Print the time per shape and size."""
-    print(f"{'shape':<10}{'operators':>10}{'graph level':>15}{'whole plan':>15}")
-    for shape in (chain, star, diamonds):
+    print(f"{'shape':<12}{'operators':>10}{'graph level':>15}{'whole plan':>15}")
+    for shape in (chain, star, diamonds, expressions):
         for size in (120, 1_000, 10_000, 100_000):
             app = parsed(shape(size))
             times = [milliseconds(work, app) for work in (graph_level, whole)]
-            print(f"{shape.__name__:<10}{size:>10,}" + "".join(f"{time:>12.1f} ms" for time in times))
+            print(f"{shape.__name__:<12}{size:>10,}" + "".join(f"{time:>12.1f} ms" for time in times))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Conditions, select lists and lists with one `explode`: what filter, map and flatMap hold."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from sqlglot import exp
 
@@ -42,13 +43,13 @@ class SelectColumn:
     source_column: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Select:
     """The columns of a result, in order; their names differ by more than case."""
 
     columns: tuple[SelectColumn, ...]
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """The names and types of the result."""
         return Schema(tuple(Column(column.name, column.type) for column in self.columns))

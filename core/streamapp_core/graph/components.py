@@ -6,9 +6,16 @@ from collections.abc import Sequence
 def components(predecessors: Sequence[Sequence[int]]) -> list[list[int]]:
     """Group the nodes 0..n-1 so that two share a group if each reaches the other; predecessors come first.
 
-    A group of one node that is not its own predecessor lies on no cycle. This is the path-based algorithm of Gabow:
-    linear, without recursion.
+    A group of one node that is not its own predecessor lies on no cycle. Nodes that come after their predecessors
+    already stay in their order.
     """
+    if all(before < node for node, found in enumerate(predecessors) for before in found):
+        return [[node] for node in range(len(predecessors))]
+    return _search(predecessors)
+
+
+def _search(predecessors: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Find the groups by the path-based algorithm of Gabow: linear, without recursion."""
     visited = [0] * len(predecessors)  # 0: not seen, else the position in the order of visits, from 1
     done = len(predecessors) + 1  # larger than every position: the node's group is complete
     count = 0

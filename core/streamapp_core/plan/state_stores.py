@@ -27,10 +27,12 @@ _KEEP_STATE = frozenset(
 
 def keeps_state(graph: Graph) -> bool:
     """Return whether an app keeps state: then its tasks are fixed for a run."""
-    return any(
-        operator.kind in _KEEP_STATE or (operator.spec.process is not None and operator.spec.process.state is not None)
-        for operator in graph.operators.values()
-    )
+    return any(_stateful(operator) for operator in graph.operators.values())
+
+
+def _stateful(operator: Operator) -> bool:
+    process = operator.spec.process
+    return operator.kind in _KEEP_STATE or (process is not None and process.state is not None)
 
 
 def partition_keys(graph: Graph) -> Mapping[str, str | None]:
@@ -49,6 +51,8 @@ def store_shapes(graph: Graph, rows: RowFlow, types: Mapping[str, StreamType]) -
     """
     shapes: dict[str, object] = {}
     for name, operator in graph.operators.items():
+        if not _stateful(operator):
+            continue
         columns = [rows.schemas.get(input_) for input_ in operator.inputs]
         state = None if None in columns else _state(operator, rows, types)
         if state is not None:

@@ -27,9 +27,12 @@ def check_multiplicity(
     graph: Graph, rows: RowFlow, types: Mapping[str, StreamType], broadcast: frozenset[str]
 ) -> Iterator[Problem]:
     """Find merges of broadcast rows with others, and outer joins that preserve a broadcast side only."""
+    everywhere = {name for name, type_ in types.items() if type_.everywhere}
     for operator in graph.operators.values():
+        if everywhere.isdisjoint(operator.inputs):
+            continue
         inputs = [types[name] for name in operator.inputs if name in types]
-        if len(inputs) < len(operator.inputs) or not any(type_.everywhere for type_ in inputs):
+        if len(inputs) < len(operator.inputs):
             continue
         if any(type_.unknown for type_ in inputs):
             continue

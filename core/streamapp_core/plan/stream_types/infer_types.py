@@ -10,7 +10,7 @@ from streamapp_core.expressions import Select
 from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.plan.stream_types.stream_partitioning import Hashed, Partitioning, Unhashed
-from streamapp_core.plan.stream_types.stream_type import APPEND, Changes, StreamType, Upsert
+from streamapp_core.plan.stream_types.stream_type import APPEND, StreamType, Upsert
 from streamapp_core.spec.job import Grouper
 from streamapp_core.spec.operators import OperatorKind
 from streamapp_core.spec.streams import StreamSpec
@@ -104,18 +104,20 @@ def _map(operator: Operator, inputs: Sequence[StreamType], rows: RowFlow, _: fro
             names.setdefault(column.source_column.lower(), column.name.lower())
             if isinstance(first.partitioning, Hashed) and first.partitioning.holds(column.source_column):
                 kept.add(column.name.lower())
-    changes: Changes = first.changes
-    if isinstance(changes, Upsert):
-        changes = Upsert(tuple(names[c] for c in changes.columns)) if set(changes.columns) <= names.keys() else APPEND
+    if isinstance(first.changes, Upsert):
+        by = first.changes.columns
+        first = replace(first, changes=Upsert(tuple(names[c] for c in by)) if set(by) <= names.keys() else APPEND)
     if not isinstance(first.partitioning, Hashed):
-        return replace(first, changes=changes)
-    return _partitioned(operator, replace(first, changes=changes), first.partitioning.with_columns(frozenset(kept)))
+        return first
+    return _partitioned(operator, first, first.partitioning.with_columns(frozenset(kept)))
 
 
 def _merge(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: frozenset[str]) -> StreamType:
     """Keep the key that all inputs have in common."""
     undated = next((input_.undated_by for input_ in inputs if input_.undated_by is not None), None)
-    merged = replace(inputs[0], changes=APPEND, changed_by=None, undated_by=undated)
+    merged = inputs[0]
+    if merged.changes is not APPEND or merged.undated_by != undated:
+        merged = replace(merged, changes=APPEND, changed_by=None, undated_by=undated)
     partitionings = [type_.partitioning for type_ in inputs]
     if all(partitioning is partitionings[0] for partitioning in partitionings):
         return merged
