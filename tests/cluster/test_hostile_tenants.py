@@ -10,6 +10,7 @@ from kubernetes import client
 from streamapp_core.deployment.app_record import RECORD
 from streamapp_core.deployment.kubernetes_names import APP_LABEL, KEY_ANNOTATION
 from streamapp_core.job_model.job_model_shards import POINTER
+from support.hostile_brokers import BEHAVIOURS, HostileBroker
 from support.operator_process import OperatorProcess
 from support.shop_resources import SPEC
 from support.waiting import eventually
@@ -80,3 +81,57 @@ def test_templates_nested_as_deeply_as_the_api_server_takes_them_are_refused(sho
         return "spec.driver.template.spec is nested deeper than 64 levels" in kubectl("get", "--raw", path)
 
     assert eventually(refused)
+
+
+@pytest.fixture
+def apply_with_brokers(shop):
+    """A function that applies an app of the hostile namespace whose streams are in a Kafka of these settings."""
+
+    def apply(name, servers, **kafka):
+        systems = {"log": {"kafka": {"bootstrapServers": servers, **kafka}}}
+        streams = {stream: {**spec, "partitions": None} for stream, spec in SPEC["streams"].items()}
+        shop.apply("hostile", name, systems=systems, streams=streams)
+
+    return apply
+
+
+def message_of(shop, name, kind="Accepted"):
+    conditions = shop.get("hostile", name).get("status", {}).get("conditions", [])
+    return next((condition["message"] for condition in conditions if condition["type"] == kind), "")
+
+
+@pytest.mark.parametrize("behaviour", BEHAVIOURS)
+def test_brokers_that_are_none_are_told_and_delay_no_other_tenant(
+    shop, operator, apply_with_brokers, honest_app_starts, behaviour
+):
+    with HostileBroker(behaviour) as broker:
+        for number in range(10):
+            config = {"client.id": f"c{number}", "receive.message.max.bytes": str(2**31 - 1)}
+            apply_with_brokers(f"{behaviour}-{number}", broker.address, config=config)
+        honest_app_starts()
+        first = f"{behaviour}-0"
+        assert eventually(lambda: shop.condition("hostile", "Accepted", first) == ("Unknown", "SystemUnavailable"))
+        assert f"Kafka log ({broker.address})" in message_of(shop, first)
+        assert operator.metric("process_resident_memory_bytes") < GIGABYTE // 2
+        for number in range(10):
+            shop.delete("hostile", f"{behaviour}-{number}")
+
+
+def test_a_setting_that_names_a_file_of_the_operator_is_refused_with_what_to_do(
+    shop, apply_with_brokers, honest_app_starts
+):
+    config = {"security.protocol": "ssl", "ssl.ca.location": "/proc/self/fd/1"}
+    apply_with_brokers("file", "127.0.0.1:1", config=config)
+    honest_app_starts()
+    assert eventually(lambda: shop.condition("hostile", "Accepted", "file") == ("False", "NotSupported"))
+    assert "spec.systems.log.kafka.config.ssl.ca.location" in message_of(shop, "file")
+    assert "Write the text as `ssl.ca.pem`" in message_of(shop, "file")
+
+
+def test_a_login_that_is_no_text_is_told(shop, core, apply_with_brokers, honest_app_starts):
+    data = {key: base64.b64encode(value).decode() for key, value in {"username": b"a", "password": b"\xff"}.items()}
+    core.create_namespaced_secret("hostile", {"metadata": {"name": "binary"}, "data": data})
+    apply_with_brokers("binary", "127.0.0.1:1", auth={"secretName": "binary", "mechanism": "PLAIN"})
+    honest_app_starts()
+    assert eventually(lambda: "password is no text, but binary" in message_of(shop, "binary"))
+    assert shop.condition("hostile", "Accepted", "binary") == ("Unknown", "SystemUnavailable")

@@ -66,6 +66,14 @@ CLIENTS_OF_SETTING: Mapping[str, frozenset[ClientKind]] = {
     "linger.ms": _PRODUCER,
     "request.timeout.ms": _PRODUCER,
 }
+FILE_SETTINGS: Mapping[str, str] = {
+    "ssl.ca.location": "`ssl.ca.pem`, or as the item `ca.crt` of the secret that `auth` names",
+    "ssl.certificate.location": "`ssl.certificate.pem`, or as the item `tls.crt` of the secret that `auth` names",
+    "ssl.crl.location": "nothing at all, and leave it out: lists of revoked certificates are files only",
+    "ssl.key.location": "the item `tls.key` of the secret that `auth` names",
+}
+"""The settings that name files, and where their text may be instead."""
+
 _SECRETS = ("password", "secret", "sasl.username", "ssl.key.pem")
 
 _GUARANTEES = frozenset(

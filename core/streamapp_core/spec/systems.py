@@ -27,8 +27,9 @@ class KafkaAuth(SpecModel):
 
     secret_name: Name
     mechanism: Annotated[
-        str, Field(pattern=r"^[A-Z0-9-]{1,32}$", max_length=32, description="A SASL mechanism: `SCRAM-SHA-512`.")
-    ]
+        Annotated[str, Field(pattern=r"^[A-Z0-9-]{1,32}$", max_length=32)] | None,
+        Field(description="A SASL mechanism: `SCRAM-SHA-512`. Without one, the secret has a client certificate."),
+    ] = None
 
 
 class KafkaSystem(SpecModel):

@@ -7,9 +7,11 @@ from enum import StrEnum
 from streamapp_core.deployment.app_record import AcceptedSpec, AppRecord, digest
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan.plan import Plan
-from streamapp_core.problems import Problem
+from streamapp_core.problems import Problem, sorted_problems
 from streamapp_core.spec.app import StreamApp
 from streamapp_operator.decide.validation import Planner, PlanRequest, parse_accepted_app
+from streamapp_operator.observe.app_text import read_app
+from streamapp_operator.observe.file_settings import find_file_settings
 from streamapp_operator.observe.observed_state import Observed
 
 
@@ -69,8 +71,10 @@ def accept(observed: Observed, planner: Planner) -> Acceptance:
 
 
 def _accept_without_counts(observed: Observed, active: ActiveSpec | None, *, unchanged: bool) -> Acceptance:
-    """Keep a spec that was accepted before; a new one waits until the systems answer."""
+    """Keep a spec that was accepted before; a new one waits until the systems answer, if they are asked at all."""
     error = observed.counts.error
+    if not unchanged and (problems := _refused_settings(observed)):
+        return Acceptance(state=AcceptanceState.SPEC_REFUSED, active=active, problems=problems)
     if unchanged:
         state = AcceptanceState.ACCEPTED
     elif error is None:
@@ -78,6 +82,13 @@ def _accept_without_counts(observed: Observed, active: ActiveSpec | None, *, unc
     else:
         state = AcceptanceState.SYSTEM_UNAVAILABLE
     return Acceptance(state=state, active=active, counts_error=error)
+
+
+def _refused_settings(observed: Observed) -> tuple[Problem, ...]:
+    """Return the problems for which brokers are not asked, with all else that is known to be wrong without them."""
+    parsed = read_app(observed.app.text)
+    found = () if parsed.app is None else find_file_settings(parsed.app)
+    return sorted_problems([*parsed.problems, *found]) if found else ()
 
 
 def _plan(

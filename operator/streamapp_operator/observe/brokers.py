@@ -6,53 +6,84 @@ declares.
 
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import structlog
 
 from streamapp_core.plan.delivery import default_system
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.systems import KafkaSystem
 from streamapp_operator.observe.app_text import read_app
+from streamapp_operator.observe.broker_requests import AskBrokers, CountPartitions, ReadBackup
 from streamapp_operator.observe.document_recovery import JobModelBackup
 from streamapp_operator.observe.kafka_clusters import ReadSecret, resolve_kafka_cluster
-from streamapp_operator.observe.kafka_topic_counter import KafkaTopicCounter
 from streamapp_operator.observe.observed_state import StreamCounts
 from streamapp_operator.observe.resource_views import AppKey, AppResource
 from streamapp_operator.observe.topic_partition_monitor import TopicPartitionMonitor, WatchedTopics
-from streamapp_systems.coordinator_stream import CoordinatorReader, coordinator_stream
-from streamapp_systems.kafka import KafkaAdmin, KafkaConsumer
+from streamapp_operator.observe.work_queue import WorkQueue
+from streamapp_systems.coordinator_stream import coordinator_stream
 
+_log = structlog.get_logger()
 _MILLISECONDS = 1_000
-_MonitorKey = tuple[str, str, str | None]
+_THREADS = 6
+_THREADS_OF_NAMESPACE = 2
+"""Fewer than processes that ask brokers: some are left for other requests."""
+_COALESCE_SECONDS = 0.05
+"""The wait of a first request for the topics of other apps that come at the same time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _MonitorKey:
+    """A set of brokers as the apps of one namespace name it: what one namespace asks for delays and breaks no other."""
+
+    namespace: str
+    name: str
+    system: str
 
 
 class Brokers:
-    """The brokers of all apps. Each set of brokers has a monitor with its own thread: a slow one delays no other."""
+    """The brokers of all apps. A few threads count their topics, in turns that are fair between namespaces."""
 
-    def __init__(self, read_secret: ReadSecret, on_change: Callable[[AppKey], object], *, debounce: float) -> None:
+    def __init__(
+        self, ask: AskBrokers, read_secret: ReadSecret, on_change: Callable[[AppKey], object], *, debounce: float
+    ) -> None:
+        self._ask = ask
         self._read_secret = read_secret
         self._on_change = on_change
         self._debounce = debounce
         self._lock = threading.Lock()
         self._monitors: dict[_MonitorKey, TopicPartitionMonitor] = {}
+        self._keys_of: dict[AppKey, frozenset[_MonitorKey]] = {}
+        self._queue = WorkQueue[_MonitorKey](
+            time.monotonic, lambda key: key.namespace, most_workers=_THREADS_OF_NAMESPACE
+        )
+        for number in range(_THREADS):
+            threading.Thread(target=self._count_topics, name=f"brokers-{number}", daemon=True).start()
 
     def read_counts(self, resource: AppResource) -> StreamCounts:
         """Return the known counts of an app's external streams, and keep them up to date from now on."""
         app = read_app(resource.text).app
         if app is None:
+            self.forget(resource.key)
             return StreamCounts(known={})
+        systems = {
+            _MonitorKey(
+                namespace=resource.key.namespace, name=name, system=system.kafka.model_dump_json()
+            ): system.kafka
+            for name, system in sorted(app.spec.systems.items())
+            if system.kafka is not None
+        }
+        self._keep(resource.key, frozenset(systems))
+        answers = [self._read_topic_counts(key, resource.key, app, system) for key, system in systems.items()]
+        if errors := [answer.error for answer in answers if answer.error is not None]:
+            return StreamCounts(error="; ".join(errors))
         known = dict(_declared_counts(app))
-        errors = []
-        for name, system in sorted(app.spec.systems.items()):
-            if system.kafka is None:
-                continue
-            answer = self._read_topic_counts(resource.key, app, name, system.kafka)
-            if answer.error is not None:
-                errors.append(answer.error)
-            elif answer.known is None:
+        for answer in answers:
+            if answer.known is None:
                 return StreamCounts()
-            known |= {} if answer.known is None else answer.known
-        return StreamCounts(error="; ".join(errors)) if errors else StreamCounts(known=known)
+            known |= answer.known
+        return StreamCounts(known=known)
 
     def read_job_model_backup(self, resource: AppResource) -> JobModelBackup | None:
         """Read the copy of an app's job model from its coordinator stream, if that is on brokers.
@@ -66,48 +97,94 @@ class Brokers:
         system = None if app is None or name is None else app.system(name).kafka
         if app is None or name is None or system is None:
             return None
-        cluster = resolve_kafka_cluster(name, system, resource.key.namespace, self._read_secret)
-        stream = coordinator_stream(app, name)
-        with closing(KafkaAdmin(cluster)) as admin:
-            reader = CoordinatorReader(stream, admin, lambda: KafkaConsumer(cluster, [stream]))
-            newest, model = reader.newest(), reader.job_model()
-        return None if newest is None or model is None else JobModelBackup(model=model, epoch=newest.epoch)
+        namespace = resource.key.namespace
+        cluster = resolve_kafka_cluster(name, system, namespace, self._read_secret)
+        answer = self._ask(namespace, ReadBackup(cluster=cluster, stream=coordinator_stream(app, name)))
+        if answer.model is None or answer.epoch is None:
+            return None
+        return JobModelBackup(model=answer.model, epoch=answer.epoch)
 
     def forget(self, key: AppKey) -> None:
         """Stop watching the topics of an app that is gone."""
-        with self._lock:
-            monitors = list(self._monitors.values())
-        for monitor in monitors:
-            monitor.forget(key)
+        self._keep(key, frozenset())
 
     def close(self) -> None:
-        """End all threads."""
-        with self._lock:
-            for monitor in self._monitors.values():
-                monitor.close()
+        """End all threads, each after the request that it has sent."""
+        self._queue.close()
 
-    def _read_topic_counts(self, key: AppKey, app: StreamApp, name: str, system: KafkaSystem) -> StreamCounts:
-        topics = {stream: spec.name or stream for stream, spec in app.spec.streams.items() if spec.system == name}
+    def count_monitors(self) -> int:
+        """Count the sets of brokers that are watched."""
+        with self._lock:
+            return len(self._monitors)
+
+    def _keep(self, app: AppKey, keys: frozenset[_MonitorKey]) -> None:
+        """Note which brokers an app names; those that no app names any more are asked no more."""
+        with self._lock:
+            before = self._keys_of.pop(app, frozenset())
+            if keys:
+                self._keys_of[app] = keys
+            for key in before - keys:
+                if not self._monitors[key].forget(app):
+                    del self._monitors[key]
+
+    def _read_topic_counts(
+        self, key: _MonitorKey, app_key: AppKey, app: StreamApp, system: KafkaSystem
+    ) -> StreamCounts:
+        topics = {stream: spec.name or stream for stream, spec in app.spec.streams.items() if spec.system == key.name}
         settings = app.spec.job.partition_monitor
         interval = settings.interval / _MILLISECONDS if settings.enabled else None
-        monitor = self._find_monitor(key.namespace, name, system)
-        answer = monitor.watch(key, WatchedTopics(topics=frozenset(topics.values()), interval=interval))
+        watched = WatchedTopics(topics=frozenset(topics.values()), interval=interval)
+        with self._lock:
+            monitor = self._monitors.get(key)
+            if monitor is None:
+                counter = _TopicCounter(self._ask, self._read_secret, key, system)
+                monitor = TopicPartitionMonitor(counter, self._on_change, debounce=self._debounce, clock=time.monotonic)
+                self._monitors[key] = monitor
+            answer = monitor.watch(app_key, watched)
+        self._queue_next(key, monitor)
         if answer.known is None:
             return answer
         counts = {stream: answer.known[topic] for stream, topic in topics.items() if topic in answer.known}
         return StreamCounts(known=counts, error=answer.error)
 
-    def _find_monitor(self, namespace: str, name: str, system: KafkaSystem) -> TopicPartitionMonitor:
-        """Return the monitor of a system's brokers: the same for all apps with the same settings."""
-        key = (system.bootstrap_servers, system.model_dump_json(), None if system.auth is None else namespace)
-        with self._lock:
-            monitor = self._monitors.get(key)
-            if monitor is None:
-                counter = KafkaTopicCounter(name, system, namespace, self._read_secret)
-                monitor = TopicPartitionMonitor(counter, self._on_change, debounce=self._debounce, clock=time.monotonic)
-                self._monitors[key] = monitor
-                threading.Thread(target=monitor.run, name=f"brokers-{len(self._monitors)}", daemon=True).start()
-            return monitor
+    def _queue_next(self, key: _MonitorKey, monitor: TopicPartitionMonitor) -> None:
+        due = monitor.due_in()
+        if due is not None:
+            self._queue.add(key, max(due, _COALESCE_SECONDS))
+
+    def _count_topics(self) -> None:
+        """Count the topics of those brokers that are due, until closed."""
+        while (key := self._queue.take()) is not None:
+            with self._lock:
+                monitor = self._monitors.get(key)
+            if monitor is not None:
+                self._count_if_due(key, monitor)
+                self._queue_next(key, monitor)
+            self._queue.done(key)
+
+    def _count_if_due(self, key: _MonitorKey, monitor: TopicPartitionMonitor) -> None:
+        try:
+            if monitor.due_in() == 0.0:
+                monitor.count()
+        except Exception as error:  # noqa: BLE001 - one app's brokers must not stop the counting of all others
+            _log.exception("this is a bug; counting again", namespace=key.namespace, system=key.name)
+            monitor.note_error(f"system {key.name}: its topics can't be counted: {error!r}. This is a bug")
+
+
+class _TopicCounter:
+    """A `TopicCounter` that asks the brokers of a system; secrets are read for each request."""
+
+    def __init__(self, ask: AskBrokers, read_secret: ReadSecret, key: _MonitorKey, system: KafkaSystem) -> None:
+        self._ask = ask
+        self._read_secret = read_secret
+        self._key = key
+        self._system = system
+
+    def count(self, topics: Sequence[str]) -> Mapping[str, int]:
+        """See `TopicCounter.count`."""
+        namespace = self._key.namespace
+        cluster = resolve_kafka_cluster(self._key.name, self._system, namespace, self._read_secret)
+        return self._ask(namespace, CountPartitions(cluster=cluster, topics=tuple(topics))).counts or {}
 
 
 def _declared_counts(app: StreamApp) -> Mapping[str, int]:

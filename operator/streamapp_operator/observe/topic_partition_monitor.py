@@ -13,9 +13,8 @@ from streamapp_operator.observe.observed_state import StreamCounts
 from streamapp_operator.observe.resource_views import AppKey
 from streamapp_systems.protocols import StreamSystemError
 
-_RETRY_SECONDS = 5.0
-_COALESCE_SECONDS = 0.05
-"""The wait of a first request for the topics of other apps that come at the same time."""
+_FIRST_RETRY, _LONGEST_RETRY = 5.0, 60.0
+"""Seconds between requests that fail, doubled each time."""
 
 
 class TopicCounter(Protocol):
@@ -52,12 +51,12 @@ class _State:
     watched: dict[AppKey, WatchedTopics] = field(default_factory=dict)
     counts: dict[str, _TopicCount] = field(default_factory=dict)
     error: str | None = None
+    failures: int = 0
     requested_at: float | None = None
-    closed: bool = False
 
 
 class TopicPartitionMonitor:
-    """The topics of one set of brokers. Its own thread sends the requests; all others read the last answers."""
+    """The topics of one set of brokers. One thread at a time sends requests; all others read the last answers."""
 
     def __init__(
         self,
@@ -80,57 +79,43 @@ class TopicPartitionMonitor:
         self._debounce = debounce
         self._clock = clock
         self._state = _State()
-        self._wakeup = threading.Condition()
+        self._lock = threading.Lock()
 
     def watch(self, app: AppKey, watched: WatchedTopics) -> StreamCounts:
         """Watch an app's topics from now on, and return their counts as far as they are known, by topic."""
-        with self._wakeup:
+        with self._lock:
             state = self._state
-            if state.watched.get(app) != watched:
-                state.watched[app] = watched
-                self._wakeup.notify_all()
+            state.watched[app] = watched
             if not watched.topics <= state.counts.keys():
                 return StreamCounts(error=state.error)
             known = {topic: count for topic in watched.topics if (count := state.counts[topic].count) is not None}
             return StreamCounts(known=known, error=state.error)
 
-    def forget(self, app: AppKey) -> None:
-        """Stop watching an app's topics."""
-        with self._wakeup:
+    def forget(self, app: AppKey) -> bool:
+        """Stop watching an app's topics, and return whether any app is left."""
+        with self._lock:
             self._state.watched.pop(app, None)
+            return bool(self._state.watched)
 
-    def close(self) -> None:
-        """End the thread, after the request that is under way."""
-        with self._wakeup:
-            self._state.closed = True
-            self._wakeup.notify_all()
-
-    def run(self) -> None:
-        """Count whenever it is due, until closed."""
-        while True:
-            with self._wakeup:
-                while not self._state.closed and (wait := self._due_in()) != 0.0:
-                    self._wakeup.wait(wait)
-                if self._state.closed:
-                    return
-                if self._has_unknown_topics():
-                    self._wakeup.wait(_COALESCE_SECONDS)
-            self.count()
+    def due_in(self) -> float | None:
+        """Return the seconds until the next request (0: now; None: not until an app watches other topics)."""
+        with self._lock:
+            return self._due_in()
 
     def count(self) -> None:
         """Count all topics that any app watches, and report the apps whose counts have changed."""
-        with self._wakeup:
+        with self._lock:
             watched = dict(self._state.watched)
         topics = sorted(set().union(*(entry.topics for entry in watched.values())))
         try:
             answer = self._counter.count(topics) if topics else {}
         except StreamSystemError as error:
-            self._note_error(str(error), watched)
+            self.note_error(str(error))
             return
-        with self._wakeup:
+        with self._lock:
             now = self._clock()
             recovered = self._state.error is not None
-            self._state.error, self._state.requested_at = None, now
+            self._state.error, self._state.failures, self._state.requested_at = None, 0, now
             changed = {topic for topic in topics if self._note_count(topic, answer.get(topic), now)}
             self._state.counts = {topic: self._state.counts[topic] for topic in topics}
         for app, entry in watched.items():
@@ -153,19 +138,22 @@ class TopicPartitionMonitor:
         known.count, known.changed_at = count, None
         return True
 
-    def _note_error(self, error: str, watched: Mapping[AppKey, WatchedTopics]) -> None:
-        with self._wakeup:
-            new = self._state.error != error
-            self._state.error, self._state.requested_at = error, self._clock()
+    def note_error(self, error: str) -> None:
+        """Note that the topics can't be counted; report all apps if the error is a new one."""
+        with self._lock:
+            state = self._state
+            watched, new = list(state.watched), state.error != error
+            state.error, state.failures, state.requested_at = error, state.failures + 1, self._clock()
         for app in watched if new else ():
             self._on_change(app)
 
     def _due_in(self) -> float | None:
-        """Return the seconds until the next request (0: now; None: not until something else happens)."""
         state = self._state
         since = None if state.requested_at is None else self._clock() - state.requested_at
+        if state.failures and since is not None:
+            return max(0.0, min(_LONGEST_RETRY, _FIRST_RETRY * 2.0 ** min(state.failures - 1, 10)) - since)
         if self._has_unknown_topics():
-            return 0.0 if state.error is None or since is None else max(0.0, _RETRY_SECONDS - since)
+            return 0.0
         waits = [entry.interval for entry in state.watched.values() if entry.interval is not None]
         if any(topic.changed_at is not None for topic in state.counts.values()):
             waits.append(self._debounce)

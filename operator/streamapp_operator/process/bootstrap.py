@@ -17,6 +17,7 @@ from streamapp_operator.act.delete_topics import delete_topics
 from streamapp_operator.decide.actions import ActionKind
 from streamapp_operator.decide.reconciliation import DecisionContext
 from streamapp_operator.decide.validation import CachingPlanner, plan_app
+from streamapp_operator.observe.broker_processes import BrokerProcesses
 from streamapp_operator.observe.brokers import Brokers
 from streamapp_operator.observe.informer import Informer, register_watches
 from streamapp_operator.observe.object_cache import CachedApi, ObjectCache
@@ -52,7 +53,10 @@ class KubernetesOperator:
         self._api = KubernetesClient(connections=settings.workers + _SPARE_CONNECTIONS)
         self._cache = ObjectCache()
         self._metrics = OperatorMetrics()
-        self._brokers = Brokers(self._read_secret, self._enqueue, debounce=settings.partition_count_debounce)
+        processes = BrokerProcesses()
+        self._brokers = Brokers(
+            processes.ask, self._read_secret, self._enqueue, debounce=settings.partition_count_debounce
+        )
         cached = CachedApi(self._api, self._cache)
         context = DecisionContext(
             planner=CachingPlanner(partial(plan_app, algorithms=installed_algorithm)),
@@ -64,7 +68,9 @@ class KubernetesOperator:
                 observer=Observer(
                     cached, self._cache, self._brokers.read_counts, self._brokers.read_job_model_backup, new_run_id
                 ),
-                actor=Actor(cached, partial(delete_topics, self._read_secret), now, self._exit_if_wanted),
+                actor=Actor(
+                    cached, partial(delete_topics, processes.ask, self._read_secret), now, self._exit_if_wanted
+                ),
                 context=context,
                 clock=now,
                 forget=self._brokers.forget,
@@ -131,12 +137,12 @@ class KubernetesOperator:
     def _list_phases(self) -> list[str]:
         return [item.get("status", {}).get("phase", "Pending") for item in self._cache.list_kind(Kind.APP)]
 
-    def _read_secret(self, namespace: str, name: str) -> Mapping[str, str]:
+    def _read_secret(self, namespace: str, name: str) -> Mapping[str, bytes]:
         return read_secret(self._api, namespace, name)
 
 
-def read_secret(api: KubernetesApi, namespace: str, name: str) -> Mapping[str, str]:
-    """Read a Secret's items as text; none if it does not exist.
+def read_secret(api: KubernetesApi, namespace: str, name: str) -> Mapping[str, bytes]:
+    """Read a Secret's items; none if it does not exist.
 
     Raises:
         StreamSystemError: the Kubernetes operator has no right to read it, or the API server can't be reached.
@@ -148,4 +154,4 @@ def read_secret(api: KubernetesApi, namespace: str, name: str) -> Mapping[str, s
         advice = ". Let the operator read it: rbac.secrets in the chart's values" if refused else ""
         raise StreamSystemError(f"Secret {name} in namespace {namespace} can't be read: {error}{advice}") from error
     items = {} if secret is None else secret.get("data", {})
-    return {key: base64.b64decode(value).decode() for key, value in items.items()}
+    return {key: base64.b64decode(value) for key, value in items.items()}

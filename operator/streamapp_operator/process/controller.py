@@ -20,8 +20,8 @@ from streamapp_operator.decide.reconciliation import DecisionContext, decide
 from streamapp_operator.observe.observed_state import AppMemory
 from streamapp_operator.observe.observer import Observer
 from streamapp_operator.observe.resource_views import AppKey, AppResource
+from streamapp_operator.observe.work_queue import WorkQueue
 from streamapp_operator.process.operator_metrics import OperatorMetrics
-from streamapp_operator.process.work_queue import WorkQueue
 from streamapp_operator.status.app_status import report_status
 from streamapp_systems.kubernetes.kubernetes_api import KubernetesError, RequestRefusedError, VersionConflictError
 from streamapp_systems.protocols import StreamSystemError

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from streamapp_core.spec.kafka_client_settings import CLIENTS_OF_SETTING, ClientKind
 from streamapp_core.spec.systems import KafkaAuth, KafkaSystem
-from streamapp_systems.kafka.credentials import LocalSecrets, SecretReader, read_credentials
+from streamapp_systems.kafka.credentials import LocalSecrets, SecretReader, read_certificates, read_credentials
 from streamapp_systems.protocols import StreamSystemError, TransactionOwner
 
 TIMEOUT_VARIABLE = "STREAMAPP_KAFKA_TIMEOUT"
@@ -104,11 +104,17 @@ def cluster_of(name: str, system: KafkaSystem, secrets: SecretReader, timeout: f
     """Return a cluster with its system's settings and the credentials that its `auth` names, read now.
 
     Raises:
-        StreamSystemError: a secret is not there.
+        StreamSystemError: a secret is not there, or has no text.
     """
     settings = dict(system.config)
     if system.auth is not None:
-        settings = {"security.protocol": "SASL_SSL", **settings, **_login(name, system.auth, secrets)}
+        certificates = read_certificates(name, system.auth, secrets)
+        settings = {
+            "security.protocol": "SSL" if system.auth.mechanism is None else "SASL_SSL",
+            **{key: text for key, text in certificates.items() if key.replace(".pem", ".location") not in settings},
+            **settings,
+            **_login(name, system.auth, secrets),
+        }
     return Cluster(name=name, bootstrap_servers=system.bootstrap_servers, settings=settings, timeout=timeout)
 
 
@@ -134,6 +140,8 @@ def _timeout(text: str) -> float:
 
 
 def _login(name: str, auth: KafkaAuth, secrets: SecretReader) -> Mapping[str, str]:
+    if auth.mechanism is None:
+        return {}
     credentials = read_credentials(name, auth, secrets)
     return {
         "sasl.mechanism": auth.mechanism,

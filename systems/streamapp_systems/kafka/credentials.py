@@ -3,7 +3,7 @@
 On Kubernetes that is a Secret, read by the operator or mounted in a pod; on one machine, the environment or a file.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -16,6 +16,14 @@ SECRETS_FOLDER_VARIABLE = "STREAMAPP_SECRETS"
 """Environment variable: the folder with one subfolder per secret, each with the files `username` and `password`."""
 
 _USERNAME, _PASSWORD = "username", "password"
+_CERTIFICATE, _KEY = "ssl.certificate.pem", "ssl.key.pem"
+_ITEMS: Mapping[str, Sequence[str]] = {
+    "ssl.ca.pem": ("ssl.ca.pem", "ca.crt"),
+    _CERTIFICATE: (_CERTIFICATE, "tls.crt"),
+    _KEY: (_KEY, "tls.key"),
+    "ssl.key.password": ("ssl.key.password",),
+}
+"""The settings that are items of a secret: by the setting's own name, or by that of Kubernetes' secrets for TLS."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +38,11 @@ class SecretReader(Protocol):
     """Reads the secrets that systems name, from where this process finds them."""
 
     def read(self, secret: str, key: str) -> str | None:
-        """Return the value of a key of a secret; None if it is not there."""
+        """Return the value of a key of a secret; None if it is not there.
+
+        Raises:
+            StreamSystemError: it can't be read, or is no text.
+        """
         ...
 
     def advice(self, secret: str, key: str) -> str:
@@ -43,11 +55,12 @@ class SecretItems:
     """The items of a Secret in an app's namespace that have been read; empty if it is not there."""
 
     namespace: str
-    items: Mapping[str, str] = field(repr=False)
+    items: Mapping[str, bytes] = field(repr=False)
 
-    def read(self, secret: str, key: str) -> str | None:  # noqa: ARG002 - there is one
+    def read(self, secret: str, key: str) -> str | None:
         """See `SecretReader.read`."""
-        return self.items.get(key)
+        value = self.items.get(key)
+        return None if value is None else _text(value, f"Secret {secret} in namespace {self.namespace}", key)
 
     def advice(self, secret: str, key: str) -> str:
         """See `SecretReader.advice`."""
@@ -72,7 +85,7 @@ class LocalSecrets:
             return value
         path = self._folder / secret / key
         try:
-            return path.read_text().removesuffix("\n")
+            return _text(path.read_bytes(), f"secret {secret}: {path}", key).removesuffix("\n")
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -89,12 +102,33 @@ class LocalSecrets:
         )
 
 
+def _text(value: bytes, where: str, key: str) -> str:
+    """Return an item of a secret as text.
+
+    Raises:
+        StreamSystemError: it is none.
+    """
+    try:
+        text = value.decode()
+    except UnicodeDecodeError as error:
+        raise StreamSystemError(f"{where}: {key} is no text, but binary; write it as UTF-8") from error
+    if "\0" in text:
+        raise StreamSystemError(f"{where}: {key} is no text, but binary: it has a byte of 0")
+    return text
+
+
 def secret_advice(secret: str, key: str, namespace: str, *, missing: bool = False) -> str:
     """Return what a user of a cluster does about a Secret (`missing`), or a key of it, that is not there."""
     named = f"Secret {secret} in namespace {namespace}"
     if missing:
+        create = f"{named} is not there. Create it with the keys"
+        if key not in (_USERNAME, _PASSWORD):
+            return (
+                f"{create} tls.crt and tls.key: kubectl create secret tls {secret} --namespace {namespace} "
+                "--cert=... --key=..."
+            )
         return (
-            f"{named} is not there. Create it with the keys {_USERNAME} and {_PASSWORD}: kubectl create secret generic "
+            f"{create} {_USERNAME} and {_PASSWORD}: kubectl create secret generic "
             f"{secret} --namespace {namespace} --from-literal={_USERNAME}=... --from-file={_PASSWORD}=..."
         )
     patch = f'{{"stringData": {{"{key}": "..."}}}}'
@@ -114,6 +148,26 @@ def read_credentials(system: str, auth: KafkaAuth, secrets: SecretReader) -> Cre
             raise StreamSystemError(f"spec.systems.{system}.kafka.auth: {secrets.advice(auth.secret_name, key)}")
         found[key] = value
     return Credentials(username=found[_USERNAME], password=found[_PASSWORD])
+
+
+def read_certificates(system: str, auth: KafkaAuth, secrets: SecretReader) -> Mapping[str, str]:
+    """Read the settings of TLS that a system's secret has: certificates and a key, as texts in PEM.
+
+    Raises:
+        StreamSystemError: an item is no text; or `auth` has no mechanism, and the secret no certificate and key.
+    """
+    found = {}
+    for setting, items in _ITEMS.items():
+        for item in items:
+            if setting not in found and (value := secrets.read(auth.secret_name, item)) is not None:
+                found[setting] = value
+    if auth.mechanism is None and (missing := [part for part in (_CERTIFICATE, _KEY) if part not in found]):
+        key = _ITEMS[missing[0]][-1]
+        raise StreamSystemError(
+            f"spec.systems.{system}.kafka.auth has no mechanism, so its secret has a client's certificate and key: "
+            f"{secrets.advice(auth.secret_name, key)}"
+        )
+    return found
 
 
 def _variable(secret: str, key: str) -> str:

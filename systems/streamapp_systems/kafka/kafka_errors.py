@@ -129,8 +129,8 @@ _UNREACHABLE = (
 _SILENT = f"{_UNREACHABLE}: connections end without a word, as they do where brokers want TLS or a login"
 _LOGIN = "Check auth (the username and the password in its secret, the mechanism) and security.protocol"
 _TLS = (
-    "Check the certificates: ssl.ca.location (or ssl.ca.pem) must have the authority that signed the brokers', and "
-    "theirs the names in bootstrapServers"
+    "Check the certificates: ssl.ca.pem (on one machine also the file ssl.ca.location) must have the authority that "
+    "signed the brokers', and theirs the names in bootstrapServers"
 )
 _ADVICE = {
     **dict.fromkeys(TRANSIENT, _UNREACHABLE),

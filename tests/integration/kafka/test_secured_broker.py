@@ -68,7 +68,7 @@ WRONG = {
         {"auth": {"secretName": "kafka-login", "mechanism": "SCRAM-SHA-256"}},
         r"broker's supported mechanisms: .*PLAIN.* Check auth .*mechanism\)",
     ),
-    "authority": ({"config": {}}, r"certificate verify failed.* Check the certificates: ssl\.ca\.location"),
+    "authority": ({"config": {}}, r"certificate verify failed.* Check the certificates: ssl\.ca\.pem"),
     "protocol": ({"config": {}, "auth": None}, r"Check .*security\.protocol: .* where brokers want TLS or a login"),
 }
 

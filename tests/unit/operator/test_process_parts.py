@@ -68,7 +68,7 @@ def test_secrets_are_read_by_name():
     cluster = MemoryCluster()
     body = {"metadata": {"name": "login", "namespace": "default"}, "data": {"username": "bWU="}}
     cluster.create(Kind.SECRET, body)
-    assert read_secret(cluster, "default", "login") == {"username": "me"}
+    assert read_secret(cluster, "default", "login") == {"username": b"me"}
     assert read_secret(cluster, "default", "none") == {}
 
 

@@ -1,11 +1,8 @@
 """Partition counts of external streams: one request for all apps, changes debounced, errors reported once."""
 
-import threading
-
 from streamapp_operator.observe.resource_views import AppKey
 from streamapp_operator.observe.topic_partition_monitor import TopicPartitionMonitor, WatchedTopics
 from streamapp_systems.protocols import StreamSystemError
-from support.waiting import eventually
 
 SHOP, OTHER = (AppKey(namespace="default", name=name) for name in ("shop", "other"))
 
@@ -108,13 +105,36 @@ def test_topics_of_apps_that_are_gone_are_not_requested():
     assert brokers.requests[-1] == ["orders"]
 
 
-def test_the_thread_counts_as_soon_as_topics_are_watched_and_ends_when_closed():
+def test_an_app_that_is_watched_is_due_at_once_and_then_after_its_interval():
     brokers = Brokers(orders=4)
-    thread = threading.Thread(target=brokers.monitor.run)
-    thread.start()
+    assert brokers.monitor.due_in() is None
     brokers.answer()
-    assert eventually(lambda: brokers.answer().known == {"orders": 4})
-    brokers.monitor.close()
-    thread.join(10)
-    assert not thread.is_alive()
-    assert len(brokers.requests) == 1
+    assert brokers.monitor.due_in() == 0.0
+    brokers.count_after()
+    assert brokers.monitor.due_in() == 30.0
+    brokers.answer(OTHER, ["orders"], interval=7.0)
+    assert brokers.monitor.due_in() == 7.0
+    brokers.answer(OTHER, ["new"], interval=7.0)
+    assert brokers.monitor.due_in() == 0.0
+
+
+def test_who_does_not_answer_is_asked_less_and_less_often():
+    brokers = Brokers(orders=4)
+    brokers.answer(interval=1.0)
+    brokers.error = "nobody answers"
+    waits = []
+    for _ in range(6):
+        brokers.count_after()
+        waits.append(brokers.monitor.due_in())
+    assert waits == [5.0, 10.0, 20.0, 40.0, 60.0, 60.0]
+    brokers.error = None
+    brokers.count_after(60)
+    assert brokers.monitor.due_in() == 1.0
+
+
+def test_whether_any_app_is_left_is_returned():
+    brokers = Brokers(orders=4)
+    brokers.answer(SHOP)
+    brokers.answer(OTHER)
+    assert brokers.monitor.forget(SHOP)
+    assert not brokers.monitor.forget(OTHER)

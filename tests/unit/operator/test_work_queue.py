@@ -3,7 +3,7 @@ import threading
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_operator.process.work_queue import WorkQueue
+from streamapp_operator.observe.work_queue import WorkQueue
 
 
 class Clock:

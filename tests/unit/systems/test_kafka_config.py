@@ -1,5 +1,6 @@
 """Settings of Kafka clients: what users may set, what they may not, and how passwords come in without being shown."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -146,16 +147,18 @@ def test_in_a_pod_a_key_that_is_missing_is_told_as_one_of_the_secret(tmp_path: P
     assert str(caught.value) == f"spec.systems.k.kafka.auth: Secret kafka-login in namespace demo {wrong}"
 
 
+def secret_of(items: Mapping[str, str]) -> SecretItems:
+    return SecretItems(namespace="demo", items={key: value.encode() for key, value in items.items()})
+
+
 def read_by_the_operator(**items: str) -> Cluster:
-    return cluster_of(
-        "k", KafkaSystem(bootstrapServers="b:9092", auth=AUTH), SecretItems(namespace="demo", items=items)
-    )
+    return cluster_of("k", KafkaSystem(bootstrapServers="b:9092", auth=AUTH), secret_of(items))
 
 
 def test_credentials_that_the_operator_has_read_are_passed_as_a_value() -> None:
     found = read_by_the_operator(username="ann", password="s3cret")
     assert found.client(ClientKind.ADMIN)["sasl.password"] == "s3cret"
-    assert "s3cret" not in f"{found!r} {SecretItems(namespace='demo', items={'password': 's3cret'})!r}"
+    assert "s3cret" not in f"{found!r} {secret_of({'password': 's3cret'})!r}"
 
 
 @pytest.mark.parametrize(
@@ -171,3 +174,66 @@ def test_the_operator_says_what_to_create_and_nothing_of_its_own_pod(items: dict
         read_by_the_operator(**items)
     assert str(caught.value) == f"spec.systems.k.kafka.auth: Secret kafka-login in namespace demo {wrong}"
     assert "STREAMAPP_SECRET" not in str(caught.value)
+
+
+CERTIFICATE = KafkaAuth(secretName="kafka-login")
+PEMS = {"ca.crt": "authority", "tls.crt": "certificate", "tls.key": "key"}
+
+
+def with_certificates(auth: KafkaAuth, items: Mapping[str, str], **config: str) -> dict[str, str]:
+    system = KafkaSystem(bootstrapServers="b:9092", auth=auth, config=config)
+    return cluster_of("k", system, secret_of(items)).client(ClientKind.ADMIN)
+
+
+@pytest.mark.parametrize(
+    "items",
+    [PEMS, {"ssl.ca.pem": "authority", "ssl.certificate.pem": "certificate", "ssl.key.pem": "key"}],
+)
+def test_a_secret_without_a_mechanism_has_a_client_certificate(items: dict[str, str]) -> None:
+    found = with_certificates(CERTIFICATE, items)
+    assert (found["ssl.ca.pem"], found["ssl.certificate.pem"], found["ssl.key.pem"]) == tuple(PEMS.values())
+    assert found["security.protocol"] == "SSL"
+    assert not any(name.startswith("sasl.") for name in found)
+
+
+def test_the_authority_of_a_secret_is_used_with_a_login_too_unless_the_spec_has_one() -> None:
+    items = {"username": "ann", "password": "p", "ca.crt": "authority"}
+    assert with_certificates(AUTH, items)["ssl.ca.pem"] == "authority"
+    assert with_certificates(AUTH, items, **{"ssl.ca.pem": "mine"})["ssl.ca.pem"] == "mine"
+    assert "ssl.ca.pem" not in with_certificates(AUTH, items, **{"ssl.ca.location": "/ca.pem"})
+
+
+def test_a_client_certificate_is_read_from_mounted_files(tmp_path: Path) -> None:
+    (tmp_path / "kafka-login").mkdir()
+    for item, text in PEMS.items():
+        (tmp_path / "kafka-login" / item).write_text(text)
+    found = cluster(auth=CERTIFICATE, STREAMAPP_SECRETS=str(tmp_path)).client(ClientKind.ADMIN)
+    assert (found["ssl.key.pem"], found["ssl.certificate.pem"]) == ("key", "certificate")
+    assert "'key'" not in repr(cluster(auth=CERTIFICATE, STREAMAPP_SECRETS=str(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    ("items", "wrong"),
+    [
+        ({}, "kubectl create secret tls kafka-login --namespace demo --cert=... --key=..."),
+        ({"tls.crt": "certificate"}, "has no key tls.key. Add it"),
+        ({"username": "ann", "password": "p"}, "has no key tls.crt. Add it"),
+    ],
+)
+def test_a_client_certificate_that_is_missing_is_told(items: dict[str, str], wrong: str) -> None:
+    with pytest.raises(StreamSystemError, match=r"spec\.systems\.k\.kafka\.auth has no mechanism") as caught:
+        with_certificates(CERTIFICATE, items)
+    assert wrong in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [b"\xff\xfe", b"a\0b"])
+def test_a_binary_item_is_told_wherever_it_is_read(value: bytes, tmp_path: Path) -> None:
+    system = KafkaSystem(bootstrapServers="b:9092", auth=AUTH)
+    items = {"username": b"ann", "password": value}
+    with pytest.raises(StreamSystemError, match="Secret kafka-login in namespace demo: password is no text, but bin"):
+        cluster_of("k", system, SecretItems(namespace="demo", items=items))
+    (tmp_path / "kafka-login").mkdir()
+    for key, item in items.items():
+        (tmp_path / "kafka-login" / key).write_bytes(item)
+    with pytest.raises(StreamSystemError, match=r"secret kafka-login: .*/password: password is no text, but binary"):
+        cluster(auth=AUTH, STREAMAPP_SECRETS=str(tmp_path))

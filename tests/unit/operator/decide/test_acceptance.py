@@ -158,3 +158,21 @@ def test_a_record_made_again_keeps_the_run_of_the_job_model():
     acceptance = accept(observe(model=stored(unbound_model())), PLANNER)
     assert acceptance.active.record.launch is None
     assert acceptance.active.accepted.run_id == "r1"
+
+
+CERTIFIED = {"hub": {"kafka": {"bootstrapServers": "b:9092", "config": {"ssl.ca.location": "/ca.pem"}}}}
+
+
+def test_a_setting_that_names_a_file_is_refused_and_the_running_app_stays():
+    edited = resource(generation=2, systems=CERTIFIED)
+    acceptance = accept(observe_running(app=edited, counts=SILENT), PLANNER)
+    assert (acceptance.state, acceptance.active.accepted.generation) == (AcceptanceState.SPEC_REFUSED, 1)
+    assert ("spec.systems.hub.kafka.config.ssl.ca.location", "NotSupported") in [
+        (problem.path, problem.code) for problem in acceptance.problems
+    ]
+
+
+def test_an_app_that_an_earlier_release_accepted_with_such_a_setting_runs_on():
+    app = resource(systems=CERTIFIED)
+    acceptance = accept(observe_running(app=app, record=record(app), counts=SILENT), PLANNER)
+    assert (acceptance.state, acceptance.counts_error) == (AcceptanceState.ACCEPTED, "nobody answers")
