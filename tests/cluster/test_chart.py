@@ -168,9 +168,9 @@ CASES = {
         {"cpu": 2, "memory": "256Mi"},
     ),
     "resources.limits": (
-        {"resources": {"limits": {"memory": "1Gi"}}},
+        {"resources": {"limits": {"memory": "2Gi"}}},
         lambda r: r.container["resources"]["limits"],
-        {"memory": "1Gi"},
+        {"memory": "2Gi"},
     ),
     "podLabels": ({"podLabels": {"team": "t"}}, lambda r: r.pod["metadata"]["labels"]["team"], "t"),
     "podAnnotations": ({"podAnnotations": {"a": "b"}}, lambda r: r.pod["metadata"]["annotations"], {"a": "b"}),
