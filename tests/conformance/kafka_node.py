@@ -85,11 +85,11 @@ def check_transactions_survive_the_death_of_their_broker(kafka, node):
     committed.commit(other)
     node.restart()
     assert (kafka.latest(at), kafka.latest(at, read_committed=False)) == (0, 1)
-    assert kafka.call(late) == 0
+    assert kafka.patiently(late) == 0
     opened.produce(at, b"3")
     opened.commit(at)
     committed.end(commit=True)
-    assert error_of(kafka.call, committed.ending(False)) == KafkaError.INVALID_TXN_STATE
+    assert error_of(kafka.patiently, committed.ending(False)) == KafkaError.INVALID_TXN_STATE
     assert (kafka.values(at), kafka.values(other)) == ([b"1", b"3"], [b"2"])
 
 

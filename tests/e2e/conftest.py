@@ -19,7 +19,7 @@ from support.machine import need
 
 NAME = "streamapp-e2e"
 SAVED = Path(__file__).parents[2] / "build" / "e2e"
-SECONDS = 900
+SECONDS = 1_800
 """The longest a test may take, whose first one makes the cluster."""
 KAFKA_PORT = 30292
 """Of the Kafka for all tests; the default one is for the quickstart, as its page says."""

@@ -104,13 +104,15 @@ def test_a_broken_edit_harms_nothing_and_good_ones_scale_suspend_resume_and_dele
 
 
 def test_partitions_grow_under_a_running_app(cluster, namespace, app):
-    before = cluster_apps.status(cluster, namespace, APP)["driver"]["epoch"]
+    before = _epoch(cluster, namespace)
     for round_, count in enumerate((8, 16), 1):
         app.grow(count)
         app.feed(5_000)
         assert eventually(partial(_reads, cluster, namespace, count), 120)
+        assert eventually(lambda epoch=before + round_: _epoch(cluster, namespace) >= epoch, 120)
         cluster_apps.wait_for(cluster, namespace, APP, "Ready", seconds=120)
-        assert cluster_apps.status(cluster, namespace, APP)["driver"]["epoch"] == before + round_
+        app.wait_until_all_came_out()
+        assert _epoch(cluster, namespace) == before + round_
     assert cluster_apps.status(cluster, namespace, APP)["plan"]["tasks"] == 5
     app.wait_until_all_came_out()
 
@@ -119,6 +121,10 @@ def test_partitions_grow_under_a_running_app(cluster, namespace, app):
     assert "UnsupportedExpansion" in json.dumps(shown)
     app.feed(1_000, partitions=16)
     app.wait_until_all_came_out()
+
+
+def _epoch(cluster, namespace):
+    return cluster_apps.status(cluster, namespace, APP)["driver"]["epoch"]
 
 
 def _problems(cluster, namespace):

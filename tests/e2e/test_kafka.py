@@ -39,7 +39,7 @@ def topics_seen_by_a_pod(cluster, namespace, image, kafka):
     document = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "ask"}, "spec": pod}
     here = f"--namespace={namespace}"
     cluster.kubectl("create", here, "--filename=-", text=json.dumps(document))
-    cluster.kubectl("wait", here, "pod/ask", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=110s")
+    cluster.kubectl("wait", here, "pod/ask", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=300s", timeout=310)
     return cluster.kubectl("logs", here, "ask").split()
 
 
@@ -48,7 +48,7 @@ def read_all(kafka, topic, count):
     consumer = Consumer(settings)
     try:
         consumer.subscribe([topic])
-        return [message.value() for message in consumer.consume(count, timeout=60)]
+        return [message.value() for message in consumer.consume(count, timeout=240)]
     finally:
         consumer.close()
 

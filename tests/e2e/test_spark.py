@@ -136,4 +136,5 @@ def test_a_driver_s_executors_share_the_work_on_two_nodes(cluster, namespace, im
     assert len(set(nodes)) == 2
     assert set(users) == {10001}
     assert sum(totals) == sum(range(1000))
-    cluster.kubectl("wait", here, "pod", "--selector=spark-role=executor", "--for=delete", "--timeout=110s")
+    gone = ("--selector=spark-role=executor", "--for=delete", "--timeout=300s")
+    cluster.kubectl("wait", here, "pod", *gone, timeout=310)

@@ -58,7 +58,7 @@ def test_a_worker_that_is_killed_is_started_again_and_the_cause_is_told(tmp_path
 
 def test_a_worker_that_hangs_is_killed_and_replaced(tmp_path):
     """On a slow machine one that works may be taken for one that hangs, too: it makes no difference."""
-    summary = apps.run(apps.with_function(tmp_path, HANGS), tmp_path, SparkHost, timeouts=Timeouts(report=5.0))
+    summary = apps.run(apps.with_function(tmp_path, HANGS), tmp_path, SparkHost, timeouts=Timeouts(report=15.0))
     assert summary.written == {"out": 2}
     assert set(summary.incidents) == {"processor 0 is restarted: it does not report"}
     hung = Path("/proc", (tmp_path / "hung").read_text())

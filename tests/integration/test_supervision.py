@@ -54,7 +54,7 @@ def test_a_driver_that_died_in_a_handover_goes_on_to_the_same_results(tmp_path, 
     numbered.lay_out(tmp_path, records=RECORDS, bounded=False)
     environment = {VARIABLE: f"{step}:{moment}:1", "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-m", "support.scaling", str(tmp_path), "3"]
-    driver = subprocess.run(command, env=os.environ | environment, timeout=240, check=False)
+    driver = subprocess.run(command, env=os.environ | environment, timeout=400, check=False)
     assert driver.returncode == -signal.SIGKILL
     numbered.finish(tmp_path, RECORDS)
 

@@ -13,7 +13,7 @@ from streamapp_runtime.driver.run_app import MakeHost, run_app
 from streamapp_runtime.driver.start_run import RunRequest
 from streamapp_runtime.hosts.in_process_host import InProcessHost
 
-DEADLINE = 120
+DEADLINE = 240
 """Seconds until a test that waits for something fails."""
 
 

@@ -17,11 +17,13 @@ from support import numbered, waiting
 CHART = Path(__file__).parents[2] / "charts" / "streamapp"
 HOME = "streamapp-system"
 _PAUSE = 0.5
+_PATIENCE = 2
+"""By so much a machine may be slower than one that needs all of the seconds that tests give."""
 
 
 def eventually(fact, seconds: float):
     """Ask until the answer is true; not often, as whoever asks kubectl takes time from the apps."""
-    return waiting.eventually(fact, seconds, _PAUSE)
+    return waiting.eventually(fact, _PATIENCE * seconds, _PAUSE)
 
 
 def install_operator(cluster, image: str) -> None:
@@ -77,8 +79,9 @@ def edit(cluster, namespace: str, app: str, **fields) -> None:
 
 def wait_for(cluster, namespace: str, app: str, condition: str, seconds: int = 120) -> None:
     """Wait until a condition of an app is true."""
-    waiting = [f"--namespace={namespace}", f"--for=condition={condition}", f"--timeout={seconds}s"]
-    cluster.kubectl("wait", f"streamapp/{app}", *waiting, timeout=seconds + 10)
+    longest = _PATIENCE * seconds
+    waiting = [f"--namespace={namespace}", f"--for=condition={condition}", f"--timeout={longest}s"]
+    cluster.kubectl("wait", f"streamapp/{app}", *waiting, timeout=longest + 10)
 
 
 def status(cluster, namespace: str, app: str) -> dict:

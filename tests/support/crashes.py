@@ -45,7 +45,7 @@ def start(
 
 def end(process: subprocess.Popen) -> tuple[int, str]:
     """Wait for the end of a run; its exit code and what it printed."""
-    output, _ = process.communicate(timeout=240)
+    output, _ = process.communicate(timeout=400)
     return process.returncode, output
 
 

@@ -26,7 +26,7 @@ from support import apps
 from support.hashed_keys import number_in
 
 HUB = "hub"
-DEADLINE = 120
+DEADLINE = 240
 
 
 def partitions(summary) -> int:

@@ -11,11 +11,13 @@ from confluent_kafka.admin import AdminClient
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_systems.kafka import Cluster, KafkaAdmin, KafkaConsumer, KafkaProducer
-from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
+from streamapp_systems.protocols import SentRecords, StreamDescriptor, TransactionOwner
 
 SYSTEM = "kafka"
-DEADLINE = 60.0
+DEADLINE = 120.0
 """Seconds until a test that waits for something fails."""
+TRANSACTION_BYTES = 10 << 20
+"""Bytes that a transaction of a test takes at most: brokers abort one that takes longer than 15 s."""
 
 
 def cluster_at(address, timeout=30.0, **settings):
@@ -104,14 +106,40 @@ def ssp_of(stream, partition=0):
 
 
 def write(topics, stream, values, *, aborted=0, partition=0):
-    """Commit values to a partition, and abort so many more."""
+    """Commit values to a partition, in transactions that no machine is too slow for, and abort so many more."""
     with topics.producer(stream) as producer:
-        for value in values:
-            producer.send(ssp_of(stream, partition), value, timestamp=1)
-        producer.commit()
+        for some in _transactions(values):
+            records = SentRecords(timestamps=[1] * len(some), keys=[None] * len(some), values=some)
+            producer.send_all(ssp_of(stream, partition), records)
+            producer.commit()
         for _ in range(aborted):
             producer.send(ssp_of(stream, partition), b"dropped", timestamp=1)
         producer.abort()
+
+
+def _transactions(values):
+    """Split values into parts of about 10 MB."""
+    some, size = [], 0
+    for value in values:
+        some.append(value)
+        size += len(value)
+        if size > TRANSACTION_BYTES:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
+
+
+def settled_ends(admin, *streams):
+    """Wait until all that was written can be read: brokers write the ends of transactions later; give the ends."""
+    ends = []
+
+    def settled():
+        ends[:] = [admin.end_offsets(streams), admin.written_offsets(streams)]
+        return ends[0] == ends[1]
+
+    eventually(settled, True)
+    return ends[0]
 
 
 def values_of(parts):

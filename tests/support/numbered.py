@@ -18,7 +18,7 @@ from streamapp_core.ssp import Ssp
 from streamapp_runtime.driver.verify_run import verify_run
 from streamapp_runtime.errors import Drained
 from streamapp_runtime.execution_context import local_context
-from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
+from streamapp_systems.protocols import SentRecords, StreamDescriptor, TransactionOwner
 from streamapp_systems.registry import Systems, local_systems
 from support import apps
 from support.waiting import eventually
@@ -74,11 +74,13 @@ def lay_out(
         admin.create({stream: PARTITIONS})
     owner = TransactionOwner(id=f"{name}-source", epoch=1)
     with closing(systems.open_producer(HUB, spec, [stream], owner)) as producer:
-        for number in range(records):
-            key, n = number % KEYS, number // KEYS
-            value = json.dumps({"k": key, "n": n}).encode()
-            producer.send(Ssp(HUB, "in", key % PARTITIONS), value, timestamp=number + 1)
-        producer.commit()
+        for partition in range(PARTITIONS):
+            here = [number for number in range(records) if number % KEYS % PARTITIONS == partition]
+            values = [json.dumps({"k": number % KEYS, "n": number // KEYS}).encode() for number in here]
+            times = [number + 1 for number in here]
+            sent = SentRecords(timestamps=times, keys=[None] * len(here), values=values)
+            producer.send_all(Ssp(HUB, "in", partition), sent)
+            producer.commit()
     assert eventually(lambda: settled(systems, spec, [stream]))
 
 

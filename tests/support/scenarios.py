@@ -11,8 +11,8 @@ from support.supervision import scaled
 from support.waiting import eventually
 from support.workers import SeparateMachines, Workers, feeding, play
 
-IMPATIENT = Timeouts(report=5.0)
-"""Declares dead who is silent for 5 s; who works reports twice a second."""
+IMPATIENT = Timeouts(report=15.0)
+"""Declares dead who is silent for 15 s; who works reports twice a second, on a slow machine less often."""
 
 PATIENT = Timeouts(report=60.0, drain=60.0)
 """Declares nobody dead who lives, however slow the machine is."""

@@ -16,7 +16,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from support import crashes, numbered
 from support.processes import descendants, executors_of, kill, workers_of
 
-DEADLINE = 180.0
+DEADLINE = 300.0
 """Seconds until what was fed must have come out, when nothing is killed any more."""
 
 
@@ -112,7 +112,7 @@ class Soak:
 
     def finish(self) -> None:
         """Wait until all that was fed has come out, stop the run, and prove that it was exact."""
-        assert self._producer.flush(60) == 0
+        assert self._producer.flush(DEADLINE) == 0
         found = self._count_until(self.fed, time.monotonic() + DEADLINE)
         assert found == self.fed, self._log.read_text()[-4000:]
         self._process.send_signal(signal.SIGINT)

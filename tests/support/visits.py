@@ -25,7 +25,7 @@ from support.hashed_keys import partition_of
 HUB = "hub"
 LOG = {"log": {"path": "log.db"}}
 PARTITIONS = 2
-DEADLINE = 120
+DEADLINE = 240
 
 
 def app(system=None, name="app", *, table=None, visits=None, customers=None, processors=1, **job):

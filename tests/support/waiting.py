@@ -3,7 +3,7 @@
 import time
 
 
-def eventually(fact, seconds=60.0, pause=0.05):
+def eventually(fact, seconds=120.0, pause=0.05):
     """Ask until the answer is true, or the time is over; give the last answer."""
     deadline = time.monotonic() + seconds
     while True:

@@ -18,7 +18,7 @@ from support import apps
 from support.growth import Growing
 
 LOG = {"log": {"path": "log.db"}}
-DEADLINE = 120
+DEADLINE = 240
 KEYS = 24
 
 

@@ -17,7 +17,7 @@ from streamapp_runtime.errors import PlanRefused
 from streamapp_systems.kafka import KafkaAdmin
 from streamapp_systems.protocols import BadRecord, StreamDescriptor
 from support import apps, crashes, numbered, waiting
-from support.kafka import cluster_at, committed, eventually
+from support.kafka import cluster_at, committed, eventually, settled_ends
 
 RUNS = max(4, int(os.environ.get("STREAMAPP_KILL_RUNS", "15")) // 4)
 KILLS = 3
@@ -50,7 +50,7 @@ def test_tools_see_how_far_a_run_is_and_consumed_records_are_deleted(folder, kaf
         StreamDescriptor(name=topic, system="kafka", address=topic, format=StreamFormat.ARROW) for topic in topics
     ]
     with closing(KafkaAdmin(cluster)) as admin:
-        ends = admin.end_offsets(streams)
+        ends = settled_ends(admin, *streams)
 
         def at_the_ends():
             """Tell whether the last round of maintenance is through: on a slow machine the run does not wait for it."""

@@ -21,7 +21,7 @@ from support.kafka import DEADLINE, Topics, cluster_at, eventually, ssp_of, valu
 pytestmark = pytest.mark.xdist_group("broken-brokers")  # one broker, in this order
 
 NOBODY = "127.0.0.1:1"
-TIMEOUT = 5
+TIMEOUT = 8
 """Seconds after which the impatient take a broker for gone: a busy one answers before."""
 OWNER = TransactionOwner(id="w", epoch=1)
 RECORDS = 20_000

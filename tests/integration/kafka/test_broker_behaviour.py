@@ -48,6 +48,7 @@ class RealNode:
         logs = []
         for producer, at in transactions:
             producer.commit(at)
+            producer.end(commit=True)  # confirmed once the coordinator, too, has written that the markers are there
             logs.append(max((self.broker.data / f"{at.topic}-{at.partition}").glob("*.log")))
         self.restart(lambda: [cut_last_marker(log) for log in logs])
 

@@ -37,7 +37,7 @@ def test_a_run_that_died_around_every_step_with_the_broker_is_exact(tmp_path, ka
             monkeypatch.setenv(VARIABLE, place)
             soak.go_on()
             soak.feed(200)
-        deadline = time.monotonic() + 180
+        deadline = time.monotonic() + 400
         while log.read_text().count(DIED) < len(workers):
             assert time.monotonic() < deadline, log.read_text()
             soak.feed(50)

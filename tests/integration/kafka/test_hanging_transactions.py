@@ -10,6 +10,7 @@ from tools.kafka.jars import default_cache, kafka_jars
 from streamapp_runtime.driver.timeouts import Timeouts
 from streamapp_runtime.errors import Drained, ProcessorFailed
 from streamapp_systems.kafka import KafkaAdmin
+from streamapp_systems.protocols import TransactionOwner
 from support import apps, numbered
 from support.kafka import cluster_at
 from support.kafka_markers import cut_last_marker
@@ -25,12 +26,17 @@ def broker():
 
 @pytest.fixture
 def stopped(tmp_path, broker):
-    """An app that was drained; the broker has forgotten how the last transactions in its changelog ended."""
+    """An app that was drained; the broker has forgotten how the last transactions in its changelog ended.
+
+    They have ended for its coordinator, too: who takes over an id waits for that.
+    """
     numbered.lay_out(
         tmp_path, {"kafka": {"bootstrapServers": broker.bootstrap_servers}}, records=RECORDS, bounded=False
     )
     with pytest.raises(Drained):
         run(tmp_path, lambda: len(numbered.results(tmp_path)["out"]) >= RECORDS)
+    with closing(KafkaAdmin(cluster_at(broker.bootstrap_servers))) as admin:
+        admin.fence([TransactionOwner(id=f"default.app.r1.{processor}", epoch=1) for processor in range(2)])
     broker.kill()
     logs = list(broker.data.glob("*_changelog-*/*.log"))
     assert len(logs) > 1

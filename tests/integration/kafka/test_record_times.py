@@ -75,7 +75,7 @@ def written(topics, out):
 
 def test_a_row_too_far_ahead_ends_the_app_with_what_to_do_and_that_mends_the_run(tmp_path, topics, app, out, now):
     stream = out()
-    reason = rf"in\[0\], offsets 0 to \d+: out: a row with .*topic {topics.prefix}\.out takes records up to 1h ahead"
+    reason = rf"in\[0\], offsets \d+ to \d+: out: a row with .*topic {topics.prefix}\.out takes records up to 1h ahead"
     with pytest.raises(RuntimeFailure, match=reason):
         apps.run(app, tmp_path)
     assert written(topics, stream) == {}

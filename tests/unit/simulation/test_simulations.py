@@ -23,6 +23,7 @@ def simulations(*arguments):
     return run.returncode, run.stdout + run.stderr
 
 
+@pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("first", range(0, SCHEDULES, TOGETHER))
 def test_an_app_is_right_whatever_goes_wrong(first):
     code, output = simulations(first, min(TOGETHER, SCHEDULES - first))
