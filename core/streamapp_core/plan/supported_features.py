@@ -34,6 +34,7 @@ def check_supported(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
             yield from _check_messages(graph, name, stream)
             yield from _check_binary_key(graph, rows, name, stream)
         yield from _check_start(graph, name, stream, system.kind)
+        yield from _check_max_ahead(graph, name, stream, system.kind)
     yield from check_nested_columns(graph, rows)
     yield from check_value_formats(graph, rows)
     yield from _check_transactions(graph)
@@ -108,6 +109,31 @@ def _check_start(graph: Graph, name: str, stream: StreamSpec, kind: SystemKind) 
         Repair(
             text=f"set `spec.streams.{name}.startFrom` to `earliest`",
             edits=(Edit(op="replace", pointer=pointer, value=StartFrom.EARLIEST.value),),
+        ),
+    )
+
+
+def _check_max_ahead(graph: Graph, name: str, stream: StreamSpec, kind: SystemKind) -> Iterator[Problem]:
+    """Find bounds of event times where no record has a time of its own, or nobody goes by event times."""
+    if stream.event_time is None or stream.event_time.max_ahead is None:
+        return
+    if kind is SystemKind.FILE:
+        why = "rows of files have no other time to compare theirs with"
+    elif name in graph.side_inputs:
+        why = "it is a side input, whose event times move no watermark"
+    elif stream.control_messages:
+        why = "it is an intermediate stream of another app, which says itself how far event time has come"
+    elif name in graph.senders:
+        why = "it is an output"
+    else:
+        return
+    pointer = f"/spec/streams/{name}/eventTime/maxAhead"
+    yield _problem(
+        f"spec.streams.{name}.eventTime.maxAhead",
+        f"event times of `{name}` can't be bounded: {why}",
+        Repair(
+            text=f"remove `spec.streams.{name}.eventTime.maxAhead`",
+            edits=(Edit(op="remove", pointer=pointer),),
         ),
     )
 

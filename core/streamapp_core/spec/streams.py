@@ -82,6 +82,12 @@ class EventTime(SpecModel):
     column: ColumnName
     max_out_of_orderness: Duration = "0ms"  # type: ignore[assignment]
     idle_timeout: Duration | None = None
+    max_ahead: Annotated[
+        Duration | None,
+        Field(
+            description="By how much it may be later than its record's own time; a row that is later is a bad record."
+        ),
+    ] = None
 
 
 class StreamSpec(SpecModel):

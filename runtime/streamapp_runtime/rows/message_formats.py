@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from streamapp_core.spec.streams import JsonOptions, StreamFormat, StreamSpec
 from streamapp_core.ssp import Ssp
+from streamapp_runtime.rows.bounded_event_times import BoundedEventTimes
 from streamapp_runtime.rows.json_messages import JsonDecoder, encode_json
 from streamapp_runtime.rows.message_rows import MessageDecoder, MessageRows
 from streamapp_systems.protocols import BadRecord, Message, Messages, MessageTuple
@@ -41,7 +42,11 @@ def message_decoder(schema: pa.Schema, stream: StreamSpec | None, unread: Collec
     """Return the decoder of a stream's messages; texts of `unread` columns need not be kept."""
     if stream is not None and stream.format is not StreamFormat.JSON:
         return ValueDecoder(schema)
-    return JsonDecoder(schema, unread, JsonOptions() if stream is None else stream.json_options)
+    decoder = JsonDecoder(schema, unread, JsonOptions() if stream is None else stream.json_options)
+    time = None if stream is None else stream.event_time
+    if time is None or time.max_ahead is None:
+        return decoder
+    return BoundedEventTimes(decoder, time.column, time.max_ahead)
 
 
 def encode_messages(rows: pa.Table, stream: StreamSpec | None) -> list[bytes | None]:

@@ -11,6 +11,7 @@ SYSTEMS = {
     "files": {"file": {"path": "."}},
     "kafka": {"kafka": {"bootstrapServers": "k:1"}},
 }
+AHEAD = {"eventTime": {"column": "k", "maxAhead": "1h"}}
 COUNTS = {"in": 2, "out": 2}
 
 
@@ -46,6 +47,9 @@ def app(*, source=None, output=None, default="log", **job):
         ({"source": {"keyFormat": "int"}}, "streams.in.keyFormat"),
         ({"output": {"key": "k", "keyFormat": "int"}}, "streams.out.keyFormat"),
         ({"source": {"bounded": True, "startFrom": "latest"}}, "streams.in.startFrom"),
+        ({"source": {"system": "files", "format": "csv", **AHEAD}}, "streams.in.eventTime.maxAhead"),
+        ({"source": {"format": "arrow", "controlMessages": True, **AHEAD}}, "streams.in.eventTime.maxAhead"),
+        ({"output": AHEAD}, "streams.out.eventTime.maxAhead"),
         ({"source": {"controlMessages": True, "startFrom": "latest"}}, "streams.in.startFrom"),
         ({"output": {"system": "kafka"}, "default": "kafka", "commitInterval": "11s"}, "job.commitInterval"),
         ({"source": {"system": "files", "format": "text", "schema": "k string"}}, "streams.in.format"),
@@ -69,6 +73,7 @@ def test_what_the_runtime_lacks_is_refused_where_it_is_written(refused, path):
         {"source": {"keyFormat": "long", "startFrom": "latest"}},
         {"source": {"system": "kafka"}, "output": {"system": "kafka"}, "default": "kafka", "commitInterval": "10s"},
         {"commitInterval": "11s"},
+        {"source": AHEAD},
         {"output": {"system": "files", "format": "csv", "csv": {"delimiter": "\t"}}},
     ],
 )
@@ -134,3 +139,15 @@ def filled_table(**stream):
 )
 def test_tables_are_filled_from_messages_whose_keys_can_be_read(stream, path):
     assert ("NotSupported", f"spec.streams.prices.{path}") in found(filled_table(**stream), COUNTS | {"prices": 1})
+
+
+def test_event_times_of_side_inputs_are_not_bounded():
+    refused = app(source={"schema": "k bigint, n int"})
+    spec = refused["spec"]
+    spec["streams"]["names"] = {"system": "log", "schema": "k bigint, name string", "key": "k", **AHEAD}
+    spec["tables"] = {"name": {"key": "k", "sideInputs": ["names"]}}
+    spec["operators"] = [
+        {"name": "named", "from": "in", "joinTable": {"table": "name", "on": "k"}},
+        {"name": "sent", "from": "named", "sendTo": "out"},
+    ]
+    assert ("NotSupported", "spec.streams.names.eventTime.maxAhead") in found(refused, {**COUNTS, "names": 2})

@@ -1,0 +1,56 @@
+"""Rows whose event times are too far ahead of the times of their records: bad records (`eventTime.maxAhead`).
+
+The bound goes by what is stored with each record, not by a clock, so a record that is read again is judged the same.
+"""
+
+import numpy as np
+import pyarrow as pa
+
+from streamapp_core.schema import EVENT_TIME_COLUMN
+from streamapp_core.spec.base import format_duration
+from streamapp_core.ssp import Ssp
+from streamapp_runtime.rows.event_time_column import add_event_time, event_times
+from streamapp_runtime.rows.message_rows import MessageDecoder, MessageRows
+from streamapp_systems.protocols import BadRecord, Messages, MessageTuple
+
+_HIGHEST = 1 << 62
+"""Milliseconds: more than any time there is, and twice that still fits."""
+
+
+class BoundedEventTimes:
+    """The decoder of a stream, with a bound for event times; it costs a comparison per batch."""
+
+    def __init__(self, decoder: MessageDecoder, column: str, max_ahead: int) -> None:
+        """Take the decoder, the column with event times, and by how many ms they may be ahead of their records'."""
+        self._decoder = decoder
+        self._column = column
+        self._max_ahead = min(max_ahead, _HIGHEST - 1)
+
+    def decode(self, messages: Messages, ssp: Ssp) -> MessageRows:
+        """Decode messages, as `MessageDecoder.decode` says; those that are too far ahead are bad."""
+        read = self._decoder.decode(messages, ssp)
+        if not len(read.rows):
+            return read
+        times, missing = event_times(add_event_time(read.rows, self._column).select([EVENT_TIME_COLUMN]))
+        written = np.minimum(np.array(read.messages.timestamps, np.int64), _HIGHEST)
+        refused = (times > written + self._max_ahead) & ~missing
+        if not refused.any():
+            return read
+        kept = MessageTuple(m for m, bad in zip(read.messages, refused, strict=True) if not bad)
+        ahead = [
+            self._bad(ssp, read.messages[row].offset, int(times[row]) - int(written[row]))
+            for row in np.flatnonzero(refused).tolist()
+        ]
+        return MessageRows(
+            rows=read.rows.filter(pa.array(~refused)),
+            messages=kept,
+            bad=tuple(sorted((*read.bad, *ahead), key=lambda bad: bad.offset)),
+        )
+
+    def _bad(self, ssp: Ssp, offset: int, ahead: int) -> BadRecord:
+        return BadRecord(
+            ssp,
+            offset,
+            f"`{self._column}` is {format_duration(ahead)} ahead of the record's own time, more than "
+            f"spec.streams.{ssp.stream}.eventTime.maxAhead ({format_duration(self._max_ahead)})",
+        )
