@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 
 from streamapp_core.graph import build_graph, check_graph, reaching_streams
+from streamapp_core.graph.broadcast_names import broadcast_names
 from streamapp_core.plan import plan
 from streamapp_core.plan.check_expansion import StreamCount
 from streamapp_core.plan.partition_counts import count_partitions
@@ -80,7 +81,7 @@ def graph_level(app: ParsedApp) -> None:
     problems = list(check_graph(graph))
     reaching_streams(graph)
     one = StreamCount(partitions=1, initial=1)
-    count_partitions(graph, {"in": one, "sink": one}, {})
+    count_partitions(graph, {"in": one, "sink": one}, {}, broadcast_names(graph))
     assert not problems, problems[:3]
 
 

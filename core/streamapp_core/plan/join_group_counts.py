@@ -38,7 +38,7 @@ def spread_counts(walk: JoinWalk, known: Mapping[str, int], unknown: frozenset[s
     summaries, undecided = _summaries(walk, known, unknown)
     classes = _classes(walk, undecided)
     counts: dict[int, int] = {}  # class -> its count
-    for node in walk.groups.values():
+    for node in walk.tied.values():
         count = summaries[node]
         if count == _SEVERAL:
             return _spread_with_conflicts(walk, known, unknown)
@@ -69,7 +69,7 @@ def _spread_with_conflicts(walk: JoinWalk, known: Mapping[str, int], unknown: fr
 
 def _in_order(walk: JoinWalk) -> list[str]:
     position = {node: position for position, together in enumerate(walk.order) for node in together}
-    return sorted(walk.groups, key=lambda join: (position[walk.nodes[join]], join))
+    return sorted(walk.tied, key=lambda join: (position[walk.nodes[join]], join))
 
 
 def _given(
@@ -115,7 +115,7 @@ def _classes(walk: JoinWalk, undecided: list[bool]) -> _Classes:
     """Unite what must agree: going back from the groups, each node with those of unknown count before it."""
     classes = _Classes(len(walk.members))
     joined = [False] * len(walk.members)
-    for node in walk.groups.values():
+    for node in walk.tied.values():
         joined[node] = True
     for together in reversed(walk.order):
         if any(joined[node] for node in together):

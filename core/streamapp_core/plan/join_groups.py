@@ -8,6 +8,7 @@ The walk follows messages and, through `sendToTable` to every `joinTable` of the
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from streamapp_core.graph.broadcast_names import meets_everywhere
 from streamapp_core.graph.components import components
 from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.graph.walks import StreamSets
@@ -19,7 +20,7 @@ class JoinWalk:
 
     `predecessors` has what comes before each node, `members` the stream that begins there. `order` has every node
     after its predecessors; nodes that reach each other (through tables) stand together. `nodes` finds the node of a
-    stream or an operator, `groups` that of a join's group.
+    stream or an operator, `groups` that of a join's group; `tied` are those groups whose members must be split alike.
     """
 
     predecessors: Sequence[Sequence[int]]
@@ -27,6 +28,7 @@ class JoinWalk:
     members: Sequence[str | None]
     nodes: Mapping[str, int]
     groups: Mapping[str, int]
+    tied: Mapping[str, int]
 
 
 class Reach:
@@ -57,8 +59,8 @@ class Reach:
         return self._sets.members(0 if node is None else self._reaching[node])
 
 
-def walk_joins(graph: Graph) -> JoinWalk:
-    """Return the walk of a graph."""
+def walk_joins(graph: Graph, broadcast: frozenset[str]) -> JoinWalk:
+    """Return the walk of a graph; `broadcast` is what is in every task, where nothing has to be split alike."""
     layout = _Layout()
     for name, stream in graph.spec.streams.items():
         if name not in graph.opaque and not stream.broadcast:
@@ -84,6 +86,7 @@ def walk_joins(graph: Graph) -> JoinWalk:
         members=layout.members,
         nodes=layout.nodes,
         groups=groups,
+        tied={name: node for name, node in groups.items() if not meets_everywhere(graph.operators[name], broadcast)},
     )
 
 

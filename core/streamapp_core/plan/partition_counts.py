@@ -36,10 +36,16 @@ class PartitionCounts:
 
 
 def count_partitions(
-    graph: Graph, external: Mapping[str, StreamCount], kept: Mapping[str, StreamCount]
+    graph: Graph,
+    external: Mapping[str, StreamCount],
+    kept: Mapping[str, StreamCount],
+    broadcast: frozenset[str],
 ) -> PartitionCounts:
-    """Count the partitions of all streams, given those of external and of existing intermediate streams."""
-    walk = walk_joins(graph)
+    """Count the partitions of all streams, given those of external and of existing intermediate streams.
+
+    `broadcast` is what is in every task (`graph.broadcast_names`).
+    """
+    walk = walk_joins(graph, broadcast)
     known = {name: count for name, count in external.items() if not graph.spec.streams[name].broadcast}
     known |= {name: count for name, count in kept.items() if _regroups(graph, name)}
     unknown = frozenset(name for name in graph.operators if _regroups(graph, name) and name not in kept)

@@ -5,6 +5,7 @@ The Kubernetes operator, the local runner and the CLI call this one function (do
 
 from collections.abc import Mapping
 
+from streamapp_core.graph.broadcast_names import broadcast_names
 from streamapp_core.graph.build_graph import build_graph
 from streamapp_core.graph.check_graph import check_graph
 from streamapp_core.graph.graph import Graph
@@ -26,7 +27,7 @@ from streamapp_core.plan.stream_types.check_event_time import check_event_time
 from streamapp_core.plan.stream_types.check_grouper import check_grouper
 from streamapp_core.plan.stream_types.check_keys import check_keys
 from streamapp_core.plan.stream_types.check_multiplicity import check_multiplicity
-from streamapp_core.plan.stream_types.infer_types import broadcast_names, infer_types
+from streamapp_core.plan.stream_types.infer_types import infer_types
 from streamapp_core.plan.supported_features import check_supported
 from streamapp_core.problems import Problem, ProblemCode, sorted_problems
 from streamapp_core.spec.parse import ParsedApp
@@ -75,14 +76,15 @@ def _decide(
 ) -> tuple[Draft, list[Problem]]:
     """Decide everything, as far as possible, and find all problems."""
     stateful = keeps_state(graph)
+    broadcast = broadcast_names(graph)
     expansion, problems = _find_algorithm(graph, algorithms)
-    counts, found = _count(graph, streams, ExpansionChecker(previous, expansion, stateful=stateful), previous)
+    checker = ExpansionChecker(previous, expansion, stateful=stateful)
+    counts, found = _count(graph, streams, broadcast, checker, previous)
     problems += found
     collector = ProblemCollector()
     schemas = read_schemas(graph, collector)
     rows = flow_rows(graph, schemas, collector)
     check_outputs(graph, rows.schemas, collector)
-    broadcast = broadcast_names(graph)
     initial = {name: count.initial for name, count in counts.counts.items()}
     types = infer_types(graph, rows, broadcast, initial)
     draft = Draft(
@@ -121,8 +123,12 @@ def _find_algorithm(graph: Graph, algorithms: AlgorithmLookup) -> tuple[CheckedA
 
 
 def _count(
-    graph: Graph, streams: Mapping[str, int], expansions: ExpansionChecker, previous: PreviousRun | None
+    graph: Graph,
+    streams: Mapping[str, int],
+    broadcast: frozenset[str],
+    expansions: ExpansionChecker,
+    previous: PreviousRun | None,
 ) -> tuple[PartitionCounts, list[Problem]]:
     external, problems = count_external(graph, streams, expansions)
-    counts = count_partitions(graph, external, kept_counts(graph, previous))
+    counts = count_partitions(graph, external, kept_counts(graph, previous), broadcast)
     return counts, [*problems, *check_total(counts.counts)]

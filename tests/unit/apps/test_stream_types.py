@@ -66,3 +66,27 @@ def test_merged_files_with_a_key_are_refused_and_the_repair_counts_every_key_onc
     apps.run(repaired(document, problem.repair), tmp_path)
     expected = Counter(line.split(",")[0] for line in [*rows(33), *rows(9), *rows(4), *rows(2)])
     assert last_results(tmp_path) == {(k, str(count)): 1 for k, count in expected.items()}
+
+
+@pytest.mark.parametrize("table", [False, True])
+def test_streams_of_any_split_meet_what_every_task_has(tmp_path, table):
+    apps.write_stream(tmp_path, "rows", "k,n,at", rows(8), rows(9, 8))
+    apps.write_stream(tmp_path, "others", "k,n,at", rows(3), rows(3, 3), rows(3, 6))
+    apps.write_stream(tmp_path, "names", "nk,name,at", [f"k{n},name{n},2024-05-01T00:00:30Z" for n in range(4)])
+    join = {"join": {"with": "names", "on": {"left": "k", "right": "nk"}, "type": "left", "within": "1h"}}
+    if table:
+        join = {"joinTable": {"table": "named", "on": "k", "type": "left"}}
+    operators = chain(
+        ("both", ["rows", "others"], {"merge": {}}),
+        ("plain", "both", {"map": "k, n"}),
+        ("found", "plain", join),
+        ("listed", "found", {"map": "k, n, name"}),
+        ("sent", "listed", {"sendTo": "out"}),
+    )
+    names = {"schema": "nk string, name string, at timestamp", "broadcast": True}
+    streams = {"rows": {"schema": SCHEMA}, "others": {"schema": SCHEMA}, "names": names, "out": {}}
+    tables = {"named": {"key": "nk", "value": "name", "sideInputs": ["names"]}} if table else None
+    apps.run(apps.document(operators, tables=tables, processors=2, **streams), tmp_path)
+    read = [line.split(",")[:2] for line in [*rows(17), *rows(9)]]
+    expected = Counter((k, n, "" if k == "k4" else k.replace("k", "name")) for k, n in read)
+    assert apps.row_counts(tmp_path / "out" / "out") == expected

@@ -72,6 +72,7 @@ class BruteForce:
             for name, operator in self.operators.items()
             if "join" in operator or "joinTable" in operator
         }
+        self.tied = {name: group for name, group in self.groups.items() if not self.meets_everywhere(name)}
 
     def reaching(self, name, seen):
         if name in seen or name in self.broadcast:
@@ -90,6 +91,30 @@ class BruteForce:
             before = [*before, *(n for n, other in self.operators.items() if other.get("sendToTable") == table)]
         return set().union(*(self.reaching(other, seen) for other in before))
 
+    def meets_everywhere(self, name):
+        """A join next to rows that are in every task needs nothing: the group of one of its sides has no stream."""
+        operator = self.operators[name]
+        if "join" in operator:
+            return any(self.everywhere(side, ()) for side in (operator["from"], operator["join"]["with"]))
+        return self.everywhere(operator["joinTable"]["table"], ())
+
+    def everywhere(self, name, seen):
+        if name in seen:
+            return False
+        seen = (*seen, name)
+        if name in self.tables:
+            fillers = [n for n, operator in self.operators.items() if operator.get("sendToTable") == name]
+            return all(self.everywhere(side, seen) for side in [*self.tables[name].get("sideInputs", []), *fillers])
+        operator = self.operators.get(name)
+        if operator is None or "broadcast" in operator:
+            return name in self.broadcast or operator is not None
+        if "partitionBy" in operator:
+            return False
+        read = operator["from"] if isinstance(operator["from"], list) else [operator["from"]]
+        other = [operator["join"]["with"]] if "join" in operator else []
+        table = [operator["joinTable"]["table"]] if "joinTable" in operator else []
+        return all(self.everywhere(source, seen) for source in [*read, *other, *table])
+
     def side_inputs(self, operator):
         if "joinTable" not in operator:
             return set()
@@ -104,7 +129,7 @@ class BruteForce:
     def own_conflicts(self):
         return {
             join
-            for join, group in self.groups.items()
+            for join, group in self.tied.items()
             if len({self.known[name] for name in group if name in self.known}) > 1
         }
 
@@ -118,13 +143,13 @@ def named(app, problems):
 def test_counts_and_conflicts_are_those_of_all_possible_assignments(case):
     app, counts = case
     reference = BruteForce(app, counts)
-    solutions = list(reference.solutions(reference.groups))
+    solutions = list(reference.solutions(reference.tied))
     result = planned(app, counts)
     if not solutions:
         assert {str(problem.code) for problem in result.problems} == {"JoinPartitionMismatch"}
         conflicts = named(app, result.problems)
         assert conflicts >= reference.own_conflicts()
-        rest = {join: group for join, group in reference.groups.items() if join not in conflicts}
+        rest = {join: group for join, group in reference.tied.items() if join not in conflicts}
         assert list(reference.solutions(rest))
         return
     assert result.plan is not None, result.problems

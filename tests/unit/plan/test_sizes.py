@@ -84,7 +84,7 @@ def graph_level(operators):
         graph = build_graph(spec)
         list(check_graph(graph))
         feeding_streams(graph)
-        count_partitions(graph, {"in": StreamCount(partitions=4, initial=4)}, {})
+        count_partitions(graph, {"in": StreamCount(partitions=4, initial=4)}, {}, frozenset())
 
     return work
 

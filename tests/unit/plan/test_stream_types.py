@@ -120,6 +120,37 @@ def test_a_left_join_of_a_broadcast_stream_with_a_table_in_parts_is_refused(kind
         accepted(spec, {"a": 1, "b": 2})
 
 
+EVERYWHERE = {"a": ROWS, "c": ROWS, "b": broadcast("y string, w int"), "out": {}}
+TABLE = {"tables": {"t": {"key": "y", "sideInputs": ["b"]}}}
+MEETINGS = [
+    ({"join": {"with": "b", "on": {"left": "g", "right": "y"}, "type": "left", "within": "1h"}}, {}),
+    ({"joinTable": {"table": "t", "on": "g", "type": "left"}}, TABLE),
+]
+
+
+@pytest.mark.parametrize("grouper", ["partition", "stream-partition"])
+@pytest.mark.parametrize("join, tables", MEETINGS)
+def test_next_to_a_side_that_is_everywhere_no_key_and_no_count_is_needed(join, tables, grouper):
+    operators = [{"name": "both", "from": ["a", "c"], "merge": {}}, {"name": "j", "from": "both", **join}]
+    spec = app(*operators, streams=EVERYWHERE, **tables, job={"grouper": grouper})
+    type_ = accepted(spec, {"a": 3, "b": 1, "c": 4}).operators["j"].type
+    assert str(type_) == "hashed(k)"
+
+
+@pytest.mark.parametrize("by, refused", [("k", False), ("g", True)])
+@pytest.mark.parametrize("sides", [("a", "b"), ("b", "a")])
+def test_rows_joined_with_a_side_that_is_everywhere_stay_where_they_are(sides, by, refused):
+    left, right = sides
+    on = {"left": {"a": "g", "b": "y"}[left], "right": {"a": "g", "b": "y"}[right]}
+    column = on["left"] if by == "g" else by  # a join names its key as the left side does
+    operators = [
+        {"name": "j", "from": left, "join": {"with": right, "on": on, "within": "1h"}},
+        {"name": "n", "from": "j", "aggregate": {"by": [column], "select": "count(*) as n"}},
+    ]
+    problems = found(app(*operators, streams=EVERYWHERE), {"a": 3, "b": 1})
+    assert problems == ({("GroupKeyMismatch", "spec.operators[1].aggregate.by")} if refused else set())
+
+
 def test_rows_of_every_task_and_rows_of_one_are_not_merged():
     spec = app({"name": "m", "from": ["a", "c"], "merge": {}}, streams={**STREAMS, "c": broadcast(ROWS)})
     assert_repaired(spec, {"a": 2, "c": 2}, "MultiplicityMismatch", "spec.operators[0].from[1]")

@@ -18,7 +18,7 @@ def check_grouper(graph: Graph, walk: JoinWalk) -> Iterator[Problem]:
     if graph.spec.job.grouper is not Grouper.STREAM_PARTITION:
         return
     reach = Reach(walk)
-    apart = [(name, streams) for name in walk.groups if len(streams := reach.group(name)) > 1]
+    apart = [(name, streams) for name in walk.tied if len(streams := reach.group(name)) > 1]
     if apart:
         name, streams = min(apart, key=lambda item: graph.operators[item[0]].index)
         others = f" and {len(apart) - 1} other operator{'s' if len(apart) > 2 else ''}" if len(apart) > 1 else ""  # noqa: PLR2004

@@ -5,6 +5,7 @@ What a function remembers of a key is a group, too (docs/planner.md).
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from streamapp_core.graph.broadcast_names import meets_everywhere
 from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.plan.join_sides import Side, repair_sides, sides_of
 from streamapp_core.plan.row_schemas import RowFlow
@@ -16,6 +17,7 @@ from streamapp_core.spec.systems import SystemKind
 
 _TEXT = (KeyFormat.STRING, Partitioner.MURMUR2)
 """What a `partitionBy` makes."""
+_ONE_GROUP = "to group all rows, add a constant with a map (`*, 1 as one`), then a partitionBy by it, and group by it"
 
 
 def check_keys(
@@ -30,12 +32,14 @@ def check_keys(
     `partitions` are those of the declared streams that exist.
     """
     for operator in graph.operators.values():
+        if meets_everywhere(operator, broadcast):
+            continue
         if operator.spec.join is not None:
             yield from _check_join(graph, operator, sides_of(graph, operator, rows.tables), rows, types)
         elif operator.spec.join_table is not None:
             table = operator.spec.join_table.table
             sides = sides_of(graph, operator, rows.tables)
-            if table in broadcast or len(sides) == 1 or table not in rows.tables:
+            if len(sides) == 1 or table not in rows.tables:
                 continue
             if rows.tables[table].key is None:
                 extracted = [s for s in sides[1:] if rows.tables[table].extracted and partitions.get(s.name) != 1]
@@ -152,12 +156,12 @@ def _check_group(
     if source in types and not isinstance(key, Hashed):
         partitioning += _files(graph, types[source])
     groups = ", ".join(f"`{column}`" for column in by) or "nothing"
-    advice = "add the stream's key to `by`" if repair is None else repair.text
+    advice = _ONE_GROUP if repair is None else repair.text
     place, does = (("by",), "groups by") if operator.spec.process is None else (("state", "key"), "keeps a state by")
     yield Problem(
         path=operator.path(operator.kind, *place),
         code=ProblemCode.GROUP_KEY_MISMATCH,
-        message=f"`{operator.name}` {does} {groups}, but `{source}` is {partitioning}: rows of one group are in "
+        message=f"`{operator.name}` {does} {groups}, but `{source}` is {partitioning}: rows of one group may be in "
         f"several tasks, and each would give its own result: {advice}",
         repair=repair,
     )

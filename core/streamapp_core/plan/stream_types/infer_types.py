@@ -19,31 +19,6 @@ from streamapp_core.spec.systems import SystemKind
 _UNKNOWN = StreamType(partitioning=Unhashed.UNKNOWN, partitioned_by="")
 
 
-def broadcast_names(graph: Graph) -> frozenset[str]:
-    """Return the streams and operators whose rows are in every task, and the tables that only these fill.
-
-    Every processor has all of such a table.
-    """
-    found = {name for name, stream in graph.spec.streams.items() if stream.broadcast}
-    found |= {name for name, table in graph.spec.tables.items() if found.issuperset(table.side_inputs or [""])}
-    filled = {name: {operator.name for operator in graph.fillers[name]} for name in graph.fillers}
-    before = -1
-    while len(found) > before:  # a table that operators fill is known after them, and perhaps after its readers
-        before = len(found)
-        for name, operator in graph.operators.items():
-            if operator.kind is OperatorKind.BROADCAST or _stays_everywhere(operator, found):
-                found.add(name)
-        found |= {name for name, fillers in filled.items() if fillers <= found}
-    return frozenset(found)
-
-
-def _stays_everywhere(operator: Operator, everywhere: set[str]) -> bool:
-    if operator.kind is OperatorKind.PARTITION_BY:
-        return False
-    join_table = operator.spec.join_table
-    return everywhere.issuperset(operator.inputs) and (join_table is None or join_table.table in everywhere)
-
-
 def infer_types(
     graph: Graph, rows: RowFlow, broadcast: frozenset[str], partitions: Mapping[str, int]
 ) -> Mapping[str, StreamType]:
@@ -133,8 +108,15 @@ def _merge(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: fro
 
 
 def _join(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: frozenset[str]) -> StreamType:
+    """Keep the left key; next to a side that is everywhere, rows stay where they are, whatever they are hashed by."""
     assert operator.spec.join is not None
-    return StreamType(partitioning=_by_left_key(inputs, operator.spec.join.columns.left), partitioned_by=operator.name)
+    on = operator.spec.join.columns
+    partitioning = _by_left_key(inputs, on.left)
+    if inputs[0].everywhere != inputs[1].everywhere:
+        side, key = (inputs[1], on.right) if inputs[0].everywhere else (inputs[0], on.left)
+        if not isinstance(side.partitioning, Hashed) or not side.partitioning.holds(key):
+            partitioning = side.partitioning
+    return StreamType(partitioning=partitioning, partitioned_by=operator.name)
 
 
 def _join_table(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, broadcast: frozenset[str]) -> StreamType:
