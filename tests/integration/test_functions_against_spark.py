@@ -24,24 +24,13 @@ from streamapp_core.expressions import (
 )
 from streamapp_core.expressions.functions import BY_NAME
 from streamapp_core.expressions.functions.lambdas import LAMBDAS_BY_NAME
-from streamapp_core.schema import parse_schema
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_systems.arrow_types import arrow_schema
 from support import aggregates
-from support.function_calls import FUNCTION_CALLS, NESTED_EXPRESSIONS, expressions
+from support.function_calls import FUNCTION_CALLS, NESTED_EXPRESSIONS, SCHEMA, expressions
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300), pytest.mark.xdist_group("functions")]
 
-SCHEMA = parse_schema(
-    "s string, s2 string, num string, day string, moment string, word string, "
-    "i int, i2 int, b bigint, b2 bigint, f float, f2 float, d double, d2 double, small double, "
-    "m decimal(10,2), m2 decimal(20,4), fine decimal(18,12), whole decimal(12,0), "
-    "dt date, dt2 date, ts timestamp, ts2 timestamp, t boolean, t2 boolean, x binary, g int, "
-    "tiny tinyint, small2 smallint, ntz timestamp_ntz, arr array<int>, arr2 array<int>, ars array<string>, "
-    "ard array<double>, aa array<array<int>>, mp map<string,int>, mi map<int,struct<a:int,b:string>>, "
-    "st struct<a:int,b:string,c:array<double>,`d e`:struct<f:bigint>>, "
-    "st2 struct<a:int,b:string,c:array<double>,`d e`:struct<f:bigint>>, ast array<struct<a:int,b:string>>"
-)
 ROWS = 250
 INT_MIN, INT_MAX, LONG_MIN, LONG_MAX = -(2**31), 2**31 - 1, -(2**63), 2**63 - 1
 

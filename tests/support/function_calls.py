@@ -1,4 +1,17 @@
-"""Calls of every function of the table, over the columns of the rows that tests make (`sql_rows`)."""
+"""Calls of every function of the table, over the columns of the rows that tests make."""
+
+from streamapp_core.schema import parse_schema
+
+SCHEMA = parse_schema(
+    "s string, s2 string, num string, day string, moment string, word string, "
+    "i int, i2 int, b bigint, b2 bigint, f float, f2 float, d double, d2 double, small double, "
+    "m decimal(10,2), m2 decimal(20,4), fine decimal(18,12), whole decimal(12,0), "
+    "dt date, dt2 date, ts timestamp, ts2 timestamp, t boolean, t2 boolean, x binary, g int, "
+    "tiny tinyint, small2 smallint, ntz timestamp_ntz, arr array<int>, arr2 array<int>, ars array<string>, "
+    "ard array<double>, aa array<array<int>>, mp map<string,int>, mi map<int,struct<a:int,b:string>>, "
+    "st struct<a:int,b:string,c:array<double>,`d e`:struct<f:bigint>>, "
+    "st2 struct<a:int,b:string,c:array<double>,`d e`:struct<f:bigint>>, ast array<struct<a:int,b:string>>"
+)
 
 
 def expressions(text: str) -> list[str]:

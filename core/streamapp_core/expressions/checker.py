@@ -13,7 +13,9 @@ from streamapp_core.expressions import nested_values
 from streamapp_core.expressions.aggregate_calls import COLLECTING, AggregateCall, aggregate_call, aggregate_name
 from streamapp_core.expressions.expression_issues import ExpressionIssue, Refusal, invalid
 from streamapp_core.expressions.functions import AGGREGATE_NAMES, BY_NAME, GENERATOR_NAMES, WITH_UNIT
+from streamapp_core.expressions.functions.arrays import MAX_ELEMENTS
 from streamapp_core.expressions.functions.lambdas import LAMBDAS_BY_NAME, LambdaFunction
+from streamapp_core.expressions.growth import size, varies
 from streamapp_core.expressions.interval_values import check_no_interval
 from streamapp_core.expressions.node_kinds import FORMS, unsupported
 from streamapp_core.expressions.parsing import output_name
@@ -61,6 +63,7 @@ class Checker:
         self._grouped = grouped
         self._inside_aggregate = False
         self._variables: dict[str, Value] = {}
+        self._costs: list[tuple[str, str]] = []
         self._lambdas = 0
 
     def check(self, node: exp.Expr) -> Value | None:
@@ -84,10 +87,20 @@ class Checker:
         try:
             if form is None or any(part for name, part in node.args.items() if name not in form.parts):
                 raise invalid(unsupported(node))
-            return form.check(self, node)
+            taken = len(self._costs)
+            value = form.check(self, node)
+            if value is not None and value.simple and isinstance(node, exp.Column | exp.Dot | exp.Identifier):
+                del self._costs[taken:]  # of a struct, one field counts
+                self._cost(value)
         except Refusal as refusal:
             self.refuse(refusal)
             return None
+        else:
+            return value
+
+    def _cost(self, value: Value) -> None:
+        if varies(value.type):
+            self._costs.append((value.sql, size(value)))
 
     def parts(self, write: Callable[..., Value], *nodes: exp.Expr) -> Value | None:
         """Check all parts of a node, then write it over their values; None if one has issues."""
@@ -108,6 +121,7 @@ class Checker:
         if len(identifiers) > 1 and not self._schema.get(identifiers[0].this) and self._schema.get(identifiers[1].this):
             raise invalid(f"write column `{identifiers[1].this}` by its name alone: before a point stands a column too")
         value = self._column(identifiers[0].this)
+        self._cost(value)
         for identifier in identifiers[1:]:
             value = nested_values.field(value, identifier.this)
         return value
@@ -142,6 +156,7 @@ class Checker:
         function = BY_NAME.get(name)
         if function is None:
             raise invalid(_unknown_function(name))
+        self._costs += [("", str(made)) for made in [_made(name, arguments)] if made]
         return self.parts(lambda *values: function.call(values), *arguments)
 
     def variable(self, node: exp.Expr) -> Value:
@@ -151,13 +166,13 @@ class Checker:
             raise invalid(f"`{str(node.this)[:80]}` is no variable of a lambda around it")
         return value
 
-    def body(self, node: exp.Expr, variables: Mapping[str, Value]) -> Value:
-        """Check the body of a lambda over its variables.
+    def body(self, node: exp.Expr, variables: Mapping[str, Value], scope: str) -> tuple[Value, Sequence[str]]:
+        """Check the body of a lambda over its variables; return it with the costs of each element (see `Lambda`).
 
         Raises:
             Refusal: It has issues.
         """
-        outer = self._variables
+        outer, taken = self._variables, len(self._costs)
         self._variables = {**outer, **variables}
         try:
             value = self.node(node)
@@ -165,7 +180,8 @@ class Checker:
             self._variables = outer
         if value is None:
             raise Refusal(self.issues[-1].message, self.issues[-1].code)
-        return value
+        self._costs[taken:] = [cost for cost in dict.fromkeys(self._costs[taken:]) if scope not in cost[0]]
+        return value, [sql for _, sql in self._costs[taken:]]
 
     def _with_lambdas(self, function: LambdaFunction, nodes: Sequence[exp.Expr]) -> Value | None:
         places = [place for place, node in enumerate(nodes) if isinstance(node, exp.Lambda)]
@@ -176,7 +192,7 @@ class Checker:
         for node in nodes:
             if isinstance(node, exp.Lambda):
                 self._lambdas += 1
-                arguments.append(_CheckedLambda(self, node, f"__l{self._lambdas}"))
+                arguments.append(_CheckedLambda(self, node, f"__l{self._lambdas}_"))
             else:
                 arguments.append(self.node(node))
         if any(argument is None for argument in arguments):
@@ -220,6 +236,16 @@ class Checker:
             self._inside_aggregate = False
 
 
+def _made(name: str, arguments: Sequence[exp.Expr]) -> int:
+    """Return how much a call makes that does not come from its row; 0 if little."""
+    if name in ("sequence", "array_repeat"):
+        return MAX_ELEMENTS
+    if name in ("repeat", "lpad", "rpad", "space") and arguments:
+        length = arguments[0 if name == "space" else 1 % len(arguments)]
+        return int(length.this) if isinstance(length, exp.Literal) and str(length.this).isdecimal() else 0
+    return 0
+
+
 def _unit(node: exp.Expr) -> exp.Expr:
     """Return the bare name of a unit as a literal."""
     if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
@@ -238,6 +264,7 @@ class _CheckedLambda:
     def __init__(self, checker: Checker, node: exp.Lambda, scope: str) -> None:
         self.scope = scope
         self.size = len(node.expressions)
+        self.costs: Sequence[str] = ()
         self._checker = checker
         self._node = node
 
@@ -245,7 +272,8 @@ class _CheckedLambda:
         names = [str(name.this) for name in self._node.expressions]
         if len(names) != len(variables):
             raise invalid(f"this lambda takes {len(variables)} variables, not {len(names)}")
-        return self._checker.body(self._node.this, dict(zip(names, variables, strict=True)))
+        value, self.costs = self._checker.body(self._node.this, dict(zip(names, variables, strict=True)), self.scope)
+        return value
 
 
 def _unknown_column(name: str, schema: Schema) -> str:

@@ -1,6 +1,7 @@
 """Spark's hashes of rows, Murmur3 and xxHash64: each value is hashed with the hash of those before it as its seed.
 
-Whole columns are hashed at once; texts word by word, all rows side by side.
+Whole columns are hashed at once; texts word by word, and arrays element by element, all rows side by side, but for long
+ones, which are hashed one after the other (`single_hashes`).
 """
 
 from collections.abc import Callable
@@ -10,7 +11,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamapp_runtime.kernels.single_hashes import SINGLE_MURMUR3, SINGLE_XXHASH64, SingleHash
+
 _SEED = 42
+_LONG_RUN, _LONG_LIST = 2_000, 50
+"""Bytes and elements from which on a row is hashed by itself."""
 _MAX_LONG_DIGITS = 18
 _P1, _P2, _P3, _P4, _P5 = (
     np.uint64(prime)
@@ -27,19 +32,19 @@ _Bytes = Callable[[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.
 class _Hash:
     """A way to hash numbers of 32 and of 64 bits, and runs of bytes, each with a seed."""
 
-    def __init__(self, numbers: Callable[[int], _Numbers], run: _Bytes) -> None:
-        self.narrow, self.wide, self.run = numbers(32), numbers(64), run
+    def __init__(self, numbers: Callable[[int], _Numbers], run: _Bytes, single: SingleHash) -> None:
+        self.narrow, self.wide, self.run, self.single = numbers(32), numbers(64), run, single
 
 
 def murmur3(*columns: pa.Array) -> pa.Array:
     """Hash rows as Spark's `hash` does."""
-    seeds = _hashed(columns, np.full(len(columns[0]), _SEED, np.uint32), _Hash(_murmur_numbers, _murmur_bytes))
+    seeds = _hashed(columns, np.full(len(columns[0]), _SEED, np.uint32), _MURMUR3)
     return pa.array(seeds.view(np.int32))
 
 
 def xxhash64(*columns: pa.Array) -> pa.Array:
     """Hash rows as Spark's `xxhash64` does."""
-    seeds = _hashed(columns, np.full(len(columns[0]), _SEED, np.uint64), _Hash(_xxhash_numbers, _xxhash_bytes))
+    seeds = _hashed(columns, np.full(len(columns[0]), _SEED, np.uint64), _XXHASH64)
     return pa.array(seeds.view(np.int64))
 
 
@@ -69,13 +74,59 @@ def _values(column: pa.Array, seeds: _Words, hash_: _Hash) -> _Words:
         return seeds
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return _lists(column, seeds, hash_)
-    if pa.types.is_decimal(kind) and kind.precision > _MAX_LONG_DIGITS:
-        column = pa.array([_java_bytes(int(number.scaleb(kind.scale))) for number in column.to_pylist()], pa.binary())
-        return _runs(column, seeds, hash_)
-    if pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_string(kind):
-        return _runs(column.cast(pa.binary()), seeds, hash_)
-    narrow = pa.types.is_boolean(kind) or (kind.bit_width <= 32 and not pa.types.is_decimal(kind))  # noqa: PLR2004
-    return (hash_.narrow if narrow else hash_.wide)(_bits(column), seeds)
+    if _is_run(kind):
+        return _runs(_bytes_of(column), seeds, hash_)
+    return (hash_.narrow if _is_narrow(kind) else hash_.wide)(_bits(column), seeds)
+
+
+def _is_run(kind: pa.DataType) -> bool:
+    if pa.types.is_decimal(kind):
+        return bool(kind.precision > _MAX_LONG_DIGITS)
+    return bool(pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_string(kind))
+
+
+def _is_narrow(kind: pa.DataType) -> bool:
+    return pa.types.is_boolean(kind) or (kind.bit_width <= 32 and not pa.types.is_decimal(kind))  # noqa: PLR2004
+
+
+def _bytes_of(column: pa.Array) -> pa.Array:
+    scale = column.type.scale if pa.types.is_decimal(column.type) else None
+    if scale is None:
+        return column.cast(pa.binary())
+    numbers = (None if number is None else int(number.scaleb(scale)) for number in column.to_pylist())
+    return pa.array([None if number is None else _java_bytes(number) for number in numbers], pa.binary())
+
+
+def _single(column: pa.Array, hash_: _Hash) -> Callable[[int, int], int]:
+    """Return the hash of the value at a place with a seed."""
+    kind, valid = column.type, column.is_valid().to_pylist()
+    if pa.types.is_struct(kind):
+        fields = [_single(field, hash_) for field in column.flatten()]
+
+        def hash_fields(place: int, seed: int) -> int:
+            for field in fields:
+                seed = field(place, seed)
+            return seed
+
+        return hash_fields
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        ends = np.cumsum(pc.list_value_length(column).fill_null(0).to_numpy(zero_copy_only=False)).tolist()
+        element = _single(column.flatten(), hash_)
+
+        def hash_elements(place: int, seed: int) -> int:
+            for inner in range(ends[place - 1] if place else 0, ends[place]):
+                seed = element(inner, seed)
+            return seed
+
+        return hash_elements
+    if _is_run(kind):
+        runs, run = _bytes_of(column).to_pylist(), hash_.single.run
+        return lambda place, seed: run(runs[place], seed) if valid[place] else seed
+    present = column.drop_null()
+    values = np.zeros(len(column), np.int64)
+    values[np.asarray(valid, np.bool_)] = _bits(present) if len(present) else 0
+    numbers, hashed = values.tolist(), hash_.single.narrow if _is_narrow(kind) else hash_.single.wide
+    return lambda place, seed: hashed(numbers[place], seed) if valid[place] else seed
 
 
 def _bits(column: pa.Array) -> npt.NDArray[np.int64]:
@@ -99,6 +150,11 @@ def _lists(column: pa.Array, seeds: _Words, hash_: _Hash) -> _Words:
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     elements = column.flatten()
     result = seeds.copy()
+    long = np.flatnonzero(sizes > _LONG_LIST)
+    if len(long):
+        single = _single(column.take(pa.array(long)), hash_)
+        result[long] = [single(place, int(seeds[row])) for place, row in enumerate(long)]
+    sizes = np.where(sizes > _LONG_LIST, 0, sizes)
     for place in range(int(sizes.max(initial=0))):
         rows = np.flatnonzero(sizes > place)
         result[rows] = _column(elements.take(pa.array(starts[rows] + place)), result[rows], hash_)
@@ -110,7 +166,11 @@ def _runs(column: pa.Array, seeds: _Words, hash_: _Hash) -> _Words:
     data = column.buffers()[2]
     padded = np.concatenate([np.frombuffer(data, np.uint8) if data else np.zeros(0, np.uint8), np.zeros(8, np.uint8)])
     starts = offsets[:-1].astype(np.int64)
-    return hash_.run(padded, starts, np.diff(offsets).astype(np.int64), seeds)
+    sizes = np.diff(offsets).astype(np.int64)
+    long = np.flatnonzero(sizes > _LONG_RUN)
+    result = hash_.run(padded, starts, np.where(sizes > _LONG_RUN, 0, sizes), seeds)
+    result[long] = [hash_.single.run(column[row].as_py(), int(seeds[row])) for row in long.tolist()]
+    return result
 
 
 def _java_bytes(number: int) -> bytes:
@@ -231,3 +291,7 @@ def _xxhash_stripes(
     for lane in lanes:
         result = (result ^ _xxhash_round(np.zeros_like(lane), lane)) * _P1 + _P4
     return result
+
+
+_MURMUR3 = _Hash(_murmur_numbers, _murmur_bytes, SINGLE_MURMUR3)
+_XXHASH64 = _Hash(_xxhash_numbers, _xxhash_bytes, SINGLE_XXHASH64)

@@ -105,3 +105,38 @@ def test_what_would_be_huge_or_no_map_is_null(engine, text, expected):
 def test_wrong_lambdas_are_refused_with_a_reason(text, message):
     with pytest.raises(ExpressionError, match=message):
         check_select(f"{text} as x", SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "transform(a, x -> t)",
+        "filter(a, x -> array_contains(a, n))",
+        "exists(a, x -> exists(a, y -> x + y + n < 0))",
+        "zip_with(a, a, (x, y) -> t)",
+        "transform_values(map(1, 2, 3, 4), (k, v) -> array_repeat(t, 9999))",
+        "transform(a, x -> sequence(1, 10000))",
+        "aggregate(sequence(1, 60), 'a', (s, x) -> s || s)",
+        "aggregate(sequence(1, 60), 'a', (s, x) -> coalesce(s || s, 'b'))",
+        "aggregate(sequence(1, 60), 'a', (s, x) -> coalesce(s || s, 'b'), s -> length(s))",
+        "replace(t, 'x', t)",
+        "repeat(repeat(t, 1000), 1000)",
+        "array_join(a, ',', t)",
+        "array_repeat(t, 5000)",
+    ],
+)
+def test_what_would_be_far_larger_than_its_row_is_null(engine, text):
+    values = {"a": [None] * 5_000, "n": 1, "t": "x" * 5_000}
+    assert evaluate(engine, text, **values) is None
+    few = {"a": [None], "n": 1, "t": "x"}
+    if "sequence(1, 60)" not in text and "(k, v)" not in text:
+        assert evaluate(engine, text, **few) == evaluate(engine, text.replace("9999", "1"), **few) is not None
+
+
+def test_products_within_the_bound_are_made(engine):
+    text = "x" * 3_000
+    assert evaluate(engine, "transform(a, y -> t)", a=[1] * 3_000, t=text) == [text] * 3_000
+    assert evaluate(engine, "replace(t, 'x', concat(t, 'z'))", t=text) == (text + "z") * 3_000
+    assert evaluate(engine, "replace(t, 'y', t)", t="x" * 50_000) == "x" * 50_000
+    wide = "transform(a, y -> named_struct('a', t, 'b', array(t, 'u')).b[1])"
+    assert evaluate(engine, wide, a=[1, 2], t=text) == ["u", "u"]

@@ -81,6 +81,37 @@ def test_a_list_is_hashed_as_its_elements_are_one_after_the_other(rows):
         assert hashed(pa.StructArray.from_arrays([lists, lists], ["a", "b"])) == hashed(lists, lists)
 
 
+@given(st.data())
+def test_long_values_are_hashed_one_by_one_as_short_ones_are_side_by_side(data):
+    kinds = {
+        pa.int32(): st.integers(-(2**31), 2**31 - 1),
+        pa.int64(): LONGS,
+        pa.bool_(): st.booleans(),
+        pa.float64(): st.floats(),
+        pa.float32(): st.floats(width=32),
+        pa.decimal128(5, 2): st.decimals("-9", "9", places=2),
+        pa.decimal128(30, 2): st.decimals("-9e20", "9e20", places=2),
+        pa.string(): TEXTS,
+        pa.list_(pa.string()): st.lists(st.none() | st.text(max_size=2), max_size=3),
+        pa.struct([("a", pa.int8()), ("b", pa.binary())]): st.fixed_dictionaries(
+            {"a": st.none() | st.integers(0, 9), "b": st.none() | st.binary(max_size=70)}
+        ),
+    }
+    kind = data.draw(st.sampled_from(list(kinds)))
+    row = data.draw(st.lists(st.none() | kinds[kind], min_size=1, max_size=4)) * 20
+    for hashed in (murmur3, xxhash64):
+        parts = [pa.array([value], kind) for value in row]
+        assert hashed(pa.array([[], row, None, row[:1]], pa.list_(kind)))[1] == hashed(*parts)[0]
+
+
+@given(st.binary(min_size=40, max_size=100))
+def test_long_runs_of_bytes_are_hashed_as_in_plain_python(data):
+    data = data * 100
+    columns = pa.array([b"", data, b"a"])
+    assert murmur3(columns)[1].as_py() == murmur_of(data)
+    assert xxhash64(columns)[1].as_py() == xxhash_of(data)
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [("", -7444071767201028348), ("a", -8582455328737087284), ("Spark", -4294468057691064905), ("x" * 100, None)],

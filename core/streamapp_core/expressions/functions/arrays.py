@@ -10,6 +10,7 @@ from streamapp_core.expressions.conversions import converted, implied
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.functions.strings import consuming
+from streamapp_core.expressions.growth import SHORT, bounded, size, varies
 from streamapp_core.expressions.kernels import COMMON_PLACES, FIRST_PLACES, MISSING_PLACES, OVERLAP, Kernel
 from streamapp_core.expressions.regex import MAX_REPEAT
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL, NUMERIC, common_number
@@ -45,7 +46,10 @@ def _joined(value: Value, delimiter: Value, missing: Value | None = None) -> Val
     def write(v: str, m: str | None = None) -> str:
         shown = f"list_transform({v}, lambda __j: coalesce(__j, {m}))" if m else v
         there = f"{v} IS NOT NULL" + (f" AND {m} IS NOT NULL" if m else "")
-        return f"CASE WHEN {there} THEN coalesce(array_to_string({shown}, {delimiter.sql}), '') END"
+        joined = f"coalesce(array_to_string({shown}, {delimiter.sql}), '')"
+        if m or len(str(delimiter.literal)) > SHORT:
+            joined = bounded([f"len({v})", f"(strlen({delimiter.sql}) + {f'strlen({m})' if m else 0})"], joined)
+        return f"CASE WHEN {there} THEN {joined} END"
 
     return Value(STRING, bound([texts] + ([missing] if missing else []), write))
 
@@ -243,7 +247,10 @@ def _repeated(value: Value, count: Value) -> Value:
     value = converted(value, element)
 
     def write(v: str, n: str) -> str:
-        return f"CASE WHEN {n} <= {MAX_ELEMENTS} THEN list_transform(range(greatest({n}, 0)), lambda __r: {v}) END"
+        listed = f"list_transform(range(greatest({n}, 0)), lambda __r: {v})"
+        if varies(element):
+            listed = bounded([f"greatest({n}, 0)", size(Value(element, v, simple=True))], listed)
+        return f"CASE WHEN {n} <= {MAX_ELEMENTS} THEN {listed} END"
 
     return Value(array_of(element), cast(bound([value, count], write), array_of(element)))
 

@@ -11,8 +11,9 @@ from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.functions.arrays import element_type
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.functions.maps import from_entries, map_type
+from streamapp_core.expressions.growth import MAX_GROWTH, bounded, size, varies
 from streamapp_core.expressions.typed_sql import Value, bound, cast
-from streamapp_core.schema import BOOLEAN, INT, VOID
+from streamapp_core.schema import BIGINT, BOOLEAN, INT, VOID
 
 
 class Lambda(Protocol):
@@ -22,6 +23,8 @@ class Lambda(Protocol):
     """The number of its variables."""
     scope: str
     """A prefix for the names of DuckDB's variables, which no other lambda around or inside has."""
+    costs: Sequence[str]
+    """The SQL of the sizes of what the body takes from outside, and makes, for each element: known after `over`."""
 
     def over(self, *variables: Value) -> Value:
         """Return the body over its variables.
@@ -46,6 +49,15 @@ class LambdaFunction:
         return self.line.name
 
 
+def _guarded(array: Value, body: Lambda, write: Callable[[str], str]) -> str:
+    """Write over an array; null if its size times that of what the lambda goes through is too large."""
+    if not body.costs:
+        return write(array.sql)
+    name = array.sql if array.simple else f"{body.scope}g"
+    sql = bounded([f"coalesce(len({name}), 0)", f"({' + '.join(body.costs)})"], write(name))
+    return sql if array.simple else f"list_transform([{array.sql}], lambda {name}: {sql})[1]"
+
+
 def _over_elements(array: Value, body: Lambda) -> tuple[str, Value]:
     """Return the parameters of DuckDB's lambda over an array, and the body: of an element, perhaps with its place."""
     item, place = f"{body.scope}e", f"{body.scope}i"
@@ -63,12 +75,14 @@ def _transform(array: Value, body: Lambda) -> Value:
     parameters, made = _over_elements(array, body)
     made = _typed(made)
     target = array_of(made.type or VOID)
-    return Value(target, cast(f"list_transform({array.sql}, lambda {parameters}: {made.sql})", target))
+    sql = _guarded(array, body, lambda a: f"list_transform({a}, lambda {parameters}: {made.sql})")
+    return Value(target, cast(sql, target))
 
 
 def _filter(array: Value, body: Lambda) -> Value:
     parameters, kept = _over_elements(array, body)
-    return Value(array.type, f"list_filter({array.sql}, lambda {parameters}: {condition(kept).sql})")
+    sql = _guarded(array, body, lambda a: f"list_filter({a}, lambda {parameters}: {condition(kept).sql})")
+    return Value(array.type, sql)
 
 
 def _some(array: Value, body: Lambda, found: str) -> Value:
@@ -86,7 +100,7 @@ def _some(array: Value, body: Lambda, found: str) -> Value:
             f"WHEN {nulls} THEN NULL ELSE {other} END"
         )
 
-    listed = f"list_transform({array.sql}, lambda {parameters}: {made.sql})"
+    listed = _guarded(array, body, lambda a: f"list_transform({a}, lambda {parameters}: {made.sql})")
     return Value(BOOLEAN, bound([Value(array_of(BOOLEAN), listed)], write))
 
 
@@ -103,12 +117,24 @@ def _aggregate(array: Value, start: Value, merge: Lambda, finish: Lambda | None 
     if merged.type != start.type:
         raise Refusal(f"aggregate starts with {start.type}, but its lambda gives {merged.type}; cast one of them")
 
-    def pair(first: str, second: str) -> str:
-        return nested_values.struct_sql([("a", cast(first, start.type or VOID)), ("e", cast(second, element))])
+    def pair(first: str, second: str, written: str = "0") -> str:
+        fields = [("a", cast(first, start.type or VOID)), ("e", cast(second, element)), ("w", cast(written, BIGINT))]
+        return nested_values.struct_sql(fields)
 
-    pairs = f"list_transform({array.sql}, lambda {item}: {pair('NULL', item)})"
-    reduced = f"list_reduce({pairs}, lambda {gathered}, {item}: {pair(merged.sql, 'NULL')}, {pair(start.sql, 'NULL')})"
-    result = Value(start.type, cast(f"struct_extract({reduced}, 'a')", start.type))
+    step, written, last_step = merged.sql, "0", "{0}.a"
+    if varies(start.type):  # what is gathered may double with every element
+        step = f"CASE WHEN {gathered}.w <= {MAX_GROWTH} THEN {merged.sql} END"
+        written = f"{gathered}.w + {size(Value(start.type, cast(f'{gathered}.a', start.type), simple=True))}"
+        last_step = f"CASE WHEN {{0}}.w <= {MAX_GROWTH} THEN {{0}}.a END"
+
+    def reduced(listed: str) -> str:
+        pairs = f"list_transform({listed}, lambda {item}: {pair('NULL', item)})"
+        steps = f"lambda {gathered}, {item}: {pair(step, 'NULL', written)}"
+        return f"list_reduce({pairs}, {steps}, {pair(start.sql, 'NULL')})"
+
+    end = f"{merge.scope}r"
+    sql = f"list_transform([{_guarded(array, merge, reduced)}], lambda {end}: {last_step.format(end)})[1]"
+    result = Value(start.type, cast(sql, start.type))
     if finish is None:
         return result
     last = f"{finish.scope}f"
@@ -129,6 +155,8 @@ def _zip_with(left: Value, right: Value, body: Lambda) -> Value:
         rows = f"range(1, greatest(len({a}), len({b})) + 1)"
         made.append(_typed(body.over(*sides)))
         listed = f"list_transform({rows}, lambda {place}: {made[0].sql})"
+        if body.costs:
+            listed = bounded([f"greatest(len({a}), len({b}))", f"({' + '.join(body.costs)})"], listed)
         return f"CASE WHEN {a} IS NOT NULL AND {b} IS NOT NULL THEN {listed} END"
 
     made: list[Value] = []
@@ -144,24 +172,31 @@ def _over_entries(value: Value, body: Lambda) -> tuple[str, Value, Value, Value]
     return entry, key, held, _typed(body.over(key, held))
 
 
+def _listed(value: Value) -> Value:
+    return nested_values.entries(value)
+
+
 def _map_filter(value: Value, body: Lambda) -> Value:
     entry, _, _, kept = _over_entries(value, body)
-    entries = f"list_filter(map_entries({value.sql}), lambda {entry}: {condition(kept).sql})"
-    return Value(value.type, from_entries(entries, map_type(value)))
+    entries = _listed(value)
+    kept_ones = _guarded(entries, body, lambda a: f"list_filter({a}, lambda {entry}: {condition(kept).sql})")
+    return Value(value.type, from_entries(kept_ones, map_type(value)))
 
 
 def _transform_values(value: Value, body: Lambda) -> Value:
     entry, key, _, made = _over_entries(value, body)
     target = map_of(map_type(value).key, made.type or VOID)
     pair = nested_values.struct_sql([("key", key.sql), ("value", made.sql)])
-    return Value(target, from_entries(f"list_transform(map_entries({value.sql}), lambda {entry}: {pair})", target))
+    pairs = _guarded(_listed(value), body, lambda a: f"list_transform({a}, lambda {entry}: {pair})")
+    return Value(target, from_entries(pairs, target))
 
 
 def _transform_keys(value: Value, body: Lambda) -> Value:
     entry, _, held, made = _over_entries(value, body)
     target = map_of(made.type or VOID, map_type(value).value)
     pair = nested_values.struct_sql([("key", made.sql), ("value", held.sql)])
-    return Value(target, from_entries(f"list_transform(map_entries({value.sql}), lambda {entry}: {pair})", target))
+    pairs = _guarded(_listed(value), body, lambda a: f"list_transform({a}, lambda {entry}: {pair})")
+    return Value(target, from_entries(pairs, target))
 
 
 def _map_zip_with(left: Value, right: Value, body: Lambda) -> Value:
@@ -179,9 +214,11 @@ def _map_zip_with(left: Value, right: Value, body: Lambda) -> Value:
         made.append(_typed(body.over(Value(first.key, name, simple=True), *sides)))
         new = f"list_filter(map_keys({b}), lambda {name}: NOT list_contains(map_keys({a}), {name}))"
         pair = nested_values.struct_sql([("key", name), ("value", made[0].sql)])
-        entries = f"list_transform(list_concat(map_keys({a}), {new}), lambda {name}: {pair})"
+        keys = Value(array_of(first.key), f"list_concat(map_keys({a}), {new})")
+        entries = _guarded(keys, body, lambda listed: f"list_transform({listed}, lambda {name}: {pair})")
         target = map_of(first.key, made[0].type or VOID)
-        return f"CASE WHEN {a} IS NOT NULL AND {b} IS NOT NULL THEN {from_entries(entries, target)} END"
+        made_map = bounded([f"cardinality({a})", f"cardinality({b})"], from_entries(entries, target))
+        return f"CASE WHEN {a} IS NOT NULL AND {b} IS NOT NULL THEN {made_map} END"
 
     sql = bound([left, right], write)
     return Value(map_of(first.key, made[0].type or VOID), sql)

@@ -6,6 +6,7 @@ from streamapp_core.expressions.comparisons import alike
 from streamapp_core.expressions.conversions import implied
 from streamapp_core.expressions.expression_issues import invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter, fixed
+from streamapp_core.expressions.growth import MAX_GROWTH, SHORT, bounded
 from streamapp_core.expressions.regex import Regex, translated
 from streamapp_core.expressions.typed_sql import Value, bound, cast, text
 from streamapp_core.schema import BINARY, BOOLEAN, INT, STRING, TypeKind
@@ -92,7 +93,8 @@ def _padded(function: str, value: Value, length: Value, pad: Value | None = None
 
 
 def _repeat(value: Value, count: Value) -> Value:
-    return Value(STRING, f"repeat({value.sql}, {_bounded('repeat', count)})")
+    times = _bounded("repeat", count)
+    return Value(STRING, bound([value], lambda v: bounded([f"strlen({v})", str(times)], f"repeat({v}, {times})")))
 
 
 def _bounded(function: str, length: Value) -> int:
@@ -170,7 +172,17 @@ def split(value: Value, pattern: Value) -> Value:
 
 
 def _replace(value: Value, search: Value, replacement: Value | None = None) -> Value:
-    return Value(STRING, f"replace({value.sql}, {search.sql}, {replacement.sql if replacement else text('')})")
+    new = replacement or Value(STRING, text(""), "", simple=True)
+    if isinstance(new.literal, str) and len(new.literal) <= SHORT:
+        return Value(STRING, f"replace({value.sql}, {search.sql}, {new.sql})")
+
+    def write(v: str, s: str, n: str) -> str:
+        most = f"strlen({v}) // greatest(strlen({s}), 1)"
+        times = f"(strlen({v}) - strlen(replace({v}, {s}, ''))) // greatest(strlen({s}), 1)"
+        there = " OR ".join(f"{count} * strlen({n}) <= {MAX_GROWTH}" for count in (most, times))
+        return f"CASE WHEN {there} THEN replace({v}, {s}, {n}) END"
+
+    return Value(STRING, bound([value, search, new], write))
 
 
 def _of_text(name: str, template: str, doc: str, *aliases: str) -> Function:
