@@ -18,7 +18,15 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import NullType
 
-from streamapp_core.expressions import ExpressionError, check_aggregate, check_select, select_sql, table
+from streamapp_core.expressions import (
+    ExpressionError,
+    check_aggregate,
+    check_flat_map,
+    check_select,
+    select_sql,
+    table,
+)
+from streamapp_core.expressions.functions import GENERATOR_NAMES
 from streamapp_core.schema import SchemaError, parse_schema
 from streamapp_runtime.operators.running_aggregate import Aggregate
 from streamapp_runtime.rows.event_time_column import add_event_time, without_event_time
@@ -149,7 +157,10 @@ def type_text(kind: pa.DataType) -> str:
 def _judged(text: str, theirs: pa.Table, engine: SqlEngine) -> tuple[Verdict, str]:
     body = text[len("SELECT") :].strip()
     try:
-        select = check_select(f"({body}) as c" if theirs.num_columns == 1 else body, _SCHEMA)
+        if body.partition("(")[0].strip().lower() in GENERATOR_NAMES:
+            select = check_flat_map(body, _SCHEMA)
+        else:
+            select = check_select(f"({body}) as c" if theirs.num_columns == 1 else body, _SCHEMA)
     except ExpressionError as error:
         return Verdict.REFUSED, str(error)
     try:
@@ -187,7 +198,7 @@ def _judged_aggregate(text: str, theirs: pa.Table, spark: SparkSession, engine: 
 def _compared(ours: pa.Table, theirs: pa.Table) -> tuple[Verdict, str]:
     if [type_text(field.type) for field in ours.schema] == [type_text(field.type) for field in theirs.schema]:
         pairs = zip(_plain(ours.to_pylist()), _plain(theirs.to_pylist()), strict=True)
-        if all(list(mine.values()) == list(other.values()) for mine, other in pairs):
+        if len(ours) == len(theirs) and all(list(mine.values()) == list(other.values()) for mine, other in pairs):
             return Verdict.RIGHT, ""
     return Verdict.WRONG, f"{ours.to_pylist()} ({ours.schema}), Spark's is {theirs.to_pylist()} ({theirs.schema})"
 

@@ -22,7 +22,7 @@ from streamapp_core.expressions import (
     select_sql,
     table,
 )
-from streamapp_core.expressions.functions import BY_NAME
+from streamapp_core.expressions.functions import BY_NAME, GENERATOR_NAMES
 from streamapp_core.expressions.functions.lambdas import LAMBDAS_BY_NAME
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_systems.arrow_types import arrow_schema
@@ -305,6 +305,18 @@ listagg(s) within group (order by s) filter (where i > i); sum(small2 / 8); avg(
 """
 )
 
+GENERATORS = expressions(
+    r"""
+i, explode(split(s, ',')) as a; explode(split(s, '[,=]')) as a, s; explode(split(i, '1')) as a; i, explode(arr) as x
+explode(mp); explode(mp) as (k, v), i; posexplode(ars) as (p, v), s; posexplode(mp); i, explode_outer(arr) as x
+explode_outer(mp), i; posexplode_outer(ars), i; posexplode_outer(mi); inline(ast); i, inline_outer(ast)
+inline(ast) as (q, w), i; stack(2, i, s, i2, s2) as (a, b), g; explode(array(st, null)) as c; explode(aa) as c, i
+explode(filter(arr, x -> x > 0)) as c; i, explode(ast.b) as b; explode_outer(st.c) as c; inline(map_entries(mp))
+stack(2, 1, d, 2, d2); stack(3, i, i2); inline(arrays_zip(arr, ars)); explode(sequence(0, g)) as n, g; posexplode(aa)
+explode_outer(transform(ast, x -> x.a)), s; i, explode(array_distinct(ard)) as x; explode(map(1, s, 2, s2)), i
+"""
+)
+
 LAST_BITS = (
     "exp(", "ln(", "log", "pow(", "power(", "sin", "cos", "tan", "cot", "csc", "sec", "asin", "acos", "atan", "cbrt",
     "hypot",
@@ -439,11 +451,16 @@ def test_functions_give_what_spark_gives(data, spark, engine):
     compare(FUNCTION_CALLS, data, spark, engine)
 
 
-def test_explode_gives_the_rows_that_spark_gives(data, spark, engine):
-    for text in ("i, explode(split(s, ',')) as a", "explode(split(s, '[,=]')) as a, s", "explode(split(i, '1')) as a"):
+def test_every_generator_is_called():
+    assert {name for name in GENERATOR_NAMES if any(f"{name}(" in text for text in GENERATORS)} == GENERATOR_NAMES
+
+
+def test_generators_give_the_rows_that_spark_gives(data, spark, engine):
+    for text in GENERATORS:
         theirs = spark.sql(f"select {text} from t").toArrow()
         ours = engine.query(select_sql(check_flat_map(text, SCHEMA).columns, table("t")), t=data)
-        assert ours.column_names == theirs.column_names
+        assert ours.column_names == theirs.column_names, text
+        assert list(map(type_text, ours.schema.types)) == list(map(type_text, theirs.schema.types)), text
         assert list(map(plain, ours.columns)) == list(map(plain, theirs.columns)), text
 
 

@@ -295,7 +295,7 @@ def _unknown_function(name: str) -> str:
     if name in _CHANGING:
         return _changing(name)
     if name in GENERATOR_NAMES:
-        return f"{name}(...) stands in `flatMap` only, as explode(split(text, pattern)) as name"
+        return f"{name}(...) stands in `flatMap` only, by itself: {name}(...) as name"
     close = difflib.get_close_matches(name[:80], _NAMES, n=1)
     guess = f"; did you mean {close[0]}?" if close else ""
     return f"there is no function {name[:80]}{guess} (docs/expressions.md lists them)"

@@ -115,6 +115,14 @@ def output_name(item: exp.Expr) -> tuple[str | None, exp.Expr]:
     return None, item
 
 
+def output_names(item: exp.Expr) -> tuple[tuple[str, ...], exp.Expr]:
+    """Split an item with any number of names, `... as (a, b)`, into these and what is named."""
+    if isinstance(item, exp.Aliases) and all(isinstance(name, exp.Identifier) for name in item.expressions):
+        return tuple(str(name.this) for name in item.expressions), item.this
+    name, node = output_name(item)
+    return (() if name is None else (name,)), node
+
+
 def _parsed(text: str) -> tuple[exp.Expr, ...]:
     if len(text) > MAX_TEXT_LENGTH:
         raise invalid(f"the text has {len(text)} characters, {MAX_TEXT_LENGTH} is the most")

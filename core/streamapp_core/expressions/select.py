@@ -1,4 +1,4 @@
-"""Conditions, select lists and lists with one `explode`: what filter, map and flatMap hold."""
+"""Conditions, select lists and lists with one generator: what filter, map and flatMap hold."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,12 +8,13 @@ from sqlglot import exp
 from streamapp_core.expressions.checker import Checker
 from streamapp_core.expressions.comparisons import condition
 from streamapp_core.expressions.expression_issues import ExpressionError, Refusal, invalid
-from streamapp_core.expressions.functions.strings import split
+from streamapp_core.expressions.functions import GENERATOR_NAMES
+from streamapp_core.expressions.generators import generated
 from streamapp_core.expressions.interval_values import check_no_interval
-from streamapp_core.expressions.parsing import output_name, parse_items
+from streamapp_core.expressions.parsing import output_name, output_names, parse_items
 from streamapp_core.expressions.typed_sql import Value, quoted
 from streamapp_core.schema import (
-    STRING,
+    VOID,
     Column,
     DataType,
     Schema,
@@ -82,16 +83,16 @@ def check_select(text: str, schema: Schema) -> Select:
     Raises:
         ExpressionError: An item is wrong, or a name is missing, taken or reserved; all issues at once.
     """
-    return _check_list(text, schema, explode=False)
+    return _check_list(text, schema, generator=False)
 
 
 def check_flat_map(text: str, schema: Schema) -> Select:
-    """Check a select list with exactly one `explode(split(text, pattern)) as name`, which makes many rows of one.
+    """Check a select list with exactly one generator, such as `explode(array) as name`, which makes many rows of one.
 
     Raises:
-        ExpressionError: As `check_select`; or there is no explode, or more than one.
+        ExpressionError: As `check_select`; or there is no generator, or more than one.
     """
-    return _check_list(text, schema, explode=True)
+    return _check_list(text, schema, generator=True)
 
 
 def guarded(value: Value) -> str:
@@ -117,12 +118,12 @@ def check_name(name: str | None, position: int, taken: set[str]) -> str:
     return name
 
 
-def _check_list(text: str, schema: Schema, *, explode: bool) -> Select:
+def _check_list(text: str, schema: Schema, *, generator: bool) -> Select:
     builder = _ListBuilder(schema)
     for item in parse_items(text):
-        builder.add(item, explode=explode)
-    if explode and builder.explodes != 1:
-        builder.refuse(invalid(f"expected one explode(split(text, pattern)) as name, got {builder.explodes}"))
+        builder.add(item, generator=generator)
+    if generator and builder.generators != 1:
+        builder.refuse(invalid(f"expected one generator, as in explode(array) as name, got {builder.generators}"))
     if builder.checker.issues:
         raise ExpressionError(tuple(builder.checker.issues))
     return Select(tuple(builder.columns))
@@ -132,7 +133,7 @@ class _ListBuilder:
     def __init__(self, schema: Schema) -> None:
         self.checker = Checker(schema)
         self.columns: list[SelectColumn] = []
-        self.explodes = 0
+        self.generators = 0
         self._schema = schema
         self._position = 0
         self._taken: set[str] = set()
@@ -140,18 +141,20 @@ class _ListBuilder:
     def refuse(self, refusal: Refusal) -> None:
         self.checker.issues.append(refusal.issue)
 
-    def add(self, item: exp.Expr, *, explode: bool) -> None:
+    def add(self, item: exp.Expr, *, generator: bool) -> None:
         self._position += 1
         if isinstance(item, exp.Star) and not any(item.args.values()):
             for column in self._schema.columns:
                 self._column(column.name, Value(column.type, quoted(column.name), simple=True), column.name)
             return
+        names, call = output_names(item)
+        if generator and isinstance(call, exp.Anonymous) and str(call.this).lower() in GENERATOR_NAMES:
+            self._generated(names, call)
+            return
         name, node = output_name(item)
-        if explode and isinstance(node, exp.Anonymous) and str(node.this).lower() == "explode":
-            self.explodes += 1
-            value = self._explode(node)
-        else:
-            value = self.checker.check(node)
+        self._add(name, self.checker.check(node))
+
+    def _add(self, name: str | None, value: Value | None) -> None:
         if value is not None and value.type is None:
             self.refuse(invalid(f"`{name}` is null without a type: write cast(null as string)"))
             return
@@ -173,17 +176,20 @@ class _ListBuilder:
         if value and value.type:
             self.columns.append(SelectColumn(name=name, type=value.type, sql=guarded(value), source_column=source))
 
-    def _explode(self, node: exp.Anonymous) -> Value | None:
-        call = node.expressions[0] if len(node.expressions) == 1 else None
-        if not isinstance(call, exp.Anonymous) or str(call.this).lower() != "split" or len(call.expressions) != 2:  # noqa: PLR2004
-            self.refuse(invalid("explode takes split(text, pattern)"))
-            return None
-        value, pattern = (self.checker.check(argument) for argument in call.expressions)
-        if value is None or pattern is None:
-            return None
+    def _generated(self, names: tuple[str, ...], node: exp.Anonymous) -> None:
+        self.generators += 1
+        name = str(node.this).lower()
+        arguments = [self.checker.check(argument) for argument in node.expressions]
+        if any(argument is None for argument in arguments):
+            return
         try:
-            # DuckDB allows no TRY around unnest: the value is given as guarded already.
-            return Value(STRING, f"unnest(TRY({split(value, pattern).sql}))", simple=True)
+            columns = generated(name, [argument for argument in arguments if argument is not None])
+            if names and len(names) != len(columns):
+                raise invalid(f"{name} makes {len(columns)} columns here, and has {len(names)} names")
         except Refusal as refusal:
             self.refuse(refusal)
-            return None
+            return
+        for (given, values), chosen in zip(columns, names or [None] * len(columns), strict=True):
+            # DuckDB allows no TRY around unnest: the list is given as guarded already.
+            element = values.type.element if values.type else VOID
+            self._add(chosen or given, Value(element, f"unnest({guarded(values)})", simple=True))

@@ -146,7 +146,7 @@ def test_a_select_list_that_can_not_be_is_refused(text):
     assert issues(check_select, text)
 
 
-def test_a_flat_map_has_one_explode():
+def test_a_flat_map_has_one_generator():
     select = check_flat_map("n, explode(split(carrier, ',')) as part", SCHEMA)
     assert str(select.schema) == "n int, part string"
     assert issues(check_flat_map, "n")
@@ -154,6 +154,13 @@ def test_a_flat_map_has_one_explode():
     assert issues(check_flat_map, "explode(carrier) as a")
     assert issues(check_flat_map, "upper(explode(split(carrier, ','))) as a")
     assert issues(check_flat_map, "explode(split(carrier, 'x*')) as a")
+    several = check_flat_map("posexplode_outer(split(carrier, ',')) as (place, part), n", SCHEMA)
+    assert str(several.schema) == "place int, part string, n int"
+    assert str(check_flat_map("explode(map(carrier, n))", SCHEMA).schema) == "key string, value int"
+    for refused in ("posexplode(array(n)) as a", "explode(array(n)) as (a, b)", "explode(array(n)) as (n), n",
+                    "inline(array(n))", "stack(n, 1) as a", "stack(0, 1) as a", "stack(1, n, carrier) as (a, a)",
+                    "explode() as a", "explode(array(null)) as a", "n as (a, b), explode(array(n)) as c"):  # fmt: skip
+        assert issues(check_flat_map, refused), refused
 
 
 def test_an_aggregation_shares_equal_partial_results():

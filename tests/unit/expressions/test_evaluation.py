@@ -117,6 +117,56 @@ def test_explode_repeats_the_other_columns(engine):
     assert result.to_pydict() == {"n": [1, 1, 3], "part": ["a", "b", ""], EVENT_TIME_COLUMN: [7, 7, 9]}
 
 
+NESTED = parse_schema("n int, a array<int>, m map<string,int>, s array<struct<x:int,y:string>>")
+
+
+def _entries(mapping):
+    return list(mapping.items())
+
+
+_PAIRS = st.none() | st.fixed_dictionaries({"x": st.none() | st.integers(0, 3), "y": st.none() | st.text("ab")})
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {
+                "n": st.integers(0, 9),
+                "a": st.none() | st.lists(st.none() | st.integers(0, 3), max_size=4),
+                "m": st.none() | st.dictionaries(st.text("ab", max_size=2), st.integers(0, 3)).map(_entries),
+                "s": st.none() | st.lists(_PAIRS, max_size=4),
+            }
+        ),
+        max_size=6,
+    )
+)
+def test_generators_make_a_row_of_each_element(engine, values):
+    data = pa.Table.from_pylist(values, arrow_schema(NESTED))
+
+    def made(text):
+        return engine.query(select_sql(check_flat_map(text, NESTED).columns, table("t")), t=data).to_pylist()
+
+    def outer(column, nothing):
+        return [(row["n"], place, value) for row in values for place, value in enumerate(row[column] or [nothing])]
+
+    def inner(column):
+        return [(row["n"], place, value) for row in values for place, value in enumerate(row[column] or [])]
+
+    assert made("n, explode(a) as x") == [{"n": n, "x": x} for n, _, x in inner("a")]
+    assert made("posexplode(a), n") == [{"pos": place, "col": x, "n": n} for n, place, x in inner("a")]
+    assert made("n, explode(m)") == [{"n": n, "key": k, "value": v} for n, _, (k, v) in inner("m")]
+    assert made("explode_outer(m) as (k, v)") == [{"k": k, "v": v} for _, _, (k, v) in outer("m", (None, None))]
+    assert made("inline_outer(s)") == [pair or {"x": None, "y": None} for _, _, pair in outer("s", None)]
+    places = [
+        {"p": place if row["a"] else None, "x": x} for row in values for place, x in enumerate(row["a"] or [None])
+    ]
+    assert made("posexplode_outer(a) as (p, x)") == places
+    assert made("stack(2, n, 1, n + 1)") == [
+        line for row in values for line in ({"col0": row["n"], "col1": 1}, {"col0": row["n"] + 1, "col1": None})
+    ]
+
+
 @settings(deadline=None, max_examples=40)
 @given(
     st.lists(st.tuples(st.sampled_from(["a", "b", None]), LONGS), min_size=1, max_size=30),

@@ -114,7 +114,6 @@ def test_wrong_lambdas_are_refused_with_a_reason(text, message):
         "filter(a, x -> array_contains(a, n))",
         "exists(a, x -> exists(a, y -> x + y + n < 0))",
         "zip_with(a, a, (x, y) -> t)",
-        "transform_values(map(1, 2, 3, 4), (k, v) -> array_repeat(t, 9999))",
         "transform(a, x -> sequence(1, 10000))",
         "aggregate(sequence(1, 60), 'a', (s, x) -> s || s)",
         "aggregate(sequence(1, 60), 'a', (s, x) -> coalesce(s || s, 'b'))",
@@ -128,9 +127,8 @@ def test_wrong_lambdas_are_refused_with_a_reason(text, message):
 def test_what_would_be_far_larger_than_its_row_is_null(engine, text):
     values = {"a": [None] * 5_000, "n": 1, "t": "x" * 5_000}
     assert evaluate(engine, text, **values) is None
-    few = {"a": [None], "n": 1, "t": "x"}
-    if "sequence(1, 60)" not in text and "(k, v)" not in text:
-        assert evaluate(engine, text, **few) == evaluate(engine, text.replace("9999", "1"), **few) is not None
+    few = {"a": [1], "n": 1, "t": "x"}
+    assert evaluate(engine, text.replace("60", "3"), **few) is not None
 
 
 def test_products_within_the_bound_are_made(engine):

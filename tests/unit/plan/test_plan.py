@@ -187,7 +187,7 @@ def test_what_is_declared_of_a_stream_is_checked(streams, expected):
             {"aggregate": {"by": ["k"], "select": "sum(z) as n"}},
             ("UnknownColumn", "spec.operators[0].aggregate.select"),
         ),
-        ({"flatMap": "k, explode(v) as x"}, ("InvalidExpression", "spec.operators[0].flatMap")),
+        ({"flatMap": "k, explode(v) as x"}, ("TypeMismatch", "spec.operators[0].flatMap")),
         ({"process": {"function": "m:f", "schema": "?"}}, ("InvalidSpec", "spec.operators[0].process.schema")),
     ],
 )

@@ -133,10 +133,29 @@ AGGREGATES = (
 )
 GENERATORS = (
     Special(
-        ("explode",),
-        "explode(split(text, pattern)) as name",
-        "string",
-        "A row for each part of the text between matches of the regular expression; none if it is null.",
+        ("explode", "explode_outer"),
+        "explode(array) as name, explode(map) as (name, name)",
+        "the type of an element; those of key and value",
+        "A row for each element or entry; none of a null. Without names: col; key, value. explode_outer makes a row of "
+        "nulls where there would be none.",
+    ),
+    Special(
+        ("posexplode", "posexplode_outer"),
+        "posexplode(array) as (place, name)",
+        "int, then as explode",
+        "As explode, with the place from 0 before: pos. Also of a map.",
+    ),
+    Special(
+        ("inline", "inline_outer"),
+        "inline(array), inline(array) as (name, ...)",
+        "the fields",
+        "A row for each struct, with its fields as columns.",
+    ),
+    Special(
+        ("stack",),
+        "stack(2, a, b, c, d) as (name, name)",
+        "the common types",
+        "So many rows (a literal) of the values, one row after the other. Without names: col0, col1.",
     ),
 )
 AGGREGATE_NAMES = frozenset(name for special in AGGREGATES for name in special.names)

@@ -163,14 +163,6 @@ def consuming(function: str, pattern: Value) -> Regex:
     return regex
 
 
-def split(value: Value, pattern: Value) -> Value:
-    """Write the list that `explode(split(value, pattern))` unnests."""
-    if not isinstance(pattern.literal, str):
-        raise invalid("the pattern of split must be a text literal")
-    regex = consuming("split", pattern)
-    return Value(STRING, f"string_split_regex({implied(value, STRING).sql}, {text(regex.text)})")
-
-
 def _replace(value: Value, search: Value, replacement: Value | None = None) -> Value:
     new = replacement or Value(STRING, text(""), "", simple=True)
     if isinstance(new.literal, str) and len(new.literal) <= SHORT:
