@@ -87,6 +87,13 @@ class JobModel(_Document):
         """The one task that writes rows which every task has: always the same one of a run."""
         return min(self.tasks, key=lambda name: self.tasks[name].changelog_partition)
 
+    @property
+    def broadcast_writer_stream(self) -> str | None:
+        """The stream that the broadcast writer is named by, if tasks are those of single partitions; else None."""
+        writer = self.broadcast_writer
+        names = {ssp.stream: f"[{ssp.system}, {ssp.stream}, {ssp.partition}]" for ssp in self.tasks[writer].ssps}
+        return next((stream for stream, name in names.items() if writer.endswith(name)), None)
+
     def to_document(self) -> dict[str, object]:
         """Return the document as plain values, without fields that are not known."""
         unknown = {

@@ -1,17 +1,21 @@
 """Edits that the state of a run can't survive: they need a new run id (docs/edits.md)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 
 from streamapp_core.graph.graph import Graph
+from streamapp_core.plan.assemble_plan import Draft
 from streamapp_core.plan.check_expansion import NEW_RUN
 from streamapp_core.plan.previous_run import PreviousRun
 from streamapp_core.problems import Problem, ProblemCode
+from streamapp_core.spec.job import Grouper
 
 
-def check_run_id(
-    graph: Graph, previous: PreviousRun, partition_keys: Mapping[str, str | None], stores: Mapping[str, str]
-) -> Iterator[Problem]:
-    """Find edits that need a new run id: of the grouper, of an intermediate stream, of the shape of a store."""
+def check_run_id(graph: Graph, previous: PreviousRun, draft: Draft) -> Iterator[Problem]:
+    """Find edits that need a new run id: of the grouper, of an intermediate stream, of the shape of a store.
+
+    And of the streams, if the task goes that writes the rows which every task has.
+    """
+    partition_keys, stores = draft.partition_keys, draft.stores
     grouper = graph.spec.job.grouper
     if previous.known_grouper not in (None, grouper):
         yield _run_id_required(
@@ -28,10 +32,31 @@ def check_run_id(
                 "spec.operators",
                 f"this run has rows on their way in the intermediate stream `{name}`, which no operator makes now",
             )
+    yield from _check_broadcast_writer(graph, previous, draft.broadcast)
     for name, shape in previous.stores.items():
         if name in stores and stores[name] != shape:
             path = f"spec.tables.{name}" if name in graph.spec.tables else graph.operators[name].path()
             yield _run_id_required(path, f"the state of `{name}` in this run has another shape than this edit needs")
+
+
+def _check_broadcast_writer(graph: Graph, previous: PreviousRun, broadcast: Collection[str]) -> Iterator[Problem]:
+    """Find that other tasks would go on with broadcast rows: each is at another place in them."""
+    if previous.known_grouper is not Grouper.STREAM_PARTITION or graph.incomplete:
+        return
+    written = sorted(name for name in graph.readers if name in broadcast and name in previous.streams)
+    read = graph.readers.keys() | graph.side_inputs.keys()
+    owned = {
+        name for name in read if name in graph.spec.streams or graph.operators[name].kind.makes_intermediate_stream
+    }
+    owned -= set(broadcast)
+    source = previous.broadcast_writer_stream
+    stays = source in owned if source is not None else not owned
+    if written and not stays and source not in graph.opaque:
+        yield _run_id_required(
+            "spec.operators",
+            f"what comes of `{written[0]}`, which every task reads, was written in this run by a task "
+            + ("of its own" if source is None else f"of `{source}`, which no task reads alone now"),
+        )
 
 
 def _other_key(graph: Graph, name: str, before: str | None, now: str | None) -> Problem:

@@ -110,7 +110,7 @@ def _decide(
     problems += check_grouper(graph, counts.walk)
     problems += check_partitions(graph, counts, rows.tables, types)
     if previous is not None:
-        problems += check_run_id(graph, previous, draft.partition_keys, draft.stores)
+        problems += check_run_id(graph, previous, draft)
     return draft, problems
 
 

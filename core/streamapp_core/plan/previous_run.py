@@ -39,6 +39,11 @@ class PreviousRun(Protocol):
         ...
 
     @property
+    def broadcast_writer_stream(self) -> str | None:
+        """The stream that the task which writes broadcast rows is named by; None: by none."""
+        ...
+
+    @property
     def partition_keys(self) -> Mapping[str, str | None]:
         """The key of every intermediate stream; None: broadcast."""
         ...

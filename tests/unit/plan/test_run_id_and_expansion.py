@@ -123,3 +123,38 @@ def test_the_run_id_is_that_of_the_spec_then_the_previous_one():
     assert accepted(counting(), {"in": 2}, before, run_id="other").run_id == "first"
     assert accepted(counting(runId="mine"), {"in": 2}, before, run_id="other").run_id == "mine"
     assert accepted(counting(), {"in": 2}, run_id="other").run_id == "other"
+
+
+def reading(*names, grouper="stream-partition", **streams):
+    """Give an app that sends each of these streams on; `rates` is one that every task reads."""
+    declared = {name: {"schema": "k string", "broadcast": name == "rates"} for name in names}
+    return document(
+        [{"name": f"from-{name}", "from": name, "sendTo": "out"} for name in names],
+        streams={**declared, "out": {}},
+        job={"grouper": grouper},
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "refused"),
+    [
+        (["a", "b", "rates"], ["b", "rates"], True),
+        (["a", "b", "rates"], ["a", "rates"], False),
+        (["a", "b", "rates"], ["a", "b"], False),
+        (["a", "b"], ["b", "rates"], False),
+        (["a", "b"], ["b"], False),
+        (["rates"], ["rates"], False),
+        (["rates"], ["a", "rates"], True),
+        (["a", "rates"], ["rates"], True),
+    ],
+)
+def test_the_task_that_writes_broadcast_rows_stays_or_the_run_ends(before, after, refused):
+    counts = {"a": 2, "b": 2, "rates": 1}
+    previous = model(reading(*before), counts)
+    edited = reading(*after)
+    problems = found(edited, counts, previous)
+    assert problems == ({("RunIdRequired", "spec.operators")} if refused else set())
+    if not refused and {"rates"} <= {*before} & {*after}:
+        assert model(edited, counts, previous).broadcast_writer == previous.broadcast_writer
+    by_partition = model(reading(*before, grouper="partition"), counts)
+    accepted(reading(*after, grouper="partition"), counts, by_partition)
