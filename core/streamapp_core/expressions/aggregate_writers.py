@@ -77,7 +77,12 @@ def _check_types(call: AggregateCall, arguments: Sequence[Value]) -> None:
         if argument.type is None:
             raise Refusal(f"{call.name} takes a value with a type, got null")
         if argument.type.nested and (call.distinct or call.name != "count"):
-            raise Refusal(f"{call.name} takes no {argument.type}; take what is inside of it, as in {call.name}(a.b)")
+            inside = (
+                "an element or the result of `aggregate` or `transform`"
+                if argument.kind is TypeKind.ARRAY
+                else "a field"
+            )
+            raise Refusal(f"{call.name} takes no {argument.type}; take what is inside of it: {inside}")
 
 
 def _exactly(count: int, name: str, arguments: Sequence[Value]) -> Sequence[Value]:

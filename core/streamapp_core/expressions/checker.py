@@ -21,7 +21,7 @@ from streamapp_core.expressions.node_kinds import FORMS, unsupported
 from streamapp_core.expressions.parsing import output_name
 from streamapp_core.expressions.typed_sql import Value, quoted
 from streamapp_core.problems import ProblemCode
-from streamapp_core.schema import Schema
+from streamapp_core.schema import Schema, SchemaError
 
 MAX_SQL_LENGTH = 60_000
 MAX_ISSUES = 10
@@ -94,6 +94,9 @@ class Checker:
                 self._cost(value)
         except Refusal as refusal:
             self.refuse(refusal)
+            return None
+        except SchemaError as error:
+            self.refuse(invalid(str(error)))
             return None
         else:
             return value

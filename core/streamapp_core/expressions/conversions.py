@@ -115,7 +115,9 @@ def _family(data_type: DataType) -> str:
 
 
 def _hint(source: DataType, target: DataType) -> str:
-    if {source.kind, target.kind} == {TypeKind.DATE, TypeKind.BIGINT}:
+    if target.kind is TypeKind.DATE and source.kind in INTEGRAL:
+        return "; use date_from_unix_date of days, or timestamp_millis of milliseconds"
+    if (source.kind, target.kind) == (TypeKind.DATE, TypeKind.BIGINT):
         return "; use datediff(date, '1970-01-01')"
     return ""
 

@@ -162,7 +162,10 @@ def comparison_type(left: DataType, right: DataType) -> DataType:
     if TypeKind.STRING in kinds and not kinds & INTERVALS:
         other = right if left == STRING else left
         return DOUBLE if other.kind is TypeKind.DECIMAL else other
-    raise Refusal(f"{left} and {right} can't be compared; cast one of them")
+    repair = "cast one of them"
+    if TypeKind.TIMESTAMP in kinds and kinds & INTEGRAL:
+        repair = "make a timestamp of the number by timestamp_millis or timestamp_seconds"
+    raise Refusal(f"{left} and {right} can't be compared; {repair}")
 
 
 def number_literal_type(digits: int) -> DataType:

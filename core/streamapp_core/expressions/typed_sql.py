@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from hashlib import blake2b
 
 from streamapp_core.schema import DataType, TypeKind
 
@@ -94,13 +95,12 @@ def bound(values: Sequence[Value], body: Callable[..., str]) -> str:
     """Write `body` over values that it uses several times, so that each is written and evaluated once.
 
     Values that are no simple texts become the fields of a struct that a lambda takes: without that, nested
-    expressions would double in length with each level.
+    expressions would double in length with each level. Its variable is named after the fields, so that a body may use
+    the names of one around it: only what has equal values has an equal name.
     """
     if all(value.simple for value in values):
         return body(*(value.sql for value in values))
-    fields = ", ".join(f"'{_FIELDS[i]}': {value.sql}" for i, value in enumerate(values))
-    names = (f"__v.{_FIELDS[i]}" for i in range(len(values)))
-    return f"list_transform([{{{fields}}}], lambda __v: {body(*names)})[1]"
-
-
-_FIELDS = "abcdefgh"
+    fields = ", ".join(f"'a{place}': {value.sql}" for place, value in enumerate(values))
+    variable = f"__v{blake2b(fields.encode(), digest_size=4).hexdigest()}"
+    names = (f"{variable}.a{place}" for place in range(len(values)))
+    return f"list_transform([{{{fields}}}], lambda {variable}: {body(*names)})[1]"

@@ -58,7 +58,10 @@ class WorkQueue(Generic[_Key]):
         """Finish a key that was taken."""
         with self._changed:
             del self._taken[key]
-            self._workers[self._tenant_of(key)] -= 1
+            tenant = self._tenant_of(key)
+            self._workers[tenant] -= 1
+            if not self._workers[tenant]:
+                del self._workers[tenant]
             due = self._due.get(key)
             if due is not None:
                 self._order += 1
@@ -78,10 +81,18 @@ class WorkQueue(Generic[_Key]):
             return sum(due <= now and key not in self._taken for key, due in self._due.items())
 
     def longest_wait(self) -> float:
-        """Return the longest time for which a key has been due, or taken, in seconds."""
+        """Return the longest time for which a key has been due, or taken, in seconds.
+
+        Keys whose tenant has all its workers do not count: they wait for others of it.
+        """
         with self._changed:
             now = self._clock()
-            waiting = (now - due for key, due in self._due.items() if key not in self._taken)
+            full = {tenant for tenant, workers in self._workers.items() if workers >= self._most_workers}
+            waiting = (
+                now - due
+                for key, due in self._due.items()
+                if key not in self._taken and self._tenant_of(key) not in full
+            )
             working = (now - since for since in self._taken.values())
             return max([0.0, *waiting, *working])
 

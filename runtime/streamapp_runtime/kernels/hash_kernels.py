@@ -5,6 +5,7 @@ ones, which are hashed one after the other (`single_hashes`).
 """
 
 from collections.abc import Callable
+from decimal import Context
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ _SEED = 42
 _LONG_RUN, _LONG_LIST = 2_000, 50
 """Bytes and elements from which on a row is hashed by itself."""
 _MAX_LONG_DIGITS = 18
+_ALL_DIGITS = Context(prec=38)
 _P1, _P2, _P3, _P4, _P5 = (
     np.uint64(prime)
     for prime in (
@@ -93,7 +95,7 @@ def _bytes_of(column: pa.Array) -> pa.Array:
     scale = column.type.scale if pa.types.is_decimal(column.type) else None
     if scale is None:
         return column.cast(pa.binary())
-    numbers = (None if number is None else int(number.scaleb(scale)) for number in column.to_pylist())
+    numbers = (None if number is None else int(number.scaleb(scale, _ALL_DIGITS)) for number in column.to_pylist())
     return pa.array([None if number is None else _java_bytes(number) for number in numbers], pa.binary())
 
 

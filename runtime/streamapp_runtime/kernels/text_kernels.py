@@ -35,6 +35,7 @@ def edit_distance(lefts: pa.Array, rights: pa.Array) -> pa.Array:
 
 def _distance(left: str, right: str) -> int:
     """Compute a row of the table of distances at once: each is one more than its left, or less."""
+    left, right = sorted((left, right), key=len)
     places = np.arange(len(right) + 1)
     letters = np.frombuffer(right.encode("utf-32-le"), np.uint32)
     row = places

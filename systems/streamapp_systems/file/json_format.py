@@ -104,12 +104,12 @@ def _parse_plain(lines: list[bytes], schema: pa.Schema) -> pa.RecordBatch:
     except (ValueError, pa.ArrowException):
         strings = {field.name for field in schema if pa.types.is_string(field.type)}
         try:
-            quoted = [quote_objects(line, tuple(schema.names), strings) for line in lines] if strings else lines
+            known = [quote_objects(line, tuple(schema.names), strings) for line in lines]
         except (ValueError, RecursionError):
-            quoted = lines
-        if quoted == lines:
+            known = lines
+        if known == lines:
             raise
-        return _parse_as_they_are(quoted, schema)
+        return _parse_as_they_are(known, schema)
 
 
 def _parse_as_they_are(lines: list[bytes], schema: pa.Schema) -> pa.RecordBatch:

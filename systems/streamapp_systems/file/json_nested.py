@@ -67,15 +67,11 @@ def object_type(fields: Iterable[tuple[str, Any]]) -> type | None:
 def quote_objects(line: bytes, names: tuple[str, ...], strings: Collection[str]) -> bytes:
     """Return an object with these fields only, each once; arrays and objects in `strings` as texts.
 
-    Without any of these the text is returned as it is.
-
     Raises:
         ValueError, RecursionError: the text is no JSON object.
     """
-    fields = [(name, text) for name, (text,) in zip(names, field_texts([line], names), strict=True)]
-    if not any(name in strings and text is not None and text[:1] in _NESTING for name, text in fields):
-        return line
-    known = ((name, text) for name, text in fields if text is not None)
+    fields = zip(names, field_texts([line], names), strict=True)
+    known = ((name, text) for name, (text,) in fields if text is not None)
     return _object((name, _as_text(text) if name in strings else text) for name, text in known) + b"\n"
 
 

@@ -2,12 +2,14 @@
 
 What is written reads back as the same value. Timestamps are ISO 8601 in UTC, `2013-01-01T10:00:00Z` (without the `Z` if
 they have no time zone), with as many digits after the second as are needed; numbers have the shortest text that gives
-the same number; binary is base64.
+the same number; binary is base64. Dates and times beyond the years 0 to 9999 are written with the sign of the year, as
+ISO 8601 asks for, and are not read.
 """
 
 import base64
 from contextlib import suppress
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,6 +19,7 @@ _UTC = pa.timestamp("us", tz="UTC")
 _NAIVE = pa.timestamp("us")
 _TIME_OF_DAY = " 10:00:00.000000"
 _SHOWN = 80
+_FIRST, _END = np.datetime64("0000-01-01"), np.datetime64("10000-01-01")
 
 
 def parse_text(texts: pa.Array, to: pa.DataType) -> pa.Array:
@@ -47,7 +50,34 @@ def format_text(values: pa.Array) -> pa.Array:
         return pa.array(
             [None if value is None else base64.b64encode(value) for value in values.to_pylist()], pa.string()
         )
-    if not pa.types.is_timestamp(values.type):
+    if pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):
+        return _format_times(values)
+    return pc.cast(values, pa.string())
+
+
+def _format_times(values: pa.Array) -> pa.Array:
+    """Write dates or timestamps; those that Arrow can't write, with numpy."""
+    timed = pa.types.is_timestamp(values.type)
+    unit = "us" if timed else "D"
+    numbers = values.cast(pa.timestamp("us", tz=values.type.tz) if timed else pa.date32(), safe=False)
+    numbers = pc.fill_null(numbers.cast(pa.int64() if timed else pa.int32()).cast(pa.int64()), 0).to_numpy()
+    moments = numbers.view(f"M8[{unit}]")
+    beyond = np.flatnonzero((moments < _FIRST) | (moments >= _END))
+    if not len(beyond):
+        return _format_usual_times(values)
+    usual = np.ones(len(values), np.bool_)
+    usual[beyond] = False
+    texts = _format_usual_times(pc.if_else(pa.array(usual), values, None)).to_pylist()
+    for place in beyond:
+        year, rest = np.datetime_as_string(moments[place]).removeprefix("-").split("-", 1)
+        shortest = rest.rstrip("0").rstrip(".") if "." in rest else rest
+        zone = "Z" if timed and values.type.tz is not None else ""
+        texts[place] = f"{'-' if moments[place] < _FIRST else '+'}{int(year):04}-{shortest}{zone}"
+    return pa.array(texts, pa.string())
+
+
+def _format_usual_times(values: pa.Array) -> pa.Array:
+    if pa.types.is_date(values.type):
         return pc.cast(values, pa.string())
     moments = pc.cast(values, options=pc.CastOptions(target_type=_NAIVE, allow_time_truncate=True))
     texts = pc.cast(moments, pa.string())

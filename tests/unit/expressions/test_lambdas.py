@@ -138,3 +138,44 @@ def test_products_within_the_bound_are_made(engine):
     assert evaluate(engine, "replace(t, 'y', t)", t="x" * 50_000) == "x" * 50_000
     wide = "transform(a, y -> named_struct('a', t, 'b', array(t, 'u')).b[1])"
     assert evaluate(engine, wide, a=[1, 2], t=text) == ["u", "u"]
+
+
+NESTED_CALLS = [
+    (
+        "zip_with(transform(a, q -> q), transform(a, q -> q), (x, y) -> "
+        "zip_with(array(5, 6), array(7, 8), (p, q) -> p + q + x))",
+        [[13, 15], [14, 16]],
+    ),
+    ("zip_with(transform(a, q -> q), b, (x, y) -> array_append(array(7, 8), x))", [[7, 8, 1], [7, 8, 2]]),
+    ("zip_with(transform(a, q -> q), transform(b, q -> q), (x, y) -> array(4, 5, 6)[x + y * 0])", [5, 6]),
+    ("transform(zip_with(transform(a, q -> q), b, (x, y) -> array(x)[y * 0]), z -> z + 1)", [2, 3]),
+    ("aggregate(transform(a, q -> q), 0, (s, x) -> s + x, s -> aggregate(array(s, 1), 0, (r, x) -> r + x))", 4),
+    ("map_zip_with(map_concat(m), m, (k, v, w) -> size(array_append(array(7, 8), v)) + w)", {"k": 8}),
+    ("concat(array_append(a, 1), a, a, a, a, a, a, a, a, a)[20]", 2),
+    ("transform(a, x -> transform(transform(a, y -> y + x), z -> aggregate(array(z, x), 0, (s, e) -> s + e)))",
+     [[3, 4], [5, 6]]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text, expected", NESTED_CALLS)
+def test_lambdas_inside_of_others_see_the_variables_around_them(engine, text, expected):
+    found = evaluate(engine, text, a=[1, 2], b=[3, 4], m=[("k", 5)])
+    assert (dict(found) if isinstance(expected, dict) else found) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["arrays_zip(a, a)", "transform_keys(map(1, 2), (k, v) -> map(k, v))", "map_from_entries(array(struct(m, 1)))"],
+)
+def test_types_that_there_are_not_are_refused(text):
+    with pytest.raises(ExpressionError):
+        check_select(f"{text} as x", SCHEMA)
+
+
+def test_calls_inside_of_calls_grow_by_their_own_length(engine):
+    text = "a"
+    for _ in range(5):
+        text = f"aggregate(array(1), {text}, (s, x) -> s, s -> s)"
+    (column,) = check_select(f"{text} as x", SCHEMA).columns
+    assert len(column.sql) < 5_000
+    assert evaluate(engine, text, a=[1, 2]) == [1, 2]

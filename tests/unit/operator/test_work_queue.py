@@ -65,6 +65,26 @@ def test_what_waits_longest_is_told():
     assert queue.longest_wait() == 2
 
 
+def test_keys_that_wait_for_others_of_their_tenant_are_no_wait_of_the_operator():
+    clock = Clock()
+    queue = WorkQueue(clock, lambda key: key[0], most_workers=1)
+    for key in ("a1", "a2", "b1"):
+        queue.add(key)
+    assert queue.take() == "a1"
+    clock.now = 10
+    assert queue.longest_wait() == 10
+    assert queue.take() == "b1"
+    queue.done("b1")
+    queue.done("a1")
+    assert queue.take() == "a2"
+    queue.add("a3")
+    clock.now = 15
+    assert queue.longest_wait() == 5
+    clock.now = 25
+    queue.done("a2")
+    assert queue.longest_wait() == 15
+
+
 def test_everybody_goes_home_when_it_is_closed():
     queue = make_queue()
     taken = []

@@ -20,6 +20,8 @@ from streamapp_runtime.kernels.url_kernels import url_part
 TEXTS = st.text(max_size=80)
 LONGS = st.integers(-(2**63), 2**63 - 1)
 WHOLE = st.integers(-(10**9), 10**9)
+MANY = 20
+"""Times that rows are repeated: few rows are hashed in another way than many."""
 MASK32, MASK64 = 2**32 - 1, 2**64 - 1
 
 
@@ -59,7 +61,8 @@ def murmur_of(data, seed=42):
 @given(st.lists(st.none() | TEXTS, min_size=1, max_size=10))
 def test_murmur3_of_texts_is_that_of_one_text_at_a_time(values):
     expected = [42 if value is None else murmur_of(value.encode()) for value in values]
-    assert murmur3(pa.array(values, pa.string())).to_pylist() == expected
+    for many in (1, MANY):
+        assert murmur3(pa.array(values * many, pa.string())).to_pylist() == expected * many
 
 
 @given(st.lists(st.none() | LONGS, min_size=1, max_size=10), st.integers(0, 3))
@@ -70,12 +73,16 @@ def test_murmur3_of_numbers_is_that_of_their_bytes_also_of_a_part_of_an_array(va
     assert murmur3(pa.array(values, pa.int64()).slice(start)).to_pylist() == [number(value) for value in values[start:]]
 
 
-@given(st.lists(st.lists(st.none() | TEXTS, max_size=4) | st.none(), min_size=1, max_size=6))
-def test_a_list_is_hashed_as_its_elements_are_one_after_the_other(rows):
+@given(st.data())
+def test_a_list_is_hashed_as_its_elements_are_one_after_the_other(data):
+    kind, elements = data.draw(
+        st.sampled_from([(pa.string(), TEXTS), (pa.int64(), LONGS), (pa.bool_(), st.booleans())])
+    )
+    rows = data.draw(st.lists(st.lists(st.none() | elements, max_size=4) | st.none(), min_size=1, max_size=6))
     width = max((len(row) for row in rows if row), default=0)
-    columns = [pa.array([row[place] if row and place < len(row) else None for row in rows], pa.string())
+    columns = [pa.array([row[place] if row and place < len(row) else None for row in rows], kind)
                for place in range(max(width, 1))]  # fmt: skip
-    lists = pa.array(rows, pa.list_(pa.string()))
+    lists = pa.array(rows, pa.list_(kind))
     for hashed in (murmur3, xxhash64):
         assert hashed(lists) == hashed(*columns)
         assert hashed(pa.StructArray.from_arrays([lists, lists], ["a", "b"])) == hashed(lists, lists)
@@ -110,6 +117,11 @@ def test_long_runs_of_bytes_are_hashed_as_in_plain_python(data):
     columns = pa.array([b"", data, b"a"])
     assert murmur3(columns)[1].as_py() == murmur_of(data)
     assert xxhash64(columns)[1].as_py() == xxhash_of(data)
+
+
+def test_decimals_are_hashed_with_all_their_digits():
+    number = Decimal("9999999999999999999999999999.9999999999")
+    assert murmur3(pa.array([number], pa.decimal128(38, 10)))[0].as_py() == -817514053  # Spark's own result
 
 
 @pytest.mark.parametrize(
@@ -161,7 +173,8 @@ def xxhash_of(data, seed=42):
 @given(st.lists(st.none() | st.binary(max_size=100), min_size=1, max_size=10))
 def test_xxhash64_of_bytes_is_that_of_one_value_at_a_time(values):
     expected = [42 if value is None else xxhash_of(value) for value in values]
-    assert xxhash64(pa.array(values, pa.binary())).to_pylist() == expected
+    for many in (1, MANY):
+        assert xxhash64(pa.array(values * many, pa.binary())).to_pylist() == expected * many
 
 
 @given(st.lists(st.none() | st.binary(max_size=20), min_size=1, max_size=5))
@@ -189,6 +202,10 @@ def test_edit_distance_is_that_of_the_definition(left, right):
         for j, b in enumerate(right, 1):
             table[i, j] = min(table[i - 1, j] + 1, table[i, j - 1] + 1, table[i - 1, j - 1] + (a != b))
     assert edit_distance(texts(left), texts(right))[0].as_py() == table[len(left), len(right)]
+
+
+def test_the_edit_distance_to_no_text_is_the_length_at_once():
+    assert edit_distance(texts("é" * 10_000_000), texts(""))[0].as_py() == 10_000_000
 
 
 @given(st.floats(-1e12, 1e12), st.integers(-5, 10))

@@ -121,3 +121,11 @@ def test_a_wrong_value_makes_its_record_bad_and_no_other(value, says):
 def test_deep_nesting_where_it_is_not_expected_is_no_danger():
     deep = b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
     assert len(decoded(SCHEMA, deep, b'{"a":[7]}').bad) == 1
+
+
+def test_zeros_of_both_signs_are_one_key_of_a_map():
+    schema = parse_schema("m map<double,int>")
+    read = decoded(schema, b'{"m": {"0.0": 1, "-0.0": 2}}', b'{"m": {"-0.0": 2, "1": 3}}')
+    assert [bad.offset for bad in read.bad] == [0]
+    with SqlEngine() as engine:
+        assert engine.query("SELECT cardinality(m) AS n FROM t", t=read.rows)["n"].to_pylist() == [2]

@@ -243,3 +243,11 @@ def test_a_file_of_another_format_is_an_error_that_names_it(tmp_path: Path) -> N
     (tmp_path / "a.parquet").write_text("a\n1\n")
     with pytest.raises(StreamSystemError, match=r"files\.s\[0\]: .*a\.parquet can't be read as parquet"):
         FileAdmin(tmp_path).end_offsets([described("a.parquet", "a int", StreamFormat.PARQUET)])
+
+
+def test_of_a_field_of_json_given_twice_the_last_one_counts(tmp_path: Path) -> None:
+    stream = described("a.json", "i int, s string", StreamFormat.JSON)
+    lines = ['{"i": 9, "i": 10}', '{"s": "x", "s": "y", "i": 1}', '{"i": 9, "x": 3, "i": null}', '{"i": 1, "i": "x"}']
+    *rows, bad = written(tmp_path, "\n".join(lines), stream)
+    assert rows == [{"i": 10, "s": None}, {"i": 1, "s": "y"}, {"i": None, "s": None}]
+    assert "'x' is no int" in str(bad)

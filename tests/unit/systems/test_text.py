@@ -103,3 +103,26 @@ def test_decimals_keep_every_digit() -> None:
     assert parse_one("123456789012345678.12345678901234567890", pa.decimal128(38, 20)) == decimal.Decimal(
         "123456789012345678.12345678901234567890"
     )
+
+
+@pytest.mark.parametrize(
+    "micros, text",
+    [
+        (1709211909123000000, "+56132-10-08T05:52:03Z"),
+        (253402300800000000, "+10000-01-01T00:00:00Z"),
+        (253402300799500000, "9999-12-31T23:59:59.5Z"),
+        (-62167219200000000, "0000-01-01T00:00:00Z"),
+        (-62167219200000001, "-0001-12-31T23:59:59.999999Z"),
+    ],
+)
+def test_years_of_more_digits_have_a_sign(micros: int, text: str) -> None:
+    times = pa.array([None, micros, 0, micros], pa.int64()).cast(UTC)
+    assert format_text(times).to_pylist() == [None, text, "1970-01-01T00:00:00Z", text]
+    assert format_text(times.cast(pa.timestamp("us")).slice(1, 1)).to_pylist() == [text.removesuffix("Z")]
+
+
+@pytest.mark.parametrize(
+    "days, text", [(2147342209, "+5881193-04-13"), (-800000, "-0221-09-04"), (2932896, "9999-12-31")]
+)
+def test_dates_of_years_of_more_digits_have_a_sign(days: int, text: str) -> None:
+    assert format_text(pa.array([days, None, 0], pa.date32())).to_pylist() == [text, None, "1970-01-01"]

@@ -133,14 +133,22 @@ def _aggregate(array: Value, start: Value, merge: Lambda, finish: Lambda | None 
         return f"list_reduce({pairs}, {steps}, {pair(start.sql, 'NULL')})"
 
     end = f"{merge.scope}r"
-    sql = f"list_transform([{_guarded(array, merge, reduced)}], lambda {end}: {last_step.format(end)})[1]"
-    result = Value(start.type, cast(sql, start.type))
+
+    def result(value: Value) -> str:
+        sql = f"list_transform([{_guarded(value, merge, reduced)}], lambda {end}: {last_step.format(end)})[1]"
+        return cast(sql, start.type or VOID)
+
     if finish is None:
-        return result
+        return Value(start.type, result(array))
     last = f"{finish.scope}f"
     made = _typed(finish.over(Value(start.type, f"{last}.a", simple=True)))
-    sql = f"list_transform([{{'a': {result.sql}}}], lambda {last}: {made.sql})[1]"
-    return Value(made.type, bound([array], lambda a: f"CASE WHEN {a} IS NOT NULL THEN {sql} END"))
+
+    def finished(a: str) -> str:
+        gathered = result(Value(array.type, a, simple=True))
+        sql = f"list_transform([{{'a': {gathered}}}], lambda {last}: {made.sql})[1]"
+        return f"CASE WHEN {a} IS NOT NULL THEN {sql} END"
+
+    return Value(made.type, bound([array], finished))
 
 
 def _zip_with(left: Value, right: Value, body: Lambda) -> Value:

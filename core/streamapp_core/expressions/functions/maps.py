@@ -36,7 +36,8 @@ def _from_entries(value: Value) -> Value:
 
     def rebuilt(inner: Value) -> str:
         key, held = nested_values.parts(inner.sql, entry)
-        return nested_values.struct_sql([("key", key.sql), ("value", held.sql)])
+        zeros = data_type.key.kind in (TypeKind.FLOAT, TypeKind.DOUBLE)
+        return nested_values.struct_sql([("key", f"{key.sql} + 0" if zeros else key.sql), ("value", held.sql)])
 
     def write(v: str) -> str:
         listed = nested_values.each(v, entry, rebuilt)
