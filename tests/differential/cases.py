@@ -44,8 +44,12 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class Start:
-    """A start of the app that does not go on to the end: stopped after so many reports, or killed at a fail-point."""
+    """A start of the app that does not go on to the end: stopped after so many reports, or killed at a fail-point.
 
+    It has so many `processors`, and the last start as many as the document says.
+    """
+
+    processors: int
     reports: int | None = None
     fail_point: str | None = None
 

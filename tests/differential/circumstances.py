@@ -16,7 +16,7 @@ from differential import forked_starts, reference
 from differential.cases import Case, Row, Source, Stage
 from differential.forked_starts import Forks, Outcome, StartRequest
 from differential.key_kinds import KINDS, KeyKind
-from differential.random_inputs import place
+from differential.random_inputs import LAST, place
 from streamapp_core.plan import plan
 from streamapp_core.spec.parse import parse_text
 from streamapp_core.spec.streams import StreamFormat
@@ -36,6 +36,8 @@ LONGEST_START = 6
 """The reports after which an app without an end is stopped if the next rows come at a later start."""
 AGREED = 3
 """The reports for which an app without an end goes on when its results are right: it could add some."""
+PROBED = 6
+"""The reports for which it goes on after it has read rows that look up what is in its tables."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +62,8 @@ def examine(folder: Path, case: Case, forks: Forks) -> Finding:
         return Finding(outcome=outcome, growth_refused=run.growth_refused)
     if outcome.failed:
         return Finding(outcome=outcome, difference=outcome.failed)
-    return Finding(outcome=outcome, compared=len(run.expected), difference="\n".join(run.differences()))
+    differences = [*run.differences()] or [*run.lost_in_tables()]
+    return Finding(outcome=outcome, compared=len(run.expected), difference="\n".join(differences))
 
 
 class _Run:
@@ -78,6 +81,8 @@ class _Run:
         self._versions = {name: expected.versions for name, expected in found.items() if expected.versions is not None}
         self.growth_refused = False
         self._at_end = False
+        self._agreed = False
+        self._probes: dict[str, int] = {}
         self._written: dict[str, int] = {}
         self._last_written: set[str] = set()
 
@@ -90,10 +95,10 @@ class _Run:
             else:
                 self._write_stage(name, source)
         for number, start in enumerate(self._case.starts):
-            outcome = self._start(number, start.reports, start.fail_point)
+            outcome = self._start(number, start.processors, start.reports, start.fail_point)
             if outcome.refused or outcome.failed or outcome.completed or self._at_end:
                 return outcome
-        return self._start(len(self._case.starts), None, None)
+        return self._start(len(self._case.starts), self._case.document["spec"]["processors"]["count"])
 
     def differences(self) -> Iterator[str]:
         """Compare the outputs with what they should be; where partitions were idle, results may be waiting."""
@@ -106,18 +111,43 @@ class _Run:
             if wrong:
                 yield f"{name}: found in a table what its key never had there: {_listed(wrong)}"
 
-    def _start(self, number: int, reports: int | None, fail_point: str | None) -> Outcome:
+    def lost_in_tables(self) -> Iterator[str]:
+        """Write all rows of the endless inputs once more when all results are there; start with other processors.
+
+        What a table got before must be found now, which is not known of any earlier row.
+        """
+        if not self._agreed or not any(versions.rows for versions in self._versions.values()):
+            return
+        before = {name: Counter(self._rows(name)) for name in self._versions}
+        for name, source in self._case.sources.items():
+            if source.last:
+                again = [(index, (*row[:-1], LAST)) for index, row in enumerate(source.rows)]
+                self._write(name, source, again, source.partitions)
+                self._probes[name] = len(again)
+        processors = self._case.document["spec"]["processors"]["count"] % 3 + 1
+        outcome = self._start(len(self._case.starts) + 1, processors)
+        if outcome.failed:
+            yield outcome.failed
+        for name, versions in self._versions.items():
+            lost = lost_versions(Counter(self._rows(name)) - before[name], versions, self._kind)
+            if lost:
+                yield f"{name}: did not find in a table what its key had there: {_listed(lost)}"
+
+    def _start(
+        self, number: int, processors: int, reports: int | None = None, fail_point: str | None = None
+    ) -> Outcome:
         for name, source in self._case.sources.items():
             while self._next(name, source) is not None and self._due(source, name, number, None):
                 self._write_stage(name, source)
         request = StartRequest(
             folder=str(self._folder),
             document=self._case.document,
+            processors=processors,
             reports=reports,
             fail_point=fail_point,
         )
         self._forks.start(request)
-        seen, moved, agreed = None, time.monotonic(), 0
+        seen, moved, agreed, wanted = None, time.monotonic(), 0, PROBED if self._probes else AGREED
         while (outcome := self._forks.ended(WAIT)) is None:
             progress = forked_starts.progress(self._folder)
             if progress is None or (seen is not None and progress.reports == seen.reports):
@@ -126,13 +156,20 @@ class _Run:
                 moved = time.monotonic()
             seen = progress
             self.growth_refused = self.growth_refused or bool(progress.summary.refused)
-            agreed = agreed + 1 if not self._case.bounded and self._all_written() and self._agrees() else 0
+            agreed = agreed + 1 if self._has_all(progress) else 0
+            self._agreed = self._agreed or agreed == wanted
             quiet = not self._case.bounded and self._all_read(progress) and time.monotonic() - moved > QUIET
             later = any(self._waits(source, name, number) for name, source in self._case.sources.items())
-            if self.growth_refused or agreed == AGREED or quiet or (later and progress.reports >= LONGEST_START):
+            if self.growth_refused or agreed == wanted or quiet or (later and progress.reports >= LONGEST_START):
                 self._at_end = not later
                 (self._folder / forked_starts.STOP).touch()
         return outcome
+
+    def _has_all(self, progress: forked_starts.ProgressReport) -> bool:
+        """Return whether an app without an end has its results; of rows that are written once more, none are known."""
+        if self._probes:
+            return self._all_read(progress)
+        return not self._case.bounded and self._all_written() and self._agrees()
 
     def _feed(self, number: int, progress: forked_starts.ProgressReport) -> bool:
         """Write what is due while the app runs; return whether there was anything."""
@@ -178,7 +215,7 @@ class _Run:
     def _rows_written(self, name: str, source: Source) -> int:
         written = self._written[name]
         end = len(source.rows) if source.system == "files" else source.stages[written - 1].end
-        return end + (len(source.last) if name in self._last_written else 0)
+        return end + (len(source.last) if name in self._last_written else 0) + self._probes.get(name, 0)
 
     def _all_written(self) -> bool:
         return all(not source.last or name in self._last_written for name, source in self._case.sources.items())
@@ -246,11 +283,25 @@ def wrong_versions(rows: Sequence[tuple[str, ...]], versions: reference.Versions
     """Return the rows that found something in a table which their key never had; it is in their last column."""
     if versions.rows is None:
         return Counter()
-    known: defaultdict[str, set[str]] = defaultdict(lambda: {""})
-    for key, value in versions.rows:
+    known = _known(versions, kind)
+    place_ = _COLUMNS.index(versions.on)
+    return Counter(row for row in rows if row[-1] and row[-1] not in known.get(row[place_], ()))
+
+
+def lost_versions(rows: Counter, versions: reference.Versions, kind: KeyKind) -> Counter:
+    """Return the rows that found nothing in a table where there is something for their key."""
+    known = _known(versions, kind)
+    place_ = _COLUMNS.index(versions.on)
+    return Counter({row: count for row, count in rows.items() if not row[-1] and row[place_] in known})
+
+
+def _known(versions: reference.Versions, kind: KeyKind) -> Mapping[str, set[str]]:
+    """Return the values that each key ever had in a table."""
+    known: defaultdict[str, set[str]] = defaultdict(set)
+    for key, value in versions.rows or ():
         if key is not None:
             known[kind.canonical(str(key))].add(str(value))
-    return Counter(row for row in rows if row[-1] not in known[row[_COLUMNS.index(versions.on)]])
+    return known
 
 
 def problems(case: Case) -> tuple[str, ...]:

@@ -12,6 +12,8 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,9 @@ import msgspec
 import sqlglot.dialects.duckdb  # noqa: F401 - what every start would import when it needs it
 
 import differential.functions  # noqa: F401
+from streamapp_core.job_model.build_job_model import build_job_model
 from streamapp_runtime import fail_points
+from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.run_record import Summary
 from streamapp_runtime.errors import PlanRefused
 from support import apps
@@ -32,11 +36,13 @@ PROGRESS, STOP, LOG = "progress.json", "stop", "start.log"
 class StartRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request to start an app in a folder: it ends by itself, or when it is stopped, or at a fail-point.
 
-    It is stopped after so many `reports`, or when there is a file `STOP`.
+    It is stopped after so many `reports`, or when there is a file `STOP`. A run that goes on with another number of
+    `processors` than it had gets them while it runs, as on Kubernetes.
     """
 
     folder: str
     document: dict[str, Any]
+    processors: int
     reports: int | None = None
     fail_point: str | None = None
 
@@ -148,12 +154,22 @@ def _run_app(folder: Path, request: StartRequest) -> Outcome:
             raise apps.Stop
 
     try:
-        apps.run(json.dumps(request.document), folder, fresh=False, listener=listener)
+        text, scale = json.dumps(request.document), partial(_scale, request.processors)
+        apps.run(text, folder, fresh=False, listener=listener, requested_change=scale)
     except PlanRefused as refused:
         return Outcome(refused=tuple(str(problem.code) for problem in refused.problems))
     except apps.Stop:
         return Outcome(stopped=True)
     return Outcome(completed=True)
+
+
+def _scale(count: int, run: PlannedRun) -> PlannedRun | None:
+    """Return the run with so many processors, if it has not."""
+    if len(run.model.processors) == count:
+        return None
+    location = run.model.processors["0"].location
+    processors = {str(number): location for number in range(count)}
+    return replace(run, model=build_job_model(run.plan, run.model, processors))
 
 
 if __name__ == "__main__":

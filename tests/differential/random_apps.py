@@ -33,6 +33,7 @@ RESTORED = "cast(id as int) as id, k, g, cast(v as int) as v"
 WINDOWS = ({"tumbling": "1h"}, {"sliding": "2h", "every": "1h"}, {"session": "1h"}, {"tumbling": "30m"})
 JOINS = ("inner", "left", "right", "full")
 MOST_STEPS = 6
+PROCESSORS = (1, 1, 2, 3)
 FUNCTIONS = ("Totals", "Silence", "Hourly", "Before")
 
 
@@ -229,7 +230,10 @@ def _side_table(draft: _Draft) -> str:
 def _fill_table(draft: _Draft) -> None:
     table = f"filled{len(draft.tables)}"
     draft.tables[table] = {"key": "k", "value": "id * 1000 + coalesce(v, 0) as size", "schema": draft.columns}
-    draft.add("stored", _grouped(draft, ("k",)), sendToTable=table)
+    filling = _grouped(draft, ("k",))
+    draft.add("stored", filling, sendToTable=table)
+    draft.streams[f"put-into-{table}"] = {"system": "files", "name": f"out/put-into-{table}", "format": "csv"}
+    draft.add("put", filling, sendTo=f"put-into-{table}")
     on = draft.random.choice(["k", "k", "g"])
     made = draft.add("sized", _grouped(draft, (on,)), joinTable={"table": table, "on": on, "type": "left"})
     draft.streams[f"found-in-{table}"] = {"system": "files", "name": f"out/found-in-{table}", "format": "csv"}
@@ -266,7 +270,7 @@ def random_case(seed: int, number: int) -> Case:
             "tables": draft.tables,
             "operators": draft.operators,
             "job": _job(random, grows=any(len(source.stages) > 1 for source in draft.sources.values())),
-            "processors": {"count": random.choice([1, 1, 2, 3])},
+            "processors": {"count": random.choice(PROCESSORS)},
         },
     }
     return Case(document=document, keys=keys, sources=draft.sources, steps=draft.steps, starts=starts)
@@ -284,10 +288,11 @@ def _job(random: Random, *, grows: bool) -> dict[str, Any]:
 
 
 def _start(random: Random) -> Start:
+    processors = random.choice(PROCESSORS)
     if random.random() < 0.35:
-        return Start(reports=random.randint(1, 3))
+        return Start(processors=processors, reports=random.randint(1, 3))
     point = random.choice([point for point in FailPoint if not point.startswith("replace")])
     if random.random() < 0.5:
         point = random.choice([point for point in FailPoint if point.startswith("commit")])
     times = random.randint(1, 8) if point.startswith(("commit", "task")) else 1
-    return Start(fail_point=f"{point}:{random.choice(list(Moment))}:{times}")
+    return Start(processors=processors, fail_point=f"{point}:{random.choice(list(Moment))}:{times}")

@@ -75,6 +75,13 @@ def test_what_a_key_never_had_in_a_table_is_a_wrong_look_up():
     assert not circumstances.wrong_versions(wrong, anything, KINDS["string"])
 
 
+def test_what_a_key_had_in_a_table_is_not_to_be_lost():
+    versions = reference.Versions(on="g", rows=(("a", 1003), (None, 5000)))
+    found, lost, never = ("1", "b", "a", "3", "1003"), ("2", "b", "a", "3", ""), ("3", "a", "b", "3", "")
+    rows = Counter([found, lost, lost, never, ("4", "a", "", "", "")])
+    assert circumstances.lost_versions(rows, versions, KINDS["string"]) == {lost: 2}
+
+
 def test_refusals_can_be_tried_with_the_checks_switched_off():
     assert (ROOT / refusals.PLANNER).read_text().count(refusals.CHECKED) == 1
     (refused,) = islice(refusals.refused_for_types(0, count()), 1)
