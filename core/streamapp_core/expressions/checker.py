@@ -32,6 +32,17 @@ _CHANGING = frozenset(
     {"current_date", "curdate", "current_timestamp", "now", "current_time", "localtimestamp", "current_timezone"}
 )
 """Spark's functions of the present time and of its session."""
+_RANDOM = frozenset({"rand", "randn", "random", "randstr", "uniform", "uuid", "shuffle", "monotonically_increasing_id"})
+_INSTEAD = {
+    "try_cast": "cast: it gives null where a value does not fit",
+    "approx_count_distinct": "count(distinct a)",
+    "approx_percentile": "percentile(a, 0.5)",
+    "percentile_approx": "percentile(a, 0.5)",
+    "strftime": "date_format(at, 'yyyy-MM-dd')",
+    "json_extract": "a struct or map in the schema of the stream, and its fields: a.b",
+    "grouping": "one aggregate for each way of grouping",
+}
+"""The way to say it here, of functions that users of Spark and of other databases look for."""
 
 
 class AggregateWriter(Protocol):
@@ -297,6 +308,10 @@ def _changing(name: str) -> str:
 def _unknown_function(name: str) -> str:
     if name in _CHANGING:
         return _changing(name)
+    if name in _RANDOM:
+        return f"{name} would give another result when the same rows are read again; use columns of the row"
+    if name in _INSTEAD:
+        return f"there is no function {name}; use {_INSTEAD[name]}"
     if name in GENERATOR_NAMES:
         return f"{name}(...) stands in `flatMap` only, by itself: {name}(...) as name"
     close = difflib.get_close_matches(name[:80], _NAMES, n=1)
