@@ -4,11 +4,13 @@ import pytest
 from tools.kafka.broker import Broker
 from tools.kafka.jars import default_cache, kafka_jars
 
+from support.kafka import PATIENT
+
 pytest.register_assert_rewrite("conformance")
 
 
 @pytest.fixture(scope="session")
 def kafka():
     """A broker on the loopback interface for the whole run: tests share it, so each names its topics uniquely."""
-    with Broker(kafka_jars(default_cache())) as broker:
+    with Broker(kafka_jars(default_cache()), settings=PATIENT) as broker:
         yield broker

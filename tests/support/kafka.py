@@ -16,6 +16,9 @@ from streamapp_systems.protocols import SentRecords, StreamDescriptor, Transacti
 SYSTEM = "kafka"
 DEADLINE = 120.0
 """Seconds until a test that waits for something fails."""
+PATIENT = {"broker.session.timeout.ms": 3_600_000}
+"""Settings of a broker that nobody kills: it may stand still, as on a busy machine, and no controller declares it dead.
+The only broker's partitions are without a leader then, and such brokers forget transactions (docs/kafka.md)."""
 TRANSACTION_BYTES = 10 << 20
 """Bytes that a transaction of a test takes at most: brokers abort one that takes longer than 15 s."""
 

@@ -11,7 +11,7 @@ from tools.kafka.jars import default_cache, kafka_jars
 from streamapp_systems.kafka import KafkaConsumer
 from streamapp_systems.protocols import SentRecords
 from support import apps
-from support.kafka import DEADLINE, Topics, cluster_at, eventually, ssp_of
+from support.kafka import DEADLINE, PATIENT, Topics, cluster_at, eventually, ssp_of
 
 pytestmark = pytest.mark.xdist_group("paused-broker")  # one broker
 
@@ -21,7 +21,7 @@ IDLE_SECONDS = 30
 
 @pytest.fixture(scope="module")
 def broker():
-    with Broker(kafka_jars(default_cache())) as broker:
+    with Broker(kafka_jars(default_cache()), settings=PATIENT) as broker:
         yield broker
 
 

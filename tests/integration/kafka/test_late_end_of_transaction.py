@@ -54,7 +54,7 @@ def commit_all(topics, stream, count):
     return failures
 
 
-@pytest.mark.timeout(120 + 2 * COMMITS)
+@pytest.mark.timeout(600 + 2 * COMMITS)
 def test_what_arrives_late_is_refused_and_every_transaction_is_whole_and_there_once(proxied):
     topics = Topics(cluster_at(proxied.bootstrap_servers), "late")
     stream = topics.create(count=PARTITIONS)
@@ -71,7 +71,7 @@ def test_what_arrives_late_is_refused_and_every_transaction_is_whole_and_there_o
     assert policy.shortest_wait >= RESEND_SECONDS
 
 
-@pytest.mark.timeout(240 + 2 * COMMITS)
+@pytest.mark.timeout(900 + 2 * COMMITS)
 def test_an_app_stays_exact_when_ends_of_its_transactions_arrive_late(proxied, tmp_path):
     proxied.policy = pass_all
     with Soak(tmp_path, proxied, "late-app", "--host", "processes") as soak:

@@ -11,6 +11,7 @@ import pytest
 from tools.kafka.broker import Broker
 from tools.kafka.jars import default_cache, kafka_jars
 
+from support.kafka import PATIENT
 from support.kafka_proxy import KafkaProxy
 from support.soak import Soak
 from support.waiting import nothing_for
@@ -18,9 +19,6 @@ from support.waiting import nothing_for
 LONG, LONGER = 17, 30
 """Seconds: longer than a transaction may take; as long as brokers may be silent for."""
 OUTAGES = [int(seconds) for seconds in os.environ.get("STREAMAPP_OUTAGES", "").split(",") if seconds]
-NEVER = 3_600_000
-"""Milliseconds for which a broker may stand still before its controller declares it dead. The only broker's partitions
-are without a leader then, and such brokers forget transactions (docs/kafka.md)."""
 
 
 @contextmanager
@@ -46,7 +44,7 @@ def survive(folder, away, outages):
     """Run an app through outages; give the reasons for which it gave up."""
     with ExitStack() as stack:
         proxy = stack.enter_context(KafkaProxy())
-        settings = {"broker.session.timeout.ms": NEVER} if away is stopped else {}
+        settings = PATIENT if away is stopped else {}
         broker = stack.enter_context(Broker(kafka_jars(default_cache()), proxy=proxy.port, settings=settings))
         proxy.target = broker.proxied_port
         folder.mkdir()
@@ -62,7 +60,7 @@ def survive(folder, away, outages):
         return soak.gave_up
 
 
-@pytest.mark.timeout(400 + 2 * sum(OUTAGES))
+@pytest.mark.timeout(1_200 + 2 * sum(OUTAGES))
 def test_an_app_goes_on_by_itself_after_an_outage_and_is_exact(tmp_path):
     kinds = {killed: [LONGER], stopped: [LONG], cut_off: [LONG]}
     with ThreadPoolExecutor(len(kinds)) as pool:

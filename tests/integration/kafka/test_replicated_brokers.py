@@ -41,7 +41,7 @@ def stopped(broker):
         yield
 
 
-@pytest.mark.timeout(400 + 150 * OUTAGES)
+@pytest.mark.timeout(1_200 + 150 * OUTAGES)
 def test_an_app_works_while_one_of_three_brokers_is_away_and_stays_exact(tmp_path):
     random = Random(9_000)
     kinds = [killed, shut_down, *random.choices([killed, shut_down, stopped], k=OUTAGES)]

@@ -14,6 +14,7 @@ from streamapp_runtime.errors import Drained
 from streamapp_systems.protocols import StreamSystemError
 from streamapp_systems.registry import local_systems
 from support import apps, numbered
+from support.kafka import PATIENT
 from support.kafka_acls import Acls, Right, documented_rights
 
 pytestmark = pytest.mark.xdist_group("broker-with-acls")  # one broker, one user
@@ -25,7 +26,8 @@ TOPICS = "<prefix>."
 
 @pytest.fixture(scope="module")
 def broker():
-    with Broker(kafka_jars(default_cache()), login=Login(username="ann", password="of-ann"), settings=ACLS) as broker:
+    login = Login(username="ann", password="of-ann")
+    with Broker(kafka_jars(default_cache()), login=login, settings=ACLS | PATIENT) as broker:
         yield broker
 
 

@@ -10,7 +10,7 @@ from tools.kafka.jars import default_cache, kafka_jars
 from streamapp_systems.kafka import KafkaAdmin
 from streamapp_systems.protocols import StreamSystemError
 from support import apps, numbered, waiting
-from support.kafka import Topics, cluster_at, committed
+from support.kafka import PATIENT, Topics, cluster_at, committed
 
 pytestmark = pytest.mark.xdist_group("secured-broker")  # one broker
 
@@ -21,7 +21,8 @@ RECORDS = 4_000
 
 @pytest.fixture(scope="module")
 def broker():
-    with Broker(kafka_jars(default_cache()), login=Login(username="ann", password=PASSWORD)) as broker:
+    login = Login(username="ann", password=PASSWORD)
+    with Broker(kafka_jars(default_cache()), login=login, settings=PATIENT) as broker:
         yield broker
 
 

@@ -58,7 +58,7 @@ def under_fire(soak, victims, random):
     assert len(soak.gave_up) <= victims.count("broker"), soak.gave_up
 
 
-@pytest.mark.timeout(120 + 60 * KILLS)
+@pytest.mark.timeout(600 + 60 * KILLS)
 def test_a_run_whose_processes_and_broker_die_again_and_again_stays_exact(tmp_path, broker):
     random = Random(5_000)
     victims = [random.choice(["worker", "worker", "driver", "everything"]) for _ in range(KILLS)]
@@ -68,7 +68,7 @@ def test_a_run_whose_processes_and_broker_die_again_and_again_stays_exact(tmp_pa
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(120 + 60 * ON_SPARK)
+@pytest.mark.timeout(900 + 60 * ON_SPARK)
 def test_a_run_on_spark_whose_processes_die_stays_exact(tmp_path, broker, monkeypatch):
     monkeypatch.setenv("STREAMAPP_SPARK_MASTER", "local-cluster[2,1,1024]")
     random = Random(6_000)
