@@ -1,5 +1,7 @@
-"""A small HTTP server: threads that answer requests by a function, until it is closed."""
+"""A small HTTP server: threads that answer requests by a function, until it is closed; with TLS if it is given."""
 
+import ssl
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,6 +10,8 @@ from typing import Self
 
 _WAITING_CONNECTIONS = 1_024
 """Connections that may wait; beyond these a client's system tries again only after a second, then after three."""
+_SILENT_SECONDS = 30.0
+"""Seconds after which the connection of a client that says nothing is closed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,13 +37,25 @@ class Response:
 class HttpServer:
     """Answers each request with what `answer` returns, which any thread may call."""
 
-    def __init__(self, answer: Callable[[Request], Response], listen: tuple[str, int], *, name: str) -> None:
+    def __init__(
+        self,
+        answer: Callable[[Request], Response],
+        listen: tuple[str, int],
+        *,
+        name: str,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         """Listen on an address ("" is all of them) and a port (0 is a free one); `name` is that of its thread.
+
+        With `tls`, the server's side of it, requests are HTTPS.
 
         Raises:
             OSError: the port is in use.
         """
         self._server = _Server(listen, _handler(answer))
+        if tls is not None:
+            # The handshake is the connection's thread's: a client that does not take part holds nobody up.
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
         host, port = self._server.server_address[:2]
         self.host, self.port = str(host), int(port)
         self._thread = threading.Thread(target=self._server.serve_forever, name=name, daemon=True)
@@ -62,9 +78,16 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = _WAITING_CONNECTIONS
 
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Ignore connections that break off, or are no TLS: anybody may cause them."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
 
 def _handler(answer: Callable[[Request], Response]) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
+        timeout = _SILENT_SECONDS
+
         def do_GET(self) -> None:
             self._answer("GET")
 

@@ -147,6 +147,16 @@ CASES = {
         lambda r: monitor(r)["metadata"]["labels"]["release"],
         "prometheus",
     ),
+    "networkPolicy.apps.enabled": (
+        {"networkPolicy": {"apps": {"enabled": False}}},
+        lambda r: r.environment[VARIABLE + "ISOLATE_APPS"],
+        "false",
+    ),
+    "networkPolicy.apps.metricsFrom": (
+        {"networkPolicy": {"apps": {"metricsFrom": [PEER]}}},
+        lambda r: json.loads(r.environment[VARIABLE + "APP_PAGES_FROM"]),
+        [PEER],
+    ),
     "networkPolicy.enabled": (
         {"networkPolicy": CLOSED},
         lambda r: (r.one("NetworkPolicy")["spec"]["policyTypes"], r.one("NetworkPolicy")["spec"]["ingress"]),

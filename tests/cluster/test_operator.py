@@ -57,6 +57,32 @@ def spark_makes_executors(core, namespace, documents, numbers):
         )
 
 
+def test_an_app_has_a_network_policy_that_is_written_once(shop, core, api_client, namespace, documents_of):
+    shop.apply(namespace, "isolated")
+    assert eventually(lambda: shop.condition(namespace, "DriverReady", "isolated") == ("True", "Running"))
+    policies = client.NetworkingV1Api(api_client)
+    policy = policies.read_namespaced_network_policy("isolated-streamapp", namespace)
+    driver = core.read_namespaced_pod("isolated-driver-1", namespace)
+    (role,) = policy.spec.pod_selector.match_expressions
+    assert policy.spec.pod_selector.match_labels.items() <= driver.metadata.labels.items()
+    assert driver.metadata.labels[role.key] in role.values
+    among, pages = policy.spec.ingress
+    assert among._from[0].pod_selector == policy.spec.pod_selector
+    assert (pages._from, [port.port for port in pages.ports]) == (None, [8080])
+
+    policies.delete_namespaced_network_policy("isolated-streamapp", namespace)
+
+    def made_again():
+        found = policies.list_namespaced_network_policy(namespace, label_selector="streamapp.dev/app=isolated").items
+        return found and found[0].metadata.uid != policy.metadata.uid and found[0]
+
+    again = eventually(made_again)
+    shop.edit(namespace, "isolated", suspend=True)
+    assert eventually(lambda: shop.get(namespace, "isolated")["status"]["phase"] == "Suspended")
+    found = policies.read_namespaced_network_policy("isolated-streamapp", namespace)
+    assert found.metadata.resource_version == again.metadata.resource_version
+
+
 def test_an_app_starts_and_its_executors_become_processors(shop, core, namespace, documents_of):
     shop.apply(namespace, "placed")
     documents = documents_of(namespace, "placed")

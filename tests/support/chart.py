@@ -13,6 +13,7 @@ HOME = "home"
 DRIVER = {
     ("", "pods"): "get list watch create delete deletecollection",
     ("", "configmaps"): "get create update deletecollection",
+    ("", "secrets"): "create",
     ("", "persistentvolumeclaims"): "list create deletecollection",
     ("coordination.k8s.io", "leases"): "create patch",
 }

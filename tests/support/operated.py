@@ -13,8 +13,8 @@ from streamapp_operator.decide.reconciliation import DecisionContext
 from streamapp_operator.decide.validation import CachingPlanner
 from streamapp_operator.observe.document_recovery import JobModelBackup
 from streamapp_operator.observe.informer import Informer
-from streamapp_operator.observe.object_cache import CachedApi, ObjectCache
-from streamapp_operator.observe.observed_state import DriverRole, StreamCounts
+from streamapp_operator.observe.object_cache import WATCHED, CachedApi, ObjectCache
+from streamapp_operator.observe.observed_state import AppNetwork, DriverRole, StreamCounts
 from streamapp_operator.observe.observer import Observer
 from streamapp_operator.observe.resource_views import AppKey
 from streamapp_operator.process.controller import Controller, ControllerDependencies
@@ -43,7 +43,6 @@ BROKEN = [{"name": "per-item", "from": "orders", "aggregate": {"by": ["item"], "
 """Operators with a column that does not exist."""
 BOUNDED = {"orders": {**SPEC["streams"]["orders"], "bounded": True}, "totals": {"system": "kafka"}}
 """Streams that end."""
-WATCHED_BY_ALL = (Kind.APP, Kind.POD, Kind.CONFIG_MAP, Kind.SERVICE, Kind.SERVICE_ACCOUNT, Kind.ROLE_BINDING)
 
 
 class Died(BaseException):
@@ -78,6 +77,7 @@ class Operated:
 
     def __init__(self, counts=None, dies_after=None):
         self.driver_role = DriverRole(kind="ClusterRole", name="streamapp-driver")
+        self.network = AppNetwork(isolated=True)
         self.now = datetime(2025, 1, 1, tzinfo=UTC)
         self.cluster = MemoryCluster(now=self.time)
         self.counts = {"orders": 4, "totals": 4} if counts is None else counts
@@ -106,6 +106,7 @@ class Operated:
                     planner=PLANNER,
                     driver_role=self.driver_role,
                     executor_timeout=timedelta(seconds=30),
+                    network=self.network,
                 ),
                 clock=lambda: self.now,
                 forget=lambda key: None,
@@ -115,7 +116,7 @@ class Operated:
         )
         informer = Informer(self.cluster, cache, self.due.add, ())
         informer.list_all()
-        self.cluster.listeners[:] = [lambda *event: event[1] in WATCHED_BY_ALL and handle_event(informer, *event)]
+        self.cluster.listeners[:] = [lambda *event: event[1] in WATCHED and handle_event(informer, *event)]
 
     def reconcile_all(self):
         """Reconcile until no app is queued."""

@@ -29,6 +29,11 @@ RULES = [
         "verbs": ["get", "list", "watch", "create"],
     },
     {
+        "apiGroups": ["networking.k8s.io"],
+        "resources": ["networkpolicies"],
+        "verbs": ["get", "list", "watch", "create", "update"],
+    },
+    {
         "apiGroups": ["rbac.authorization.k8s.io"],
         "resources": ["rolebindings"],
         "verbs": ["get", "list", "watch", "create", "update", "delete"],

@@ -15,6 +15,9 @@
 - apiGroups: [""]
   resources: [services, serviceaccounts]
   verbs: [get, list, watch, create]
+- apiGroups: [networking.k8s.io]
+  resources: [networkpolicies]
+  verbs: [get, list, watch, create, update]
 - apiGroups: [rbac.authorization.k8s.io]
   resources: [rolebindings]
   verbs: [get, list, watch, create, update, delete]
@@ -53,6 +56,10 @@
 - apiGroups: [""]
   resources: [configmaps]
   verbs: [get, create, update, deletecollection]
+# The secret that a driver and its executors authenticate with; drivers read none.
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [create]
 # The state of executors.
 - apiGroups: [""]
   resources: [persistentvolumeclaims]

@@ -19,6 +19,8 @@ SHARD_LABEL = "streamapp.dev/shard"
 """On ConfigMaps that need no watch: shards of job models, which never change."""
 KEY_ANNOTATION = "streamapp.dev/key"
 """On ConfigMaps: the name of the document in the app's `MetadataStore`."""
+DIGEST_ANNOTATION = "streamapp.dev/digest"
+"""On NetworkPolicies: the digest of the rules that the Kubernetes operator wrote."""
 EXECUTOR_ID_LABEL = "spark-exec-id"
 """On executor pods, by Spark: the id that `ProcessorModel.executor` names."""
 
@@ -85,6 +87,11 @@ def driver_host(app: str, epoch: int, namespace: str) -> str:
 def driver_account(app: str) -> str:
     """Return the name of the ServiceAccount of an app's driver, and of the RoleBinding that lets it start executors."""
     return f"{app}-driver"
+
+
+def network_policy(app: str) -> str:
+    """Return the name of the NetworkPolicy of an app's pods: not the app's own, which users' policies may have."""
+    return f"{app}-streamapp"
 
 
 def driver_lease(app: str) -> str:

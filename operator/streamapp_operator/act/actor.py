@@ -120,6 +120,8 @@ class Actor:
                 ) from None
             if found is not None and kind is Kind.ROLE_BINDING:
                 self._replace_binding(found, body)
+            if found is not None and kind is Kind.NETWORK_POLICY:
+                self._api.replace(kind, body)
 
     def _replace_binding(self, found: Object, body: Object) -> None:
         """Replace a RoleBinding. The role of an existing one can't be changed, so it is deleted and recreated."""

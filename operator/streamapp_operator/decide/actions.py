@@ -25,6 +25,7 @@ class ActionKind(StrEnum):
     CREATE_SERVICE_ACCOUNT = "create-service-account"
     CREATE_ROLE_BINDING = "create-role-binding"
     CREATE_SERVICE = "create-service"
+    CREATE_NETWORK_POLICY = "create-network-policy"
     CREATE_DRIVER = "create-driver"
     DELETE_POD = "delete-pod"
     CREATE_CLEANUP_POD = "create-cleanup-pod"

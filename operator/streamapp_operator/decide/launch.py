@@ -4,15 +4,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from streamapp_core.deployment.app_record import AppRecord, Launch, LaunchCause
-from streamapp_core.deployment.kubernetes_names import Role, driver_account, driver_service
+from streamapp_core.deployment.kubernetes_names import DIGEST_ANNOTATION, Role, driver_account, driver_service
 from streamapp_operator.decide.acceptance import ActiveSpec
 from streamapp_operator.decide.actions import Action, ActionKind, CreateObject, DeletePod, WriteRecord
 from streamapp_operator.decide.manifests.access import build_driver_service, build_role_binding, build_service_account
 from streamapp_operator.decide.manifests.driver_pod import build_driver_pod
 from streamapp_operator.decide.manifests.executor_template import build_executor_template
+from streamapp_operator.decide.manifests.network_policy import build_network_policy
 from streamapp_operator.decide.task_assignment import apply_locality
 from streamapp_operator.observe.document_recovery import highest_epoch
-from streamapp_operator.observe.observed_state import DriverBinding, DriverRole, Observed
+from streamapp_operator.observe.observed_state import AppNetwork, DriverBinding, DriverRole, Observed
 from streamapp_systems.kubernetes.kubernetes_api import Kind
 
 
@@ -60,6 +61,14 @@ def ensure_service_account(observed: Observed, active: ActiveSpec) -> Iterator[A
     if missing and active.app.spec.service_account_name is None:
         body = build_service_account(observed.app)
         yield CreateObject(kind=Kind.SERVICE_ACCOUNT, body=body, action_kind=ActionKind.CREATE_SERVICE_ACCOUNT)
+
+
+def ensure_network_policy(observed: Observed, network: AppNetwork) -> Iterator[Action]:
+    """Create the NetworkPolicy of an app's pods, or write other rules; without isolation, open one that is there."""
+    body = build_network_policy(observed.app, network)
+    wanted = network.isolated or (Kind.NETWORK_POLICY, body["metadata"]["name"]) in observed.present
+    if wanted and observed.network_policy != body["metadata"]["annotations"][DIGEST_ANNOTATION]:
+        yield CreateObject(kind=Kind.NETWORK_POLICY, body=body, action_kind=ActionKind.CREATE_NETWORK_POLICY)
 
 
 def ensure_dependencies(observed: Observed, active: ActiveSpec, role: DriverRole) -> Iterator[Action]:

@@ -23,12 +23,13 @@ from streamapp_operator.decide.launch import (
     delete_driver,
     delete_stale_pods,
     ensure_dependencies,
+    ensure_network_policy,
     ensure_service_account,
     replace_launch,
     write_record,
 )
 from streamapp_operator.decide.validation import Planner
-from streamapp_operator.observe.observed_state import AppMemory, DriverRole, Observed
+from streamapp_operator.observe.observed_state import AppMemory, AppNetwork, DriverRole, Observed
 from streamapp_operator.observe.resource_views import AppResource
 
 _RECOVERY_INTERVAL = timedelta(minutes=1)
@@ -42,6 +43,7 @@ class DecisionContext:
     planner: Planner
     driver_role: DriverRole
     executor_timeout: timedelta
+    network: AppNetwork
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +168,7 @@ def _launch(
         unchanged,
         actions=(
             *ensure_service_account(observed, active),
+            *ensure_network_policy(observed, context.network),
             *write_record(observed, active.record),
             create_driver(observed, active, launch.epoch),
             *first,
@@ -196,6 +199,7 @@ def _keep_running(
         unchanged,
         actions=(
             *ensure_service_account(observed, active),
+            *ensure_network_policy(observed, context.network),
             *ensure_dependencies(observed, active, context.driver_role),
             *write_record(observed, active.record),
             *job_model.actions,

@@ -21,6 +21,7 @@ WATCHED = {
     Kind.SERVICE: APP_LABEL,
     Kind.SERVICE_ACCOUNT: APP_LABEL,
     Kind.ROLE_BINDING: APP_LABEL,
+    Kind.NETWORK_POLICY: APP_LABEL,
 }
 """The kinds that are watched, with their label selectors."""
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from streamapp_core.deployment.app_record import AppRecord
 from streamapp_core.deployment.driver_reports import LocalityReport, ProgressReport
@@ -40,6 +41,17 @@ class DriverBinding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AppNetwork:
+    """Who may reach the pods of an app: with `isolated`, only each other, and for the driver's pages `pages_from`.
+
+    These are peers of a NetworkPolicy; none: everybody.
+    """
+
+    isolated: bool
+    pages_from: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementInputs:
     """Everything that the last placement depended on. It stands here, as the memory that has it is observed, too."""
 
@@ -67,7 +79,7 @@ class Observed:
 
     Versions are for compare-and-set. `unrecoverable` says which documents are gone that the app can't run without,
     `recovered_model` is the job model that replaces a lost one. `new_run_id` is one that was
-    never used: for an app that has no run yet.
+    never used: for an app that has no run yet. `network_policy` is the digest of the app's NetworkPolicy.
     """
 
     app: AppResource
@@ -85,6 +97,7 @@ class Observed:
     pods: tuple[Pod, ...] = ()
     present: frozenset[tuple[Kind, str]] = frozenset()
     driver_binding: DriverBinding | None = None
+    network_policy: str | None = None
     memory: AppMemory = field(default_factory=AppMemory)
 
     @property

@@ -9,7 +9,7 @@ from typing import TypeVar
 from streamapp_core.deployment.app_documents import DocumentUnreadableError, StoredDocument
 from streamapp_core.deployment.app_record import RECORD, AppRecord
 from streamapp_core.deployment.driver_reports import LOCALITY, PROGRESS, LocalityReport, ProgressReport
-from streamapp_core.deployment.kubernetes_names import document_name, driver_account
+from streamapp_core.deployment.kubernetes_names import DIGEST_ANNOTATION, document_name, driver_account, network_policy
 from streamapp_core.job_model.job_model_errors import JobModelUnreadableError
 from streamapp_core.job_model.job_model_shards import POINTER
 from streamapp_core.job_model.stored_job_model import StoredJobModel, read_job_model
@@ -91,6 +91,7 @@ class Observer:
             ),
             present=frozenset(objects),
             driver_binding=_read_driver_binding(objects.get((Kind.ROLE_BINDING, driver_account(key.name)))),
+            network_policy=_read_digest(objects.get((Kind.NETWORK_POLICY, network_policy(key.name)))),
             memory=memory,
         )
 
@@ -201,6 +202,10 @@ def _read_driver_binding(binding: Object | None) -> DriverBinding | None:
         return None
     role = binding["roleRef"]
     return DriverBinding(account=binding["subjects"][0]["name"], role=DriverRole(kind=role["kind"], name=role["name"]))
+
+
+def _read_digest(item: Object | None) -> str | None:
+    return None if item is None else item["metadata"].get("annotations", {}).get(DIGEST_ANNOTATION)
 
 
 def _by_name(entry: tuple[tuple[Kind, str], Object]) -> str:

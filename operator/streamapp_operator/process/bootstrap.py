@@ -62,6 +62,7 @@ class KubernetesOperator:
             planner=CachingPlanner(partial(plan_app, algorithms=installed_algorithm)),
             driver_role=DriverRole(kind=settings.driver_role_kind, name=settings.driver_role),
             executor_timeout=timedelta(seconds=settings.executor_timeout),
+            network=settings.app_network,
         )
         self._controller = Controller(
             ControllerDependencies(

@@ -1,9 +1,12 @@
 """The settings of the Kubernetes operator: flags, and environment variables in place of missing flags."""
 
 import argparse
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from typing import TypeVar
+
+from streamapp_operator.observe.observed_state import AppNetwork
 
 PREFIX = "STREAMAPP_OPERATOR_"
 
@@ -28,6 +31,8 @@ class Settings:
     partition_count_debounce: float = _setting(
         10.0, "The time that a changed partition count must be stable before it is used."
     )
+    isolate_apps: str = _setting("true", "Whether apps get NetworkPolicies: true or false.")
+    app_pages_from: str = _setting("[]", "The clients of drivers' pages: peers of a NetworkPolicy, as JSON; none: all.")
     resync_interval: float = _setting(300.0, "The time between two resyncs of the cache with the API server.")
     log_level: str = _setting("INFO", "The lowest level that is logged.")
     exit_after: str = _setting(
@@ -38,6 +43,16 @@ class Settings:
     def watched_namespaces(self) -> tuple[str, ...]:
         """The namespaces by name; none: the whole cluster."""
         return tuple(name.strip() for name in self.namespaces.split(",") if name.strip())
+
+    @property
+    def app_network(self) -> AppNetwork:
+        """Who may reach the pods of apps.
+
+        Raises:
+            ValueError: the setting is no JSON.
+        """
+        peers = json.loads(self.app_pages_from)
+        return AppNetwork(isolated=self.isolate_apps == "true", pages_from=tuple(peers))
 
 
 def read_settings(arguments: Sequence[str], environment: Mapping[str, str]) -> Settings:

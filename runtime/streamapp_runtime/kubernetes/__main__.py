@@ -1,6 +1,7 @@
 """The driver's program: `python -m streamapp_runtime.kubernetes`, in the pod that the Kubernetes operator created."""
 
 import os
+import secrets
 import signal
 import sys
 import threading
@@ -15,7 +16,7 @@ from streamapp_core.deployment import kubernetes_names as names
 from streamapp_core.deployment.app_documents import DocumentUnreadableError
 from streamapp_core.deployment.app_record import EpochOutdatedError, Launch
 from streamapp_core.spec.app import StreamApp
-from streamapp_runtime.errors import FAILURES, Superseded
+from streamapp_runtime.errors import FAILURES, RuntimeFailure, Superseded
 from streamapp_runtime.execution_context import local_context
 from streamapp_runtime.kubernetes.api_server_calls import ApiServerOutages
 from streamapp_runtime.kubernetes.driver_http_endpoints import DriverHealth, serve_pages
@@ -28,6 +29,7 @@ from streamapp_runtime.kubernetes.progress_reporter import ProgressReporter
 from streamapp_runtime.processor.driver_channel import DriverChannel
 from streamapp_runtime.spark.driver_environment import DriverEnvironment, read_environment
 from streamapp_runtime.spark.kubernetes_host import KubernetesHost
+from streamapp_runtime.spark.run_secret import RunSecret, create_run_secret
 from streamapp_systems.clock import now
 from streamapp_systems.kubernetes.kubernetes_api import Kind, KubernetesApi, KubernetesError, Object
 from streamapp_systems.kubernetes.kubernetes_client import KubernetesClient
@@ -78,7 +80,8 @@ def _drive(environment: DriverEnvironment, api: KubernetesApi, draining: threadi
         return ProgressReporter(store, follower.read_launched().launch.run_id, environment.epoch, now)
 
     def make_host(channel: DriverChannel, app: StreamApp, launch: Launch) -> KubernetesHost:
-        return KubernetesHost(channel, app, environment, launch.processors, launch.executor_template)
+        secret = waits.call(_START, lambda: _create_secret(api, environment))
+        return KubernetesHost(channel, app, environment, launch, secret)
 
     launched = LaunchedEpoch(
         store=store,
@@ -100,10 +103,26 @@ def _drive(environment: DriverEnvironment, api: KubernetesApi, draining: threadi
 
 def _owner(api: KubernetesApi, environment: DriverEnvironment) -> Object:
     """Return the reference to the app that owns this pod: it owns what the driver creates, too."""
-    pod = api.get(Kind.POD, environment.namespace, environment.pod)
-    references = [] if pod is None else pod["metadata"].get("ownerReferences", [])
+    references = _pod(api, environment)["metadata"].get("ownerReferences", [])
     owner: Object = next(reference for reference in references if reference["kind"] == Kind.APP.kind)
     return owner
+
+
+def _create_secret(api: KubernetesApi, environment: DriverEnvironment) -> RunSecret:
+    pod = _pod(api, environment)
+    return create_run_secret(api, environment, pod, suffix=secrets.token_hex(5), value=secrets.token_urlsafe(48))
+
+
+def _pod(api: KubernetesApi, environment: DriverEnvironment) -> Object:
+    """Return this pod.
+
+    Raises:
+        RuntimeFailure: it has been removed.
+    """
+    pod = api.get(Kind.POD, environment.namespace, environment.pod)
+    if pod is None:
+        raise RuntimeFailure(f"pod {environment.pod} has been removed while it starts")
+    return pod
 
 
 if __name__ == "__main__":

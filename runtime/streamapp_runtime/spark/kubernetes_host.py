@@ -16,6 +16,7 @@ import msgspec
 from py4j.protocol import Py4JError
 
 from streamapp_core.deployment import kubernetes_names as names
+from streamapp_core.deployment.app_record import Launch
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.spec.app import StreamApp
 from streamapp_runtime.errors import ProcessorLost
@@ -23,10 +24,13 @@ from streamapp_runtime.hosts.processor_launch import ProcessorLaunch, decode_out
 from streamapp_runtime.processor.driver_channel import DriverChannel
 from streamapp_runtime.processor.http_driver_channel import ChannelServer
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorConfig, ProcessorReport
+from streamapp_runtime.spark.channel_certificate import make_channel_certificate
 from streamapp_runtime.spark.driver_environment import DriverEnvironment
 from streamapp_runtime.spark.executor_binding import run_on_executor
 from streamapp_runtime.spark.kubernetes_settings import kubernetes_settings
 from streamapp_runtime.spark.local_session import start_spark, write_log_settings
+from streamapp_runtime.spark.rpc_security import rpc_security_settings
+from streamapp_runtime.spark.run_secret import RunSecret, refer_to_secret
 from streamapp_runtime.spark.spark_jobs import failure_cause, job_group
 from streamapp_runtime.threads import in_thread
 
@@ -41,18 +45,25 @@ class KubernetesHost:
         channel: DriverChannel,
         app: StreamApp,
         environment: DriverEnvironment,
-        processors: int,
-        executor_template: Mapping[str, object],
+        launch: Launch,
+        secret: RunSecret,
     ) -> None:
-        """Start Spark, which requests an executor per processor, made from the template."""
-        self._server = ChannelServer(
-            channel.report, secrets.token_urlsafe(32), listen=("", names.CHANNEL_PORT), host=environment.host
-        )
+        """Start Spark, which requests an executor per processor, made from the launch's template, with the secret."""
         folder = Path(tempfile.mkdtemp(prefix="streamapp-"))
-        template = folder / "executor.json"
-        template.write_text(json.dumps({"apiVersion": "v1", "kind": "Pod", **executor_template}))
-        settings = kubernetes_settings(app, environment, processors, template, write_log_settings(folder))
-        self._spark = start_spark(settings)
+        self._server = ChannelServer(
+            channel.report,
+            secrets.token_urlsafe(32),
+            listen=("", names.CHANNEL_PORT),
+            host=environment.host,
+            certificate=make_channel_certificate(folder),
+        )
+        template, secret_file = folder / "executor.json", folder / "secret"
+        template.write_text(
+            json.dumps({"apiVersion": "v1", "kind": "Pod", **refer_to_secret(launch.executor_template, secret)})
+        )
+        secret_file.write_text(secret.value)
+        settings = kubernetes_settings(app, environment, launch.processors, template, write_log_settings(folder))
+        self._spark = start_spark(settings | rpc_security_settings(secret_file))
         self._context = self._spark._jsc.sc()  # noqa: SLF001 - PySpark has no API for executors
         self._jvm = self._spark._gateway.jvm  # noqa: SLF001 - likewise
         self._lock = threading.Lock()

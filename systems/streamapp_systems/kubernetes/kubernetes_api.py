@@ -26,6 +26,7 @@ class Kind(Enum):
     SECRET = ("v1", "Secret", "secrets")
     VOLUME_CLAIM = ("v1", "PersistentVolumeClaim", "persistentvolumeclaims")
     LEASE = ("coordination.k8s.io/v1", "Lease", "leases")
+    NETWORK_POLICY = ("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies")
     EVENT = ("v1", "Event", "events")
 
     def __init__(self, api_version: str, kind: str, plural: str) -> None:

@@ -16,6 +16,7 @@ def kinds(operated):
 def test_an_app_gets_a_driver_and_what_it_needs(operated):
     assert kinds(operated) == [
         *["ConfigMap"] * 3,
+        "NetworkPolicy",
         "Pod",
         "RoleBinding",
         "Service",

@@ -1,4 +1,5 @@
 import socket
+import ssl
 import threading
 from contextlib import suppress
 from http.client import HTTPConnection
@@ -11,6 +12,7 @@ from streamapp_runtime.errors import DriverLost
 from streamapp_runtime.processor.driver_channel import Command, NoAnswer
 from streamapp_runtime.processor.http_driver_channel import ChannelAddress, ChannelServer, HttpChannel
 from streamapp_runtime.processor.processor_report import Incarnation, PartitionReport, ProcessorReport, StateReport
+from streamapp_runtime.spark.channel_certificate import make_channel_certificate
 
 ME = Incarnation(processor="0", epoch=3, version=2, number=7)
 REPORT = ProcessorReport(
@@ -87,3 +89,55 @@ def test_a_driver_that_breaks_off_has_not_answered():
         with pytest.raises(NoAnswer):
             HttpChannel(address).report(REPORT)
         driver.join()
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    return [make_channel_certificate(tmp_path_factory.mktemp("certificate")) for _ in range(2)]
+
+
+def test_between_pods_reports_are_encrypted_by_the_drivers_certificate(certificates):
+    driver = registry()
+    with ChannelServer(driver.report, "secret", certificate=certificates[0]) as server:
+        assert answer(HttpChannel(server.address)) is Command.RUN
+        assert driver.reports() == {"0": REPORT}
+        plain = msgspec.structs.replace(server.address, certificate="")
+        with pytest.raises(NoAnswer):
+            HttpChannel(plain).report(REPORT)
+
+
+def test_a_server_with_another_certificate_gets_no_report(certificates):
+    received = []
+    with ChannelServer(received.append, "secret", certificate=certificates[0]) as server:
+        other = msgspec.structs.replace(server.address, certificate=certificates[1].text)
+        with pytest.raises(NoAnswer, match="certificate verify failed"):
+            HttpChannel(other).report(REPORT)
+    assert received == []
+
+
+def test_clients_that_never_finish_the_handshake_hold_nobody_up(certificates):
+    driver = registry()
+    with ChannelServer(driver.report, "secret", certificate=certificates[0]) as server:
+        address = (server.address.host, server.address.port)
+        silent = [socket.create_connection(address) for _ in range(20)]
+        assert answer(HttpChannel(server.address)) is Command.RUN
+        for connection in silent:
+            connection.close()
+
+
+def test_older_versions_of_tls_are_refused(certificates):
+    with ChannelServer(registry().report, "secret", certificate=certificates[0]) as server:
+        context = ssl.create_default_context(cadata=certificates[0].text)
+        context.check_hostname = False
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+        with (
+            socket.create_connection((server.address.host, server.address.port)) as connection,
+            pytest.raises(ssl.SSLError),
+        ):
+            context.wrap_socket(connection)
+
+
+def test_the_key_stays_in_the_drivers_memory(tmp_path):
+    certificate = make_channel_certificate(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["channel.pem"]
+    assert "PRIVATE" not in certificate.text

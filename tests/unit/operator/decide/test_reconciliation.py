@@ -10,7 +10,7 @@ from streamapp_operator.decide.actions import ActionKind
 from streamapp_operator.decide.deletion import FINALIZER
 from streamapp_operator.decide.driver_decision import DriverState
 from streamapp_operator.decide.reconciliation import DecisionContext, decide
-from streamapp_operator.observe.observed_state import AppMemory, DriverBinding, DriverRole, StreamCounts
+from streamapp_operator.observe.observed_state import AppMemory, AppNetwork, DriverBinding, DriverRole, StreamCounts
 from streamapp_operator.observe.resource_views import PodPhase
 from streamapp_systems.kubernetes.kubernetes_api import Kind
 from support.observed_values import (
@@ -31,7 +31,8 @@ from support.observed_values import (
 from support.operated import PLANNER
 
 ROLE = DriverRole(kind="ClusterRole", name="streamapp-driver")
-CONTEXT = DecisionContext(planner=PLANNER, driver_role=ROLE, executor_timeout=timedelta(seconds=30))
+NETWORK = AppNetwork(isolated=False)
+CONTEXT = DecisionContext(planner=PLANNER, driver_role=ROLE, executor_timeout=timedelta(seconds=30), network=NETWORK)
 PRESENT = {
     "driver_binding": DriverBinding(account="shop-driver", role=ROLE),
     "present": frozenset({(Kind.SERVICE, "shop-driver"), (Kind.SERVICE_ACCOUNT, "shop-driver")}),
