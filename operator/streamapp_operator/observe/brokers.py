@@ -167,8 +167,8 @@ class Brokers:
             if monitor.due_in() == 0.0:
                 monitor.count()
         except Exception as error:  # noqa: BLE001 - one app's brokers must not stop the counting of all others
-            _log.exception("this is a bug; counting again", namespace=key.namespace, system=key.name)
             monitor.note_error(f"system {key.name}: its topics can't be counted: {error!r}. This is a bug")
+            _log.exception("this is a bug; counting again", namespace=key.namespace, system=key.name)
 
 
 class _TopicCounter:
