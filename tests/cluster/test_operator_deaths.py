@@ -14,6 +14,7 @@ from support.waiting import eventually
 
 ACTIONS_OF_A_START = [
     ActionKind.CREATE_SERVICE_ACCOUNT,
+    ActionKind.CREATE_NETWORK_POLICY,
     ActionKind.WRITE_RECORD,
     ActionKind.CREATE_DRIVER,
     ActionKind.WRITE_JOB_MODEL,
