@@ -280,6 +280,8 @@ mode() within group (order by s2); mode() within group (order by i2 desc); mode(
 sum(i) filter (where i > 0); count(*) filter (where t); count(d) filter (where d > 0); avg(m) filter (where t or t2)
 max(s) filter (where length(s) < 4); count(distinct i2) filter (where t); sum(b) filter (where i > i)
 median(i2) filter (where i2 > 0); mode(i2, true) filter (where t) + 1; regr_count(i, d); regr_count(d, m)
+sort_array(collect_set(i2)); sort_array(collect_set(s)); sort_array(collect_set(x)); sort_array(collect_set(ts))
+size(collect_set(d)); sort_array(collect_set(m)) ; sort_array(collect_set(dt) filter (where t)); size(collect_list(f))
 array_join(slice(collect_list(1.5 + g), 1, 3), ' | '); array_join(slice(collect_list(if(i > i, i, null)), 1, 3), ',')
 """
 )
@@ -301,6 +303,8 @@ try_sum(i); try_sum(b); try_sum(b2); try_sum(tiny); try_sum(m); try_avg(i2); try
 corr(i2, tiny) filter (where i2 > 0); try_sum(b) filter (where b < 0); listagg(s, ','); string_agg(i2, '-')
 listagg(m); listagg(s) filter (where t); round(stddev(i2), 2) + 1
 listagg(s2, ',') within group (order by s2); string_agg(s) within group (order by s desc)
+collect_list(i); collect_list(s); array_agg(ts); collect_list(m) filter (where t); collect_list(x); collect_list(t)
+collect_list(dt); collect_list(i) filter (where i > i); slice(collect_list(tiny), 2, 1001); collect_list(upper(s))
 listagg(s) within group (order by s) filter (where i > i); sum(small2 / 8); avg(tiny)
 """
 )

@@ -4,12 +4,12 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from streamapp_core.expressions.expression_issues import invalid
+from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.functions.aggregates_and_generators import MOST_COLLECTED, NULLS_COUNT
 from streamapp_core.expressions.literals import literal
 
 _COLLECTED = "array_join(slice(collect_list(a), 1, n), ', ')"
-COLLECTING = frozenset({"array_join", "slice", "collect_list"})
+JOINING = "array_join"
 _DISTINCT = frozenset({"count", "listagg", "string_agg"})
 AGGREGATE_FORMS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
 """The nodes around the call of an aggregate: `sum(a) filter (where b)`, `first(a) ignore nulls`."""
@@ -47,6 +47,15 @@ def aggregate_name(node: exp.Expr) -> str:
     return str(node.this).lower() if isinstance(node, exp.Anonymous) else ""
 
 
+def joins_collected(node: exp.Expr) -> bool:
+    """Return whether a call joins the first collected values as texts: only these are kept."""
+    try:
+        _collect(node)
+    except Refusal:
+        return False
+    return True
+
+
 def aggregate_call(node: exp.Expr) -> AggregateCall:
     """Read the call of an aggregate, with what stands behind it.
 
@@ -69,7 +78,7 @@ def aggregate_call(node: exp.Expr) -> AggregateCall:
 
 
 def _call(name: str, node: exp.Expr) -> AggregateCall:
-    if name in COLLECTING:
+    if name == JOINING:
         return _collect(node)
     arguments = node.expressions
     if len(arguments) == 1 and isinstance(arguments[0], exp.Star):
@@ -103,7 +112,7 @@ def _ordering(node: exp.Expr) -> Ordering:
 
 
 def _collect(node: exp.Expr) -> AggregateCall:
-    """Read the one form in which values are collected: there are no arrays, and what is kept must have a bound."""
+    """Read the form in which few values are collected."""
     joined, separator = _arguments(node, "array_join", 2)
     collected, first, limit = _arguments(joined, "slice", 3)
     (argument,) = _arguments(collected, "collect_list", 1)

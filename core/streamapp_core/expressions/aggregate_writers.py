@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
+from streamapp_core.data_types import array_of
 from streamapp_core.expressions import comparisons
 from streamapp_core.expressions.aggregate_calls import AggregateCall
 from streamapp_core.expressions.arithmetic import digits_of, divided
@@ -9,7 +10,7 @@ from streamapp_core.expressions.conversions import converted, number, wrapped
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.ordered_aggregates import BY_ORDER, collected
 from streamapp_core.expressions.partial_aggregates import Merge, PartialsBuilder, PlainAggregate
-from streamapp_core.expressions.percentiles import PERCENTILES, percentile
+from streamapp_core.expressions.percentiles import PERCENTILES, counted_values, percentile
 from streamapp_core.expressions.select import guarded
 from streamapp_core.expressions.statistics import STATISTICS, both, checked_sum, statistic
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL, decimal
@@ -33,7 +34,7 @@ def written(
     """
     kept = None if condition is None else comparisons.condition(condition)
     _check_types(call, arguments)
-    if call.name in BY_ORDER:
+    if call.name in BY_ORDER and not call.limit:
         return BY_ORDER[call.name](builder, call, arguments, kept)
     return _writer(call)(builder, call, _filtered(call, arguments, kept))
 
@@ -176,6 +177,11 @@ def _distinct(builder: PartialsBuilder, argument: Value) -> Value:
     return Value(BIGINT, f"coalesce({partial.sql}, 0)")
 
 
+def _set(builder: PartialsBuilder, argument: Value, data_type: DataType) -> Value:
+    values = f"list_transform({counted_values(builder, argument)}, lambda __c: __c.value)"
+    return Value(array_of(data_type), cast(f"coalesce({values}, [])", array_of(data_type)))
+
+
 def _numbers(y: Value, x: Value) -> tuple[Value, Value]:
     return number(y), number(x)
 
@@ -229,6 +235,7 @@ _WRITERS: Mapping[str, Callable[[PartialsBuilder, Value, DataType], Value]] = {
     "max": _greatest,
     **dict.fromkeys(("bool_and", "every"), _all_true),
     **dict.fromkeys(("bool_or", "any", "some"), _any_true),
+    "collect_set": _set,
     "bit_and": _bits(Merge.BIT_AND),
     "bit_or": _bits(Merge.BIT_OR),
     "bit_xor": _bits(Merge.BIT_XOR),

@@ -10,7 +10,13 @@ from typing import Protocol
 from sqlglot import exp
 
 from streamapp_core.expressions import nested_values
-from streamapp_core.expressions.aggregate_calls import COLLECTING, AggregateCall, aggregate_call, aggregate_name
+from streamapp_core.expressions.aggregate_calls import (
+    JOINING,
+    AggregateCall,
+    aggregate_call,
+    aggregate_name,
+    joins_collected,
+)
 from streamapp_core.expressions.expression_issues import ExpressionIssue, Refusal, invalid
 from streamapp_core.expressions.functions import AGGREGATE_NAMES, BY_NAME, GENERATOR_NAMES, WITH_UNIT
 from streamapp_core.expressions.functions.arrays import MAX_ELEMENTS
@@ -158,7 +164,7 @@ class Checker:
     def call(self, node: exp.Expr) -> Value | None:
         """Check a call of a function of the table, or of an aggregate."""
         name = str(node.this).lower()
-        if name in AGGREGATE_NAMES or (name in COLLECTING and _collects(node)):
+        if name in AGGREGATE_NAMES or (name == JOINING and joins_collected(node)):
             return self.aggregate(node)
         if name == "struct":
             return self._struct(node.expressions)
@@ -226,7 +232,7 @@ class Checker:
     def aggregate(self, node: exp.Expr) -> Value | None:
         """Check an aggregate, with its filter, its order and what it says of nulls."""
         name, writer = aggregate_name(node), self._aggregates
-        if name not in AGGREGATE_NAMES | COLLECTING:
+        if name not in AGGREGATE_NAMES | {JOINING}:
             raise invalid("filter, `ignore nulls` and `within group` stand behind an aggregate only")
         if writer is None:
             raise invalid(f"aggregate {name}(...) stands in `window` and `aggregate` only")
@@ -265,11 +271,6 @@ def _unit(node: exp.Expr) -> exp.Expr:
     if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
         raise invalid("the first of three arguments is a unit without quotes, as in dateadd(month, 1, day)")
     return exp.Literal.string(node.name)
-
-
-def _collects(node: exp.Expr) -> bool:
-    """Return whether an aggregate that collects values is inside of a call."""
-    return any(str(part.this).lower() == "collect_list" for part in node.find_all(exp.Anonymous))
 
 
 class _CheckedLambda:

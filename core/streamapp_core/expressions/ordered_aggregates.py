@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from streamapp_core.data_types import array_of
 from streamapp_core.expressions.aggregate_calls import AggregateCall
 from streamapp_core.expressions.conversions import converted
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.partial_aggregates import ARRIVAL_COLUMN, Merge, PartialsBuilder
 from streamapp_core.expressions.select import guarded
-from streamapp_core.expressions.typed_sql import Value, quoted, text
+from streamapp_core.expressions.typed_sql import Value, cast, quoted, text
 from streamapp_core.schema import BINARY, DOUBLE, EVENT_TIME_COLUMN, STRING
 
 _BEGINNING = -(2**63)
@@ -77,6 +78,19 @@ def _joined(builder: PartialsBuilder, call: AggregateCall, arguments: Sequence[V
     return Value(STRING, f"array_to_string({values}, {text(separator)})")
 
 
+def _all(builder: PartialsBuilder, call: AggregateCall, arguments: Sequence[Value], kept: Value | None) -> Value:
+    """Write `collect_list`."""
+    if len(arguments) != 1 or call.ordering is not None:
+        raise invalid(f"{call.name} takes one argument")
+    (argument,) = arguments
+    value = guarded(argument)
+    conditions = ([guarded(kept)] if kept else []) + [f"{value} IS NOT NULL"]
+    pairs = f"list({{'time': {_TIME}, 'value': {value}}} ORDER BY {_TIME}, {_ARRIVAL}){_filter(conditions)}"
+    data_type = array_of(argument.type or DOUBLE)
+    values = builder.add(data_type.element, pairs, Merge.COLLECT, limit=0)
+    return Value(data_type, cast(f"coalesce({values.sql}, [])", data_type))
+
+
 def collected(builder: PartialsBuilder, argument: Value, limit: int, separator: str) -> Value:
     """Write the first values by event time, joined as texts."""
     argument = converted(argument, STRING)
@@ -97,4 +111,5 @@ BY_ORDER: Mapping[str, OrderedWriter] = {
     "max_by": partial(_extreme, Merge.GREATEST_BY),
     "min_by": partial(_extreme, Merge.LEAST_BY),
     **dict.fromkeys(("listagg", "string_agg"), _joined),
+    **dict.fromkeys(("collect_list", "array_agg"), _all),
 }

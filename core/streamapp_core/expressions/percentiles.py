@@ -30,7 +30,7 @@ def percentile(builder: PartialsBuilder, call: AggregateCall, arguments: Sequenc
     if (ordering is None) != (call.name in ("median", "percentile")):
         raise invalid(_USAGE[call.name])
     fraction = 0.5 if call.name == "median" and not own else _fraction(call.name, own)
-    counts = _counts(builder, converted(number(value), DOUBLE))
+    counts = counted_values(builder, converted(number(value), DOUBLE))
     descending = ordering is not None and ordering.descending
     write = _discrete if call.name == "percentile_disc" else _continuous
     return Value(DOUBLE, write(counts, cast(text(repr(fraction)), DOUBLE), descending))
@@ -43,7 +43,7 @@ def _fraction(name: str, own: Sequence[Value]) -> float:
     return float(written)
 
 
-def _counts(builder: PartialsBuilder, value: Value) -> str:
+def counted_values(builder: PartialsBuilder, value: Value) -> str:
     """Return a list of all values, the least first, each with how often it came, and how many are up to it."""
     sql = guarded(value)
     taken = f"CASE WHEN NOT isnan({sql}) THEN {sql} END" if value.kind in FRACTIONAL else sql
@@ -76,7 +76,7 @@ def _mode(builder: PartialsBuilder, own: Sequence[Value], value: Value, ordered:
         raise invalid(f"of values that came equally often Spark may take any: {_USAGE['mode']}")
     if value.kind in FRACTIONAL:
         raise Refusal(f"mode takes values that are equal or not, got {value.type}; cast it to a decimal")
-    counts = _counts(builder, value)
+    counts = counted_values(builder, value)
     most = f"list_max(list_transform({counts}, lambda __c: __c.count))"
     found = f"list_filter({counts}, lambda __c: __c.count = {most})[{-1 if descending else 1}].value"
     return Value(value.type or BOOLEAN, found)

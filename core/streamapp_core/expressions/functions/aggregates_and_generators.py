@@ -118,6 +118,13 @@ AGGREGATES = (
         "distinct a) with an order, and string_agg. Each value is kept.",
     ),
     Special(
+        ("collect_list", "array_agg", "collect_set"),
+        "collect_list(a), collect_set(a)",
+        "an array",
+        "The values that are not null, by event time and arrival; or each different one once, the least first. Each of "
+        "them is kept. Also array_agg.",
+    ),
+    Special(
         ("collect_list",),
         "array_join(slice(collect_list(a), 1, n), separator)",
         "string",
