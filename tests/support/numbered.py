@@ -72,16 +72,29 @@ def lay_out(
     stream, spec = stream_of(name, "in"), SystemSpec.model_validate_json(json.dumps(system))
     with closing(systems.open_transactional_admin(HUB, spec)) as admin:
         admin.create({stream: PARTITIONS})
+    write_records(systems, spec, name, range(records))
+
+
+def write_records(systems: Systems, spec: SystemSpec, name: str, numbers: range) -> None:
+    """Write the records of these numbers, which follow those that are there, to an app's input."""
+    stream = stream_of(name, "in")
     owner = TransactionOwner(id=f"{name}-source", epoch=1)
     with closing(systems.open_producer(HUB, spec, [stream], owner)) as producer:
         for partition in range(PARTITIONS):
-            here = [number for number in range(records) if number % KEYS % PARTITIONS == partition]
+            here = [number for number in numbers if number % KEYS % PARTITIONS == partition]
             values = [json.dumps({"k": number % KEYS, "n": number // KEYS}).encode() for number in here]
             times = [number + 1 for number in here]
             sent = SentRecords(timestamps=times, keys=[None] * len(here), values=values)
             producer.send_all(Ssp(HUB, "in", partition), sent)
             producer.commit()
     assert eventually(lambda: settled(systems, spec, [stream]))
+
+
+def write_more(folder: Path, numbers: range) -> None:
+    """Write the records of these numbers, which follow those that are there, for an app that was laid out."""
+    document = json.loads((folder / "app.yaml").read_text())
+    spec = SystemSpec.model_validate_json(json.dumps(document["spec"]["systems"][HUB]))
+    write_records(local_systems(folder), spec, document["metadata"]["name"], numbers)
 
 
 def check(folder: Path, records: int = RECORDS) -> None:
