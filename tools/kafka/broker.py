@@ -1,6 +1,7 @@
 """One Kafka node, broker and perhaps controller, on the loopback interface, with its data in a temporary folder."""
 
 import base64
+import secrets
 import shutil
 import socket
 import subprocess
@@ -20,6 +21,8 @@ __all__ = ["Broker", "BrokerError", "Login"]
 
 HOST = "127.0.0.1"
 _START_SECONDS = 180
+_PORTS = range(10_000, 30_000)
+"""Linux takes those of outgoing connections from 32768 on."""
 _ATTEMPTS = 3
 _CLUSTER_ID = base64.urlsafe_b64encode(b"streamapp-broker").decode().rstrip("=")
 
@@ -254,10 +257,10 @@ class Broker:
 
 
 def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind((HOST, 0))
-        port: int = listener.getsockname()[1]
-        return port
+    """Find a port that no outgoing connection is given: one could take it from a broker that is to start again."""
+    while _taken(port := secrets.choice(_PORTS)):
+        pass
+    return port
 
 
 def _taken(port: int) -> bool:
