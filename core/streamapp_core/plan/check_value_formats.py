@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from streamapp_core.graph.graph import Graph
-from streamapp_core.plan.row_schemas import RowFlow
+from streamapp_core.plan.row_schemas import RowFlow, stream_schemas
 from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
 from streamapp_core.schema import Schema, TypeKind
 from streamapp_core.spec.streams import JsonOptions, JsonTimestamps, StreamFormat, StreamSpec
@@ -18,8 +18,7 @@ def check_value_formats(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
     for name, stream in graph.spec.streams.items():
         if name in graph.opaque:
             continue
-        senders = [rows.schemas.get(sender.inputs[0]) for sender in graph.senders.get(name, ())]
-        schemas = [schema for schema in (senders or [rows.schemas.get(name)]) if schema is not None]
+        schemas = stream_schemas(graph, rows, name)
         if stream.json_options != JsonOptions():
             yield from _check_json(graph, name, stream, schemas, rows)
         if stream.format in WHOLE_VALUES:
@@ -67,9 +66,9 @@ def _check_fields(name: str, schema: Schema, options: JsonOptions) -> Iterator[P
                 code=ProblemCode.UNKNOWN_COLUMN,
                 message=f"`{name}` has no column `{column}`; columns: {', '.join(f'`{c}`' for c in columns)}",
             )
-    for field, count in Counter(options.fields.get(column, column) for column in columns).items():
+    for field, count in Counter(options.field_of(column) for column in columns).items():
         if count > 1:
-            held = [column for column in columns if options.fields.get(column, column) == field]
+            held = [column for column in columns if options.field_of(column) == field]
             yield Problem(
                 path=f"spec.streams.{name}.json.fields",
                 code=ProblemCode.INVALID_SPEC,

@@ -54,6 +54,12 @@ def flow_rows(graph: Graph, streams: Mapping[str, Schema | None], collector: Pro
     return RowFlow(schemas=flow.schemas, compiled=flow.compiled, tables=flow.tables)
 
 
+def stream_schemas(graph: Graph, rows: RowFlow, stream: str) -> list[Schema]:
+    """Return the schemas, as far as they are known, of what is sent to a stream; if nothing is, its own."""
+    sent = [rows.schemas.get(sender.inputs[0]) for sender in graph.senders.get(stream, ())]
+    return [schema for schema in sent or [rows.schemas.get(stream)] if schema is not None]
+
+
 class _Flow:
     """The schemas and expressions of the operators passed so far."""
 

@@ -6,9 +6,9 @@ from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.check_nested_columns import check_nested_columns
 from streamapp_core.plan.check_value_formats import WHOLE_VALUES, check_value_formats
 from streamapp_core.plan.delivery import default_system
-from streamapp_core.plan.row_schemas import RowFlow
+from streamapp_core.plan.row_schemas import RowFlow, stream_schemas
 from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
-from streamapp_core.schema import Schema, TypeKind
+from streamapp_core.schema import TypeKind
 from streamapp_core.spec.streams import KeyFormat, StartFrom, StreamFormat, StreamSpec
 from streamapp_core.spec.systems import SystemKind
 
@@ -76,7 +76,7 @@ def _check_binary_key(graph: Graph, rows: RowFlow, name: str, stream: StreamSpec
     if stream.key is None or stream.key_format is KeyFormat.STRING:
         return
     fitting = _BINARY_KEYS[stream.key_format]
-    for schema in _row_schemas(graph, rows, name):
+    for schema in stream_schemas(graph, rows, name):
         column = schema.get(stream.key)
         if column is not None and column.type.kind not in fitting:
             yield _problem(
@@ -84,11 +84,6 @@ def _check_binary_key(graph: Graph, rows: RowFlow, name: str, stream: StreamSpec
                 f"`{column.name}` is {column.type}, and {stream.key_format} keys are of columns that are "
                 f"{' or '.join(fitting)}",
             )
-
-
-def _row_schemas(graph: Graph, rows: RowFlow, name: str) -> list[Schema]:
-    found = [rows.schemas.get(sender.inputs[0]) for sender in graph.senders.get(name, ())] or [rows.schemas.get(name)]
-    return [schema for schema in found if schema is not None]
 
 
 def _check_start(graph: Graph, name: str, stream: StreamSpec, kind: SystemKind) -> Iterator[Problem]:

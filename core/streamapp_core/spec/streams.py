@@ -67,6 +67,10 @@ class JsonOptions(SpecModel):
         Field(max_length=1_000, description="The fields that columns stand in, by column; default: the same name."),
     ] = {}
 
+    def field_of(self, column: str) -> str:
+        """Return the field of an object that a column stands in."""
+        return self.fields.get(column, column)
+
 
 class CsvOptions(SpecModel):
     """The dialect of CSV files."""

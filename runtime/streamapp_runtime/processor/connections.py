@@ -19,7 +19,6 @@ from streamapp_runtime.rows.message_formats import message_decoder
 from streamapp_runtime.rows.tombstones import KeyColumn
 from streamapp_runtime.state.changelog import ChangelogPartitionReader
 from streamapp_systems.arrow_types import arrow_schema, arrow_type
-from streamapp_systems.file.json_layout import field_name
 from streamapp_systems.protocols import (
     Consumer,
     Producer,
@@ -202,5 +201,5 @@ def _has_messages(stream: PlannedStream) -> bool:
 
 
 def _key_column(stream: PlannedStream, column: Column) -> KeyColumn:
-    name = column.name if stream.spec is None else field_name(stream.spec.json_options, column.name)
+    name = column.name if stream.spec is None else stream.spec.json_options.field_of(column.name)
     return KeyColumn(pa.field(name, arrow_type(column.type)), stream.key_format)

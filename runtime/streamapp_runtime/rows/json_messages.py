@@ -20,7 +20,7 @@ from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.message_rows import MessageRows
 from streamapp_systems.file.file_chunks import UnreadableRow
 from streamapp_systems.file.json_format import parse_lines
-from streamapp_systems.file.json_layout import field_name, object_schema, to_row_columns
+from streamapp_systems.file.json_layout import object_schema, to_row_columns
 from streamapp_systems.file.json_nested import absent, map_array, object_type, offsets, only_fields, parse_keys
 from streamapp_systems.file.json_writing import json_texts
 from streamapp_systems.file.text_values import parse_text
@@ -49,7 +49,7 @@ class JsonDecoder:
         self._options = options
         self._objects = object_schema(schema, options)
         texts = (name for name in unread if pa.types.is_string(schema.field(name).type))
-        self._left_out = {field_name(options, name) for name in texts}
+        self._left_out = {options.field_of(name) for name in texts}
         row = _object_type(list(self._objects))
         self._typed = row is not None
         self._decode: Callable[[bytes], Any] = msgspec.json.Decoder(row or object).decode
@@ -124,7 +124,7 @@ class JsonDecoder:
     def _line(self, value: bytes) -> bytes:
         """Return the known fields of an object on one line, each once; what is no JSON stays, and is refused later."""
         with suppress(ValueError, RecursionError):
-            return only_fields(value, tuple(self._objects.names)) + b"\n"
+            return only_fields(value, tuple(self._objects.names))
         return value.replace(b"\n", b" ") + b"\n"
 
 

@@ -17,8 +17,8 @@ import pyarrow.json
 
 from streamapp_core.spec.streams import JsonOptions, JsonTimestamps
 from streamapp_systems.file.file_chunks import BLOCK_SIZE, Chunk, UnreadableRow, divide, unreadable_value
-from streamapp_systems.file.json_layout import field_name, object_schema, to_row_columns
-from streamapp_systems.file.json_nested import Texts, field_texts, parse_nested, quote_objects
+from streamapp_systems.file.json_layout import object_schema, to_row_columns
+from streamapp_systems.file.json_nested import Texts, field_texts, only_fields, parse_nested
 from streamapp_systems.file.text_values import parse_text, shorten
 
 _BRACE = ord("{")
@@ -104,7 +104,7 @@ def _parse_plain(lines: list[bytes], schema: pa.Schema) -> pa.RecordBatch:
     except (ValueError, pa.ArrowException):
         strings = {field.name for field in schema if pa.types.is_string(field.type)}
         try:
-            known = [quote_objects(line, tuple(schema.names), strings) for line in lines]
+            known = [only_fields(line, tuple(schema.names), strings) for line in lines]
         except (ValueError, RecursionError):
             known = lines
         if known == lines:
@@ -162,7 +162,7 @@ def _explain(lines: list[bytes], error: str, *, schema: pa.Schema, options: Json
         try:
             _parse_rows(lines, schema=pa.schema([field]), options=options)
         except (ValueError, pa.ArrowException):
-            return _explain_value(field, record.get(field_name(options, field.name)), options)
+            return _explain_value(field, record.get(options.field_of(field.name)), options)
     return UnreadableRow(reason=f"{shown} is no record: {error}")
 
 

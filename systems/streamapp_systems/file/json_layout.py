@@ -18,14 +18,9 @@ _FIRST, _END = -62_135_596_800_000_000, 253_402_300_800_000_000
 """Microseconds: the years 1 to 9999 that Spark's timestamps have."""
 
 
-def field_name(options: JsonOptions, column: str) -> str:
-    """Return the field of an object that a column stands in."""
-    return options.fields.get(column, column)
-
-
 def object_schema(rows: pa.Schema, options: JsonOptions) -> pa.Schema:
     """Return the schema that the objects of rows are read with."""
-    return pa.schema([(field_name(options, field.name), _read_type(field.type, options.timestamps)) for field in rows])
+    return pa.schema([(options.field_of(field.name), _read_type(field.type, options.timestamps)) for field in rows])
 
 
 def to_row_columns(columns: Sequence[pa.Array], rows: pa.Schema, timestamps: JsonTimestamps) -> list[pa.Array]:

@@ -43,14 +43,16 @@ def field_texts(objects: Sequence[bytes], names: tuple[str, ...]) -> list[list[b
     return [[_text(getattr(row, f"field{number}")) for row in decoded] for number in range(len(names))]
 
 
-def only_fields(line: bytes, names: tuple[str, ...]) -> bytes:
-    """Return an object with these fields only, each once, on one line.
+def only_fields(line: bytes, names: tuple[str, ...], strings: Collection[str] = ()) -> bytes:
+    """Return an object with these fields only, each once, on one line; arrays and objects in `strings` as texts.
 
     Raises:
         ValueError, RecursionError: the text is no JSON object.
     """
     fields = zip(names, field_texts([line], names), strict=True)
-    return _object((name, text) for name, (text,) in fields if text is not None).replace(b"\n", b" ")
+    known = ((name, text) for name, (text,) in fields if text is not None)
+    one = _object((name, _as_text(text) if name in strings else text) for name, text in known)
+    return one.replace(b"\n", b" ") + b"\n"
 
 
 def object_type(fields: Iterable[tuple[str, Any]]) -> type | None:
@@ -62,17 +64,6 @@ def object_type(fields: Iterable[tuple[str, Any]]) -> type | None:
         typed.append((f"field{number}", kind, None))
         names[f"field{number}"] = name
     return msgspec.defstruct("Object", typed, rename=names, gc=False)
-
-
-def quote_objects(line: bytes, names: tuple[str, ...], strings: Collection[str]) -> bytes:
-    """Return an object with these fields only, each once; arrays and objects in `strings` as texts.
-
-    Raises:
-        ValueError, RecursionError: the text is no JSON object.
-    """
-    fields = zip(names, field_texts([line], names), strict=True)
-    known = ((name, text) for name, (text,) in fields if text is not None)
-    return _object((name, _as_text(text) if name in strings else text) for name, text in known) + b"\n"
 
 
 def parse_nested(texts: Texts, to: pa.DataType, parse_plain: ParsePlain) -> pa.Array:

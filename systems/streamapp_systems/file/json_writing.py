@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamapp_core.spec.streams import JsonOptions, JsonTimestamps
-from streamapp_systems.file.json_layout import field_name, to_epoch
+from streamapp_systems.file.json_layout import to_epoch
 from streamapp_systems.file.text_values import format_text
 
 _encode_text = json.JSONEncoder(ensure_ascii=False).encode
@@ -31,7 +31,7 @@ def json_lines(rows: pa.Table, options: JsonOptions = _DEFAULT) -> Iterator[str]
 
 def json_texts(rows: pa.RecordBatch, options: JsonOptions = _DEFAULT) -> pa.Array:
     """Write rows as a column of JSON objects; see `json_lines`."""
-    names = [field_name(options, name) for name in rows.schema.names]
+    names = [options.field_of(name) for name in rows.schema.names]
     return _objects(names, rows.columns, options.timestamps)
 
 
