@@ -6,6 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamapp_systems.floating_keys import unify_floats
+
 
 def check_map_keys(column: pa.Array) -> None:
     """Refuse maps with such keys, on every level.
@@ -18,10 +20,7 @@ def check_map_keys(column: pa.Array) -> None:
         key = entries.flatten().flatten()[0]
         if key.null_count:
             raise ValueError("a key of a map is null")
-        if pa.types.is_floating(key.type):
-            nan = pa.scalar(np.nan, key.type)
-            key = pc.if_else(pc.is_nan(key), nan, pc.add(key, pa.scalar(0.0, key.type)))  # -0.0 is 0.0
-        encoded = key.dictionary_encode()
+        encoded = unify_floats(key).dictionary_encode()
         lengths = pc.fill_null(entries.value_lengths(), 0).to_numpy(zero_copy_only=False).astype(np.int64)
         row = np.repeat(np.arange(len(entries)), lengths)
         places = row * max(len(encoded.dictionary), 1) + encoded.indices.to_numpy(zero_copy_only=False)

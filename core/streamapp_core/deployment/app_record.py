@@ -96,7 +96,7 @@ class AppRecord(StoredDocument):
 
 
 def digest(text: str) -> str:
-    """Return the digest of the text of a resource, which names it in the record."""
+    """Return the digest of the text of a resource, by which the same one is known again."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -176,7 +176,8 @@ class Checker:
         function = BY_NAME.get(name)
         if function is None:
             raise invalid(_unknown_function(name))
-        self._costs += [("", str(made)) for made in [_made(name, arguments)] if made]
+        if made := _made(name, arguments):
+            self._costs.append(("", str(made)))
         return self.parts(lambda *values: function.call(values), *arguments)
 
     def variable(self, node: exp.Expr) -> Value:

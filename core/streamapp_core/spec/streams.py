@@ -72,6 +72,10 @@ class JsonOptions(SpecModel):
         return self.fields.get(column, column)
 
 
+PLAIN_JSON = JsonOptions()
+"""Objects of the default layout."""
+
+
 class CsvOptions(SpecModel):
     """The dialect of CSV files."""
 

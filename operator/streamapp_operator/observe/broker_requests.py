@@ -55,6 +55,14 @@ class ErrorKind(StrEnum):
     TOO_NEW = "JobModelTooNewError"
 
 
+_ERRORS: Mapping[ErrorKind, type[Exception]] = {
+    ErrorKind.SYSTEM: StreamSystemError,
+    ErrorKind.TOO_NEW: JobModelTooNewError,
+    ErrorKind.UNREADABLE: JobModelUnreadableError,
+}
+"""The first that an error is an instance of is its kind."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerAnswer:
     """The answer to a request: what it asks for, or an error. A backup that does not exist has neither part."""
@@ -76,12 +84,9 @@ def answer_request(request: BrokerRequest) -> bytes:
     """Answer a request, with the brokers; errors are answers. It is called in a process of its own."""
     try:
         answer = _answer(request)
-    except StreamSystemError as error:
-        answer = BrokerAnswer(error=str(error))
-    except JobModelTooNewError as error:
-        answer = BrokerAnswer(error=str(error), error_kind=ErrorKind.TOO_NEW)
-    except JobModelUnreadableError as error:
-        answer = BrokerAnswer(error=str(error), error_kind=ErrorKind.UNREADABLE)
+    except (StreamSystemError, JobModelUnreadableError) as error:
+        kind = next(kind for kind, known in _ERRORS.items() if isinstance(error, known))
+        answer = BrokerAnswer(error=str(error), error_kind=kind)
     return _answers.dump_json(answer)
 
 
@@ -93,15 +98,9 @@ def read_answer(data: bytes) -> BrokerAnswer:
         ValueError: it is no answer.
     """
     answer = _answers.validate_json(data)
-    if answer.error is None:
-        return answer
-    match answer.error_kind:
-        case ErrorKind.SYSTEM:
-            raise StreamSystemError(answer.error)
-        case ErrorKind.UNREADABLE:
-            raise JobModelUnreadableError(answer.error)
-        case ErrorKind.TOO_NEW:
-            raise JobModelTooNewError(answer.error)
+    if answer.error is not None:
+        raise _ERRORS[answer.error_kind](answer.error)
+    return answer
 
 
 def _answer(request: BrokerRequest) -> BrokerAnswer:

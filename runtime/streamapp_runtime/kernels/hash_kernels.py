@@ -5,26 +5,21 @@ ones, which are hashed one after the other (`single_hashes`).
 """
 
 from collections.abc import Callable
-from decimal import Context
+from decimal import Context, Decimal
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamapp_runtime.kernels.single_hashes import SINGLE_MURMUR3, SINGLE_XXHASH64, SingleHash
+from streamapp_runtime.kernels.single_hashes import SINGLE_MURMUR3, SINGLE_XXHASH64, XXHASH64_PRIMES, SingleHash
 
 _SEED = 42
 _LONG_RUN, _LONG_LIST = 2_000, 50
 """Bytes and elements from which on a row is hashed by itself."""
 _MAX_LONG_DIGITS = 18
 _ALL_DIGITS = Context(prec=38)
-_P1, _P2, _P3, _P4, _P5 = (
-    np.uint64(prime)
-    for prime in (
-        0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5,
-    )
-)  # fmt: skip
+_P1, _P2, _P3, _P4, _P5 = (np.uint64(prime) for prime in XXHASH64_PRIMES)
 
 _Words = npt.NDArray[np.uint64] | npt.NDArray[np.uint32]
 _Numbers = Callable[[npt.NDArray[np.int64], _Words], _Words]
@@ -92,11 +87,12 @@ def _is_narrow(kind: pa.DataType) -> bool:
 
 
 def _bytes_of(column: pa.Array) -> pa.Array:
-    scale = column.type.scale if pa.types.is_decimal(column.type) else None
-    if scale is None:
+    if not pa.types.is_decimal(column.type):
         return column.cast(pa.binary())
-    numbers = (None if number is None else int(number.scaleb(scale, _ALL_DIGITS)) for number in column.to_pylist())
-    return pa.array([None if number is None else _java_bytes(number) for number in numbers], pa.binary())
+    scale = column.type.scale
+    return pa.array(
+        [number if number is None else _java_bytes(number, scale) for number in column.to_pylist()], pa.binary()
+    )
 
 
 def _single(column: pa.Array, hash_: _Hash) -> Callable[[int, int], int]:
@@ -175,8 +171,9 @@ def _runs(column: pa.Array, seeds: _Words, hash_: _Hash) -> _Words:
     return result
 
 
-def _java_bytes(number: int) -> bytes:
-    """Return a whole number as Java's BigInteger writes it: the fewest bytes in two's complement."""
+def _java_bytes(value: Decimal, scale: int) -> bytes:
+    """Return the digits of a decimal as Java's BigInteger writes them: the fewest bytes in two's complement."""
+    number = int(value.scaleb(scale, _ALL_DIGITS))
     return number.to_bytes((number if number >= 0 else ~number).bit_length() // 8 + 1, "big", signed=True)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 _LOW, _FULL = 2**32 - 1, 2**64 - 1
-_P1, _P2, _P3, _P4, _P5 = (
+XXHASH64_PRIMES = _P1, _P2, _P3, _P4, _P5 = (
     0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5,
 )  # fmt: skip
 _STRIPE = struct.Struct("<4Q")

@@ -72,7 +72,8 @@ def _drive(environment: DriverEnvironment, api: KubernetesApi, draining: threadi
     context = local_context(Path(names.APP_FOLDER))
     outages = ApiServerOutages(_log.warning, context.clock.monotonic)
     waits = OutageWaits(outages, health, context, TIMEOUTS)
-    owner = waits.call(_START, lambda: _owner(api, environment))
+    pod = waits.call(_START, lambda: _pod(api, environment))
+    owner = _owner(pod)
     store = ConfigMapMetadataStore(api, environment.namespace, environment.app, owners=[owner])
     follower = JobModelFollower(store, environment.epoch)
 
@@ -80,7 +81,7 @@ def _drive(environment: DriverEnvironment, api: KubernetesApi, draining: threadi
         return ProgressReporter(store, follower.read_launched().launch.run_id, environment.epoch, now)
 
     def make_host(channel: DriverChannel, app: StreamApp, launch: Launch) -> KubernetesHost:
-        secret = waits.call(_START, lambda: _create_secret(api, environment))
+        secret = waits.call(_START, lambda: _create_secret(api, environment, pod))
         return KubernetesHost(channel, app, environment, launch, secret)
 
     launched = LaunchedEpoch(
@@ -101,15 +102,14 @@ def _drive(environment: DriverEnvironment, api: KubernetesApi, draining: threadi
     return names.STOPPED_EXIT_CODE
 
 
-def _owner(api: KubernetesApi, environment: DriverEnvironment) -> Object:
+def _owner(pod: Object) -> Object:
     """Return the reference to the app that owns this pod: it owns what the driver creates, too."""
-    references = _pod(api, environment)["metadata"].get("ownerReferences", [])
+    references = pod["metadata"].get("ownerReferences", [])
     owner: Object = next(reference for reference in references if reference["kind"] == Kind.APP.kind)
     return owner
 
 
-def _create_secret(api: KubernetesApi, environment: DriverEnvironment) -> RunSecret:
-    pod = _pod(api, environment)
+def _create_secret(api: KubernetesApi, environment: DriverEnvironment, pod: Object) -> RunSecret:
     return create_run_secret(api, environment, pod, suffix=secrets.token_hex(5), value=secrets.token_urlsafe(48))
 
 

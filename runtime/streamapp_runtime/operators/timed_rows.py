@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from streamapp_runtime.functions.keyed_state import Timer, TimerWrites
 from streamapp_runtime.operators.pending_rows import SortedRows
-from streamapp_runtime.rows.row_codec import encode_key, unify_floats
+from streamapp_runtime.rows.row_codec import encode_key
+from streamapp_systems.floating_keys import unify_floats
 
 Indices = npt.NDArray[np.intp]
 _NEVER = np.iinfo(np.int64).max

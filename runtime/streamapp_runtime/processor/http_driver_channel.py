@@ -6,8 +6,9 @@ Between pods it is HTTPS: the driver has a certificate of its own, which its pro
 import hmac
 import ssl
 from collections.abc import Callable
+from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from typing import Protocol, Self
+from typing import Self
 
 import msgspec
 
@@ -77,18 +78,12 @@ def _trust(certificate: str) -> ssl.SSLContext:
     return context
 
 
-class ServerCertificate(Protocol):
-    """A certificate as text (PEM), and the server's side of TLS with it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerCertificate:
+    """A certificate as text (PEM), which processors trust, and the server's side of TLS with it and its key."""
 
-    @property
-    def text(self) -> str:
-        """The certificate, which processors trust."""
-        ...
-
-    @property
-    def context(self) -> ssl.SSLContext:
-        """The server's side, with the key."""
-        ...
+    text: str
+    context: ssl.SSLContext
 
 
 class ChannelServer:

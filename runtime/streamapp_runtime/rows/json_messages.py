@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec.structs import astuple
 
-from streamapp_core.spec.streams import JsonOptions
+from streamapp_core.spec.streams import PLAIN_JSON, JsonOptions
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.message_rows import MessageRows
 from streamapp_systems.file.file_chunks import UnreadableRow
@@ -28,7 +28,6 @@ from streamapp_systems.protocols import BadRecord, Message, Messages, MessageTup
 
 _LIST: Any = list
 _DICT: Any = dict
-_DEFAULT = JsonOptions()
 _MINUS_ZERO = re.compile(rb"[:\[,]\s*-0\s*[,}\]]")
 
 
@@ -40,7 +39,7 @@ class JsonDecoder:
     row.
     """
 
-    def __init__(self, schema: pa.Schema, unread: Collection[str] = (), options: JsonOptions = _DEFAULT) -> None:
+    def __init__(self, schema: pa.Schema, unread: Collection[str] = (), options: JsonOptions = PLAIN_JSON) -> None:
         """Take the columns that rows have.
 
         Texts of `unread` columns are validated like all others, and then perhaps left out: such a column may be null.
@@ -128,7 +127,7 @@ class JsonDecoder:
         return value.replace(b"\n", b" ") + b"\n"
 
 
-def encode_json(rows: pa.Table, options: JsonOptions = _DEFAULT) -> list[bytes]:
+def encode_json(rows: pa.Table, options: JsonOptions = PLAIN_JSON) -> list[bytes]:
     """Encode each row as the value of a message."""
     return [value for batch in rows.to_batches() for value in json_texts(batch, options).cast(pa.binary()).to_pylist()]
 

@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamapp_systems.floating_keys import unify_floats
+
 MAXIMUM_KEY = 480
 """LMDB allows 511 bytes; some are left for prefixes of stores."""
 
@@ -56,15 +58,6 @@ def to_arrow_table(rows: Sequence[Sequence[object]], schema: pa.Schema) -> pa.Ta
     return pa.Table.from_arrays(
         [_typed(list(column), field.type) for column, field in zip(values, schema, strict=True)], schema=schema
     )
-
-
-def unify_floats(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the column with one bit pattern for each of zero and not-a-number: both are one key, as in Spark."""
-    kind = column.type
-    if not pa.types.is_floating(kind):
-        return column
-    zeroless = pc.if_else(pc.equal(column, 0.0), pa.scalar(0.0, kind), column)
-    return pc.if_else(pc.is_nan(zeroless), pa.scalar(np.nan, kind), zeroless)
 
 
 def unify_float(value: object) -> object:

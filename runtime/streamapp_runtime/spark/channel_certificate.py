@@ -6,10 +6,10 @@ leaves the driver.
 
 import ssl
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 from streamapp_runtime.errors import RuntimeFailure
+from streamapp_runtime.processor.http_driver_channel import ServerCertificate
 
 _COMMAND = (
     *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"),
@@ -18,15 +18,7 @@ _COMMAND = (
 _SECONDS = 60
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChannelCertificate:
-    """A certificate as text (PEM), and the server's side of TLS with it."""
-
-    text: str
-    context: ssl.SSLContext
-
-
-def make_channel_certificate(folder: Path) -> ChannelCertificate:
+def make_channel_certificate(folder: Path) -> ServerCertificate:
     """Make a key and a certificate, with OpenSSL's program, in a folder that only this user can read.
 
     Raises:
@@ -50,4 +42,4 @@ def make_channel_certificate(folder: Path) -> ChannelCertificate:
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.load_cert_chain(certificate, key)
     key.unlink()
-    return ChannelCertificate(text=certificate.read_text(), context=context)
+    return ServerCertificate(text=certificate.read_text(), context=context)

@@ -15,21 +15,20 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.json
 
-from streamapp_core.spec.streams import JsonOptions, JsonTimestamps
+from streamapp_core.spec.streams import PLAIN_JSON, JsonOptions, JsonTimestamps
 from streamapp_systems.file.file_chunks import BLOCK_SIZE, Chunk, UnreadableRow, divide, unreadable_value
 from streamapp_systems.file.json_layout import object_schema, to_row_columns
 from streamapp_systems.file.json_nested import Texts, field_texts, only_fields, parse_nested
 from streamapp_systems.file.text_values import parse_text, shorten
 
 _BRACE = ord("{")
-_DEFAULT = JsonOptions()
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class JsonFormat:
     """Reads NDJSON files. Lines with nothing but white space are no records."""
 
-    def __init__(self, options: JsonOptions = _DEFAULT) -> None:
+    def __init__(self, options: JsonOptions = PLAIN_JSON) -> None:
         self._options = options
 
     def count(self, path: Path) -> int:
@@ -47,7 +46,7 @@ class JsonFormat:
                     yield from parse_lines(lines, schema, self._options)
 
 
-def parse_lines(lines: list[bytes], schema: pa.Schema, options: JsonOptions = _DEFAULT) -> Iterator[Chunk]:
+def parse_lines(lines: list[bytes], schema: pa.Schema, options: JsonOptions = PLAIN_JSON) -> Iterator[Chunk]:
     """Read lines of one JSON object each, with their line ends, as rows with exactly these columns."""
     return divide(
         lines, partial(_parse_rows, schema=schema, options=options), partial(_explain, schema=schema, options=options)

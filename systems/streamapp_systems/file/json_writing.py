@@ -11,15 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamapp_core.spec.streams import JsonOptions, JsonTimestamps
+from streamapp_core.spec.streams import PLAIN_JSON, JsonOptions, JsonTimestamps
 from streamapp_systems.file.json_layout import to_epoch
 from streamapp_systems.file.text_values import format_text
 
 _encode_text = json.JSONEncoder(ensure_ascii=False).encode
-_DEFAULT = JsonOptions()
 
 
-def json_lines(rows: pa.Table, options: JsonOptions = _DEFAULT) -> Iterator[str]:
+def json_lines(rows: pa.Table, options: JsonOptions = PLAIN_JSON) -> Iterator[str]:
     """Write rows as JSON objects, one a line, without the line ends.
 
     Raises:
@@ -29,7 +28,7 @@ def json_lines(rows: pa.Table, options: JsonOptions = _DEFAULT) -> Iterator[str]
         yield from json_texts(batch, options).to_pylist()
 
 
-def json_texts(rows: pa.RecordBatch, options: JsonOptions = _DEFAULT) -> pa.Array:
+def json_texts(rows: pa.RecordBatch, options: JsonOptions = PLAIN_JSON) -> pa.Array:
     """Write rows as a column of JSON objects; see `json_lines`."""
     names = [options.field_of(name) for name in rows.schema.names]
     return _objects(names, rows.columns, options.timestamps)

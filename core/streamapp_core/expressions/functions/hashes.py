@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from streamapp_core.data_types import TypeKind, all_types
+from streamapp_core.data_types import TypeKind
 from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter, fixed
 from streamapp_core.expressions.kernels import CRC32, MURMUR3, SHA2, XXHASH64, Kernel
@@ -15,7 +15,7 @@ _ANY = Parameter("value", Accepts.ANY)
 
 def _hashed(kernel: Kernel, *values: Value) -> Value:
     for value in values:
-        if value.type is not None and any(part.kind is TypeKind.MAP for part in all_types(value.type)):
+        if value.type is not None and TypeKind.MAP in value.type.kinds:
             raise Refusal(f"maps have no hash, got {value.type}; take the sorted array of its map_entries")
     return Value(kernel.result, kernel.over(*(value.sql for value in values)))
 

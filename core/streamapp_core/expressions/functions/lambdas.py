@@ -53,9 +53,8 @@ def _guarded(array: Value, body: Lambda, write: Callable[[str], str]) -> str:
     """Write over an array; null if its size times that of what the lambda goes through is too large."""
     if not body.costs:
         return write(array.sql)
-    name = array.sql if array.simple else f"{body.scope}g"
-    sql = bounded([f"coalesce(len({name}), 0)", f"({' + '.join(body.costs)})"], write(name))
-    return sql if array.simple else f"list_transform([{array.sql}], lambda {name}: {sql})[1]"
+    costs = f"({' + '.join(body.costs)})"
+    return bound([array], lambda a: bounded([f"coalesce(len({a}), 0)", costs], write(a)))
 
 
 def _over_elements(array: Value, body: Lambda) -> tuple[str, Value]:
@@ -180,22 +179,18 @@ def _over_entries(value: Value, body: Lambda) -> tuple[str, Value, Value, Value]
     return entry, key, held, _typed(body.over(key, held))
 
 
-def _listed(value: Value) -> Value:
-    return nested_values.entries(value)
-
-
 def _map_filter(value: Value, body: Lambda) -> Value:
     entry, _, _, kept = _over_entries(value, body)
-    entries = _listed(value)
-    kept_ones = _guarded(entries, body, lambda a: f"list_filter({a}, lambda {entry}: {condition(kept).sql})")
-    return Value(value.type, from_entries(kept_ones, map_type(value)))
+    listed = nested_values.entries(value)
+    entries = _guarded(listed, body, lambda a: f"list_filter({a}, lambda {entry}: {condition(kept).sql})")
+    return Value(value.type, from_entries(entries, map_type(value)))
 
 
 def _transform_values(value: Value, body: Lambda) -> Value:
     entry, key, _, made = _over_entries(value, body)
     target = map_of(map_type(value).key, made.type or VOID)
     pair = nested_values.struct_sql([("key", key.sql), ("value", made.sql)])
-    pairs = _guarded(_listed(value), body, lambda a: f"list_transform({a}, lambda {entry}: {pair})")
+    pairs = _guarded(nested_values.entries(value), body, lambda a: f"list_transform({a}, lambda {entry}: {pair})")
     return Value(target, from_entries(pairs, target))
 
 
@@ -203,7 +198,7 @@ def _transform_keys(value: Value, body: Lambda) -> Value:
     entry, _, held, made = _over_entries(value, body)
     target = map_of(made.type or VOID, map_type(value).value)
     pair = nested_values.struct_sql([("key", made.sql), ("value", held.sql)])
-    pairs = _guarded(_listed(value), body, lambda a: f"list_transform({a}, lambda {entry}: {pair})")
+    pairs = _guarded(nested_values.entries(value), body, lambda a: f"list_transform({a}, lambda {entry}: {pair})")
     return Value(target, from_entries(pairs, target))
 
 

@@ -6,6 +6,7 @@ from streamapp_core.expressions.comparisons import alike
 from streamapp_core.expressions.conversions import implied
 from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
+from streamapp_core.expressions.type_rules import FRACTIONAL
 from streamapp_core.expressions.typed_sql import Value, bound, cast
 from streamapp_core.schema import BOOLEAN, VOID, DataType, TypeKind
 
@@ -23,6 +24,11 @@ def map_type(value: Value) -> DataType:
     return value.type
 
 
+def map_key(key: str, data_type: DataType) -> str:
+    """Write the key of a map: -0.0 and 0.0 are one."""
+    return f"{key} + 0" if data_type.kind in FRACTIONAL else key
+
+
 def from_entries(entries: str, data_type: DataType) -> str:
     """Write the map of a list of entries; null if a key is null or there twice."""
     return cast(f"TRY(map_from_entries({entries}))", data_type)
@@ -36,8 +42,7 @@ def _from_entries(value: Value) -> Value:
 
     def rebuilt(inner: Value) -> str:
         key, held = nested_values.parts(inner.sql, entry)
-        zeros = data_type.key.kind in (TypeKind.FLOAT, TypeKind.DOUBLE)
-        return nested_values.struct_sql([("key", f"{key.sql} + 0" if zeros else key.sql), ("value", held.sql)])
+        return nested_values.struct_sql([("key", map_key(key.sql, data_type.key)), ("value", held.sql)])
 
     def write(v: str) -> str:
         listed = nested_values.each(v, entry, rebuilt)

@@ -5,7 +5,7 @@ from streamapp_core.expressions import nested_values
 from streamapp_core.expressions.comparisons import alike
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
-from streamapp_core.expressions.type_rules import FRACTIONAL
+from streamapp_core.expressions.functions.maps import map_key
 from streamapp_core.expressions.typed_sql import Value, cast
 from streamapp_core.schema import VOID, DataType, TypeKind
 
@@ -40,8 +40,7 @@ def _from_arrays(keys: Value, values: Value) -> Value:
         data_type = map_of(key, value)
     except SchemaError as error:
         raise Refusal(str(error)) from None
-    # -0.0 and 0.0 are one key.
-    listed = nested_values.each(keys.sql, key, lambda e: f"{e.sql} + 0" if key.kind in FRACTIONAL else e.sql)
+    listed = nested_values.each(keys.sql, key, lambda e: map_key(e.sql, key))
     # A key that is null or there twice, and lists of different lengths, make no map.
     return Value(data_type, cast(f"TRY(MAP({listed}, {values.sql}))", data_type))
 

@@ -1,10 +1,10 @@
 """The NetworkPolicy of an app's pods: who may connect to them. Where they may connect to is left open."""
 
-import hashlib
 import json
 from typing import Any
 
 from streamapp_core.deployment import kubernetes_names as names
+from streamapp_core.deployment.app_record import digest
 from streamapp_core.deployment.kubernetes_names import Role, network_policy
 from streamapp_operator.observe.observed_state import AppNetwork
 from streamapp_operator.observe.resource_views import AppResource
@@ -23,16 +23,12 @@ def build_network_policy(app: AppResource, network: AppNetwork) -> Object:
             "name": network_policy(app.key.name),
             "namespace": app.key.namespace,
             "labels": {names.APP_LABEL: app.key.name},
-            "annotations": {names.DIGEST_ANNOTATION: digest_of(spec)},
+            # By it equal rules are known: the API server adds defaults to what it stores.
+            "annotations": {names.DIGEST_ANNOTATION: digest(json.dumps(spec, sort_keys=True))},
             "ownerReferences": [app.owner],
         },
         "spec": spec,
     }
-
-
-def digest_of(spec: Object) -> str:
-    """Return a digest by which equal specs are known: the API server adds defaults to what it stores."""
-    return hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _isolated(app: str, network: AppNetwork) -> dict[str, Any]:
