@@ -3,7 +3,8 @@
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from functools import wraps
+from functools import cache, wraps
+from threading import Lock
 from types import TracebackType
 from typing import Self
 
@@ -33,15 +34,11 @@ class SqlEngine:
     """An in-memory DuckDB that sees nothing but the batches it is given: no files, no network, no variables.
 
     A query stays prepared for the next batch of the same schema. Not for use by two threads at once: each thread needs
-    its own.
+    its own. Engines of one process share a database, which is made when the first query needs it.
     """
 
     def __init__(self) -> None:
-        self._connection = duckdb.connect(":memory:", config=_CONFIG)
-        for name, value in {**DUCKDB_SETTINGS, "lock_configuration": "true"}.items():
-            self._connection.execute(f"SET GLOBAL {name} = '{value}'").complete()
         self._statements: OrderedDict[tuple[object, ...], _Statement] = OrderedDict()
-        self._kernels: set[str] = set()
 
     def query(self, sql: str, **tables: pa.Table | pa.RecordBatch) -> pa.Table:
         """Run one query over tables by name; the order of rows is kept where the query has no grouping.
@@ -52,36 +49,19 @@ class SqlEngine:
         key = (sql, *((name, table.schema) for name, table in sorted(tables.items())))
         statement = self._statements.get(key)
         if statement is None:
-            self._register_kernels(sql)
             schemas = {name: table.schema for name, table in tables.items()}
-            statement = self._statements[key] = _Statement(self._connection.cursor(), sql, schemas)
+            statement = self._statements[key] = _Statement(_database().connect_for(sql), sql, schemas)
             if len(self._statements) > _MAX_STATEMENTS:
                 self._statements.popitem(last=False)[1].close()
         else:
             self._statements.move_to_end(key)
         return statement.run(tables)
 
-    def _register_kernels(self, sql: str) -> None:
-        """Make the kernels that a query names known to DuckDB, once."""
-        for name in sorted({*_KERNEL_NAMES.findall(sql)} & _KERNELS.keys() - self._kernels):
-            kernel = _KERNELS[name]
-            parameters = None if kernel.parameters is None else [duckdb_type(one) for one in kernel.parameters]
-            self._connection.create_function(
-                name,
-                _over_arrays(KERNEL_FUNCTIONS[kernel]),
-                parameters,
-                duckdb_type(kernel.result),
-                type="arrow",
-                null_handling="special",
-            )
-            self._kernels.add(name)
-
     def close(self) -> None:
         """Release the memory; the engine can't be used any more."""
         for statement in self._statements.values():
             statement.close()
         self._statements.clear()
-        self._connection.close()
 
     def __enter__(self) -> Self:
         return self
@@ -90,6 +70,42 @@ class SqlEngine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+class _Database:
+    """The database of this process: it has no tables, only functions. To make one takes longer than most queries."""
+
+    def __init__(self) -> None:
+        self._connection = duckdb.connect(":memory:", config=_CONFIG)
+        for name, value in {**DUCKDB_SETTINGS, "lock_configuration": "true"}.items():
+            self._connection.execute(f"SET GLOBAL {name} = '{value}'").complete()
+        self._kernels: set[str] = set()
+        self._turn = Lock()
+
+    def connect_for(self, sql: str) -> duckdb.DuckDBPyConnection:
+        """Open a connection that knows the kernels which a query names."""
+        with self._turn:
+            for name in sorted({*_KERNEL_NAMES.findall(sql)} & _KERNELS.keys() - self._kernels):
+                self._register(name)
+            return self._connection.cursor()
+
+    def _register(self, name: str) -> None:
+        kernel = _KERNELS[name]
+        parameters = None if kernel.parameters is None else [duckdb_type(one) for one in kernel.parameters]
+        self._connection.create_function(
+            name,
+            _over_arrays(KERNEL_FUNCTIONS[kernel]),
+            parameters,
+            duckdb_type(kernel.result),
+            type="arrow",
+            null_handling="special",
+        )
+        self._kernels.add(name)
+
+
+@cache
+def _database() -> _Database:
+    return _Database()
 
 
 class _Statement:

@@ -1,14 +1,15 @@
-"""A scheduler of real threads that run one at a time, in simulated time, in an order that only a seed decides.
+"""A scheduler of threads that run one at a time, in simulated time, in an order that only a seed decides.
 
-A simulated thread runs until it waits; then it hands the baton to the one whose time comes next. Time passes only while
-all wait: it jumps. Whatever a simulation does goes through `wait` or `at`, so a seed always gives the same run.
+A simulated thread is a greenlet: it runs until it waits; then the one goes on whose time comes next. Time passes only
+while all wait: it jumps. Whatever a simulation does goes through `wait` or `at`, so a seed always gives the same run.
 """
 
 import heapq
-import threading
 from collections.abc import Callable
 from random import Random
 from typing import Any
+
+from greenlet import getcurrent, greenlet
 
 Timer = Callable[[], Any]
 
@@ -22,17 +23,16 @@ class SimulationStuck(Exception):  # noqa: N818 - what happened
 
 
 class SimulatedThread:
-    """A thread under the scheduler. It waits for its `turn`, and runs as long as it is `current`."""
+    """A thread under the scheduler. It runs as long as it is `current`."""
 
-    def __init__(self, name: str, function: Callable[[], object], owner: "Owner") -> None:
+    def __init__(self, name: str, function: Callable[[], object], owner: "Owner", scheduler: "Scheduler") -> None:
         self.name = name
         self.owner = owner
         self.ended = False
         self.due: object = None
         """The entry of the agenda that will wake this thread; entries that are not it are outdated."""
-        self.turn = threading.Lock()
-        self.turn.acquire()
         self.function = function
+        self.greenlet = greenlet(lambda: scheduler.work(self), parent=scheduler.outside)
 
 
 class Owner:
@@ -59,8 +59,8 @@ class Scheduler:
         self._current: SimulatedThread | None = None
         self._threads: list[SimulatedThread] = []
         self._stopping = False
-        self._over = threading.Lock()
-        self._over.acquire()
+        self.outside = getcurrent()
+        """Where `run` is called."""
 
     @property
     def current(self) -> SimulatedThread:
@@ -69,13 +69,15 @@ class Scheduler:
         return self._current
 
     def run(self) -> None:
-        """Run what is on the agenda until somebody calls `stop`; called by a thread of the world outside.
+        """Run what is on the agenda until somebody calls `stop`; called by the world outside, which made the scheduler.
 
         Raises:
             BaseException: what ended the simulation: the error of a thread that nobody else takes.
         """
-        self._hand_over()
-        self._over.acquire()
+        following = self._next()
+        while following is not None:
+            self._current = following
+            following = following.greenlet.switch()
         if self.failure is not None:
             raise self.failure
 
@@ -88,9 +90,8 @@ class Scheduler:
 
     def start(self, name: str, function: Callable[[], object], owner: Owner) -> SimulatedThread:
         """Start a thread of a process."""
-        thread = SimulatedThread(name, function, owner)
+        thread = SimulatedThread(name, function, owner, self)
         self._threads.append(thread)
-        threading.Thread(target=self._work, args=(thread,), name=name, daemon=True).start()
         self._wake(thread, self.now)
         return thread
 
@@ -107,7 +108,10 @@ class Scheduler:
         thread = self.current
         self._raise_if_dead(thread)
         self._wake(thread, until)
-        self._hand_over(thread)
+        following = self._next()
+        if following is not thread:
+            self.outside.switch(following)
+        self._current = thread
         self._raise_if_dead(thread)
 
     def wake(self, thread: SimulatedThread) -> None:
@@ -138,8 +142,8 @@ class Scheduler:
         heapq.heappush(self._agenda, entry)
         return entry
 
-    def _work(self, thread: SimulatedThread) -> None:
-        thread.turn.acquire()
+    def work(self, thread: SimulatedThread) -> SimulatedThread | None:
+        """Run a thread to its end, and return the one that goes on."""
         try:
             if not (self._stopping or thread.owner.dead):
                 thread.function()
@@ -148,18 +152,7 @@ class Scheduler:
                 self.stop(error)
         thread.ended = True
         self._threads.remove(thread)
-        self._hand_over()
-
-    def _hand_over(self, thread: SimulatedThread | None = None) -> None:
-        """Hand the baton to the thread whose time comes next; wait for the next turn of `thread`, if there is one."""
-        following = self._next()
-        self._current = following
-        if following is None:
-            self._over.release()
-        elif following is not thread:
-            following.turn.release()
-        if thread is not None and following is not thread:
-            thread.turn.acquire()
+        return self._next()
 
     def _next(self) -> SimulatedThread | None:
         """Take what comes next from the agenda, and call timers; None when the simulation is over."""

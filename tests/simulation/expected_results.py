@@ -21,24 +21,19 @@ from simulation.numbered_app import (
 )
 
 _NOBODY = -1
+_SHAPES = 16
+"""Apps whose results are worked out once: they are looked at again and again."""
 _Result = TypeVar("_Result", bound=tuple)
 
 
-@lru_cache(maxsize=100_000)
-def _parsed(value: bytes) -> dict:
-    """Parse a result: the same ones are looked at again and again."""
-    return json.loads(value)
-
-
 def wrong_results(
-    shape: AppShape, outputs: Mapping[str, Sequence[Sequence[bytes | None]]], folder: Path, *, complete: bool
+    shape: AppShape, found: Mapping[str, Sequence[Sequence[dict]]], folder: Path, *, complete: bool
 ) -> str | None:
-    """Return what is wrong with the results so far: the values of each output's partitions, in order.
+    """Return what is wrong with the results so far, `found` in each output's partitions, in order.
 
     `complete`: they must be all there, too.
     """
     rows = shape.written
-    found = {name: [[_parsed(v) for v in values if v] for values in parts] for name, parts in outputs.items()}
     problems = [
         _wrong_order("passed", rows, found["passed"], complete=complete),
         _wrong_copies(rows, found["copied"], complete=complete),
@@ -49,11 +44,11 @@ def wrong_results(
     if shape.sliding:
         problems.append(_wrong_windows("sliding", shape, found["sliding"], (SLIDING_MS, SLIDE_MS), complete=complete))
     if shape.sessions:
-        problems.append(_wrong_sessions("sessions", rows, found["sessions"], complete=complete))
+        problems.append(_wrong_sessions("sessions", shape, found["sessions"], complete=complete))
     if shape.quiet:
-        problems.append(_wrong_sessions("quiet", rows, found["quiet"], complete=complete))
+        problems.append(_wrong_sessions("quiet", shape, found["quiet"], complete=complete))
     if shape.pairs:
-        problems.append(_wrong_pairs(rows, found["pairs"], complete=complete))
+        problems.append(_wrong_pairs(shape, found["pairs"], complete=complete))
     if shape.echoes:
         problems.append(_wrong_matches(shape, found["matched"], complete=complete))
     if shape.table:
@@ -131,9 +126,18 @@ def _wrong_windows(
     *,
     complete: bool,
 ) -> str | None:
-    groups = _windows(shape.written, *length_and_step)
-    wrong = _wrong_groups(output, groups.items(), partitions, complete=complete)
-    return wrong or _wrong_late_windows(output, _windows(shape.late_rows, *length_and_step), partitions)
+    wrong = _wrong_groups(output, _expected_windows(shape, *length_and_step), partitions, complete=complete)
+    return wrong or _wrong_late_windows(output, _late_windows(shape, *length_and_step), partitions)
+
+
+@lru_cache(maxsize=_SHAPES)
+def _expected_windows(shape: AppShape, length: int, step: int) -> Counter[tuple]:
+    return _expected_groups(_windows(shape.written, length, step).items())
+
+
+@lru_cache(maxsize=_SHAPES)
+def _late_windows(shape: AppShape, length: int, step: int) -> Mapping[tuple[str, int], list[int]]:
+    return _windows(shape.late_rows, length, step)
 
 
 def _windows(rows: Iterable[Row], length: int, step: int) -> Mapping[tuple[str, int], list[int]]:
@@ -168,12 +172,7 @@ def _milliseconds(timestamp: str) -> int:
 
 def _wrong_matches(shape: AppShape, partitions: Sequence[Sequence[dict]], *, complete: bool) -> str | None:
     """Look at the join of the two inputs: rows and echoes of one key meet, the others come alone."""
-    expected: Counter[tuple[str, int, int]] = Counter()
-    for row in shape.written:
-        echoes = shape.echo_of(row)
-        met = any(echo.key == row.key for echo in echoes)
-        expected[row.key, row.number, row.number if met else _NOBODY] += 1
-        expected.update((echo.key, _NOBODY, echo.number) for echo in echoes if echo.key != row.key)
+    expected = _expected_matches(shape)
     known = {key for key, _, _ in expected}
     found = Counter(
         (v["k"], _NOBODY if v["n"] is None else v["n"], _NOBODY if v["m"] is None else v["m"])
@@ -184,43 +183,62 @@ def _wrong_matches(shape: AppShape, partitions: Sequence[Sequence[dict]], *, com
     return _difference("matched", "wrong, early or twice", expected, found, complete=complete)
 
 
+@lru_cache(maxsize=_SHAPES)
+def _expected_matches(shape: AppShape) -> Counter[tuple]:
+    expected: Counter[tuple] = Counter()
+    for row in shape.written:
+        echoes = shape.echo_of(row)
+        met = any(echo.key == row.key for echo in echoes)
+        expected[row.key, row.number, row.number if met else _NOBODY] += 1
+        expected.update((echo.key, _NOBODY, echo.number) for echo in echoes if echo.key != row.key)
+    return expected
+
+
 def _wrong_sessions(
-    output: str, rows: Sequence[Row], partitions: Sequence[Sequence[dict]], *, complete: bool
+    output: str, shape: AppShape, partitions: Sequence[Sequence[dict]], *, complete: bool
 ) -> str | None:
+    return _wrong_groups(output, _expected_sessions(shape), partitions, complete=complete)
+
+
+@lru_cache(maxsize=_SHAPES)
+def _expected_sessions(shape: AppShape) -> Counter[tuple]:
     sessions: list[tuple[tuple[str, int], list[int]]] = []
     for key in KEYS:
         last = None
-        for row in (row for row in rows if row.key == key):
+        for row in (row for row in shape.written if row.key == key):
             if last is None or row.at - last > SESSION_GAP_MS:
                 sessions.append(((key, row.at), []))
             sessions[-1][1].append(row.number)
             last = row.at
-    return _wrong_groups(output, sessions, partitions, complete=complete)
+    return _expected_groups(sessions)
+
+
+def _expected_groups(groups: Iterable[tuple[tuple[str, int], Sequence[int]]]) -> Counter[tuple]:
+    return Counter((key, len(numbers), min(numbers), max(numbers)) for (key, _), numbers in groups)
 
 
 def _wrong_groups(
-    output: str,
-    groups: Iterable[tuple[tuple[str, int], Sequence[int]]],
-    partitions: Sequence[Sequence[dict]],
-    *,
-    complete: bool,
+    output: str, expected: Counter[tuple], partitions: Sequence[Sequence[dict]], *, complete: bool
 ) -> str | None:
-    expected = Counter((key, len(numbers), min(numbers), max(numbers)) for (key, _), numbers in groups)
     found = Counter((v["k"], v["c"], v["lo"], v["hi"]) for values in partitions for v in values if v["k"] in KEYS)
     return _difference(output, "early, late or twice", expected, found, complete=complete)
 
 
-def _wrong_pairs(rows: Sequence[Row], partitions: Sequence[Sequence[dict]], *, complete: bool) -> str | None:
-    by_key = {key: [row for row in rows if row.key == key] for key in KEYS}
-    expected = Counter(
+@lru_cache(maxsize=_SHAPES)
+def _expected_pairs(shape: AppShape) -> Counter[tuple]:
+    by_key = {key: [row for row in shape.written if row.key == key] for key in KEYS}
+    return Counter(
         (key, left.number, right.number)
         for key, own in by_key.items()
         for left in own
         for right in own
         if abs(left.at - right.at) <= JOIN_MS
     )
+
+
+def _wrong_pairs(shape: AppShape, partitions: Sequence[Sequence[dict]], *, complete: bool) -> str | None:
     found = Counter((v["k"], v["n"], v["m"]) for values in partitions for v in values if v["k"] in KEYS)
-    return _difference("pairs", "wrong or twice", expected, found, complete=complete)
+    return _difference("pairs", "wrong or twice", _expected_pairs(shape), found, complete=complete)
 
 
 def _difference(
@@ -236,9 +254,12 @@ def _difference(
 def _wrong_files(rows: Sequence[Row], folder: Path, *, complete: bool) -> str | None:
     found: Counter[tuple[str, int]] = Counter()
     for part in sorted((folder / "out" / "filed").glob("part-*")):
-        for line in part.read_text().splitlines():
-            value = json.loads(line)
-            found[value["k"], value["n"]] += 1
+        found.update(_filed(part.read_text()))
     expected = Counter((row.key, row.number) for row in rows)
     found = Counter({key: count for key, count in found.items() if key[0] in KEYS})
     return _difference("files", "twice, or never written", expected, found, complete=complete)
+
+
+@lru_cache(maxsize=1_000)
+def _filed(text: str) -> Sequence[tuple[str, int]]:
+    return [(value["k"], value["n"]) for value in map(json.loads, text.splitlines())]

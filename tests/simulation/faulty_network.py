@@ -179,8 +179,13 @@ class FaultyNetwork:
 
     def has_news(self, partition: TopicPartition, known: News | None) -> bool:
         """Return whether there may be more to read since then; after a while the broker is asked in any case."""
-        now = self.news(partition)
-        return known is None or now[:2] != known[:2] or now.at - known.at >= _UNASKED_SECONDS
+        service = self._service
+        return (
+            known is None
+            or service.markers[partition] != known.markers
+            or service.topic_changes != known.topics
+            or self._scheduler.now - known.at >= _UNASKED_SECONDS
+        )
 
     def await_news(self, seconds: float) -> None:
         """Wait until the broker has news, or for so long."""

@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections import deque
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import islice
 
 from confluent_kafka import KafkaError
 
@@ -88,13 +89,6 @@ class _Attempt:
     lowest_sequence: int
 
 
-@dataclass(frozen=True, slots=True)
-class _EndedTransaction:
-    producer_id: int
-    first: int
-    marker: int
-
-
 class PartitionLog:
     """Appends batches and markers, and answers what may be read of them."""
 
@@ -105,7 +99,8 @@ class PartitionLog:
         self.high_watermark = 0
         self._producers: dict[int, _ProducerState] = {}
         self._attempts: dict[int, _Attempt] = {}
-        self._aborted: list[_EndedTransaction] = []
+        self._aborted: dict[int, list[tuple[int, int]]] = {}
+        """By producer: the first offset of each transaction that was aborted, and that of its marker."""
         self._tombstones_until: dict[int, int] = {}
         """By the offset of a tombstone that a compaction has kept: the time from which on a later one removes it."""
 
@@ -168,7 +163,7 @@ class PartitionLog:
         marker = self.high_watermark
         self._add(EntryKind.COMMIT if commit else EntryKind.ABORT, producer.id, KafkaRecord(now, None, None))
         if not commit and state.transaction_start is not None:
-            self._aborted.append(_EndedTransaction(producer.id, state.transaction_start, marker))
+            self._aborted.setdefault(producer.id, []).append((state.transaction_start, marker))
         state.transaction_start = None
 
     def read(self, offset: int, maximum_records: int, *, read_committed: bool) -> FetchedRecords:
@@ -181,7 +176,7 @@ class PartitionLog:
             raise RequestError(KafkaError.OFFSET_OUT_OF_RANGE)
         end = self.last_stable_offset if read_committed else self.high_watermark
         records: list[FetchedRecord] = []
-        for entry in self.entries[bisect_left(self.entries, offset, key=_offset) :]:
+        for entry in islice(self.entries, bisect_left(self.entries, offset, key=_offset), None):
             if entry.offset >= end or len(records) == maximum_records:
                 end = min(end, entry.offset)
                 break
@@ -224,10 +219,7 @@ class PartitionLog:
         return now <= until
 
     def _is_aborted(self, entry: LogEntry) -> bool:
-        return any(
-            aborted.producer_id == entry.producer_id and aborted.first <= entry.offset < aborted.marker
-            for aborted in self._aborted
-        )
+        return any(first <= entry.offset < marker for first, marker in self._aborted.get(entry.producer_id, ()))
 
     def _add(self, kind: EntryKind, producer_id: int, record: KafkaRecord) -> None:
         self.entries.append(LogEntry(self.high_watermark, kind, producer_id, record))

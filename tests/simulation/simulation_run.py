@@ -4,7 +4,7 @@ import hashlib
 import logging
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -15,8 +15,8 @@ from simulation.fault_injector import FaultInjector
 from simulation.fault_schedules import Fault, make_faults
 from simulation.faulty_network import BrokerService, FaultyNetwork
 from simulation.input_writer import InputWriter, count_inputs
-from simulation.kafka_requests import TopicPartition
 from simulation.numbered_app import NAME, AppShape
+from simulation.result_reader import ResultReader
 from simulation.simulated_disk import Disk, simulated_disks
 from simulation.simulated_drivers import EXPECTED, DriverLauncher, KubernetesLauncher, LocalLauncher
 from simulation.simulated_host import Surroundings, Worker
@@ -115,6 +115,7 @@ class _World(Surroundings):
         self._edited = False
         self._impatient = False
         """Whether another driver is to be started, though there is one."""
+        self._results = ResultReader(shape.outputs, self.service.broker.topics)
         self._launcher = self._make_launcher()
         self._injector = FaultInjector(self)
 
@@ -225,6 +226,7 @@ class _World(Surroundings):
             if self._done and ended and (ended[0] is None or isinstance(ended[0], Drained)):
                 break
             self.scheduler.wait(self.scheduler.now + self.choices.expovariate(1.0))
+        self._results = ResultReader(self.shape.outputs, self.service.broker.topics)  # all of them once more
         self._raise_if_wrong(complete=True)
         self._verify_states(user)
         self.scheduler.stop()
@@ -271,18 +273,7 @@ class _World(Surroundings):
             raise WrongResult(problem)
 
     def _wrong(self, *, complete: bool) -> str | None:
-        return wrong_results(self.shape, self._outputs(), self.folder, complete=complete)
-
-    def _outputs(self) -> Mapping[str, list[list[bytes | None]]]:
-        return {name: self._values(f"{NAME}.{name}") for name in self.shape.outputs}
-
-    def _values(self, topic: str) -> list[list[bytes | None]]:
-        topics = self.service.broker.topics
-        found = topics.describe((topic,))
-        if topic not in found:
-            return []
-        logs = [topics.log(TopicPartition(topic, n)) for n in range(found[topic].partitions)]
-        return [[record.value for record in log.read(0, 1 << 30, read_committed=True).records] for log in logs]
+        return wrong_results(self.shape, self._results.read(), self.folder, complete=complete)
 
     def _progress(self) -> str:
         return f"the results are not complete: {self._wrong(complete=True)}"

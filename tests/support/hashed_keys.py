@@ -1,6 +1,6 @@
 """Keys and the partitions where producers put them: by murmur2, as Java's do."""
 
-from functools import cache
+from functools import cache, lru_cache
 from itertools import count, islice
 
 import numpy as np
@@ -10,6 +10,7 @@ from streamapp_core.murmur2 import murmur2, partitions
 _COUNT = 64
 
 
+@lru_cache(maxsize=10_000)
 def partition_of(key: str | bytes | None, partition_count: int) -> int:
     """Return the partition of a key."""
     if key is None:

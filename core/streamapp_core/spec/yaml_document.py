@@ -46,30 +46,36 @@ def read_document(text: str) -> tuple[object, tuple[Problem, ...]]:
     if len(text.encode()) > MAXIMUM_BYTES:
         raise DocumentError(f"the document is larger than {MAXIMUM_BYTES:,} bytes, more than Kubernetes could store")
     try:
-        _check_shape(text)
-        node = yaml.compose(text, Loader=_Loader)
+        has_aliases = _check_shape(text)
+        loader = _Loader(text)
+        node = loader.get_single_node()
         if node is None:
             raise DocumentError("the document is empty")
-        _check_expanded(node)
+        if has_aliases:
+            _check_expanded(node)
         problems = tuple(_duplicate_keys(node))
-        return yaml.load(text, Loader=_Loader), problems  # noqa: S506 - a safe loader
+        return loader.construct_document(node), problems
     except yaml.YAMLError as error:
         raise DocumentError(f"no valid YAML: {_one_line(error)}") from None
     except (ValueError, RecursionError) as error:
         raise (error if isinstance(error, DocumentError) else DocumentError(f"no valid YAML: {error}")) from None
 
 
-def _check_shape(text: str) -> None:
-    depth = 0
+def _check_shape(text: str) -> bool:
+    """Refuse a document that is too deep or has too many values; return whether it has aliases."""
+    depth, has_aliases = 0, False
     for values, event in enumerate(yaml.parse(text, Loader=_Loader)):
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
+        elif isinstance(event, yaml.AliasEvent):
+            has_aliases = True
         if depth > MAXIMUM_DEPTH:
             raise DocumentError(f"line {_line(event)}: nested deeper than {MAXIMUM_DEPTH} levels")
         if values > _MAXIMUM_VALUES:
             raise DocumentError(f"line {_line(event)}: more than {_MAXIMUM_VALUES:,} values")
+    return has_aliases
 
 
 def _check_expanded(root: yaml.Node) -> None:

@@ -96,13 +96,12 @@ def _stream(
     reports: list[ProcessorReport],
 ) -> StreamSummary:
     partitions: dict[int, PartitionReport] = {}
+    awaited: dict[int, int] = {}
     for report in reports:
         for number, partition in report.partitions.get(name, {}).items():
             if number not in partitions or partition.rows >= partitions[number].rows:
                 partitions[number] = partition
-    awaited: Counter[int] = Counter()
-    for report in reports:
-        awaited |= Counter({number: partition.awaited for number, partition in report.partitions.get(name, {}).items()})
+            awaited[number] = max(partition.awaited, awaited.get(number, 0))
     watermarks = [report.watermarks[name] for report in reports if name in report.watermarks]
     known = [watermark for watermark in watermarks if watermark is not None]
     return StreamSummary(
@@ -113,7 +112,7 @@ def _stream(
         read=sum(partition.rows for partition in partitions.values()),
         total=sum(ends[name].values()) if name in ends else None,
         watermark=min(known) if known and len(known) == len(watermarks) else None,
-        awaited=awaited.total(),
+        awaited=sum(awaited.values()),
         held_back=min(
             (report.held_back[name] for report in reports if name in report.held_back),
             key=lambda held: (event_time(held.watermark), held.since),

@@ -54,7 +54,7 @@ def _values(column: pa.Array, timestamps: JsonTimestamps) -> tuple[str, pa.Array
         texts = pc.if_else(pc.is_finite(column), texts, None)
     elif not (pa.types.is_integer(column.type) or pa.types.is_boolean(column.type) or pa.types.is_decimal(column.type)):
         return _quoted(texts)
-    return "", pc.fill_null(texts, "null")
+    return "", texts if texts.null_count == 0 else pc.fill_null(texts, "null")
 
 
 def _quoted(texts: pa.Array) -> tuple[str, pa.Array]:
