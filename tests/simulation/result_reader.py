@@ -10,7 +10,7 @@ from simulation.simulated_topics import SimulatedTopics
 
 
 class ResultReader:
-    """Reads on where it stopped: nothing that was committed may change."""
+    """Reads on where it stopped: what was committed stays."""
 
     def __init__(self, outputs: Sequence[str], topics: SimulatedTopics) -> None:
         self._outputs = outputs
@@ -19,17 +19,15 @@ class ResultReader:
         self._found: dict[TopicPartition, list[dict]] = defaultdict(list)
 
     def read(self) -> Mapping[str, Sequence[Sequence[dict]]]:
-        """Return the results in the partitions of each output, in order."""
-        return {name: [self._read(partition) for partition in self._partitions(name)] for name in self._outputs}
+        """Return the results in the partitions of each output, in order; none of one that does not exist yet."""
+        return {name: self._partitions(f"{NAME}.{name}") for name in self._outputs}
 
-    def _partitions(self, output: str) -> Sequence[TopicPartition]:
-        topic = f"{NAME}.{output}"
-        described = self._topics.describe((topic,)).get(topic)
-        return () if described is None else [TopicPartition(topic, number) for number in range(described.partitions)]
+    def _partitions(self, topic: str) -> Sequence[Sequence[dict]]:
+        count = len(self._topics.logs_of(topic))
+        return [self._read(TopicPartition(topic, number)) for number in range(count)]
 
     def _read(self, partition: TopicPartition) -> Sequence[dict]:
         read = self._topics.log(partition).read(self._offsets[partition], 1 << 30, read_committed=True)
         self._offsets[partition] = read.next_offset
-        found = self._found[partition]
-        found += [json.loads(record.value) for record in read.records if record.value]
-        return found
+        self._found[partition] += [json.loads(record.value) for record in read.records if record.value]
+        return self._found[partition]

@@ -1,7 +1,7 @@
 """The living incarnations of processors: started, drained, and declared dead when they are silent."""
 
 import itertools
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 
@@ -24,17 +24,21 @@ MakeConfig = Callable[[PlannedRun, Incarnation], ProcessorConfig]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class End:
-    """The end of an incarnation: with its last report, or else with the error that ended it.
+class Life:
+    """The life of an incarnation: how far it has come (the offsets it has committed, added up), and its seconds."""
 
-    `committed` is how far it had come, `lived` for how many seconds.
-    """
+    committed: int
+    lived: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """The end of an incarnation with its last report, or else the error that ended it, and its life until then."""
 
     processor: str
     report: ProcessorReport | None
     error: BaseException | None
-    committed: int
-    lived: float
+    life: Life
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +112,10 @@ class Fleet:
         """Drop what these processors have reported: others do their work from here on."""
         self._registry.forget(processors)
 
+    def lives(self) -> Iterator[tuple[str, Life]]:
+        """Yield each processor that has a living incarnation, with its life until now."""
+        return ((processor, self._life(processor, living)) for processor, living in self._living.items())
+
     def poll(self) -> Sequence[End]:
         """Return the incarnations that have ended since the last poll; silent ones are declared dead."""
         return [end for processor in sorted(self._living) if (end := self._end(processor)) is not None]
@@ -148,14 +156,11 @@ class Fleet:
         self._drained_at.pop(processor, None)
         self._suspected_at.pop(processor, None)
         self._registry.deregister(processor)
+        return End(processor=processor, report=report, error=error, life=self._life(processor, living))
+
+    def _life(self, processor: str, living: _Living) -> Life:
         latest = self._registry.latest(processor)
-        return End(
-            processor=processor,
-            report=report,
-            error=error,
-            committed=0 if latest is None else _progress(latest),
-            lived=self._clock() - living.started,
-        )
+        return Life(committed=0 if latest is None else _progress(latest), lived=self._clock() - living.started)
 
 
 def _progress(report: ProcessorReport) -> int:

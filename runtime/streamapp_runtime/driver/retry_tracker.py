@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from streamapp_runtime.driver.fleet import End
+from streamapp_runtime.driver.fleet import End, Life
 from streamapp_runtime.driver.timeouts import Timeouts
 from streamapp_runtime.errors import FAILURES, OUTAGES, TRANSIENT, ProcessorFailed, SideInputChanged, SystemAway
 from streamapp_systems.clock import Clock
@@ -22,13 +22,14 @@ class _Failures:
     count: int = 0
     furthest: int = -1
 
-    def another(self, *, committed: int, lived: float, timeouts: Timeouts) -> "_Failures":
-        """Count the end of an incarnation that lived so many seconds.
+    def are_over(self, life: Life, timeouts: Timeouts) -> bool:
+        """Return whether an incarnation is healthy: it has come further than all before it, or lived long."""
+        return life.committed > self.furthest or life.lived >= timeouts.healthy
 
-        One that came further than all before it, or lived long, was healthy: its failure is the first.
-        """
-        healthy = committed > self.furthest or lived >= timeouts.healthy
-        return _Failures(count=1 if healthy else self.count + 1, furthest=max(self.furthest, committed))
+    def another(self, life: Life, timeouts: Timeouts) -> "_Failures":
+        """Count the end of an incarnation; if it was healthy, its failure is the first."""
+        count = 1 if self.are_over(life, timeouts) else self.count + 1
+        return _Failures(count=count, furthest=max(self.furthest, life.committed))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -63,6 +64,11 @@ class RetryTracker:
         self._failures: dict[str, _Failures] = {}
         self._outages: dict[str, _Outage] = {}
 
+    @property
+    def waiting(self) -> bool:
+        """Whether anybody waits for a system."""
+        return bool(self._outages)
+
     def note_failure(self, end: End) -> float:
         """Count the failure of an incarnation; return the backoff before the next one starts.
 
@@ -73,19 +79,20 @@ class RetryTracker:
             SystemAway: a system has been away for too long.
             RuntimeFailure, StreamSystemError: it is permanent.
         """
-        if isinstance(end.error, SideInputChanged):
-            if end.lived >= self._timeouts.healthy:
-                self.end_outage(_start(end.processor))
-            return self.note_outage(_start(end.processor), end.error)
         previous = self._failures.get(end.processor, _Failures())
-        failures = previous.another(committed=end.committed, lived=end.lived, timeouts=self._timeouts)
-        if isinstance(end.error, OUTAGES):
-            if end.lived >= self._timeouts.healthy or end.committed > previous.furthest:
-                self._outages.pop(_start(end.processor), None)
+        failures = previous.another(end.life, self._timeouts)
+        if isinstance(end.error, (*OUTAGES, SideInputChanged)):
+            self.note_life(end.processor, end.life)
             self._failures[end.processor] = _Failures(count=previous.count, furthest=failures.furthest)
             return self.note_outage(_start(end.processor), end.error)
         self._failures[end.processor] = failures
         return self._backoff(end.processor, end.error)
+
+    def note_life(self, processor: str, life: Life) -> None:
+        """Note how far a processor has come: once it is healthy, it waits for no system any more."""
+        waiting = _start(processor)
+        if waiting in self._outages and self._failures[processor].are_over(life, self._timeouts):
+            self.end_outage(waiting)
 
     def note_fence_failure(self, processor: str, error: BaseException) -> float:
         """Count a failed attempt to fence a processor; return the backoff before the next one.

@@ -179,6 +179,9 @@ class Supervisor:
         """
         for end in self._fleet.poll():
             self._take_end(end)
+        if self._retries.waiting:
+            for processor, life in self._fleet.lives():
+                self._retries.note_life(processor, life)
         if not self._draining:
             self._advance_handover()
             for processor, recovery in list(self._recoveries.items()):

@@ -179,6 +179,42 @@ def test_an_outage_that_lasts_ends_the_run_and_one_after_progress_begins_anew(ha
         fail(number, 700.0, committed={"in": {0: 7}})
 
 
+def outlast(harness, error):
+    """Let the first processor die of an outage twice; return the number of its next incarnation."""
+    harness.report(1, committed={"in": {0: 7}})
+    harness.die(1, error)
+    harness.step(1.0)
+    harness.report(3, committed={"in": {0: 7}})
+    harness.die(3, error)
+    harness.report(2)
+    harness.step(5.0)
+    assert len(harness.supervisor.incidents) == 1
+    return 4
+
+
+@pytest.mark.parametrize("error", [Unavailable("no leader"), CommitUnknown("no answer")])
+def test_one_that_comes_further_after_an_outage_continues(harness, error):
+    number = outlast(harness, error)
+    harness.report(number, committed={"in": {0: 7}})
+    assert len(harness.step(1.0)) == len(harness.supervisor.incidents) - 1 == 0
+    harness.report(number, committed={"in": {0: 8}})
+    harness.step(1.0)
+    _, continues = harness.supervisor.incidents
+    assert re.fullmatch(r"the start of processor 0 continues after a wait of \d s", continues)
+
+
+def test_one_that_is_well_for_long_after_an_outage_continues_though_nothing_is_to_be_read(harness):
+    number = outlast(harness, Unavailable("no leader"))
+    while harness.now < TIMEOUTS.healthy:
+        assert len(harness.supervisor.incidents) == 1
+        harness.report(number, committed={"in": {0: 7}})
+        harness.report(2)
+        harness.step(5.0)
+    harness.step(5.0)
+    _, continues = harness.supervisor.incidents
+    assert re.fullmatch(r"the start of processor 0 continues after a wait of 6\d s", continues)
+
+
 def test_a_driver_that_stood_still_during_an_outage_has_not_waited(harness):
     harness.fence_errors.extend([Unavailable("no broker")] * 3)
     harness.die(1, DIED)

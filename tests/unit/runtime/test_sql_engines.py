@@ -1,0 +1,41 @@
+"""Engines of one process share a database, and see nothing of each other."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from streamapp_core.expressions import check_select, select_sql, table
+from streamapp_core.schema import parse_schema
+from streamapp_runtime.sql_engine import SqlEngine
+
+SCHEMA = parse_schema("a array<bigint>")
+SQL = select_sql(check_select("array_distinct(a) as d, array_union(a, a) as u", SCHEMA).columns, table("t"))
+
+
+def rows(*values):
+    return pa.table({"a": pa.array([list(values)], pa.list_(pa.int64()))})
+
+
+def test_what_is_a_table_of_one_engine_is_none_of_another():
+    with SqlEngine() as one, SqlEngine() as other:
+        assert one.query("SELECT a FROM t", t=rows(1)).num_rows == 1
+        with pytest.raises(duckdb.Error):
+            other.query("SELECT a FROM t")
+
+
+def test_an_engine_goes_on_when_another_that_used_the_same_functions_first_is_closed():
+    with SqlEngine() as other:
+        with SqlEngine() as first:
+            first.query(SQL, t=rows(1, 1, 2))
+        assert other.query(SQL, t=rows(3, 3)).to_pylist() == [{"d": [3], "u": [3]}]
+
+
+def test_threads_with_engines_of_their_own_query_at_once():
+    def query(number):
+        with SqlEngine() as engine:
+            return [engine.query(SQL, t=rows(number, number)).to_pylist()[0]["d"] for _ in range(20)]
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(query, range(8))) == [[[number]] * 20 for number in range(8)]
