@@ -40,7 +40,11 @@ def plan_app(
 def _has_code(plan: Plan) -> bool:
     spec = plan.app.spec
     functions = any(operator.process is not None for operator in spec.operators)
-    return functions or bool(spec.py_files) or any(table.extractor is not None for table in spec.tables.values())
+    return (
+        functions
+        or bool(spec.functions or spec.py_files)
+        or any(table.extractor is not None for table in spec.tables.values())
+    )
 
 
 def _check_code(plan: Plan, file: Path, *, found_elsewhere: bool) -> PlanResult | None:

@@ -3,6 +3,7 @@
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache, wraps
 from threading import Lock
 from types import TracebackType
@@ -14,6 +15,8 @@ import pyarrow as pa
 from streamapp_core.expressions import DUCKDB_SETTINGS
 from streamapp_core.expressions.kernels import KERNEL_PREFIX
 from streamapp_core.expressions.typed_sql import duckdb_type
+from streamapp_core.expressions.user_functions import FUNCTION_PREFIX
+from streamapp_core.schema import DataType
 from streamapp_runtime.kernels import KERNEL_FUNCTIONS
 
 _CONFIG: dict[str, str | bool | int] = {
@@ -26,8 +29,22 @@ _CONFIG: dict[str, str | bool | int] = {
 }
 _MAX_STATEMENTS = 256
 """Prepared queries in the cache; an app has a few per operator."""
-_KERNELS = {kernel.sql_name: kernel for kernel in KERNEL_FUNCTIONS}
-_KERNEL_NAMES = re.compile(rf"\b{KERNEL_PREFIX}\w+")
+_FUNCTION_NAMES = re.compile(rf"\b(?:{KERNEL_PREFIX}|{FUNCTION_PREFIX})\w+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlFunction:
+    """A function over arrays that queries call; with parameters None it takes any number of values of any types."""
+
+    parameters: tuple[DataType, ...] | None
+    result: DataType
+    call: Callable[..., pa.Array]
+
+
+_KERNELS = {
+    kernel.sql_name: SqlFunction(parameters=kernel.parameters, result=kernel.result, call=call)
+    for kernel, call in KERNEL_FUNCTIONS.items()
+}
 
 
 class SqlEngine:
@@ -37,7 +54,9 @@ class SqlEngine:
     its own. Engines of one process share a database, which is made when the first query needs it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, functions: Mapping[str, SqlFunction] | None = None) -> None:
+        """Take the functions, by their names in SQL, that queries of this engine alone call beside the kernels."""
+        self._own = _Database({**_KERNELS, **functions}) if functions else None
         self._statements: OrderedDict[tuple[object, ...], _Statement] = OrderedDict()
 
     def query(self, sql: str, **tables: pa.Table | pa.RecordBatch) -> pa.Table:
@@ -50,18 +69,23 @@ class SqlEngine:
         statement = self._statements.get(key)
         if statement is None:
             schemas = {name: table.schema for name, table in tables.items()}
-            statement = self._statements[key] = _Statement(_database().connect_for(sql), sql, schemas)
+            statement = self._statements[key] = _Statement(self._connect(sql), sql, schemas)
             if len(self._statements) > _MAX_STATEMENTS:
                 self._statements.popitem(last=False)[1].close()
         else:
             self._statements.move_to_end(key)
         return statement.run(tables)
 
+    def _connect(self, sql: str) -> duckdb.DuckDBPyConnection:
+        return (self._own or _database()).connect_for(sql)
+
     def close(self) -> None:
         """Release the memory; the engine can't be used any more."""
         for statement in self._statements.values():
             statement.close()
         self._statements.clear()
+        if self._own is not None:
+            self._own.close()
 
     def __enter__(self) -> Self:
         return self
@@ -73,39 +97,43 @@ class SqlEngine:
 
 
 class _Database:
-    """The database of this process: it has no tables, only functions. To make one takes longer than most queries."""
+    """A database without tables, only with functions. To make one takes longer than most queries."""
 
-    def __init__(self) -> None:
+    def __init__(self, functions: Mapping[str, SqlFunction]) -> None:
         self._connection = duckdb.connect(":memory:", config=_CONFIG)
         for name, value in {**DUCKDB_SETTINGS, "lock_configuration": "true"}.items():
             self._connection.execute(f"SET GLOBAL {name} = '{value}'").complete()
-        self._kernels: set[str] = set()
+        self._functions = functions
+        self._registered: set[str] = set()
         self._turn = Lock()
 
     def connect_for(self, sql: str) -> duckdb.DuckDBPyConnection:
-        """Open a connection that knows the kernels which a query names."""
+        """Open a connection that knows the functions which a query names."""
         with self._turn:
-            for name in sorted({*_KERNEL_NAMES.findall(sql)} & _KERNELS.keys() - self._kernels):
+            for name in sorted({*_FUNCTION_NAMES.findall(sql)} & self._functions.keys() - self._registered):
                 self._register(name)
             return self._connection.cursor()
 
     def _register(self, name: str) -> None:
-        kernel = _KERNELS[name]
-        parameters = None if kernel.parameters is None else [duckdb_type(one) for one in kernel.parameters]
+        function = self._functions[name]
+        parameters = None if function.parameters is None else [duckdb_type(one) for one in function.parameters]
         self._connection.create_function(
             name,
-            _over_arrays(KERNEL_FUNCTIONS[kernel]),
+            _over_arrays(function.call),
             parameters,
-            duckdb_type(kernel.result),
+            duckdb_type(function.result),
             type="arrow",
             null_handling="special",
         )
-        self._kernels.add(name)
+        self._registered.add(name)
+
+    def close(self) -> None:
+        self._connection.close()
 
 
 @cache
 def _database() -> _Database:
-    return _Database()
+    return _Database(_KERNELS)
 
 
 class _Statement:

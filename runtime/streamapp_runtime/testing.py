@@ -15,10 +15,10 @@ from streamapp_core.spec.operators import ProcessOrder
 from streamapp_runtime.functions.keyed_state import KeyedState
 from streamapp_runtime.functions.process_function import ProcessFunction, UserFunction
 from streamapp_runtime.functions.stateful_function import StatefulFunction
+from streamapp_runtime.operators.guarded_operator import GuardedOperator
 from streamapp_runtime.operators.operator import Operator
 from streamapp_runtime.operators.ordered_process import OrderedProcess
 from streamapp_runtime.operators.stateful_process import StatefulProcess
-from streamapp_runtime.operators.stateless_process import StatelessProcess
 from streamapp_runtime.rows.bad_rows import BadRows
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 from streamapp_runtime.state.memory_store import MemoryEnvironment
@@ -101,9 +101,8 @@ class FunctionBench:
         bad_rows = BadRows()
         bad_rows.place = "test"
         if self._key_field is None:
-            return StatelessProcess(
-                _NAME, ProcessFunction(name, self._user_function, self._columns), self._on_error, bad_rows
-            )
+            process = ProcessFunction(name, self._user_function, self._columns)
+            return GuardedOperator(f"operator `{_NAME}`", process, self._on_error, bad_rows)
         store = self._environment.store(_NAME)
         function = StatefulFunction(name, self._user_function, self._columns, self._key_field, KeyedState(store))
         if self._order is ProcessOrder.EVENT_TIME:

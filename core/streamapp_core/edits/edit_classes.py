@@ -77,6 +77,7 @@ FIELDS: Mapping[Path, EditClass] = {
     ("streams", ANY, "json"): EditClass.RESTART,
     ("streams", ANY, "recordTime"): EditClass.RESTART,
     ("tables",): EditClass.RESTART,
+    ("functions",): EditClass.RESTART,
     ("operators",): EditClass.RESTART,
     ("operators", ANY, "partitionBy", "stream"): EditClass.NEW_RUN,
     ("job", "intermediateStreamPartitions"): EditClass.NEW_RUN,

@@ -4,6 +4,7 @@ Nothing is evaluated here. See docs/expressions.md.
 """
 
 from streamapp_core.expressions.aggregate_select import Aggregation, check_aggregate
+from streamapp_core.expressions.checker import KNOWN_FUNCTIONS
 from streamapp_core.expressions.expression_issues import ExpressionError, ExpressionIssue
 from streamapp_core.expressions.partial_aggregates import ARRIVAL_COLUMN, FOLDS, Merge, Partial, PlainAggregate
 from streamapp_core.expressions.queries import (
@@ -24,20 +25,25 @@ from streamapp_core.expressions.select import (
     check_flat_map,
     check_select,
 )
+from streamapp_core.expressions.user_functions import NO_FUNCTIONS, FunctionSignature, UserFunctions
 
 __all__ = [
     "ARRIVAL_COLUMN",
     "DUCKDB_SETTINGS",
     "FOLDS",
+    "KNOWN_FUNCTIONS",
+    "NO_FUNCTIONS",
     "Aggregation",
     "Condition",
     "ExpressionError",
     "ExpressionIssue",
+    "FunctionSignature",
     "Merge",
     "Partial",
     "PlainAggregate",
     "Select",
     "SelectColumn",
+    "UserFunctions",
     "check_aggregate",
     "check_condition",
     "check_flat_map",

@@ -19,6 +19,7 @@ from streamapp_core.expressions.partial_aggregates import Partial, PartialsBuild
 from streamapp_core.expressions.select import SelectColumn, check_name, guarded
 from streamapp_core.expressions.type_rules import FRACTIONAL
 from streamapp_core.expressions.typed_sql import Value, cast, one_zero, quoted
+from streamapp_core.expressions.user_functions import NO_FUNCTIONS, UserFunctions
 from streamapp_core.problems import ProblemCode
 from streamapp_core.schema import Schema, TypeKind
 
@@ -35,7 +36,9 @@ class Aggregation:
     columns: tuple[SelectColumn, ...]
 
 
-def check_aggregate(text: str, by: Sequence[str], schema: Schema) -> Aggregation:
+def check_aggregate(
+    text: str, by: Sequence[str], schema: Schema, functions: UserFunctions = NO_FUNCTIONS
+) -> Aggregation:
     """Check a select list of aggregates, as in `count(*) as n, round(avg(x), 1) as m`, grouped by columns.
 
     Raises:
@@ -49,12 +52,12 @@ def check_aggregate(text: str, by: Sequence[str], schema: Schema) -> Aggregation
         column.name.lower(): Value(column.type, quoted(column.name), simple=True, column=column.name)
         for column in by_columns
     }
-    checker = Checker(schema, partial(written, builder), grouped)
+    checker = Checker(schema, partial(written, builder), grouped, functions)
     taken = {column.name.lower() for column in by_columns}
     items = enumerate(parse_items(text), 1)
     columns = [_item(item, position, checker, taken) for position, item in items]
     issues += checker.issues
-    if issues:
+    if issues or checker.incomplete:
         raise ExpressionError(tuple(issues))
     return Aggregation(by_columns=by_columns, partials=tuple(builder.partials), columns=tuple(filter(None, columns)))
 

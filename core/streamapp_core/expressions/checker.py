@@ -26,6 +26,7 @@ from streamapp_core.expressions.interval_values import check_no_interval
 from streamapp_core.expressions.node_kinds import FORMS, unsupported
 from streamapp_core.expressions.parsing import output_name
 from streamapp_core.expressions.typed_sql import Value, quoted
+from streamapp_core.expressions.user_functions import NO_FUNCTIONS, UserFunctions
 from streamapp_core.problems import ProblemCode
 from streamapp_core.schema import Schema, SchemaError
 
@@ -62,6 +63,10 @@ class AggregateWriter(Protocol):
         ...
 
 
+class _LeftOut(Exception):  # noqa: N818 - what happened
+    """A part calls a function that is not known: nothing is said of it."""
+
+
 class Checker:
     """The checker of the expressions of one text, with their first issues.
 
@@ -69,22 +74,30 @@ class Checker:
         schema: The columns of a row.
         aggregates: Called for aggregates; None where they are not allowed.
         grouped: With aggregates: the columns (lower case) that may stand outside of them.
+        functions: Those of the app.
     """
 
     def __init__(
-        self, schema: Schema, aggregates: AggregateWriter | None = None, grouped: Mapping[str, Value] | None = None
+        self,
+        schema: Schema,
+        aggregates: AggregateWriter | None = None,
+        grouped: Mapping[str, Value] | None = None,
+        functions: UserFunctions = NO_FUNCTIONS,
     ) -> None:
         self.issues: list[ExpressionIssue] = []
+        self.incomplete = False
+        """Whether a call was left out because its function is not known."""
         self._schema = schema
         self._aggregates = aggregates
         self._grouped = grouped
+        self._functions = functions
         self._inside_aggregate = False
         self._variables: dict[str, Value] = {}
         self._costs: list[tuple[str, str]] = []
         self._lambdas = 0
 
     def check(self, node: exp.Expr) -> Value | None:
-        """Check one expression; None if it has issues, which are then in `issues`."""
+        """Check one expression; None if it has issues, which are then in `issues`, or is `incomplete`."""
         try:
             return self.node(node)
         except RecursionError:
@@ -109,6 +122,9 @@ class Checker:
             if value is not None and value.simple and isinstance(node, exp.Column | exp.Dot | exp.Identifier):
                 del self._costs[taken:]  # of a struct, one field counts
                 self._cost(value)
+        except _LeftOut:
+            self.incomplete = True
+            return None
         except Refusal as refusal:
             self.refuse(refusal)
             return None
@@ -173,9 +189,11 @@ class Checker:
         arguments = list(node.expressions)
         if name in WITH_UNIT and len(arguments) == 3:  # noqa: PLR2004 - a unit, then two values
             name, arguments[0] = WITH_UNIT[name], _unit(arguments[0])
-        function = BY_NAME.get(name)
+        if name in self._functions.unknown:
+            raise _LeftOut
+        function = BY_NAME.get(name) or self._functions.find(name)
         if function is None:
-            raise invalid(_unknown_function(name))
+            raise invalid(_unknown_function(name, self._functions))
         if made := _made(name, arguments):
             self._costs.append(("", str(made)))
         return self.parts(lambda *values: function.call(values), *arguments)
@@ -200,6 +218,8 @@ class Checker:
         finally:
             self._variables = outer
         if value is None:
+            if not self.issues:
+                raise _LeftOut
             raise Refusal(self.issues[-1].message, self.issues[-1].code)
         self._costs[taken:] = [cost for cost in dict.fromkeys(self._costs[taken:]) if scope not in cost[0]]
         return value, [sql for _, sql in self._costs[taken:]]
@@ -307,7 +327,7 @@ def _changing(name: str) -> str:
     )
 
 
-def _unknown_function(name: str) -> str:
+def _unknown_function(name: str, functions: UserFunctions) -> str:
     if name in _CHANGING:
         return _changing(name)
     if name in _RANDOM:
@@ -316,9 +336,11 @@ def _unknown_function(name: str) -> str:
         return f"there is no function {name}; use {_INSTEAD[name]}"
     if name in GENERATOR_NAMES:
         return f"{name}(...) stands in `flatMap` only, by itself: {name}(...) as name"
-    close = difflib.get_close_matches(name[:80], _NAMES, n=1)
+    close = difflib.get_close_matches(name[:80], [*_NAMES, *(one.name for one in functions.signatures)], n=1)
     guess = f"; did you mean {close[0]}?" if close else ""
     return f"there is no function {name[:80]}{guess} (docs/expressions.md lists them)"
 
 
 _NAMES = sorted({*BY_NAME, *LAMBDAS_BY_NAME, *AGGREGATE_NAMES})
+KNOWN_FUNCTIONS = frozenset({*_NAMES, *GENERATOR_NAMES, *WITH_UNIT, *_CHANGING, *_RANDOM, JOINING, "struct"})
+"""The names, in lower case, that have a meaning in expressions."""

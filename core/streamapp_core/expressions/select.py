@@ -13,6 +13,7 @@ from streamapp_core.expressions.generators import generated
 from streamapp_core.expressions.interval_values import check_no_interval
 from streamapp_core.expressions.parsing import output_name, output_names, parse_items
 from streamapp_core.expressions.typed_sql import Value, quoted
+from streamapp_core.expressions.user_functions import NO_FUNCTIONS, UserFunctions
 from streamapp_core.schema import (
     VOID,
     Column,
@@ -56,14 +57,14 @@ class Select:
         return Schema(tuple(Column(column.name, column.type) for column in self.columns))
 
 
-def check_condition(text: str, schema: Schema) -> Condition:
-    """Check a condition over the columns of `schema`.
+def check_condition(text: str, schema: Schema, functions: UserFunctions = NO_FUNCTIONS) -> Condition:
+    """Check a condition over the columns of `schema`; it may call functions of the app.
 
     Raises:
         ExpressionError: It does not parse, or is no condition; all issues at once.
     """
     items = parse_items(text)
-    checker = Checker(schema)
+    checker = Checker(schema, functions=functions)
     if len(items) > 1 or isinstance(items[0], exp.Alias):
         raise ExpressionError((invalid("expected one condition, without commas or names").issue,))
     value = checker.check(items[0])
@@ -77,22 +78,22 @@ def check_condition(text: str, schema: Schema) -> Condition:
     return Condition(guarded(value))
 
 
-def check_select(text: str, schema: Schema) -> Select:
+def check_select(text: str, schema: Schema, functions: UserFunctions = NO_FUNCTIONS) -> Select:
     """Check a select list, as in `k, v1 as n, upper(c) as u, *`.
 
     Raises:
         ExpressionError: An item is wrong, or a name is missing, taken or reserved; all issues at once.
     """
-    return _check_list(text, schema, generator=False)
+    return _check_list(text, schema, functions, generator=False)
 
 
-def check_flat_map(text: str, schema: Schema) -> Select:
+def check_flat_map(text: str, schema: Schema, functions: UserFunctions = NO_FUNCTIONS) -> Select:
     """Check a select list with exactly one generator, such as `explode(array) as name`, which makes many rows of one.
 
     Raises:
         ExpressionError: As `check_select`; or there is no generator, or more than one.
     """
-    return _check_list(text, schema, generator=True)
+    return _check_list(text, schema, functions, generator=True)
 
 
 def guarded(value: Value) -> str:
@@ -118,20 +119,20 @@ def check_name(name: str | None, position: int, taken: set[str]) -> str:
     return name
 
 
-def _check_list(text: str, schema: Schema, *, generator: bool) -> Select:
-    builder = _ListBuilder(schema)
+def _check_list(text: str, schema: Schema, functions: UserFunctions, *, generator: bool) -> Select:
+    builder = _ListBuilder(schema, functions)
     for item in parse_items(text):
         builder.add(item, generator=generator)
     if generator and builder.generators != 1:
         builder.refuse(invalid(f"expected one generator, as in explode(array) as name, got {builder.generators}"))
-    if builder.checker.issues:
+    if builder.checker.issues or builder.checker.incomplete:
         raise ExpressionError(tuple(builder.checker.issues))
     return Select(tuple(builder.columns))
 
 
 class _ListBuilder:
-    def __init__(self, schema: Schema) -> None:
-        self.checker = Checker(schema)
+    def __init__(self, schema: Schema, functions: UserFunctions) -> None:
+        self.checker = Checker(schema, functions=functions)
         self.columns: list[SelectColumn] = []
         self.generators = 0
         self._schema = schema

@@ -68,6 +68,7 @@ def assemble(app: StreamApp, run_id: str, draft: Draft, previous: PreviousRun | 
         streams={stream.name: stream for stream in sorted(streams, key=lambda stream: stream.name)},
         operators={name: _operator(operator, draft, reaching[name]) for name, operator in graph.operators.items()},
         tables={name: _table(name, draft) for name in sorted(app.spec.tables)},
+        functions=draft.rows.functions.signatures,
         join_groups=tuple(
             JoinGroup(operator=name, streams=tuple(sorted(reach.group(name))))
             for name in sorted(draft.counts.walk.groups)
@@ -227,4 +228,6 @@ def _topology_hash(spec: StreamAppSpec) -> str:
             "operators": tuple(sorted(spec.operators, key=lambda operator: operator.name)),
         }
     )
-    return hashlib.sha256(ordered.model_dump_json(include=_TOPOLOGY).encode()).hexdigest()[:16]
+    return hashlib.sha256(
+        ordered.model_dump_json(include=_TOPOLOGY | ({"functions"} if spec.functions else set())).encode()
+    ).hexdigest()[:16]

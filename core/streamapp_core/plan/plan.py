@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from streamapp_core.expressions import Select
+from streamapp_core.expressions import FunctionSignature, Select
 from streamapp_core.plan.row_schemas import Compiled
 from streamapp_core.plan.stream_types.stream_type import StreamType
 from streamapp_core.problems import Problem
@@ -139,10 +139,11 @@ class JoinGroup:
 class Plan:
     """An accepted app. Mappings go by name; `operators` come in the order of the data, inputs before their readers.
 
-    `partition_keys` has the key of every intermediate stream (None: broadcast), `stores` a hash of the shape of every
-    operator's and table's state: neither may change within a run id. `default_system` holds the intermediate streams
-    and the changelog. `expansion` maps the partitions of a stream that has grown to its initial ones. The run's
-    transactional ids begin with `transactional_prefix`, which stays the same for the run.
+    `functions` are the app's own that expressions may call. `partition_keys` has the key of every intermediate stream
+    (None: broadcast), `stores` a hash of the shape of every operator's and table's state: neither may change within a
+    run id. `default_system` holds the intermediate streams and the changelog. `expansion` maps the partitions of a
+    stream that has grown to its initial ones. The run's transactional ids begin with `transactional_prefix`, which
+    stays the same for the run.
     """
 
     app: StreamApp
@@ -153,6 +154,7 @@ class Plan:
     streams: Mapping[str, PlannedStream]
     operators: Mapping[str, PlannedOperator]
     tables: Mapping[str, PlannedTable]
+    functions: tuple[FunctionSignature, ...]
     join_groups: tuple[JoinGroup, ...]
     feeding_streams: Mapping[str, frozenset[str]]
     partition_keys: Mapping[str, str | None]

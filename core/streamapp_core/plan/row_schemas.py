@@ -5,19 +5,21 @@ problem.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from streamapp_core.expressions import (
     Aggregation,
     Condition,
     Select,
+    UserFunctions,
     check_aggregate,
     check_condition,
     check_flat_map,
     check_select,
 )
 from streamapp_core.graph.graph import Graph, Operator
+from streamapp_core.plan.declared_functions import read_functions
 from streamapp_core.plan.joined_columns import difference, keys_match, lacking, missing_column, repeated, without
 from streamapp_core.plan.problem_collector import ProblemCollector
 from streamapp_core.plan.table_rows import TableRows, read_tables
@@ -28,16 +30,19 @@ from streamapp_core.spec.operators import Aggregate, Join, JoinTable, OperatorKi
 Compiled = Condition | Select | Aggregation
 C = TypeVar("C", Condition, Select)
 
+_IN_AGGREGATES = "compute it in a `map` before, and aggregate its column"
+_IN_TABLES = "compute it in a `map`, and fill the table by `sendToTable`, or use an `extractor`"
 WINDOW_COLUMNS = (Column("window_start", TIMESTAMP), Column("window_end", TIMESTAMP))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowFlow:
-    """The columns that every stream and operator emits (None: not known), expressions, and tables, by name."""
+    """The columns that every stream and operator emits (None: not known), expressions and tables by name; functions."""
 
     schemas: Mapping[str, Schema | None]
     compiled: Mapping[str, Compiled]
     tables: Mapping[str, TableRows]
+    functions: UserFunctions
 
 
 def flow_rows(graph: Graph, streams: Mapping[str, Schema | None], collector: ProblemCollector) -> RowFlow:
@@ -51,7 +56,7 @@ def flow_rows(graph: Graph, streams: Mapping[str, Schema | None], collector: Pro
     flow = _Flow(graph, streams, collector)
     for operator in graph.operators.values():
         flow.schemas[operator.name] = flow.follow(operator)
-    return RowFlow(schemas=flow.schemas, compiled=flow.compiled, tables=flow.tables)
+    return RowFlow(schemas=flow.schemas, compiled=flow.compiled, tables=flow.tables, functions=flow.functions)
 
 
 def stream_schemas(graph: Graph, rows: RowFlow, stream: str) -> list[Schema]:
@@ -66,7 +71,9 @@ class _Flow:
     def __init__(self, graph: Graph, streams: Mapping[str, Schema | None], collector: ProblemCollector) -> None:
         self.collector = collector
         self.schemas: dict[str, Schema | None] = {**streams, **dict.fromkeys(graph.opaque)}
-        self.tables = read_tables(graph, self.schemas, collector)
+        self.functions = read_functions(graph.spec.functions, graph.opaque, collector)
+        self.tables = read_tables(graph, self.schemas, replace(self.functions, instead=_IN_TABLES), collector)
+        self.in_aggregates = replace(self.functions, instead=_IN_AGGREGATES)
         self.compiled: dict[str, Compiled] = {}
         self.compared: dict[str, DataType] = {}
 
@@ -110,7 +117,7 @@ class _Flow:
         return schema
 
     def _compile(self, operator: Operator, check: Callable[..., C], text: str, schema: Schema) -> C | None:
-        compiled = self.collector.compile(check, operator.path(operator.kind), text, schema)
+        compiled = self.collector.compile(check, operator.path(operator.kind), text, schema, self.functions)
         if compiled is not None:
             self.compiled[operator.name] = compiled
         return compiled
@@ -193,7 +200,7 @@ class _Flow:
         kind = operator.kind
         known = [column for column in group.by if self._require(operator, column, schema, kind, "by")]
         aggregation = self.collector.compile(
-            check_aggregate, operator.path(kind, "select"), group.select, tuple(known), schema
+            check_aggregate, operator.path(kind, "select"), group.select, tuple(known), schema, self.in_aggregates
         )
         if aggregation is None or len(known) < len(group.by):
             return None

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from streamapp_core.expressions import Select, check_select
+from streamapp_core.expressions import Select, UserFunctions, check_select
 from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.joined_columns import difference, lacking
 from streamapp_core.plan.problem_collector import ProblemCollector
@@ -32,29 +32,31 @@ class TableRows:
 
 
 def read_tables(
-    graph: Graph, streams: Mapping[str, Schema | None], collector: ProblemCollector
+    graph: Graph, streams: Mapping[str, Schema | None], functions: UserFunctions, collector: ProblemCollector
 ) -> Mapping[str, TableRows]:
     """Find the rows of every table, given the schemas of all streams; problems go to `collector`."""
-    return {name: _read(graph, name, table, streams, collector) for name, table in graph.spec.tables.items()}
+    found = {}
+    for name, table in graph.spec.tables.items():
+        filling = _filling(graph, name, table, streams, collector)
+        found[name] = _rows(f"spec.tables.{name}", table, filling, functions, collector)
+    return found
 
 
-def _read(
-    graph: Graph, name: str, table: TableSpec, streams: Mapping[str, Schema | None], collector: ProblemCollector
+def _rows(
+    path: str, table: TableSpec, filling: Schema | None, functions: UserFunctions, collector: ProblemCollector
 ) -> TableRows:
-    path = f"spec.tables.{name}"
-    filling = _filling(graph, name, table, streams, collector)
     if table.extractor is not None or filling is None:
         return TableRows(filling=filling, stored=filling, extracted=table.extractor is not None)
     key = value = key_type = key_column = None
     if table.key is not None:
-        key = collector.compile(check_select, f"{path}.key", f"{table.key}\nas {_KEY}", filling)
+        key = collector.compile(check_select, f"{path}.key", f"{table.key}\nas {_KEY}", filling, functions)
     if key is not None and len(key.columns) != 1:
         collector.add(f"{path}.key", ProblemCode.INVALID_EXPRESSION, "the key of a table is one column or expression")
     elif key is not None:
         key_type, key_column = key.columns[0].type, key.columns[0].source_column
     stored: Schema | None = filling
     if table.value is not None:
-        value = collector.compile(check_select, f"{path}.value", table.value, filling)
+        value = collector.compile(check_select, f"{path}.value", table.value, filling, functions)
         stored = None if value is None else value.schema
     return TableRows(filling=filling, stored=stored, key=key, value=value, key_type=key_type, key_column=key_column)
 

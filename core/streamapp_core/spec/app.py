@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from streamapp_core import naming
 from streamapp_core.spec.base import Name, SpecModel, Text
+from streamapp_core.spec.functions import FunctionSpec
 from streamapp_core.spec.job import JobSpec
 from streamapp_core.spec.operators import OperatorSpec
 from streamapp_core.spec.processors import (
@@ -60,6 +61,10 @@ class StreamAppSpec(SpecModel):
     ] = None
     streams: Annotated[dict[Name, StreamSpec], Field(max_length=1_000)]
     tables: Annotated[dict[Name, TableSpec], Field(max_length=1_000)] = {}
+    functions: Annotated[
+        dict[Annotated[str, Field(min_length=1, max_length=63)], FunctionSpec],
+        Field(max_length=100, description="Scalar functions in Python, which expressions call by these names."),
+    ] = {}
     operators: Annotated[tuple[OperatorSpec, ...], Field(min_length=1, max_length=1_000)]
     job: JobSpec = JobSpec()
     processors: ProcessorsSpec = ProcessorsSpec()

@@ -151,7 +151,7 @@ class _Reader:
             return self._cut(path[:-1])
         del parent[path[-1]]
         self.cut.add(path)
-        if path[:2] in (("spec", "streams"), ("spec", "tables"), ("spec", "systems")) and len(path) == 3:  # noqa: PLR2004
+        if len(path) == 3 and path[0] == "spec" and path[1] in _NAMED:  # noqa: PLR2004
             self.broken.add(str(path[2]))
         return True
 
@@ -173,6 +173,7 @@ class _Reader:
 
 
 _NEEDED = ("systems", "streams", "operators", "name")
+_NAMED = ("streams", "tables", "systems", "functions")
 
 
 def _beginnings(path: tuple[PathPart, ...]) -> Iterator[tuple[PathPart, ...]]:

@@ -4,6 +4,7 @@ import importlib
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from zipfile import is_zipfile
 
@@ -12,6 +13,7 @@ from streamapp_core.problems import Problem, ProblemCode
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.functions.extractor import Extractor
 from streamapp_runtime.functions.process_function import UserFunction
+from streamapp_runtime.functions.scalar_function import ScalarFunction, ScalarFunctions
 from streamapp_runtime.functions.user_errors import USER_EXCEPTIONS, describe_error
 from streamapp_systems.arrow_types import arrow_schema, arrow_type
 
@@ -72,12 +74,28 @@ def load_extractors(plan: Plan, folder: Path) -> dict[str, Extractor]:
     return extractors
 
 
+def load_scalar_functions(plan: Plan, folder: Path) -> ScalarFunctions:
+    """Import the functions that expressions call, as `load_functions` does.
+
+    Raises:
+        RuntimeFailure: a function can't be imported; the message names it.
+    """
+    functions = {}
+    for signature in plan.functions:
+        spec = plan.app.spec.functions[signature.name]
+        where = f"spec.functions.{signature.name}.function: function `{signature.name}`"
+        loaded = _load(spec.function, plan, folder, where)
+        functions[signature.sql_name] = ScalarFunction(spec.function, loaded, signature, by_row=spec.rows)
+    return ScalarFunctions(functions)
+
+
 def find_code_problems(plan: Plan, folder: Path) -> tuple[Problem, ...]:
     """Return what keeps the code of an app from being imported here, as a processor does it. Nothing stays loaded."""
     before, entries = set(sys.modules), list(sys.path)
     try:
         python_path(plan.app.spec.py_files, folder)
-        failures = [_failure(lambda: load_functions(plan, folder)), _failure(lambda: load_extractors(plan, folder))]
+        loaders = (load_functions, load_extractors, load_scalar_functions)
+        failures = [_failure(partial(load, plan, folder)) for load in loaders]
     except RuntimeFailure as failure:
         failures = [str(failure)]
     own = [entry for entry in sys.path if entry not in entries]

@@ -44,24 +44,33 @@ def cast_column(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
     Raises:
         UserFunctionFailed: something would be.
     """
-    if holds_maps(field.type):
-        _check_maps(column, field.name)
-    if column.type == field.type:
-        return column
-    if not _fits(column.type, field.type):
-        raise UserFunctionFailed(f"returns column {field.name} as {column.type}, its `schema` says {field.type}")
+    return cast_result(column, field.type, f"column {field.name}", "its `schema`")
+
+
+def cast_result(values: pa.ChunkedArray, declared: pa.DataType, what: str, whose: str) -> pa.ChunkedArray:
+    """Cast values to a declared type, where nothing is lost; `what` they are and `whose` the type is are for messages.
+
+    Raises:
+        UserFunctionFailed: something would be.
+    """
+    if holds_maps(declared):
+        _check_maps(values, what)
+    if values.type == declared:
+        return values
+    if not _fits(values.type, declared):
+        raise UserFunctionFailed(f"returns {what} as {values.type}, {whose} says {declared}")
     try:
-        return column.cast(field.type)
+        return values.cast(declared)
     except pa.ArrowException as error:
-        raise UserFunctionFailed(f"returns column {field.name} as {column.type}: {error}") from None
+        raise UserFunctionFailed(f"returns {what} as {values.type}: {error}") from None
 
 
-def _check_maps(column: pa.ChunkedArray, name: str) -> None:
+def _check_maps(values: pa.ChunkedArray, what: str) -> None:
     try:
-        for chunk in column.chunks:
+        for chunk in values.chunks:
             check_map_keys(chunk)
     except ValueError as error:
-        raise UserFunctionFailed(f"returns column {name}: {error}") from None
+        raise UserFunctionFailed(f"returns {what}: {error}") from None
 
 
 def _fits(found: pa.DataType, declared: pa.DataType) -> bool:

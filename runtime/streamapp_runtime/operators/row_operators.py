@@ -2,6 +2,7 @@
 
 import pyarrow as pa
 
+from streamapp_runtime.functions.scalar_function import ScalarFunctions
 from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.rows.projection import Projection
 from streamapp_runtime.sql_engine import SqlEngine
@@ -19,6 +20,24 @@ class SqlOperator(BaseOperator):
         """See `Operator.process`."""
         result = self._engine.query(self._sql, rows=rows)
         return result if len(result) else None
+
+
+class CallingQuery:
+    """A query that calls users' scalar functions."""
+
+    def __init__(self, query: SqlOperator, functions: ScalarFunctions) -> None:
+        self._query = query
+        self._functions = functions
+
+    def __call__(self, rows: pa.Table) -> pa.Table | None:
+        """Run the query over a batch of rows; None: no row is left.
+
+        Raises:
+            UserFunctionFailed: a function failed.
+        """
+        result = self._query.process(rows)
+        self._functions.raise_failure()
+        return result
 
 
 class PlainSelect(BaseOperator):

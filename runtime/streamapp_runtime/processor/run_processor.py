@@ -17,7 +17,7 @@ from streamapp_runtime.app_streams import transaction_owner
 from streamapp_runtime.errors import PlanRefused
 from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_runtime.fail_points import FailPoint, fail_point
-from streamapp_runtime.functions.function_loader import load_extractors, load_functions
+from streamapp_runtime.functions.function_loader import load_extractors, load_functions, load_scalar_functions
 from streamapp_runtime.processor.batch_coalescer import BatchCoalescer
 from streamapp_runtime.processor.broadcast_progress import raise_starts, streams_read_for_others
 from streamapp_runtime.processor.claim_checker import ClaimChecker
@@ -79,6 +79,7 @@ class _ProcessorStart:
         self._model = JobModel.model_validate_json(config.job_model)
         self._plan = _plan(config, self._model)
         self._functions = load_functions(self._plan, self._folder)
+        self._scalar_functions = load_scalar_functions(self._plan, self._folder)
         self._extractors = load_extractors(self._plan, self._folder)
         self._tasks = {name: task for name, task in self._model.tasks.items() if task.processor == self._me.processor}
         self._connections = Connections(self._plan, context.systems, handles)
@@ -143,7 +144,7 @@ class _ProcessorStart:
         return StateOpener(folder, run_id, self._handles, self._execution, self._restoring)
 
     def _context(self, writers: Writers, claims: ClaimChecker) -> ProcessorContext:
-        engine = SqlEngine()
+        engine = SqlEngine(self._scalar_functions.sql_functions)
         self._handles.callback(engine.close)
         return ProcessorContext(
             plan=self._plan,
@@ -155,6 +156,7 @@ class _ProcessorStart:
             starts=self._starts(),
             broadcast_writer=self._model.broadcast_writer,
             functions=self._functions,
+            scalar_functions=self._scalar_functions,
             engine=engine,
             tables=self._table_opener(engine),
             writers=writers,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from streamapp_core.expressions import Aggregation, Select
+from streamapp_core.expressions.user_functions import FUNCTION_PREFIX
 from streamapp_core.plan.null_keys import has_null_group, null_key_column
 from streamapp_core.plan.plan import PlannedOperator
 from streamapp_core.schema import EVENT_TIME_COLUMN, Schema
@@ -13,20 +14,19 @@ from streamapp_runtime.functions.process_function import ProcessFunction
 from streamapp_runtime.functions.stateful_function import StatefulFunction
 from streamapp_runtime.functions.user_errors import UserFunctionFailed
 from streamapp_runtime.operators.aligned_window import AlignedWindow
+from streamapp_runtime.operators.guarded_operator import GuardedOperator
 from streamapp_runtime.operators.interval_join import IntervalJoin
 from streamapp_runtime.operators.join_table import JoinTable
 from streamapp_runtime.operators.null_key_guard import NullKeyGuard
 from streamapp_runtime.operators.operator import InputPort, Operator, TaskOperator
 from streamapp_runtime.operators.ordered_process import OrderedProcess
 from streamapp_runtime.operators.outputs import Broadcast, NotWritten, PartitionBy, SendToFile, SendToStream
-from streamapp_runtime.operators.row_operators import Merge, PlainSelect, SqlOperator
+from streamapp_runtime.operators.row_operators import CallingQuery, Merge, PlainSelect, SqlOperator
 from streamapp_runtime.operators.running_aggregate import Aggregate
 from streamapp_runtime.operators.send_to_table import SendToTable
 from streamapp_runtime.operators.session_window import SessionWindow
 from streamapp_runtime.operators.stateful_process import StatefulProcess
-from streamapp_runtime.operators.stateless_process import StatelessProcess
 from streamapp_runtime.rows.projection import plain_projection
-from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.tasks.pipeline import Node, Pipeline
 from streamapp_runtime.tasks.query_chains import ROW_KINDS, chain_sql, row_operator_chains
 from streamapp_runtime.tasks.task_context import TaskContext
@@ -65,7 +65,7 @@ def build_pipeline(context: TaskContext) -> Pipeline:
 def _operator(chain: Sequence[PlannedOperator], context: TaskContext) -> Operator:
     planned = chain[-1]
     if planned.kind in ROW_KINDS:
-        return _row_operator(chain, context.processor.engine)
+        return _row_operator(chain, context)
     if planned.kind in _WRITES and _is_written_elsewhere(planned, context):
         return NotWritten()
     return _BUILDERS[planned.kind](planned, context)
@@ -87,13 +87,23 @@ def _is_written_elsewhere(planned: PlannedOperator, context: TaskContext) -> boo
     return rows.everywhere and context.name != context.processor.broadcast_writer
 
 
-def _row_operator(chain: Sequence[PlannedOperator], engine: SqlEngine) -> Operator:
+def _row_operator(chain: Sequence[PlannedOperator], context: TaskContext) -> Operator:
     compiled = chain[0].compiled
     if len(chain) == 1 and isinstance(compiled, Select):
         plain = plain_projection(compiled.columns, after=[EVENT_TIME_COLUMN])
         if plain is not None:
             return PlainSelect(plain)
-    return SqlOperator(engine, chain_sql(chain))
+    processor, sql = context.processor, chain_sql(chain)
+    query = SqlOperator(processor.engine, sql)
+    if FUNCTION_PREFIX not in sql:
+        return query
+    caller = " or ".join(f"`{operator.name}`" for operator in chain if FUNCTION_PREFIX in chain_sql([operator]))
+    return GuardedOperator(
+        f"operator {caller}",
+        CallingQuery(query, processor.scalar_functions),
+        processor.plan.app.spec.job.on_error,
+        context.bad_rows,
+    )
 
 
 def _join(planned: PlannedOperator, context: TaskContext) -> IntervalJoin:
@@ -152,19 +162,18 @@ def _process(planned: PlannedOperator, context: TaskContext) -> Operator:
     assert process is not None
     made, columns = context.processor.functions[planned.name], arrow_schema(planned.schema)
     if process.state is None:
-        return StatelessProcess(
-            planned.name, ProcessFunction(process.function, made, columns), on_error, context.bad_rows
-        )
+        function = ProcessFunction(process.function, made, columns)
+        return GuardedOperator(f"operator `{planned.name}`", function, on_error, context.bad_rows)
     (source,) = planned.input_schemas
     key = arrow_schema(source).field(_column(source, process.state.key))
     store = context.state.logged_store(planned.name)
     try:
-        function = StatefulFunction(process.function, made, columns, key, KeyedState(store))
+        stateful = StatefulFunction(process.function, made, columns, key, KeyedState(store))
     except UserFunctionFailed as failure:
         raise RuntimeFailure(f"operator `{planned.name}`: {failure}") from failure
     if planned.order is ProcessOrder.EVENT_TIME:
-        return OrderedProcess(planned.name, function, store, on_error, context.bad_rows)
-    return StatefulProcess(planned.name, function, on_error, context.bad_rows)
+        return OrderedProcess(planned.name, stateful, store, on_error, context.bad_rows)
+    return StatefulProcess(planned.name, stateful, on_error, context.bad_rows)
 
 
 def _send_to_table(planned: PlannedOperator, context: TaskContext) -> Operator:

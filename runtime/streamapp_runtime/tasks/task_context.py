@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from streamapp_core.job_model.job_model import TaskModel
 from streamapp_core.plan.plan import Plan, PlannedOperator
 from streamapp_runtime.functions.process_function import UserFunction
+from streamapp_runtime.functions.scalar_function import ScalarFunctions
 from streamapp_runtime.rows.bad_rows import BadRows
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.task_state import TaskState
@@ -40,7 +41,8 @@ class ProcessorContext:
 
     `tasks` are those of the processor. `producers` are the tasks of the whole run that are expected to write to each
     intermediate stream; `starts` the offsets where inputs are read first, by stream and partition (0 where none is
-    given). Functions are by operator. Rows that every task has are written by the task `broadcast_writer` alone.
+    given). Functions of `process` are by operator. Rows that every task has are written by the task `broadcast_writer`
+    alone.
     `note_null_keys` is told of rows without a key that a group would take in a task where none belongs.
     `time_of_day` returns milliseconds since 1970.
     """
@@ -52,6 +54,7 @@ class ProcessorContext:
     starts: Mapping[str, Mapping[int, int]]
     broadcast_writer: str
     functions: Mapping[str, UserFunction]
+    scalar_functions: ScalarFunctions
     engine: SqlEngine
     tables: TableOpener
     writers: Writers

@@ -94,3 +94,45 @@ def test_an_app_goes_on_with_a_mended_function(forget_modules):
     result = run()
     assert result.exit_code == 0, result.output
     assert [row[0] for row in apps.rows(Path("shop/marked"))] == ["1", "2", "3", "4"]
+
+
+def distances(code=BLOCKS["python", "distances/geo.py"], **job):
+    subprocess.run(["bash", "-euc", BLOCKS["bash", "distances"]], check=True)
+    Path("distances/geo.py").write_text(code)
+    Path("distances/app.yaml").write_text(BLOCKS["yaml", "distances/app.yaml"] + (f"  job: {job}\n" if job else ""))
+    return CliRunner().invoke(app, ["run", "distances/app.yaml", "--host", "in-process"])
+
+
+def test_scalar_functions_compute_what_the_page_says():
+    result = distances()
+    assert result.exit_code == 0, result.output
+    header, *results = BLOCKS["text", "distances/far"].splitlines()
+    assert apps.parts(Path("distances/far"))[0].read_text().splitlines()[0] == header
+    assert [",".join(row) for row in apps.rows(Path("distances/far"))] == results
+
+
+@pytest.mark.parametrize(
+    "old, new, message",
+    [
+        (
+            "    return None if text is None else re",
+            "    return re",
+            "files.trips[0], offsets 0 to 2: operator `measure`: function geo:slug: AttributeError: 'NoneType' object "
+            "has no attribute 'lower' (geo.py, line 21)",
+        ),
+        ("def slug(", "def slugs(", "spec.functions.slug.function: function `slug`: module `geo` "),
+    ],
+)
+def test_what_is_wrong_with_a_scalar_function_is_told(old, new, message):
+    result = distances(changed(old, new, BLOCKS["python", "distances/geo.py"]))
+    assert result.exit_code == 1
+    assert message in result.stderr
+
+
+def test_rows_that_a_scalar_function_fails_on_are_skipped():
+    old = "    return None if text is None else re"
+    code = changed(old, "    return re", BLOCKS["python", "distances/geo.py"])
+    result = distances(code, onError="skip")
+    assert result.exit_code == 0, result.output
+    assert [row[0] for row in apps.rows(Path("distances/far"))] == ["1", "3"]
+    assert "measure: 1 rows not used (failed)" in result.stdout

@@ -37,6 +37,7 @@ ROWS = [
     ("imagePullSecrets", "imagePullSecrets", [{"name": "s"}], RESTART),
     ("serviceAccountName", "serviceAccountName", "runner", RESTART),
     ("pyFiles", "pyFiles", ["/app/functions.py"], RESTART),
+    ("functions", "functions", {"near": {"function": "geo:near", "returns": "boolean"}}, RESTART),
     ("systems", "systems/log", {"log": {"path": "elsewhere"}}, RESTART),
     ("systems", "systems/new", {"log": {"path": "new"}}, RESTART),
     ("defaultSystem", "defaultSystem", "other", NEW_RUN),

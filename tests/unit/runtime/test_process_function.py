@@ -16,7 +16,7 @@ from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.functions.function_loader import load_functions, python_path
 from streamapp_runtime.functions.process_function import ProcessFunction
 from streamapp_runtime.functions.user_errors import UserFunctionFailed
-from streamapp_runtime.operators.stateless_process import StatelessProcess
+from streamapp_runtime.operators.guarded_operator import GuardedOperator
 from streamapp_runtime.rows.bad_rows import BadRows
 from streamapp_runtime.rows.event_time_column import without_event_time
 from streamapp_systems.arrow_types import arrow_schema
@@ -138,7 +138,7 @@ def test_what_a_function_raises_is_told_with_its_line(error):
 def operator(function, on_error=OnError.SKIP):
     bad_rows = BadRows()
     bad_rows.place = "here"
-    return StatelessProcess("odd", ProcessFunction("m:f", function, NUMBERS), on_error, bad_rows), bad_rows
+    return GuardedOperator("operator `odd`", ProcessFunction("m:f", function, NUMBERS), on_error, bad_rows), bad_rows
 
 
 def no_odd_ones(batch):
