@@ -39,12 +39,9 @@ def plan_app(
 
 def _has_code(plan: Plan) -> bool:
     spec = plan.app.spec
-    functions = any(operator.process is not None for operator in spec.operators)
-    return (
-        functions
-        or bool(spec.functions or spec.py_files)
-        or any(table.extractor is not None for table in spec.tables.values())
-    )
+    processes = any(operator.process is not None for operator in spec.operators)
+    extractors = any(table.extractor is not None for table in spec.tables.values())
+    return processes or extractors or bool(spec.functions or spec.py_files)
 
 
 def _check_code(plan: Plan, file: Path, *, found_elsewhere: bool) -> PlanResult | None:
