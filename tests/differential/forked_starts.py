@@ -18,14 +18,19 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import sqlglot.dialects.duckdb  # noqa: F401 - what every start would import when it needs it
+import pandas  # noqa: F401 - with the next ones: what every start would import when it needs it
+import pyarrow.dataset  # noqa: F401
+import sqlglot.dialects.duckdb  # noqa: F401
 
 import differential.functions  # noqa: F401
 from streamapp_core.job_model.build_job_model import build_job_model
+from streamapp_core.plan import plan
+from streamapp_core.spec.parse import parse_text
 from streamapp_runtime import fail_points
 from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.run_record import Summary
 from streamapp_runtime.errors import PlanRefused
+from streamapp_runtime.sql_engine import SqlEngine
 from support import apps
 
 SECONDS = 240
@@ -107,9 +112,12 @@ def progress(folder: Path) -> ProgressReport | None:
 
 
 def _serve() -> None:
+    with SqlEngine() as engine:
+        engine.query("SELECT 1 AS one")  # makes the database
     gc.freeze()
     for line in iter(sys.stdin.buffer.readline, b""):
         request = _decode_request(line)
+        plan(parse_text(json.dumps(request.document)), {})  # for what is kept of it: all starts of the app need it
         pid = os.fork()
         if pid == 0:
             _run(request)

@@ -1,6 +1,7 @@
-"""Problems, collected on the way through the graph; an expression that occurs several times is checked once."""
+"""Problems, collected on the way through the graph; an expression that occurs in several plans is checked once."""
 
 from collections.abc import Callable, Hashable
+from functools import lru_cache
 from typing import TypeVar, cast
 
 from streamapp_core.expressions import ExpressionError
@@ -8,14 +9,15 @@ from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.schema import Schema, SchemaError, parse_schema
 
 T = TypeVar("T")
+_KEPT = 4_000
+"""Results of checks that are kept. A driver plans its app again and again, and its processors plan it, too."""
 
 
 class ProblemCollector:
-    """The problems found so far, and the results of checks by their arguments."""
+    """The problems found so far."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
-        self._results: dict[Hashable, object] = {}
 
     def add(self, path: str, code: ProblemCode, message: str) -> None:
         """Add a problem."""
@@ -23,13 +25,7 @@ class ProblemCollector:
 
     def compile(self, check: Callable[..., T], path: str, *arguments: Hashable) -> T | None:
         """Call a checker of `expressions`; if it refuses, add its issues at `path` and return None."""
-        result = self._results.get((check, arguments))
-        if result is None:
-            try:
-                result = check(*arguments)
-            except ExpressionError as error:
-                result = error
-            self._results[check, arguments] = result
+        result = _checked(check, arguments)
         if isinstance(result, ExpressionError):
             for issue in result.issues:
                 self.add(path, issue.code, issue.message)
@@ -43,3 +39,12 @@ class ProblemCollector:
         except SchemaError as error:
             self.add(path, ProblemCode.INVALID_SPEC, str(error))
             return None
+
+
+@lru_cache(maxsize=_KEPT)
+def _checked(check: Callable[..., object], arguments: tuple[Hashable, ...]) -> object:
+    """Return the result of a check, which depends on its arguments alone, or its refusal without the way to it."""
+    try:
+        return check(*arguments)
+    except ExpressionError as error:
+        return error.with_traceback(None)

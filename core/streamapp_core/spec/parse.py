@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from pydantic import ValidationError
@@ -23,6 +24,8 @@ from streamapp_core.spec.yaml_document import MAXIMUM_DEPTH, DocumentError, read
 _MAXIMUM_ROUNDS = 200
 _SHOWN = 60
 _SHOWN_PARTS = 4
+_KEPT = 16
+"""Texts whose apps are kept: a driver and its processors read one text several times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +40,7 @@ class ParsedApp:
     broken: frozenset[str]
 
 
+@lru_cache(maxsize=_KEPT)
 def parse_text(text: str) -> ParsedApp:
     """Read a StreamApp from YAML or JSON text.
 

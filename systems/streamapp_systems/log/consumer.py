@@ -55,6 +55,8 @@ class LogConsumer:
         self._clock = clock
         self._sleep = sleep
         self._positions: dict[Ssp, _PartitionPosition] = {}
+        self._read_at: dict[Ssp, int] = {}
+        """The counter of commits at which nothing was left to read of a partition: until it changes, nothing is."""
         self._order = FairOrder(())
 
     def assign(self, starts: Mapping[Ssp, int], ends: Mapping[Ssp, int]) -> None:
@@ -72,6 +74,7 @@ class LogConsumer:
                         f"{shard.next_offset}: its last records were lost. Begin a new run"
                     )
                 self._positions[ssp] = _PartitionPosition(shard=shard.id, offset=start, end=ends.get(ssp))
+                self._read_at.pop(ssp, None)
         self._order = FairOrder(self._positions)
 
     def poll(self, ssps: Collection[Ssp], max_rows: int, timeout: float) -> Sequence[FetchedBatch]:
@@ -83,7 +86,8 @@ class LogConsumer:
         deadline = self._clock() + timeout
         while waiting := self._order.order(ssps):
             changes = self._changes()
-            fetched = self._fetch(waiting, max_rows)
+            unread = [ssp for ssp in waiting if self._read_at.get(ssp) != changes]
+            fetched = self._fetch(unread, max_rows, changes) if unread else ()
             if fetched or not self._wait_for_change(changes, deadline):
                 return fetched
         return ()
@@ -119,7 +123,7 @@ class LogConsumer:
             pause = min(2 * pause, _LONGEST_PAUSE)
         return True
 
-    def _fetch(self, waiting: Sequence[Ssp], max_rows: int) -> Sequence[FetchedBatch]:
+    def _fetch(self, waiting: Sequence[Ssp], max_rows: int, changes: int) -> Sequence[FetchedBatch]:
         fetched: list[FetchedBatch] = []
         rows, size = max_rows, MAXIMUM_BYTES
         with transaction(self._connection, self._path, write=False):
@@ -127,6 +131,8 @@ class LogConsumer:
                 batch = self._fetch_partition(ssp, min(rows, share(max_rows, len(waiting))), size)
                 if batch.ended or batch.next_offset > batch.offset:
                     fetched.append(batch)
+                else:
+                    self._read_at[ssp] = changes
                 rows -= len(batch.messages)
                 size -= sum(map(_size, batch.messages))
                 if rows <= 0 or size <= 0:

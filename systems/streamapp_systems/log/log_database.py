@@ -37,7 +37,13 @@ _TABLES = (
     f"PRAGMA application_id = {_APPLICATION_ID}",
     f"PRAGMA user_version = {_VERSION}",
 )
-_UPGRADES = {1: ("ALTER TABLE fences ADD COLUMN turn INTEGER NOT NULL DEFAULT 0", "PRAGMA user_version = 2")}
+_IDENTITY = """
+    SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
+    FROM pragma_application_id, pragma_user_version
+"""
+_UPGRADES: dict[int | None, tuple[str, ...]] = {
+    1: ("ALTER TABLE fences ADD COLUMN turn INTEGER NOT NULL DEFAULT 0", "PRAGMA user_version = 2")
+}
 """The statements that upgrade a log of an earlier version to the next."""
 
 
@@ -98,46 +104,38 @@ def explained(path: Path) -> Iterator[None]:
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA synchronous = FULL")
-    with transaction(connection, path, write=False):
-        made, upgrade = _is_log(connection, path), _upgrade_of(connection)
-    if upgrade:
+    version = _version_of(connection, path)
+    if version in _UPGRADES:
         _upgrade(connection, path)
-    if made:
+    if version is not None:
         return
     connection.execute(f"PRAGMA page_size = {_PAGE_SIZE}")
     _switch_to_wal(connection)
     with transaction(connection, path, write=True):
-        if not _is_log(connection, path):
+        if _version_of(connection, path) is None:
             for statement in _TABLES:
                 connection.execute(statement)
 
 
-def _is_log(connection: sqlite3.Connection, path: Path) -> bool:
-    """Return whether a file is a log; an empty one is not, and all else is refused."""
-    ((application_id,),) = connection.execute("PRAGMA application_id")
-    ((version,),) = connection.execute("PRAGMA user_version")
-    ((tables,),) = connection.execute("SELECT count(*) FROM sqlite_schema")
+def _version_of(connection: sqlite3.Connection, path: Path) -> int | None:
+    """Return the version of a log; None of an empty file, and all else is refused."""
+    ((application_id, version, tables),) = connection.execute(_IDENTITY)
     if application_id == 0 and tables == 0:
-        return False
+        return None
     if application_id != _APPLICATION_ID:
         raise StreamSystemError(f"log {path} is a database of another program: correct the system's path")
     if version > _VERSION:
         raise StreamSystemError(
             f"log {path} was written by a newer release (version {version}, not {_VERSION}): use that one"
         )
-    return True
+    return int(version)
 
 
 def _upgrade(connection: sqlite3.Connection, path: Path) -> None:
     with transaction(connection, path, write=True):
-        while upgrade := _upgrade_of(connection):
-            for statement in upgrade:
+        while (version := _version_of(connection, path)) in _UPGRADES:
+            for statement in _UPGRADES[version]:
                 connection.execute(statement)
-
-
-def _upgrade_of(connection: sqlite3.Connection) -> tuple[str, ...]:
-    ((version,),) = connection.execute("PRAGMA user_version")
-    return _UPGRADES.get(version, ())
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
