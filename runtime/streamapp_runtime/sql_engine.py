@@ -21,6 +21,7 @@ from streamapp_runtime.kernels import KERNEL_FUNCTIONS
 
 _CONFIG: dict[str, str | bool | int] = {
     "threads": 1,
+    "async_threads": 0,
     "enable_external_access": False,
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
