@@ -28,6 +28,7 @@ from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_systems.arrow_types import arrow_schema
 from support import aggregates
 from support.function_calls import FUNCTION_CALLS, NESTED_EXPRESSIONS, SCHEMA, expressions
+from support.json_texts import json_path, json_text
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300), pytest.mark.xdist_group("functions")]
 
@@ -171,6 +172,8 @@ def rows() -> pa.Table:
         "st": place,
         "st2": place,
         "ast": lambda: pick([[]], lambda: several(point)),
+        "js": lambda: pick(["{}"], lambda: json_text(draw)),
+        "path": lambda: pick(["$"], lambda: json_path(draw)),
     }
     schema = arrow_schema(SCHEMA)
     columns = []
@@ -317,7 +320,9 @@ explode_outer(mp), i; posexplode_outer(ars), i; posexplode_outer(mi); inline(ast
 inline(ast) as (q, w), i; stack(2, i, s, i2, s2) as (a, b), g; explode(array(st, null)) as c; explode(aa) as c, i
 explode(filter(arr, x -> x > 0)) as c; i, explode(ast.b) as b; explode_outer(st.c) as c; inline(map_entries(mp))
 stack(2, 1, d, 2, d2); stack(3, i, i2); inline(arrays_zip(arr, ars)); explode(sequence(0, g)) as n, g; posexplode(aa)
-explode_outer(transform(ast, x -> x.a)), s; i, explode(array_distinct(ard)) as x; explode(map(1, s, 2, s2)), i
+json_tuple(js, 'a', 'b', 'a') as (x, y, z), i; json_tuple(js, 'a'); i, json_tuple(js, s2, 'a b')
+json_tuple(null || s, 'a'); explode_outer(transform(ast, x -> x.a)), s; i, explode(array_distinct(ard)) as x
+explode(map(1, s, 2, s2)), i
 """
 )
 

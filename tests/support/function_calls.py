@@ -10,7 +10,8 @@ SCHEMA = parse_schema(
     "tiny tinyint, small2 smallint, ntz timestamp_ntz, arr array<int>, arr2 array<int>, ars array<string>, "
     "ard array<double>, aa array<array<int>>, mp map<string,int>, mi map<int,struct<a:int,b:string>>, "
     "st struct<a:int,b:string,c:array<double>,`d e`:struct<f:bigint>>, "
-    "st2 struct<a:int,b:string,c:array<double>,`d e`:struct<f:bigint>>, ast array<struct<a:int,b:string>>"
+    "st2 struct<a:int,b:string,c:array<double>,`d e`:struct<f:bigint>>, ast array<struct<a:int,b:string>>, "
+    "js string, path string"
 )
 
 
@@ -309,5 +310,8 @@ concat(aa, aa); concat(arr); reverse(arr); reverse(ars); reverse(aa); hash(arr);
 hash(st); hash(ast); hash(arr, st, s); xxhash64(arr); xxhash64(ars); xxhash64(aa, ard); xxhash64(st); xxhash64(ast, i)
 typeof(arr); typeof(mi); typeof(st); typeof(m); typeof(null); array_join(ars, ','); array_join(ars, '-', 'N')
 array_join(arr, '')
+get_json_object(js, path); get_json_object(js, '$'); get_json_object(js, '$.a'); get_json_object(js, '$[*]')
+get_json_object(js, '$.a[0].b'); get_json_object(js, '$[*].a'); get_json_object(s, '$.a'); get_json_object(js, null)
+get_json_object(word, path); json_array_length(js); json_array_length(num); json_object_keys(js); json_object_keys(s)
 """
 )

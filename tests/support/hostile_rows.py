@@ -49,6 +49,7 @@ def row(size: int) -> pa.Table:
     }  # fmt: skip
     place = {"a": 1, "b": text, "c": values["array<double>"], "d e": {"f": 1}}
     others = {"num": "1" * size, "st": place, "st2": place, "arr2": [-number for number in numbers]}
+    others |= {"js": '{"a":[' + "[" * 900 + '1,"é\\u0001",' * size + "1]" + "]" * 900 + "}", "path": "$" + "[*]" * 100}
     columns = []
     for column, field in zip(SCHEMA.columns, arrow_schema(SCHEMA), strict=True):
         value = others.get(column.name, values.get(str(column.type)))

@@ -1,4 +1,7 @@
-"""Generators: explode, posexplode, inline and stack make many rows of one, each from the elements of lists."""
+"""Generators: explode, posexplode, inline and stack make many rows of one, each from the elements of lists.
+
+Of json_tuple the lists have one element.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -7,8 +10,9 @@ from streamapp_core.data_types import array_of
 from streamapp_core.expressions import nested_values
 from streamapp_core.expressions.comparisons import alike
 from streamapp_core.expressions.expression_issues import Refusal, invalid
+from streamapp_core.expressions.kernels import JSON_FIELDS
 from streamapp_core.expressions.typed_sql import NULL, Value, cast
-from streamapp_core.schema import INT, VOID, TypeKind
+from streamapp_core.schema import INT, STRING, VOID, TypeKind
 
 GeneratedColumn = tuple[str, Value]
 """The name of a column, unless another one is given, and the list of its values, one for each row that is made."""
@@ -23,6 +27,8 @@ def generated(name: str, arguments: Sequence[Value]) -> list[GeneratedColumn]:
     generator, _, outer = name.partition("_")
     if generator == "stack":
         return _stacked(arguments)
+    if name == "json_tuple":
+        return _json_fields(arguments)
     if len(arguments) != 1:
         raise invalid(f"{name} takes one argument, got {len(arguments)}")
     columns = _GENERATORS[generator](name, arguments[0])
@@ -72,6 +78,16 @@ def _stacked(arguments: Sequence[Value]) -> list[GeneratedColumn]:
     values += [NULL] * (rows * width - len(values))
     columns = (alike(values[place::width], texts=False) for place in range(width))
     return [(f"col{place}", nested_values.array(column)) for place, column in enumerate(columns)]
+
+
+def _json_fields(arguments: Sequence[Value]) -> list[GeneratedColumn]:
+    if len(arguments) < 2 or any(argument.type != STRING for argument in arguments):  # noqa: PLR2004
+        raise invalid("json_tuple takes a JSON text, then the names of fields, which are texts")
+    found = JSON_FIELDS.over(*(argument.sql for argument in arguments))
+    return [
+        (f"c{place}", Value(array_of(STRING), f"{found}[{place + 1}:{place + 1}]"))
+        for place in range(len(arguments) - 1)
+    ]
 
 
 def _outer(values: Value, others: Value) -> Value:

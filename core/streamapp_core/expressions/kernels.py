@@ -63,9 +63,14 @@ COMMON_PLACES = Kernel("common_places", None, array_of(BIGINT))
 MISSING_PLACES = Kernel("missing_places", None, array_of(BIGINT))
 OVERLAP = Kernel("overlap", None, BOOLEAN)
 """Whether two arrays have an element, as `arrays_overlap` says it."""
+GET_JSON_OBJECT = Kernel("get_json_object", (STRING, STRING), STRING)
+JSON_ARRAY_LENGTH = Kernel("json_array_length", (STRING,), INT)
+JSON_OBJECT_KEYS = Kernel("json_object_keys", (STRING,), array_of(STRING))
+JSON_FIELDS = Kernel("json_fields", None, array_of(STRING))
+"""The fields of the JSON object of a text that have the names behind it, as `json_tuple` writes them."""
 
 KERNELS = (
     MURMUR3, XXHASH64, CRC32, SHA2, REPAIRED_UTF8, ENCODED, DECODED, EDIT_DISTANCE, NUMBER_TO_CHAR, CHAR_TO_NUMBER,
     GROUPED_NUMBER, FORMATTED, OTHER_BASE, HALF_EVEN, EXPM1, LOG1P, URL_PART, FIRST_PLACES,
-    COMMON_PLACES, MISSING_PLACES, OVERLAP,
+    COMMON_PLACES, MISSING_PLACES, OVERLAP, GET_JSON_OBJECT, JSON_ARRAY_LENGTH, JSON_OBJECT_KEYS, JSON_FIELDS,
 )  # fmt: skip

@@ -9,6 +9,12 @@ from streamapp_core.expressions.kernels import Kernel
 from streamapp_runtime.kernels.array_kernels import common_places, first_places, missing_places, overlap
 from streamapp_runtime.kernels.byte_kernels import crc32, decoded, encoded, repaired_utf8, sha2
 from streamapp_runtime.kernels.hash_kernels import murmur3, xxhash64
+from streamapp_runtime.kernels.json_path_kernels import (
+    get_json_object,
+    json_array_length,
+    json_fields,
+    json_object_keys,
+)
 from streamapp_runtime.kernels.number_kernels import expm1, grouped_number, half_even, log1p, other_base
 from streamapp_runtime.kernels.number_patterns import char_to_number, number_to_char
 from streamapp_runtime.kernels.text_kernels import edit_distance, formatted
@@ -36,6 +42,10 @@ KERNEL_FUNCTIONS: Mapping[Kernel, Callable[..., pa.Array]] = {
     kernels.COMMON_PLACES: common_places,
     kernels.MISSING_PLACES: missing_places,
     kernels.OVERLAP: overlap,
+    kernels.GET_JSON_OBJECT: get_json_object,
+    kernels.JSON_ARRAY_LENGTH: json_array_length,
+    kernels.JSON_OBJECT_KEYS: json_object_keys,
+    kernels.JSON_FIELDS: json_fields,
 }
 
 __all__ = ["KERNEL_FUNCTIONS"]

@@ -285,6 +285,7 @@ ARROW_TYPES = {
     "int": pa.int32(),
     "bigint": pa.int64(),
     "double": pa.float64(),
+    "array<string>": pa.list_(pa.string()),
 }
 LITERAL = {"number_to_char": "S9,999.99", "char_to_number": "S9,999.99", "grouped_number": "3 1 0 2"}
 

@@ -14,6 +14,7 @@ from streamapp_core.expressions.functions.dates_and_times import MOMENTS
 from streamapp_core.expressions.functions.function_table import Function
 from streamapp_core.expressions.functions.hashes import HASHES
 from streamapp_core.expressions.functions.interval_functions import INTERVAL_FUNCTIONS, WITH_UNIT
+from streamapp_core.expressions.functions.json_parts import JSON_PARTS
 from streamapp_core.expressions.functions.maps import MAPS
 from streamapp_core.expressions.functions.nested_constructors import CONSTRUCTORS
 from streamapp_core.expressions.functions.number_texts import NUMBER_TEXTS
@@ -49,6 +50,7 @@ FUNCTIONS: tuple[Function, ...] = (
     *BYTE_TEXTS,
     *HASHES,
     *URLS,
+    *JSON_PARTS,
     *MOMENTS,
     *DATE_PARTS,
     *INTERVAL_FUNCTIONS,

@@ -164,6 +164,13 @@ GENERATORS = (
         "the common types",
         "So many rows (a literal) of the values, one row after the other. Without names: col0, col1.",
     ),
+    Special(
+        ("json_tuple",),
+        "json_tuple(json, 'a', 'b') as (name, name)",
+        "string",
+        "One row with the fields of a JSON object that have these names, as texts; nulls if the text is none. Without "
+        "names: c0, c1. Slow.",
+    ),
 )
 AGGREGATE_NAMES = frozenset(name for special in AGGREGATES for name in special.names)
 NULLS_COUNT = frozenset({"first", "last", "any_value", "first_value", "last_value"})
