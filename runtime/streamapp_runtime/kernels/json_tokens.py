@@ -13,7 +13,7 @@ MAX_NUMBER_LENGTH = 1000
 MAX_NAME_LENGTH = 50_000
 
 
-class TokenKind(Enum):
+    """The kinds of tokens."""
     """What a token is."""
 
     OBJECT = auto()
@@ -36,15 +36,11 @@ class MalformedJsonError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What is allowed beyond JSON itself, as Jackson's features are named."""
+    """The liberties that a text may take, as Jackson's features are named."""
 
     control_characters: bool = False
-    single_quotes: bool = True
     non_numeric_numbers: bool = False
     leading_zeros: bool = False
-    any_escape: bool = False
-    unquoted_names: bool = False
-    comments: bool = False
 
 
 HIVE = Dialect(control_characters=True)
@@ -71,7 +67,6 @@ class Tokens:
 
 
 _SPACE = re.compile(r"[ \t\r\n]*+")
-_COMMENTS = re.compile(r"(?:[ \t\r\n]++|//[^\r\n]*+|/\*(?s:.)*?\*/)*+")
 _NUMBER = re.compile(r"-?+([0-9]++)(\.[0-9]++)?+([eE][+-]?+[0-9]++)?+")
 _STRING = {quote: re.compile(rf"{quote}([^{quote}\\]*+){quote}") for quote in "\"'"}
 _ESCAPED = {quote: re.compile(rf"(?s){quote}((?:[^{quote}\\]++|\\.)*+){quote}") for quote in "\"'"}
@@ -81,7 +76,6 @@ _PLAIN_ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", '"': '"
 _WORDS = {"true": TokenKind.TRUE, "false": TokenKind.FALSE, "null": TokenKind.NULL}
 _WORD = re.compile("true|false|null")
 _NON_NUMERIC = re.compile("NaN|Infinity|[+-](?:INF|Infinity)")
-_BARE_NAME = re.compile(r"[^\W\d]\w*|[$_][\w$]*")
 _IDENTIFIER_PARTS = frozenset({"Lu", "Ll", "Lt", "Lm", "Lo", "Nl", "Nd", "Sc", "Pc", "Mn", "Mc", "Cf", "Cc"})
 
 
@@ -98,7 +92,6 @@ class _Reader:
     def __init__(self, text: str, dialect: Dialect) -> None:
         self._text = text
         self._dialect = dialect
-        self._space = _COMMENTS if dialect.comments else _SPACE
         self._at = 0
         self._found = Tokens()
 
@@ -130,7 +123,7 @@ class _Reader:
 
     def _next(self) -> str:
         """Go to the next character behind spaces, and return it; empty at the end."""
-        space = self._space.match(self._text, self._at)
+        space = _SPACE.match(self._text, self._at)
         self._at = space.end() if space else self._at
         return self._text[self._at : self._at + 1]
 
@@ -142,7 +135,7 @@ class _Reader:
             opened.append(len(found.kinds))
             found.add(TokenKind.OBJECT if sign == "{" else TokenKind.ARRAY)
             self._at += 1
-        elif sign == '"' or (sign == "'" and self._dialect.single_quotes):
+        elif sign in ('"', "'"):
             found.add(TokenKind.STRING, self._string(sign))
         elif sign.isdecimal() or sign == "-":
             self._number(root=not opened)
@@ -186,14 +179,9 @@ class _Reader:
 
     def _name(self) -> None:
         sign = self._next()
-        if sign == '"' or (sign == "'" and self._dialect.single_quotes):
-            name = self._string(sign)
-        else:
-            bare = _BARE_NAME.match(self._text, self._at) if self._dialect.unquoted_names else None
-            if bare is None:
-                raise MalformedJsonError
-            name = bare[0]
-            self._at = bare.end()
+        if sign not in ('"', "'"):
+            raise MalformedJsonError
+        name = self._string(sign)
         if _units(name) > MAX_NAME_LENGTH or self._next() != ":":
             raise MalformedJsonError
         self._at += 1
@@ -224,7 +212,7 @@ class _Reader:
             return chr(int(sign[1:], 16))
         if sign in _PLAIN_ESCAPES:
             return _PLAIN_ESCAPES[sign]
-        if sign != "u" and (self._dialect.any_escape or (sign == "'" and self._dialect.single_quotes)):
+        if sign == "'":
             return sign
         raise MalformedJsonError
 
