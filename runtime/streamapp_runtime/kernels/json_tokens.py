@@ -13,8 +13,8 @@ MAX_NUMBER_LENGTH = 1000
 MAX_NAME_LENGTH = 50_000
 
 
+class TokenKind(Enum):
     """The kinds of tokens."""
-    """What a token is."""
 
     OBJECT = auto()
     END_OBJECT = auto()
