@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from differential import forked_starts, reference
 from differential.cases import Case, Row, Source, Stage
-from differential.forked_starts import Forks, Outcome, StartRequest
+from differential.forked_starts import Outcome, StartRequest, Starts
 from differential.key_kinds import KINDS, KeyKind
 from differential.random_inputs import LAST, place
 from streamapp_core.plan import plan
@@ -50,13 +50,13 @@ class Finding:
     difference: str = ""
 
 
-def examine(folder: Path, case: Case, forks: Forks) -> Finding:
+def examine(folder: Path, case: Case, starts: Starts) -> Finding:
     """Run a case in a folder of its own, and compare it with the reference."""
     refused = problems(case)
     if refused:
         return Finding(outcome=Outcome(refused=refused))
     folder.mkdir(parents=True)
-    run = _Run(folder, case, forks)
+    run = _Run(folder, case, starts)
     outcome = run.to_the_end()
     if outcome.refused or run.growth_refused:
         return Finding(outcome=outcome, growth_refused=run.growth_refused)
@@ -69,8 +69,8 @@ def examine(folder: Path, case: Case, forks: Forks) -> Finding:
 class _Run:
     """A case that runs: the next stages of its inputs are written when it is their time."""
 
-    def __init__(self, folder: Path, case: Case, forks: Forks) -> None:
-        self._folder, self._case, self._forks = folder, case, forks
+    def __init__(self, folder: Path, case: Case, starts: Starts) -> None:
+        self._folder, self._case, self._starts = folder, case, starts
         self._streams = case.document["spec"]["streams"]
         self._kind = KINDS[case.keys]
         found = reference.results(case.document, _tables(case), _milliseconds(UNTIL))
@@ -146,9 +146,9 @@ class _Run:
             reports=reports,
             fail_point=fail_point,
         )
-        self._forks.start(request)
+        self._starts.start(request)
         seen, moved, agreed, wanted = None, time.monotonic(), 0, PROBED if self._probes else AGREED
-        while (outcome := self._forks.ended(WAIT)) is None:
+        while (outcome := self._starts.ended(WAIT)) is None:
             progress = forked_starts.progress(self._folder)
             if progress is None or (seen is not None and progress.reports == seen.reports):
                 continue

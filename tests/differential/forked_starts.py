@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import pandas  # noqa: F401 - with the next ones: what every start would import when it needs it
@@ -28,6 +28,7 @@ from streamapp_core.plan import plan
 from streamapp_core.spec.parse import parse_text
 from streamapp_runtime import fail_points
 from streamapp_runtime.driver.plan_run import PlannedRun
+from streamapp_runtime.driver.run_app import MakeHost
 from streamapp_runtime.driver.run_record import Summary
 from streamapp_runtime.errors import PlanRefused
 from streamapp_runtime.sql_engine import SqlEngine
@@ -74,8 +75,20 @@ _decode_outcome = msgspec.json.Decoder(Outcome).decode
 _decode_progress = msgspec.json.Decoder(ProgressReport).decode
 
 
+class Starts(Protocol):
+    """Starts apps, one at a time."""
+
+    def start(self, request: StartRequest) -> None:
+        """Start an app."""
+        ...
+
+    def ended(self, seconds: float) -> Outcome | None:
+        """Wait so long for the end of the start, and return its outcome; None if it still runs."""
+        ...
+
+
 class Forks:
-    """A server of forked starts; one start at a time."""
+    """A server of forked starts; see `Starts`."""
 
     def __init__(self) -> None:
         self._server = subprocess.Popen(
@@ -86,14 +99,13 @@ class Forks:
         )
 
     def start(self, request: StartRequest) -> None:
-        """Start an app."""
-        for name in (PROGRESS, STOP):
-            (Path(request.folder) / name).unlink(missing_ok=True)
+        """See `Starts.start`."""
+        forget_progress(Path(request.folder))
         self._server.stdin.write(msgspec.json.encode(request) + b"\n")
         self._server.stdin.flush()
 
     def ended(self, seconds: float) -> Outcome | None:
-        """Wait so long for the end of the start, and return its outcome; None if it still runs."""
+        """See `Starts.ended`."""
         ready, _, _ = select.select([self._server.stdout], [], [], seconds)
         return _decode_outcome(self._server.stdout.readline()) if ready else None
 
@@ -102,6 +114,12 @@ class Forks:
         self._server.stdin.close()
         self._server.wait()
         self._server.stdout.close()
+
+
+def forget_progress(folder: Path) -> None:
+    """Remove what an earlier start in a folder has left: its progress, and the request to stop it."""
+    for name in (PROGRESS, STOP):
+        (folder / name).unlink(missing_ok=True)
 
 
 def progress(folder: Path) -> ProgressReport | None:
@@ -144,13 +162,14 @@ def _run(request: StartRequest) -> None:
         os.dup2(log, stream)
     gc.disable()  # it is over soon
     fail_points.arm(request.fail_point or "")
-    outcome = _run_app(folder, request)
+    outcome = run_start(request, apps.in_process)
     (folder / "outcome.json").write_bytes(msgspec.json.encode(outcome))
     os._exit(0)
 
 
-def _run_app(folder: Path, request: StartRequest) -> Outcome:
-    reports = 0
+def run_start(request: StartRequest, make_host: MakeHost) -> Outcome:
+    """Run an app to its end, or until it is stopped; its progress is in its folder."""
+    folder, reports = Path(request.folder), 0
 
     def listener(summary: Summary) -> None:
         nonlocal reports
@@ -163,7 +182,7 @@ def _run_app(folder: Path, request: StartRequest) -> Outcome:
 
     try:
         text, scale = json.dumps(request.document), partial(_scale, request.processors)
-        apps.run(text, folder, fresh=False, listener=listener, requested_change=scale)
+        apps.run(text, folder, make_host, fresh=False, listener=listener, requested_change=scale)
     except PlanRefused as refused:
         return Outcome(refused=tuple(str(problem.code) for problem in refused.problems))
     except apps.Stop:

@@ -14,10 +14,14 @@ from itertools import count, islice
 import pytest
 
 from differential import circumstances, reference, refusals
+from differential.cases import Case, Source, Stage
+from differential.forgetful_starts import ForgetfulStarts
 from differential.forked_starts import Forks
 from differential.key_kinds import KINDS
 from differential.random_apps import random_case
+from differential.random_inputs import LAST
 from differential.shrinking import describe, shrink
+from support import apps
 from support.changed_packages import ROOT
 
 SEEDS = int(os.environ.get("STREAMAPP_DIFFERENTIAL_SEEDS", "2"))
@@ -93,6 +97,44 @@ def test_what_a_key_had_in_a_table_is_not_to_be_lost():
     found, lost, never = ("1", "b", "a", "3", "1003"), ("2", "b", "a", "3", ""), ("3", "a", "b", "3", "")
     rows = Counter([found, lost, lost, never, ("4", "a", "", "", "")])
     assert circumstances.lost_versions(rows, versions, KINDS["string"]) == {lost: 2}
+
+
+def filled_and_looked_up() -> Case:
+    """Return an app whose rows look up their key two shuffles before they put something there."""
+    columns = "id int, k string, g string, v int"
+    rows = tuple((number, key, key, number, number) for number, key in enumerate("abcabc"))
+    source = Source(
+        system="log",
+        placing="anywhere",
+        rows=rows,
+        stages=(Stage(partitions=1, end=6),),
+        last=((0, "z", "z", 1, LAST),),
+    )
+    table = {"key": "k", "value": "id * 1000 + coalesce(v, 0) as size", "schema": columns}
+    operators = [
+        {"name": "base", "from": "rows", "map": "id, k, g, v"},
+        {"name": "first", "from": "base", "partitionBy": {"key": "g"}},
+        {"name": "second", "from": "first", "partitionBy": {"key": "k"}},
+        {"name": "stored", "from": "second", "sendToTable": "filled"},
+        {"name": "keyed", "from": "base", "partitionBy": {"key": "k"}},
+        {"name": "sized", "from": "keyed", "joinTable": {"table": "filled", "on": "k", "type": "left"}},
+        {"name": "sent", "from": "sized", "sendTo": "found"},
+    ]
+    document = apps.document(operators, tables={"filled": table}, found={})
+    document["spec"]["streams"]["rows"] = {
+        "system": "log",
+        "schema": f"{columns}, at timestamp",
+        "eventTime": {"column": "at"},
+    }
+    return Case(document=document, keys="string", sources={"rows": source}, steps={}, starts=())
+
+
+@pytest.mark.parametrize("forgotten, lost", [((), False), (("filled",), True)])
+def test_a_table_that_forgets_is_a_difference(tmp_path, forgotten, lost):
+    finding = circumstances.examine(tmp_path / "app", filled_and_looked_up(), ForgetfulStarts(*forgotten))
+    assert finding.compared == 1
+    assert ("did not find in a table what its key had there" in finding.difference) == lost, finding
+    assert bool(finding.difference) == lost
 
 
 def test_refusals_can_be_tried_with_the_checks_switched_off():

@@ -1,5 +1,7 @@
 """Engines of one process share a database, and see nothing of each other."""
 
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import duckdb
@@ -39,3 +41,18 @@ def test_threads_with_engines_of_their_own_query_at_once():
 
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(query, range(8))) == [[[number]] * 20 for number in range(8)]
+
+
+def test_the_database_has_no_threads():
+    code = """
+from pathlib import Path
+from streamapp_runtime.sql_engine import SqlEngine
+import pyarrow.compute
+def threads(): return len(list(Path("/proc/self/task").iterdir()))
+before = threads()
+with SqlEngine() as engine:
+    engine.query("SELECT 1 AS one")
+    print(threads() - before)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "0\n"

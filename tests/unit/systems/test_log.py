@@ -199,6 +199,16 @@ def test_a_poll_ends_after_its_timeout(path: Path) -> None:
     consumer.close()
 
 
+def test_what_is_assigned_again_is_read_again_though_nothing_was_committed(path: Path, producer: LogProducer) -> None:
+    producer.send(FIRST, b"", timestamp=0)
+    producer.commit()
+    consumer = reading(path, {FIRST: 0})
+    read = [len(consumer.poll([FIRST], 100, 0)) for _ in range(3)]
+    consumer.assign({FIRST: 0}, {})
+    assert [*read, len(consumer.poll([FIRST], 100, 0))] == [1, 0, 0, 1]
+    consumer.close()
+
+
 def test_a_bounded_partition_ends_once_and_keeps_nobody_waiting(path: Path, producer: LogProducer) -> None:
     for _ in range(3):
         producer.send(FIRST, b"", timestamp=0)
