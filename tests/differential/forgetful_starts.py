@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Collection, Sequence
-from concurrent.futures import Future, TimeoutError
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -36,10 +36,8 @@ class ForgetfulStarts:
 
     def ended(self, seconds: float) -> Outcome | None:
         """See `Starts.ended`."""
-        try:
-            return self._running.result(seconds)
-        except TimeoutError:
-            return None
+        done, _ = wait([self._running], seconds)
+        return self._running.result() if done else None
 
     def _host(self, channel, name: str, log_folder: Path) -> InProcessHost:
         return InProcessHost(channel, self._context)
