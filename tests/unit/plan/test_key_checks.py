@@ -181,3 +181,17 @@ def test_the_grouper_that_gives_every_task_all_rows_keeps_the_other_parts_of_typ
     )
     stream = accepted(app, {"a": 2}).streams["a"]
     assert (stream.type.everywhere, stream.type.undated_by) == (True, "a")
+
+
+def test_the_grouper_that_gives_every_task_all_rows_gives_it_all_of_a_table():
+    """No partitionBy would mend anything: the state of the table is the only reason against this app."""
+    app = document(
+        [
+            {"name": "j", "from": "a", "joinTable": {"table": "t", "on": "k", "type": "left"}},
+            {"name": "o", "from": "j", "sendTo": "out"},
+        ],
+        streams={"a": {"schema": "k string, v int"}, "s": {"schema": "k string, w int", "key": "k"}, "out": {}},
+        tables={"t": {"key": "k", "sideInputs": ["s"]}},
+        job={"grouper": "all"},
+    )
+    assert found(app, {"a": 2, "s": 2}) == {("GrouperUnsupported", "spec.job.grouper")}

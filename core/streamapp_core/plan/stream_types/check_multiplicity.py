@@ -12,6 +12,7 @@ from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.plan.stream_types.stream_partitioning import Hashed
 from streamapp_core.plan.stream_types.stream_type import StreamType
 from streamapp_core.problems import Problem, ProblemCode
+from streamapp_core.spec.job import Grouper
 from streamapp_core.spec.operators import JoinType, TableJoinType
 
 _PRESERVES = {
@@ -26,7 +27,12 @@ _PRESERVES = {
 def check_multiplicity(
     graph: Graph, rows: RowFlow, types: Mapping[str, StreamType], broadcast: frozenset[str]
 ) -> Iterator[Problem]:
-    """Find merges of broadcast rows with others, and outer joins that preserve a broadcast side only."""
+    """Find merges of broadcast rows with others, and outer joins that preserve a broadcast side only.
+
+    Under the grouper `all` there are no others: all rows, and all of each table, are in every task.
+    """
+    if graph.spec.job.grouper is Grouper.ALL:
+        return
     everywhere = {name for name, type_ in types.items() if type_.everywhere}
     for operator in graph.operators.values():
         if everywhere.isdisjoint(operator.inputs):
