@@ -1,5 +1,6 @@
 """The kinds of nodes that an expression may have, and how each is checked; every other kind is refused."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple, Protocol
@@ -135,6 +136,8 @@ def _extract(checker: NodeChecker, node: exp.Expr) -> Value | None:
 
 
 def _binary_literal(_: NodeChecker, node: exp.Expr) -> Value | None:
+    if not re.fullmatch("[0-9a-fA-F]*", node.this):
+        raise invalid("a binary is written in hexadecimal digits, as in x'1F'")
     return Value(BINARY, f"unhex('{node.this if len(node.this) % 2 == 0 else '0' + node.this}')", simple=True)
 
 

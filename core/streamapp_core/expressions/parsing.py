@@ -28,6 +28,14 @@ _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE,
 _PREFIX_OPERATORS = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE})
 
 
+_COMPARISONS = {**SparkParser.EQUALITY, **SparkParser.COMPARISON}
+_BITWISE = (
+    (TokenType.PIPE, exp.BitwiseOr),
+    (TokenType.CARET, exp.BitwiseXor),
+    (TokenType.AMP, exp.BitwiseAnd),
+)
+
+
 class _Parser(SparkParser):
     """Spark's parser without functions of its own: calls come out as `Anonymous`, but for those with keywords."""
 
@@ -39,6 +47,48 @@ class _Parser(SparkParser):
     }
     ARRAY_CONSTRUCTORS = {}
     NO_PAREN_FUNCTION_PARSERS = {"CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
+    TERM = {**SparkParser.TERM, TokenType.DPIPE: exp.DPipe}
+
+    def _parse_equality(self, parse_is: bool = True) -> exp.Expr | None:  # noqa: FBT001, FBT002, ARG002 - sqlglot's
+        """Parse comparisons, which all bind alike, from the left; sqlglot binds `<` and `is` closer than `=`."""
+        return self._parse_comparison()
+
+    def _parse_comparison(self, this: exp.Expr | None = None) -> exp.Expr | None:
+        this = this or self._parse_bitwise()
+        while this:
+            index = self._index
+            if self._match_set(_COMPARISONS):
+                operator = _COMPARISONS[self._prev.token_type]
+                this = self._build_predicate(operator, this, self._parse_bitwise())
+            else:
+                this = self._parse_range(this, parse_is=True)
+            if self._index == index:
+                break
+        return this
+
+    def _parse_bitwise(self, level: int = 0) -> exp.Expr | None:
+        """Parse operators of bits by their precedence, in which `|` is the last; to sqlglot all are alike."""
+        if level == len(_BITWISE):
+            return self._parse_shift()
+        this = self._parse_bitwise(level + 1)
+        token, operator = _BITWISE[level]
+        while self._match(token):
+            this = self.expression(operator(this=this, expression=self._parse_bitwise(level + 1)))
+        return this
+
+    def _parse_shift(self) -> exp.Expr | None:
+        this = self._parse_term()
+        while True:
+            if self._match_pair(TokenType.LT, TokenType.LT):
+                this = self.expression(exp.BitwiseLeftShift(this=this, expression=self._parse_term()))
+            elif self._match_pair(TokenType.GT, TokenType.GT):
+                if self._match(TokenType.GT):
+                    sides = [this, self._parse_term()]
+                    this = self.expression(exp.Anonymous(this="shiftrightunsigned", expressions=sides))
+                else:
+                    this = self.expression(exp.BitwiseRightShift(this=this, expression=self._parse_term()))
+            else:
+                return this
 
     def _parse_interval(self, *_: object, **__: object) -> exp.Interval | None:
         """Parse a literal of an interval as Spark does: sqlglot would add up its parts, beside other operators."""
@@ -129,7 +179,7 @@ def _parsed(text: str) -> tuple[exp.Expr, ...]:
     if not text.strip():
         raise invalid("the text is empty")
     try:
-        tokens = _DIALECT.tokenize(_PREFIX + text)
+        tokens = _with_binaries(_DIALECT.tokenize(_PREFIX + text))
         _check_tokens(tokens)
         statements = _Parser(dialect=_DIALECT).parse(tokens, _PREFIX + text)
     except ParseError as error:
@@ -145,6 +195,18 @@ def _parsed(text: str) -> tuple[exp.Expr, ...]:
         raise invalid("the text has no expression")
     _check_depth(select)
     return tuple(select.expressions)
+
+
+def _with_binaries(tokens: list[Token]) -> list[Token]:
+    """Return tokens with each `x` before a text made one of a binary: Spark allows a blank between them."""
+    joined: list[Token] = []
+    for token in tokens:
+        last = joined[-1] if joined else None
+        if token.token_type is TokenType.STRING and last and last.token_type is TokenType.VAR and last.text in ("x", "X"):
+            joined[-1] = Token(TokenType.HEX_STRING, token.text, token.line, token.col, last.start, token.end)
+        else:
+            joined.append(token)
+    return joined
 
 
 def _check_tokens(tokens: list[Token]) -> None:
