@@ -243,6 +243,16 @@ greatest(dt - dt2, interval 1 hour)::string; dt + interval '2' week; ts + interv
 to_timestamp_ntz(ts) - interval 1 day; to_timestamp_ntz(ts) + interval 1 month; to_timestamp_ntz(ts)::string
 (to_timestamp_ntz(ts) - ts2)::string; (to_timestamp_ntz(ts) - dt2)::string; to_timestamp_ntz(ts) = ts
 to_timestamp_ntz(ts) < dt; timestamp_ntz '2024-02-29 10:00:00.5'; ts::timestamp_ntz; moment::timestamp_ntz
+4 | 2 & 1; 6 ^ 2 | 1; 1 << 2 + 1; 7 & 3 >> 1; 1 << 3 >>> 1; -8 >>> 1 + 1; 3 | 4 ^ 4 & 6; i | i2 & 3 ^ i; i & i2 = 0
+i >>> i2; b >>> i2; tiny >>> 1; 'a' || 1 + 2; 1 + 2 || 'a'; 'a' || 2 * 3; '1' || 2 - 1; s || i + 1; X 'F0'; x  "0F"
+x '0'; i | 1 << 2; ~i & i2 | 1; i2 + 1 >>> 3 | 1; i = i2 is null; i < i2 in (true); t = t2 is not null; i = i2 = t
+not i = i2 is null; i < 3 = t; t = t2 between false and true; i = 1 is distinct from t; i is not null and i2 = 1 or t
+i between 0 and 1 + 1 and t; t = t2 like 't%'; i = i2 is true; i = i2 is not distinct from t2; i in (1) and t
+s not like '%a%' and t; i <=> i2 = t; case when i = 1 is null then 1 else 2 end; i != i2 <> t
+cast(i as string) || 'x' = s; -i || 'x'; interval 1 day > interval 2 hours = t; s rlike 'a' and not t = t2
+overlay(x placing x'1122' from 2 for 1); (i, s); (i, s) in ((1, 'a'), (i, s2)); (i + 1, s).col1; (i, s) = (i2, s2)
+(i, s) in ((i2, s), (i, s)); (i, (s, t)); (i, s) not in ((1, 'a')); s ilike 'A/%%' escape '/'
+s not ilike '%|_%' escape '|'; word ilike '%É' escape '/'; s ilike '%B_' escape '!'; (1, 'a') in ((1, 'a'), (2, 'b'))
 ts + interval 1 millisecond; interval '1' year > interval '11' month; (interval '-1 02:03:04.5' day to second)::string
 """
     ),
@@ -323,6 +333,7 @@ stack(2, 1, d, 2, d2); stack(3, i, i2); inline(arrays_zip(arr, ars)); explode(se
 json_tuple(js, 'a', 'b', 'a') as (x, y, z), i; json_tuple(js, 'a'); i, json_tuple(js, s2, 'a b')
 json_tuple(null || s, 'a'); explode_outer(transform(ast, x -> x.a)), s; i, explode(array_distinct(ard)) as x
 explode(map(1, s, 2, s2)), i
+explode(collection => arr) as x, i; posexplode_outer(collection => mp); inline(input => ast); inline_outer(input => ast)
 """
 )
 

@@ -19,10 +19,10 @@ from streamapp_core.expressions.aggregate_calls import (
 )
 from streamapp_core.expressions.expression_issues import ExpressionIssue, Refusal, invalid
 from streamapp_core.expressions.functions import AGGREGATE_NAMES, BY_NAME, GENERATOR_NAMES, WITH_UNIT
-from streamapp_core.expressions.functions.arrays import MAX_ELEMENTS
 from streamapp_core.expressions.functions.lambdas import LAMBDAS_BY_NAME, LambdaFunction
-from streamapp_core.expressions.growth import size, varies
+from streamapp_core.expressions.growth import MAX_ELEMENTS, size, varies
 from streamapp_core.expressions.interval_values import check_no_interval
+from streamapp_core.expressions.named_arguments import by_position
 from streamapp_core.expressions.node_kinds import FORMS, unsupported
 from streamapp_core.expressions.parsing import output_name
 from streamapp_core.expressions.typed_sql import Value, quoted
@@ -47,6 +47,8 @@ _INSTEAD = {
     "percentile_approx": "percentile(a, 0.5)",
     "strftime": "date_format(at, 'yyyy-MM-dd')",
     "json_extract": "a struct or map in the schema of the stream, and its fields: a.b",
+    "assert_true": "filter: a condition that does not hold can't stop an app",
+    "raise_error": "filter: no row can stop an app",
     "grouping": "one aggregate for each way of grouping",
 }
 """The way to say it here, of functions that users of Spark and of other databases look for."""
@@ -183,10 +185,10 @@ class Checker:
         if name in AGGREGATE_NAMES or (name == JOINING and joins_collected(node)):
             return self.aggregate(node)
         if name == "struct":
-            return self._struct(node.expressions)
+            return self.struct(node.expressions)
         if name in LAMBDAS_BY_NAME:
             return self._with_lambdas(LAMBDAS_BY_NAME[name], node.expressions)
-        arguments = list(node.expressions)
+        arguments = by_position(name, node.expressions)
         if name in WITH_UNIT and len(arguments) == 3:  # noqa: PLR2004 - a unit, then two values
             name, arguments[0] = WITH_UNIT[name], _unit(arguments[0])
         if name in self._functions.unknown:
@@ -243,7 +245,8 @@ class Checker:
             raise invalid("it is too complex; split it into several steps")
         return result
 
-    def _struct(self, items: Sequence[exp.Expr]) -> Value | None:
+    def struct(self, items: Sequence[exp.Expr]) -> Value | None:
+        """Check a struct of items, which have the names of columns, or `col1`, `col2`."""
         named = [output_name(item) for item in items]
         names = [name or f"col{position}" for position, (name, _) in enumerate(named, 1)]
         return self.parts(

@@ -9,6 +9,8 @@ from streamapp_core.schema import VOID, DataType, TypeKind
 
 MAX_GROWTH = 10_000_000
 """The most characters and elements that are made or gone through where their number is a product; beyond it is null."""
+MAX_ELEMENTS = 10_000
+"""The most elements that `sequence` and `array_repeat` make: a batch must fit in memory."""
 SHORT = 16
 """Characters of a literal that no text grows much by."""
 _VARIABLE = frozenset({TypeKind.STRING, TypeKind.BINARY, TypeKind.ARRAY, TypeKind.MAP})

@@ -7,7 +7,7 @@ which the SQL engine registers when a query names it. A kernel depends on its ar
 from dataclasses import dataclass
 
 from streamapp_core.data_types import array_of
-from streamapp_core.schema import BIGINT, BINARY, BOOLEAN, DOUBLE, INT, STRING, DataType
+from streamapp_core.schema import BIGINT, BINARY, BOOLEAN, DOUBLE, FLOAT, INT, STRING, DataType
 
 KERNEL_PREFIX = "__kernel_"
 
@@ -68,9 +68,17 @@ JSON_ARRAY_LENGTH = Kernel("json_array_length", (STRING,), INT)
 JSON_OBJECT_KEYS = Kernel("json_object_keys", (STRING,), array_of(STRING))
 JSON_FIELDS = Kernel("json_fields", None, array_of(STRING))
 """The fields of the JSON object of a text that have the names behind it, as `json_tuple` writes them."""
+VECTOR = array_of(FLOAT)
+INNER_PRODUCT = Kernel("inner_product", (VECTOR, VECTOR), FLOAT)
+L2_DISTANCE = Kernel("l2_distance", (VECTOR, VECTOR), FLOAT)
+COSINE_SIMILARITY = Kernel("cosine_similarity", (VECTOR, VECTOR), FLOAT)
+NORM = Kernel("norm", (VECTOR, FLOAT), FLOAT)
+"""The norm of a vector, of degree 1, 2 or infinity; null of another degree."""
+NORMALIZED = Kernel("normalized", (VECTOR, FLOAT), VECTOR)
 
 KERNELS = (
     MURMUR3, XXHASH64, CRC32, SHA2, REPAIRED_UTF8, ENCODED, DECODED, EDIT_DISTANCE, NUMBER_TO_CHAR, CHAR_TO_NUMBER,
     GROUPED_NUMBER, FORMATTED, OTHER_BASE, HALF_EVEN, EXPM1, LOG1P, URL_PART, FIRST_PLACES,
     COMMON_PLACES, MISSING_PLACES, OVERLAP, GET_JSON_OBJECT, JSON_ARRAY_LENGTH, JSON_OBJECT_KEYS, JSON_FIELDS,
+    INNER_PRODUCT, L2_DISTANCE, COSINE_SIMILARITY, NORM, NORMALIZED,
 )  # fmt: skip

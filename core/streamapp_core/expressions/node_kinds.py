@@ -1,7 +1,7 @@
 """The kinds of nodes that an expression may have, and how each is checked; every other kind is refused."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple, Protocol
 
@@ -44,6 +44,10 @@ class NodeChecker(Protocol):
 
     def call(self, node: exp.Expr) -> Value | None:
         """Check a call of a function."""
+        ...
+
+    def struct(self, items: Sequence[exp.Expr]) -> Value | None:
+        """Check a struct of items, which have the names of columns, or others."""
         ...
 
     def aggregate(self, node: exp.Expr) -> Value | None:
@@ -96,9 +100,10 @@ def _like(checker: NodeChecker, node: exp.Expr) -> Value | None:
 
 def _escaped(checker: NodeChecker, node: exp.Expr) -> Value | None:
     like = node.this
-    if not isinstance(like, exp.Like):
-        raise invalid("`escape` stands behind `like` only")
-    value = checker.parts(comparisons.like, like.this, like.args["expression"], node.args["expression"])
+    write = comparisons.like if isinstance(like, exp.Like) else like_whatever_case
+    if not isinstance(like, exp.Like | exp.ILike):
+        raise invalid("`escape` stands behind `like` and `ilike` only")
+    value = checker.parts(write, like.this, like.args["expression"], node.args["expression"])
     return comparisons.negation(value) if value and like.args.get("negate") else value
 
 
@@ -142,7 +147,16 @@ def _binary_literal(_: NodeChecker, node: exp.Expr) -> Value | None:
 
 
 def _membership(checker: NodeChecker, node: exp.Expr) -> Value | None:
-    return checker.parts(lambda value, *choices: comparisons.membership(value, choices), node.this, *node.expressions)
+    sides = [node.this, *node.expressions]
+    if all(isinstance(side, exp.Tuple) for side in sides):
+        sides = [_without_names(side) for side in sides]
+    return checker.parts(lambda value, *choices: comparisons.membership(value, choices), *sides)
+
+
+def _without_names(row: exp.Expr) -> exp.Expr:
+    """Return a row of values in parentheses whose fields are not called after columns."""
+    items = [exp.Alias(this=item, alias=exp.to_identifier(f"f{place}")) for place, item in enumerate(row.expressions)]
+    return exp.Tuple(expressions=items)
 
 
 def _between(checker: NodeChecker, node: exp.Expr) -> Value | None:
@@ -253,6 +267,7 @@ FORMS: dict[type[exp.Expr], Form] = {
     exp.Overlay: _form("this expression from_ for_", _called("overlay", "this", "expression", "from_", "for_")),
     exp.StrPosition: _form("this substr position", _called("locate", "substr", "this", "position")),
     exp.Substring: _form("this start length", _called("substring", "this", "start", "length")),
+    exp.Tuple: _form("expressions", lambda checker, node: checker.struct(node.expressions)),
     exp.Trim: _form("this expression position", _trim),
     exp.Between: _form("this low high", _between),
     exp.Case: _form("this ifs default", _case),

@@ -49,7 +49,7 @@ class _Parser(SparkParser):
     NO_PAREN_FUNCTION_PARSERS = {"CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
     TERM = {**SparkParser.TERM, TokenType.DPIPE: exp.DPipe}
 
-    def _parse_equality(self, parse_is: bool = True) -> exp.Expr | None:  # noqa: FBT001, FBT002, ARG002 - sqlglot's
+    def _parse_equality(self, parse_is: bool = True) -> exp.Expr | None:  # noqa: ARG002 - sqlglot's
         """Parse comparisons, which all bind alike, from the left; sqlglot binds `<` and `is` closer than `=`."""
         return self._parse_comparison()
 
@@ -202,7 +202,8 @@ def _with_binaries(tokens: list[Token]) -> list[Token]:
     joined: list[Token] = []
     for token in tokens:
         last = joined[-1] if joined else None
-        if token.token_type is TokenType.STRING and last and last.token_type is TokenType.VAR and last.text in ("x", "X"):
+        marked = last and last.token_type is TokenType.VAR and last.text.lower() == "x"
+        if last and marked and token.token_type is TokenType.STRING:
             joined[-1] = Token(TokenType.HEX_STRING, token.text, token.line, token.col, last.start, token.end)
         else:
             joined.append(token)

@@ -21,6 +21,7 @@ from streamapp_core.expressions.functions.nested_constructors import CONSTRUCTOR
 from streamapp_core.expressions.functions.number_texts import NUMBER_TEXTS
 from streamapp_core.expressions.functions.numbers import NUMBERS
 from streamapp_core.expressions.functions.rounding import ROUNDING
+from streamapp_core.expressions.functions.sequences import SEQUENCES
 from streamapp_core.expressions.functions.similarity import SIMILARITY
 from streamapp_core.expressions.functions.strings import STRINGS
 from streamapp_core.expressions.functions.text_codes import TEXT_CODES
@@ -29,6 +30,7 @@ from streamapp_core.expressions.functions.text_parts import TEXT_PARTS
 from streamapp_core.expressions.functions.text_patterns import TEXT_PATTERNS
 from streamapp_core.expressions.functions.trigonometry import TRIGONOMETRY
 from streamapp_core.expressions.functions.urls import URLS
+from streamapp_core.expressions.functions.vectors import VECTORS
 from streamapp_core.expressions.functions.zone_functions import ZONE_FUNCTIONS
 
 
@@ -51,14 +53,16 @@ OPERATORS = (
     _line("a - b", "interval", "The time from b to a: of dates in days, of timestamps in days to seconds."),
     _line("a * b, a / b, a div b", "interval; bigint", "An interval times or over a number; one over another."),
     _line("a & b, a | b, a ^ b, ~a", "the common whole type", "The bits of whole numbers."),
-    _line("a << b, a >> b", "int or bigint", "Shifts the bits; >> keeps the sign."),
+    _line("a << b, a >> b, a >>> b", "int or bigint", "Shifts the bits; >> keeps the sign, >>> fills up with zeros."),
     _line(
         "a = b, <>, !=, <, <=, >, >=", "boolean", "Null if a side is null. NaN equals NaN and is the greatest number."
     ),
     _line("a <=> b", "boolean", "As =, but nulls are equal, and it is never null. Also a is not distinct from b."),
     _line("a and b, a or b, not a", "boolean", "Of conditions; null is unknown."),
     _line("a is null, a is true, a is false", "boolean", "Never null; also a is not null, and so on."),
-    _line("a in (b, c), a not in (b, c)", "boolean", "Compared in the common type of all."),
+    _line(
+        "a in (b, c), a not in (b, c)", "boolean", "Compared in the common type of all; also (a, b) in ((c, d), (e, f))"
+    ),
     _line("a between b and c", "boolean", "As a >= b and a <= c."),
     _line(
         "a like 'pattern'",
@@ -72,6 +76,7 @@ OPERATORS = (
     _line("a.b", "the type of the field", "Field b of the struct a; an array of the fields, for an array of structs."),
     _line("a[0], a['k']", "the type of the element", "The element at a position from 0, or of a key; null if none is."),
     _line("a || b", "string", "One text after the other; null if one is null."),
+    _line("(a, b)", "struct", "As struct(a, b)."),
 )
 
 
@@ -81,7 +86,7 @@ def reference() -> str:
         ("Operators", OPERATORS),
         ("Choices", _lines(CHOICES)),
         ("Casts", _lines(CASTS)),
-        ("Arrays, maps and structs", _lines((*CONSTRUCTORS, *ARRAYS, *MAPS))),
+        ("Arrays, maps and structs", _lines((*CONSTRUCTORS, *ARRAYS, *SEQUENCES, *MAPS, *VECTORS))),
         ("Functions with lambdas", _lines(function.line for function in LAMBDA_FUNCTIONS)),
         ("Numbers", _lines((*NUMBERS, *ROUNDING, *CALCULATIONS))),
         ("Angles and logarithms", _lines(TRIGONOMETRY)),

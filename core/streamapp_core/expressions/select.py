@@ -11,6 +11,7 @@ from streamapp_core.expressions.expression_issues import ExpressionError, Refusa
 from streamapp_core.expressions.functions import GENERATOR_NAMES
 from streamapp_core.expressions.generators import generated
 from streamapp_core.expressions.interval_values import check_no_interval
+from streamapp_core.expressions.named_arguments import by_position
 from streamapp_core.expressions.parsing import output_name, output_names, parse_items
 from streamapp_core.expressions.typed_sql import Value, quoted
 from streamapp_core.expressions.user_functions import NO_FUNCTIONS, UserFunctions
@@ -180,7 +181,7 @@ class _ListBuilder:
     def _generated(self, names: tuple[str, ...], node: exp.Anonymous) -> None:
         self.generators += 1
         name = str(node.this).lower()
-        arguments = [self.checker.check(argument) for argument in node.expressions]
+        arguments = [self.checker.check(argument) for argument in by_position(name, node.expressions)]
         if any(argument is None for argument in arguments):
             return
         try:

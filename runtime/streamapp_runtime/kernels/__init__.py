@@ -19,6 +19,7 @@ from streamapp_runtime.kernels.number_kernels import expm1, grouped_number, half
 from streamapp_runtime.kernels.number_patterns import char_to_number, number_to_char
 from streamapp_runtime.kernels.text_kernels import edit_distance, formatted
 from streamapp_runtime.kernels.url_kernels import url_part
+from streamapp_runtime.kernels.vector_kernels import cosine_similarity, inner_product, l2_distance, norm, normalized
 
 KERNEL_FUNCTIONS: Mapping[Kernel, Callable[..., pa.Array]] = {
     kernels.MURMUR3: murmur3,
@@ -46,6 +47,11 @@ KERNEL_FUNCTIONS: Mapping[Kernel, Callable[..., pa.Array]] = {
     kernels.JSON_ARRAY_LENGTH: json_array_length,
     kernels.JSON_OBJECT_KEYS: json_object_keys,
     kernels.JSON_FIELDS: json_fields,
+    kernels.INNER_PRODUCT: inner_product,
+    kernels.L2_DISTANCE: l2_distance,
+    kernels.COSINE_SIMILARITY: cosine_similarity,
+    kernels.NORM: norm,
+    kernels.NORMALIZED: normalized,
 }
 
 __all__ = ["KERNEL_FUNCTIONS"]

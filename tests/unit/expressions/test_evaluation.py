@@ -213,3 +213,48 @@ def test_an_engine_goes_on_after_an_error(engine):
 def test_an_engine_reaches_nothing_but_its_tables(engine, sql):
     with pytest.raises(duckdb.Error):
         engine.query(sql)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("4 | 2 & 1", 4),
+        ("6 ^ 2 | 1", 5),
+        ("7 & 3 >> 1", 1),
+        ("1 << 3 >>> 1", 4),
+        ("-8 >>> 1 + 1", 1073741822),
+        ("'a' || 2 * 3", "a6"),
+        ("'1' || 2 - 1", 11.0),
+        ("1 = 2 is null", False),
+        ("1 < 2 in (true)", True),
+        ("1 = 1 = true", True),
+        ("1 = 1 is distinct from true", False),
+        ("not 1 = 2 and 1 | 2 = 3", True),
+    ],
+)
+def test_operators_bind_as_in_spark(engine, text, expected):
+    assert evaluate(engine, text, n=[1]) == [expected]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "array_insert(array(1), 2147483647, 2)",
+        "array_insert(array(1), -2147483648, 2)",
+        "array_insert(array(1), n, 2)",
+        "sequence(date'0001-01-01', date'9999-12-31')",
+        "sequence(date'2024-01-01', date'2024-01-02', interval '1' hour)",
+        "sequence(date'2024-01-02', date'2024-01-01', interval '1' month)",
+        "sequence(at, at + interval '3' hour, interval '0.000001' second)",
+        "str_to_map('a:1,a:2')",
+        "try_to_binary('YQ= =', 'base64')",
+    ],
+)
+def test_what_has_no_result_or_a_huge_one_is_null(engine, text):
+    assert evaluate(engine, text, n=[0], at=[0]) == [None]
+
+
+def test_arguments_may_have_names_where_spark_has_some(engine):
+    assert evaluate(engine, "mask(k, lowerChar => 'z', otherChar => '-')", k=["aB1 "]) == ["zXn-"]
+    names = check_flat_map("explode(collection => array(n)) as c", SCHEMA).schema.names
+    assert names == ("c",)

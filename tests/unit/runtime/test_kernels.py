@@ -278,6 +278,8 @@ ARGUMENTS = {
     "int": st.integers(-(2**31), 2**31 - 1) | st.integers(-40, 40),
     "bigint": LONGS,
     "double": st.floats(),
+    "float": st.floats(width=32),
+    "array<float>": st.lists(st.none() | st.floats(width=32), max_size=9),
 }
 ARROW_TYPES = {
     "string": pa.string(),
@@ -286,6 +288,8 @@ ARROW_TYPES = {
     "bigint": pa.int64(),
     "double": pa.float64(),
     "array<string>": pa.list_(pa.string()),
+    "float": pa.float32(),
+    "array<float>": pa.list_(pa.float32()),
 }
 LITERAL = {"number_to_char": "S9,999.99", "char_to_number": "S9,999.99", "grouped_number": "3 1 0 2"}
 

@@ -20,6 +20,7 @@ from streamapp_core.expressions.functions.nested_constructors import CONSTRUCTOR
 from streamapp_core.expressions.functions.number_texts import NUMBER_TEXTS
 from streamapp_core.expressions.functions.numbers import NUMBERS
 from streamapp_core.expressions.functions.rounding import ROUNDING
+from streamapp_core.expressions.functions.sequences import SEQUENCES
 from streamapp_core.expressions.functions.similarity import SIMILARITY
 from streamapp_core.expressions.functions.strings import STRINGS
 from streamapp_core.expressions.functions.text_codes import TEXT_CODES
@@ -28,13 +29,16 @@ from streamapp_core.expressions.functions.text_parts import TEXT_PARTS
 from streamapp_core.expressions.functions.text_patterns import TEXT_PATTERNS
 from streamapp_core.expressions.functions.trigonometry import TRIGONOMETRY
 from streamapp_core.expressions.functions.urls import URLS
+from streamapp_core.expressions.functions.vectors import VECTORS
 from streamapp_core.expressions.functions.zone_functions import ZONE_FUNCTIONS
 
 FUNCTIONS: tuple[Function, ...] = (
     *CHOICES,
     *CONSTRUCTORS,
     *ARRAYS,
+    *SEQUENCES,
     *MAPS,
+    *VECTORS,
     *NUMBERS,
     *ROUNDING,
     *CALCULATIONS,

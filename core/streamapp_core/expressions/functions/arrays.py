@@ -10,15 +10,12 @@ from streamapp_core.expressions.conversions import converted, implied
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.functions.strings import consuming
-from streamapp_core.expressions.growth import SHORT, bounded, size, varies
+from streamapp_core.expressions.growth import MAX_ELEMENTS, SHORT, bounded, size, varies
 from streamapp_core.expressions.kernels import COMMON_PLACES, FIRST_PLACES, MISSING_PLACES, OVERLAP, Kernel
 from streamapp_core.expressions.regex import MAX_REPEAT
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL, NUMERIC, common_number
 from streamapp_core.expressions.typed_sql import Value, bound, cast, one_zero, text
 from streamapp_core.schema import BIGINT, BOOLEAN, INT, STRING, VOID, DataType, TypeKind
-
-MAX_ELEMENTS = 10_000
-"""The most elements that `sequence` and `array_repeat` make: a batch must fit in memory."""
 
 _ARRAY = Parameter("array", Accepts.ANY)
 _OTHER = Parameter("other", Accepts.ANY)
@@ -184,6 +181,29 @@ def _added(array: Value, value: Value, *, last: bool) -> Value:
     return Value(array.type, bound([array], lambda a: f"CASE WHEN {a} IS NOT NULL THEN {joined.format(a)} END"))
 
 
+def _inserted(array: Value, place: Value, value: Value) -> Value:
+    """Write `array_insert`: nulls fill up what is between the array and a place beyond it."""
+    if place.type is not None and place.kind not in INTEGRAL - {TypeKind.BIGINT}:
+        raise Refusal(f"the place of array_insert is an int, got {place.type}; cast it")
+    if place.literal == 0:
+        raise invalid("the first place of array_insert is 1, or -1 from the end, not 0")
+    array, value = _with_value(array, value)
+    given = Value(array_of(element_type(array)), f"[{value.sql}]")
+
+    def write(a: str, p: str, x: str) -> str:
+        size = f"len({a})"
+        ahead = f"(CASE WHEN {p} > 0 THEN {p} - 1 ELSE greatest({size} + {p} + 1, 0) END)"
+        first = f"list_resize(list_slice({a}, 1, {ahead}), {ahead})"
+        nulls = f"list_resize(list_slice({a}, 1, 0), greatest(-({size} + {p} + 1), 0))"
+        rest = f"list_slice({a}, {ahead} + 1, {size})"
+        joined = f"list_concat({first}, {x}, CASE WHEN {p} > 0 THEN {rest} ELSE list_concat({nulls}, {rest}) END)"
+        near = f"abs({p}) <= greatest({size} + 1, {MAX_ELEMENTS})"
+        return f"CASE WHEN {a} IS NOT NULL AND {p} <> 0 AND {near} THEN {joined} END"
+
+    places = Value(BIGINT, cast(implied(place, INT).sql, BIGINT))
+    return Value(array.type, cast(bound([array, places, given], write), array.type or VOID))
+
+
 def _union(left: Value, right: Value) -> Value:
     left, right = _as_sets(left, right)
 
@@ -255,30 +275,6 @@ def _repeated(value: Value, count: Value) -> Value:
     return Value(array_of(element), cast(bound([value, count], write), array_of(element)))
 
 
-def _sequence(start: Value, stop: Value, step: Value | None = None) -> Value:
-    values = [start, stop] + ([step] if step else [])
-    kinds = {value.kind for value in values} - {None}
-    if not kinds <= INTEGRAL:
-        raise Refusal("sequence takes whole numbers; cast them")
-    common = start.type or INT
-    for value in values[1:]:
-        common = common_number(common, value.type or common)
-    ends = [Value(BIGINT, cast(value.sql, "HUGEINT")) for value in values]
-
-    def write(a: str, b: str, by: str | None = None) -> str:
-        step_ = by or f"(CASE WHEN {b} < {a} THEN -1 ELSE 1 END)"
-        size = f"({b} - {a}) // {step_}"
-        listed = f"generate_series(CAST({a} AS BIGINT), CAST({b} AS BIGINT), CAST({step_} AS BIGINT))"
-        one = f"[CAST({a} AS BIGINT)]"
-        forward = f"({step_} > 0 AND {b} > {a}) OR ({step_} < 0 AND {b} < {a})"
-        return (
-            f"CASE WHEN {a} = {b} AND {step_} IS NOT NULL THEN {one} "
-            f"WHEN {forward} THEN CASE WHEN {size} < {MAX_ELEMENTS} THEN {listed} END END"
-        )
-
-    return Value(array_of(common), cast(bound(ends, write), array_of(common)))
-
-
 def _zipped(*arrays: Value) -> Value:
     names = [value.column or str(place) for place, value in enumerate(arrays)]
     fields = [Column(name, element_type(value)) for name, value in zip(names, arrays, strict=True)]
@@ -345,6 +341,9 @@ ARRAYS = (
     _of("array_remove", (_ARRAY, _VALUE), _TYPE, "Without the elements that equal the value.", _without),
     _of("array_append", (_ARRAY, _VALUE), _TYPE, "With the value at the end.", partial(_added, last=True)),
     _of("array_prepend", (_ARRAY, _VALUE), _TYPE, "With the value at the start.", partial(_added, last=False)),
+    _of("array_insert", (_ARRAY, Parameter("place", Accepts.ANY), _VALUE), _TYPE,
+        "With the value at a place (below 0: counted from the end, -1 is behind it), and nulls between the array and a "
+        f"place beyond it; null if the place is 0, or beyond both the array and {MAX_ELEMENTS}.", _inserted),
     _of("array_compact", (_ARRAY,), _TYPE, "Without nulls.", _compact),
     _of("array_distinct", (_ARRAY,), _TYPE, "Each of the elements once.",
         lambda value: Value(value.type, bound(_as_sets(value), _distinct))),
@@ -378,9 +377,6 @@ ARRAYS = (
         lambda array, place: nested_values.item(_an_array(array), place, implied)),
     _of("array_repeat", (_VALUE, _COUNT), "an array",
         f"The value so many times; null if more than {MAX_ELEMENTS} times.", _repeated),
-    _of("sequence", (Parameter("start", Accepts.ANY), Parameter("stop", Accepts.ANY), Parameter("step", Accepts.ANY)),
-        "an array", f"The whole numbers from the start to the stop; null if these are more than {MAX_ELEMENTS}, or "
-        "the step leads away.", _sequence, optional=1),
     _of("split", (_TEXT, _PATTERN, Parameter("limit", Accepts.WHOLE_LITERAL)), "array<string>",
         "The parts between matches of the regular expression; with a limit above 0 the last has all the rest.", _split,
         optional=1),

@@ -5,10 +5,11 @@ from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.type_rules import INTEGRAL, common_number
 from streamapp_core.expressions.typed_sql import Value, bound, cast
-from streamapp_core.schema import BIGINT, INT, STRING, TINYINT, TypeKind
+from streamapp_core.schema import BIGINT, BINARY, INT, STRING, TINYINT, TypeKind
 
 _VALUE = Parameter("value", Accepts.ANY)
 _COUNT = Parameter("count", Accepts.WHOLE)
+_BITMAP = 32_768
 
 
 def combined(operator: str, left: Value, right: Value) -> Value:
@@ -88,6 +89,27 @@ def _binary_digits(value: Value) -> Value:
     return Value(STRING, f"bin({implied(value, BIGINT).sql})")
 
 
+def _count_bytes(value: Value) -> Value:
+    """Write `bitmap_count`; DuckDB makes no bits of no bytes."""
+    if value.type != BINARY:
+        raise Refusal(f"bitmap_count takes a binary, got {value.type or 'null'}")
+    return Value(BIGINT, f"bit_count(CAST({value.sql} || unhex('00') AS BIT))")
+
+
+def _bucket(value: Value) -> Value:
+    def write(v: str) -> str:
+        return f"CASE WHEN {v} > 0 THEN 1 + ({v} - 1) // {_BITMAP} ELSE {v} // {_BITMAP} END"
+
+    return Value(BIGINT, bound([value], write))
+
+
+def _place(value: Value) -> Value:
+    def write(v: str) -> str:
+        return f"CASE WHEN {v} > 0 THEN ({v} - 1) % {_BITMAP} ELSE -({v} % {_BITMAP}) END"
+
+    return Value(BIGINT, bound([value], write))
+
+
 def _shift(name: str, operator: str, doc: str) -> Function:
     return Function(
         name=name,
@@ -112,6 +134,27 @@ BITS = (
         result="tinyint",
         doc="The bit at a position, from the right, from 0; null if there is none.",
         write=_bit,
+    ),
+    Function(
+        name="bitmap_count",
+        parameters=(_VALUE,),
+        result="bigint",
+        doc="The number of bits of a binary that are 1.",
+        write=_count_bytes,
+    ),
+    Function(
+        name="bitmap_bucket_number",
+        parameters=(Parameter("value", Accepts.BIGINT),),
+        result="bigint",
+        doc=f"The number of the bitmap, of {_BITMAP} bits, that holds a value.",
+        write=_bucket,
+    ),
+    Function(
+        name="bitmap_bit_position",
+        parameters=(Parameter("value", Accepts.BIGINT),),
+        result="bigint",
+        doc="The place of a value in its bitmap, from 0.",
+        write=_place,
     ),
     Function(
         name="bin",

@@ -8,15 +8,16 @@ from streamapp_core.expressions.comparisons import condition
 from streamapp_core.expressions.conversions import implied, number
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.typed_sql import Value
-from streamapp_core.schema import BINARY, DATE, DOUBLE, INT, STRING, TIMESTAMP, DataType
+from streamapp_core.schema import BIGINT, BINARY, DATE, DOUBLE, INT, STRING, TIMESTAMP, DataType
 
 
 class Accepts(Enum):
     """The types that a parameter accepts; values of other types are cast where Spark casts them by itself."""
 
     TEXT = "string"
-    TEXT_NOT_BINARY = "string, not binary"
+    TEXT_OR_BINARY = "string or binary"
     WHOLE = "int"
+    BIGINT = "bigint"
     NUMBER = "number"
     DOUBLE = "double"
     BINARY = "binary"
@@ -80,6 +81,7 @@ class Function:
 _TYPES: dict[Accepts, DataType] = {
     Accepts.TEXT: STRING,
     Accepts.WHOLE: INT,
+    Accepts.BIGINT: BIGINT,
     Accepts.DOUBLE: DOUBLE,
     Accepts.BINARY: BINARY,
     Accepts.DATE: DATE,
@@ -90,8 +92,8 @@ _TYPES: dict[Accepts, DataType] = {
 def _taken(function: Function, parameter: Parameter, value: Value) -> Value:
     accepts = parameter.accepts
     try:
-        if accepts is Accepts.TEXT_NOT_BINARY:
-            return _no_bytes(value)
+        if accepts is Accepts.TEXT_OR_BINARY:
+            return value if value.type == BINARY else implied(value, STRING)
         if accepts in _TYPES:
             return implied(value, _TYPES[accepts])
         if accepts is Accepts.NUMBER:
@@ -105,13 +107,6 @@ def _taken(function: Function, parameter: Parameter, value: Value) -> Value:
     if literal and (not isinstance(value.literal, literal) or isinstance(value.literal, bool)):
         raise invalid(f"{parameter.name} of {function.usage} must be a literal, not computed: a {accepts.value}")
     return value
-
-
-def _no_bytes(value: Value) -> Value:
-    """Cast to string, but for a binary: Spark's function would give a binary."""
-    if value.type == BINARY:
-        raise Refusal("expected string, got binary; cast it")
-    return implied(value, STRING)
 
 
 def fixed(result: DataType, template: str) -> Callable[..., Value]:

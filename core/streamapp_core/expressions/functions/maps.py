@@ -6,10 +6,12 @@ from streamapp_core.expressions.comparisons import alike
 from streamapp_core.expressions.conversions import implied
 from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
+from streamapp_core.expressions.functions.strings import consuming
 from streamapp_core.expressions.type_rules import FRACTIONAL
-from streamapp_core.expressions.typed_sql import Value, bound, cast
-from streamapp_core.schema import BOOLEAN, VOID, DataType, TypeKind
+from streamapp_core.expressions.typed_sql import Value, bound, cast, text
+from streamapp_core.schema import BOOLEAN, STRING, VOID, DataType, TypeKind
 
+_COMMA, _COLON = (Value(STRING, text(mark), mark, simple=True) for mark in ",:")
 _MAP = Parameter("map", Accepts.ANY)
 
 
@@ -88,7 +90,39 @@ def _contains_key(value: Value, key: Value) -> Value:
     return Value(BOOLEAN, bound([value, looked_for], write))
 
 
+def _of_text(value: Value, pairs: Value = _COMMA, parts: Value = _COLON) -> Value:
+    """Write `str_to_map`: a pair is split where the second pattern is found first."""
+    if value.kind not in (None, TypeKind.STRING):
+        raise Refusal(f"str_to_map takes a string, got {value.type}; cast it")
+    between, within = (consuming("str_to_map", pattern) for pattern in (pairs, parts))
+    key = text(rf"\A((?s:.*?))(?:{within.text})")
+    rest = text(rf"\A(?s:.*?)(?:{within.text})((?s:.*))\z")
+    found = f"regexp_matches(__p, {text(within.text)})"
+    pair = nested_values.struct_sql(
+        [
+            ("key", f"CASE WHEN {found} THEN regexp_extract(__p, {key}, 1) ELSE __p END"),
+            ("value", f"CASE WHEN {found} THEN regexp_extract(__p, {rest}, {within.groups + 1}) END"),
+        ]
+    )
+    pairs_sql = f"string_split_regex({implied(value, STRING).sql}, {text(between.text)})"
+    entries = f"list_transform({pairs_sql}, lambda __p: {pair})"
+    return Value(map_of(STRING, STRING), from_entries(entries, map_of(STRING, STRING)))
+
+
 MAPS = (
+    Function(
+        name="str_to_map",
+        parameters=(
+            Parameter("text", Accepts.ANY),
+            Parameter("pairs", Accepts.TEXT_LITERAL),
+            Parameter("parts", Accepts.TEXT_LITERAL),
+        ),
+        optional=2,
+        result="map<string,string>",
+        doc="The map of a text such as `a:1,b:2`. Regular expressions part pairs (`,`), and keys from values (`:`); "
+        "null if a key is there twice.",
+        write=_of_text,
+    ),
     Function(name="map_keys", parameters=(_MAP,), result="an array", doc="The keys of the map.", write=_keys),
     Function(name="map_values", parameters=(_MAP,), result="an array", doc="The values of the map.", write=_values),
     Function(

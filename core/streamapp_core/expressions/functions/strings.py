@@ -22,7 +22,7 @@ _IGNORED = f"[{_IGNORED_CLASSES}]"
 _OTHER = f"[^{_CASED_CLASSES}{_IGNORED_CLASSES}]"
 
 _TEXT = Parameter("text", Accepts.TEXT)
-_NO_BYTES = Parameter("text", Accepts.TEXT_NOT_BINARY)
+_TEXT_OR_BYTES = Parameter("text", Accepts.TEXT_OR_BINARY)
 _PART = Parameter("part", Accepts.TEXT)
 
 
@@ -57,29 +57,52 @@ def _length_of(value: Value) -> Value:
     return _length(value if value.type == BINARY else implied(value, STRING))
 
 
+def _size(value: Value, v: str) -> str:
+    return f"octet_length({v})" if value.type == BINARY else f"length({v})"
+
+
+def _cut(value: Value, v: str, before: str, size: str | None = None) -> str:
+    """Write the characters or bytes behind the first ones, all or so many; both numbers are 0 or more."""
+    if value.type == BINARY:
+        end = f"octet_length({v})" if size is None else f"{before} + {size}"
+        return f"array_slice({v}, {before} + 1, {end})"
+    return f"substring({v}, {before} + 1{'' if size is None else f', {size}'})"
+
+
 def substring(value: Value, position: Value, length: Value | None = None) -> Value:
     """Write `substring`: position 0 is 1, below 0 it counts from the end, even from before the start."""
 
     def write(v: str, p: str, n: str | None = None) -> str:
-        start = f"CAST(CASE WHEN {p} > 0 THEN {p} - 1 WHEN {p} < 0 THEN length({v}) + {p} ELSE 0 END AS BIGINT)"
+        start = f"CAST(CASE WHEN {p} > 0 THEN {p} - 1 WHEN {p} < 0 THEN {_size(value, v)} + {p} ELSE 0 END AS BIGINT)"
         if n is None:
-            return f"CASE WHEN {p} IS NOT NULL THEN substring({v}, greatest({start}, 0) + 1) END"
+            return f"CASE WHEN {p} IS NOT NULL THEN {_cut(value, v, f'greatest({start}, 0)')} END"
         size = f"greatest({start} + {n} - greatest({start}, 0), 0)"
-        part = f"substring({v}, greatest({start}, 0) + 1, {size})"
+        part = _cut(value, v, f"greatest({start}, 0)", size)
         return f"CASE WHEN {p} IS NOT NULL AND {n} IS NOT NULL THEN {part} END"
 
     values = [value, position] + ([length] if length else [])
-    return Value(STRING, bound(values, write))
+    return Value(value.type, bound(values, write))
 
 
-def _cut(function: str, value: Value, count: Value) -> Value:
+def _first(value: Value, count: Value) -> Value:
     # greatest() leaves out nulls: a null count must give null.
-    sql = bound([value, count], lambda v, n: f"CASE WHEN {n} IS NOT NULL THEN {function}({v}, greatest({n}, 0)) END")
-    return Value(STRING, sql)
+    def write(v: str, n: str) -> str:
+        return f"CASE WHEN {n} IS NOT NULL THEN {_cut(value, v, '0', f'greatest({n}, 0)')} END"
+
+    return Value(value.type, bound([value, count], write))
+
+
+def _last(value: Value, count: Value) -> Value:
+    return Value(
+        STRING, bound([value, count], lambda v, n: f"CASE WHEN {n} IS NOT NULL THEN right({v}, greatest({n}, 0)) END")
+    )
 
 
 def _padded(function: str, value: Value, length: Value, pad: Value | None = None) -> Value:
     size = _bounded(function, length)
+    if value.type == BINARY and (pad is None or pad.type == BINARY):
+        return _padded_bytes(function, value, size, pad or Value(BINARY, "unhex('00')", simple=True))
+    value = implied(value, STRING)
     if pad is None:
         return Value(STRING, f"{function}({value.sql}, {size}, ' ')")
 
@@ -89,7 +112,18 @@ def _padded(function: str, value: Value, length: Value, pad: Value | None = None
             f"ELSE {function}({v}, {size}, CASE WHEN {p} = '' THEN ' ' ELSE {p} END) END"
         )
 
-    return Value(STRING, bound([value, pad], write))
+    return Value(STRING, bound([value, implied(pad, STRING)], write))
+
+
+def _padded_bytes(function: str, value: Value, size: int, pad: Value) -> Value:
+    def write(v: str, p: str) -> str:
+        missing = f"greatest({size} - octet_length({v}), 0)"
+        filling = f"array_slice(repeat({p}, {size} // octet_length({p}) + 1), 1, {missing})"
+        kept = f"array_slice({v}, 1, {size})"
+        joined = f"{filling} || {kept}" if function == "lpad" else f"{kept} || {filling}"
+        return f"CASE WHEN octet_length({p}) = 0 THEN {kept} ELSE {joined} END"
+
+    return Value(BINARY, bound([value, pad], write))
 
 
 def _repeat(value: Value, count: Value) -> Value:
@@ -213,25 +247,25 @@ STRINGS = (
     Function(
         name="substring",
         aliases=("substr",),
-        parameters=(_NO_BYTES, Parameter("position", Accepts.WHOLE), Parameter("length", Accepts.WHOLE)),
+        parameters=(_TEXT_OR_BYTES, Parameter("position", Accepts.WHOLE), Parameter("length", Accepts.WHOLE)),
         optional=1,
-        result="string",
+        result="string; binary of one",
         doc="The part from a position (below 0: counted from the end) to the end, or of a length.",
         write=substring,
     ),
     Function(
         name="left",
-        parameters=(_NO_BYTES, Parameter("count", Accepts.WHOLE)),
-        result="string",
-        doc="The first characters.",
-        write=partial(_cut, "left"),
+        parameters=(_TEXT_OR_BYTES, Parameter("count", Accepts.WHOLE)),
+        result="string; binary of one",
+        doc="The first characters, or bytes of a binary.",
+        write=_first,
     ),
     Function(
         name="right",
         parameters=(_TEXT, Parameter("count", Accepts.WHOLE)),
         result="string",
         doc="The last characters.",
-        write=partial(_cut, "right"),
+        write=_last,
     ),
     Function(
         name="concat",
@@ -261,18 +295,18 @@ STRINGS = (
     ),
     Function(
         name="lpad",
-        parameters=(_NO_BYTES, Parameter("length", Accepts.WHOLE_LITERAL), Parameter("pad", Accepts.TEXT)),
+        parameters=(_TEXT_OR_BYTES, Parameter("length", Accepts.WHOLE_LITERAL), Parameter("pad", Accepts.ANY)),
         optional=1,
-        result="string",
-        doc="Filled up on the left with `pad` (a space), or cut, to a length.",
+        result="string; binary of binaries",
+        doc="Filled up on the left with `pad` (a space, or a byte 0), or cut, to a length.",
         write=partial(_padded, "lpad"),
     ),
     Function(
         name="rpad",
-        parameters=(_NO_BYTES, Parameter("length", Accepts.WHOLE_LITERAL), Parameter("pad", Accepts.TEXT)),
+        parameters=(_TEXT_OR_BYTES, Parameter("length", Accepts.WHOLE_LITERAL), Parameter("pad", Accepts.ANY)),
         optional=1,
-        result="string",
-        doc="Filled up on the right with `pad` (a space), or cut, to a length.",
+        result="string; binary of binaries",
+        doc="Filled up on the right with `pad` (a space, or a byte 0), or cut, to a length.",
         write=partial(_padded, "rpad"),
     ),
     Function(

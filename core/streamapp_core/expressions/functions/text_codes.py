@@ -9,6 +9,7 @@ from streamapp_core.schema import BIGINT, BINARY, INT, STRING, TypeKind
 
 _TEXT = Parameter("text", Accepts.TEXT)
 _BYTES = Parameter("value", Accepts.BINARY)
+_BLANKS = r" \t\n\x0b\f\r\x1c-\x1f\x{1680}\x{2000}-\x{2006}\x{2008}-\x{200a}\x{2028}\x{2029}\x{205f}\x{3000}"
 _ANY = Parameter("value", Accepts.ANY)
 
 
@@ -42,14 +43,31 @@ def _bytes_of_base64(v: str) -> str:
     return f"CASE WHEN {bare} OR ({whole}) THEN from_base64({padded}) END"
 
 
+def _bytes_of_whole_base64(v: str) -> str:
+    """Read Base64 in which blanks may stand before the `=` at the end, of which there are as many as are missing."""
+    digits = f"regexp_replace(rtrim({v}, '='), '[^A-Za-z0-9+/]', '', 'g')"
+    signs = f"(length({v}) - length(rtrim({v}, '=')))"
+    allowed = rf"regexp_full_match({v}, '[A-Za-z0-9+/{_BLANKS}]*={{0,2}}')"
+    missing = f"(4 - length({digits}) % 4) % 4"
+    padded = f"{digits} || repeat('=', CAST({missing} AS BIGINT))"
+    return f"CASE WHEN {allowed} AND {missing} < 3 AND {signs} IN (0, {missing}) THEN from_base64({padded}) END"
+
+
 def _to_binary(value: Value, form: Value | None = None) -> Value:
-    readers = {"hex": _bytes_of_hexadecimal, "base64": _bytes_of_base64}
+    readers = {"hex": _bytes_of_hexadecimal, "base64": _bytes_of_whole_base64}
     name = str(form.literal).lower() if form else "hex"
     if name in ("utf-8", "utf8"):
         return Value(BINARY, f"encode({value.sql})")
     if name not in readers:
         raise invalid(f"to_binary takes the formats 'hex', 'utf-8' and 'base64', not '{name}'")
     return Value(BINARY, bound([value], readers[name]))
+
+
+def _try_to_binary(value: Value, form: Value | None = None) -> Value:
+    try:
+        return _to_binary(value, form)
+    except Refusal:
+        return Value(BINARY, cast("NULL", BINARY))
 
 
 def _size(value: Value, unit: int) -> Value:
@@ -104,12 +122,19 @@ TEXT_CODES = (
     ),
     Function(
         name="to_binary",
-        aliases=("try_to_binary",),
         parameters=(_TEXT, Parameter("format", Accepts.TEXT_LITERAL)),
         optional=1,
         result="binary",
         doc="The bytes of a text in 'hex' (if no format is given), 'utf-8' or 'base64'; null if it is none.",
         write=_to_binary,
+    ),
+    Function(
+        name="try_to_binary",
+        parameters=(_TEXT, Parameter("format", Accepts.TEXT_LITERAL)),
+        optional=1,
+        result="binary",
+        doc="As `to_binary`; null if there is no such format.",
+        write=_try_to_binary,
     ),
     Function(
         name="octet_length",

@@ -1,13 +1,15 @@
 """Functions that find, cut and put together parts of texts. Positions count characters from 1."""
 
+from streamapp_core.data_types import array_of
 from streamapp_core.expressions import comparisons
 from streamapp_core.expressions.conversions import converted, implied
-from streamapp_core.expressions.expression_issues import invalid
+from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.functions.byte_texts import decoded
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter, fixed
 from streamapp_core.expressions.functions.strings import lowered, substring
+from streamapp_core.expressions.growth import SHORT, bounded
 from streamapp_core.expressions.typed_sql import NULL, Value, bound, cast, text
-from streamapp_core.schema import BIGINT, INT, STRING, TypeKind
+from streamapp_core.schema import BIGINT, BINARY, INT, STRING, TypeKind
 
 _TEXT = Parameter("text", Accepts.TEXT)
 _PART = Parameter("part", Accepts.TEXT)
@@ -38,25 +40,29 @@ def trimmed(side: str, value: Value, characters: Value | None = None) -> Value:
 
 def overlaid(value: Value, replacement: Value, start: Value, length: Value | None = None) -> Value:
     """Write `overlay`: a text with the part from a position replaced, by default as long as the replacement."""
-    value, replacement = implied(value, STRING), implied(replacement, STRING)
+    if value.type != replacement.type and BINARY in (value.type, replacement.type):
+        raise Refusal(f"overlay takes two texts or two binaries, got {value.type} and {replacement.type}; cast one")
+    if value.type != BINARY:
+        value, replacement = implied(value, STRING), implied(replacement, STRING)
+    length_of = "octet_length" if value.type == BINARY else "length"
     size = implied(length, INT).sql if length else "-1"
 
     def write(v: str, r: str, p: str, n: str) -> str:
-        given, new = Value(STRING, v, simple=True), f"(CASE WHEN {n} >= 0 THEN {n} ELSE length({r}) END)"
+        given, new = Value(value.type, v, simple=True), f"(CASE WHEN {n} >= 0 THEN {n} ELSE {length_of}({r}) END)"
         before = substring(given, _ONE, Value(BIGINT, f"({p} - 1)", simple=True)).sql
         after = substring(given, Value(BIGINT, f"({p} + {new})", simple=True)).sql
         return f"{before} || {r} || {after}"
 
     numbers = [Value(BIGINT, cast(number, BIGINT)) for number in (implied(start, INT).sql, size)]
-    return Value(STRING, bound([value, replacement, *numbers], write))
+    return Value(value.type, bound([value, replacement, *numbers], write))
 
 
-def like_whatever_case(value: Value, pattern: Value) -> Value:
-    """Write `value ilike pattern`, for a pattern literal."""
+def like_whatever_case(value: Value, pattern: Value, escape: Value | None = None) -> Value:
+    """Write `value ilike pattern`, for a pattern literal; see `comparisons.like`."""
     if not isinstance(pattern.literal, str):
         raise invalid("the pattern of `ilike` must be a text literal, as in name ilike 'a%'")
     folded = pattern.literal.lower()
-    return comparisons.like(lowered(implied(value, STRING)), Value(STRING, text(folded), folded, simple=True))
+    return comparisons.like(lowered(implied(value, STRING)), Value(STRING, text(folded), folded, simple=True), escape)
 
 
 def _split_part(value: Value, delimiter: Value, number: Value) -> Value:
@@ -95,7 +101,28 @@ def _joined(separator: Value, *values: Value) -> Value:
     """Write `concat_ws`: nulls are left out."""
     if not values:
         return Value(STRING, f"CASE WHEN {separator.sql} IS NOT NULL THEN '' END")
-    return Value(STRING, f"concat_ws({', '.join(value.sql for value in (separator, *values))})")
+    if not any(value.kind is TypeKind.ARRAY for value in values):
+        texts = (separator, *(implied(value, STRING) for value in values))
+        return Value(STRING, f"concat_ws({', '.join(value.sql for value in texts)})")
+    if not isinstance(separator.literal, str):
+        raise invalid("concat_ws of arrays takes a separator that is a text literal")
+    mark = text(separator.literal)
+
+    def write(*lists: str) -> str:
+        joined = f"coalesce(array_to_string(list_concat({', '.join(lists)}), {mark}), '')"
+        if len(str(separator.literal)) <= SHORT:
+            return joined
+        return bounded([f"({' + '.join(f'len({listed})' for listed in lists)})", f"strlen({mark})"], joined)
+
+    return Value(STRING, bound([_listed(value) for value in values], write))
+
+
+def _listed(value: Value) -> Value:
+    """Return the texts of a value as a list, which is empty if it is null."""
+    if value.kind is TypeKind.ARRAY:
+        texts = implied(value, array_of(STRING)).sql
+        return Value(array_of(STRING), f"coalesce({texts}, {cast('[]', array_of(STRING))})")
+    return Value(array_of(STRING), f"[{implied(value, STRING).sql}]")
 
 
 def _chosen(number: Value, *values: Value) -> Value:
@@ -152,13 +179,13 @@ TEXT_PARTS = (
     Function(
         name="overlay",
         parameters=(
-            Parameter("text", Accepts.TEXT_NOT_BINARY),
-            Parameter("replacement", Accepts.TEXT),
+            Parameter("text", Accepts.TEXT_OR_BINARY),
+            Parameter("replacement", Accepts.TEXT_OR_BINARY),
             _COUNT,
             Parameter("length", Accepts.WHOLE),
         ),
         optional=1,
-        result="string",
+        result="string; binary of binaries",
         doc="With the part from a position replaced, of a length (that of the replacement). Also "
         "`overlay(text placing replacement from position for length)`.",
         write=overlaid,
@@ -179,11 +206,11 @@ TEXT_PARTS = (
     ),
     Function(
         name="concat_ws",
-        parameters=(Parameter("separator", Accepts.TEXT), _TEXT),
+        parameters=(Parameter("separator", Accepts.TEXT), Parameter("text", Accepts.ANY)),
         optional=1,
         repeated=True,
         result="string",
-        doc="The texts with a separator between them; those that are null are left out.",
+        doc="The texts, and those in arrays, with a separator between them; those that are null are left out.",
         write=_joined,
     ),
     Function(

@@ -5,6 +5,7 @@ import re
 from streamapp_core.expressions.expression_issues import invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.functions.strings import consuming, matches
+from streamapp_core.expressions.regex import translated
 from streamapp_core.expressions.typed_sql import Value, bound, cast, text
 from streamapp_core.schema import INT, STRING
 
@@ -52,7 +53,9 @@ def _found(value: Value, pattern: Value) -> Value:
 
 def _place(value: Value, pattern: Value) -> Value:
     """Write `regexp_instr`."""
-    regex = consuming("regexp_instr", pattern)
+    regex = translated(str(pattern.literal))
+    if regex.may_be_empty:
+        raise invalid("the pattern of regexp_instr can't match an empty text")
     ahead = text(f"^((?s:.*?))(?:{regex.text})")
 
     def write(v: str) -> str:
