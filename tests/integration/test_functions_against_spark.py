@@ -287,6 +287,8 @@ some(null = g); bit_and(i); bit_or(b); bit_xor(tiny); bit_xor(i2); bit_and(small
 percentile(i2, 0.3); percentile(d, 0.9); percentile(f, 0); percentile(b, 1); percentile(m2, 0.123); percentile(num, 0.5)
 percentile_cont(0.25) within group (order by i2); percentile_cont(0.7) within group (order by d2 desc)
 percentile_disc(0.25) within group (order by i2); percentile_disc(0.5) within group (order by m desc)
+percentile(i2, array(0.75, 0, 0.3)); percentile_cont(array(0.25, 1)) within group (order by d2 desc)
+percentile_disc(array(0.5, 0.1)) within group (order by m); percentile(i2, array(0.5)) filter (where i2 > 1000000)
 percentile_disc(0) within group (order by d); percentile_disc(1.0) within group (order by b)
 mode(i2, true); mode(s, true); mode(m, true); mode(t, true); mode(dt, true); mode(ts, true); mode(x, true)
 mode() within group (order by s2); mode() within group (order by i2 desc); mode() within group (order by whole)

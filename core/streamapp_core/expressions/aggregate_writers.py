@@ -68,13 +68,20 @@ def _filtered(call: AggregateCall, arguments: Sequence[Value], kept: Value | Non
         arguments = [_ROW]
     if kept is None:
         return arguments
-    literals = len(arguments) - 1 if call.name in PERCENTILES else 0
-    values = range(len(arguments))[-1:] if call.ordering else range(len(arguments) - literals)
+    values = _places_of_values(call, arguments)
     return [_if(kept, argument) if at in values else argument for at, argument in enumerate(arguments)]
 
 
+def _places_of_values(call: AggregateCall, arguments: Sequence[Value]) -> range:
+    """Return which arguments are taken of each row; the others are literals."""
+    places = range(len(arguments))
+    if call.ordering:
+        return places[-1:]
+    return places[:1] if call.name in PERCENTILES else places
+
+
 def _check_types(call: AggregateCall, arguments: Sequence[Value]) -> None:
-    for argument in arguments:
+    for argument in (arguments[place] for place in _places_of_values(call, arguments)):
         if argument.type is None:
             raise Refusal(f"{call.name} takes a value with a type, got null")
         if argument.type.nested and (call.distinct or call.name != "count"):

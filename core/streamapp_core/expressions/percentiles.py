@@ -3,15 +3,20 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
+from sqlglot import exp
+
+from streamapp_core.data_types import array_of
 from streamapp_core.expressions.aggregate_calls import AggregateCall
 from streamapp_core.expressions.conversions import converted, number
 from streamapp_core.expressions.expression_issues import Refusal, invalid
+from streamapp_core.expressions.literals import literal
 from streamapp_core.expressions.partial_aggregates import Merge, PartialsBuilder
 from streamapp_core.expressions.select import guarded
 from streamapp_core.expressions.type_rules import FRACTIONAL
 from streamapp_core.expressions.typed_sql import Value, cast, text
-from streamapp_core.schema import BOOLEAN, DOUBLE
+from streamapp_core.schema import BOOLEAN, DOUBLE, TypeKind
 
+_MAX_FRACTIONS = 100
 PERCENTILES = frozenset({"median", "percentile", "percentile_cont", "percentile_disc", "mode"})
 
 
@@ -29,18 +34,36 @@ def percentile(builder: PartialsBuilder, call: AggregateCall, arguments: Sequenc
         return _mode(builder, own, value, ordering is not None, ordering is not None and ordering.descending)
     if (ordering is None) != (call.name in ("median", "percentile")):
         raise invalid(_USAGE[call.name])
-    fraction = 0.5 if call.name == "median" and not own else _fraction(call.name, own)
+    several = len(own) == 1 and own[0].kind is TypeKind.ARRAY
+    fractions = [0.5] if call.name == "median" and not own else _fractions(call, own)
     counts = counted_values(builder, converted(number(value), DOUBLE))
     descending = ordering is not None and ordering.descending
     write = _discrete if call.name == "percentile_disc" else _continuous
-    return Value(DOUBLE, write(counts, cast(text(repr(fraction)), DOUBLE), descending))
+    found = [write(counts, cast(text(repr(fraction)), DOUBLE), descending) for fraction in fractions]
+    if several:
+        return Value(array_of(DOUBLE), f"CASE WHEN {counts}[-1].upto > 0 THEN [{', '.join(found)}] END")
+    return Value(DOUBLE, found[0])
 
 
-def _fraction(name: str, own: Sequence[Value]) -> float:
-    written = own[0].literal if len(own) == 1 and name != "median" else None
-    if not isinstance(written, int | float | Decimal) or isinstance(written, bool) or not 0 <= written <= 1:
-        raise invalid(_USAGE[name])
-    return float(written)
+def _fractions(call: AggregateCall, own: Sequence[Value]) -> list[float]:
+    """Return the numbers that are written as the one argument, or in the array that it is."""
+    written = [argument.literal for argument in own]
+    if len(own) == 1 and own[0].kind is TypeKind.ARRAY:
+        (node,) = call.arguments[-1:] if call.ordering is None else call.arguments
+        elements = node.expressions if isinstance(node, exp.Anonymous) and str(node.this).lower() == "array" else []
+        written = [literal(element).literal for element in elements if isinstance(element, exp.Literal)]
+        if len(written) < len(elements) or len(written) > _MAX_FRACTIONS:
+            raise invalid(_USAGE[call.name])
+    elif len(own) != 1:
+        raise invalid(_USAGE[call.name])
+    fractions = [
+        float(one)
+        for one in written
+        if isinstance(one, int | float | Decimal) and not isinstance(one, bool) and 0 <= one <= 1
+    ]
+    if call.name == "median" or len(fractions) < max(1, len(written)):
+        raise invalid(_USAGE[call.name])
+    return fractions
 
 
 def counted_values(builder: PartialsBuilder, value: Value) -> str:
@@ -84,8 +107,8 @@ def _mode(builder: PartialsBuilder, own: Sequence[Value], value: Value, ordered:
 
 _USAGE = {
     "median": "median takes one argument",
-    "percentile": "write percentile(a, 0.9), with a number from 0 to 1",
-    "percentile_cont": "write percentile_cont(0.9) within group (order by a), with a number from 0 to 1",
-    "percentile_disc": "write percentile_disc(0.9) within group (order by a), with a number from 0 to 1",
+    "percentile": f"write percentile(a, 0.9), with a number from 0 to 1, or array(...) of at most {_MAX_FRACTIONS}",
+    "percentile_cont": "write percentile_cont(0.9) within group (order by a), with a number from 0 to 1, or array(...)",
+    "percentile_disc": "write percentile_disc(0.9) within group (order by a), with a number from 0 to 1, or array(...)",
     "mode": "write mode(a, true) for the least of them, or mode() within group (order by a desc)",
 }

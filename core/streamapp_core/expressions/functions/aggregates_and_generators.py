@@ -102,7 +102,7 @@ AGGREGATES = (
         "median(a), percentile(a, 0.9), percentile_disc(0.9) within group (order by a)",
         "double",
         "The value that so many are not above, between two of them if need be (not of percentile_disc). Also "
-        "percentile_cont. Each different value is kept.",
+        "percentile_cont; of `array(0.5, 0.9)` an array. Each different value is kept.",
     ),
     Special(
         ("mode",),
