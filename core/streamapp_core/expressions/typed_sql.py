@@ -15,7 +15,8 @@ class Value:
     """DuckDB SQL that yields `type` exactly; the type of a bare `null` is None until the context sets one.
 
     `literal` is what was written, where the part is a literal. `simple`: the text is cheap and may be
-    repeated: a column, a literal or a bound name. `column` is the column that the part is, as it is.
+    repeated: a column, a literal or a bound name. `column` is the column that the part is, as it is. `pairs` are the
+    keys and values of a map of text literals.
     """
 
     type: DataType | None
@@ -23,6 +24,7 @@ class Value:
     literal: Literal | None = None
     simple: bool = False
     column: str | None = None
+    pairs: tuple[tuple[str, str], ...] | None = None
 
     @property
     def kind(self) -> TypeKind | None:

@@ -1,5 +1,7 @@
 """Functions that make arrays, maps and structs of values."""
 
+from dataclasses import replace
+
 from streamapp_core.data_types import SchemaError, map_of
 from streamapp_core.expressions import nested_values
 from streamapp_core.expressions.comparisons import alike
@@ -31,7 +33,9 @@ def _named_struct(*arguments: Value) -> Value:
 def _map(*arguments: Value) -> Value:
     if len(arguments) % 2:
         raise invalid("map takes keys and values by turns, as in map('a', 1, 'b', 2)")
-    return _from_arrays(_array(*arguments[::2]), _array(*arguments[1::2]))
+    literals = [value.literal for value in arguments if isinstance(value.literal, str)]
+    pairs = tuple(zip(literals[::2], literals[1::2], strict=True)) if len(literals) == len(arguments) else None
+    return replace(_from_arrays(_array(*arguments[::2]), _array(*arguments[1::2])), pairs=pairs)
 
 
 def _from_arrays(keys: Value, values: Value) -> Value:

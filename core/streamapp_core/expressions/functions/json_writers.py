@@ -1,0 +1,170 @@
+"""`to_json`: structs, arrays and maps as JSON texts."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from streamapp_core.data_types import struct_of
+from streamapp_core.expressions import nested_values
+from streamapp_core.expressions.conversions import converted, naive
+from streamapp_core.expressions.expression_issues import Refusal, invalid
+from streamapp_core.expressions.functions.date_patterns import written_moment
+from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
+from streamapp_core.expressions.growth import bounded, size, varies
+from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL
+from streamapp_core.expressions.typed_sql import Value, bound, cast, text
+from streamapp_core.schema import STRING, VOID, DataType, TypeKind
+
+_WITH_KEYS = (*INTEGRAL, TypeKind.BOOLEAN, TypeKind.DECIMAL, TypeKind.VOID)
+_PATTERNS = {
+    TypeKind.DATE: ("dateformat", "yyyy-MM-dd"),
+    TypeKind.TIMESTAMP: ("timestampformat", "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"),
+    TypeKind.TIMESTAMP_NTZ: ("timestampntzformat", "yyyy-MM-dd'T'HH:mm:ss.SSS"),
+}
+_FLAGS = ("ignorenullfields", "sortkeys")
+_OPTIONS = "dateFormat, timestampFormat, timestampNTZFormat, ignoreNullFields, sortKeys"
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """A writer of JSON texts by the options of a call."""
+
+    patterns: Mapping[TypeKind, str]
+    keeps_nulls: bool = False
+    sorts_keys: bool = False
+
+    def written(self, value: Value) -> str:
+        """Write the JSON text of a value that is cheap to repeat; null of a null."""
+        data_type = value.type or VOID
+        match data_type.kind:
+            case TypeKind.STRUCT:
+                sql = self._object(value, data_type)
+            case TypeKind.ARRAY:
+                elements = nested_values.each(value.sql, data_type.element, self._element)
+                sql = f"'[' || array_to_string({elements}, ',') || ']'"
+            case TypeKind.MAP:
+                sql = self._map(value, data_type)
+            case TypeKind.STRING:
+                sql = f"CASE WHEN {value.sql} IS NOT NULL THEN CAST(to_json({value.sql}) AS VARCHAR) END"
+            case TypeKind.BINARY:
+                sql = _quoted(f"base64({value.sql})")
+            case TypeKind.DATE | TypeKind.TIMESTAMP | TypeKind.TIMESTAMP_NTZ:
+                sql = self._moment(value, data_type.kind)
+            case kind if kind in FRACTIONAL:
+                shown = converted(value, STRING).sql
+                sql = f"CASE WHEN isfinite({value.sql}) THEN {shown} ELSE {_quoted(shown)} END"
+            case TypeKind.DAY_TIME_INTERVAL | TypeKind.YEAR_MONTH_INTERVAL:
+                sql = _quoted(converted(value, STRING).sql)
+            case TypeKind.VOID:
+                sql = cast("NULL", STRING)
+            case _:
+                sql = converted(value, STRING).sql
+        return sql
+
+    def _element(self, element: Value) -> str:
+        return f"coalesce({self.written(element)}, 'null')"
+
+    def _object(self, value: Value, data_type: DataType) -> str:
+        def write(parts: list[Value]) -> str:
+            named = list(zip((field.name for field in data_type.fields), parts, strict=True))
+            if self.sorts_keys:
+                named.sort(key=lambda pair: pair[0].encode("utf-16-be"))
+            fields = ", ".join(
+                f"{text(json.dumps(name, ensure_ascii=False) + ':')} || {self._field(part)}" for name, part in named
+            )
+            return f"'{{' || concat_ws(',', {fields}) || '}}'"
+
+        return nested_values.over_struct(value, write)
+
+    def _field(self, value: Value) -> str:
+        return self._element(value) if self.keeps_nulls else f"({self.written(value)})"
+
+    def _map(self, value: Value, data_type: DataType) -> str:
+        if self.sorts_keys:
+            raise Refusal("to_json with sortKeys takes no maps: their keys may be in another order than Spark's")
+
+        def entry(element: Value) -> str:
+            key, held = nested_values.parts(element.sql, struct_of(data_type.fields))
+            return f"{self.written(_named(key))} || ':' || {self._element(held)}"
+
+        entries = nested_values.each(nested_values.entries(value).sql, struct_of(data_type.fields), entry)
+        return f"'{{' || array_to_string({entries}, ',') || '}}'"
+
+    def _moment(self, value: Value, kind: TypeKind) -> str:
+        moment = naive(value) if kind is TypeKind.TIMESTAMP else cast(value.sql, "TIMESTAMP")
+        pattern = self.patterns[kind]
+        written = bound(
+            [Value(None, moment)], lambda m: f"CAST(to_json({written_moment(pattern, m)}) AS VARCHAR)"
+        )
+        return f"CASE WHEN {value.sql} IS NOT NULL THEN {written} END"
+
+
+def _quoted(sql: str) -> str:
+    return f"'\"' || {sql} || '\"'"
+
+
+def _named(key: Value) -> Value:
+    """Return the name that a key of a map gets."""
+    if key.kind is TypeKind.STRING:
+        return key
+    if key.kind is TypeKind.DATE:
+        return Value(STRING, cast(f"date_diff('day', DATE '1970-01-01', {key.sql})", STRING))
+    if key.kind not in _WITH_KEYS:
+        raise Refusal(
+            f"to_json takes maps whose keys are texts, numbers, booleans or dates, not {key.type}; "
+            "make others of them by transform_keys"
+        )
+    return converted(key, STRING)
+
+
+def _to_json(value: Value, options: Value | None = None) -> Value:
+    if value.type is None:
+        return Value(STRING, cast("NULL", STRING))
+    if not value.type.nested:
+        raise Refusal(f"to_json takes a struct, array or map, got {value.type}")
+    writer = _writer(options)
+
+    def write(v: str) -> str:
+        held = Value(value.type, v, simple=True)
+        return bounded([size(held)], writer.written(held)) if varies(value.type) else writer.written(held)
+
+    return Value(STRING, bound([value], write))
+
+
+def _writer(options: Value | None) -> _Writer:
+    given = {name.lower(): setting for name, setting in named_options(options, "to_json")}
+    unknown = given.keys() - {*_FLAGS, *(name for name, _ in _PATTERNS.values())}
+    if unknown:
+        raise invalid(f"to_json has no option {min(unknown)}; it has {_OPTIONS}")
+    flags = {name: given.get(name, default).lower() for name, default in zip(_FLAGS, ("true", "false"), strict=True)}
+    wrong = next((name for name, flag in flags.items() if flag not in ("true", "false")), None)
+    if wrong:
+        raise invalid(f"option {wrong} of to_json is 'true' or 'false', not '{flags[wrong][:40]}'")
+    patterns = {kind: given.get(name, usual) for kind, (name, usual) in _PATTERNS.items()}
+    return _Writer(patterns, flags["ignorenullfields"] == "false", flags["sortkeys"] == "true")
+
+
+def named_options(options: Value | None, function: str) -> tuple[tuple[str, str], ...]:
+    """Return the options of a call, which are a map of text literals.
+
+    Raises:
+        Refusal: They are something else.
+    """
+    if options is None:
+        return ()
+    if options.pairs is None:
+        raise invalid(f"the options of {function} are text literals, as in map('timestampFormat', 'dd/MM/yyyy')")
+    return options.pairs
+
+
+JSON_WRITERS = (
+    Function(
+        name="to_json",
+        parameters=(Parameter("value", Accepts.ANY), Parameter("options", Accepts.ANY)),
+        optional=1,
+        result="string",
+        doc="The JSON text of a struct, array or map; fields that are null are left out. Options: a map of text "
+        f"literals with {_OPTIONS}. Null of more than 10 million characters and elements.",
+        write=_to_json,
+    ),
+)
