@@ -28,7 +28,7 @@ from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_systems.arrow_types import arrow_schema
 from support import aggregates
 from support.function_calls import FUNCTION_CALLS, NESTED_EXPRESSIONS, SCHEMA, expressions
-from support.json_texts import json_path, json_text
+from support.json_texts import json_path, json_text, sound_json_text
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300), pytest.mark.xdist_group("functions")]
 
@@ -174,6 +174,7 @@ def rows() -> pa.Table:
         "ast": lambda: pick([[]], lambda: several(point)),
         "js": lambda: pick(["{}"], lambda: json_text(draw)),
         "path": lambda: pick(["$"], lambda: json_path(draw)),
+        "sound": lambda: pick(["{}"], lambda: sound_json_text(draw)),
     }
     schema = arrow_schema(SCHEMA)
     columns = []

@@ -11,7 +11,7 @@ SCHEMA = parse_schema(
     "ard array<double>, aa array<array<int>>, mp map<string,int>, mi map<int,struct<a:int,b:string>>, "
     "st struct<a:int,b:string,c:array<double>,`d e`:struct<f:bigint>>, "
     "st2 struct<a:int,b:string,c:array<double>,`d e`:struct<f:bigint>>, ast array<struct<a:int,b:string>>, "
-    "js string, path string"
+    "js string, path string, sound string"
 )
 
 
@@ -377,5 +377,19 @@ to_json(array(null)); to_json(st, map('sortKeys', 'true'))
 to_json(struct(s as Z, i as a, st), map('SORTKEYS', 'True')); to_json(array())
 to_json(struct(to_json(struct(s)) as a, arr)); to_json(struct(ts - ts2 as a)); to_json(map(nvl(i, 0), 1))
 to_json(map(nvl(t, true), s)); to_json(map(nvl(fine, 0), 1)); to_json(map(nvl(s, ''), d))
+from_json(sound, 'a int, b string'); from_json(sound, 'a string'); from_json(sound, 'a double, b float')
+from_json(sound, 'a bigint, b tinyint, c smallint'); from_json(sound, 'a array<int>')
+from_json(sound, 'a array<string>'); from_json(sound, 'a struct<a:int,b:string>, b array<struct<a:string>>')
+from_json(sound, 'array<struct<a:int>>'); from_json(sound, 'array<string>'); from_json(sound, 'array<double>')
+from_json(concat('{"', i, '":', sound, '}'), 'map<string,string>')
+from_json(sound, 'a decimal(10,2), b decimal(38,18), c decimal(3,0)'); from_json(sound, 'a date, b timestamp')
+from_json(sound, 'a boolean, `a b` string, `é` string, `d e` string'); from_json(to_json(mp), 'map<string,int>')
+from_json(concat('{"a":"', day, '","b":"', moment, '"}'), 'a date, b timestamp')
+from_json(concat('{"a":"', moment, '","b":', i, '}'), 'a date, b timestamp')
+from_json(concat('{"a":"', num, '"}'), 'a decimal(20,3)'); from_json(concat('{"b":"', b2 % 10000000, '"}'), 'b date')
+from_json(to_json(st), 'struct<a:int,b:string,c:array<double>,`d e`:struct<f:bigint>>')
+from_json(to_json(struct(s, d, f, t, m)), 's string, d double, f float, t boolean, m decimal(10,2)')
+from_json(concat('{"a":"', i, '/', i2, '"}'), 'a timestamp', map('timestampFormat', 'dd/MM'))
+from_json('{"t":"26/08","d":"15.08"}', 't timestamp, d date', map('timestampFormat', 'dd/MM', 'dateFormat', 'yy.MM'))
 """
 )

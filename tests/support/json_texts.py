@@ -2,6 +2,8 @@
 
 import random
 
+from streamapp_runtime.kernels.json_tokens import Dialect, MalformedJsonError, tokens
+
 _SPACES = ["", "", "", "", "", " ", "\n", "\t", "\r", "\x0b", "\u00a0"]
 _SIGNS = [
     "a", "b", "é", "🙂", "\\n", "\\u00e9", "\\ud83d\\ude42", "\\ud83d", "\\udc00", "\\/", "\\\\", '\\"', "\\'", "\\x",
@@ -33,6 +35,17 @@ def json_text(draw: random.Random) -> str:
     if kind < 0.2:
         return draw.choice(_SPACES) + text + draw.choice(_BEHIND)
     return text
+
+
+def sound_json_text(draw: random.Random) -> str:
+    """Return a JSON text that is sound, or cut off."""
+    while True:
+        text = json_text(draw)
+        try:
+            tokens(text, Dialect(non_numeric_numbers=True))
+        except MalformedJsonError:
+            continue
+        return text[: draw.randrange(len(text))] if draw.random() < 0.1 else text
 
 
 def json_path(draw: random.Random) -> str:

@@ -15,6 +15,7 @@ from streamapp_core.expressions.functions.function_table import Function
 from streamapp_core.expressions.functions.hashes import HASHES
 from streamapp_core.expressions.functions.interval_functions import INTERVAL_FUNCTIONS
 from streamapp_core.expressions.functions.json_parts import JSON_PARTS
+from streamapp_core.expressions.functions.json_types import JSON_READERS
 from streamapp_core.expressions.functions.json_writers import JSON_WRITERS
 from streamapp_core.expressions.functions.lambdas import LAMBDA_FUNCTIONS
 from streamapp_core.expressions.functions.maps import MAPS
@@ -96,7 +97,7 @@ def reference() -> str:
         ("Regular expressions", _lines(TEXT_PATTERNS)),
         ("Forms of texts", _lines((*TEXT_FORMS, *NUMBER_TEXTS))),
         ("Codes, hashes and URLs", _lines((*TEXT_CODES, *BYTE_TEXTS, *HASHES, *URLS))),
-        ("JSON", _lines((*JSON_PARTS, *JSON_WRITERS))),
+        ("JSON", _lines((*JSON_PARTS, *JSON_WRITERS, *JSON_READERS))),
         ("Dates and timestamps", _lines((*MOMENTS, *DATE_PARTS, *INTERVAL_FUNCTIONS, *ZONE_FUNCTIONS))),
         ("Aggregates (in `window` and `aggregate`)", AGGREGATES),
         ("Many rows of one (in `flatMap`)", GENERATORS),

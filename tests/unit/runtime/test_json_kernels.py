@@ -14,6 +14,7 @@ from streamapp_runtime.kernels.json_path_kernels import (
     json_fields,
     json_object_keys,
 )
+from streamapp_runtime.kernels.json_readers import from_json
 from support.json_texts import json_path, json_text
 
 VALUES = st.recursive(
@@ -107,3 +108,43 @@ def test_what_is_as_deep_as_may_be_is_copied():
 def test_a_path_of_many_wildcards_over_a_wide_text_is_found():
     text = json.dumps([[[[n] * 10] * 10] * 10 for n in range(10)])
     assert len(json.loads(at(text, "$[*][*][*][*]"))) == 10
+
+
+def read(text, kind):
+    found = from_json(texts(text), texts(kind))[0].as_py()
+    return None if found is None else json.loads(found)
+
+
+@given(
+    st.integers(0, 2**32), st.sampled_from(["struct<a:int,b:string>", "array<struct<a:double>>", "map<string,date>"])
+)
+def test_any_text_is_read_as_texts_and_nulls(seed, kind):
+    def leaves(value):
+        inner = value if isinstance(value, list) else value.values() if isinstance(value, dict) else []
+        return all(map(leaves, inner)) if isinstance(value, list | dict) else value is None or isinstance(value, str)
+
+    found = read(json_text(random.Random(seed)), kind)
+    assert leaves(found)
+    assert found is None or isinstance(found, dict) == kind.startswith("struct")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "expected"),
+    [
+        ('{"a":1,"a":"x","b":[1.50]}', "struct<a:int,b:string>", {"f0": "1", "f1": "[1.5]"}),
+        ('{"a":128}', "struct<a:tinyint>", {"f0": "-128"}),
+        ('{"a":1e1000000,"b":1.005}', "struct<a:decimal(5,2),b:decimal(5,2)>", {"f1": "1.01"}),
+        ('{"a":"1,5"}', "struct<a:decimal(5,2)>", {"f0": "15.00"}),
+        ('{"a":9223372036854775807}', "struct<a:timestamp>", {"f0": "@-1000000"}),
+        ('{"a":"@1"}', "struct<a:timestamp>", {"f0": None}),
+        ('[1,"x"]', "array<int>", None),
+        ('{"a":"x"}', "array<struct<a:int>>", [{}]),
+        ('{"a":1', "struct<a:int>", {}),
+        ("null", "struct<a:int>", {}),
+        (" ", "struct<a:int>", None),
+        ("[" * 100_000, "array<int>", None),
+        ("[" + "{}," * 400_000 + "{}]", f"array<struct<{','.join(f'a{n}:int' for n in range(20))}>>", None),
+    ],
+)
+def test_values_are_read_as_spark_reads_them_within_bounds(text, kind, expected):
+    assert read(text, kind) == expected

@@ -15,6 +15,7 @@ from streamapp_core.expressions.functions.function_table import Function
 from streamapp_core.expressions.functions.hashes import HASHES
 from streamapp_core.expressions.functions.interval_functions import INTERVAL_FUNCTIONS, WITH_UNIT
 from streamapp_core.expressions.functions.json_parts import JSON_PARTS
+from streamapp_core.expressions.functions.json_types import JSON_READERS
 from streamapp_core.expressions.functions.json_writers import JSON_WRITERS
 from streamapp_core.expressions.functions.maps import MAPS
 from streamapp_core.expressions.functions.nested_constructors import CONSTRUCTORS
@@ -57,6 +58,7 @@ FUNCTIONS: tuple[Function, ...] = (
     *URLS,
     *JSON_PARTS,
     *JSON_WRITERS,
+    *JSON_READERS,
     *MOMENTS,
     *DATE_PARTS,
     *INTERVAL_FUNCTIONS,

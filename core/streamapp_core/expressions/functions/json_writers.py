@@ -93,9 +93,7 @@ class _Writer:
     def _moment(self, value: Value, kind: TypeKind) -> str:
         moment = naive(value) if kind is TypeKind.TIMESTAMP else cast(value.sql, "TIMESTAMP")
         pattern = self.patterns[kind]
-        written = bound(
-            [Value(None, moment)], lambda m: f"CAST(to_json({written_moment(pattern, m)}) AS VARCHAR)"
-        )
+        written = bound([Value(None, moment)], lambda m: f"CAST(to_json({written_moment(pattern, m)}) AS VARCHAR)")
         return f"CASE WHEN {value.sql} IS NOT NULL THEN {written} END"
 
 

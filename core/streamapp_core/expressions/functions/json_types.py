@@ -1,0 +1,175 @@
+"""`from_json`: JSON texts read by a type. Its kernel goes row by row."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from streamapp_core.data_types import Column, SchemaError, all_types, array_of, struct_of
+from streamapp_core.expressions import nested_values
+from streamapp_core.expressions.conversions import converted
+from streamapp_core.expressions.expression_issues import Refusal, invalid
+from streamapp_core.expressions.functions.date_parts import moment_by_pattern
+from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
+from streamapp_core.expressions.functions.json_parts import JSON, json_text
+from streamapp_core.expressions.functions.json_writers import named_options
+from streamapp_core.expressions.functions.maps import from_entries
+from streamapp_core.expressions.kernels import FROM_JSON
+from streamapp_core.expressions.typed_sql import Value, bound, cast, text
+from streamapp_core.schema import DATE, STRING, VOID, DataType, TypeKind, parse_schema, parse_type
+
+_MOMENTS = (TypeKind.DATE, TypeKind.TIMESTAMP)
+_INSTEAD = {
+    TypeKind.BINARY: "read a string, then unbase64(...)",
+    TypeKind.TIMESTAMP_NTZ: "read a string, then cast it",
+    TypeKind.VOID: "leave it out",
+}
+_CORRUPT = "_corrupt_record"
+_OPTIONS = "timestampFormat, dateFormat, mode"
+_MODE = "PERMISSIVE"
+_WHOLE_DAYS = r"[+-]?[0-9]{1,10}"
+_JULIAN_UNTIL = -141_427
+"""The first day that both calendars count alike: 1582-10-15."""
+_JULIAN_START = 719_470
+"""The days from March 1 of the Julian year 0 to 1970."""
+
+
+def _from_json(value: Value, schema: Value, options: Value | None = None) -> Value:
+    if not isinstance(schema.literal, str):
+        raise invalid("the schema of from_json is a text literal, as in from_json(a, 'id int, name string')")
+    data_type = _type(schema.literal)
+    patterns = _patterns(options)
+    read = FROM_JSON.over(json_text(value), text(str(data_type)))
+    transformed = f"json_transform({read}, {text(json.dumps(_structure(data_type)))})"
+    return Value(data_type, _typed(Value(_read_type(data_type), transformed), data_type, patterns).sql)
+
+
+def _type(written: str) -> DataType:
+    """Read a type, or a list of columns, which is a struct.
+
+    Raises:
+        Refusal: It is none, or one that is not read.
+    """
+    try:
+        nested = re.match(r"\s*(?:struct|array|map)\s*<", written, re.IGNORECASE)
+        data_type = parse_type(written) if nested else struct_of(parse_schema(written).columns)
+    except SchemaError as error:
+        raise invalid(f"the schema of from_json: {error}") from None
+    for part in all_types(data_type):
+        if part.kind in _INSTEAD:
+            raise Refusal(f"from_json reads no {part.kind}: {_INSTEAD[part.kind]}")
+        if part.kind is TypeKind.MAP and part.key.kind is not TypeKind.STRING:
+            raise Refusal(f"from_json reads maps whose keys are strings, not {part.key}")
+        inside = part.fields if part.kind in (TypeKind.ARRAY, TypeKind.MAP) else ()
+        if any(field.type.kind in _MOMENTS for field in inside):
+            raise Refusal(f"from_json reads no {part}: read strings, and cast them by transform(...)")
+    if data_type.kind is TypeKind.STRUCT and data_type.get(_CORRUPT):
+        raise Refusal(f"from_json fills no {_CORRUPT}: a text that is malformed gives nulls")
+    return data_type
+
+
+def _patterns(options: Value | None) -> Mapping[TypeKind, Value]:
+    given = {name.lower(): setting for name, setting in named_options(options, "from_json")}
+    if unknown := given.keys() - {"timestampformat", "dateformat", "mode"}:
+        raise invalid(f"from_json has no option {min(unknown)}; it has {_OPTIONS}")
+    if given.get("mode", _MODE).upper() != _MODE:
+        raise invalid(f"the mode of from_json is {_MODE}: a malformed text gives nulls, and ends no app")
+    names = {TypeKind.TIMESTAMP: "timestampformat", TypeKind.DATE: "dateformat"}
+    return {
+        kind: Value(STRING, text(given[name]), given[name], simple=True)
+        for kind, name in names.items()
+        if name in given
+    }
+
+
+def _structure(data_type: DataType) -> Any:  # noqa: ANN401 - what DuckDB's json_transform takes
+    match data_type.kind:
+        case TypeKind.STRUCT:
+            return {f"f{place}": _structure(field.type) for place, field in enumerate(data_type.fields)}
+        case TypeKind.ARRAY:
+            return [_structure(data_type.element)]
+        case TypeKind.MAP:
+            return [{"key": "VARCHAR", "value": _structure(data_type.value)}]
+        case _:
+            return "VARCHAR"
+
+
+def _read_type(data_type: DataType) -> DataType:
+    """Return the type of what the kernel gives: texts, in lists and structs."""
+    match data_type.kind:
+        case TypeKind.STRUCT:
+            fields = enumerate(data_type.fields)
+            return struct_of([Column(f"f{place}", _read_type(field.type)) for place, field in fields])
+        case TypeKind.ARRAY:
+            return array_of(_read_type(data_type.element))
+        case TypeKind.MAP:
+            return array_of(struct_of([Column("key", STRING), Column("value", _read_type(data_type.value))]))
+        case _:
+            return STRING
+
+
+def _typed(value: Value, target: DataType, patterns: Mapping[TypeKind, Value]) -> Value:
+    """Write a value of the type out of texts."""
+    if target.kind is TypeKind.MAP:
+        return Value(target, _map(value, target, patterns))
+    if target.nested:
+        return nested_values.converted(value, target, lambda inner, to: _typed(inner, to, patterns)) or value
+    if target.kind not in _MOMENTS:
+        return converted(value, target)
+    return Value(target, bound([value], lambda v: _moment(Value(STRING, v, simple=True), target, patterns)))
+
+
+def _map(value: Value, target: DataType, patterns: Mapping[TypeKind, Value]) -> str:
+    entry = value.type.element if value.type else VOID
+
+    def rebuilt(inner: Value) -> str:
+        key, held = nested_values.parts(inner.sql, entry)
+        return nested_values.struct_sql([("key", key.sql), ("value", _typed(held, target.value, patterns).sql)])
+
+    def write(v: str) -> str:
+        return f"CASE WHEN {v} IS NOT NULL THEN {from_entries(nested_values.each(v, entry, rebuilt), target)} END"
+
+    return bound([value], write)
+
+
+def _moment(value: Value, target: DataType, patterns: Mapping[TypeKind, Value]) -> str:
+    """Write a date or timestamp: by its pattern, else as a cast does, without `GMT` if need be, or of a number."""
+    if target.kind in patterns:
+        read = moment_by_pattern(target, value, patterns[target.kind]).sql
+    else:
+        without_zone = Value(STRING, f"replace({value.sql}, 'GMT', '')")
+        read = f"coalesce({converted(value, target).sql}, {converted(without_zone, target).sql})"
+        if target == DATE:
+            return f"coalesce({read}, {_day(value.sql)})"
+    if target == DATE:
+        return read
+    number = f"TRY(make_timestamptz(CAST({value.sql}[2:] AS BIGINT)))"
+    return f"CASE WHEN starts_with({value.sql}, '@') THEN {number} ELSE {read} END"
+
+
+def _day(value: str) -> str:
+    """Write the date of a number of days since 1970, as Spark 1.5 wrote them."""
+    whole = f"CASE WHEN regexp_full_match({value}, '{_WHOLE_DAYS}') THEN TRY_CAST({value} AS INTEGER) END"
+
+    def write(d: str) -> str:
+        # Days before 1582-10-15 are counted in the Julian calendar, where every fourth year is longer.
+        century = f"CAST(floor((4 * ({d}::BIGINT + {_JULIAN_START}) + 3) / 146100.0) AS BIGINT)"
+        moved = f"{d} + 2 - {century} + CAST(floor({century} / 4.0) AS BIGINT)"
+        day = f"CASE WHEN {d} >= {_JULIAN_UNTIL} THEN {d} ELSE {moved} END"
+        return f"TRY(DATE '1970-01-01' + CAST({day} AS INTEGER))"
+
+    return cast(bound([Value(None, whole)], write), DATE)
+
+
+JSON_READERS = (
+    Function(
+        name="from_json",
+        parameters=(JSON, Parameter("schema", Accepts.TEXT_LITERAL), Parameter("options", Accepts.ANY)),
+        optional=1,
+        result="the type of the schema",
+        doc="The value of a JSON text by a schema such as `'id int, tags array<string>'` or `'map<string,int>'`. What "
+        "does not fit its type is null, as are all fields of a text that is malformed, and a map with a key twice. "
+        f"Options: a map of text literals with {_OPTIONS}. Null beyond 10 million values. Slow.",
+        write=_from_json,
+    ),
+)
