@@ -391,5 +391,9 @@ from_json(to_json(st), 'struct<a:int,b:string,c:array<double>,`d e`:struct<f:big
 from_json(to_json(struct(s, d, f, t, m)), 's string, d double, f float, t boolean, m decimal(10,2)')
 from_json(concat('{"a":"', i, '/', i2, '"}'), 'a timestamp', map('timestampFormat', 'dd/MM'))
 from_json('{"t":"26/08","d":"15.08"}', 't timestamp, d date', map('timestampFormat', 'dd/MM', 'dateFormat', 'yy.MM'))
+schema_of_json('[{"col":0},null,{"b":{"x":[1,2.5]}}]'); schema_of_json('[{"a":1},{"a":"x"},{"a b":[1]}]')
+schema_of_json('{"a":12345678901234567890,"b":true,"c":null,"":1,"d":{}}')
+schema_of_json('[[1,12345678901234567890],[2]]')
+schema_of_json('[{"col":01}]', map('allowNumericLeadingZeros', 'true')); schema_of_json('[]'); schema_of_json('1 x')
 """
 )

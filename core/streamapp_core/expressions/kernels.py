@@ -77,6 +77,8 @@ NORM = Kernel("norm", (VECTOR, FLOAT), FLOAT)
 NORMALIZED = Kernel("normalized", (VECTOR, FLOAT), VECTOR)
 FROM_JSON = Kernel("from_json", (STRING, STRING), STRING)
 """A JSON text, read by a type: JSON whose values are texts, which SQL casts."""
+SCHEMA_OF_JSON = Kernel("schema_of_json", (STRING, BOOLEAN), STRING)
+"""The type of a JSON text, whose numbers may begin with zeros or not."""
 
 KERNELS = (
     MURMUR3, XXHASH64, CRC32, SHA2, REPAIRED_UTF8, ENCODED, DECODED, EDIT_DISTANCE, NUMBER_TO_CHAR, CHAR_TO_NUMBER,
@@ -84,4 +86,5 @@ KERNELS = (
     COMMON_PLACES, MISSING_PLACES, OVERLAP, GET_JSON_OBJECT, JSON_ARRAY_LENGTH, JSON_OBJECT_KEYS, JSON_FIELDS,
     INNER_PRODUCT, L2_DISTANCE, COSINE_SIMILARITY, NORM, NORMALIZED,
     FROM_JSON,
+    FROM_JSON, SCHEMA_OF_JSON,
 )  # fmt: skip

@@ -16,6 +16,7 @@ from streamapp_runtime.kernels.json_path_kernels import (
     json_object_keys,
 )
 from streamapp_runtime.kernels.json_readers import from_json
+from streamapp_runtime.kernels.json_schemas import schema_of_json
 from streamapp_runtime.kernels.number_kernels import expm1, grouped_number, half_even, log1p, other_base
 from streamapp_runtime.kernels.number_patterns import char_to_number, number_to_char
 from streamapp_runtime.kernels.text_kernels import edit_distance, formatted
@@ -54,6 +55,7 @@ KERNEL_FUNCTIONS: Mapping[Kernel, Callable[..., pa.Array]] = {
     kernels.NORM: norm,
     kernels.NORMALIZED: normalized,
     kernels.FROM_JSON: from_json,
+    kernels.SCHEMA_OF_JSON: schema_of_json,
 }
 
 __all__ = ["KERNEL_FUNCTIONS"]

@@ -79,10 +79,10 @@ def _is_too_much(found: Tokens, data_type: DataType) -> bool:
 
 def _root(found: Tokens, data_type: DataType) -> _Read:
     """Read the whole value; an object is an array of one struct, too."""
-    if data_type.kind is TypeKind.ARRAY and data_type.element.kind is TypeKind.STRUCT:
-        if found.kinds[0] is TokenKind.OBJECT:
-            row, partial = _object(found, 0, data_type.element)
-            return [row], partial
+    structs = data_type.kind is TypeKind.ARRAY and data_type.element.kind is TypeKind.STRUCT
+    if structs and found.kinds[0] is TokenKind.OBJECT:
+        row, partial = _object(found, 0, data_type.element)
+        return [row], partial
     return _value(found, 0, data_type)
 
 

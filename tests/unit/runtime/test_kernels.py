@@ -280,6 +280,7 @@ ARGUMENTS = {
     "double": st.floats(),
     "float": st.floats(width=32),
     "array<float>": st.lists(st.none() | st.floats(width=32), max_size=9),
+    "boolean": st.booleans(),
 }
 ARROW_TYPES = {
     "string": pa.string(),
@@ -287,6 +288,7 @@ ARROW_TYPES = {
     "int": pa.int32(),
     "bigint": pa.int64(),
     "double": pa.float64(),
+    "boolean": pa.bool_(),
     "array<string>": pa.list_(pa.string()),
     "float": pa.float32(),
     "array<float>": pa.list_(pa.float32()),

@@ -1,4 +1,4 @@
-"""`from_json`: JSON texts read by a type. Its kernel goes row by row."""
+"""`from_json` and `schema_of_json`: JSON texts read by a type, and the type of one. The kernels go row by row."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from streamapp_core.expressions.functions.function_table import Accepts, Functio
 from streamapp_core.expressions.functions.json_parts import JSON, json_text
 from streamapp_core.expressions.functions.json_writers import named_options
 from streamapp_core.expressions.functions.maps import from_entries
-from streamapp_core.expressions.kernels import FROM_JSON
+from streamapp_core.expressions.kernels import FROM_JSON, SCHEMA_OF_JSON
 from streamapp_core.expressions.typed_sql import Value, bound, cast, text
 from streamapp_core.schema import DATE, STRING, VOID, DataType, TypeKind, parse_schema, parse_type
 
@@ -27,6 +27,9 @@ _INSTEAD = {
 _CORRUPT = "_corrupt_record"
 _OPTIONS = "timestampFormat, dateFormat, mode"
 _MODE = "PERMISSIVE"
+_ZEROS = "allownumericleadingzeros"
+_MAX_CONTAINERS = 200
+"""The most arrays and objects of a text whose type is asked for."""
 _WHOLE_DAYS = r"[+-]?[0-9]{1,10}"
 _JULIAN_UNTIL = -141_427
 """The first day that both calendars count alike: 1582-10-15."""
@@ -161,7 +164,25 @@ def _day(value: str) -> str:
     return cast(bound([Value(None, whole)], write), DATE)
 
 
+def _schema_of(value: Value, options: Value | None = None) -> Value:
+    written = str(value.literal)
+    if written.count("[") + written.count("{") > _MAX_CONTAINERS:
+        raise invalid(f"schema_of_json takes a text with up to {_MAX_CONTAINERS} arrays and objects")
+    given = {name.lower(): setting.lower() for name, setting in named_options(options, "schema_of_json")}
+    if given.keys() - {_ZEROS} or given.get(_ZEROS, "true") not in ("true", "false"):
+        raise invalid("schema_of_json has one option: map('allowNumericLeadingZeros', 'true')")
+    return Value(STRING, SCHEMA_OF_JSON.over(value.sql, given.get(_ZEROS, "false")))
+
+
 JSON_READERS = (
+    Function(
+        name="schema_of_json",
+        parameters=(Parameter("json", Accepts.TEXT_LITERAL), Parameter("options", Accepts.ANY)),
+        optional=1,
+        result="string",
+        doc="The type of a JSON text that is a literal, such as `STRUCT<a: BIGINT>`; null if it is malformed.",
+        write=_schema_of,
+    ),
     Function(
         name="from_json",
         parameters=(JSON, Parameter("schema", Accepts.TEXT_LITERAL), Parameter("options", Accepts.ANY)),
