@@ -15,6 +15,7 @@ from streamapp_runtime.kernels.json_path_kernels import (
     json_object_keys,
 )
 from streamapp_runtime.kernels.json_readers import from_json
+from streamapp_runtime.kernels.json_schemas import schema_of_json
 from support.json_texts import json_path, json_text
 
 VALUES = st.recursive(
@@ -148,3 +149,18 @@ def test_any_text_is_read_as_texts_and_nulls(seed, kind):
 )
 def test_values_are_read_as_spark_reads_them_within_bounds(text, kind, expected):
     assert read(text, kind) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('[{"a":1},{"b":"x","a":2.5},null]', "ARRAY<STRUCT<a: DOUBLE, b: STRING>>"),
+        ("[1,12345678901234567890]", "ARRAY<DECIMAL(20,0)>"),
+        ('{"a b":[true,1],"":1,"c":{}}', "STRUCT<`a b`: ARRAY<STRING>>"),
+        ("[[{}]]", "STRING"),
+        ("", "STRING"),
+        ('{"a":', None),
+    ],
+)
+def test_the_type_of_a_text_is_what_spark_infers(text, expected):
+    assert schema_of_json(texts(text), pa.array([False]))[0].as_py() == expected

@@ -293,7 +293,12 @@ ARROW_TYPES = {
     "float": pa.float32(),
     "array<float>": pa.list_(pa.float32()),
 }
-LITERAL = {"number_to_char": "S9,999.99", "char_to_number": "S9,999.99", "grouped_number": "3 1 0 2"}
+LITERAL = {
+    "number_to_char": "S9,999.99",
+    "char_to_number": "S9,999.99",
+    "grouped_number": "3 1 0 2",
+    "from_json": "struct<a:int>",
+}
 
 
 @given(st.data())
