@@ -83,6 +83,23 @@ def _explained(folder, forks, seed: int, number: int, difference: str) -> str:
     return f"app {number} of seed {seed}: {difference}\nagain: {replay}\nsmallest: {again}\n{describe(smallest)}"
 
 
+def test_no_function_is_given_the_last_rows_of_an_endless_stream():
+    """A row is given when the watermark has reached its time, which without any disorder it does at once."""
+    case = random_case(49, 22)
+    assert any(":Before" in operator.get("process", {}).get("function", "") for operator in operators_of(case))
+    bounds = [
+        stream["eventTime"]["maxOutOfOrderness"]
+        for name, stream in case.document["spec"]["streams"].items()
+        if name in case.sources and case.sources[name].last
+    ]
+    assert bounds
+    assert "0ms" not in bounds
+
+
+def operators_of(case: Case) -> list[dict]:
+    return case.document["spec"]["operators"]
+
+
 def test_what_a_key_never_had_in_a_table_is_a_wrong_look_up():
     versions = reference.Versions(on="g", rows=(("a", 1003), ("a", 2000), ("b", 4001), (None, 5000)))
     right = [("1", "b", "a", "3", "1003"), ("1", "b", "a", "3", ""), ("2", "a", "b", "", "4001"), ("3", "", "", "", "")]
