@@ -29,6 +29,9 @@ SCHEMA = parse_schema("s string, i int, st struct<a:int>, m map<string,int>, mm 
         ("to_json(m, map('sortKeys', 'true'))", "takes no maps"),
         ("schema_of_json(s)", "must be a literal"),
         (f"schema_of_json('{'[' * 201}')", "up to 200"),
+        ("parse_json(s)", "use from_json"),
+        ("variant_get(parse_json(s), '$.a', 'int')", "use cast\\(get_json_object"),
+        ("from_csv(s, 'a int')", "use split"),
     ],
 )
 def test_a_call_is_refused_with_its_reason(call, reason):
