@@ -395,5 +395,13 @@ schema_of_json('[{"col":0},null,{"b":{"x":[1,2.5]}}]'); schema_of_json('[{"a":1}
 schema_of_json('{"a":12345678901234567890,"b":true,"c":null,"":1,"d":{}}')
 schema_of_json('[[1,12345678901234567890],[2]]')
 schema_of_json('[{"col":01}]', map('allowNumericLeadingZeros', 'true')); schema_of_json('[]'); schema_of_json('1 x')
+array_sort(arr, (l, r) -> case when l < r then -1 when l > r then 1 else 0 end); array_sort(arr, (l, r) -> -1)
+array_sort(filter(arr, x -> x is not null), (l, r) -> case when l < r then 1 when l > r then -1 else 0 end)
+array_sort(filter(ars, x -> x is not null), (l, r) -> length(l) - length(r)); array_sort(arr, (l, r) -> 0)
+array_sort(transform(sequence(0, abs(i2) % 90), x -> (x * 7919 % 31 as k, x)), (l, r) -> r.k - l.k)
+array_sort(transform(sequence(0, abs(i2) % 30), x -> (x * 7919 % 13 as k, x)), (l, r) -> if(l.k < r.k, -1, 1))
+array_sort(transform(sequence(0, abs(i2) % 30), x -> (x * x * x) % 31), (l, r) -> (l * r) % 3 - 1)
+array_sort(filter(ast, x -> x.a is not null), (l, r) -> l.a - r.a)
+transform(aa, x -> array_sort(filter(x, y -> y is not null), (l, r) -> if(l > r, -1, 1)))
 """
 )

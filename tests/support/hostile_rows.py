@@ -27,7 +27,12 @@ map_zip_with(mp, map('b', 1), (k, v, w) -> s); zip_with(arr, arr2, (x, y) -> s)
 aggregate(sequence(1, 60), 'a', (a, x) -> a || a); aggregate(sequence(1, 60), array(1), (a, x) -> concat(a, a))
 aggregate(ars, '', (a, x) -> a || s); aggregate(arr, 0, (a, x) -> a + size(array_distinct(arr2)))
 aggregate(arr, '', (a, x) -> concat(a, repeat('x', 9999))); transform(arr, x -> lpad('a', 9999))
-array_distinct(array_union(arr, transform(arr2, x -> x + 1)))
+array_distinct(array_union(arr, transform(arr2, x -> x + 1))); array_sort(arr, (l, r) -> r - l)
+array_sort(slice(arr, 1, 3000), (l, r) -> r - l); array_sort(slice(arr, 1, 3000), (l, r) -> size(arr2) + l - r)
+array_sort(slice(arr, 1, 300), (l, r) -> cast(substring(s, l, 1) as int)); concat_ws(s, s, s); concat_ws(',', ars, ars)
+array_insert(arr, 2147483647, 1); array_insert(arr, -2147483648, 1); array_insert(aa, 10000, arr); str_to_map(s)
+str_to_map(s, 'a|b', '(.)*1'); sequence(dt, date'0001-01-01'); sequence(ts, timestamp'1970-01-01', interval '-1' month)
+vector_cosine_similarity(cast(ard as array<float>), cast(ard as array<float>)); rpad(x, 10000, x); lpad(x, 10000, x'01')
 """
 )
 """Results that are products of two sizes, or doubled again and again."""

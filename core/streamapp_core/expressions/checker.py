@@ -192,7 +192,8 @@ class Checker:
             return self.aggregate(node)
         if name == "struct":
             return self.struct(node.expressions)
-        if name in LAMBDAS_BY_NAME:
+        lambdas = any(isinstance(argument, exp.Lambda) for argument in node.expressions)
+        if name in LAMBDAS_BY_NAME and (lambdas or name not in BY_NAME):
             return self._with_lambdas(LAMBDAS_BY_NAME[name], node.expressions)
         arguments = by_position(name, node.expressions)
         if name in WITH_UNIT and len(arguments) == 3:  # noqa: PLR2004 - a unit, then two values

@@ -68,6 +68,8 @@ JSON_ARRAY_LENGTH = Kernel("json_array_length", (STRING,), INT)
 JSON_OBJECT_KEYS = Kernel("json_object_keys", (STRING,), array_of(STRING))
 JSON_FIELDS = Kernel("json_fields", None, array_of(STRING))
 """The fields of the JSON object of a text that have the names behind it, as `json_tuple` writes them."""
+SORTED_PLACES = Kernel("sorted_places", (array_of(array_of(INT)),), array_of(BIGINT))
+"""The places, from 1, of elements in their order, by the comparisons of each with all; null if there is no order."""
 VECTOR = array_of(FLOAT)
 INNER_PRODUCT = Kernel("inner_product", (VECTOR, VECTOR), FLOAT)
 L2_DISTANCE = Kernel("l2_distance", (VECTOR, VECTOR), FLOAT)
@@ -86,4 +88,5 @@ KERNELS = (
     COMMON_PLACES, MISSING_PLACES, OVERLAP, GET_JSON_OBJECT, JSON_ARRAY_LENGTH, JSON_OBJECT_KEYS, JSON_FIELDS,
     INNER_PRODUCT, L2_DISTANCE, COSINE_SIMILARITY, NORM, NORMALIZED,
     FROM_JSON, SCHEMA_OF_JSON,
+    SORTED_PLACES,
 )  # fmt: skip

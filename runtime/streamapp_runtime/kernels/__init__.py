@@ -19,6 +19,7 @@ from streamapp_runtime.kernels.json_readers import from_json
 from streamapp_runtime.kernels.json_schemas import schema_of_json
 from streamapp_runtime.kernels.number_kernels import expm1, grouped_number, half_even, log1p, other_base
 from streamapp_runtime.kernels.number_patterns import char_to_number, number_to_char
+from streamapp_runtime.kernels.sort_kernels import sorted_places
 from streamapp_runtime.kernels.text_kernels import edit_distance, formatted
 from streamapp_runtime.kernels.url_kernels import url_part
 from streamapp_runtime.kernels.vector_kernels import cosine_similarity, inner_product, l2_distance, norm, normalized
@@ -49,6 +50,7 @@ KERNEL_FUNCTIONS: Mapping[Kernel, Callable[..., pa.Array]] = {
     kernels.JSON_ARRAY_LENGTH: json_array_length,
     kernels.JSON_OBJECT_KEYS: json_object_keys,
     kernels.JSON_FIELDS: json_fields,
+    kernels.SORTED_PLACES: sorted_places,
     kernels.INNER_PRODUCT: inner_product,
     kernels.L2_DISTANCE: l2_distance,
     kernels.COSINE_SIMILARITY: cosine_similarity,

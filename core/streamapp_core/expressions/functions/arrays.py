@@ -56,8 +56,12 @@ def _an_array(value: Value) -> Value:
     return value
 
 
-def _comparable(value: Value) -> Value:
-    """Check that the elements of an array can be compared."""
+def comparable(value: Value) -> Value:
+    """Return an array whose elements can be compared.
+
+    Raises:
+        Refusal: It is none.
+    """
     element = element_type(value)
     if TypeKind.MAP in element.kinds:
         raise Refusal("maps can't be compared")
@@ -66,7 +70,7 @@ def _comparable(value: Value) -> Value:
 
 def _with_value(array: Value, value: Value) -> tuple[Value, Value]:
     """Bring an array and a value to one type, as far as numbers go."""
-    element = element_type(_comparable(array))
+    element = element_type(comparable(array))
     if value.type in (None, element) or value.type is None:
         return array, converted(value, element)
     if value.kind not in NUMERIC or element.kind not in NUMERIC or TypeKind.DECIMAL in (value.kind, element.kind):
@@ -78,7 +82,7 @@ def _with_value(array: Value, value: Value) -> tuple[Value, Value]:
 def _as_sets(*arrays: Value) -> list[Value]:
     """Bring arrays to one type, and floating numbers in them to one zero and one NaN."""
     for array in arrays:
-        _comparable(array)
+        comparable(array)
     return [_normalized(array, array.type or VOID) for array in alike(list(arrays), texts=True)]
 
 
@@ -95,7 +99,7 @@ def _distinct(listed: str) -> str:
 
 def _sorted(value: Value, *, ascending: bool, nulls_first: bool) -> str:
     """Write a stable sort, by what DuckDB sorts as Spark does."""
-    element = element_type(_comparable(value))
+    element = element_type(comparable(value))
     order = "ASC" if ascending else "DESC"
 
     def write(v: str) -> str:

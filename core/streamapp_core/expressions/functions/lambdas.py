@@ -8,10 +8,11 @@ from streamapp_core.data_types import array_of, map_of, struct_of
 from streamapp_core.expressions import nested_values
 from streamapp_core.expressions.comparisons import condition
 from streamapp_core.expressions.expression_issues import Refusal, invalid
-from streamapp_core.expressions.functions.arrays import element_type
+from streamapp_core.expressions.functions.arrays import comparable, element_type
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.functions.maps import from_entries, map_type
 from streamapp_core.expressions.growth import MAX_GROWTH, bounded, size, varies
+from streamapp_core.expressions.kernels import SORTED_PLACES
 from streamapp_core.expressions.typed_sql import Value, bound, cast
 from streamapp_core.schema import BIGINT, BOOLEAN, INT, VOID
 
@@ -101,6 +102,23 @@ def _some(array: Value, body: Lambda, found: str) -> Value:
 
     listed = _guarded(array, body, lambda a: f"list_transform({a}, lambda {parameters}: {made.sql})")
     return Value(BOOLEAN, bound([Value(array_of(BOOLEAN), listed)], write))
+
+
+def _array_sort(array: Value, body: Lambda) -> Value:
+    """Write `array_sort` with a lambda that compares: each element with all of them, then a kernel orders these."""
+    left, right = f"{body.scope}l", f"{body.scope}r"
+    element = element_type(comparable(array))
+    compared = body.over(*(Value(element, name, simple=True) for name in (left, right)))
+    if compared.type != INT:
+        raise Refusal(f"the lambda of array_sort gives an int below, at or above 0, not {compared.type or 'null'}")
+    costs = f"({' + '.join(body.costs)})" if body.costs else "1"
+
+    def write(a: str) -> str:
+        row = f"list_transform({a}, lambda {right}: {compared.sql})"
+        order = SORTED_PLACES.over(f"list_transform({a}, lambda {left}: {row})")
+        return bounded([f"coalesce(len({a}), 0)", f"coalesce(len({a}), 0)", costs], f"list_select({a}, {order})")
+
+    return Value(array.type, bound([array], write))
 
 
 def _aggregate(array: Value, start: Value, merge: Lambda, finish: Lambda | None = None) -> Value:
@@ -273,6 +291,14 @@ LAMBDA_FUNCTIONS = (
         "boolean",
         "Whether the lambda is true for all elements; else null, if it is null for one and false for none.",
         lambda array, body: _some(array, body, "false"),
+    ),
+    _line(
+        "array_sort: array; (left, right) -> ...",
+        [1],
+        "the array's type",
+        "The elements in the order that the lambda says by an int: below 0 the left one comes first, above 0 the right "
+        "one. Null if the lambda is, or contradicts itself. Slow.",
+        _array_sort,
     ),
     _line(
         "aggregate, reduce: array; start; (sum, x) -> ...; sum -> ...",
