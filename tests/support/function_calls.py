@@ -403,5 +403,9 @@ array_sort(transform(sequence(0, abs(i2) % 30), x -> (x * 7919 % 13 as k, x)), (
 array_sort(transform(sequence(0, abs(i2) % 30), x -> (x * x * x) % 31), (l, r) -> (l * r) % 3 - 1)
 array_sort(filter(ast, x -> x.a is not null), (l, r) -> l.a - r.a)
 transform(aa, x -> array_sort(filter(x, y -> y is not null), (l, r) -> if(l > r, -1, 1)))
+make_timestamp(dt, time'6:30:45.887'); make_timestamp(dt, TIME'06:30:45', 'CET')
+make_timestamp_ltz(dt2, time'23:59:59.999999'); make_timestamp_ltz(dt2, time'00:00:00', 'America/New_York')
+make_timestamp_ntz(dt2, time'12:01:09.5'); try_make_timestamp(dt2, time'0:00:00.1'); make_timestamp(null, time'1:02:03')
+try_make_timestamp_ntz(dt, time'0:00:00.1'); make_timestamp(cast(day as date), time'01:02:03', '+02:00')
 """
 )

@@ -25,6 +25,7 @@ from streamapp_core.expressions.interval_values import check_no_interval
 from streamapp_core.expressions.named_arguments import by_position
 from streamapp_core.expressions.node_kinds import FORMS, unsupported
 from streamapp_core.expressions.parsing import output_name
+from streamapp_core.expressions.times_of_day import has_time_of_day, moment_of_day
 from streamapp_core.expressions.typed_sql import Value, quoted
 from streamapp_core.expressions.user_functions import NO_FUNCTIONS, UserFunctions
 from streamapp_core.problems import ProblemCode
@@ -198,6 +199,10 @@ class Checker:
         arguments = by_position(name, node.expressions)
         if name in WITH_UNIT and len(arguments) == 3:  # noqa: PLR2004 - a unit, then two values
             name, arguments[0] = WITH_UNIT[name], _unit(arguments[0])
+        if has_time_of_day(name, arguments):
+            return self.parts(
+                lambda day, *zone: moment_of_day(name, arguments[1], day, zone), arguments[0], *arguments[2:]
+            )
         if name in self._functions.unknown:
             raise _LeftOut
         function = BY_NAME.get(name) or self._functions.find(name)

@@ -1,13 +1,14 @@
 """Conditions, select lists and lists with one generator: what filter, map and flatMap hold."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from sqlglot import exp
 
 from streamapp_core.expressions.checker import Checker
 from streamapp_core.expressions.comparisons import condition
-from streamapp_core.expressions.expression_issues import ExpressionError, Refusal, invalid
+from streamapp_core.expressions.expression_issues import ExpressionError, ExpressionIssue, Refusal, invalid
 from streamapp_core.expressions.functions import GENERATOR_NAMES
 from streamapp_core.expressions.generators import generated
 from streamapp_core.expressions.interval_values import check_no_interval
@@ -24,6 +25,9 @@ from streamapp_core.schema import (
     TypeKind,
     check_column_name,
 )
+
+_LONG_LIST = 5
+"""Of so many items the messages say which one is meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +126,25 @@ def check_name(name: str | None, position: int, taken: set[str]) -> str:
 
 def _check_list(text: str, schema: Schema, functions: UserFunctions, *, generator: bool) -> Select:
     builder = _ListBuilder(schema, functions)
-    for item in parse_items(text):
+    items = parse_items(text)
+    for number, item in enumerate(items, 1):
+        known = len(builder.checker.issues)
         builder.add(item, generator=generator)
+        if len(items) >= _LONG_LIST:
+            builder.numbered.update(dict.fromkeys(builder.checker.issues[known:], number))
     if generator and builder.generators != 1:
         builder.refuse(invalid(f"expected one generator, as in explode(array) as name, got {builder.generators}"))
     if builder.checker.issues or builder.checker.incomplete:
-        raise ExpressionError(tuple(builder.checker.issues))
+        raise ExpressionError(tuple(_numbered(issue, builder.numbered) for issue in builder.checker.issues))
     return Select(tuple(builder.columns))
+
+
+def _numbered(issue: ExpressionIssue, numbered: Mapping[ExpressionIssue, int]) -> ExpressionIssue:
+    """Return an issue with the number of the item that has it first."""
+    number = numbered.get(issue)
+    if number is None or issue.message.startswith(f"item {number} "):
+        return issue
+    return replace(issue, message=f"item {number}: {issue.message}")
 
 
 class _ListBuilder:
@@ -136,6 +152,7 @@ class _ListBuilder:
         self.checker = Checker(schema, functions=functions)
         self.columns: list[SelectColumn] = []
         self.generators = 0
+        self.numbered: dict[ExpressionIssue, int] = {}
         self._schema = schema
         self._position = 0
         self._taken: set[str] = set()

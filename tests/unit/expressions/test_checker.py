@@ -114,6 +114,9 @@ def test_the_type_of_an_expression_is_sparks(text, expected):
         ("approx_count_distinct(n) = 1", ProblemCode.INVALID_EXPRESSION, "use count(distinct a)"),
         ("repeat(carrier, 1000000) = ''", ProblemCode.INVALID_EXPRESSION, "at most 10000"),
         ("round(d, n) > 1", ProblemCode.INVALID_EXPRESSION, "must be a literal"),
+        ("make_timestamp(at, time'01:02:03') = at", ProblemCode.TYPE_MISMATCH, "takes a date and a time"),
+        ("make_timestamp(day, time'24:00:00') = at", ProblemCode.INVALID_EXPRESSION, "write time literals as"),
+        ("time'01:02:03' = at", ProblemCode.INVALID_EXPRESSION, "no type time"),
         ("array_insert(array(1), 0, n) = null", ProblemCode.INVALID_EXPRESSION, "not 0"),
         ("size(str_to_map(carrier, ',*')) = 1", ProblemCode.INVALID_EXPRESSION, "empty text"),
         ("upper(str => carrier) = ''", ProblemCode.INVALID_EXPRESSION, "by position"),
@@ -326,6 +329,12 @@ def test_any_text_is_checked_or_refused(text):
     for check in (check_condition, check_select, check_flat_map, lambda t, s: check_aggregate(t, ["n"], s)):
         with suppress(ExpressionError):
             check(text, SCHEMA)
+
+
+def test_of_a_long_list_messages_say_which_item_is_wrong():
+    with pytest.raises(ExpressionError) as error:
+        check_select("n, carrier, nope as a, n + 1, upper(nope) as b, upper(n, 1) as c", SCHEMA)
+    assert [issue.message[:7] for issue in error.value.issues] == ["item 3:", "item 4 ", "item 6:"]
 
 
 def test_of_a_text_with_many_issues_the_first_ones_are_told():

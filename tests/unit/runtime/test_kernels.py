@@ -272,7 +272,13 @@ def test_every_kernel_has_a_function():
     assert len({kernel.sql_name for kernel in KERNELS}) == len(KERNELS)
 
 
+SQUARES = st.integers(0, 3).flatmap(
+    lambda size: st.lists(
+        st.lists(st.none() | st.integers(-1, 1), min_size=size, max_size=size), min_size=size, max_size=size
+    )
+)
 ARGUMENTS = {
+    "array<array<int>>": SQUARES,
     "string": TEXTS | st.text("019,.$<>-+ Nna", max_size=6),
     "binary": st.binary(max_size=9),
     "int": st.integers(-(2**31), 2**31 - 1) | st.integers(-40, 40),
@@ -292,6 +298,8 @@ ARROW_TYPES = {
     "array<string>": pa.list_(pa.string()),
     "float": pa.float32(),
     "array<float>": pa.list_(pa.float32()),
+    "array<bigint>": pa.list_(pa.int64()),
+    "array<array<int>>": pa.list_(pa.list_(pa.int32())),
 }
 LITERAL = {
     "number_to_char": "S9,999.99",
