@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from streamapp_core.problems import Problem
 from streamapp_core.spec.parse import parse_text
-from streamapp_runtime.driver.plan_run import PlannedRun, replan_run
+from streamapp_runtime.driver.plan_run import PlannedRun, follow_streams
 from streamapp_runtime.errors import PlanRefused
 from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_systems.protocols import StreamSystemError
@@ -71,7 +71,7 @@ class PartitionMonitor:
         return self._change(replanned, current)
 
     def _replan(self) -> PlannedRun:
-        return replan_run(self._parsed, self._context.systems, self._previous.model, self._context.clock.time_of_day())
+        return follow_streams(self._parsed, self._context.systems, self._previous, self._context.clock.time_of_day())
 
     def _change(self, replanned: Future[PlannedRun], current: PlannedRun) -> AcceptedGrowth | RefusedChange | None:
         try:

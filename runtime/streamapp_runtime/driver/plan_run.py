@@ -56,7 +56,25 @@ def replan_run(parsed: ParsedApp, systems: Systems, previous: JobModel, now: int
         PlanRefused, RuntimeFailure, StreamSystemError: as `plan_new_run`, for reasons other than the
             change of the streams.
     """
-    found = {} if parsed.app is None else _without_late(parsed.app, count_partitions(parsed.app, systems), previous)
+    return _replan(parsed, systems, _count_streams(parsed, systems, previous), previous, now)
+
+
+def follow_streams(parsed: ParsedApp, systems: Systems, current: PlannedRun, now: int) -> PlannedRun:
+    """Return the run that is `current` if its streams are as it was planned for, else a new plan: see `replan_run`.
+
+    Raises: see `replan_run`.
+    """
+    found = _count_streams(parsed, systems, current.model)
+    if found == current.counts and not current.refused:
+        return current
+    return _replan(parsed, systems, found, current.model, now)
+
+
+def _count_streams(parsed: ParsedApp, systems: Systems, previous: JobModel) -> dict[str, int]:
+    return {} if parsed.app is None else _without_late(parsed.app, count_partitions(parsed.app, systems), previous)
+
+
+def _replan(parsed: ParsedApp, systems: Systems, found: dict[str, int], previous: JobModel, now: int) -> PlannedRun:
     refused: tuple[Problem, ...] = ()
     counts = found
     try:

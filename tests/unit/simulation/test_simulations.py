@@ -11,8 +11,8 @@ from simulation.mutations import find
 from support.changed_packages import ROOT
 
 SCHEDULES = int(os.environ.get("STREAMAPP_SIMULATION_SCHEDULES", "300"))
-TOGETHER = 25
-"""Simulations that share a process."""
+TOGETHER = 50
+"""Simulations that share a process: it takes as long to start as three of them."""
 
 
 def simulations(*arguments):
