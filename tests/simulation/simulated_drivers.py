@@ -4,7 +4,6 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -44,9 +43,6 @@ EXPECTED = (Drained, ProcessorFailed, Superseded, SystemAway, EpochOutdatedError
 _RUN_ID = "r1"
 _UNREACHED_SECONDS = 1.0
 _OWNER = {"apiVersion": "streamapp.dev/v1alpha1", "kind": "StreamApp", "name": "app", "uid": "u1"}
-
-
-_parsed = lru_cache(maxsize=8)(parse_text)
 
 
 class DriverLauncher(Protocol):
@@ -169,7 +165,7 @@ class KubernetesLauncher:
     def _write_job_model(self, counts: dict[str, int]) -> None:
         stored = read_job_model(self._store)
         previous = None if stored is None else stored.model
-        planned = plan(_parsed(self._text), counts, previous, run_id=_RUN_ID).plan
+        planned = plan(parse_text(self._text), counts, previous, run_id=_RUN_ID).plan
         assert planned is not None
         processors = {str(number): "here" for number in range(self._surroundings.processors)}
         expected = ABSENT if stored is None else stored.pointer_version
