@@ -7,10 +7,9 @@ from typing import Protocol
 from simulation.deterministic_scheduler import Scheduler
 from simulation.fault_schedules import Fault, FaultKind, asks_at_once, asks_for_fewer
 from simulation.faulty_network import BrokerService, FaultyNetwork
-from simulation.kafka_requests import CreatePartitions
-from simulation.numbered_app import NAME
 from simulation.simulated_disk import Disk
 from simulation.simulated_host import Worker
+from simulation.simulated_log import SimulatedLog
 from simulation.simulated_process import Machine, SimulatedProcess
 
 _MOST_PARTITIONS = 8
@@ -25,6 +24,7 @@ class DisturbedWorld(Protocol):
     service: BrokerService
     networks: Mapping[SimulatedProcess, FaultyNetwork]
     disk: Disk
+    log: SimulatedLog
     machines: Sequence[Machine]
     workers: Collection[Worker]
     driver: SimulatedProcess | None
@@ -49,6 +49,10 @@ class DisturbedWorld(Protocol):
 
     def count_inputs(self) -> Mapping[str, int]:
         """Return the number of partitions of each input."""
+        ...
+
+    def expand_input(self, count: int) -> None:
+        """Give the input so many partitions."""
         ...
 
     @property
@@ -79,7 +83,11 @@ class FaultInjector:
         world.scheduler.note(f"fault: {fault.kind}")
         match fault.kind:
             case FaultKind.KILL_MACHINE:
-                self._power_off(world.machines[fault.target % len(world.machines)])
+                machine = world.machines[fault.target % len(world.machines)]
+                if world.log.is_used and fault.target % 2:
+                    world.log.at_commit = lambda: self._power_off(machine)
+                else:
+                    self._power_off(machine)
             case FaultKind.GROW:
                 self._grow()
             case FaultKind.SCALE:
@@ -152,7 +160,7 @@ class FaultInjector:
         world = self._world
         count = world.count_inputs().get("in", _MOST_PARTITIONS)
         if count < _MOST_PARTITIONS and world.may_grow:
-            world.service.handle(CreatePartitions(topic=f"{NAME}.in", partitions=2 * count))
+            world.expand_input(2 * count)
             world.start_another_driver()
 
     def _power_off(self, machine: Machine) -> None:
@@ -165,6 +173,8 @@ class FaultInjector:
         machine.boots += 1
         alone = len(world.machines) == 1
         world.disk.lose_power(world.choices, lambda path: alone or machine.name in path.parts)
+        if world.log.is_used:
+            world.log.lose_power(world.choices)
 
     def _restart_broker(self) -> None:
         self._world.service.broker.start()

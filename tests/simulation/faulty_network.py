@@ -83,7 +83,7 @@ class BrokerService:
                 self.plan_markers()
             if isinstance(request, _CHANGING):
                 self.topic_changes += 1
-                self._tell()
+                self.tell()
         return lambda: answer
 
     def plan_markers(self) -> None:
@@ -100,9 +100,10 @@ class BrokerService:
         if marker in self.broker.due_markers():
             self.broker.write_marker(marker, self.now)
             self.markers[marker.partition] += 1
-            self._tell()
+            self.tell()
 
-    def _tell(self) -> None:
+    def tell(self) -> None:
+        """Wake those that await news."""
         for thread in self.awaiting:
             self._scheduler.wake(thread)
         self.awaiting.clear()
@@ -194,6 +195,10 @@ class FaultyNetwork:
         self._scheduler.wait(self._scheduler.now + seconds)
         if thread in self._service.awaiting:
             self._service.awaiting.remove(thread)
+
+    def tell(self) -> None:
+        """Wake those that await news."""
+        self._service.tell()
 
     def now(self) -> int:
         """Return the time of day of the process."""

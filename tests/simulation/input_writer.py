@@ -9,12 +9,12 @@ from random import Random
 from simulation.faulty_network import BrokerService, FaultyNetwork
 from simulation.numbered_app import HUB, KEYS, NAME, AppShape, Change, Written, first_names, last_rows
 from simulation.simulated_admin import SimulatedAdmin
+from simulation.simulated_log import SimulatedLog, describe
 from simulation.simulated_process import SimulatedProcess
 from simulation.simulated_producer import SimulatedProducer
 from simulation.simulated_systems import CLUSTER
-from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
-from streamapp_systems.protocols import CommitUnknown, StreamDescriptor, StreamSystemError, TransactionOwner
+from streamapp_systems.protocols import CommitUnknown, StreamSystemError, TransactionOwner
 from support.hashed_keys import partition_of
 
 _PAUSE_SECONDS = 0.5
@@ -26,9 +26,17 @@ class InputWriter:
     """Writes the input of an app, each row once, in `seconds` or more."""
 
     def __init__(
-        self, shape: AppShape, service: BrokerService, process: SimulatedProcess, seed: int, *, seconds: float
+        self,
+        shape: AppShape,
+        service: BrokerService,
+        log: SimulatedLog,
+        process: SimulatedProcess,
+        seed: int,
+        *,
+        seconds: float,
     ) -> None:
         self._shape = shape
+        self._log = log
         self._service = service
         self._process = process
         self._network = FaultyNetwork(process, service)
@@ -37,11 +45,14 @@ class InputWriter:
 
     def create(self) -> None:
         """Create the streams; what fills the table can be read then."""
-        streams = {_stream(name): partitions for name, partitions in self._shape.inputs.items()}
-        SimulatedAdmin(self._network, CLUSTER).create(streams)
+        if self._shape.embedded:
+            self._log.create(self._shape.inputs)
+        else:
+            streams = {describe(name): partitions for name, partitions in self._shape.inputs.items()}
+            SimulatedAdmin(self._network, CLUSTER).create(streams)
         if self._shape.table:
             self._write_until_done(first_names())
-            while not self._readable("names"):
+            while not (self._shape.embedded or self._readable("names")):
                 self._network.sleep(_PAUSE_SECONDS)
 
     def write(self) -> None:
@@ -59,7 +70,7 @@ class InputWriter:
             self._write_until_done([*chain.from_iterable(some), *names])
             rows = rows[len(some) :]
             self._network.sleep(random.expovariate(1 / pause))
-        self._write_until_done(last_rows(count_inputs(self._shape, self._service)))
+        self._write_until_done(last_rows(count_inputs(self._shape, self._service, self._log)))
 
     def _write_until_done(self, records: Collection[Written]) -> None:
         while not self._write_once(records):
@@ -67,10 +78,15 @@ class InputWriter:
 
     def _write_once(self, records: Collection[Written]) -> bool:
         """Write records in one transaction; return whether it was committed."""
-        streams, owner = [_stream(name) for name in self._shape.inputs], TransactionOwner(id="source", epoch=1)
+        if self._shape.embedded:
+            counts = count_inputs(self._shape, self._service, self._log)
+            self._log.write(records, counts, self._process.time_of_day())
+            self._service.tell()
+            return True
+        streams, owner = [describe(name) for name in self._shape.inputs], TransactionOwner(id="source", epoch=1)
         try:
             with closing(SimulatedProducer(self._network, CLUSTER, streams, owner)) as producer:
-                counts = count_inputs(self._shape, self._service)
+                counts = count_inputs(self._shape, self._service, self._log)
                 for record in records:
                     ssp = Ssp(HUB, record.stream, partition_of(record.key, counts[record.stream]))
                     now = self._process.time_of_day()
@@ -91,11 +107,9 @@ class InputWriter:
         return all(log.last_stable_offset == log.high_watermark for log in logs)
 
 
-def count_inputs(shape: AppShape, service: BrokerService) -> dict[str, int]:
+def count_inputs(shape: AppShape, service: BrokerService, log: SimulatedLog) -> dict[str, int]:
     """Return the number of partitions of each input."""
+    if shape.embedded:
+        return log.count(shape.inputs)
     found = service.broker.topics.describe(tuple(f"{NAME}.{name}" for name in shape.inputs))
     return {topic.removeprefix(f"{NAME}."): found[topic].partitions for topic in found}
-
-
-def _stream(name: str) -> StreamDescriptor:
-    return StreamDescriptor(name=name, system=HUB, address=f"{NAME}.{name}", format=StreamFormat.JSON)

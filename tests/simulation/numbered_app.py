@@ -6,7 +6,7 @@ Each key has the numbers 0, 1, 2, ...; event times rise with them, and pause now
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from random import Random
 from typing import Any, ClassVar, Protocol
@@ -14,6 +14,8 @@ from typing import Any, ClassVar, Protocol
 from support.hashed_keys import number_in
 
 HUB, NAME = "hub", "app"
+LOG_FILE = "hub.db"
+_EMBEDDED_SHARE = 0.1
 KEYS = [f"k{number}" for number in range(7)]
 LATE = "late"
 """The key of rows that are older than those before them."""
@@ -96,7 +98,8 @@ class AppShape:
 
     `quiet` is a function with state and timers that finds what sessions find. `table` is one that a stream fills, which
     is read by all tasks if it is `broadcast`; each row is joined with it. `pairs` joins rows with those near in time,
-    `echoes` (all of) two inputs. `late` rows are of one key, and may find their windows closed.
+    `echoes` (all of) two inputs. `late` rows are of one key, and may find their windows closed. Streams are in Kafka,
+    or in a log that is `embedded`, on the one machine.
     """
 
     partitions: int
@@ -115,11 +118,12 @@ class AppShape:
     sliding: bool
     echoes: bool
     late: bool
+    embedded: bool
 
     @classmethod
     def of(cls, random: Random) -> "AppShape":
         """Choose one."""
-        return cls(
+        shape = cls(
             partitions=random.choice([1, 2, 4, 4]),
             processors=random.choice([1, 2, 2, 3]),
             intermediate_partitions=random.choice([1, 2, 4]),
@@ -136,7 +140,9 @@ class AppShape:
             sliding=random.random() < 0.25,
             echoes=random.random() < 0.25,
             late=random.random() < 0.4,
+            embedded=random.random() < _EMBEDDED_SHARE,
         )
+        return replace(shape, kubernetes=False) if shape.embedded else shape
 
     @property
     def inputs(self) -> Mapping[str, int]:
@@ -167,7 +173,7 @@ class AppShape:
         """Return the app; an edit changes a setting, and adds an output where that may be in a run that goes on."""
         more = edited and self.kubernetes
         spec = {
-            "systems": {HUB: {"kafka": {"bootstrapServers": "simulated:9092"}}, "files": {"file": {"path": "."}}},
+            "systems": {HUB: self._hub(), "files": {"file": {"path": "."}}},
             "defaultSystem": HUB,
             "streams": self._inputs() | self._outputs(more=more),
             "operators": self._operators(more=more),
@@ -188,6 +194,9 @@ class AppShape:
             "spec": spec,
         }
         return json.dumps(document)
+
+    def _hub(self) -> dict[str, Any]:
+        return {"log": {"path": LOG_FILE}} if self.embedded else {"kafka": {"bootstrapServers": "simulated:9092"}}
 
     def _inputs(self) -> dict[str, Any]:
         numbered = {"schema": "k string, n bigint, at bigint", "eventTime": {"column": "at"}}

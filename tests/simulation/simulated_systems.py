@@ -1,6 +1,7 @@
 """The systems of an app in a simulation: a simulated broker behind a faulty network, and files."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,11 +9,23 @@ import pyarrow as pa
 from simulation.direct_systems import DirectSystems
 from simulation.faulty_network import FaultyNetwork, News
 from simulation.kafka_requests import TopicPartition
+from simulation.simulated_log import ProcessLogAdmin, ProcessLogConsumer, ProcessLogProducer, SimulatedLog
 from simulation.simulated_process import SimulatedProcess
 from streamapp_core.spec.systems import SystemSpec
 from streamapp_core.ssp import Ssp
 from streamapp_systems.kafka import Cluster
-from streamapp_systems.protocols import Consumer, EndsAnswer, FetchedBatch, StagedOutput, StagedPart, StreamDescriptor
+from streamapp_systems.protocols import (
+    Admin,
+    Consumer,
+    EndsAnswer,
+    FetchedBatch,
+    Producer,
+    StagedOutput,
+    StagedPart,
+    StreamDescriptor,
+    TransactionalAdmin,
+    TransactionOwner,
+)
 
 CLUSTER = Cluster(name="simulated", bootstrap_servers="simulated:9092", settings={}, timeout=30.0)
 
@@ -23,16 +36,45 @@ _IDLE_SECONDS = 0.25
 class SimulatedSystems(DirectSystems):
     """See `Systems`: those that one simulated process opens."""
 
-    def __init__(self, folder: Path, process: SimulatedProcess, network: FaultyNetwork) -> None:
+    def __init__(self, folder: Path, process: SimulatedProcess, network: FaultyNetwork, log: SimulatedLog) -> None:
         super().__init__(folder, network)
+        self._log = log
         self._process = process
         self._way = network
 
     def open_consumer(self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor]) -> Consumer:
         """See `Systems.open_consumer`."""
+        if system.log is not None:
+            return ProcessLogConsumer(self._log, self._process, streams, self._way)
         consumer = super().open_consumer(name, system, streams)
         topics = {stream.name: stream.address for stream in streams}
         return consumer if system.kafka is None else PrefetchingConsumer(consumer, topics, self._way)
+
+    def open_admin(self, name: str, system: SystemSpec, *, timeout: float = math.inf) -> Admin:
+        """See `Systems.open_admin`."""
+        if system.log is None:
+            return super().open_admin(name, system, timeout=timeout)
+        return ProcessLogAdmin(self._log, self._process)
+
+    def open_transactional_admin(self, name: str, system: SystemSpec) -> TransactionalAdmin:
+        """See `Systems.open_transactional_admin`."""
+        if system.log is None:
+            return super().open_transactional_admin(name, system)
+        return ProcessLogAdmin(self._log, self._process)
+
+    def open_producer(
+        self,
+        name: str,
+        system: SystemSpec,
+        streams: Sequence[StreamDescriptor],
+        owner: TransactionOwner,
+        *,
+        confirm_current: Callable[[], object] = lambda: None,
+    ) -> Producer:
+        """See `Systems.open_producer`."""
+        if system.log is None:
+            return super().open_producer(name, system, streams, owner, confirm_current=confirm_current)
+        return ProcessLogProducer(self._log, self._process, streams, owner, self._way.tell)
 
     def open_output(
         self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor], writer: str

@@ -15,11 +15,13 @@ from simulation.fault_injector import FaultInjector
 from simulation.fault_schedules import Fault, make_faults
 from simulation.faulty_network import BrokerService, FaultyNetwork
 from simulation.input_writer import InputWriter, count_inputs
+from simulation.kafka_requests import CreatePartitions
 from simulation.numbered_app import NAME, AppShape
 from simulation.result_reader import ResultReader
 from simulation.simulated_disk import Disk, simulated_disks
 from simulation.simulated_drivers import EXPECTED, DriverLauncher, KubernetesLauncher, LocalLauncher
 from simulation.simulated_host import Surroundings, Worker
+from simulation.simulated_log import SimulatedLog
 from simulation.simulated_process import Machine, SimulatedProcess
 from simulation.simulated_systems import SimulatedSystems
 from streamapp_core.spec.parse import parse_text
@@ -31,6 +33,8 @@ from streamapp_systems.protocols import StreamSystemError
 _FAULT_SECONDS = 25.0
 _PATIENCE_SECONDS = 400.0
 """How long after the last fault the app may take to come to its end."""
+_REOPENING_SECONDS = 15.0
+"""How long stores may take to be open again after a loss of power: a log can be read at once, so results don't tell."""
 _MOST_TURNS = 1_000_000
 _CHECK_SECONDS = 2.0
 
@@ -66,6 +70,7 @@ def simulate(seed: int, faults: tuple[Fault, ...] | None = None) -> Outcome:
         world = _World(seed, shape, chosen, folder)
         with simulated_disks(world.current_process, lambda _: world.disk):
             problem = world.run()
+        world.log.close()
         return Outcome(
             seed=seed,
             faults=chosen,
@@ -94,11 +99,13 @@ class _World(Surroundings):
 
     def __init__(self, seed: int, shape: AppShape, faults: tuple[Fault, ...], folder: Path) -> None:
         choices = Random(f"world {seed}")
-        machines = [Machine(f"machine-{n}") for n in range(choices.choice([1, 2, 3, 3]))]
+        count = choices.choice([1, 2, 3, 3])
+        machines = [Machine(f"machine-{n}") for n in range(1 if shape.embedded else count)]
         super().__init__(machines, reaches=len(machines) == 1 or choices.random() < 0.4, processors=shape.processors)
         self.shape = shape
         self.folder = folder
         self.disk = Disk(folder)
+        self.log = SimulatedLog(folder)
         self.scheduler = Scheduler(
             Random(f"scheduler {seed}"), longest=_FAULT_SECONDS + _PATIENCE_SECONDS, most_turns=_MOST_TURNS
         )
@@ -128,7 +135,7 @@ class _World(Surroundings):
         """Run it to its end and return what was wrong."""
         user = SimulatedProcess("user", self.machines[0], self.scheduler)
         source = SimulatedProcess("source", Machine("elsewhere"), self.scheduler)
-        self._writer = InputWriter(self.shape, self.service, source, self._seed, seconds=_FAULT_SECONDS)
+        self._writer = InputWriter(self.shape, self.service, self.log, source, self._seed, seconds=_FAULT_SECONDS)
         self.scheduler.start("source", lambda: self._write_input(user), source)
         for fault in self._faults:
             self.scheduler.at(fault.at, lambda fault=fault: self._injector.inject(fault))
@@ -156,7 +163,7 @@ class _World(Surroundings):
 
     def context_of(self, process: SimulatedProcess) -> ExecutionContext:
         """See `Surroundings.context_of`."""
-        return process.context(SimulatedSystems(self.folder, process, self.networks[process]), self._seed)
+        return process.context(SimulatedSystems(self.folder, process, self.networks[process], self.log), self._seed)
 
     def note_started(self, worker: Worker) -> None:
         """See `Surroundings.note_started`."""
@@ -207,7 +214,14 @@ class _World(Surroundings):
 
     def count_inputs(self) -> dict[str, int]:
         """See `DisturbedWorld.count_inputs`."""
-        return count_inputs(self.shape, self.service)
+        return count_inputs(self.shape, self.service, self.log)
+
+    def expand_input(self, count: int) -> None:
+        """See `DisturbedWorld.expand_input`."""
+        if self.shape.embedded:
+            self.log.expand("in", count)
+        else:
+            self.service.handle(CreatePartitions(topic=f"{NAME}.in", partitions=count))
 
     def _supervise(self, user: SimulatedProcess) -> None:
         """Start the app, again and again until its results are complete and it was drained."""
@@ -252,7 +266,10 @@ class _World(Surroundings):
     def _check(self) -> None:
         """Look at the results there are; when they are complete, let the app be drained."""
         self._raise_if_wrong(complete=False)
-        if self._source_written and self.scheduler.now > self._last_fault and self._wrong(complete=True) is None:
+        if self.scheduler.now > self._last_fault:
+            self.log.at_commit = None
+        calm = self._last_fault + (_REOPENING_SECONDS if self.shape.embedded else 0.0)
+        if self._source_written and self.scheduler.now > calm and self._wrong(complete=True) is None:
             self._done = True
         else:
             self.scheduler.at(self.scheduler.now + _CHECK_SECONDS, self._check)
@@ -263,7 +280,7 @@ class _World(Surroundings):
         assert app is not None
         if len(self.machines) > 1 or self.shape.kubernetes:
             return
-        systems = SimulatedSystems(self.folder, user, FaultyNetwork(user, self.service))
+        systems = SimulatedSystems(self.folder, user, FaultyNetwork(user, self.service), self.log)
         for verdict in verify_run(app, user.context(systems, self._seed), self.folder / ".streamapp" / NAME):
             if not verdict.equal:
                 raise WrongResult(f"the store of {verdict.task} is not what its changelog says: {verdict}")
@@ -273,7 +290,8 @@ class _World(Surroundings):
             raise WrongResult(problem)
 
     def _wrong(self, *, complete: bool) -> str | None:
-        return wrong_results(self.shape, self._results.read(), self.folder, complete=complete)
+        found = {name: self.log.read(name) for name in self.shape.outputs} if self.shape.embedded else None
+        return wrong_results(self.shape, found or self._results.read(), self.folder, complete=complete)
 
     def _progress(self) -> str:
         return f"the results are not complete: {self._wrong(complete=True)}"

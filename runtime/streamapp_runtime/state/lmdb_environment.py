@@ -1,5 +1,6 @@
 """State on disk: one LMDB environment per task, with a write-back cache in front (docs/architecture.md)."""
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -158,6 +159,7 @@ class LmdbEnvironment:
         self._end_read_transaction()
         with self._translated_errors(), self._environment.begin(write=True) as transaction:
             yield transaction
+        self._extend_file()
 
     @contextmanager
     def _translated_errors(self) -> Iterator[None]:
@@ -171,9 +173,17 @@ class LmdbEnvironment:
             self._reader.abort()
             self._reader = None
 
+    def _extend_file(self) -> None:
+        """Extend the file to all its pages: LMDB does not write those at its end that a transaction used and freed."""
+        path, size = self._folder / DATA_FILE, self._content_size()
+        if path.stat().st_size < size:
+            os.truncate(path, size)
+
+    def _content_size(self) -> int:
+        return int((self._environment.info()["last_pgno"] + 1) * self._environment.stat()["psize"])
+
     def _refuse_truncated_file(self) -> None:
         """Refuse a file that is shorter than its content: reading beyond its end would kill the process."""
-        pages = self._environment.info()["last_pgno"] + 1
-        if (self._folder / DATA_FILE).stat().st_size < pages * self._environment.stat()["psize"]:
+        if (self._folder / DATA_FILE).stat().st_size < self._content_size():
             self._environment.close()
             raise DamagedState(f"the state in {self._folder} is damaged: its file is truncated")

@@ -1,4 +1,5 @@
 import resource
+from random import Random
 
 import pytest
 from hypothesis import settings
@@ -13,6 +14,25 @@ from streamapp_runtime.state.memory_store import MemoryEnvironment
 KEYS = st.binary(min_size=1, max_size=3)
 VALUES = st.binary(max_size=3)
 STORES = st.sampled_from(["a", "b"])
+
+
+@pytest.mark.parametrize("seed", [179, 271, 408, 525])
+def test_a_state_whose_last_pages_were_used_and_freed_by_one_commit_is_not_truncated(tmp_path, seed):
+    random = Random(seed)
+    environment = LmdbEnvironment(tmp_path / "task")
+    stores = [environment.store(name) for name in "abc"]
+    for _ in range(6):
+        for _ in range(random.randint(1, 150)):
+            store, key = random.choice(stores), b"%03d" % random.randrange(100)
+            if random.random() < 0.4:
+                store.put(key, random.randbytes(random.choice([10, 100, 600, 1_500, 6_000])))
+            else:
+                store.delete(key)
+        environment.commit()
+        environment.close()
+        environment = LmdbEnvironment(tmp_path / "task")
+        stores = [environment.store(name) for name in "abc"]
+    environment.close()
 
 
 @pytest.fixture(params=["memory", "lmdb"])
