@@ -1,5 +1,6 @@
 """Runs the SQL of checked expressions on Arrow batches, in memory, in one thread."""
 
+import atexit
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -134,7 +135,9 @@ class _Database:
 
 @cache
 def _database() -> _Database:
-    return _Database(_KERNELS)
+    database = _Database(_KERNELS)
+    atexit.register(database.close)  # DuckDB tells of what is still open when the interpreter ends
+    return database
 
 
 class _Statement:

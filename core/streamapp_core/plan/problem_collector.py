@@ -9,8 +9,8 @@ from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.schema import Schema, SchemaError, parse_schema
 
 T = TypeVar("T")
-_KEPT = 4_000
-"""Results of checks that are kept. A driver plans its app again and again, and its processors plan it, too."""
+_KEPT = 500
+"""Results of checks that are kept, each of up to 80 kB: a driver plans its app again and again, as do its processors."""
 
 
 class ProblemCollector:

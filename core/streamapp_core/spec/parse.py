@@ -24,7 +24,7 @@ from streamapp_core.spec.yaml_document import MAXIMUM_DEPTH, DocumentError, read
 _MAXIMUM_ROUNDS = 200
 _SHOWN = 60
 _SHOWN_PARTS = 4
-_KEPT = 16
+_KEPT = 4
 """Texts whose apps are kept: a driver and its processors read one text several times."""
 
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from streamapp_core.expressions import check_select, select_sql, table
-from streamapp_core.schema import parse_schema
-from streamapp_runtime.sql_engine import SqlEngine
+from streamapp_core.schema import BIGINT, parse_schema
+from streamapp_runtime.sql_engine import SqlEngine, SqlFunction
 
 SCHEMA = parse_schema("a array<bigint>")
 SQL = select_sql(check_select("array_distinct(a) as d, array_union(a, a) as u", SCHEMA).columns, table("t"))
@@ -46,7 +46,7 @@ def test_threads_with_engines_of_their_own_query_at_once():
 def test_the_database_has_no_threads():
     code = """
 from pathlib import Path
-from streamapp_runtime.sql_engine import SqlEngine
+from streamapp_runtime.sql_engine import SqlEngine, SqlFunction
 import pyarrow.compute
 def threads(): return len(list(Path("/proc/self/task").iterdir()))
 before = threads()
@@ -56,3 +56,26 @@ with SqlEngine() as engine:
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "0\n"
+
+
+def test_functions_of_one_engine_are_not_those_of_another():
+    def constant(number):
+        function = SqlFunction(parameters=None, result=BIGINT, call=lambda n: pa.array([number] * len(n), pa.int64()))
+        return {"__function_f": function}
+
+    with SqlEngine(constant(1)) as one, SqlEngine(constant(2)) as two, SqlEngine() as none:
+        sql = "SELECT __function_f(1) AS x FROM t"
+        found = [engine.query(sql, t=rows(5)).to_pylist() for engine in (one, two, one)]
+        assert found == [[{"x": 1}], [{"x": 2}], [{"x": 1}]]
+        with pytest.raises(duckdb.Error):
+            none.query(sql, t=rows(5))
+
+
+def test_a_process_ends_without_a_word_of_what_was_open():
+    code = (
+        "import pyarrow as pa\n"
+        "from streamapp_runtime.sql_engine import SqlEngine\n"
+        f"SqlEngine().query({SQL!r}, t=pa.table({{'a': pa.array([[1]], pa.list_(pa.int64()))}}))\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stderr == ""
