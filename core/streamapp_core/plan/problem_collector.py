@@ -10,7 +10,7 @@ from streamapp_core.schema import Schema, SchemaError, parse_schema
 
 T = TypeVar("T")
 _KEPT = 500
-"""Results of checks that are kept, each of up to 80 kB: a driver plans its app again and again, as do its processors."""
+"""Results of checks that are kept, each of up to 80 kB: an app is planned often, by its driver and processors."""
 
 
 class ProblemCollector:
