@@ -23,7 +23,7 @@ from streamapp_operator.decide.actions import EmitEvent, WriteStatus
 from streamapp_operator.decide.driver_decision import DriverState
 from streamapp_operator.decide.reconciliation import Decision
 from streamapp_operator.observe.observed_state import Observed
-from streamapp_operator.status.conditions import ConditionValue, find_conditions
+from streamapp_operator.status.conditions import ConditionValue, find_conditions, observed_generation
 from streamapp_operator.status.events import emit_notices, emit_transitions
 from streamapp_operator.status.status_inputs import StatusInputs
 
@@ -68,7 +68,7 @@ def build_status(inputs: StatusInputs) -> dict[str, JsonValue]:
     status = StreamAppStatus(
         observed_generation=observed.app.generation,
         phase=_phase(inputs, values),
-        conditions=_conditions(observed, values),
+        conditions=_conditions(inputs, values),
         problems=tuple(
             StatusProblem(
                 path=_cut(problem.path, MAXIMUM_PATH),
@@ -107,13 +107,13 @@ def diff_status(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue])
     return patch
 
 
-def _conditions(observed: Observed, values: Mapping[str, ConditionValue]) -> tuple[Condition, ...]:
-    known = {entry["type"]: entry for entry in observed.app.status.get("conditions", ())}
-    now = format_time(observed.now)
-    return tuple(_condition(name, value, known.get(name, {}), observed, now) for name, value in values.items())
+def _conditions(inputs: StatusInputs, values: Mapping[str, ConditionValue]) -> tuple[Condition, ...]:
+    known = {entry["type"]: entry for entry in inputs.observed.app.status.get("conditions", ())}
+    return tuple(_condition(name, value, known.get(name, {}), inputs) for name, value in values.items())
 
 
-def _condition(name: str, value: ConditionValue, before: Mapping[str, Any], observed: Observed, now: str) -> Condition:
+def _condition(name: str, value: ConditionValue, before: Mapping[str, Any], inputs: StatusInputs) -> Condition:
+    now = format_time(inputs.observed.now)
     changed = before.get("status") != value.status
     return Condition(
         type=name,
@@ -121,7 +121,7 @@ def _condition(name: str, value: ConditionValue, before: Mapping[str, Any], obse
         reason=value.reason,
         message=_cut(value.message, MAXIMUM_MESSAGE),
         last_transition_time=now if changed else before.get("lastTransitionTime", now),
-        observed_generation=observed.app.generation,
+        observed_generation=observed_generation(name, inputs),
     )
 
 

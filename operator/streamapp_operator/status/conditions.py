@@ -13,7 +13,8 @@ from streamapp_operator.decide.restarts import DriverDeath
 from streamapp_operator.observe.pod_problems import PodProblem
 from streamapp_operator.status.status_inputs import StatusInputs
 
-_REFUSED = (AcceptanceState.SPEC_REFUSED, AcceptanceState.STREAMS_REFUSED)
+_PENDING = (AcceptanceState.COUNTS_PENDING, AcceptanceState.SYSTEM_UNAVAILABLE)
+_OF_THE_ACTIVE_SPEC = frozenset({"Planned", "DriverReady", "ProcessorsReady", "LocalityReady", "Ready", "Completed"})
 _CRASH_LOOP = 3
 """The number of deaths in a row from which on they are called a crash loop."""
 _SHOWN_PROBLEMS = 3
@@ -44,11 +45,25 @@ def find_conditions(inputs: StatusInputs) -> dict[str, ConditionValue]:
         "ProcessorsReady": _processors_ready(inputs),
         "LocalityReady": _locality_ready(inputs),
     }
-    values["Progressing"] = _progressing(inputs, values)
+    values["Reconciling"] = _reconciling(inputs, values)
+    values["Stalled"] = _stalled(inputs, values)
     values["Ready"] = _ready(inputs, values)
     values["Degraded"] = _degraded(inputs, values)
     values["Completed"] = _completed(inputs)
     return values
+
+
+def observed_generation(condition: str, inputs: StatusInputs) -> int:
+    """Return the generation of the spec that a condition is about.
+
+    What runs is that of the active spec. While a newer one waits or is refused, that is an older generation: who waits
+    for `Ready` after an edit is not told that it has come to run.
+    """
+    acceptance, newest = inputs.acceptance, inputs.observed.app.generation
+    waits = acceptance.state in (AcceptanceState.SPEC_REFUSED, *_PENDING)
+    if condition not in _OF_THE_ACTIVE_SPEC or acceptance.active is None or not waits:
+        return newest
+    return acceptance.active.accepted.generation
 
 
 def _true(reason: str, message: str = "") -> ConditionValue:
@@ -145,7 +160,9 @@ def _locality_ready(inputs: StatusInputs) -> ConditionValue:
     return _true("Reported", text) if opened == len(model.tasks) else _false("NotReported", text)
 
 
-def _progressing(inputs: StatusInputs, values: Mapping[str, ConditionValue]) -> ConditionValue:
+def _reconciling(inputs: StatusInputs, values: Mapping[str, ConditionValue]) -> ConditionValue:
+    if inputs.acceptance.state in _PENDING:
+        return _true(values["Accepted"].reason, values["Accepted"].message)
     if inputs.state in (DriverState.LAUNCHING, DriverState.STARTING):
         return _true("Starting", "the driver is starting")
     if inputs.state is DriverState.DRAINING:
@@ -155,6 +172,25 @@ def _progressing(inputs: StatusInputs, values: Mapping[str, ConditionValue]) -> 
     if inputs.state is DriverState.RUNNING and values["ProcessorsReady"].status is not ConditionStatus.TRUE:
         return _true("Placing", "processors are starting")
     return _false("Stable", "")
+
+
+def _stalled(inputs: StatusInputs, values: Mapping[str, ConditionValue]) -> ConditionValue:
+    """Return what nothing but a person can mend."""
+    return next(_stalls(inputs, values), _false("AsExpected"))
+
+
+def _stalls(inputs: StatusInputs, values: Mapping[str, ConditionValue]) -> Iterator[ConditionValue]:
+    acceptance = inputs.acceptance
+    if acceptance.state is AcceptanceState.SPEC_REFUSED:
+        yield _true(values["Accepted"].reason, values["Accepted"].message)
+    if acceptance.state is AcceptanceState.STREAMS_REFUSED and inputs.state is not DriverState.COMPLETED:
+        yield _true(values["Planned"].reason, values["Planned"].message)
+    if acceptance.unrecoverable is not None:
+        yield _true(AcceptanceState.JOB_MODEL_LOST, acceptance.unrecoverable)
+    if inputs.refusal is not None:
+        yield _true("Refused", inputs.refusal)
+    if inputs.state is DriverState.FAILED:
+        yield _true(values["DriverReady"].reason, values["DriverReady"].message)
 
 
 def _ready(inputs: StatusInputs, values: Mapping[str, ConditionValue]) -> ConditionValue:
@@ -177,16 +213,10 @@ def _degradations(inputs: StatusInputs, values: Mapping[str, ConditionValue]) ->
     if inputs.state is DriverState.COMPLETED:
         yield from _doubts(inputs)
         return
-    if acceptance.state in _REFUSED:
-        refused = values["Accepted" if acceptance.state is AcceptanceState.SPEC_REFUSED else "Planned"]
-        yield _true(refused.reason, refused.message)
-    if acceptance.unrecoverable is not None:
-        yield _true(AcceptanceState.JOB_MODEL_LOST, acceptance.unrecoverable)
+    yield from _stalls(inputs, values)
     if acceptance.state is AcceptanceState.SYSTEM_UNAVAILABLE:
         yield _true(AcceptanceState.SYSTEM_UNAVAILABLE, acceptance.counts_error or "")
-    if inputs.refusal is not None:
-        yield _true("Refused", inputs.refusal)
-    if inputs.state in (DriverState.BACKING_OFF, DriverState.FAILED):
+    if inputs.state is DriverState.BACKING_OFF:
         yield _true(values["DriverReady"].reason, values["DriverReady"].message)
     stuck = _stuck(inputs)
     if stuck is not None:

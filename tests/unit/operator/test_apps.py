@@ -58,6 +58,9 @@ def test_a_refused_spec_harms_nothing(running):
     (problem,) = [p for p in running.status()["problems"] if p["code"] == "UnknownColumn"]
     assert problem["path"] == "spec.operators[0].aggregate.select"
     assert running.status()["observedGeneration"] == 2
+    assert running.condition("Stalled") == ("True", "UnknownColumn")
+    generations = {entry["type"]: entry["observedGeneration"] for entry in running.status()["conditions"]}
+    assert (generations["Ready"], generations["Accepted"]) == (1, 2)  # who waits for Ready goes on waiting
     assert (running.record(), running.pods()) == (record, pods)
 
 
@@ -136,7 +139,7 @@ def test_times_of_conditions_are_stable(running):
     running.apply(operators=BROKEN)
     running.reconcile_all()
     after = {entry["type"]: entry["lastTransitionTime"] for entry in running.status()["conditions"]}
-    assert {kind for kind in after if after[kind] != before[kind]} == {"Accepted", "Degraded"}
+    assert {kind for kind in after if after[kind] != before[kind]} == {"Accepted", "Degraded", "Stalled"}
 
 
 class TestRefusals:

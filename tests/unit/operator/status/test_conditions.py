@@ -12,7 +12,7 @@ from streamapp_operator.decide.driver_decision import DriverDecision, DriverStat
 from streamapp_operator.decide.restarts import DriverDeath
 from streamapp_operator.observe.observed_state import StreamCounts
 from streamapp_operator.observe.pod_problems import PodProblem
-from streamapp_operator.status.conditions import ConditionValue, find_conditions
+from streamapp_operator.status.conditions import ConditionValue, find_conditions, observed_generation
 from streamapp_operator.status.status_inputs import StatusInputs
 from support.observed_values import (
     NOW,
@@ -91,7 +91,8 @@ def test_all_conditions_are_there_in_their_order():
         "DriverReady",
         "ProcessorsReady",
         "LocalityReady",
-        "Progressing",
+        "Reconciling",
+        "Stalled",
         "Ready",
         "Degraded",
         "Completed",
@@ -211,10 +212,49 @@ def test_locality_ready(given, expected):
         (inputs(died(used_up=True)), ("False", "Stable")),
         (SUSPENDED, ("False", "Stable")),
         (COMPLETED, ("False", "Stable")),
+        (of_acceptance(AcceptanceState.COUNTS_PENDING), ("True", "PartitionCountsPending")),
+        (UNAVAILABLE, ("True", "SystemUnavailable")),
+        (SILENT, ("False", "Stable")),
     ],
 )
-def test_progressing(given, expected):
-    check(find_conditions(given), "Progressing", expected)
+def test_reconciling(given, expected):
+    check(find_conditions(given), "Reconciling", expected)
+
+
+@pytest.mark.parametrize(
+    "given, expected",
+    [
+        (inputs(), ("False", "AsExpected")),
+        (SPEC_REFUSED, ("True", "UnknownColumn")),
+        (NEVER_ACCEPTED, ("True", "UnknownColumn")),
+        (STREAMS_REFUSED, ("True", "SeveralProblems")),
+        (JOB_MODEL_LOST, ("True", "JobModelLost")),
+        (inputs(died(used_up=True)), ("True", "RestartsUsedUp")),
+        (inputs(died()), ("False", "AsExpected")),
+        (UNAVAILABLE, ("False", "AsExpected")),
+        (replace(SPEC_REFUSED, driver_decision=in_state(DriverState.COMPLETED)), ("True", "UnknownColumn")),
+        (replace(STREAMS_REFUSED, driver_decision=in_state(DriverState.COMPLETED)), ("False", "AsExpected")),
+    ],
+)
+def test_stalled(given, expected):
+    check(find_conditions(given), "Stalled", expected)
+
+
+@pytest.mark.parametrize(
+    "state, ready",
+    [
+        (AcceptanceState.ACCEPTED, 2),
+        (AcceptanceState.STREAMS_REFUSED, 2),
+        (AcceptanceState.SPEC_REFUSED, 1),
+        (AcceptanceState.COUNTS_PENDING, 1),
+        (AcceptanceState.SYSTEM_UNAVAILABLE, 1),
+    ],
+)
+def test_what_runs_is_of_the_generation_that_runs(state, ready):
+    edited = of_acceptance(state)
+    edited = replace(edited, observed=replace(edited.observed, app=replace(edited.observed.app, generation=2)))
+    assert observed_generation("Ready", edited) == observed_generation("DriverReady", edited) == ready
+    assert {observed_generation(name, edited) for name in ("Accepted", "Reconciling", "Stalled", "Degraded")} == {2}
 
 
 @pytest.mark.parametrize(
@@ -296,7 +336,7 @@ def test_degraded(given, expected):
         (replace(STALLED, acceptance=SILENT.acceptance), "SystemUnavailable"),
         (replace(MISPLACED, acceptance=SILENT.acceptance), "ClaimBroken"),
         (replace(MISPLACED, driver_decision=died()), "DriverDied"),
-        (replace(UNAVAILABLE, refusal="the pod is refused"), "SystemUnavailable"),
+        (replace(UNAVAILABLE, refusal="the pod is refused"), "Refused"),
     ],
 )
 def test_of_several_problems_the_gravest_is_shown(given, reason):
@@ -370,7 +410,8 @@ def test_an_app_that_waits_for_its_systems_has_a_value_for_every_condition():
         "DriverReady": "False",
         "ProcessorsReady": "False",
         "LocalityReady": "Unknown",
-        "Progressing": "False",
+        "Reconciling": "True",
+        "Stalled": "False",
         "Ready": "False",
         "Degraded": "False",
         "Completed": "False",

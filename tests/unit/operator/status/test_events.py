@@ -39,7 +39,7 @@ READY = condition("Ready", "True", "Running")
         (None, condition("Accepted", "Unknown", "SystemUnavailable"), "Warning"),
         (None, condition("ProcessorsReady", "False", "Unschedulable"), None),
         (None, condition("LocalityReady", "True", "Reported"), None),
-        (None, condition("Progressing", "True", "Placing"), None),
+        (None, condition("Reconciling", "True", "Placing"), None),
         (None, condition("Completed", "False", "NotCompleted"), None),
         (None, condition("Planned", "False", "UnsupportedExpansion"), "Warning"),
     ],
