@@ -1,6 +1,6 @@
 """Decisions about the driver: when it is launched, stopped, restarted, and when it has completed."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
@@ -12,7 +12,7 @@ from streamapp_core.edits import EditClass
 from streamapp_core.edits.classify_edits import classify_edits
 from streamapp_core.edits.edit_classes import strongest
 from streamapp_operator.decide.acceptance import ActiveSpec, inputs_differ
-from streamapp_operator.decide.restarts import DriverDeath, assess_death
+from streamapp_operator.decide.restarts import DriverDeath, assess_death, assess_disruption
 from streamapp_operator.decide.validation import parse_accepted_app
 from streamapp_operator.observe.observed_state import Observed
 from streamapp_operator.observe.resource_views import Pod
@@ -48,7 +48,7 @@ class DriverDecision:
 
     `reuse_epoch`: the epoch was advanced already, and no pod can have run in it.
     `attempt` is the number of deaths in a row; `missing_since` when its pod was first seen to be missing or dead;
-    `wake_at` when to decide again if nothing happens.
+    `wake_at` when to decide again if nothing happens. Kubernetes ended the pod of `disrupted_epoch`.
     """
 
     state: DriverState
@@ -60,6 +60,7 @@ class DriverDecision:
     death: DriverDeath | None = None
     wake_at: datetime | None = None
     missing_since: datetime | None = None
+    disrupted_epoch: int | None = None
 
 
 def decide_driver(observed: Observed, active: ActiveSpec) -> DriverDecision:
@@ -68,6 +69,11 @@ def decide_driver(observed: Observed, active: ActiveSpec) -> DriverDecision:
     if launch is None:
         return _decide_first_launch(observed, active)
     pod = next(iter(observed.pods_of(Role.DRIVER, launch.epoch)), None)
+    decision = _decide_launched(observed, active, launch, pod)
+    return replace(decision, disrupted_epoch=launch.epoch) if _was_disrupted(observed, launch, pod) else decision
+
+
+def _decide_launched(observed: Observed, active: ActiveSpec, launch: Launch, pod: Pod | None) -> DriverDecision:
     if _has_completed(observed, active, launch):
         return DriverDecision(state=DriverState.COMPLETED, pod=pod)
     stop_cause = launch.stop or _find_stop_cause(observed, active)
@@ -142,9 +148,13 @@ def _decide_unfinished_launch(observed: Observed, launch: Launch) -> DriverDecis
 
 
 def _decide_restart(observed: Observed, active: ActiveSpec, launch: Launch, pod: Pod | None) -> DriverDecision:
-    """Restart a driver that died, after a backoff."""
+    """Restart a driver that died after a backoff, and one that Kubernetes ended at once."""
     missing_since = observed.memory.driver_missing_since or observed.now
-    death = assess_death(launch, pod, missing_since, active.app.spec.restart_policy, observed.app.uid)
+    policy = active.app.spec.restart_policy
+    if _was_disrupted(observed, launch, pod):
+        death = assess_disruption(launch, pod, missing_since, policy)
+    else:
+        death = assess_death(launch, pod, missing_since, policy, observed.app.uid)
     state, cause = DriverState.BACKING_OFF, None
     if death.restart_at is None:
         state = DriverState.FAILED
@@ -177,6 +187,11 @@ def _find_stop_cause(observed: Observed, active: ActiveSpec) -> StopCause | None
     if classify_edit_since_launch(active) in _RESTARTING_EDITS:
         return StopCause.EDITED
     return StopCause.EXPANDED if have_inputs_expanded(observed, active) else None
+
+
+def _was_disrupted(observed: Observed, launch: Launch, pod: Pod | None) -> bool:
+    """Return whether Kubernetes ended the pod of a launch, which may be gone by now."""
+    return observed.memory.disrupted_epoch == launch.epoch or (pod is not None and pod.disrupted)
 
 
 def _was_launched(observed: Observed, launch: Launch) -> bool:

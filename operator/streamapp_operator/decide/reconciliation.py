@@ -139,7 +139,11 @@ def _change_driver(
         actions=tuple(write_record(observed, active.record)),
         active=active,
         model=None if observed.model is None else observed.model.model,
-        memory=AppMemory(driver_missing_since=driver.missing_since, refused_epoch=observed.memory.refused_epoch),
+        memory=AppMemory(
+            driver_missing_since=driver.missing_since,
+            refused_epoch=observed.memory.refused_epoch,
+            disrupted_epoch=driver.disrupted_epoch,
+        ),
         wake_at=driver.wake_at,
     )
     can_launch = plan is not None or observed.model is not None

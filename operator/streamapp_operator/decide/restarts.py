@@ -24,6 +24,16 @@ class DriverDeath:
     restart_at: datetime | None
 
 
+def assess_disruption(launch: Launch, pod: Pod | None, missing_since: datetime, policy: RestartPolicy) -> DriverDeath:
+    """Return when a driver that Kubernetes ended may be restarted: at once, as that is no failure of its own.
+
+    Only one that was evicted as soon as it was launched waits for the shortest backoff.
+    """
+    at = missing_since if pod is None else (pod.finished_at or missing_since)
+    soonest = launch.at + timedelta(milliseconds=policy.backoff)
+    return DriverDeath(at=at, message=_message(launch, pod), attempt=launch.attempt, restart_at=max(at, soonest))
+
+
 def assess_death(
     launch: Launch, pod: Pod | None, missing_since: datetime, policy: RestartPolicy, uid: str
 ) -> DriverDeath:

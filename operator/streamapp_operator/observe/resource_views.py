@@ -85,7 +85,8 @@ class PodPhase(StrEnum):
 class Pod:
     """A pod of an app. `finished_at`, `exit_code` and `message` are those of its main container.
 
-    `deleting_at` is the end of the grace period, if it is being deleted.
+    `deleting_at` is the end of the grace period, if it is being deleted. If it was `disrupted`, Kubernetes ended it:
+    its node was drained or lost, or lacked memory, or another pod took its place.
     """
 
     name: str
@@ -100,6 +101,7 @@ class Pod:
     exit_code: int | None = None
     message: str | None = None
     deleting_at: datetime | None = None
+    disrupted: bool = False
     problem: PodProblem | None = None
     node: str | None = None
     executor: str | None = None
@@ -152,13 +154,14 @@ def parse_pod(item: Object) -> Pod:
         role=role,
         epoch=int(epoch) if (epoch := labels.get(EPOCH_LABEL, "")).isdecimal() else 0,
         phase=PodPhase(status.get("phase", PodPhase.PENDING)),
-        ready=any(c["type"] == "Ready" and c["status"] == "True" for c in status.get("conditions", ())),
+        ready=_has_condition(status, "Ready"),
         created_at=_time(metadata["creationTimestamp"]),
         started_at=None if started is None else _time(started),
         finished_at=None if ended.get("finishedAt") is None else _time(ended["finishedAt"]),
         exit_code=ended.get("exitCode"),
         message=(ended.get("message") or status.get("message") or ended.get("reason") or "").strip() or None,
         deleting_at=_time(metadata["deletionTimestamp"]) if "deletionTimestamp" in metadata else None,
+        disrupted=_has_condition(status, "DisruptionTarget"),
         problem=find_pod_problem(item),
         node=spec.get("nodeName"),
         executor=labels.get(EXECUTOR_ID_LABEL),
@@ -166,6 +169,10 @@ def parse_pod(item: Object) -> Pod:
         container_id=container.get("containerID"),
         labels=labels,
     )
+
+
+def _has_condition(status: Object, kind: str) -> bool:
+    return any(c["type"] == kind and c["status"] == "True" for c in status.get("conditions", ()))
 
 
 def _main_container(status: Object, name: str | None) -> Mapping[str, Any]:

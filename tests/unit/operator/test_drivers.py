@@ -6,6 +6,8 @@ from streamapp_core.deployment.driver_reports import DriverPhase
 from streamapp_systems.kubernetes.kubernetes_api import Kind
 from support.operated import BOUNDED, Operated
 
+DISRUPTED = [{"type": "Ready", "status": "False"}, {"type": "DisruptionTarget", "status": "True"}]
+
 
 class TestDeaths:
     def test_a_driver_that_died_is_restarted_after_longer_and_longer_waits(self, running):
@@ -58,6 +60,36 @@ class TestDeaths:
         running.reconcile_all()
         running.later(seconds=10)
         assert running.pods() == ["shop-driver-2"]
+
+    def test_a_pod_that_is_evicted_from_a_drained_node_comes_back_at_once(self, running):
+        for epoch in range(1, 6):
+            running.later(minutes=1)
+            running.pod_is(f"shop-driver-{epoch}", "Running", conditions=DISRUPTED)
+            running.cluster.delete(Kind.POD, "default", f"shop-driver-{epoch}")
+            running.reconcile_all()
+            running.gone(f"shop-driver-{epoch}")
+            running.reconcile_all()
+            assert running.pods() == [f"shop-driver-{epoch + 1}"]
+            assert running.record().launch.attempt == 0
+            running.runs()
+
+    def test_a_pod_that_its_node_has_no_memory_for_comes_back_at_once(self, running):
+        running.later(minutes=1)
+        running.pod_is("shop-driver-1", "Failed", exit_code=137, conditions=DISRUPTED, reason="Evicted")
+        running.reconcile_all()
+        assert "shop-driver-2" in running.pods()
+        running.pod_is("shop-driver-2", "Failed", exit_code=137, conditions=DISRUPTED, reason="Evicted")
+        running.reconcile_all()
+        assert "shop-driver-3" not in running.pods()  # evicted again as soon as it was there
+        running.later(seconds=10)
+        assert "shop-driver-3" in running.pods()
+        running.runs()
+        running.pod_is("shop-driver-3", "Failed", exit_code=1)
+        running.reconcile_all()
+        assert "shop-driver-4" not in running.pods()  # a death of its own has its backoff
+        assert running.status()["driver"]["deaths"] == 0
+        running.later(seconds=10)
+        assert running.record().launch.attempt == 1
 
     def test_the_last_dead_driver_stays_for_its_logs_and_its_executors_go(self, running):
         for _ in range(3):
