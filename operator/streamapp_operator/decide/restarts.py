@@ -29,7 +29,7 @@ def assess_disruption(launch: Launch, pod: Pod | None, missing_since: datetime, 
 
     Only one that was evicted as soon as it was launched waits for the shortest backoff.
     """
-    at = missing_since if pod is None else (pod.finished_at or missing_since)
+    at = _ended_at(pod, missing_since)
     soonest = launch.at + timedelta(milliseconds=policy.backoff)
     return DriverDeath(at=at, message=_message(launch, pod), attempt=launch.attempt, restart_at=max(at, soonest))
 
@@ -46,7 +46,7 @@ def assess_death(
         policy: the backoff, and how many restarts there may be.
         uid: the app's; the jitter follows from it, so that deciding again gives the same time.
     """
-    at = missing_since if pod is None else (pod.finished_at or missing_since)
+    at = _ended_at(pod, missing_since)
     began = launch.at if pod is None else (pod.started_at or launch.at)
     attempt = 1 if at - began >= timedelta(milliseconds=policy.reset_after) else launch.attempt + 1
     restart_at = at + _backoff(policy, attempt, f"{uid}/{launch.epoch}")
@@ -54,6 +54,10 @@ def assess_death(
     return DriverDeath(
         at=at, message=_message(launch, pod), attempt=attempt, restart_at=None if used_up else restart_at
     )
+
+
+def _ended_at(pod: Pod | None, missing_since: datetime) -> datetime:
+    return missing_since if pod is None else (pod.finished_at or missing_since)
 
 
 def _backoff(policy: RestartPolicy, attempt: int, seed: str) -> timedelta:

@@ -31,15 +31,10 @@ class ScalarFunction:
         self.sql_function = SqlFunction(parameters=None, result=signature.result, call=self._call)
         """The function as the SQL engine knows it."""
 
-    def raise_failure(self) -> None:
-        """Raise the failure of a call since the last time, if one has failed.
-
-        Raises:
-            UserFunctionFailed: the function raised something, or returned something else than a value for each row.
-        """
+    def take_failure(self) -> UserFunctionFailed | None:
+        """Return the failure of a call, and forget it: the function raised, or returned no value for each row."""
         failure, self._failure = self._failure, None
-        if failure is not None:
-            raise failure
+        return failure
 
     def _call(self, *arguments: pa.Array) -> pa.Array:
         if self._failure is None:
@@ -100,13 +95,9 @@ class ScalarFunctions:
         """Raise the failure of a call, if one has failed since the last time; forget those of others.
 
         Raises:
-            UserFunctionFailed: See `ScalarFunction.raise_failure`.
+            UserFunctionFailed: See `ScalarFunction.take_failure`.
         """
-        failures = []
-        for function in self._functions.values():
-            try:
-                function.raise_failure()
-            except UserFunctionFailed as failure:
-                failures.append(failure)
-        if failures:
-            raise failures[0]
+        failures = [function.take_failure() for function in self._functions.values()]
+        for failure in failures:
+            if failure is not None:
+                raise failure

@@ -67,7 +67,7 @@ def json_array_length(texts: pa.Array) -> pa.Array:
         read = tokens(text, HIVE)
         if read is None or read.kinds[0] is not TokenKind.ARRAY:
             return None
-        return len(_elements(read, 0))
+        return sum(1 for _ in read.parts(0))
 
     return pa.array(map(_safe(length), texts.to_pylist()), pa.int32())
 
@@ -79,7 +79,7 @@ def json_object_keys(texts: pa.Array) -> pa.Array:
         read = tokens(text, HIVE)
         if read is None or read.kinds[0] is not TokenKind.OBJECT:
             return None
-        return [java_text(read.texts[place]) for place in _names(read, 0)]
+        return [java_text(read.texts[place]) for place in read.parts(0)]
 
     return pa.array(map(_safe(keys), texts.to_pylist()), pa.list_(pa.string()))
 
@@ -93,7 +93,7 @@ def json_fields(texts: pa.Array, *names: pa.Array) -> pa.Array:
         if read is None or read.kinds[0] is not TokenKind.OBJECT:
             return None
         values = list(nothing)
-        for place in _names(read, 0):
+        for place in read.parts(0):
             if read.texts[place] in wanted and read.kinds[place + 1] is not TokenKind.NULL:
                 generator = Generator(as_bytes=True)
                 _write(read, place + 1, generator)
@@ -154,24 +154,6 @@ def _parsed(path: str) -> Sequence[_PathStep] | None:
     return tuple(steps)
 
 
-def _names(read: Tokens, start: int) -> list[int]:
-    """Return the places of the names of an object."""
-    places, place = [], start + 1
-    while place < read.ends[start]:
-        places.append(place)
-        place = read.ends[place + 1] + 1
-    return places
-
-
-def _elements(read: Tokens, start: int) -> list[int]:
-    """Return the places of the elements of an array."""
-    places, place = [], start + 1
-    while place < read.ends[start]:
-        places.append(place)
-        place = read.ends[place] + 1
-    return places
-
-
 def _write(read: Tokens, place: int, generator: Generator) -> None:
     if read.kinds[place] is TokenKind.STRING:
         generator.raw(read.texts[place])
@@ -187,12 +169,12 @@ def _evaluate(read: Tokens, place: int, generator: Generator, style: _Style, ste
     if step.step is _Step.FIELD and kind is TokenKind.OBJECT:
         return any(
             _evaluate(read, name + 1, generator, style, rest)
-            for name in _names(read, place)
+            for name in read.parts(place)
             if read.texts[name] == step.name and read.kinds[name + 1] is not TokenKind.NULL
         )
     if kind is not TokenKind.ARRAY or step.step not in (_Step.ELEMENT, _Step.ELEMENTS):
         return False
-    elements = _elements(read, place)
+    elements = list(read.parts(place))
     if step.step is _Step.ELEMENTS:
         return _evaluate_all(read, elements, generator, style, rest)
     inner = _Style.QUOTED if rest and rest[0].step is _Step.ELEMENTS else style

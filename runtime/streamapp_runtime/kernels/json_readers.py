@@ -106,8 +106,7 @@ def _object(found: Tokens, start: int, data_type: DataType) -> _Read:
     places = {field.name: index for index, field in enumerate(data_type.fields)}
     row: dict[str, Any] = {}
     partial = False
-    place = start + 1
-    while place < found.ends[start]:
+    for place in found.parts(start):
         index = places.get(java_text(found.texts[place]))
         if index is not None:
             try:
@@ -115,27 +114,24 @@ def _object(found: Tokens, start: int, data_type: DataType) -> _Read:
                 partial = partial or inner
             except _UnfitError:
                 partial = True
-        place = found.ends[place + 1] + 1
     return row, partial
 
 
 def _array(found: Tokens, start: int, data_type: DataType) -> _Read:
-    values, partial, place = [], False, start + 1
-    while place < found.ends[start]:
+    values, partial = [], False
+    for place in found.parts(start):
         value, inner = _value(found, place, data_type.element)
         values.append(value)
         partial = partial or inner
-        place = found.ends[place] + 1
     return values, partial
 
 
 def _map(found: Tokens, start: int, data_type: DataType) -> _Read:
-    entries, partial, place = [], False, start + 1
-    while place < found.ends[start]:
+    entries, partial = [], False
+    for place in found.parts(start):
         value, inner = _value(found, place + 1, data_type.value)
         entries.append({"key": java_text(found.texts[place]), "value": value})
         partial = partial or inner
-        place = found.ends[place + 1] + 1
     return entries, partial
 
 

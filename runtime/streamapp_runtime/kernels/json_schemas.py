@@ -53,18 +53,10 @@ def _inferred(found: Tokens, start: int) -> _Type:
         return _whole(text)
     if kind in _SCALARS:
         return _Type(_SCALARS[kind])
-    place, is_object = start + 1, kind is TokenKind.OBJECT
-    fields, element = list[tuple[str, _Type]](), _NULL
-    while place < found.ends[start]:
-        inner = _inferred(found, place + is_object)
-        if is_object:
-            fields.append((java_text(found.texts[place]), inner))
-        else:
-            element = _common(element, inner)
-        place = found.ends[place + is_object] + 1
-    if is_object:
+    if kind is TokenKind.OBJECT:
+        fields = [(java_text(found.texts[name]), _inferred(found, name + 1)) for name in found.parts(start)]
         return _Type("STRUCT", fields=sorted(fields, key=lambda field: _order(field[0])))
-    return _Type("ARRAY", element=element)
+    return _Type("ARRAY", element=reduce(_common, (_inferred(found, place) for place in found.parts(start)), _NULL))
 
 
 def _whole(text: str) -> _Type:

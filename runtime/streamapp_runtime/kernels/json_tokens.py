@@ -5,6 +5,7 @@ A list of tokens, with the place of every container's end, needs no recursion ho
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
@@ -64,6 +65,14 @@ class Tokens:
         self.ends.append(len(self.kinds))
         self.kinds.append(kind)
         self.texts.append(text)
+
+    def parts(self, start: int) -> Iterator[int]:
+        """Return the places of an array's elements, or of an object's names, which stand before its values."""
+        named = self.kinds[start] is TokenKind.OBJECT
+        place = start + 1
+        while place < self.ends[start]:
+            yield place
+            place = self.ends[place + named] + 1
 
 
 _SPACE = re.compile(r"[ \t\r\n]*+")

@@ -72,7 +72,7 @@ def _type(written: str) -> DataType:
 
 
 def _patterns(options: Value | None) -> Mapping[TypeKind, Value]:
-    given = {name.lower(): setting for name, setting in named_options(options, "from_json")}
+    given = named_options(options, "from_json")
     if unknown := given.keys() - {"timestampformat", "dateformat", "mode"}:
         raise invalid(f"from_json has no option {min(unknown)}; it has {_OPTIONS}")
     if given.get("mode", _MODE).upper() != _MODE:
@@ -168,10 +168,11 @@ def _schema_of(value: Value, options: Value | None = None) -> Value:
     written = str(value.literal)
     if written.count("[") + written.count("{") > _MAX_CONTAINERS:
         raise invalid(f"schema_of_json takes a text with up to {_MAX_CONTAINERS} arrays and objects")
-    given = {name.lower(): setting.lower() for name, setting in named_options(options, "schema_of_json")}
-    if given.keys() - {_ZEROS} or given.get(_ZEROS, "true") not in ("true", "false"):
+    given = named_options(options, "schema_of_json")
+    zeros = given.get(_ZEROS, "false").lower()
+    if given.keys() - {_ZEROS} or zeros not in ("true", "false"):
         raise invalid("schema_of_json has one option: map('allowNumericLeadingZeros', 'true')")
-    return Value(STRING, SCHEMA_OF_JSON.over(value.sql, given.get(_ZEROS, "false")))
+    return Value(STRING, SCHEMA_OF_JSON.over(value.sql, zeros))
 
 
 JSON_READERS = (

@@ -130,7 +130,7 @@ def _to_json(value: Value, options: Value | None = None) -> Value:
 
 
 def _writer(options: Value | None) -> _Writer:
-    given = {name.lower(): setting for name, setting in named_options(options, "to_json")}
+    given = named_options(options, "to_json")
     unknown = given.keys() - {*_FLAGS, *(name for name, _ in _PATTERNS.values())}
     if unknown:
         raise invalid(f"to_json has no option {min(unknown)}; it has {_OPTIONS}")
@@ -142,17 +142,17 @@ def _writer(options: Value | None) -> _Writer:
     return _Writer(patterns, flags["ignorenullfields"] == "false", flags["sortkeys"] == "true")
 
 
-def named_options(options: Value | None, function: str) -> tuple[tuple[str, str], ...]:
-    """Return the options of a call, which are a map of text literals.
+def named_options(options: Value | None, function: str) -> Mapping[str, str]:
+    """Return the options of a call, which are a map of text literals, by their names in lower case.
 
     Raises:
         Refusal: They are something else.
     """
     if options is None:
-        return ()
+        return {}
     if options.pairs is None:
         raise invalid(f"the options of {function} are text literals, as in map('timestampFormat', 'dd/MM/yyyy')")
-    return options.pairs
+    return {name.lower(): setting for name, setting in options.pairs}
 
 
 JSON_WRITERS = (

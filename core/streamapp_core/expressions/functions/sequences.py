@@ -28,14 +28,8 @@ def _sequence(start: Value, stop: Value, step: Value | None = None) -> Value:
 
     def write(a: str, b: str, by: str | None = None) -> str:
         step_ = by or f"(CASE WHEN {b} < {a} THEN -1 ELSE 1 END)"
-        size = f"({b} - {a}) // {step_}"
         listed = f"generate_series(CAST({a} AS BIGINT), CAST({b} AS BIGINT), CAST({step_} AS BIGINT))"
-        one = f"[CAST({a} AS BIGINT)]"
-        forward = f"({step_} > 0 AND {b} > {a}) OR ({step_} < 0 AND {b} < {a})"
-        return (
-            f"CASE WHEN {a} = {b} AND {step_} IS NOT NULL THEN {one} "
-            f"WHEN {forward} THEN CASE WHEN {size} < {MAX_ELEMENTS} THEN {listed} END END"
-        )
+        return _stepped((a, b, step_), f"({b} - {a}) // {step_}", f"[CAST({a} AS BIGINT)]", listed)
 
     return Value(array_of(common), cast(bound(ends, write), array_of(common)))
 
