@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import NoReturn
 
 import typer
-from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
+
+from streamapp_cli.consoles import new_console
 
 USAGE = 2
 
@@ -32,5 +33,5 @@ def read_json(path: Path) -> object:
 
 def exit_with_error(message: str, code: int = USAGE) -> NoReturn:
     """Print an error and end the program."""
-    Console(file=sys.stderr, highlight=False, soft_wrap=True).print(f"[red]error:[/] {escape(message)}")
+    new_console(sys.stderr).print(Text.assemble(("error:", "red"), f" {message}"))
     raise typer.Exit(code)

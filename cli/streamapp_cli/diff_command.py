@@ -6,10 +6,11 @@ from pathlib import Path
 
 from pydantic import JsonValue
 from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
 from streamapp_cli.app_files import exit_with_error
 from streamapp_cli.command_options import DiffOutput
+from streamapp_cli.consoles import new_console
 from streamapp_cli.plan_inputs import ask_counts, read_app, read_counts, read_job_model
 from streamapp_cli.print_problems import print_problems
 from streamapp_cli.text_tables import new_table
@@ -46,7 +47,7 @@ def diff_apps(
     if output is DiffOutput.JSON:
         print(json.dumps(_document(comparison), indent=2))
     else:
-        _print(Console(highlight=False, soft_wrap=True), old.metadata.name, comparison)
+        _print(new_console(), old.metadata.name, comparison)
     return REFUSED if comparison.problems else ACCEPTED
 
 
@@ -96,16 +97,16 @@ def _print(console: Console, name: str, comparison: Comparison) -> None:
         print_problems(console, name, comparison.problems)
         return
     edit_class = comparison.edit_class
-    console.print(f"[bold green]{name}[/]: [bold]{edit_class}[/]: {edit_class.effect}\n")
+    console.print(Text.assemble((name, "bold green"), ": ", (edit_class, "bold"), f": {edit_class.effect}\n"))
     if comparison.edits:
         edits = new_table(console, "edit", "does", "before", "after")
         for edit in comparison.edits:
-            edits.add_row(escape(edit.path), edit.edit_class, _shown(edit.before), _shown(edit.after))
+            edits.add_row(edit.path, edit.edit_class, _shown(edit.before), _shown(edit.after))
         console.print(edits)
     if comparison.moves:
         moved = new_table(console, "task", "from", "to", "why it moves")
         for move in comparison.moves[:_SHOWN_MOVES]:
-            moved.add_row(*map(escape, (move.task, move.source, move.target, move.reason)))
+            moved.add_row(move.task, move.source, move.target, move.reason)
         console.print(moved)
         more = len(comparison.moves) - _SHOWN_MOVES
         if more > 0:
@@ -113,7 +114,7 @@ def _print(console: Console, name: str, comparison: Comparison) -> None:
     if comparison.new_streams:
         created = new_table(console, "new stream", "system", "partitions", "name")
         for stream in comparison.new_streams:
-            created.add_row(stream.name, stream.system, str(stream.partitions), escape(stream.address))
+            created.add_row(stream.name, stream.system, str(stream.partitions), stream.address)
         console.print(created)
 
 
@@ -121,4 +122,4 @@ def _shown(value: JsonValue) -> str:
     if value is None:
         return ""
     text = value if isinstance(value, str) else json.dumps(value)
-    return escape(text if len(text) <= _SHOWN_VALUE else f"{text[:_SHOWN_VALUE]}…")
+    return text if len(text) <= _SHOWN_VALUE else f"{text[:_SHOWN_VALUE]}…"

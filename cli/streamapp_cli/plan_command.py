@@ -5,8 +5,10 @@ import sys
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
 from streamapp_cli.command_options import Output
+from streamapp_cli.consoles import new_console
 from streamapp_cli.plan_inputs import ask_counts, read_app, read_counts, read_job_model, read_processors
 from streamapp_cli.print_problems import print_problems
 from streamapp_cli.text_tables import new_table
@@ -59,7 +61,7 @@ def _check_code(plan: Plan, file: Path, *, found_elsewhere: bool) -> PlanResult 
 def _print(
     file: Path, parsed: ParsedApp, result: PlanResult, model: JobModel | None, output: Output, *, types: bool
 ) -> None:
-    console = Console(highlight=False, soft_wrap=True)
+    console = new_console()
     name = parsed.app.metadata.name if parsed.app is not None else file.stem
     if output is Output.JSON:
         print(json.dumps(to_document(result, None if model is None else model.to_document()), indent=2))
@@ -72,7 +74,8 @@ def _print(
 
 
 def _print_plan(console: Console, plan: Plan, model: JobModel) -> None:
-    console.print(f"[bold green]{plan.app.metadata.name} is accepted[/]: {plan.mode}, run {plan.run_id}\n")
+    accepted = (f"{plan.app.metadata.name} is accepted", "bold green")
+    console.print(Text.assemble(accepted, f": {plan.mode}, run {plan.run_id}\n"))
     streams = new_table(console, "stream", "role", "system", "partitions", "rule", "columns")
     for row in to_rows(plan):
         count = f"{row.partitions} (from {row.grew_from})" if row.grew_from else row.partitions

@@ -12,13 +12,13 @@ def print_fresh_start(console: Console, name: str, start: FreshStart) -> None:
     if start.deletes:
         console.print(f"{name}: the new run deletes")
         for line in _deleted(start):
-            console.print(f"  {line}", markup=False)
+            console.print(f"  {line}")
     if start.kept:
         console.print(
             f"{name}: these stay, and new results follow them (--fresh --delete-outputs deletes their records)"
         )
         for output in start.kept:
-            console.print(f"  {_text(output)}", markup=False)
+            console.print(f"  {_text(output)}")
 
 
 def _deleted(start: FreshStart) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
 from streamapp_core.problems import Problem
 
@@ -11,9 +11,9 @@ from streamapp_core.problems import Problem
 def print_problems(console: Console, name: str, problems: Sequence[Problem]) -> None:
     """Print every problem: where, what, and how to mend it."""
     count = f"{len(problems)} problem{'s' if len(problems) != 1 else ''}"
-    console.print(f"[bold red]{escape(name)} is refused[/]: {count}\n")
+    console.print(Text.assemble((f"{name} is refused", "bold red"), f": {count}\n"))
     for problem in problems:
-        console.print(f"[bold]{escape(problem.path)}[/]  [red]{problem.code}[/]")
-        console.print(f"  {escape(problem.message)}")
+        console.print(Text.assemble((problem.path, "bold"), "  ", (problem.code, "red")))
+        console.print(f"  {problem.message}")
         if problem.repair is not None:
-            console.print(f"  [green]repair:[/] {escape(problem.repair.text)}")
+            console.print(Text.assemble("  ", ("repair:", "green"), f" {problem.repair.text}"))

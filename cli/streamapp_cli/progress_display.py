@@ -65,7 +65,7 @@ class _News:
         incidents = summary.incidents[-new:] if new else ()
         told = (notice.message for notice in notices)
         for line in (*told, *incidents, *(f"left out: {row}" for row in rows), *broken.values()):
-            self._console.print(f"{self._name} {summary.seconds:.0f}s: {line}", markup=False)
+            self._console.print(f"{self._name} {summary.seconds:.0f}s: {line}")
         self._incidents = summary.incident_count
 
 
@@ -84,7 +84,7 @@ class _Lines:
         if summary.refused != self._refused:
             self._refused = summary.refused
             for line in _refusal(summary):
-                self._console.print(f"{self._name} {summary.seconds:.0f}s: {line}", markup=False)
+                self._console.print(f"{self._name} {summary.seconds:.0f}s: {line}")
         if self._clock() - self._printed < _LINE_SECONDS:
             return
         self._printed = self._clock()
@@ -98,7 +98,7 @@ class _Lines:
         self._console.print(f"{self._name} {summary.seconds:.0f}s: {streams}")
         if (lines := left_out(summary)) != self._left_out:
             self._left_out = lines
-            self._console.print(f"{self._name} {summary.seconds:.0f}s: {'; '.join(lines)}", markup=False)
+            self._console.print(f"{self._name} {summary.seconds:.0f}s: {'; '.join(lines)}")
 
 
 def progress_table(name: str, summary: Summary) -> Table:
@@ -136,9 +136,9 @@ def print_summary(console: Console, name: str, summary: Summary) -> None:
     for row in summary.bad_rows:
         console.print(f"  {row}")
     for line in broken_claims(summary):
-        console.print(line, markup=False)
+        console.print(line)
     for notice in summary.notices:
-        console.print(notice.message, markup=False)
+        console.print(notice.message)
     state = summary.state
     if state.kept or state.rebuilt:
         console.print(

@@ -3,10 +3,9 @@
 from functools import partial
 from pathlib import Path
 
-from rich.console import Console
-
 from streamapp_cli.app_files import exit_with_error, read_text
 from streamapp_cli.command_options import Host
+from streamapp_cli.consoles import new_console
 from streamapp_cli.print_fresh_start import print_fresh_start
 from streamapp_cli.print_problems import print_problems
 from streamapp_cli.progress_display import follow, print_summary
@@ -29,7 +28,7 @@ def run_here(file: Path, *, state_dir: Path | None, fresh: bool, delete_outputs:
     if delete_outputs and not fresh:
         exit_with_error("--delete-outputs goes with --fresh: a run that continues needs its outputs as they are")
     text = read_text(file)
-    console = Console(highlight=False, soft_wrap=True)
+    console = new_console()
     try:
         parsed = parse_text(text)
     except DocumentError as error:

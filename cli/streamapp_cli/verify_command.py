@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from rich.console import Console
-from rich.markup import escape
 
 from streamapp_cli.app_files import exit_with_error
+from streamapp_cli.consoles import new_console
 from streamapp_cli.plan_inputs import read_app
 from streamapp_cli.print_problems import print_problems
 from streamapp_cli.text_tables import new_table
@@ -21,7 +21,7 @@ _SHOWN_BYTES = 40
 
 def verify_app(file: Path, *, state_dir: Path | None) -> int:
     """Compare the stores of all tasks with their changelog, print what was found, and return the exit code."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = new_console()
     parsed = read_app(file)
     if parsed.app is None:
         print_problems(console, file.stem, parsed.problems)
@@ -47,12 +47,12 @@ def _print(console: Console, verdicts: list[StateVerdict]) -> None:
     console.print(table)
     for verdict in verdicts:
         for difference in verdict.differences:
-            console.print(escape(f"{verdict.task}: {_difference_text(difference)}"))
+            console.print(f"{verdict.task}: {_difference_text(difference)}")
 
 
 def _word(verdict: StateVerdict) -> str:
     if verdict.wrong is not None:
-        return escape(verdict.wrong)
+        return verdict.wrong
     if verdict.position is None:
         return "not here, or not to be believed: the next start makes it"
     return "differs" if verdict.differences else "equal"

@@ -121,8 +121,9 @@ class Soak:
 
     def _start_if_it_gave_up(self) -> None:
         if self._process.poll() is not None:
-            errors = [line for line in self._log.read_text().splitlines() if line.startswith("error:")]
-            self.gave_up.append(errors[-1] if errors else f"no error, exit code {self._process.returncode}")
+            log = self._log.read_text()
+            errors = [line for line in log.splitlines() if line.startswith("error:")]
+            self.gave_up.append(errors[-1] if errors else f"exit code {self._process.returncode}: {log[-4000:]}")
             self._start()
 
     def _start(self) -> None:

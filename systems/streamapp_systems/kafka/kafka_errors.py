@@ -24,10 +24,13 @@ FENCING = frozenset(
 MISSING = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION})
 TRANSIENT = frozenset(
     {
+        KafkaError._DESTROY_BROKER,  # the broker was asked when it left the cluster's list
         KafkaError._NOENT,  # of the leader of a partition, right after a broker came back
         KafkaError._TIMED_OUT,
+        KafkaError._TIMED_OUT_QUEUE,
         KafkaError._TRANSPORT,
         KafkaError._ALL_BROKERS_DOWN,
+        KafkaError._UNKNOWN_BROKER,
         KafkaError._WAIT_CACHE,
         KafkaError._WAIT_COORD,
         KafkaError.BROKER_NOT_AVAILABLE,

@@ -4,8 +4,8 @@ import io
 
 import msgspec
 import pytest
-from rich.console import Console
 
+from streamapp_cli.consoles import new_console
 from streamapp_cli.progress_display import follow, print_summary, progress_table
 from streamapp_runtime.driver.run_record import StreamSummary, Summary
 from streamapp_runtime.processor.processor_report import BrokenClaimReport, WatermarkHolderReport
@@ -21,7 +21,7 @@ def shown(**changed):
         seconds=2.0,
         held_back_by={"hourly": "planes", "daily": "planes", "other": "trains"},
     )
-    console = Console(file=io.StringIO(), width=200)
+    console = new_console(io.StringIO())
     console.print(progress_table("app", summary))
     return " ".join(console.file.getvalue().split())
 
@@ -56,7 +56,7 @@ def test_rows_that_are_left_out_are_told_while_the_run_goes_on_each_once():
     def told(seconds, *bad_rows, **not_used):
         return Summary(streams=(), written={}, not_used=not_used, bad_rows=bad_rows, seconds=seconds, held_back_by={})
 
-    console = Console(file=io.StringIO(), width=200)
+    console = new_console(io.StringIO())
     with follow(console, "app", clock=iter(range(0, 100, 5)).__next__) as listener:
         listener(told(1, "kafka.in[0], offset 7: 'x' is no JSON object", by={"late": 0}))
         listener(told(2, "kafka.in[0], offset 7: 'x' is no JSON object", orders={"unreadable": 1_234}))
@@ -73,7 +73,7 @@ def test_a_broken_claim_is_printed_once_and_counted_in_the_summary():
     summary = Summary(
         streams=(), written={}, not_used={}, bad_rows=(), seconds=2, held_back_by={}, broken_claims={"in": claim}
     )
-    console = Console(file=io.StringIO(), width=200)
+    console = new_console(io.StringIO())
     with follow(console, "app") as listener:
         listener(summary)
         listener(summary)
@@ -83,3 +83,25 @@ def test_a_broken_claim_is_printed_once_and_counted_in_the_summary():
         "in: 30 of 1,200 rows checked are not in the partition of their key, results may be wrong. "
         "hub.in[0], offset 7: elsewhere." in console.file.getvalue()
     )
+
+
+ODD = "in[0], offset 7: '[/red] [bold]x :boom: [link]'"
+
+
+def test_text_of_rows_and_messages_is_never_taken_for_markup():
+    summary = Summary(
+        streams=(), written={}, not_used={"[/by]": {"[late] :x:": 3}}, bad_rows=(ODD,), seconds=2, held_back_by={}
+    )
+    console = new_console(io.StringIO())
+    with follow(console, "app") as listener:
+        listener(summary)
+    print_summary(console, "app", summary)
+    text = console.file.getvalue()
+    assert f"app 2s: left out: {ODD}" in text
+    assert f"  {ODD}\n" in text
+    assert "[/by]: 3 rows not used ([late] :x:)" in text
+
+
+def test_what_is_piped_is_not_cut(monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert f"{'x' * 300} sideInput" in shown(name="x" * 300)

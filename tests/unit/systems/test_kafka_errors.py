@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import KafkaError
 
 from streamapp_systems.kafka.client_config import Cluster
-from streamapp_systems.kafka.kafka_errors import ClientProblems
+from streamapp_systems.kafka.kafka_errors import TRANSIENT, ClientProblems
 from streamapp_systems.protocols import StreamSystemError, Unavailable
 
 REFUSED = KafkaError(
@@ -59,6 +59,14 @@ def test_what_is_no_absence_is_no_reason_to_wait(problems: ClientProblems) -> No
     )
     assert isinstance(explained, StreamSystemError)
     assert not isinstance(explained, Unavailable)
+
+
+@pytest.mark.parametrize("code", [KafkaError._DESTROY_BROKER, KafkaError._UNKNOWN_BROKER, KafkaError._TIMED_OUT_QUEUE])
+def test_a_request_that_was_under_way_when_its_broker_left_the_cluster_is_made_again(
+    problems: ClientProblems, code: int
+) -> None:
+    assert code in TRANSIENT
+    assert isinstance(problems.explain("topic t can't be described", KafkaError(code)), Unavailable)
 
 
 def test_each_cause_is_logged_once_and_that_all_brokers_are_down_never(
