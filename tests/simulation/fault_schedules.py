@@ -71,6 +71,10 @@ _BEGINNERS = 0.8
 _STORIES_SHARE = 0.5
 """The share of schedules with a story: faults that only together meet what must not be met."""
 
+_POWER_SHARE = 0.15
+"""The share of schedules in which a machine loses power while stores are open that were open before."""
+_REOPENING = (FaultKind.KILL_WORKER, FaultKind.KILL_DRIVER, FaultKind.KILL_MACHINE, FaultKind.SCALE, FaultKind.EDIT)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
@@ -108,6 +112,8 @@ def make_faults(random: Random, until: float) -> tuple[Fault, ...]:
     ]
     if told:
         faults += random.choice(_STORIES)(random, random.uniform(2.5, 0.35 * until))
+    if random.random() < _POWER_SHARE:
+        faults += _loss_of_power_after_a_reopen(random, random.uniform(2.5, 0.35 * until))
     return tuple(sorted(faults, key=lambda fault: fault.at))
 
 
@@ -151,6 +157,15 @@ def _driver_behind_the_times(random: Random, at: float) -> list[Fault]:
             _aimed(random, at - 2.1, FaultKind.PAUSE_STARTING_AT, random.uniform(3.0, 8.0), {"InitProducerId": 1}),
             _rescale(random, at - 2.0, at_once=True, fewer=False),
         ]
+    return faults
+
+
+def _loss_of_power_after_a_reopen(random: Random, at: float) -> list[Fault]:
+    """A machine loses power while its stores are open again, and were changed since they were last synced."""
+    faults = [_aimed(random, at, random.choice(_REOPENING), 0.0)]
+    for _ in range(random.randint(1, 3)):
+        at += random.uniform(0.5, 6.0)
+        faults.append(_aimed(random, at, FaultKind.KILL_MACHINE, 0.0))
     return faults
 
 

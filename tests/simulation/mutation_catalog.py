@@ -130,6 +130,7 @@ MUTATIONS = (
                 new="",
             ),
         ),
+        needs=frozenset({FaultKind.KILL_MACHINE}),
     ),
     Mutation(
         name="a worker does not ask whether it is current",

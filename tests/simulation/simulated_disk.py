@@ -17,6 +17,9 @@ from simulation.simulated_process import SimulatedProcess
 
 _PAGE = 4_096
 _LOST_NAMES = 0.5
+_WRITTEN_BACK = 0.2
+"""How often the kernel has written pages to the disk by itself before a store changes again."""
+_DATA_FILE = "data.mdb"
 CurrentProcess = Callable[[], SimulatedProcess | None]
 
 
@@ -32,7 +35,11 @@ class SimulatedLmdb:
 
     def begin(self, *arguments: Any, write: bool = False, **options: Any) -> Any:
         """Begin a transaction; one that writes is a step of its process."""
-        self._process.step(f"LMDB {'write' if write else 'read'}") if write else self._process.raise_if_dead()
+        if write:
+            self._process.step("LMDB write")
+            self._disk.write_back(self._folder / _DATA_FILE)
+        else:
+            self._process.raise_if_dead()
         return self._environment.begin(*arguments, write=write, **options)
 
     def open_db(self, *arguments: Any, **options: Any) -> Any:
@@ -51,7 +58,7 @@ class SimulatedLmdb:
         """Sync: what was committed survives a loss of power."""
         self._process.step("LMDB sync")
         self._environment.sync(force)
-        self._disk.note_synced(self._folder / "data.mdb")
+        self._disk.note_synced(self._folder / _DATA_FILE)
 
     def close(self) -> None:
         """Close."""
@@ -67,9 +74,13 @@ class SimulatedLmdb:
 class Disk:
     """The disk of one machine: what its files would hold after a loss of power."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, chance: random.Random) -> None:
+        """Take what decides which pages the kernel writes by itself, and when."""
         self.folder = folder
+        self._chance = chance
         self._synced: dict[Path, bytes] = {}
+        self._inodes: dict[Path, int] = {}
+        """By the path of a store: the file that it was when its pages were written."""
         self._renamed: list[tuple[Path, Path]] = []
 
     def note_synced(self, path: Path) -> None:
@@ -78,6 +89,22 @@ class Disk:
             self._renamed = [names for names in self._renamed if names[1].parent != path]
         else:
             self._synced[path] = path.read_bytes() if path.exists() else b""
+            self._inodes.pop(path, None)
+
+    def write_back(self, path: Path) -> None:
+        """Let the kernel write any pages of a store now, as it does after a while: there they stay, as they are now.
+
+        So a disk has pages of several times, none of which need fit the others.
+        """
+        if self._chance.random() < _WRITTEN_BACK:
+            self._synced[path] = _mix(path.read_bytes(), self._stored(path), self._chance, self._chance.random())
+
+    def _stored(self, path: Path) -> bytes:
+        """Return what the disk has of a store; nothing, if its file is a new one."""
+        inode = path.stat().st_ino
+        if self._inodes.setdefault(path, inode) != inode:
+            self._inodes[path], self._synced[path] = inode, b""
+        return self._synced.get(path, b"")
 
     def note_renamed(self, old: Path, new: Path) -> None:
         """Note that a file gets another name."""
@@ -94,15 +121,18 @@ class Disk:
         for path in sorted(filter(is_here, self.folder.rglob("part-*"))):
             if (synced := self._synced.get(path, b"")) != path.read_bytes():
                 path.write_bytes(synced)
-        for path in sorted(filter(is_here, self.folder.rglob("data.mdb"))):
-            written, synced = path.read_bytes(), self._synced.get(path, b"")
-            pages = range(0, max(len(written), len(synced)), _PAGE)
-            kept = chance.choice([0.0, 0.5, 1.0])
-            image = [
-                (written if chance.random() < kept else synced)[at : at + _PAGE].ljust(_PAGE, b"\0") for at in pages
-            ]
-            path.write_bytes(b"".join(image))
-            self._synced[path] = b"".join(image)
+        for path in sorted(filter(is_here, self.folder.rglob(_DATA_FILE))):
+            image = _mix(path.read_bytes(), self._stored(path), chance, chance.choice([0.0, 0.5, 0.5, 1.0]))
+            path.write_bytes(image)
+            self._synced[path] = image
+
+
+def _mix(written: bytes, stored: bytes, chance: random.Random, share: float) -> bytes:
+    """Return what is stored when a share of the pages that were written has reached the disk."""
+    pages = range(0, max(len(written), len(stored)), _PAGE)
+    return b"".join(
+        (written if chance.random() < share else stored)[at : at + _PAGE].ljust(_PAGE, b"\0") for at in pages
+    )
 
 
 @contextmanager

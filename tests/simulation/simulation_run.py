@@ -104,7 +104,7 @@ class _World(Surroundings):
         super().__init__(machines, reaches=len(machines) == 1 or choices.random() < 0.4, processors=shape.processors)
         self.shape = shape
         self.folder = folder
-        self.disk = Disk(folder)
+        self.disk = Disk(folder, Random(f"disk {seed}"))
         self.log = SimulatedLog(folder)
         self.scheduler = Scheduler(
             Random(f"scheduler {seed}"), longest=_FAULT_SECONDS + _PATIENCE_SECONDS, most_turns=_MOST_TURNS

@@ -1,11 +1,12 @@
 """Schedules of faults follow from a seed, and shrink to the faults that are needed."""
 
+from itertools import pairwise
 from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulation.fault_schedules import make_faults, shrink
+from simulation.fault_schedules import FaultKind, make_faults, shrink
 
 
 @given(st.integers(0, 10_000))
@@ -21,3 +22,13 @@ def test_a_schedule_shrinks_to_the_faults_that_are_needed(seed, data):
     faults = make_faults(Random(seed), 40.0)
     needed = data.draw(st.sets(st.sampled_from(faults)))
     assert set(shrink(faults, lambda some: needed <= set(some))) == needed
+
+
+def test_an_eighth_of_the_schedules_has_a_loss_of_power_soon_after_another_fault():
+    schedules = [make_faults(Random(seed), 25.0) for seed in range(400)]
+    soon = [
+        faults
+        for faults in schedules
+        if any(b.kind is FaultKind.KILL_MACHINE and b.at - a.at < 6.0 for a, b in pairwise(faults))
+    ]
+    assert len(soon) > len(schedules) / 8
