@@ -34,6 +34,7 @@ class Fate(Enum):
     IMAGE_PULL_BACK_OFF = auto()
     CRASH_LOOP_BACK_OFF = auto()
     CONFIG_ERROR = auto()
+    MOUNT_ERROR = auto()
     LEFT_ALONE = auto()
 
 
@@ -41,6 +42,7 @@ WAITING = {
     Fate.IMAGE_PULL_BACK_OFF: ("ImagePullBackOff", "Back-off pulling image"),
     Fate.CRASH_LOOP_BACK_OFF: ("CrashLoopBackOff", "back-off 10s restarting failed container"),
     Fate.CONFIG_ERROR: ("CreateContainerConfigError", "a Secret or ConfigMap was not found"),
+    Fate.MOUNT_ERROR: ("ContainerCreating", ""),
 }
 NOT_NOW = {409, 429, 500, 503, 504}
 """Answers of the API server when the pod has changed meanwhile, or when it has too much to do."""
@@ -194,6 +196,21 @@ class Kubelet:
             status = state(pod, fate, pod["status"].get("podIP") or str(FIRST_ADDRESS + next(self._numbers)))
         name, body = pod["metadata"]["name"], {"status": status}
         self._api.patch_namespaced_pod_status(name, self._namespace, body, _content_type=STRATEGIC)
+        if fate is Fate.MOUNT_ERROR:
+            self._emit_failed_mount(pod)
+
+    def _emit_failed_mount(self, pod):
+        """Write the event with which a kubelet says that a volume can't be mounted: nothing else does."""
+        involved = {"kind": "Pod", "namespace": self._namespace, **{k: pod["metadata"][k] for k in ("name", "uid")}}
+        event = {
+            "metadata": {"generateName": "failed-mount-"},
+            "involvedObject": involved,
+            "type": "Warning",
+            "reason": "FailedMount",
+            "message": 'MountVolume.SetUp failed for volume "login" : secret "login" not found',
+            "lastTimestamp": now(),
+        }
+        self._api.create_namespaced_event(self._namespace, event)
 
     def _assign_node(self, pod):
         """Bind a pod to a node if it has none; return whether there is one that it fits."""

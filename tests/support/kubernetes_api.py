@@ -35,15 +35,18 @@ class MemoryCluster:
         with self._lock:
             return copied(self.objects.get((kind, namespace, name)))
 
-    def list(self, kind, namespace, selector=""):
+    def list(self, kind, namespace, selector="", *, fields=""):
         with self._lock:
             return [
                 copied(item)
                 for (k, ns, _), item in sorted(self.objects.items(), key=lambda entry: entry[0][1:])
-                if k is kind and namespace in (None, ns) and fits(selector, item["metadata"].get("labels", {}))
+                if k is kind
+                and namespace in (None, ns)
+                and fits(selector, item["metadata"].get("labels", {}))
+                and has_fields(item, fields)
             ]
 
-    def create(self, kind, body):
+    def create(self, kind, body, *, dry_run=False):
         with self._lock:
             metadata = body["metadata"]
             key = (kind, metadata["namespace"], metadata["name"])
@@ -51,6 +54,8 @@ class MemoryCluster:
                 raise ObjectExistsError(f"{kind.plural} {metadata['name']!r} already exists")
             if kind is Kind.POD and self.refused_pods:
                 raise RequestRefusedError(self.refused_pods)
+            if dry_run:
+                return copied(body)
             self.writes["create", kind] += 1
             item = copied(body)
             uid = metadata.get("uid") or f"{kind.plural}-{metadata['name']}-{len(self.writes)}-{next(self._versions)}"
@@ -186,3 +191,14 @@ def merged(item, patch):
         else:
             result[name] = merged(result.get(name), value)
     return copied(result)
+
+
+def has_fields(item, selector):
+    """Return whether an object has the fields of a selector: `involvedObject.uid=...`."""
+    for path, _, wanted in (part.partition("=") for part in selector.split(",") if part):
+        value = item
+        for name in path.split("."):
+            value = value.get(name, {})
+        if value != wanted:
+            return False
+    return True

@@ -44,7 +44,7 @@ RULES = [
         "resourceNames": ["streamapp-driver"],
         "verbs": ["bind"],
     },
-    {"apiGroups": [""], "resources": ["events"], "verbs": ["create"]},
+    {"apiGroups": [""], "resources": ["events"], "verbs": ["list", "create"]},
     {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]},
     {"apiGroups": [""], "resources": ["persistentvolumeclaims"], "verbs": ["list", "delete"]},
 ]

@@ -28,7 +28,7 @@
   verbs: [bind]
 - apiGroups: [""]
   resources: [events]
-  verbs: [create]
+  verbs: [list, create]
 {{- with .Values.rbac.secrets }}
 {{- if .read }}
 # The logins of brokers.

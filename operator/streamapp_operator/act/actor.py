@@ -39,6 +39,9 @@ from streamapp_systems.kubernetes.kubernetes_api import (
 )
 from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
 
+_NO_DRY_RUNS = "does not support dry run"
+"""The API server says so of a webhook with side effects, which nobody can ask."""
+
 AfterAction = Callable[[ActionKind], object]
 """Called after every action; tests let the process die there."""
 
@@ -83,7 +86,8 @@ class Actor:
             case WriteJobModel():
                 write_job_model(self._store(app), action.model, epoch=action.epoch, expected=action.expected)
             case CreateObject():
-                self._create(app, action.kind, action.body)
+                create = self._check_executor if action.dry_run else self._create
+                create(app, action.kind, action.body)
             case DeletePod():
                 self._delete_pod(app, action)
             case DeleteStreams():
@@ -122,6 +126,14 @@ class Actor:
                 self._replace_binding(found, body)
             if found is not None and kind is Kind.NETWORK_POLICY:
                 self._api.replace(kind, body)
+
+    def _check_executor(self, _app: AppResource, kind: Kind, body: Object) -> None:
+        """Create an executor in a dry run, in which quotas, limits, Pod Security and webhooks have their say."""
+        try:
+            self._api.create(kind, body, dry_run=True)
+        except RequestRefusedError as error:
+            if _NO_DRY_RUNS not in str(error):
+                raise RequestRefusedError(f"executors are refused: {error}") from None
 
     def _replace_binding(self, found: Object, body: Object) -> None:
         """Replace a RoleBinding. The role of an existing one can't be changed, so it is deleted and recreated."""

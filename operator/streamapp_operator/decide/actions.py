@@ -27,6 +27,7 @@ class ActionKind(StrEnum):
     CREATE_SERVICE = "create-service"
     CREATE_NETWORK_POLICY = "create-network-policy"
     CREATE_DRIVER = "create-driver"
+    CHECK_EXECUTOR = "check-executor"
     DELETE_POD = "delete-pod"
     CREATE_CLEANUP_POD = "create-cleanup-pod"
     DELETE_STREAMS = "delete-streams"
@@ -69,11 +70,12 @@ class WriteJobModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateObject:
-    """Create an object that does not exist."""
+    """Create an object that does not exist; in a dry run only ask whether the API server would admit it."""
 
     kind: Kind
     body: Object
     action_kind: ActionKind
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

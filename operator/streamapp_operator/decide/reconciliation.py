@@ -16,6 +16,7 @@ from streamapp_operator.decide.acceptance import Acceptance, ActiveSpec, accept,
 from streamapp_operator.decide.actions import Action, EmitEvent, WriteJobModel
 from streamapp_operator.decide.deletion import decide_deletion, ensure_finalizer
 from streamapp_operator.decide.driver_decision import DriverDecision, DriverState, decide_driver
+from streamapp_operator.decide.executor_check import check_executors
 from streamapp_operator.decide.job_model_decision import decide_job_model, write_first_job_model
 from streamapp_operator.decide.launch import (
     build_launch,
@@ -30,7 +31,7 @@ from streamapp_operator.decide.launch import (
 )
 from streamapp_operator.decide.validation import Planner
 from streamapp_operator.observe.observed_state import AppMemory, AppNetwork, DriverRole, Observed
-from streamapp_operator.observe.resource_views import AppResource
+from streamapp_operator.observe.resource_views import EVENTS_INTERVAL, AppResource
 
 _RECOVERY_INTERVAL = timedelta(minutes=1)
 """The interval at which the coordinator stream is read for a lost job model."""
@@ -119,7 +120,7 @@ def _reconcile(observed: Observed, acceptance: Acceptance, active: ActiveSpec, c
     changes = _change_driver(observed, active, plan, driver, context)
     return Decision(
         actions=(*ensure_finalizer(observed.app), *changes.actions),
-        wake_at=changes.wake_at,
+        wake_at=_earliest(changes.wake_at, _next_events(observed)),
         memory=changes.memory,
         outcome=Outcome(
             acceptance=replace(acceptance, active=changes.active),
@@ -199,6 +200,7 @@ def _keep_running(
     rescaled = launch.model_copy(update={"processors": unchanged.active.app.spec.processors.count})
     active = replace_launch(unchanged.active, rescaled)
     job_model = decide_job_model(observed, active, rescaled, plan, context.executor_timeout)
+    check = check_executors(observed, active, rescaled)
     return replace(
         unchanged,
         actions=(
@@ -208,6 +210,7 @@ def _keep_running(
             *write_record(observed, active.record),
             *job_model.actions,
             *delete_stale_pods(observed, launch.epoch),
+            *check.actions,
         ),
         active=active,
         model=_resulting_job_model(job_model.actions, unchanged.model),
@@ -216,8 +219,18 @@ def _keep_running(
             executors_missing_since=job_model.missing_since,
             placement_inputs=job_model.placement_inputs,
         ),
-        wake_at=job_model.wake_at or unchanged.wake_at,
+        wake_at=_earliest(job_model.wake_at, unchanged.wake_at, check.wake_at),
     )
+
+
+def _next_events(observed: Observed) -> datetime | None:
+    """Return when the events of pods are read again whose containers are not created, if there are any."""
+    waiting = any(pod.waiting and pod.deleting_at is None for pod in observed.pods)
+    return observed.now + EVENTS_INTERVAL if waiting else None
+
+
+def _earliest(*times: datetime | None) -> datetime | None:
+    return min((time for time in times if time is not None), default=None)
 
 
 def _resulting_job_model(actions: tuple[WriteJobModel, ...], model: JobModel | None) -> JobModel | None:

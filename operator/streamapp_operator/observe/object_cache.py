@@ -116,12 +116,14 @@ class CachedApi:
             return self._cache.find(kind, namespace, name)
         return self._shards.get((namespace, name)) or self._api.get(kind, namespace, name)
 
-    def list(self, kind: Kind, namespace: str | None, selector: str = "") -> Sequence[Object]:
+    def list(self, kind: Kind, namespace: str | None, selector: str = "", *, fields: str = "") -> Sequence[Object]:
         """See `KubernetesApi.list`."""
-        return self._api.list(kind, namespace, selector)
+        return self._api.list(kind, namespace, selector, fields=fields)
 
-    def create(self, kind: Kind, body: Object) -> Object:
+    def create(self, kind: Kind, body: Object, *, dry_run: bool = False) -> Object:
         """See `KubernetesApi.create`."""
+        if dry_run:
+            return self._api.create(kind, body, dry_run=True)
         item = self._cache_answer(kind, self._api.create(kind, body))
         metadata = item["metadata"]
         if SHARD_LABEL in metadata.get("labels", {}):

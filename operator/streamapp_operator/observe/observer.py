@@ -3,6 +3,7 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
@@ -22,6 +23,7 @@ from streamapp_operator.observe.document_recovery import (
 )
 from streamapp_operator.observe.object_cache import ObjectCache
 from streamapp_operator.observe.observed_state import AppMemory, DriverBinding, DriverRole, Observed, StreamCounts
+from streamapp_operator.observe.pod_events import PodEvents
 from streamapp_operator.observe.resource_views import AppKey, AppResource, Pod, parse_app_resource, parse_pod
 from streamapp_systems.kubernetes.kubernetes_api import Kind, KubernetesApi, Object
 from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore, key_of, read_entry, version_of
@@ -53,6 +55,7 @@ class Observer:
         self._read_backup = read_backup
         self._new_run_id = new_run_id
         self._parsed = _ParseCache()
+        self._events = PodEvents(api)
 
     def observe(self, key: AppKey, now: datetime, memory: AppMemory) -> Observed | None:
         """Return the state of an app; None if there is no such app (any more).
@@ -87,7 +90,9 @@ class Observer:
             locality_unreadable=locality_unreadable,
             progress=progress,
             pods=tuple(
-                self._read_pod(item) for (kind, _), item in sorted(objects.items(), key=_by_name) if kind is Kind.POD
+                self._read_pod(item, now)
+                for (kind, _), item in sorted(objects.items(), key=_by_name)
+                if kind is Kind.POD
             ),
             present=frozenset(objects),
             driver_binding=_read_driver_binding(objects.get((Kind.ROLE_BINDING, driver_account(key.name)))),
@@ -132,8 +137,10 @@ class Observer:
         except (DocumentUnreadableError, JobModelUnreadableError) as error:
             return None, str(error)
 
-    def _read_pod(self, item: Object) -> Pod:
-        return self._parsed.get(item, lambda: parse_pod(item))
+    def _read_pod(self, item: Object, now: datetime) -> Pod:
+        pod = self._parsed.get(item, lambda: parse_pod(item))
+        problem = self._events.find_problem(pod, item, now)
+        return pod if problem is None else replace(pod, problem=problem)
 
 
 class _ParseCache:

@@ -1,9 +1,10 @@
-"""Why a pod does not start: the cases that a person has to repair, by reason."""
+"""Why a pod does not start: the cases that a person has to repair, by reason, each with what to do."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from streamapp_core.deployment.kubernetes_names import ROLE_LABEL, Role
 from streamapp_systems.kubernetes.kubernetes_api import Object
 
 _REASONS = {
@@ -22,6 +23,26 @@ _REASONS = {
 }
 """Our reason for each reason of the kubelet that does not pass by itself."""
 UNSCHEDULABLE = "Unschedulable"
+_EVENT_REASONS = {
+    "FailedMount": "FailedMount",
+    "FailedMapVolume": "FailedMount",
+    "FailedAttachVolume": "FailedMount",
+    "FailedCreatePodSandBox": "FailedCreatePodSandBox",
+}
+"""Our reason for each event of a pod that says why its containers are not created; no status does."""
+_ADVICE = {
+    "ImagePullFailed": "Make the image available, or correct spec.image or spec.imagePullSecrets",
+    "ConfigError": "Create what is missing, or correct {part}.template",
+    "CrashLoop": "Its log says why: kubectl logs {pod} -c {container} --previous",
+    UNSCHEDULABLE: "Add nodes or room, or correct {part}.cores, {part}.memory or {part}.template",
+    "FailedMount": (
+        "Create what is missing, or correct the volume: a secret of spec.systems, a ConfigMap of spec.pyFiles, a "
+        "volume of {part}.template, or spec.processors.state"
+    ),
+    "FailedCreatePodSandBox": "Look after the network and the container runtime of its node",
+}
+_PARTS = {Role.DRIVER.value: "spec.driver", Role.PROCESSOR.value: "spec.processors"}
+QUOTA_EXCEEDED = "exceeded quota"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,21 +54,56 @@ class PodProblem:
 
 
 def find_pod_problem(item: Object) -> PodProblem | None:
-    """Return what keeps a pod from running; None if nothing is known to."""
+    """Return what keeps a pod from running, by its status; None if nothing is known to."""
     status = item.get("status", {})
-    name = item["metadata"]["name"]
     if status.get("phase") in ("Succeeded", "Failed"):
         return None
     for condition in status.get("conditions", ()):
         if condition["type"] == "PodScheduled" and condition.get("reason") == UNSCHEDULABLE:
-            return PodProblem(reason=UNSCHEDULABLE, message=f"pod {name}: {condition.get('message', 'no node fits')}")
+            return _problem(item, UNSCHEDULABLE, condition.get("message", "no node fits"))
     for container in _containers(status):
         waiting = container.get("state", {}).get("waiting") or {}
         reason = _REASONS.get(waiting.get("reason", ""))
         if reason is not None:
-            details = waiting.get("message") or waiting["reason"]
-            return PodProblem(reason=reason, message=f"pod {name}, container {container['name']}: {details}")
+            return _problem(item, reason, waiting.get("message") or waiting["reason"], container["name"])
     return None
+
+
+def find_event_problem(item: Object, events: Sequence[Object]) -> PodProblem | None:
+    """Return why the containers of a pod are not created, if that is the newest of its events."""
+    newest = max(events, key=_event_order, default=None)
+    if newest is None or newest.get("type") != "Warning":
+        return None
+    reason = _EVENT_REASONS.get(newest.get("reason", ""))
+    return None if reason is None else _problem(item, reason, newest.get("message") or newest["reason"])
+
+
+def explain_refusal(refusal: str) -> str:
+    """Return why the API server refuses a pod, and what to do."""
+    if QUOTA_EXCEEDED in refusal:
+        advice = "Raise the ResourceQuota, or lower cores and memory of spec.driver and spec.processors"
+    else:
+        advice = "Correct what it names in the spec, or the rule that refuses it (LimitRange, Pod Security, webhook)"
+    return f"{_sentence(refusal)} {advice}. The operator tries again by itself"
+
+
+def _problem(item: Object, reason: str, details: str, container: str = "") -> PodProblem:
+    metadata = item["metadata"]
+    pod, part = metadata["name"], _PARTS.get(metadata.get("labels", {}).get(ROLE_LABEL, ""), "spec.processors")
+    where = f"pod {pod}, container {container}" if container else f"pod {pod}"
+    advice = _ADVICE[reason].format(part=part, pod=pod, container=container)
+    return PodProblem(reason=reason, message=f"{where}: {_sentence(details)} {advice}")
+
+
+def _sentence(text: str) -> str:
+    stripped = text.strip()
+    return stripped if stripped.endswith((".", "!", "?")) else f"{stripped}."
+
+
+def _event_order(event: Object) -> tuple[str, int]:
+    metadata = event["metadata"]
+    at = event.get("lastTimestamp") or event.get("eventTime") or metadata.get("creationTimestamp") or ""
+    return at[:19], int(metadata["resourceVersion"])  # some have fractions of seconds
 
 
 def _containers(status: Object) -> Iterator[dict[str, Any]]:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
@@ -20,6 +20,8 @@ from streamapp_core.spec.app import API_VERSION, KIND
 from streamapp_operator.observe.pod_problems import PodProblem, find_pod_problem
 from streamapp_systems.kubernetes.kubernetes_api import Kind, Object
 
+EVENTS_INTERVAL = timedelta(seconds=5)
+"""The interval at which the events of a pod are read whose containers are not created."""
 _MAIN_CONTAINERS = {
     role.value: name for role, name in ((Role.DRIVER, DRIVER_CONTAINER), (Role.PROCESSOR, PROCESSOR_CONTAINER))
 }
@@ -86,7 +88,8 @@ class Pod:
     """A pod of an app. `finished_at`, `exit_code` and `message` are those of its main container.
 
     `deleting_at` is the end of the grace period, if it is being deleted. If it was `disrupted`, Kubernetes ended it:
-    its node was drained or lost, or lacked memory, or another pod took its place.
+    its node was drained or lost, or lacked memory, or another pod took its place. It is `waiting` if its node has not
+    created its containers, and its status does not say why: its events may.
     """
 
     name: str
@@ -103,6 +106,7 @@ class Pod:
     deleting_at: datetime | None = None
     disrupted: bool = False
     problem: PodProblem | None = None
+    waiting: bool = False
     node: str | None = None
     executor: str | None = None
     claim: str | None = None
@@ -148,12 +152,13 @@ def parse_pod(item: Object) -> Pod:
     state = container.get("state", {})
     ended = state.get("terminated") or {}
     started = (state.get("running") or ended).get("startedAt")
+    phase, problem = PodPhase(status.get("phase", PodPhase.PENDING)), find_pod_problem(item)
     return Pod(
         name=metadata["name"],
         uid=metadata["uid"],
         role=role,
         epoch=int(epoch) if (epoch := labels.get(EPOCH_LABEL, "")).isdecimal() else 0,
-        phase=PodPhase(status.get("phase", PodPhase.PENDING)),
+        phase=phase,
         ready=_has_condition(status, "Ready"),
         created_at=_time(metadata["creationTimestamp"]),
         started_at=None if started is None else _time(started),
@@ -162,7 +167,8 @@ def parse_pod(item: Object) -> Pod:
         message=(ended.get("message") or status.get("message") or ended.get("reason") or "").strip() or None,
         deleting_at=_time(metadata["deletionTimestamp"]) if "deletionTimestamp" in metadata else None,
         disrupted=_has_condition(status, "DisruptionTarget"),
-        problem=find_pod_problem(item),
+        problem=problem,
+        waiting=phase is PodPhase.PENDING and "nodeName" in spec and problem is None,
         node=spec.get("nodeName"),
         executor=labels.get(EXECUTOR_ID_LABEL),
         claim=_state_claim(spec),

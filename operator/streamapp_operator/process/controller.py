@@ -16,9 +16,10 @@ from streamapp_core.job_model.job_model_errors import JobModelOutdatedError
 from streamapp_core.metadata_store import VersionConflict
 from streamapp_operator.act.actor import Actor, NameTakenError
 from streamapp_operator.decide.actions import Action, ActionKind, CreateObject, EmitEvent, WriteStatus
-from streamapp_operator.decide.reconciliation import DecisionContext, decide
+from streamapp_operator.decide.reconciliation import Decision, DecisionContext, decide
 from streamapp_operator.observe.observed_state import AppMemory
 from streamapp_operator.observe.observer import Observer
+from streamapp_operator.observe.pod_problems import explain_refusal
 from streamapp_operator.observe.resource_views import AppKey, AppResource
 from streamapp_operator.observe.work_queue import WorkQueue
 from streamapp_operator.process.operator_metrics import OperatorMetrics
@@ -95,11 +96,12 @@ class Controller:
         try:
             self._act(observed.app, (*decision.actions, *report_status(observed, decision)))
         except (RequestRefusedError, NameTakenError) as error:
-            self._report_refusal(key, str(error))
+            refused = isinstance(error, RequestRefusedError)
+            self._report_refusal(key, explain_refusal(str(error)) if refused else str(error))
+            if (delay := _delay(decision, now)) is not None:
+                self._queue.add(key, delay)
             raise
-        if decision.wake_at is None:
-            return None
-        return max(0.0, (decision.wake_at - now).total_seconds())
+        return _delay(decision, now)
 
     def _act(self, app: AppResource, actions: Iterable[Action]) -> None:
         for action in actions:
@@ -158,3 +160,7 @@ class Controller:
         self._memories.pop(key, None)
         self._failures.pop(key, None)
         self._dependencies.forget(key)
+
+
+def _delay(decision: Decision, now: datetime) -> float | None:
+    return None if decision.wake_at is None else max(0.0, (decision.wake_at - now).total_seconds())

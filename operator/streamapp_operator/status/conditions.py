@@ -15,6 +15,7 @@ from streamapp_operator.status.status_inputs import StatusInputs
 
 _PENDING = (AcceptanceState.COUNTS_PENDING, AcceptanceState.SYSTEM_UNAVAILABLE)
 _OF_THE_ACTIVE_SPEC = frozenset({"Planned", "DriverReady", "ProcessorsReady", "LocalityReady", "Ready", "Completed"})
+_NEEDED = ("DriverReady", "ProcessorsReady")
 _CRASH_LOOP = 3
 """The number of deaths in a row from which on they are called a crash loop."""
 _SHOWN_PROBLEMS = 3
@@ -143,6 +144,8 @@ def _processors_ready(inputs: StatusInputs) -> ConditionValue:
     problem = inputs.executor_problem
     if problem is not None:
         return _false(problem.reason, f"{text}; {problem.message}")
+    if inputs.refusal is not None:
+        return _false("Refused", f"{text}; {inputs.refusal}")
     return _false("Starting", text)
 
 
@@ -196,10 +199,9 @@ def _stalls(inputs: StatusInputs, values: Mapping[str, ConditionValue]) -> Itera
 def _ready(inputs: StatusInputs, values: Mapping[str, ConditionValue]) -> ConditionValue:
     if inputs.state is DriverState.COMPLETED:
         return _true("Completed", "all results are written")
-    for condition in ("DriverReady", "ProcessorsReady"):
-        value = values[condition]
-        if value.status is not ConditionStatus.TRUE:
-            return _false(value.reason, value.message)
+    missing = [values[name] for name in _NEEDED if values[name].status is not ConditionStatus.TRUE]
+    for value in sorted(missing, key=lambda value: value.reason == "Starting"):  # a driver waits for its processors
+        return _false(value.reason, value.message)
     return _true("Running", values["ProcessorsReady"].message)
 
 
@@ -251,7 +253,7 @@ def _stuck(inputs: StatusInputs) -> PodProblem | None:
     driver = None if inputs.driver_decision is None else inputs.driver_decision.pod
     if driver is not None and driver.active and driver.problem is not None:
         return driver.problem
-    return inputs.executor_problem if inputs.state is DriverState.RUNNING else None
+    return inputs.executor_problem if inputs.state in (DriverState.RUNNING, DriverState.STARTING) else None
 
 
 def _completed(inputs: StatusInputs) -> ConditionValue:

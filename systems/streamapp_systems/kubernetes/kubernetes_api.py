@@ -72,12 +72,12 @@ class KubernetesApi(Protocol):
         """Look an object up; None if it is not there."""
         ...
 
-    def list(self, kind: Kind, namespace: str | None, selector: str = "") -> Sequence[Object]:
-        """Return all objects of a kind in a namespace (None: in all) whose labels match a selector."""
+    def list(self, kind: Kind, namespace: str | None, selector: str = "", *, fields: str = "") -> Sequence[Object]:
+        """Return all objects of a kind in a namespace (None: in all) whose labels and fields match these selectors."""
         ...
 
-    def create(self, kind: Kind, body: Object) -> Object:
-        """Create an object, in the namespace that it names.
+    def create(self, kind: Kind, body: Object, *, dry_run: bool = False) -> Object:
+        """Create an object, in the namespace that it names; in a dry run the server only says whether it would.
 
         Raises:
             ObjectExistsError: there is one of this name.

@@ -52,10 +52,10 @@ class KubernetesClient:
         except ObjectNotFoundError:
             return None
 
-    def list(self, kind: Kind, namespace: str | None, selector: str = "") -> Sequence[Object]:
+    def list(self, kind: Kind, namespace: str | None, selector: str = "", *, fields: str = "") -> Sequence[Object]:
         """See `KubernetesApi.list`."""
         found: list[Object] = []
-        query = {"limit": str(_PAGE), "labelSelector": selector}
+        query = {"limit": str(_PAGE), "labelSelector": selector, "fieldSelector": fields}
         while True:
             page = self._request("GET", f"{kind.path(namespace)}?{urlencode(query)}")
             found.extend(page["items"])
@@ -63,9 +63,10 @@ class KubernetesClient:
             if not query["continue"]:
                 return found
 
-    def create(self, kind: Kind, body: Object) -> Object:
+    def create(self, kind: Kind, body: Object, *, dry_run: bool = False) -> Object:
         """See `KubernetesApi.create`."""
-        return self._request("POST", kind.path(body["metadata"]["namespace"]), {**_typed(kind), **body})
+        path = kind.path(body["metadata"]["namespace"]) + ("?dryRun=All" if dry_run else "")
+        return self._request("POST", path, {**_typed(kind), **body})
 
     def replace(self, kind: Kind, body: Object) -> Object:
         """See `KubernetesApi.replace`."""

@@ -71,6 +71,7 @@ def executor_moves(operated):
     first_start(operated)
     operated.gone(operated.pods("processor")[0])
     operated.reconcile_all()
+    operated.later(seconds=11)
     operated.executor(9, "node-c")
     operated.reconcile_all()
     operated.reports()

@@ -62,9 +62,9 @@ def of_acceptance(state, *, active=ACCEPTED.active, **reasons):
     return inputs(acceptance=acceptance) if active is not None else inputs(None, acceptance, model=None)
 
 
-def seen(decision=RUNS, *, pods=(), **fields):
+def seen(decision=RUNS, *, pods=(), refusal=None, **fields):
     """Give the inputs of an app of which something else was observed."""
-    return inputs(decision, observed=observe_running(pods=pods, **fields))
+    return inputs(decision, observed=observe_running(pods=pods, **fields), refusal=refusal)
 
 
 def check(values, condition, expected):
@@ -265,6 +265,9 @@ def test_what_runs_is_of_the_generation_that_runs(state, ready):
         (SILENT, ("True", "Running")),
         (seen(), ("False", "Starting")),
         (inputs(STUCK), ("False", "ImagePullFailed")),
+        (seen(STARTS, pods=(executor(1, problem=NO_NODE),)), ("False", "Unschedulable")),
+        (seen(refusal="exceeded quota"), ("False", "Refused")),
+        (seen(pods=(executor(1, problem=NO_NODE),), refusal="exceeded quota"), ("False", "Unschedulable")),
         (inputs(died()), ("False", "DriverDied")),
         (COMPLETED, ("True", "Completed")),
         (NEVER_ACCEPTED, ("False", "NotPlanned")),
@@ -310,7 +313,7 @@ STALLED = seen(progress=progress(stalled=(STALL,)))
         (inputs(died(used_up=True)), ("True", "RestartsUsedUp")),
         (inputs(STUCK), ("True", "ImagePullFailed")),
         (seen(pods=(executor(1, problem=NO_NODE),)), ("True", "Unschedulable")),
-        (seen(STARTS, pods=(executor(1, problem=NO_NODE),)), ("False", "AsExpected")),
+        (seen(STARTS, pods=(executor(1, problem=NO_NODE),)), ("True", "Unschedulable")),
         (SILENT, ("True", "SystemUnavailable")),
         (STALLED, ("True", "StreamStalled")),
         (seen(in_state(DriverState.COMPLETED), progress=STALLED.observed.progress), ("False", "AsExpected")),
