@@ -7,7 +7,9 @@ in.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from functools import cached_property
+
+import msgspec
 
 from streamapp_core.data_types import (
     BIGINT,
@@ -83,8 +85,7 @@ MAX_SCHEMA_LENGTH = 65_536
 MAX_COLUMNS = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Schema:
+class Schema(msgspec.Struct, frozen=True, cache_hash=True, dict=True):
     """Columns in order; no two names are equal when case is ignored. `str()` is the text that parses to it.
 
     Raises:
@@ -92,11 +93,9 @@ class Schema:
     """
 
     columns: tuple[Column, ...]
-    _by_name: Mapping[str, Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_distinct(self.columns, "columns")
-        object.__setattr__(self, "_by_name", {column.name.lower(): column for column in self.columns})
 
     def __str__(self) -> str:
         return ", ".join(map(str, self.columns))
@@ -105,6 +104,10 @@ class Schema:
     def names(self) -> tuple[str, ...]:
         """The names of the columns, in order, as they were written."""
         return tuple(column.name for column in self.columns)
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Column]:
+        return {column.name.lower(): column for column in self.columns}
 
     def get(self, name: str) -> Column | None:
         """Find a column by name, whatever its case."""

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from streamapp_core.expressions.conversions import implied
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.interval_values import check_no_interval
@@ -59,8 +61,7 @@ class FunctionSignature:
         return value
 
 
-@dataclass(frozen=True, slots=True)
-class UserFunctions:
+class UserFunctions(msgspec.Struct, frozen=True, cache_hash=True):
     """The functions of an app at one place of its spec.
 
     Nothing is said of calls of the `unknown`, whose declarations are broken. Where functions can't be called, `instead`

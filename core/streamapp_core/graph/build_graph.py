@@ -10,6 +10,7 @@ from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.spec.app import StreamAppSpec
 from streamapp_core.spec.operators import OperatorKind, OperatorSpec
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 
@@ -29,6 +30,7 @@ def build_graph(spec: StreamAppSpec, broken: Collection[str] = ()) -> Graph:
     return Graph(
         spec=spec,
         operators=operators,
+        kinds=_grouped((operator.kind, operator) for operator in operators.values()),
         opaque=opaque,
         incomplete=bool(broken) and not _names_of_streams_and_systems(spec).issuperset(broken),
         cycles=cycles,
@@ -57,11 +59,11 @@ def _operator(index: int, spec: OperatorSpec) -> Operator:
     return Operator(index=index, name=spec.name, kind=kind, spec=spec, inputs=inputs)
 
 
-def _grouped(pairs: Iterable[tuple[str, T]]) -> Mapping[str, tuple[T, ...]]:
-    found: defaultdict[str, list[T]] = defaultdict(list)
-    for name, value in pairs:
-        found[name].append(value)
-    return {name: tuple(values) for name, values in found.items()}
+def _grouped(pairs: Iterable[tuple[K, T]]) -> Mapping[K, tuple[T, ...]]:
+    found: defaultdict[K, list[T]] = defaultdict(list)
+    for key, value in pairs:
+        found[key].append(value)
+    return {key: tuple(values) for key, values in found.items()}
 
 
 def _in_order(operators: Sequence[Operator]) -> tuple[dict[str, Operator], tuple[tuple[str, ...], ...]]:

@@ -39,7 +39,7 @@ def feeding_streams(graph: Graph) -> Mapping[str, frozenset[str]]:
     The tasks that own a partition of one of these are its expected producers.
     """
     sets, reaching = _walk(graph)
-    return {name: sets.members(reaching[name]) for name in _intermediate_streams(graph)}
+    return {operator.name: sets.members(reaching[operator.name]) for operator in graph.regrouped}
 
 
 def reaching_streams(graph: Graph) -> Mapping[str, frozenset[str]]:
@@ -49,7 +49,7 @@ def reaching_streams(graph: Graph) -> Mapping[str, frozenset[str]]:
 
 
 def _walk(graph: Graph) -> tuple[StreamSets, Mapping[str, int]]:
-    begins = [*graph.spec.streams, *_intermediate_streams(graph)]
+    begins = [*graph.spec.streams, *(operator.name for operator in graph.regrouped)]
     sets = StreamSets(begins)
     flows = {name: sets.only(name) for name in begins}
     reaching: dict[str, int] = {}
@@ -60,7 +60,3 @@ def _walk(graph: Graph) -> tuple[StreamSets, Mapping[str, int]]:
         flows.setdefault(operator.name, streams)
         reaching[operator.name] = streams
     return sets, reaching
-
-
-def _intermediate_streams(graph: Graph) -> list[str]:
-    return [operator.name for operator in graph.operators.values() if operator.kind.makes_intermediate_stream]

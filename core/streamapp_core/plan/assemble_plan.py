@@ -1,6 +1,5 @@
 """The last step of planning: all decisions, assembled as one plan."""
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -25,12 +24,11 @@ from streamapp_core.plan.stream_types.check_event_time import process_order
 from streamapp_core.plan.stream_types.stream_partitioning import Hashed
 from streamapp_core.plan.stream_types.stream_type import StreamType
 from streamapp_core.schema import DataType, Schema
-from streamapp_core.spec.app import StreamApp, StreamAppSpec
+from streamapp_core.spec.app import StreamApp
+from streamapp_core.spec.operators import OperatorKind
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import SystemKind
 from streamapp_core.tasks.expansion import CheckedAlgorithm
-
-_TOPOLOGY = {"systems", "default_system", "streams", "tables", "operators"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +56,7 @@ def assemble(app: StreamApp, run_id: str, draft: Draft, previous: PreviousRun | 
     graph = draft.graph
     reaching = reaching_streams(graph)
     reach = Reach(draft.counts.walk)
+    schemas = {name: schema for name, schema in draft.rows.schemas.items() if schema is not None}
     streams = [*_external_streams(draft), *_intermediate_streams(app, run_id, system, draft)]
     return Plan(
         app=app,
@@ -66,8 +65,10 @@ def assemble(app: StreamApp, run_id: str, draft: Draft, previous: PreviousRun | 
         mode=_mode(graph),
         default_system=system,
         streams={stream.name: stream for stream in sorted(streams, key=lambda stream: stream.name)},
-        operators={name: _operator(operator, draft, reaching[name]) for name, operator in graph.operators.items()},
-        tables={name: _table(name, draft) for name in sorted(app.spec.tables)},
+        operators={
+            name: _operator(operator, draft, schemas, reaching[name]) for name, operator in graph.operators.items()
+        },
+        tables={name: _table(name, draft, schemas) for name in sorted(app.spec.tables)},
         functions=draft.rows.functions.signatures,
         join_groups=tuple(
             JoinGroup(operator=name, streams=tuple(sorted(reach.group(name))))
@@ -79,7 +80,6 @@ def assemble(app: StreamApp, run_id: str, draft: Draft, previous: PreviousRun | 
         stores=draft.stores,
         stateful=draft.stateful,
         expansion=draft.expansion,
-        topology_hash=_topology_hash(app.spec),
     )
 
 
@@ -164,15 +164,17 @@ def _intermediate_streams(app: StreamApp, run_id: str, system: str, draft: Draft
     return streams
 
 
-def _operator(operator: Operator, draft: Draft, streams: frozenset[str]) -> PlannedOperator:
+def _operator(
+    operator: Operator, draft: Draft, schemas: Mapping[str, Schema], streams: frozenset[str]
+) -> PlannedOperator:
     type_ = draft.types[operator.name]
     return PlannedOperator(
         name=operator.name,
         kind=operator.kind,
         spec=operator.spec,
         inputs=operator.inputs,
-        input_schemas=tuple(_known(draft, name) for name in operator.inputs),
-        schema=_known(draft, operator.name),
+        input_schemas=tuple([schemas[name] for name in operator.inputs]),
+        schema=schemas[operator.name],
         key=min(type_.partitioning.columns) if isinstance(type_.partitioning, Hashed) else None,
         broadcast=type_.everywhere,
         type=type_,
@@ -182,7 +184,7 @@ def _operator(operator: Operator, draft: Draft, streams: frozenset[str]) -> Plan
     )
 
 
-def _table(name: str, draft: Draft) -> PlannedTable:
+def _table(name: str, draft: Draft, schemas: Mapping[str, Schema]) -> PlannedTable:
     rows = draft.rows.tables[name]
     spec = draft.graph.spec.tables[name]
     if rows.filling is None or rows.stored is None:
@@ -194,40 +196,18 @@ def _table(name: str, draft: Draft) -> PlannedTable:
         fillers=tuple(sorted(fillers)),
         row_schema=rows.filling,
         schema=rows.stored,
-        key_type=rows.key_type or _compared_type(name, draft),
+        key_type=rows.key_type or _compared_type(name, draft.graph, schemas),
         key=rows.key,
         value=rows.value,
         broadcast=name in draft.broadcast,
     )
 
 
-def _compared_type(table: str, draft: Draft) -> DataType | None:
+def _compared_type(table: str, graph: Graph, schemas: Mapping[str, Schema]) -> DataType | None:
     """Return the type of the columns that joins compare with the keys of a table."""
-    for operator in draft.graph.operators.values():
+    for operator in graph.of_kinds(OperatorKind.JOIN_TABLE):
         join = operator.spec.join_table
-        column = _known(draft, operator.inputs[0]).get(join.on) if join is not None and join.table == table else None
+        column = schemas[operator.inputs[0]].get(join.on) if join is not None and join.table == table else None
         if column is not None:
             return column.type
     return None
-
-
-def _known(draft: Draft, name: str) -> Schema:
-    schema = draft.rows.schemas[name]
-    if schema is None:
-        raise ValueError(f"the columns of {name} are not known")
-    return schema
-
-
-def _topology_hash(spec: StreamAppSpec) -> str:
-    """Hash what the app reads, does and writes, whatever order it is written in."""
-    ordered = spec.model_copy(
-        update={
-            "systems": dict(sorted(spec.systems.items())),
-            "streams": dict(sorted(spec.streams.items())),
-            "tables": dict(sorted(spec.tables.items())),
-            "operators": tuple(sorted(spec.operators, key=lambda operator: operator.name)),
-        }
-    )
-    return hashlib.sha256(
-        ordered.model_dump_json(include=_TOPOLOGY | ({"functions"} if spec.functions else set())).encode()
-    ).hexdigest()[:16]

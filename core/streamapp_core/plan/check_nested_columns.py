@@ -7,14 +7,16 @@ from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
 from streamapp_core.schema import Schema
+from streamapp_core.spec.operators import OperatorKind
 from streamapp_core.spec.streams import StreamFormat, StreamSpec
 
 _NO_KEYS = frozenset({*NESTED, TypeKind.TIMESTAMP_NTZ})
+_KEYED = (OperatorKind.PARTITION_BY, OperatorKind.JOIN, OperatorKind.JOIN_TABLE, OperatorKind.PROCESS)
 
 
 def check_nested_columns(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
     """Find keys that are no plain values, nested columns of CSV, and maps in streams whose keys are nested."""
-    for operator in graph.operators.values():
+    for operator in graph.of_kinds(*_KEYED):
         yield from _check_operator(operator, rows)
     for name, table in rows.tables.items():
         if table.key_type is not None and table.key_type.kind in _NO_KEYS:

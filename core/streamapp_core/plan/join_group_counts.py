@@ -35,6 +35,8 @@ def spread_counts(walk: JoinWalk, known: Mapping[str, int], unknown: frozenset[s
     Members that are in neither are left out: nothing is known about them. Neither the counts nor the conflicts
     depend on the order in which things are written.
     """
+    if not walk.tied:
+        return JoinedCounts(given={}, conflicts=frozenset())
     summaries, undecided = _summaries(walk, known, unknown)
     classes = _classes(walk, undecided)
     counts: dict[int, int] = {}  # class -> its count

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from streamapp_core.graph.broadcast_names import meets_everywhere
 from streamapp_core.graph.components import components
-from streamapp_core.graph.graph import Graph, Operator
+from streamapp_core.graph.graph import Graph
 from streamapp_core.graph.walks import StreamSets
+from streamapp_core.spec.operators import OperatorKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,57 +62,42 @@ class Reach:
 
 def walk_joins(graph: Graph, broadcast: frozenset[str]) -> JoinWalk:
     """Return the walk of a graph; `broadcast` is what is in every task, where nothing has to be split alike."""
-    layout = _Layout()
-    for name, stream in graph.spec.streams.items():
-        if name not in graph.opaque and not stream.broadcast:
-            layout.nodes[name] = layout.add(member=name)
-    for name, operator in graph.operators.items():
-        layout.nodes[name] = layout.add(member=name if operator.spec.partition_by is not None else None)
-    tables = {name: layout.add(layout.find(o.name for o in fillers)) for name, fillers in graph.fillers.items()}
-    sides = {name: layout.add(layout.find(table.side_inputs)) for name, table in graph.spec.tables.items()}
+    streams = [name for name, stream in graph.spec.streams.items() if name not in graph.opaque and not stream.broadcast]
+    nodes = {name: node for node, name in enumerate((*streams, *graph.operators))}
+    members: list[str | None] = [*streams, *([None] * len(graph.operators))]
+    for operator in graph.of_kinds(OperatorKind.PARTITION_BY):
+        members[nodes[operator.name]] = operator.name
+    tables = {name: node for node, name in enumerate(graph.fillers, len(nodes))}
+    sides = {name: node for node, name in enumerate(graph.spec.tables, len(nodes) + len(tables))}
+    predecessors = [
+        *([] for _ in streams),
+        *(_known(operator.inputs, nodes) for operator in graph.operators.values()),
+        *(_known((operator.name for operator in fillers), nodes) for fillers in graph.fillers.values()),
+        *(_known(table.side_inputs, nodes) for table in graph.spec.tables.values()),
+    ]
+    for operator in graph.regrouped:
+        predecessors[nodes[operator.name]] = []
+    for name, joiners in graph.joiners.items():
+        for node in _known((operator.name for operator in joiners), nodes) if name in tables else ():
+            predecessors[node].append(tables[name])
     groups: dict[str, int] = {}
-    for name, operator in graph.operators.items():
-        node = layout.nodes[name]
-        layout.predecessors[node] = _before(operator, layout, tables)
-        if operator.spec.join is not None:
-            groups[name] = layout.add([node])
-        elif operator.spec.join_table is not None:
-            table = operator.spec.join_table.table
-            groups[name] = layout.add([node, sides[table]] if table in sides else [node])
-        elif operator.spec.group_columns:
-            groups[name] = layout.add([node])
+    for operator in graph.meeting:
+        if operator.kind.joins or operator.spec.group_columns:
+            groups[operator.name] = len(predecessors)
+            table = operator.spec.join_table
+            beside = [sides[table.table]] if table is not None and table.table in sides else []
+            predecessors.append([nodes[operator.name], *beside])
+    members += [None] * (len(predecessors) - len(members))
     return JoinWalk(
-        predecessors=layout.predecessors,
-        order=components(layout.predecessors),
-        members=layout.members,
-        nodes=layout.nodes,
+        predecessors=predecessors,
+        order=components(predecessors),
+        members=members,
+        nodes=nodes,
         groups=groups,
         tied={name: node for name, node in groups.items() if not meets_everywhere(graph.operators[name], broadcast)},
     )
 
 
-class _Layout:
-    """The nodes of a walk while they are added."""
-
-    def __init__(self) -> None:
-        self.predecessors: list[Sequence[int]] = []
-        self.members: list[str | None] = []
-        self.nodes: dict[str, int] = {}
-
-    def add(self, before: Sequence[int] = (), *, member: str | None = None) -> int:
-        self.predecessors.append(before)
-        self.members.append(member)
-        return len(self.members) - 1
-
-    def find(self, names: Iterable[str]) -> list[int]:
-        """Find the nodes of names; what is broadcast or not known has none."""
-        return [self.nodes[name] for name in names if name in self.nodes]
-
-
-def _before(operator: Operator, layout: _Layout, tables: Mapping[str, int]) -> list[int]:
-    if operator.kind.makes_intermediate_stream:
-        return []
-    before = layout.find(operator.inputs)
-    if operator.spec.join_table is not None and operator.spec.join_table.table in tables:
-        before.append(tables[operator.spec.join_table.table])
-    return before
+def _known(names: Iterable[str], nodes: Mapping[str, int]) -> list[int]:
+    """Find the nodes of names; what is broadcast or not known has none."""
+    return [nodes[name] for name in names if name in nodes]

@@ -48,7 +48,7 @@ def count_partitions(
     walk = walk_joins(graph, broadcast)
     known = {name: count for name, count in external.items() if not graph.spec.streams[name].broadcast}
     known |= {name: count for name, count in kept.items() if _regroups(graph, name)}
-    unknown = frozenset(name for name in graph.operators if _regroups(graph, name) and name not in kept)
+    unknown = frozenset(o.name for o in graph.of_kinds(OperatorKind.PARTITION_BY) if o.name not in kept)
     joined = spread_counts(walk, {name: count.initial for name, count in known.items()}, unknown)
     counts = {**external, **kept}
     rules = dict.fromkeys(external, CountRule.GIVEN) | dict.fromkeys(kept, CountRule.INITIAL)
@@ -59,10 +59,9 @@ def count_partitions(
         rules[name] = CountRule.JOINED if name in joined.given else rule
         count = joined.given.get(name, partitions)
         counts[name] = StreamCount(partitions=count, initial=count)
-    for name, operator in graph.operators.items():
-        if operator.kind is OperatorKind.BROADCAST:
-            rules[name] = CountRule.BROADCAST
-            counts.setdefault(name, StreamCount(partitions=1, initial=1))
+    for operator in graph.of_kinds(OperatorKind.BROADCAST):
+        rules[operator.name] = CountRule.BROADCAST
+        counts.setdefault(operator.name, StreamCount(partitions=1, initial=1))
     return PartitionCounts(counts=counts, rules=rules, known=known, walk=walk, joined=joined)
 
 

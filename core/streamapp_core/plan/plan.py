@@ -3,9 +3,13 @@
 The runtime executes straight from these values: names are resolved, expressions compiled, partitions counted.
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
+
+import msgspec
 
 from streamapp_core.expressions import FunctionSignature, Select
 from streamapp_core.plan.row_schemas import Compiled
@@ -18,6 +22,8 @@ from streamapp_core.spec.streams import KeyFormat, StreamFormat, StreamSpec
 from streamapp_core.spec.systems import SystemKind
 from streamapp_core.spec.tables import TableSpec
 from streamapp_core.tasks.expansion import CheckedAlgorithm
+
+_TOPOLOGY = {"systems", "default_system", "streams", "tables", "operators"}
 
 
 class StreamRole(StrEnum):
@@ -82,8 +88,7 @@ class PlannedStream:
         return KeyFormat.STRING if self.spec is None else self.spec.key_format
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedOperator:
+class PlannedOperator(msgspec.Struct, frozen=True, kw_only=True):
     """An operator with everything it needs to run.
 
     `inputs` are the names of streams and operators it reads, the right side of a join last, and `input_schemas` the
@@ -135,7 +140,7 @@ class JoinGroup:
     streams: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """An accepted app. Mappings go by name; `operators` come in the order of the data, inputs before their readers.
 
@@ -160,8 +165,22 @@ class Plan:
     partition_keys: Mapping[str, str | None]
     stores: Mapping[str, str]
     stateful: bool
-    topology_hash: str
     expansion: CheckedAlgorithm = field(compare=False)
+
+    @cached_property
+    def topology_hash(self) -> str:
+        """Hash what the app reads, does and writes, whatever order it is written in."""
+        spec = self.app.spec
+        ordered = spec.model_copy(
+            update={
+                "systems": dict(sorted(spec.systems.items())),
+                "streams": dict(sorted(spec.streams.items())),
+                "tables": dict(sorted(spec.tables.items())),
+                "operators": tuple(sorted(spec.operators, key=lambda operator: operator.name)),
+            }
+        )
+        included = _TOPOLOGY | ({"functions"} if spec.functions else set())
+        return hashlib.sha256(ordered.model_dump_json(include=included).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,11 @@
 """Problems, collected on the way through the graph; an expression that occurs in several plans is checked once."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
 from typing import TypeVar, cast
 
 from streamapp_core.expressions import ExpressionError
-from streamapp_core.problems import Problem, ProblemCode
+from streamapp_core.problems import PathPart, Problem, ProblemCode, path_text
 from streamapp_core.schema import Schema, SchemaError, parse_schema
 
 T = TypeVar("T")
@@ -23,12 +23,12 @@ class ProblemCollector:
         """Add a problem."""
         self.problems.append(Problem(path=path, code=code, message=message))
 
-    def compile(self, check: Callable[..., T], path: str, *arguments: Hashable) -> T | None:
+    def compile(self, check: Callable[..., T], path: Sequence[PathPart], *arguments: Hashable) -> T | None:
         """Call a checker of `expressions`; if it refuses, add its issues at `path` and return None."""
         result = _checked(check, arguments)
         if isinstance(result, ExpressionError):
             for issue in result.issues:
-                self.add(path, issue.code, issue.message)
+                self.add(path_text(path), issue.code, issue.message)
             return None
         return cast("T", result)
 

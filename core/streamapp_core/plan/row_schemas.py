@@ -5,8 +5,10 @@ problem.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from streamapp_core.expressions import (
     Aggregation,
@@ -117,7 +119,7 @@ class _Flow:
         return schema
 
     def _compile(self, operator: Operator, check: Callable[..., C], text: str, schema: Schema) -> C | None:
-        compiled = self.collector.compile(check, operator.path(operator.kind), text, schema, self.functions)
+        compiled = self.collector.compile(check, operator.path_parts(operator.kind), text, schema, self.functions)
         if compiled is not None:
             self.compiled[operator.name] = compiled
         return compiled
@@ -200,7 +202,7 @@ class _Flow:
         kind = operator.kind
         known = [column for column in group.by if self._require(operator, column, schema, kind, "by")]
         aggregation = self.collector.compile(
-            check_aggregate, operator.path(kind, "select"), group.select, tuple(known), schema, self.in_aggregates
+            check_aggregate, operator.path_parts(kind, "select"), group.select, tuple(known), schema, self.in_aggregates
         )
         if aggregation is None or len(known) < len(group.by):
             return None

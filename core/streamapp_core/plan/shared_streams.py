@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.delivery import default_system
 from streamapp_core.problems import Problem, ProblemCode
+from streamapp_core.spec.operators import OperatorKind
 from streamapp_core.spec.systems import SystemKind
 
 
@@ -13,7 +14,7 @@ def check_shared_streams(graph: Graph) -> Iterator[Problem]:
     spec = graph.spec
     default = default_system(spec)
     taken = {s.name or name: f"stream `{name}`" for name, s in spec.streams.items() if s.system == default}
-    for operator in sorted(graph.operators.values(), key=lambda operator: operator.index):
+    for operator in sorted(graph.of_kinds(OperatorKind.PARTITION_BY), key=lambda operator: operator.index):
         name = operator.shared_stream
         if name is None:
             continue

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from streamapp_core.expressions import Aggregation
 from streamapp_core.graph.graph import Graph, Operator
@@ -14,33 +14,32 @@ from streamapp_core.plan.table_rows import TableRows
 from streamapp_core.spec.operators import OperatorKind
 from streamapp_core.spec.tables import TableSpec
 
-_KEEP_STATE = frozenset(
-    [
-        OperatorKind.JOIN,
-        OperatorKind.JOIN_TABLE,
-        OperatorKind.SEND_TO_TABLE,
-        OperatorKind.AGGREGATE,
-        OperatorKind.WINDOW,
-    ]
+_KEEP_STATE = (
+    OperatorKind.JOIN,
+    OperatorKind.JOIN_TABLE,
+    OperatorKind.SEND_TO_TABLE,
+    OperatorKind.AGGREGATE,
+    OperatorKind.WINDOW,
 )
 
 
 def keeps_state(graph: Graph) -> bool:
     """Return whether an app keeps state: then its tasks are fixed for a run."""
-    return any(_stateful(operator) for operator in graph.operators.values())
+    return any(_stateful(graph))
 
 
-def _stateful(operator: Operator) -> bool:
-    process = operator.spec.process
-    return operator.kind in _KEEP_STATE or (process is not None and process.state is not None)
+def _stateful(graph: Graph) -> Iterator[Operator]:
+    yield from graph.of_kinds(*_KEEP_STATE)
+    for operator in graph.of_kinds(OperatorKind.PROCESS):
+        if operator.spec.process is not None and operator.spec.process.state is not None:
+            yield operator
 
 
 def partition_keys(graph: Graph) -> Mapping[str, str | None]:
     """Return the key of every intermediate stream; None: every task has all of it."""
     return {
-        name: None if operator.spec.partition_by is None else operator.spec.partition_by.key
-        for name, operator in graph.operators.items()
-        if operator.kind.makes_intermediate_stream
+        operator.name: None if operator.spec.partition_by is None else operator.spec.partition_by.key
+        for operator in graph.regrouped
     }
 
 
@@ -50,14 +49,12 @@ def store_shapes(graph: Graph, rows: RowFlow, types: Mapping[str, StreamType]) -
     An operator's store has its name, a table's that of the table. Stores whose columns are not known are left out.
     """
     shapes: dict[str, object] = {}
-    for name, operator in graph.operators.items():
-        if not _stateful(operator):
-            continue
+    for operator in _stateful(graph):
         columns = [rows.schemas.get(input_) for input_ in operator.inputs]
         state = None if None in columns else _state(operator, rows, types)
         if state is not None:
             partitioned = [_key(types[input_].partitioning) for input_ in operator.inputs]
-            shapes[name] = [operator.kind, [str(schema) for schema in columns], partitioned, state]
+            shapes[operator.name] = [operator.kind, [str(schema) for schema in columns], partitioned, state]
     for name, table in graph.spec.tables.items():
         shapes[name] = _table_shape(table, rows.tables[name])
     return {name: _hash(shape) for name, shape in shapes.items()}

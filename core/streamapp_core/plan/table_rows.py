@@ -49,14 +49,14 @@ def _rows(
         return TableRows(filling=filling, stored=filling, extracted=table.extractor is not None)
     key = value = key_type = key_column = None
     if table.key is not None:
-        key = collector.compile(check_select, f"{path}.key", f"{table.key}\nas {_KEY}", filling, functions)
+        key = collector.compile(check_select, (path, "key"), f"{table.key}\nas {_KEY}", filling, functions)
     if key is not None and len(key.columns) != 1:
         collector.add(f"{path}.key", ProblemCode.INVALID_EXPRESSION, "the key of a table is one column or expression")
     elif key is not None:
         key_type, key_column = key.columns[0].type, key.columns[0].source_column
     stored: Schema | None = filling
     if table.value is not None:
-        value = collector.compile(check_select, f"{path}.value", table.value, filling, functions)
+        value = collector.compile(check_select, (path, "value"), table.value, filling, functions)
         stored = None if value is None else value.schema
     return TableRows(filling=filling, stored=stored, key=key, value=value, key_type=key_type, key_column=key_column)
 

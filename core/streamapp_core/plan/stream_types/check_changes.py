@@ -45,7 +45,8 @@ _Reason = tuple[str | None, str]
 
 def check_changes(graph: Graph, rows: RowFlow, types: Mapping[str, StreamType]) -> Iterator[Problem]:
     """Find operators that read results which are replaced later, and can't follow the replacement."""
-    for operator in graph.operators.values():
+    running = [name for name, type_ in types.items() if isinstance(type_.changes, Upsert)]
+    for operator in graph.readers_of(running):
         for position, name in enumerate(operator.inputs):
             type_ = types.get(name)
             if type_ is None or not isinstance(type_.changes, Upsert):

@@ -15,7 +15,7 @@ def check_event_time(graph: Graph, types: Mapping[str, StreamType]) -> Iterator[
 
     Records of Kafka and of the log have a timestamp; rows of files have an event time only if a column gives it.
     """
-    for name, operator in graph.operators.items():
+    for operator in graph.of_kinds(*_MEASURED, OperatorKind.PROCESS):
         process = operator.spec.process
         if operator.kind in _MEASURED:
             path, need = operator.path(operator.kind), "compares event times"
@@ -28,7 +28,7 @@ def check_event_time(graph: Graph, types: Mapping[str, StreamType]) -> Iterator[
             yield Problem(
                 path=path,
                 code=ProblemCode.EVENT_TIME_MISSING,
-                message=f"`{name}` {need}, and the rows of `{cause}` come from files, which have none; "
+                message=f"`{operator.name}` {need}, and the rows of `{cause}` come from files, which have none; "
                 f"name the column that tells when a row happened in `spec.streams.{cause}.eventTime`",
             )
 

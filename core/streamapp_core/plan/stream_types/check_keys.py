@@ -31,7 +31,7 @@ def check_keys(
 
     `partitions` are those of the declared streams that exist.
     """
-    for operator in graph.operators.values():
+    for operator in graph.meeting:
         if meets_everywhere(operator, broadcast):
             continue
         if operator.spec.join is not None:

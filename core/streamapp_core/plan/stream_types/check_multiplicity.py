@@ -33,10 +33,8 @@ def check_multiplicity(
     """
     if graph.spec.job.grouper is Grouper.ALL:
         return
-    everywhere = {name for name, type_ in types.items() if type_.everywhere}
-    for operator in graph.operators.values():
-        if everywhere.isdisjoint(operator.inputs):
-            continue
+    everywhere = [name for name, type_ in types.items() if type_.everywhere]
+    for operator in graph.readers_of(everywhere):
         inputs = [types[name] for name in operator.inputs if name in types]
         if len(inputs) < len(operator.inputs):
             continue

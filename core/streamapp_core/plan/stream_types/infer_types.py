@@ -4,7 +4,8 @@ The rules are those of docs/planner.md, "Types of streams".
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from streamapp_core.expressions import Select
 from streamapp_core.graph.graph import Graph, Operator

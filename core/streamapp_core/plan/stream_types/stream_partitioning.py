@@ -1,13 +1,13 @@
 """Partitioning: which task has which rows of a stream."""
 
-from dataclasses import dataclass
 from enum import Enum
+
+import msgspec
 
 from streamapp_core.spec.streams import KeyFormat, Partitioner
 
 
-@dataclass(frozen=True, slots=True)
-class Hashed:
+class Hashed(msgspec.Struct, frozen=True):
     """Rows with equal values of a column are in one task; every one of `columns` (lower case) has that value.
 
     `partitioner` is what chose the partition: rows of two streams meet only if it is the same.
@@ -23,6 +23,8 @@ class Hashed:
 
     def with_columns(self, columns: frozenset[str]) -> "Partitioning":
         """Return the same partitioning under other names of the key; without names nothing is known any more."""
+        if columns == self.columns:
+            return self
         return Hashed(columns, self.key_format, self.partitioner) if columns else Unhashed.BY_SOURCE
 
     def __str__(self) -> str:

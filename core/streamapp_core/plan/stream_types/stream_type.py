@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import Enum
 
+import msgspec
+
 from streamapp_core.plan.stream_types.stream_partitioning import Hashed, Partitioning, Unhashed
 
 
@@ -29,8 +31,7 @@ APPEND = Append.APPEND
 Changes = Upsert | Append
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamType:
+class StreamType(msgspec.Struct, frozen=True, kw_only=True):
     """The facts about the rows of a stream or of what an operator emits.
 
     `partitioned_by` and `changed_by` name the stream or operator that gave the rows this partitioning and made them
