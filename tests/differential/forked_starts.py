@@ -30,7 +30,7 @@ from streamapp_runtime import fail_points
 from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.run_app import MakeHost
 from streamapp_runtime.driver.run_record import Summary
-from streamapp_runtime.errors import PlanRefused
+from streamapp_runtime.errors import ClaimBroken, PlanRefused
 from streamapp_runtime.sql_engine import SqlEngine
 from support import apps
 
@@ -54,10 +54,14 @@ class StartRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The end of a start: refused with problems of these codes, failed with an error, stopped, completed, or killed."""
+    """The end of a start: refused with problems of these codes, failed with an error, stopped, completed, or killed.
+
+    It fails with a `broken_claim` if a check of its rows stops it.
+    """
 
     refused: tuple[str, ...] = ()
     failed: str = ""
+    broken_claim: bool = False
     stopped: bool = False
     completed: bool = False
     killed: bool = False
@@ -149,7 +153,8 @@ def _outcome(folder: Path, pid: int) -> Outcome:
         return Outcome(killed=True)
     if code != 0:
         log = (folder / LOG).read_text(errors="replace")
-        return Outcome(failed=f"the process ended with {code}: {log[-4000:]}")
+        told, *_ = log.partition("nanobind: leaked")  # which follows where an interpreter ends
+        return Outcome(failed=f"the process ended with {code}: {told[-4000:]}")
     return _decode_outcome((folder / "outcome.json").read_bytes())
 
 
@@ -185,6 +190,8 @@ def run_start(request: StartRequest, make_host: MakeHost) -> Outcome:
         apps.run(text, folder, make_host, fresh=False, listener=listener, requested_change=scale)
     except PlanRefused as refused:
         return Outcome(refused=tuple(str(problem.code) for problem in refused.problems))
+    except ClaimBroken as broken:
+        return Outcome(failed=str(broken), broken_claim=True)
     except apps.Stop:
         return Outcome(stopped=True)
     return Outcome(completed=True)

@@ -16,11 +16,12 @@ import pytest
 from differential import circumstances, reference, refusals
 from differential.cases import Case, Source, Stage
 from differential.forgetful_starts import ForgetfulStarts
-from differential.forked_starts import Forks
+from differential.forked_starts import Forks, Outcome
 from differential.key_kinds import KINDS
 from differential.random_apps import random_case
 from differential.random_inputs import LAST
 from differential.shrinking import describe, shrink
+from streamapp_core.problems import ProblemCode
 from support import apps
 from support.changed_packages import ROOT
 
@@ -157,4 +158,22 @@ def test_a_table_that_forgets_is_a_difference(tmp_path, forgotten, lost):
 def test_refusals_can_be_tried_with_the_checks_switched_off():
     assert (ROOT / refusals.PLANNER).read_text().count(refusals.CHECKED) == 1
     (refused,) = islice(refusals.refused_for_types(0, count()), 1)
-    assert refusals.fates(0, [refused[0]]).keys() == {refused[0]}
+    assert [trial.number for trial in refusals.trials(0, [refused[0]])] == [refused[0]]
+
+
+def test_a_refused_app_that_a_check_of_its_rows_stops_is_no_failure():
+    """A left join emits rows without a partner in every task where its left side is, those without a key among them."""
+    ((number, codes),) = refusals.refused_for_types(61000, [459])
+    assert codes == (ProblemCode.MULTIPLICITY_MISMATCH,)
+    (trial,) = refusals.trials(61000, [number])
+    assert trial.fate is refusals.Fate.STOPPED, trial
+    assert "1 row without `k` reached `window-6`" in trial.why
+
+
+def test_a_refused_app_that_fails_is_reported_with_its_error():
+    failed = circumstances.Finding(outcome=Outcome(failed="KeyError: 7"), difference="KeyError: 7")
+    trial = refusals.judged(3, failed)
+    assert trial.fate is refusals.Fate.FAILED
+    assert [*refusals.report({3: ("Cycle",)}, [trial])][-1] == "app 3 (Cycle) failed: KeyError: 7"
+    grown = refusals.judged(4, circumstances.Finding(outcome=Outcome(stopped=True), growth_refused=True))
+    assert (grown.fate, grown.why) == (refusals.Fate.STOPPED, "its growth was refused")
