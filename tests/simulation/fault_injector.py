@@ -85,7 +85,7 @@ class FaultInjector:
             case FaultKind.KILL_MACHINE:
                 machine = world.machines[fault.target % len(world.machines)]
                 if world.log.is_used and fault.target % 2:
-                    world.log.at_commit = lambda: self._power_off(machine)
+                    world.log.images.at_commit = lambda: self._power_off(machine)
                 else:
                     self._power_off(machine)
             case FaultKind.GROW:

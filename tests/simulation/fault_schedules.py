@@ -1,7 +1,7 @@
 """Schedules of faults: what goes wrong, when and where. They follow from a seed, and shrink by leaving faults out."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from random import Random
 
@@ -115,6 +115,16 @@ def make_faults(random: Random, until: float) -> tuple[Fault, ...]:
     if random.random() < _POWER_SHARE:
         faults += _loss_of_power_after_a_reopen(random, random.uniform(2.5, 0.35 * until))
     return tuple(sorted(faults, key=lambda fault: fault.at))
+
+
+def make_log_faults(random: Random, until: float) -> tuple[Fault, ...]:
+    """Make faults that meet transactions of an embedded log while they are written."""
+    faults = []
+    for _ in range(random.randint(1, 3)):
+        kind = random.choice([FaultKind.KILL_WORKER_AT, FaultKind.KILL_WORKER_AT, FaultKind.KILL_MACHINE])
+        fault = _aimed(random, random.uniform(2.5, 0.7 * until), kind, 0.0, {"EndTxn": 1})
+        faults.append(replace(fault, count=random.randint(2, 12)))
+    return tuple(faults)
 
 
 def _standstill_in_a_start(random: Random, at: float) -> list[Fault]:

@@ -4,24 +4,12 @@ A mutation is a change of the source in a copy of the packages. Simulations that
 of that kind either; docs/testing.md has what each takes.
 """
 
-from dataclasses import dataclass
-
 from simulation.fault_schedules import FaultKind
+from simulation.log_mutations import LOG_MUTATIONS
+from simulation.mutation import Mutation
 from support.changed_packages import Change
 
 _RUNTIME = "runtime/streamapp_runtime"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mutation:
-    """A defect: changes of the code that belong together. Several leave out all guards against the same danger.
-
-    `needs` are faults without which it can't be seen.
-    """
-
-    name: str
-    changes: tuple[Change, ...]
-    needs: frozenset[FaultKind] = frozenset()
 
 
 MUTATIONS = (
@@ -293,4 +281,5 @@ MUTATIONS = (
             ),
         ),
     ),
+    *LOG_MUTATIONS,
 )

@@ -8,17 +8,22 @@ import re
 import subprocess
 import sys
 
-from simulation.mutation_catalog import MUTATIONS, Mutation
-from simulation.simulation_run import faults_of
+from simulation.mutation import Mutation
+from simulation.mutation_catalog import MUTATIONS
+from simulation.simulation_run import faults_of, shape_of
 from support.changed_packages import changed_packages
 
 
 def find(mutation: Mutation, most: int, first: int = 0) -> int | None:
     """Return how many schedules, from a seed on, there are until one finds a mutation; None if so many do not.
 
-    Those without the faults that the mutation needs are counted, but not run.
+    Those without what the mutation needs are counted, but not run.
     """
-    seeds = [seed for seed in range(first, first + most) if mutation.needs <= {f.kind for f in faults_of(seed)}]
+    seeds = [
+        seed
+        for seed in range(first, first + most)
+        if mutation.needs <= {f.kind for f in faults_of(seed)} and mutation.embedded <= shape_of(seed).embedded
+    ]
     command = [sys.executable, "-m", "simulation", "--seeds", *map(str, seeds), "--first-failure", "--no-shrink"]
     with changed_packages(*mutation.changes) as packages:
         environment = {**packages, "PYTHONHASHSEED": "0"}

@@ -1,7 +1,6 @@
-"""The embedded log of a simulated app: the real one, whose processes die between its transactions.
+"""The embedded log of a simulated app: the real one, whose processes die between and within its transactions.
 
-SQLite writes a transaction without a pause, so nobody dies in the middle of one, but for a loss of power: it leaves any
-sectors of the transaction that was being written. What SQLite had synced before stays.
+A loss of power leaves any sectors of the transaction that was being written, and of those that SQLite has not synced.
 """
 
 import json
@@ -12,6 +11,7 @@ from typing import Any
 
 from simulation.faulty_network import FaultyNetwork
 from simulation.numbered_app import HUB, LOG_FILE, NAME, Written
+from simulation.simulated_log_connection import DisturbedConnection, Image, LogImages
 from simulation.simulated_process import SimulatedProcess
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
@@ -22,7 +22,6 @@ from streamapp_systems.protocols import (
     FetchedBatch,
     SentRecords,
     StreamDescriptor,
-    StreamSystemError,
     TransactionOwner,
 )
 from support.hashed_keys import partition_of
@@ -36,10 +35,8 @@ class SimulatedLog:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / LOG_FILE
-        self.committing: list[LogProducer] = []
-        """Those that are about to commit."""
-        self.at_commit: Callable[[], object] | None = None
-        """What is to happen while the next transaction of the app is written."""
+        self._journal = self.path.with_name(f"{LOG_FILE}-wal")
+        self.images = LogImages(self.path, self._journal)
         self._opened: list[Any] = []
 
     @property
@@ -80,7 +77,7 @@ class SimulatedLog:
     def write(self, records: Collection[Written], counts: Mapping[str, int], now: int) -> None:
         """Write records in one transaction."""
         streams = [describe(name) for name in counts]
-        producer = LogProducer(self.path, streams, TransactionOwner(id="source", epoch=1))
+        producer = self.open_producer(streams, TransactionOwner(id="source", epoch=1), None)
         for record in records:
             ssp = Ssp(HUB, record.stream, partition_of(record.key, counts[record.stream]))
             producer.send(ssp, record.value, key=record.key.encode(), timestamp=now)
@@ -104,41 +101,45 @@ class SimulatedLog:
 
     def lose_power(self, chance: Random) -> None:
         """Leave what was synced, and any sectors of the transaction that was being written."""
-        before = self._image()
-        for producer in self.committing[:1]:
-            try:
-                producer.commit()
-            except StreamSystemError:
-                continue
-        after = self._image()
+        before, after = self.images.around_power_loss()
         self.close()
         database, journal = _torn(before, after, chance)
         self.path.write_bytes(database)
-        self._journal.write_bytes(journal)
+        if journal:
+            self._journal.write_bytes(journal)
         self._opened.append(connect(self.path))
 
-    def _image(self) -> tuple[bytes, bytes]:
-        return self.path.read_bytes(), self._journal.read_bytes()
+    def open_producer(
+        self, streams: Sequence[StreamDescriptor], owner: TransactionOwner, process: SimulatedProcess | None
+    ) -> LogProducer:
+        """Open a producer whose commits are disturbed as those of a process; None: of nobody."""
+        producer = LogProducer(self.path, streams, owner)
+        disturbed: Any = DisturbedConnection(producer._connection, self.images, process)
+        producer._connection = disturbed
+        return producer
 
-    @property
-    def _journal(self) -> Path:
-        return self.path.with_name(f"{LOG_FILE}-wal")
 
-
-def _torn(before: tuple[bytes, bytes], after: tuple[bytes, bytes], chance: Random) -> tuple[bytes, bytes]:
-    """Mix two images of the database and its journal, as they were before and after a transaction.
+def _torn(before: Image, after: Image, chance: Random) -> Image:
+    """Mix two images of the database and its journal, as they were before and after transactions were written.
 
     SQLite syncs the journal before it writes the database, and a new head of the journal before what follows it.
+    Without a journal it writes the database at once.
     """
     kept = chance.choice([0.0, 0.5, 1.0])
+    if not after[1]:
+        return _mixed(before[0], after[0], 0, kept, chance), b""
     if before[0] != after[0] or kept == 1.0:
         return chance.choice([before, after])
-    old, new = before[1], after[1]
-    image = bytearray(new[:_HEADER] + old[_HEADER:].ljust(max(len(new), len(old)) - _HEADER, b"\0"))
-    for at in range(_HEADER, len(new), _SECTOR):
+    return before[0], _mixed(before[1], after[1], _HEADER, kept, chance)
+
+
+def _mixed(old: bytes, new: bytes, first: int, kept: float, chance: Random) -> bytes:
+    """Return the old bytes with a share of the sectors from `first` on, and all before, as in the new ones."""
+    image = bytearray(new[:first] + old[first:].ljust(max(len(new), len(old)) - first, b"\0"))
+    for at in range(first, len(new), _SECTOR):
         if chance.random() < kept:
             image[at : at + _SECTOR] = new[at : at + _SECTOR]
-    return before[0], bytes(image)
+    return bytes(image)
 
 
 def describe(name: str) -> StreamDescriptor:
@@ -207,7 +208,7 @@ class ProcessLogConsumer:
 
 
 class ProcessLogProducer:
-    """A producer of a log in a simulated process: it may die before a transaction, and before it knows of its end."""
+    """A producer of a log in a simulated process: it may die in a transaction, and before it knows of its end."""
 
     def __init__(
         self,
@@ -217,11 +218,10 @@ class ProcessLogProducer:
         owner: TransactionOwner,
         tell: Callable[[], None],
     ) -> None:
-        self._log = log
         self._process = process
         self._tell = tell
         process.step("InitProducerId")
-        self._producer = LogProducer(log.path, streams, owner)
+        self._producer = log.open_producer(streams, owner, process)
         log.keep(self._producer)
         process.step("InitProducerId, answer")
 
@@ -240,14 +240,6 @@ class ProcessLogProducer:
 
     def commit(self) -> Mapping[Ssp, int]:
         """See `Producer.commit`."""
-        self._log.committing.append(self._producer)
-        try:
-            if (meet := self._log.at_commit) is not None:
-                self._log.at_commit = None
-                meet()
-            self._process.step("EndTxn")
-        finally:
-            self._log.committing.remove(self._producer)
         next_offsets = self._producer.commit()
         self._tell()
         self._process.step("EndTxn, answer")

@@ -61,16 +61,25 @@ class SimulatedProcess(Owner):
         Raises:
             SimulatedDeath: the process was killed here, or before.
         """
-        self.raise_if_dead()
-        self.scheduler.note(what)
-        if self.dies_at is not None and self.dies_at(what):
-            self.scheduler.note(f"dies at {what}")
-            self.kill()
+        self.point(what)
         if self.pauses_at is not None and self.pauses_at[0](what):
             self.scheduler.note(f"stands still at {what}")
             self.pause(self.pauses_at[1])
             self.pauses_at = None
         self.scheduler.wait(self.scheduler.now + self.scheduler.random.expovariate(2_000) * self.slowness)
+
+    def point(self, what: str) -> None:
+        """Note a point at which the process may die, and nobody else goes on.
+
+        Raises:
+            SimulatedDeath: the process was killed here, or before.
+        """
+        self.raise_if_dead()
+        self.scheduler.note(what)
+        if self.dies_at is not None and self.dies_at(what):
+            self.scheduler.note(f"dies at {what}")
+            self.kill()
+        self.raise_if_dead()
 
     def raise_if_dead(self) -> None:
         """Raise `SimulatedDeath` if the process was killed."""

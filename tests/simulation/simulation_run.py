@@ -12,7 +12,7 @@ from random import Random
 from simulation.deterministic_scheduler import Scheduler, SimulationStuck
 from simulation.expected_results import wrong_results
 from simulation.fault_injector import FaultInjector
-from simulation.fault_schedules import Fault, make_faults
+from simulation.fault_schedules import Fault, make_faults, make_log_faults
 from simulation.faulty_network import BrokerService, FaultyNetwork
 from simulation.input_writer import InputWriter, count_inputs
 from simulation.kafka_requests import CreatePartitions
@@ -64,7 +64,7 @@ def simulate(seed: int, faults: tuple[Fault, ...] | None = None) -> Outcome:
     """Run the simulation of a seed; with other faults than its own, if they are given."""
     logging.disable(logging.CRITICAL)
     chosen = faults_of(seed) if faults is None else faults
-    shape = AppShape.of(Random(f"shape {seed}"))
+    shape = shape_of(seed)
     folder = Path(tempfile.mkdtemp(prefix="simulation-", dir=_memory()))
     try:
         world = _World(seed, shape, chosen, folder)
@@ -86,7 +86,15 @@ def simulate(seed: int, faults: tuple[Fault, ...] | None = None) -> Outcome:
 
 def faults_of(seed: int) -> tuple[Fault, ...]:
     """Return the faults of a seed."""
-    return make_faults(Random(f"faults {seed}"), _FAULT_SECONDS)
+    faults = make_faults(Random(f"faults {seed}"), _FAULT_SECONDS)
+    if shape_of(seed).embedded:
+        faults += make_log_faults(Random(f"log faults {seed}"), _FAULT_SECONDS)
+    return tuple(sorted(faults, key=lambda fault: fault.at))
+
+
+def shape_of(seed: int) -> AppShape:
+    """Return the app of a seed."""
+    return AppShape.of(Random(f"shape {seed}"))
 
 
 def _memory() -> str | None:
@@ -267,7 +275,7 @@ class _World(Surroundings):
         """Look at the results there are; when they are complete, let the app be drained."""
         self._raise_if_wrong(complete=False)
         if self.scheduler.now > self._last_fault:
-            self.log.at_commit = None
+            self.log.images.at_commit = None
         calm = self._last_fault + (_REOPENING_SECONDS if self.shape.embedded else 0.0)
         if self._source_written and self.scheduler.now > calm and self._wrong(complete=True) is None:
             self._done = True

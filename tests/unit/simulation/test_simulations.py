@@ -48,7 +48,12 @@ def test_mutations_are_of_the_code_as_it_is(mutation):
 
 
 @pytest.mark.parametrize(
-    "name", ["the changes of the stores are not logged", "a store that a crash of the machine has torn is believed"]
+    "name",
+    [
+        "the changes of the stores are not logged",
+        "a store that a crash of the machine has torn is believed",
+        "the statements of a transaction of the log commit one by one",
+    ],
 )
 def test_a_defect_is_found(name):
     (mutation,) = (mutation for mutation in MUTATIONS if mutation.name == name)

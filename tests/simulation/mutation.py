@@ -1,0 +1,19 @@
+"""A mutation of the code: a defect that simulations must find."""
+
+from dataclasses import dataclass
+
+from simulation.fault_schedules import FaultKind
+from support.changed_packages import Change
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutation:
+    """A defect: changes of the code that belong together. Several leave out all guards against the same danger.
+
+    `needs` are faults without which it can't be seen; `embedded`: only apps on an embedded log show it.
+    """
+
+    name: str
+    changes: tuple[Change, ...]
+    needs: frozenset[FaultKind] = frozenset()
+    embedded: bool = False
