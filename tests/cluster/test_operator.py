@@ -155,6 +155,23 @@ def test_stuck_drivers_say_why_within_15_seconds(shop, namespace):
     assert any(seconds_to_tell(number) < 15 for number in range(TRIES))
 
 
+def test_a_pod_that_is_refused_takes_no_running_app_down_for_good(shop, core, namespace):
+    """The namespace refuses pods that are not restricted; the deadline is short, as the test waits for it."""
+    shop.apply(namespace, "upgraded")
+    assert eventually(lambda: shop.condition(namespace, "DriverReady", "upgraded") == ("True", "Running"))
+    privileged = {"spec": {"securityContext": {"runAsNonRoot": False}}}
+    shop.edit(namespace, "upgraded", driver={"template": privileged}, upgrade={"deadline": "3s"})
+    assert eventually(lambda: shop.condition(namespace, "Accepted", "upgraded") == ("False", "UpgradeRolledBack"))
+    assert eventually(lambda: shop.condition(namespace, "DriverReady", "upgraded") == ("True", "Running"))
+    (ready,) = [c for c in shop.get(namespace, "upgraded")["status"]["conditions"] if c["type"] == "DriverReady"]
+    assert ready["observedGeneration"] == 1
+    labelled = {"metadata": {"labels": {"team": "a"}}, "spec": None}
+    shop.edit(namespace, "upgraded", driver={"template": labelled})
+    assert eventually(lambda: core.list_namespaced_pod(namespace, label_selector="team=a").items)
+    assert eventually(lambda: shop.condition(namespace, "DriverReady", "upgraded") == ("True", "Running"))
+    assert shop.condition(namespace, "Accepted", "upgraded") == ("True", "Accepted")
+
+
 def test_executors_that_a_quota_refuses_are_told(shop, core, namespace, api_client):
     """The quota is for pods of a priority that only these executors have; it is put aside in the end."""
     client.SchedulingV1Api(api_client).create_priority_class({"metadata": {"name": "narrow"}, "value": 1})

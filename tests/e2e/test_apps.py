@@ -103,6 +103,25 @@ def test_a_broken_edit_harms_nothing_and_good_ones_scale_suspend_resume_and_dele
     assert eventually(lambda: not app.topics(), 60)
 
 
+def test_edits_whose_driver_does_not_start_are_told_and_rolled_back(cluster, namespace, app):
+    mount = {"name": "driver", "volumeMounts": [{"name": "gone", "mountPath": "/gone"}]}
+    volume = {"name": "gone", "secret": {"secretName": "gone"}}
+    template = {"spec": {"containers": [mount], "volumes": [volume]}}
+    shown = partial(cluster_apps.condition, cluster, namespace, APP)
+    for reason, edit in (
+        ("ImagePullFailed", {"image": "localhost/streamapp/gone:1"}),
+        ("FailedMount", {"driver": {"template": template}}),
+    ):
+        cluster_apps.apply(cluster, app.document)
+        assert eventually(lambda: shown("Accepted").get("status") == shown("Ready").get("status") == "True", 180)
+        cluster_apps.edit(cluster, namespace, APP, upgrade={"deadline": "30s"}, **edit)
+        assert eventually(lambda reason=reason: shown("DriverReady").get("reason") == reason, 120)
+        assert eventually(lambda: shown("Accepted").get("reason") == "UpgradeRolledBack", 60)
+        app.feed(5_000)
+        app.wait_until_all_came_out()
+        assert eventually(lambda: shown("Ready").get("status") == "True", 60)
+
+
 def test_partitions_grow_under_a_running_app(cluster, namespace, app):
     before = _epoch(cluster, namespace)
     for round_, count in enumerate((8, 16), 1):

@@ -80,7 +80,8 @@ def record(app=SHOP, launch=LAUNCH, launched=SHOP, *, counts=COUNTS, run_id="r1"
     texts = {digest(app.text): app.text}
     if launch is not None:
         texts |= {digest(launched.text): launched.text}
-    return AppRecord(accepted=accepted, launch=launch, apps=texts)
+    ready = accepted if launch is not None and launch.app == accepted.app else None
+    return AppRecord(accepted=accepted, launch=launch, ready=ready, apps=texts)
 
 
 def active(app=SHOP, *, suspended=False, **fields):

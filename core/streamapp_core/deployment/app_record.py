@@ -58,7 +58,8 @@ class Launch(AppVersion):
 
     `processors` is how many executors the driver keeps, which may change while it runs. `executor_template` is the pod
     template for all of them. `attempt` counts the deaths in a row before this launch. With `stop`, the driver's pod is
-    being deleted, or has been, on purpose.
+    being deleted, or has been, on purpose. `first_epoch` and `first_at` are those of the first launch of its spec in a
+    row: drivers that died may have been relaunched since.
     """
 
     epoch: Annotated[int, Field(ge=1)]
@@ -68,16 +69,28 @@ class Launch(AppVersion):
     attempt: Annotated[int, Field(ge=0)] = 0
     at: AwareDatetime
     stop: StopCause | None = None
+    first_epoch: int | None = None
+    first_at: AwareDatetime | None = None
+
+
+class FailedUpgrade(Document):
+    """A spec that was rolled back, as its driver did not come to run: the digest of its text, and the reason."""
+
+    app: str
+    reason: str
 
 
 class AppRecord(StoredDocument):
-    """The active spec and the newest launch; `apps` has the texts of both, by digest.
+    """The active spec and the newest launch, and the last spec whose driver was `ready`.
 
+    `failed_upgrade` is the newest spec, if it was rolled back. `apps` has the texts of all of them, by digest.
     A text is the resource as JSON: apiVersion, kind, metadata (name, namespace, uid) and spec.
     """
 
     accepted: AcceptedSpec
     launch: Launch | None = None
+    ready: AcceptedSpec | None = None
+    failed_upgrade: FailedUpgrade | None = None
     apps: Mapping[str, str]
 
     def text(self, version: AppVersion) -> str:
@@ -90,7 +103,8 @@ class AppRecord(StoredDocument):
 
     def with_versions(self, *, accepted: AcceptedSpec, launch: Launch | None, texts: Mapping[str, str]) -> Self:
         """Return the record with another active spec or launch; of all `texts` it keeps those still in use."""
-        named = {accepted.app} | ({launch.app} if launch is not None else set())
+        others = (launch, self.ready, self.failed_upgrade)
+        named = {accepted.app} | {version.app for version in others if version is not None}
         kept = {digest: text for digest, text in {**self.apps, **texts}.items() if digest in named}
         return self.model_copy(update={"accepted": accepted, "launch": launch, "apps": kept})
 

@@ -100,6 +100,7 @@ FIELDS: Mapping[Path, EditClass] = {
     ("driver", "memory"): EditClass.RESTART,
     ("driver", "template"): EditClass.RESTART,
     ("restartPolicy",): EditClass.NONE,
+    ("upgrade",): EditClass.NONE,
     ("deletionPolicy",): EditClass.NONE,
     ("runId",): EditClass.NEW_RUN,
     ("suspend",): EditClass.DRAIN_OR_START,

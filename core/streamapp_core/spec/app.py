@@ -16,6 +16,7 @@ from streamapp_core.spec.processors import (
     LocalSecret,
     ProcessorsSpec,
     RestartPolicy,
+    UpgradeSpec,
 )
 from streamapp_core.spec.streams import StreamSpec
 from streamapp_core.spec.systems import SystemSpec
@@ -70,6 +71,7 @@ class StreamAppSpec(SpecModel):
     processors: ProcessorsSpec = ProcessorsSpec()
     driver: DriverSpec = DriverSpec()
     restart_policy: RestartPolicy = RestartPolicy()
+    upgrade: UpgradeSpec = UpgradeSpec()
     deletion_policy: DeletionPolicy = DeletionPolicy.RETAIN
     run_id: Annotated[
         Name | None, Field(description="The continuity of state; made once if absent. A new value starts from nothing.")

@@ -90,6 +90,15 @@ class RestartPolicy(SpecModel):
     ] = None
 
 
+class UpgradeSpec(SpecModel):
+    """The return to the last spec that ran, when the driver of a new one does not come to run."""
+
+    deadline: Annotated[
+        Duration, Field(description="The time in which the driver of a new spec has to be ready, with its processors.")
+    ] = "15m"  # type: ignore[assignment]
+    roll_back: Annotated[bool, Field(description="Whether the spec before is restored if it is not.")] = True
+
+
 class DeletionPolicy(StrEnum):
     """The handling of topics and state when the app is deleted."""
 

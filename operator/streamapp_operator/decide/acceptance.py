@@ -1,7 +1,7 @@
 """The active spec: the newest one, if it is acceptable, else the last one that was (docs/operator.md)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from streamapp_core.deployment.app_record import AcceptedSpec, AppRecord, digest
@@ -9,7 +9,13 @@ from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan.plan import Plan
 from streamapp_core.problems import Problem, sorted_problems
 from streamapp_core.spec.app import StreamApp
-from streamapp_operator.decide.validation import Planner, PlanRequest, parse_accepted_app
+from streamapp_operator.decide.validation import (
+    RESTARTING_EDITS,
+    Planner,
+    PlanRequest,
+    classify_texts,
+    parse_accepted_app,
+)
 from streamapp_operator.observe.app_text import read_app
 from streamapp_operator.observe.file_settings import find_file_settings
 from streamapp_operator.observe.observed_state import Observed
@@ -24,6 +30,7 @@ class AcceptanceState(StrEnum):
     COUNTS_PENDING = "PartitionCountsPending"
     SYSTEM_UNAVAILABLE = "SystemUnavailable"
     JOB_MODEL_LOST = "JobModelLost"
+    UPGRADE_ROLLED_BACK = "UpgradeRolledBack"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,15 +66,45 @@ def accept(observed: Observed, planner: Planner) -> Acceptance:
     """Accept or refuse the newest spec with the newest partition counts of its streams."""
     if observed.unrecoverable is not None and not _names_another_run(observed):
         return Acceptance(state=AcceptanceState.JOB_MODEL_LOST, active=None, unrecoverable=observed.unrecoverable)
-    record = observed.record
+    record, counts = observed.record, observed.counts.known
+    if record is not None and record.failed_upgrade is not None:
+        if is_rolled_back(observed, record):
+            return _accept_rolled_back(observed, planner, counts, _active_spec(observed, record))
+        record = record.model_copy(update={"failed_upgrade": None})
+        record = record.with_versions(accepted=record.accepted, launch=record.launch, texts={})
+        observed = replace(observed, record=record)
     active = None if record is None else _active_spec(observed, record)
     unchanged = record is not None and record.accepted.app == digest(observed.app.text)
-    counts = observed.counts.known
     if counts is None:
         return _accept_without_counts(observed, active, unchanged=unchanged)
     if record is not None and unchanged and not inputs_differ(observed, record.accepted.counts, counts):
         return Acceptance(state=AcceptanceState.ACCEPTED, active=active)
     return _plan(observed, planner, counts, active, unchanged=unchanged)
+
+
+def is_rolled_back(observed: Observed, record: AppRecord) -> bool:
+    """Return whether the newest spec was rolled back; it is the same after edits that would not restart its driver."""
+    failed, text = record.failed_upgrade, observed.app.text
+    if failed is None or failed.app == digest(text):
+        return failed is not None
+    readable = all(read_app(one).app is not None for one in (text, record.apps[failed.app]))
+    return readable and classify_texts(record.apps[failed.app], text, record.accepted.run_id) not in RESTARTING_EDITS
+
+
+def _accept_rolled_back(
+    observed: Observed, planner: Planner, counts: Mapping[str, int] | None, active: ActiveSpec
+) -> Acceptance:
+    """Keep the spec that was restored, as if it were the newest one, and let its streams grow."""
+    accepted = active.accepted
+    rolled_back = Acceptance(
+        state=AcceptanceState.UPGRADE_ROLLED_BACK, active=active, counts_error=observed.counts.error
+    )
+    known = {**accepted.counts, **{name: n for name, n in (counts or {}).items() if name in accepted.counts}}
+    if not inputs_differ(observed, accepted.counts, known):
+        return rolled_back
+    restored = replace(observed.app, text=active.record.text(accepted), generation=accepted.generation)
+    grown = _plan(replace(observed, app=restored), planner, known, active, unchanged=True)
+    return replace(grown, state=rolled_back.state) if grown.state is AcceptanceState.ACCEPTED else grown
 
 
 def _accept_without_counts(observed: Observed, active: ActiveSpec | None, *, unchanged: bool) -> Acceptance:

@@ -3,17 +3,14 @@
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from functools import lru_cache
 
-from streamapp_core.deployment.app_record import Launch, LaunchCause, StopCause
+from streamapp_core.deployment.app_record import AppRecord, AppVersion, Launch, LaunchCause, StopCause
 from streamapp_core.deployment.driver_reports import DriverPhase
 from streamapp_core.deployment.kubernetes_names import Role
 from streamapp_core.edits import EditClass
-from streamapp_core.edits.classify_edits import classify_edits
-from streamapp_core.edits.edit_classes import strongest
 from streamapp_operator.decide.acceptance import ActiveSpec, inputs_differ
 from streamapp_operator.decide.restarts import DriverDeath, assess_death, assess_disruption
-from streamapp_operator.decide.validation import parse_accepted_app
+from streamapp_operator.decide.validation import RESTARTING_EDITS, classify_texts
 from streamapp_operator.observe.observed_state import Observed
 from streamapp_operator.observe.resource_views import Pod
 
@@ -21,7 +18,6 @@ _NODE_TIMEOUT = timedelta(seconds=20)
 """A pod that is there so long after its grace period is on a node that does not answer: it is not waited for, as a
 higher epoch fences whatever it still does."""
 
-_RESTARTING_EDITS = (EditClass.RESTART, EditClass.RESTORE, EditClass.NEW_RUN)
 _LAUNCH_AFTER_STOP = {
     StopCause.SUSPENDED: LaunchCause.RESUMED,
     StopCause.EDITED: LaunchCause.EDITED,
@@ -89,7 +85,12 @@ def classify_edit_since_launch(active: ActiveSpec) -> EditClass:
     launch = active.record.launch
     if launch is None or launch.app == active.accepted.app:
         return EditClass.NONE
-    return _edit_class(active.record.text(launch), active.record.text(active.accepted), launch.run_id)
+    return classify_edit(active.record, launch, active.accepted)
+
+
+def classify_edit(record: AppRecord, before: AppVersion, after: AppVersion) -> EditClass:
+    """Return what the edits between two versions of an app do to a driver of the earlier one."""
+    return classify_texts(record.text(before), record.text(after), before.run_id)
 
 
 def have_inputs_expanded(observed: Observed, active: ActiveSpec) -> bool:
@@ -184,7 +185,7 @@ def _has_completed(observed: Observed, active: ActiveSpec, launch: Launch) -> bo
 def _find_stop_cause(observed: Observed, active: ActiveSpec) -> StopCause | None:
     if active.suspended:
         return StopCause.SUSPENDED
-    if classify_edit_since_launch(active) in _RESTARTING_EDITS:
+    if classify_edit_since_launch(active) in RESTARTING_EDITS:
         return StopCause.EDITED
     return StopCause.EXPANDED if have_inputs_expanded(observed, active) else None
 
@@ -197,8 +198,3 @@ def _was_disrupted(observed: Observed, launch: Launch, pod: Pod | None) -> bool:
 def _was_launched(observed: Observed, launch: Launch) -> bool:
     """Return whether the pod of this epoch was ever created: the epoch's job model is written right after it."""
     return observed.model is not None and observed.model.epoch >= launch.epoch
-
-
-@lru_cache(maxsize=200)
-def _edit_class(old: str, new: str, run_id: str) -> EditClass:
-    return strongest(classify_edits(parse_accepted_app(old), parse_accepted_app(new), run_id=run_id))

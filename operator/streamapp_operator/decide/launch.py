@@ -16,6 +16,9 @@ from streamapp_operator.observe.document_recovery import highest_epoch
 from streamapp_operator.observe.observed_state import AppNetwork, DriverBinding, DriverRole, Observed
 from streamapp_systems.kubernetes.kubernetes_api import Kind
 
+_CONTINUING = (LaunchCause.DRIVER_DIED, LaunchCause.EDITED)
+"""The causes of launches that may follow another one of the same spec: after a death, or one that was not finished."""
+
 
 def build_launch(observed: Observed, active: ActiveSpec, cause: LaunchCause, attempt: int) -> Launch:
     """Return the next launch of the active spec; its epoch is higher than any that anybody knows of."""
@@ -25,6 +28,7 @@ def build_launch(observed: Observed, active: ActiveSpec, cause: LaunchCause, att
     accepted, spec = active.accepted, active.app.spec
     model = None if observed.model is None else apply_locality(observed.model.model, observed.locality)
     same_run = model if model is not None and model.run_id == accepted.run_id else None
+    begun = None if previous is None or cause not in _CONTINUING or previous.app != accepted.app else previous
     return Launch(
         app=accepted.app,
         run_id=accepted.run_id,
@@ -35,6 +39,8 @@ def build_launch(observed: Observed, active: ActiveSpec, cause: LaunchCause, att
         cause=cause,
         attempt=attempt,
         at=observed.now,
+        first_epoch=epoch if begun is None else (begun.first_epoch or begun.epoch),
+        first_at=observed.now if begun is None else (begun.first_at or begun.at),
     )
 
 

@@ -12,7 +12,14 @@ from streamapp_core.deployment.app_record import Launch, StopCause
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.job_model.stored_job_model import StoredJobModel
 from streamapp_core.plan.plan import Plan
-from streamapp_operator.decide.acceptance import Acceptance, ActiveSpec, accept, plan_active_spec
+from streamapp_operator.decide.acceptance import (
+    Acceptance,
+    AcceptanceState,
+    ActiveSpec,
+    accept,
+    is_rolled_back,
+    plan_active_spec,
+)
 from streamapp_operator.decide.actions import Action, EmitEvent, WriteJobModel
 from streamapp_operator.decide.deletion import decide_deletion, ensure_finalizer
 from streamapp_operator.decide.driver_decision import DriverDecision, DriverState, decide_driver
@@ -29,6 +36,7 @@ from streamapp_operator.decide.launch import (
     replace_launch,
     write_record,
 )
+from streamapp_operator.decide.upgrades import decide_upgrade
 from streamapp_operator.decide.validation import Planner
 from streamapp_operator.observe.observed_state import AppMemory, AppNetwork, DriverRole, Observed
 from streamapp_operator.observe.resource_views import EVENTS_INTERVAL, AppResource
@@ -52,12 +60,14 @@ class Outcome:
     """The state that the actions of a decision lead to, for the status.
 
     `driver_decision` is None as long as nothing was accepted; `plan` too, or if this release refuses the active spec.
+    `upgrade_blocked` says why an upgrade that does not come to run is not rolled back.
     """
 
     acceptance: Acceptance
     driver_decision: DriverDecision | None = None
     model: JobModel | None = None
     plan: Plan | None = None
+    upgrade_blocked: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,19 +124,25 @@ def _restore(app: AppResource, stored: StoredJobModel) -> Iterator[Action]:
 
 
 def _reconcile(observed: Observed, acceptance: Acceptance, active: ActiveSpec, context: DecisionContext) -> Decision:
-    """Bring an app to its active spec."""
-    plan = plan_active_spec(observed, active, context.planner)
+    """Bring an app to its active spec, or to the last one that ran if it does not come to run."""
     driver = decide_driver(observed, active)
+    upgrade = decide_upgrade(observed, active, driver, context.planner)
+    active = upgrade.active
+    if acceptance.state is AcceptanceState.ACCEPTED and is_rolled_back(observed, active.record):
+        acceptance = replace(acceptance, state=AcceptanceState.UPGRADE_ROLLED_BACK)
+        driver = decide_driver(observed, active)
+    plan = plan_active_spec(observed, active, context.planner)
     changes = _change_driver(observed, active, plan, driver, context)
     return Decision(
         actions=(*ensure_finalizer(observed.app), *changes.actions),
-        wake_at=_earliest(changes.wake_at, _next_events(observed)),
+        wake_at=_earliest(changes.wake_at, upgrade.wake_at, _next_events(observed)),
         memory=changes.memory,
         outcome=Outcome(
             acceptance=replace(acceptance, active=changes.active),
             driver_decision=driver,
             model=changes.model,
             plan=plan,
+            upgrade_blocked=upgrade.blocked,
         ),
     )
 
@@ -143,6 +159,7 @@ def _change_driver(
         memory=AppMemory(
             driver_missing_since=driver.missing_since,
             refused_epoch=observed.memory.refused_epoch,
+            refusal=observed.memory.refusal,
             disrupted_epoch=driver.disrupted_epoch,
         ),
         wake_at=driver.wake_at,

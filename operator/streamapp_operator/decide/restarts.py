@@ -9,6 +9,8 @@ from streamapp_core.spec.processors import RestartPolicy
 from streamapp_operator.observe.resource_views import Pod
 
 _JITTER = 0.2
+CRASH_LOOP = 3
+"""The number of deaths in a row from which on they are called a crash loop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

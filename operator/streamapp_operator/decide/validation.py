@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
-from streamapp_core.edits import run_id_problems
+from streamapp_core.edits import EditClass, run_id_problems
 from streamapp_core.edits.classify_edits import classify_edits
+from streamapp_core.edits.edit_classes import strongest
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan.plan import Plan
 from streamapp_core.plan.planner import plan
@@ -43,6 +45,7 @@ class PlanVerdict:
     plan: Plan | None
 
 
+RESTARTING_EDITS = (EditClass.RESTART, EditClass.RESTORE, EditClass.NEW_RUN)
 Planner = Callable[[PlanRequest], PlanVerdict]
 
 
@@ -56,6 +59,16 @@ def parse_accepted_app(text: str) -> StreamApp:
     if app is None:
         raise ValueError("the accepted spec can't be read any more: an earlier release accepted it")
     return app
+
+
+@lru_cache(maxsize=200)
+def classify_texts(old: str, new: str, run_id: str) -> EditClass:
+    """Return the class of the edits between two texts that were accepted.
+
+    Raises:
+        ValueError: one of them was not.
+    """
+    return strongest(classify_edits(parse_accepted_app(old), parse_accepted_app(new), run_id=run_id))
 
 
 def plan_app(request: PlanRequest, algorithms: AlgorithmLookup = built_in_algorithm) -> PlanVerdict:

@@ -69,6 +69,8 @@ class AppMemory:
     executors_missing_since: datetime | None = None
     refused_epoch: int | None = None
     """The API server refused the driver's pod of this epoch, so no driver has ever run in it."""
+    refusal: str | None = None
+    """Why it did."""
     disrupted_epoch: int | None = None
     """Kubernetes ended the driver's pod of this epoch."""
     placement_inputs: PlacementInputs | None = None

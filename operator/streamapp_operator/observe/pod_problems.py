@@ -22,12 +22,14 @@ _REASONS = {
     "CrashLoopBackOff": "CrashLoop",
 }
 """Our reason for each reason of the kubelet that does not pass by itself."""
-UNSCHEDULABLE = "Unschedulable"
+UNSCHEDULABLE, FAILED_ATTACH, FAILED_SANDBOX = "Unschedulable", "FailedAttachVolume", "FailedCreatePodSandBox"
+PASSING = frozenset({UNSCHEDULABLE, FAILED_ATTACH, FAILED_SANDBOX})
+"""The reasons that may pass by themselves: a node comes, another one lets a volume go."""
 _EVENT_REASONS = {
     "FailedMount": "FailedMount",
     "FailedMapVolume": "FailedMount",
-    "FailedAttachVolume": "FailedMount",
-    "FailedCreatePodSandBox": "FailedCreatePodSandBox",
+    FAILED_ATTACH: FAILED_ATTACH,
+    FAILED_SANDBOX: FAILED_SANDBOX,
 }
 """Our reason for each event of a pod that says why its containers are not created; no status does."""
 _ADVICE = {
@@ -39,7 +41,8 @@ _ADVICE = {
         "Create what is missing, or correct the volume: a secret of spec.systems, a ConfigMap of spec.pyFiles, a "
         "volume of {part}.template, or spec.processors.state"
     ),
-    "FailedCreatePodSandBox": "Look after the network and the container runtime of its node",
+    FAILED_ATTACH: "Look after the node that has the volume, if it does not let it go",
+    FAILED_SANDBOX: "Look after the network and the container runtime of its node",
 }
 _PARTS = {Role.DRIVER.value: "spec.driver", Role.PROCESSOR.value: "spec.processors"}
 QUOTA_EXCEEDED = "exceeded quota"

@@ -110,14 +110,14 @@ class Controller:
             self._dependencies.metrics.actions.labels(action=action.action_kind.value).inc()
             try:
                 self._dependencies.actor.act(app, action)
-            except (RequestRefusedError, NameTakenError):
-                self._note_refused_driver(app, action)
+            except (RequestRefusedError, NameTakenError) as error:
+                self._note_refused_driver(app, action, str(error))
                 raise
 
-    def _note_refused_driver(self, app: AppResource, action: Action) -> None:
+    def _note_refused_driver(self, app: AppResource, action: Action, refusal: str) -> None:
         if isinstance(action, CreateObject) and action.action_kind is ActionKind.CREATE_DRIVER:
             epoch = int(action.body["metadata"]["labels"][EPOCH_LABEL])
-            self._memories[app.key] = replace(self._memories[app.key], refused_epoch=epoch)
+            self._memories[app.key] = replace(self._memories[app.key], refused_epoch=epoch, refusal=refusal)
 
     def _report_refusal(self, key: AppKey, refusal: str) -> None:
         """Write to the status why an action of the decision was refused."""

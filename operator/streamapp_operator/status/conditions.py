@@ -7,17 +7,15 @@ from streamapp_core.crd.status_model import ConditionStatus
 from streamapp_core.deployment.driver_reports import DriverPhase, NoticeReason
 from streamapp_core.problems import Problem
 from streamapp_core.time_formats import format_time
-from streamapp_operator.decide.acceptance import AcceptanceState
+from streamapp_operator.decide.acceptance import Acceptance, AcceptanceState
 from streamapp_operator.decide.driver_decision import DriverState
-from streamapp_operator.decide.restarts import DriverDeath
+from streamapp_operator.decide.restarts import CRASH_LOOP, DriverDeath
 from streamapp_operator.observe.pod_problems import PodProblem
 from streamapp_operator.status.status_inputs import StatusInputs
 
 _PENDING = (AcceptanceState.COUNTS_PENDING, AcceptanceState.SYSTEM_UNAVAILABLE)
 _OF_THE_ACTIVE_SPEC = frozenset({"Planned", "DriverReady", "ProcessorsReady", "LocalityReady", "Ready", "Completed"})
 _NEEDED = ("DriverReady", "ProcessorsReady")
-_CRASH_LOOP = 3
-"""The number of deaths in a row from which on they are called a crash loop."""
 _SHOWN_PROBLEMS = 3
 _DOUBTS = (NoticeReason.TABLE_INCOMPLETE, NoticeReason.SIDE_INPUT_OUTDATED)
 """Notices that a person should look at."""
@@ -61,7 +59,7 @@ def observed_generation(condition: str, inputs: StatusInputs) -> int:
     for `Ready` after an edit is not told that it has come to run.
     """
     acceptance, newest = inputs.acceptance, inputs.observed.app.generation
-    waits = acceptance.state in (AcceptanceState.SPEC_REFUSED, *_PENDING)
+    waits = acceptance.state in (AcceptanceState.SPEC_REFUSED, AcceptanceState.UPGRADE_ROLLED_BACK, *_PENDING)
     if condition not in _OF_THE_ACTIVE_SPEC or acceptance.active is None or not waits:
         return newest
     return acceptance.active.accepted.generation
@@ -90,8 +88,17 @@ def _accepted(inputs: StatusInputs) -> ConditionValue:
             return _unknown(AcceptanceState.SYSTEM_UNAVAILABLE, acceptance.counts_error or "")
         case AcceptanceState.JOB_MODEL_LOST:
             return _unknown(AcceptanceState.JOB_MODEL_LOST, acceptance.unrecoverable or "")
+        case AcceptanceState.UPGRADE_ROLLED_BACK:
+            return _false(AcceptanceState.UPGRADE_ROLLED_BACK, _rolled_back_text(acceptance))
         case AcceptanceState.ACCEPTED | AcceptanceState.STREAMS_REFUSED:
             return _true("Accepted", "the spec is active")
+
+
+def _rolled_back_text(acceptance: Acceptance) -> str:
+    if acceptance.active is None or (failed := acceptance.active.record.failed_upgrade) is None:
+        return ""
+    before = acceptance.active.accepted.generation
+    return f"{failed.reason}. Generation {before} runs again. Correct the spec: the next edit is tried at once"
 
 
 def _planned(inputs: StatusInputs) -> ConditionValue:
@@ -128,7 +135,7 @@ def _driver_ready(inputs: StatusInputs) -> ConditionValue:
 def _died(death: DriverDeath) -> ConditionValue:
     if death.restart_at is None:
         return _false("RestartsUsedUp", f"{death.message}; spec.restartPolicy.maxRestarts is reached")
-    reason = "CrashLoop" if death.attempt >= _CRASH_LOOP else "DriverDied"
+    reason = "CrashLoop" if death.attempt >= CRASH_LOOP else "DriverDied"
     return _false(reason, f"{death.message}; it will be restarted at {format_time(death.restart_at)}")
 
 
@@ -184,7 +191,7 @@ def _stalled(inputs: StatusInputs, values: Mapping[str, ConditionValue]) -> Cond
 
 def _stalls(inputs: StatusInputs, values: Mapping[str, ConditionValue]) -> Iterator[ConditionValue]:
     acceptance = inputs.acceptance
-    if acceptance.state is AcceptanceState.SPEC_REFUSED:
+    if acceptance.state in (AcceptanceState.SPEC_REFUSED, AcceptanceState.UPGRADE_ROLLED_BACK):
         yield _true(values["Accepted"].reason, values["Accepted"].message)
     if acceptance.state is AcceptanceState.STREAMS_REFUSED and inputs.state is not DriverState.COMPLETED:
         yield _true(values["Planned"].reason, values["Planned"].message)
@@ -192,6 +199,8 @@ def _stalls(inputs: StatusInputs, values: Mapping[str, ConditionValue]) -> Itera
         yield _true(AcceptanceState.JOB_MODEL_LOST, acceptance.unrecoverable)
     if inputs.refusal is not None:
         yield _true("Refused", inputs.refusal)
+    if inputs.upgrade_blocked is not None:
+        yield _true("UpgradeNotRolledBack", inputs.upgrade_blocked)
     if inputs.state is DriverState.FAILED:
         yield _true(values["DriverReady"].reason, values["DriverReady"].message)
 

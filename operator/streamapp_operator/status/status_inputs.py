@@ -19,7 +19,8 @@ from streamapp_operator.observe.pod_problems import PodProblem
 class StatusInputs:
     """Everything that the status is made from. `driver_decision` is None as long as nothing was accepted.
 
-    `refusal` says why the API server refused an action of the decision.
+    `refusal` says why the API server refused an action of the decision, `upgrade_blocked` why an upgrade that does not
+    come to run is not rolled back.
     """
 
     observed: Observed
@@ -29,6 +30,7 @@ class StatusInputs:
     plan: Plan | None = None
     wanted: int = 0
     refusal: str | None = None
+    upgrade_blocked: str | None = None
 
     @classmethod
     def of(cls, observed: Observed, outcome: Outcome, refusal: str | None = None) -> Self:
@@ -47,6 +49,7 @@ class StatusInputs:
             plan=outcome.plan,
             wanted=0 if active is None else active.app.spec.processors.count,
             refusal=refusal,
+            upgrade_blocked=outcome.upgrade_blocked,
         )
 
     @property

@@ -71,6 +71,7 @@ ROWS = [
     ("driver.memory", "driver/memory", "2Gi", RESTART),
     ("driver.template", "driver/template", {"metadata": {"labels": {"team": "a"}}}, RESTART),
     ("restartPolicy", "restartPolicy/backoff", "1s", NONE),
+    ("upgrade", "upgrade/deadline", "1m", NONE),
     ("deletionPolicy", "deletionPolicy", "Delete", NONE),
     ("runId", "runId", "second", NEW_RUN),
     ("suspend", "suspend", True, DRAIN_OR_START),

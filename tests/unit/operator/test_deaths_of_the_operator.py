@@ -31,6 +31,17 @@ def restart_by_edit(operated):
     operated.runs()
 
 
+def rolled_back(operated):
+    first_start(operated)
+    operated.apply(image="registry.invalid/streamapp:2")
+    operated.reconcile_all()
+    ends(operated)
+    operated.stuck(newest(operated), "ErrImagePull")
+    operated.reconcile_all()
+    operated.later(minutes=2)
+    operated.runs()
+
+
 def rescale(operated):
     first_start(operated)
     operated.apply(processors={"count": 3, "state": {"hostPath": "/var/lib/streamapp"}})
@@ -105,6 +116,7 @@ SCENARIOS = [
     first_start,
     expansion,
     restart_by_edit,
+    rolled_back,
     rescale,
     new_run,
     driver_dies,

@@ -76,7 +76,7 @@ SCHEDULED = event("Scheduled", warning=False, eventTime="2025-01-01T00:00:04.999
         ([], None),
         ([SCHEDULED], None),
         ([SCHEDULED, event("FailedMount")], "FailedMount"),
-        ([event("FailedAttachVolume")], "FailedMount"),
+        ([event("FailedAttachVolume")], "FailedAttachVolume"),
         ([event("FailedCreatePodSandBox", message="no network")], "FailedCreatePodSandBox"),
         ([event("FailedMount"), event("Pulling", "2025-01-01T00:00:09Z", warning=False)], None),
         ([event("Pulling", version=12, warning=False), event("FailedMount", version=9)], None),

@@ -78,6 +78,7 @@ NEVER_ACCEPTED = of_acceptance(AcceptanceState.SPEC_REFUSED, active=None, proble
 PENDING = of_acceptance(AcceptanceState.COUNTS_PENDING, active=None)
 UNAVAILABLE = of_acceptance(AcceptanceState.SYSTEM_UNAVAILABLE, active=None, counts_error="nobody answers")
 SILENT = of_acceptance(AcceptanceState.ACCEPTED, counts_error="nobody answers")
+ROLLED_BACK = of_acceptance(AcceptanceState.UPGRADE_ROLLED_BACK)
 JOB_MODEL_LOST = of_acceptance(AcceptanceState.JOB_MODEL_LOST, active=None, unrecoverable=LOST)
 COMPLETED = seen(in_state(DriverState.COMPLETED), progress=progress(DriverPhase.COMPLETED))
 SUSPENDED = seen(in_state(DriverState.SUSPENDED))
@@ -109,6 +110,7 @@ def test_all_conditions_are_there_in_their_order():
         (PENDING, ("Unknown", "PartitionCountsPending")),
         (UNAVAILABLE, ("Unknown", "SystemUnavailable")),
         (JOB_MODEL_LOST, ("Unknown", "JobModelLost")),
+        (ROLLED_BACK, ("False", "UpgradeRolledBack")),
     ],
 )
 def test_accepted(given, expected):
@@ -229,6 +231,8 @@ def test_reconciling(given, expected):
         (NEVER_ACCEPTED, ("True", "UnknownColumn")),
         (STREAMS_REFUSED, ("True", "SeveralProblems")),
         (JOB_MODEL_LOST, ("True", "JobModelLost")),
+        (ROLLED_BACK, ("True", "UpgradeRolledBack")),
+        (inputs(STARTS, upgrade_blocked="a new run has begun"), ("True", "UpgradeNotRolledBack")),
         (inputs(died(used_up=True)), ("True", "RestartsUsedUp")),
         (inputs(died()), ("False", "AsExpected")),
         (UNAVAILABLE, ("False", "AsExpected")),
@@ -246,6 +250,7 @@ def test_stalled(given, expected):
         (AcceptanceState.ACCEPTED, 2),
         (AcceptanceState.STREAMS_REFUSED, 2),
         (AcceptanceState.SPEC_REFUSED, 1),
+        (AcceptanceState.UPGRADE_ROLLED_BACK, 1),
         (AcceptanceState.COUNTS_PENDING, 1),
         (AcceptanceState.SYSTEM_UNAVAILABLE, 1),
     ],
@@ -263,6 +268,7 @@ def test_what_runs_is_of_the_generation_that_runs(state, ready):
         (inputs(), ("True", "Running")),
         (SPEC_REFUSED, ("True", "Running")),
         (SILENT, ("True", "Running")),
+        (ROLLED_BACK, ("True", "Running")),
         (seen(), ("False", "Starting")),
         (inputs(STUCK), ("False", "ImagePullFailed")),
         (seen(STARTS, pods=(executor(1, problem=NO_NODE),)), ("False", "Unschedulable")),
