@@ -159,7 +159,7 @@ class _Flow:
                 operator.path("join", "on"),
                 ProblemCode.TYPE_MISMATCH,
                 f"`{on.left}` of `{operator.inputs[0]}` is {left_key.type} and `{on.right}` of "
-                f"`{operator.inputs[1]}` is {right_key.type}: they are never one key; cast one in a map",
+                f"`{operator.inputs[1]}` is {right_key.type}: rows with such keys never meet; cast one in a map",
             )
         if operator.inputs[0] == operator.inputs[1]:  # a problem of its own
             return None
@@ -183,7 +183,7 @@ class _Flow:
                 operator.path("joinTable", "on"),
                 ProblemCode.TYPE_MISMATCH,
                 f"`{join.on}` of `{operator.inputs[0]}` is {column.type} and the key of table `{join.table}` is "
-                f"{key_type}{'' if table.key_type else ' in another join'}: they are never equal; cast one in a map",
+                f"{key_type}{'' if table.key_type else ' in another join'}: such keys never meet; cast one in a map",
             )
 
     def _both(self, operator: Operator, left: Schema, right: Sequence[Column], other: str, kind: str) -> Schema | None:

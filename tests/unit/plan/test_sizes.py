@@ -7,6 +7,7 @@ import sys
 from itertools import pairwise
 
 import pytest
+from benchmarks import planner
 
 from streamapp_core.graph import build_graph, check_graph, feeding_streams
 from streamapp_core.plan.check_expansion import StreamCount
@@ -114,6 +115,13 @@ def test_work_grows_with_the_size(shape):
     small, large = (instructions(graph_level(shape(size))) for size in (SMALL, LARGE))
     assert small > SMALL
     assert large < 1.1 * growth * small
+
+
+@pytest.mark.parametrize("work, most", [(planner.graph_level, 700), (planner.whole, 1_300)])
+def test_an_operator_with_an_expression_costs_few_instructions(work, most):
+    app = planner.parsed(planner.expressions(LARGE))
+    work(app)  # an expression is checked once
+    assert instructions(lambda: work(app)) < most * LARGE
 
 
 def test_more_than_linear_work_is_noticed():
