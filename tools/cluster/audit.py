@@ -21,7 +21,7 @@ _WRITES = {"create", "update", "patch", "delete", "deletecollection"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A request that was answered with `code`. `resource` is as in `pods` or `pods/status`."""
+    """A request that was answered with `code`. `resource` is as in `pods/status`; a dry run changes nothing."""
 
     user: str
     verb: str
@@ -30,11 +30,12 @@ class Request:
     name: str
     code: int
     time: datetime
+    dry_run: bool
 
     @property
     def writes(self) -> bool:
         """Whether the request was one that changes something."""
-        return self.verb in _WRITES
+        return self.verb in _WRITES and not self.dry_run
 
 
 def read_requests(log: Path) -> list[Request]:
@@ -56,4 +57,5 @@ def _request(event: dict[str, Any]) -> Request:
         name=target.get("name", ""),
         code=event["responseStatus"]["code"],
         time=datetime.fromisoformat(event["stageTimestamp"]),
+        dry_run="dryRun=All" in event["requestURI"],
     )

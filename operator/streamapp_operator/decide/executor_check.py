@@ -18,8 +18,8 @@ from streamapp_operator.observe.observed_state import Observed
 from streamapp_operator.observe.resource_views import AppResource, PodPhase
 from streamapp_systems.kubernetes.kubernetes_api import Kind, Object
 
-_CHECK_INTERVAL = timedelta(seconds=10)
-"""Spark needs about as long for its first request; the check is repeated as long as executors are missing."""
+_SHORTEST, _LONGEST = timedelta(seconds=10), timedelta(minutes=5)
+"""Spark needs ten seconds for its first request. The check is repeated, ever more rarely."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +42,12 @@ def check_executors(observed: Observed, active: ActiveSpec, launch: Launch) -> E
     missing = sum(pod.active for pod in executors) < launch.processors
     if started is None or going or not missing:
         return ExecutorCheck()
-    if observed.now < started + _CHECK_INTERVAL:
-        return ExecutorCheck(wake_at=started + _CHECK_INTERVAL)
+    if observed.now < started + _SHORTEST:
+        return ExecutorCheck(wake_at=started + _SHORTEST)
     body = build_executor(observed.app, active.app.spec, launch)
     check = CreateObject(kind=Kind.POD, body=body, action_kind=ActionKind.CHECK_EXECUTOR, dry_run=True)
-    return ExecutorCheck(actions=(check,), wake_at=observed.now + _CHECK_INTERVAL)
+    pause = min(max((observed.now - started) / 2, _SHORTEST), _LONGEST)
+    return ExecutorCheck(actions=(check,), wake_at=observed.now + pause)
 
 
 def build_executor(app: AppResource, spec: StreamAppSpec, launch: Launch) -> Object:
