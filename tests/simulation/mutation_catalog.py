@@ -281,5 +281,15 @@ MUTATIONS = (
             ),
         ),
     ),
+    Mutation(
+        name="a silent partition is idle whether all of it was read or not",
+        changes=(
+            Change(
+                file=f"{_RUNTIME}/processor/silence_monitor.py",
+                old="                elif read[ssp]:\n",
+                new="                else:\n",
+            ),
+        ),
+    ),
     *LOG_MUTATIONS,
 )

@@ -15,7 +15,9 @@ from support.hashed_keys import number_in
 
 HUB, NAME = "hub", "app"
 LOG_FILE = "hub.db"
-_EMBEDDED_SHARE = 0.1
+_FEWEST = 80
+"""Rows of an input that come so seldom that a partition may be silent for long."""
+_EMBEDDED_SHARE, _OUTSIDE_SHARE, _IDLE_SHARE = 0.1, 0.2, 0.6
 KEYS = [f"k{number}" for number in range(7)]
 LATE = "late"
 """The key of rows that are older than those before them."""
@@ -23,7 +25,10 @@ WINDOW_MS, SESSION_GAP_MS, JOIN_MS = 1_000, 1_000, 700
 SLIDING_MS, SLIDE_MS = 1_500, 500
 _ECHO_MS, _ECHO_WITHIN_MS, _LATE_MS, _LATE_EVERY = 100, 200, 2_500, 6
 _STEP_MS, _PAUSE_MS, _PAUSE_EVERY = 90, 1_500, 30
-_FAR_MS = 10_000_000
+FAR_MS = 10_000_000
+"""An event time after all others."""
+_IDLE = "10s"
+"""Far longer than any partition of the input waits for a row while its writer goes on."""
 
 
 class Written(Protocol):
@@ -99,7 +104,8 @@ class AppShape:
     `quiet` is a function with state and timers that finds what sessions find. `table` is one that a stream fills, which
     is read by all tasks if it is `broadcast`; each row is joined with it. `pairs` joins rows with those near in time,
     `echoes` (all of) two inputs. `late` rows are of one key, and may find their windows closed. Streams are in Kafka,
-    or in a log that is `embedded`, on the one machine.
+    or in a log that is `embedded`, on the one machine. `outside`: others open transactions in the inputs and do not
+    commit them. `idle`: partitions of the input have an idle timeout; its writer must not stand still then.
     """
 
     partitions: int
@@ -119,6 +125,8 @@ class AppShape:
     echoes: bool
     late: bool
     embedded: bool
+    outside: bool
+    idle: bool
 
     @classmethod
     def of(cls, random: Random) -> "AppShape":
@@ -135,14 +143,17 @@ class AppShape:
             broadcast=random.random() < 0.5,
             files=random.random() < 0.4,
             commit_ms=random.choice([200, 500, 1_000, 2_000]),
-            rows=random.choice([80, 160, 240]),
+            rows=random.choice([_FEWEST, 160, 240]),
             kubernetes=random.random() < 0.5,
             sliding=random.random() < 0.25,
             echoes=random.random() < 0.25,
             late=random.random() < 0.4,
             embedded=random.random() < _EMBEDDED_SHARE,
+            outside=random.random() < _OUTSIDE_SHARE,
+            idle=random.random() < _IDLE_SHARE,
         )
-        return replace(shape, kubernetes=False) if shape.embedded else shape
+        shape = replace(shape, idle=shape.idle and shape.timed and shape.rows > _FEWEST)
+        return replace(shape, kubernetes=False, outside=False) if shape.embedded else shape
 
     @property
     def inputs(self) -> Mapping[str, int]:
@@ -199,7 +210,8 @@ class AppShape:
         return {"log": {"path": LOG_FILE}} if self.embedded else {"kafka": {"bootstrapServers": "simulated:9092"}}
 
     def _inputs(self) -> dict[str, Any]:
-        numbered = {"schema": "k string, n bigint, at bigint", "eventTime": {"column": "at"}}
+        timed = {"column": "at"} | ({"idleTimeout": _IDLE} if self.idle else {})
+        numbered = {"schema": "k string, n bigint, at bigint", "eventTime": timed}
         streams = {"in": {"system": HUB, "name": f"{NAME}.in", "key": "k", **numbered}}
         if self.table:
             names = {"system": HUB, "name": f"{NAME}.names", "key": "k", "schema": "k string, v bigint"}
@@ -311,7 +323,7 @@ def last_rows(partitions: Mapping[str, int]) -> Sequence[Written]:
     """Return the rows that end all windows: one for each partition of the inputs, far in the future."""
     kinds: Sequence[type[Row | Echo]] = (Row, Echo)
     return [
-        kind(key=str(number_in(partition)), number=0, at=_FAR_MS)
+        kind(key=str(number_in(partition)), number=0, at=FAR_MS)
         for kind in kinds
         for partition in range(partitions.get(kind.stream, 0))
     ]

@@ -5,18 +5,19 @@ import logging
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
 from simulation.deterministic_scheduler import Scheduler, SimulationStuck
 from simulation.expected_results import wrong_results
 from simulation.fault_injector import FaultInjector
-from simulation.fault_schedules import Fault, make_faults, make_log_faults
+from simulation.fault_schedules import Fault, FaultKind, make_faults, make_log_faults
 from simulation.faulty_network import BrokerService, FaultyNetwork
 from simulation.input_writer import InputWriter, count_inputs
 from simulation.kafka_requests import CreatePartitions
 from simulation.numbered_app import NAME, AppShape
+from simulation.outside_producer import OutsideProducer
 from simulation.result_reader import ResultReader
 from simulation.simulated_disk import Disk, simulated_disks
 from simulation.simulated_drivers import EXPECTED, DriverLauncher, KubernetesLauncher, LocalLauncher
@@ -37,6 +38,8 @@ _REOPENING_SECONDS = 15.0
 """How long stores may take to be open again after a loss of power: a log can be read at once, so results don't tell."""
 _MOST_TURNS = 1_000_000
 _CHECK_SECONDS = 2.0
+_SILENCING = {FaultKind.KILL_BROKER, FaultKind.SLOW_MARKERS, FaultKind.JUMP_CLOCK}
+"""Faults that stop the writer of the input, or let a clock say that it had stopped."""
 
 
 class WrongResult(Exception):  # noqa: N818 - what was found
@@ -86,15 +89,20 @@ def simulate(seed: int, faults: tuple[Fault, ...] | None = None) -> Outcome:
 
 def faults_of(seed: int) -> tuple[Fault, ...]:
     """Return the faults of a seed."""
-    faults = make_faults(Random(f"faults {seed}"), _FAULT_SECONDS)
+    faults = _faults_of(seed)
     if shape_of(seed).embedded:
         faults += make_log_faults(Random(f"log faults {seed}"), _FAULT_SECONDS)
     return tuple(sorted(faults, key=lambda fault: fault.at))
 
 
+def _faults_of(seed: int) -> tuple[Fault, ...]:
+    return make_faults(Random(f"faults {seed}"), _FAULT_SECONDS)
+
+
 def shape_of(seed: int) -> AppShape:
-    """Return the app of a seed."""
-    return AppShape.of(Random(f"shape {seed}"))
+    """Return the app of a seed; there are idle timeouts only where nothing stops the writer of the input."""
+    shape = AppShape.of(Random(f"shape {seed}"))
+    return replace(shape, idle=shape.idle and not _SILENCING & {fault.kind for fault in _faults_of(seed)})
 
 
 def _memory() -> str | None:
@@ -209,6 +217,10 @@ class _World(Surroundings):
         """Write the input; the user starts the app as soon as its streams are there."""
         self._writer.create()
         self.scheduler.start("user", lambda: self._supervise(user), user)
+        if self.shape.outside:
+            process = SimulatedProcess("outside", Machine("elsewhere"), self.scheduler)
+            outside = OutsideProducer(self.shape, self.service, process, Random(f"outside {self._seed}"))
+            self.scheduler.start(process.name, lambda: outside.run(self.count_inputs(), _FAULT_SECONDS), process)
         self._writer.write()
         self._source_written = True
 
