@@ -187,7 +187,8 @@ def test_executors_that_a_quota_refuses_are_told(shop, core, namespace, api_clie
     shop.apply(namespace, "narrow", processors={"count": 2, "template": {"spec": {"priorityClassName": "narrow"}}})
     assert eventually(lambda: shop.condition(namespace, "ProcessorsReady", "narrow") == ("False", "Refused"))
     assert shop.condition(namespace, "DriverReady", "narrow") == ("True", "Running")
-    events = core.list_namespaced_event(namespace, field_selector="involvedObject.name=narrow,reason=Refused").items
+    fields = "involvedObject.name=narrow,reason=Refused"  # the event comes after the status
+    events = eventually(lambda: core.list_namespaced_event(namespace, field_selector=fields).items)
     assert "exceeded quota: narrow" in events[0].message
     core.delete_namespaced_resource_quota("narrow", namespace)
     assert eventually(lambda: shop.condition(namespace, "Degraded", "narrow") == ("False", "AsExpected"))
