@@ -13,7 +13,7 @@ from streamapp_core.naming import COORDINATOR, coordinator_stream_address
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
-from streamapp_systems.protocols import Admin, Consumer, StreamDescriptor
+from streamapp_systems.protocols import Admin, Consumer, StreamDescriptor, Unavailable
 
 DRIVER, MODEL = 0, 1
 """Its partitions: the record of the newest driver, and the documents of the job model."""
@@ -77,7 +77,10 @@ class CoordinatorReader:
         if not self._admin.partitions([self._stream]):
             return {}
         ssp = Ssp(self._stream.system, self._stream.name, partition)
-        end = self._admin.end_offsets([self._stream])[ssp]
+        if (end := self._admin.end_offsets([self._stream]).get(ssp)) is None:
+            raise Unavailable(
+                f"{ssp}: no broker that answers knows the topic {self._stream.address}, which one did know"
+            )
         consumer = self._open_consumer()
         try:
             return _latest(consumer, ssp, end)

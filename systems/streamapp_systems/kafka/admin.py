@@ -89,7 +89,7 @@ class KafkaAdmin:
 
     def identities(self, streams: Sequence[StreamDescriptor]) -> Mapping[str, str]:
         """Return topics' ids with one request, as `TransactionalAdmin.identities` says."""
-        described = self._requests.describe(streams, self._requests.deadline())
+        described = self._requests.describe_expected(streams, self._requests.deadline())
         return {s.name: str(described[s.address].topic_id) if s.address in described else "" for s in streams}
 
     def beginning_with(self, prefix: str) -> Sequence[str]:

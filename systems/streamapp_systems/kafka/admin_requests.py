@@ -1,7 +1,7 @@
 """Requests of an admin client: repeated while their errors are transient, explained when they fail for good."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, NoReturn
 
@@ -10,7 +10,14 @@ from confluent_kafka.admin import AdminClient, TopicDescription
 
 from streamapp_core.spec.kafka_client_settings import ClientKind
 from streamapp_systems.kafka.client_config import Cluster
-from streamapp_systems.kafka.kafka_client import PAUSE, Answer, Key, explained_settings, request_with_retry
+from streamapp_systems.kafka.kafka_client import (
+    PAUSE,
+    Answer,
+    Key,
+    ask_until_known,
+    explained_settings,
+    request_with_retry,
+)
 from streamapp_systems.kafka.kafka_errors import MISSING, TRANSIENT, ClientProblems
 from streamapp_systems.kafka.missing_rights import NO_NEEDS, Needs, on_topic
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
@@ -48,17 +55,21 @@ class AdminRequests:
             self._problems.clear()
         return answers, errors
 
-    def describe(self, streams: Sequence[StreamDescriptor], deadline: float) -> Mapping[str, TopicDescription]:
-        """Describe the topics of these streams, those that exist, by topic.
+    def describe_expected(self, streams: Sequence[StreamDescriptor], deadline: float) -> Mapping[str, TopicDescription]:
+        """Describe the topics of these streams, by topic; one that must be there is absent only if no broker knows it.
 
         Raises:
             StreamSystemError: the brokers can't be reached, or refuse.
         """
+        topics = {stream.address for stream in streams}
+        return ask_until_known(lambda: self._describe(topics, deadline), lambda found: found.keys() >= topics)
+
+    def _describe(self, topics: Collection[str], deadline: float) -> Mapping[str, TopicDescription]:
         described, errors = self.request(
             lambda topics: self.client.describe_topics(
                 TopicCollection(list(topics)), request_timeout=seconds_left(deadline)
             ),
-            sorted({stream.address for stream in streams}),
+            sorted(topics),
             deadline,
         )
         for topic, error in errors.items():
@@ -67,12 +78,12 @@ class AdminRequests:
         return described
 
     def count(self, streams: Sequence[StreamDescriptor], deadline: float) -> Mapping[str, int]:
-        """Count the partitions of these streams' topics, those that exist, by topic.
+        """Count the partitions of these streams' topics, those that a broker knows now, by topic.
 
         Raises:
             StreamSystemError: the brokers can't be reached, or refuse.
         """
-        described = self.describe(streams, deadline)
+        described = self._describe({stream.address for stream in streams}, deadline)
         return {topic: len(description.partitions) for topic, description in described.items()}
 
     def await_counts(

@@ -15,7 +15,7 @@ from streamapp_systems.fair_order import FairOrder, share
 from streamapp_systems.kafka.admin import KafkaAdmin
 from streamapp_systems.kafka.client_config import Cluster
 from streamapp_systems.kafka.end_requests import EndRequests
-from streamapp_systems.kafka.kafka_client import explained_settings
+from streamapp_systems.kafka.kafka_client import ask_until_known, explained_settings
 from streamapp_systems.kafka.kafka_errors import MISSING, ClientProblems
 from streamapp_systems.kafka.missing_rights import on_topic
 from streamapp_systems.kafka.partition_positions import PartitionPosition
@@ -128,11 +128,14 @@ class KafkaConsumer:
             raise StreamSystemError(f"{', '.join(unknown)}: not given when the consumer was opened")
         streams = [self._streams[name] for name in sorted({ssp.stream for ssp in starts})]
         with closing(KafkaAdmin(self._cluster)) as admin:
-            first, ends = admin.start_offsets(streams), admin.end_offsets(streams)
+            first, ends = ask_until_known(
+                lambda: (admin.start_offsets(streams), admin.end_offsets(streams)),
+                lambda found: all(offsets.keys() >= starts.keys() for offsets in found),
+            )
             self._identities = admin.identities(streams)
         for ssp, start in starts.items():
             topic = self._streams[ssp.stream].address
-            if ssp not in ends:
+            if ssp not in first or ssp not in ends:
                 raise StreamSystemError(
                     f"{ssp}: {self._cluster} has no partition {ssp.partition} of topic {topic}. Create the topic "
                     "first; if it was there before, it was deleted"

@@ -15,6 +15,9 @@ from streamapp_systems.protocols import StreamSystemError
 PAUSE = 0.1
 """Seconds between two requests."""
 
+_PROPAGATION_SECONDS = 5.0
+"""Seconds in which every broker that answers learns of a new topic or partition, as for `client_config._COMMON`."""
+
 Key = TypeVar("Key")
 Answer = TypeVar("Answer")
 
@@ -31,6 +34,19 @@ def explained_settings(cluster: Cluster) -> Iterator[None]:
     except KafkaException as error:
         reason = error.args[0].str()
         raise StreamSystemError(f"{cluster}: {reason}. Correct spec.systems.{cluster.name}.kafka.config") from error
+
+
+def ask_until_known(ask: Callable[[], Answer], is_complete: Callable[[Answer], bool]) -> Answer:
+    """Ask for what must be there until the answer is complete; return the last answer after some seconds at most.
+
+    Brokers learn of topics and partitions one by one, and one that has stood still answers from before.
+    """
+    until = time.monotonic() + _PROPAGATION_SECONDS
+    while True:
+        answer = ask()
+        if is_complete(answer) or time.monotonic() >= until:
+            return answer
+        time.sleep(PAUSE)
 
 
 def request_with_retry(

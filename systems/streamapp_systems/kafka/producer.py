@@ -12,6 +12,7 @@ from confluent_kafka import KafkaError, KafkaException, Message
 from streamapp_core.ssp import Ssp
 from streamapp_systems.kafka.admin import KafkaAdmin
 from streamapp_systems.kafka.client_config import Cluster
+from streamapp_systems.kafka.kafka_client import ask_until_known
 from streamapp_systems.kafka.transactional_client import TransactionClient
 from streamapp_systems.protocols import (
     CommitUnknown,
@@ -189,7 +190,11 @@ class KafkaProducer:
             )
         if ssp.partition >= self._counts.get(stream.name, 0):
             with closing(KafkaAdmin(self._cluster)) as admin:
-                self._counts.update(admin.partitions(list(self._streams.values())))
+                counts = ask_until_known(
+                    lambda: admin.partitions(list(self._streams.values())),
+                    lambda found: ssp.partition < found.get(stream.name, 0),
+                )
+            self._counts.update(counts)
         if ssp.partition >= self._counts.get(stream.name, 0):
             raise StreamSystemError(
                 f"{ssp}: {self._cluster} has no partition {ssp.partition} of topic {stream.address}. Create the topic "

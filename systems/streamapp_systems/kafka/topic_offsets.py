@@ -21,11 +21,11 @@ def read_offsets(
 ) -> Mapping[Ssp, int]:
     """Return one kind of offset of all partitions of these streams; `name` is that kind in messages."""
     deadline = requests.deadline()
-    counts = requests.count(streams, deadline)
+    topics = requests.describe_expected(streams, deadline)
     ssps = {
         TopicPartition(stream.address, partition): Ssp(stream.system, stream.name, partition)
         for stream in streams
-        for partition in range(counts.get(stream.address, 0))
+        for partition in range(len(topics[stream.address].partitions) if stream.address in topics else 0)
     }
     offsets, errors = requests.request(
         lambda keys: requests.client.list_offsets(

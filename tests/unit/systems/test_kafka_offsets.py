@@ -25,8 +25,8 @@ class Requests:
     def deadline(self):
         return time.monotonic() + 60
 
-    def count(self, streams, deadline):
-        return {"topic": 1}
+    def describe_expected(self, streams, deadline):
+        return {"topic": SimpleNamespace(partitions=["one"])}
 
     def list_offsets(self, wanted, **_):
         return {at: _answered(SimpleNamespace(offset=self.offset)) for at in wanted}
