@@ -4,6 +4,7 @@ The program of the server that forks, `python -m differential.forked_starts`, re
 with how its process has ended. It has no threads, and never runs an app itself.
 """
 
+import faulthandler
 import gc
 import json
 import os
@@ -165,6 +166,7 @@ def _run(request: StartRequest) -> None:
     log = os.open(folder / LOG, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     for stream in (0, 1, 2):
         os.dup2(log, stream)
+    faulthandler.enable()  # a crash in a library says where each thread was
     gc.disable()  # it is over soon
     fail_points.arm(request.fail_point or "")
     outcome = run_start(request, apps.in_process)
