@@ -77,8 +77,9 @@ class SqliteMetadataStore:
         """See `MetadataStore.flush`."""
 
     def close(self) -> None:
-        """See `MetadataStore.close`."""
-        self._connection.close()
+        """See `MetadataStore.close`. A write that is under way in another thread ends first; a later one fails."""
+        with self._lock:
+            self._connection.close()
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

@@ -1,5 +1,5 @@
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
 from hypothesis import given
@@ -120,3 +120,31 @@ def test_a_file_that_is_no_store_is_named(tmp_path):
     (tmp_path / "m.db").write_text("not a database, but long enough to be taken for one: " * 50)
     with pytest.raises(StreamSystemError, match=r"m\.db"):
         SqliteMetadataStore(tmp_path / "m.db")
+
+
+class SlowValues(dict):
+    """Values of a write that lasts until it may end."""
+
+    def __init__(self, *values):
+        super().__init__(*values)
+        self.begun, self.may_end = threading.Event(), threading.Event()
+
+    def items(self):
+        self.begun.set()
+        assert self.may_end.wait(60)
+        return super().items()
+
+
+def test_a_store_is_closed_between_the_writes_of_other_threads(tmp_path):
+    store, values = SqliteMetadataStore(tmp_path / "m.db"), SlowValues({"a": b"1"})
+    with ThreadPoolExecutor(2) as threads:
+        write = threads.submit(store.put_all, values)
+        assert values.begun.wait(60)
+        close = threads.submit(store.close)
+        wait([close], 0.2)
+        values.may_end.set()
+        write.result()
+        close.result()
+    with pytest.raises(StreamSystemError, match="can't be read"):
+        store.get("a")
+    assert SqliteMetadataStore(tmp_path / "m.db").get("a").value == b"1"
