@@ -42,6 +42,24 @@ def partition_claims(plan: Plan) -> Mapping[str, PartitionClaim]:
     return {claim.stream: claim for claim in claims if claim is not None}
 
 
+def advise_on_claim(claim: PartitionClaim) -> str:
+    """Return what follows from a broken claim, and what to do."""
+    path = f"spec.streams.{claim.stream}"
+    instead = f"or read it through a `partitionBy` with the key `{claim.key}`"
+    if not claim.hashed:
+        return (
+            f"`{path}.partitioned` says that all rows of a key are in one file; "
+            f"results would be wrong. Write the files so, {instead} and remove `partitioned`. Then begin a new run. "
+            "`spec.job.onBrokenClaim: report` goes on and counts such rows"
+        )
+    return (
+        f"`{path}.key` says that rows are partitioned by it; results would be wrong. Let its producers partition by "
+        f"murmur2 of `{claim.key}`, as Java's do (librdkafka, which most other clients use, has the default "
+        "`consistent_random`, which is CRC32: set `partitioner: murmur2_random`), and write the topic again; "
+        f"{instead}. Then begin a new run. `spec.job.onBrokenClaim: report` goes on and counts such rows"
+    )
+
+
 def _claim(plan: Plan, stream: PlannedStream) -> PartitionClaim | None:
     files = stream.system_kind is SystemKind.FILE
     if stream.spec is None or stream.key is None or stream.schema is None or stream.broadcast:

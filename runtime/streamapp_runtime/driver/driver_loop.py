@@ -10,6 +10,8 @@ from typing import Protocol, Self
 
 import msgspec
 
+from streamapp_core.plan.partition_claims import advise_on_claim, partition_claims
+from streamapp_core.spec.job import OnBrokenClaim
 from streamapp_runtime.driver.build_run_record import build_refreshed_record
 from streamapp_runtime.driver.fleet import Fleet
 from streamapp_runtime.driver.maintenance import Maintenance
@@ -22,6 +24,7 @@ from streamapp_runtime.driver.side_input_changes import TakenEnds
 from streamapp_runtime.driver.side_input_monitor import SideInputMonitor
 from streamapp_runtime.driver.supervisor import Supervisor
 from streamapp_runtime.driver.timeouts import Timeouts
+from streamapp_runtime.errors import ClaimBroken
 from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_runtime.hosts.processor_host import ProcessorHost
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorConfig, ProcessorReport
@@ -96,6 +99,7 @@ class DriverLoop:
         """Take a host whose processors report to the registry."""
         self._epoch = epoch
         self._record = epoch.record
+        self._stops_at_broken_claims = epoch.run.plan.app.spec.job.on_broken_claim is OnBrokenClaim.FAIL
         self._authority = authority
         self._context = context
         self._clock = context.clock.monotonic
@@ -133,9 +137,12 @@ class DriverLoop:
 
         Raises:
             EpochOutdatedError, Superseded: another epoch is active.
+            ClaimBroken: the rows of its inputs are not where their keys belong.
             RuntimeFailure, StreamSystemError: the app can't continue.
         """
         supervisor = self._supervisor
+        if self._stops_at_broken_claims and self._record.broken_claim:
+            raise ClaimBroken(self._record.broken_claim)
         with Maintenance(self._epoch.run.plan, self._context, self._registry.reports, self._owners):
             supervisor.start()
             while not supervisor.finished:
@@ -145,9 +152,29 @@ class DriverLoop:
                     supervisor.drain()
                 elif not supervisor.changing:
                     self._request_change()
-                self._listener.report(self._progress(self._registry.reports().values(), draining=draining))
+                progress = self._progress(self._registry.reports().values(), draining=draining)
+                self._listener.report(progress)
+                self._check_claims(progress)
                 supervisor.wait(self._epoch.turn_seconds)
-        return self._progress(supervisor.reports.values(), draining=False) if supervisor.completed else None
+        if not supervisor.completed:
+            return None
+        final = self._progress(supervisor.reports.values(), draining=False)
+        self._check_claims(final)
+        return final
+
+    def _check_claims(self, progress: Progress) -> None:
+        """End the run, and every later start of it, where processors together have found a claim broken.
+
+        What one of them finds, it does not commit; but the rows that they compare are committed.
+
+        Raises:
+            ClaimBroken: that stops the app.
+        """
+        for stream, found in sorted(progress.summary.broken_claims.items() if self._stops_at_broken_claims else ()):
+            broken = f"{found.example} {advise_on_claim(partition_claims(progress.run.plan)[stream])}"
+            self._record = msgspec.structs.replace(self._record, broken_claim=broken)
+            self._authority.save(self._record)
+            raise ClaimBroken(broken)
 
     def _request_change(self) -> None:
         """Request the change that the job models or the files of side inputs call for, if there is one."""

@@ -80,7 +80,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     `made` are the addresses of the streams that were made for it, by system, `outdated` those of earlier runs,
     to be deleted, and `outdated_ids` the transactional ids that they used. The records of outputs at the addresses in
     `emptied` are deleted before it begins. `identities` are those of the streams that it reads and of its changelog:
-    others at their addresses have other ones. Until it is `prepared`, nothing has been processed.
+    others at their addresses have other ones. `broken_claim` says which claim of its inputs does not hold, if
+    that has ended it. Until it is `prepared`, nothing has been processed.
     """
 
     run_id: str
@@ -97,6 +98,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     outdated_ids: tuple[str, ...] = ()
     emptied: dict[str, list[str]] = {}
     identities: dict[str, str] = {}
+    broken_claim: str = ""
     prepared: bool = False
     summary: Summary | None = None
 

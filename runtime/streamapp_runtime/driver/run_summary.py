@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from streamapp_core.plan.plan import Plan
 from streamapp_runtime.driver.run_record import StateSummary, StreamSummary, Summary
+from streamapp_runtime.driver.split_keys import find_split_keys
 from streamapp_runtime.processor.processor_report import (
     BrokenClaimReport,
     PartitionReport,
@@ -32,7 +33,7 @@ def summarize(
         seconds=seconds,
         state=_state(reports),
         held_back_by=_held_back_by(plan, streams),
-        broken_claims=_broken_claims(reports),
+        broken_claims=_broken_claims(plan, reports),
         notices=tuple(dict.fromkeys(notice for report in reports for notice in report.notices)),
     )
 
@@ -74,11 +75,11 @@ def _bad_rows(reports: list[ProcessorReport]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _broken_claims(reports: list[ProcessorReport]) -> dict[str, BrokenClaimReport]:
-    """Add what the processors found, with the first example."""
+def _broken_claims(plan: Plan, reports: list[ProcessorReport]) -> dict[str, BrokenClaimReport]:
+    """Add what the processors found, each by itself and by comparison, with the first example."""
     found: dict[str, BrokenClaimReport] = {}
-    for report in reports:
-        for stream, claim in report.broken_claims.items():
+    for claims in (*(report.broken_claims for report in reports), find_split_keys(plan, reports)):
+        for stream, claim in claims.items():
             known = found.get(stream, BrokenClaimReport(checked=0, misplaced=0, example=claim.example))
             found[stream] = BrokenClaimReport(
                 checked=known.checked + claim.checked,

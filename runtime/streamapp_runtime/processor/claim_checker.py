@@ -6,12 +6,13 @@ from random import Random
 
 import pyarrow as pa
 
-from streamapp_core.plan.partition_claims import PartitionClaim
+from streamapp_core.plan.partition_claims import PartitionClaim, advise_on_claim
 from streamapp_core.plan.plan import PlannedOperator
 from streamapp_core.spec.job import OnBrokenClaim
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.errors import ClaimBroken
 from streamapp_runtime.processor.processor_report import BrokenClaimReport
+from streamapp_runtime.rows.file_key_sample import FileKeySample
 from streamapp_runtime.rows.misplaced_keys import MisplacedKey, keys_of_other_files, misplaced_keys
 
 _FIRST_ROWS = 100
@@ -24,12 +25,17 @@ _CHECKS_PER_SECOND = 20
 """Checks of all partitions of a processor together, which take 0.2 ms each: less than a hundredth of a core."""
 _KNOWN_KEYS = 10_000
 """Keys of files that are remembered."""
+_SAMPLED_ROWS = 2_000
+"""The first rows of each file, of whose keys a sample is compared with those of other processors."""
+_SAMPLED_KEYS = 256
+"""Keys of a stream's files in a processor's sample."""
 
 
 @dataclass(slots=True)
 class _PartitionSample:
     checked: int = 0
     next_check: float = 0.0
+    compared: int = 0
 
 
 class ClaimChecker:
@@ -52,6 +58,7 @@ class ClaimChecker:
         self._random = random
         self._samples: dict[Ssp, _PartitionSample] = {}
         self._known: dict[str, dict[bytes | None, int]] = {}
+        self._file_keys = {name: FileKeySample(_SAMPLED_KEYS) for name, claim in claims.items() if not claim.hashed}
         self._checked: dict[str, int] = {}
         self._broken: dict[str, tuple[int, str]] = {}
 
@@ -64,7 +71,12 @@ class ClaimChecker:
         claim = self._claims.get(ssp.stream)
         if claim is None or not len(rows):
             return
-        positions = self._sample(ssp, len(rows))
+        sample = self._samples.setdefault(ssp, _PartitionSample())
+        if not claim.hashed and sample.compared < _SAMPLED_ROWS:
+            first = rows.column(claim.key).slice(0, _SAMPLED_ROWS - sample.compared)
+            self._file_keys[ssp.stream].add(first, ssp.partition)
+            sample.compared += len(first)
+        positions = self._choose(sample, len(rows))
         if not positions:
             return
         keys = rows.column(claim.key).take(pa.array(positions))
@@ -77,7 +89,7 @@ class ClaimChecker:
             first = found[0]
             example = _message(ssp, offset_of(positions[first.position]), keys[first.position].as_py(), first, claim)
         if self._stops:
-            raise ClaimBroken(f"{example} {_advice(claim)}")
+            raise ClaimBroken(f"{example} {advise_on_claim(claim)}")
         self._broken[ssp.stream] = count + len(found), example
 
     def note_null_keys(self, operator: PlannedOperator, task: str, column: str, rows: int) -> None:
@@ -110,9 +122,12 @@ class ClaimChecker:
             for stream, (count, example) in self._broken.items()
         }
 
-    def _sample(self, ssp: Ssp, count: int) -> list[int]:
+    def file_keys(self) -> dict[str, dict[str, int]]:
+        """Return samples of the keys of files, by stream, with the numbers of their files."""
+        return {stream: sample.files for stream, sample in self._file_keys.items()}
+
+    def _choose(self, sample: _PartitionSample, count: int) -> list[int]:
         """Return the positions of the rows to check now."""
-        sample = self._samples.setdefault(ssp, _PartitionSample())
         if sample.checked < _FIRST_ROWS:
             wanted = _FIRST_ROWS - sample.checked
         elif (now := self._clock()) >= sample.next_check:
@@ -136,20 +151,3 @@ def _message(ssp: Ssp, offset: int, key: object, misplaced: MisplacedKey, claim:
         return f"{text} is in file {ssp.partition}, but rows of that key are in file {misplaced.belongs_in}, too."
     belongs = [n for n, initial in enumerate(claim.initial_partitions) if initial == misplaced.belongs_in]
     return f"{text} is in partition {ssp.partition}, but belongs in {' or '.join(map(str, belongs))} by murmur2 of it."
-
-
-def _advice(claim: PartitionClaim) -> str:
-    path = f"spec.streams.{claim.stream}"
-    instead = f"or read it through a `partitionBy` with the key `{claim.key}`"
-    if not claim.hashed:
-        return (
-            f"`{path}.partitioned` says that all rows of a key are in one file; "
-            f"results would be wrong. Write the files so, {instead} and remove `partitioned`. "
-            "`spec.job.onBrokenClaim: report` goes on and counts such rows"
-        )
-    return (
-        f"`{path}.key` says that rows are partitioned by it; results would be wrong. Let its producers partition by "
-        f"murmur2 of `{claim.key}`, as Java's do (librdkafka, which most other clients use, has the default "
-        "`consistent_random`, which is CRC32: set `partitioner: murmur2_random`), and write the topic again; "
-        f"{instead}. Then begin a new run. `spec.job.onBrokenClaim: report` goes on and counts such rows"
-    )

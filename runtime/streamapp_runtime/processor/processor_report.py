@@ -106,8 +106,8 @@ class ProcessorReport(msgspec.Struct, frozen=True, kw_only=True):
     the tasks here (None: some task has none yet). `bad_rows` describe the first rows that could not be used.
     `committed` are the offsets from which partitions would be read after a crash. `held_back` names, by stream, the
     task here that holds the watermark back; none, if all that is not idle has ended. `broken_claims` has the streams
-    with rows that are not where their key belongs (`onBrokenClaim: report`). `notices` say what a person should know of
-    the tables here.
+    with rows that are not where their key belongs (`onBrokenClaim: report`), `file_keys` samples of the keys of files
+    that claim all rows of them, with their files' numbers. `notices` say what a person should know of the tables here.
     """
 
     incarnation: Incarnation
@@ -120,6 +120,7 @@ class ProcessorReport(msgspec.Struct, frozen=True, kw_only=True):
     not_used: dict[str, dict[str, int]] = {}
     bad_rows: tuple[str, ...] = ()
     broken_claims: dict[str, BrokenClaimReport] = {}
+    file_keys: dict[str, dict[str, int]] = {}
     commits: int = 0
     committed: dict[str, dict[int, int]] = {}
     notices: tuple[RunNotice, ...] = ()

@@ -67,6 +67,7 @@ class ProcessorReportBuilder:
                 *(row for task in self._tasks for row in task.bad_rows),
             ),
             broken_claims=self._claims.broken(),
+            file_keys=self._claims.file_keys(),
             notices=_notices(self._adjunct_stores()),
             commits=commits,
             committed=_by_stream(committed),

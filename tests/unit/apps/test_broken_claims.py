@@ -125,6 +125,31 @@ def test_a_key_in_two_files_breaks_the_claim(tmp_path):
         apps.run(files(tmp_path, ["1,1", "2,1"], ["3,1", "2,1"]), tmp_path)
 
 
+SPLIT = (["1,1", "2,1", "1,1"], ["3,1", "2,1"])
+"""Rows of two files, of which each processor reads one."""
+
+
+def test_a_key_in_files_of_two_processors_breaks_the_claim_for_good(tmp_path):
+    document = files(tmp_path, *SPLIT)
+    document["spec"]["processors"]["count"] = 2
+    message = (
+        r"files\.in: rows with key k = 2 are in file [01], and in file [01], too\. `spec\.streams\.in\.partitioned`"
+    )
+    for _ in range(2):
+        with pytest.raises(ClaimBroken, match=message):
+            apps.run(document, tmp_path, fresh=False)
+    document["spec"]["job"]["onBrokenClaim"] = "report"
+    summary = apps.run(document, tmp_path, run_id="r2")
+    assert (summary.broken_claims["in"].checked, summary.broken_claims["in"].misplaced) == (3, 1)
+
+
+def test_files_of_two_processors_that_share_no_key_may_be_grouped(tmp_path):
+    document = files(tmp_path, ["1,1", "2,1", ",1"], ["3,1"])
+    document["spec"]["processors"]["count"] = 2
+    apps.run(document, tmp_path)
+    assert counts(tmp_path) == {"1": 1, "2": 1, "3": 1, "": 1}
+
+
 def test_files_with_an_order_of_their_own_are_not_joined(tmp_path):
     document = files(tmp_path, ["1,1"], ["2,1"])
     names = {"system": "files", "name": "names", "schema": "k int, name string", "key": "k", "partitioned": True}
