@@ -31,7 +31,12 @@ def read_json(path: Path) -> object:
         exit_with_error(f"{path}: no valid JSON: {error}")
 
 
+def print_error(message: str) -> None:
+    """Print an error to standard error."""
+    new_console(sys.stderr).print(Text.assemble(("error:", "red"), f" {message}"))
+
+
 def exit_with_error(message: str, code: int = USAGE) -> NoReturn:
     """Print an error and end the program."""
-    new_console(sys.stderr).print(Text.assemble(("error:", "red"), f" {message}"))
+    print_error(message)
     raise typer.Exit(code)

@@ -18,6 +18,13 @@ class DiffOutput(StrEnum):
     JSON = "json"
 
 
+class RunOutput(StrEnum):
+    """Forms of what a run prints: for people, for programs."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
 class Host(StrEnum):
     """The hosts of processors."""
 

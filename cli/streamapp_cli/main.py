@@ -3,19 +3,19 @@
 Commands import what they need when they are called, so that planning starts no data libraries.
 """
 
+from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from streamapp_cli.command_options import DiffOutput, Host, Output
+from streamapp_cli.command_options import DiffOutput, Host, Output, RunOutput
 from streamapp_cli.signals import quiet_interrupts
 
 app = typer.Typer(
     name="streamapp",
     help="Stateful streaming apps from one YAML file.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -23,8 +23,19 @@ app = typer.Typer(
 AppFile = Annotated[Path, typer.Argument(metavar="APP.yaml", help="The StreamApp resource.")]
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"streamapp {version_of('streamapp')}")
+        raise typer.Exit
+
+
 @app.callback()
-def _commands() -> None:
+def _commands(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
     """Stateful streaming apps from one YAML file."""
 
 
@@ -77,6 +88,7 @@ def diff(
 @app.command()
 def run(
     file: AppFile,
+    *,
     state_dir: Annotated[
         Path | None, typer.Option(help="Where the app keeps its state (default: .streamapp/<app> beside the file).")
     ] = None,
@@ -98,10 +110,15 @@ def run(
         Host,
         typer.Option(help="Where processors run: workers of Spark, processes of their own, or threads of this one."),
     ] = Host.SPARK,
+    output: Annotated[RunOutput, typer.Option(help="How to print what happens.")] = RunOutput.TEXT,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print problems and errors alone; with --output json no progress.")
+    ] = False,
 ) -> None:
     """Run an app here, on local Spark. A bounded app ends by itself; a completed one prints its summary again.
 
-    With --fresh it says first what it deletes, and which outputs stay.
+    With --fresh it says first what it deletes, and which outputs stay. With --output json each line is an object whose
+    "event" is freshStart, refused, progress (every 2 s), failed, stopped or completed.
 
     Ctrl-C (or SIGTERM) stops it after a last commit, a second one at once; started again, it continues.
 
@@ -110,7 +127,16 @@ def run(
     with quiet_interrupts():
         from streamapp_cli.run_command import run_here
 
-    raise typer.Exit(run_here(file, state_dir=state_dir, fresh=fresh, delete_outputs=delete_outputs, host=host))
+    code = run_here(
+        file,
+        state_dir=state_dir,
+        fresh=fresh,
+        delete_outputs=delete_outputs,
+        host=host,
+        output=output,
+        quiet=quiet,
+    )
+    raise typer.Exit(code)
 
 
 @app.command(short_help="Compare the state of a stopped app with its changelog.")

@@ -11,17 +11,23 @@ def print_fresh_start(console: Console, name: str, start: FreshStart) -> None:
     """Print what the start of a new run is about to delete, and the outputs whose records stay."""
     if start.deletes:
         console.print(f"{name}: the new run deletes")
-        for line in _deleted(start):
+        for line in deleted_lines(start):
             console.print(f"  {line}")
     if start.kept:
         console.print(
             f"{name}: these stay, and new results follow them (--fresh --delete-outputs deletes their records)"
         )
-        for output in start.kept:
-            console.print(f"  {_text(output)}")
+        for line in kept_lines(start):
+            console.print(f"  {line}")
 
 
-def _deleted(start: FreshStart) -> Iterator[str]:
+def kept_lines(start: FreshStart) -> Iterator[str]:
+    """Yield a line for each output whose records stay."""
+    return map(_text, start.kept)
+
+
+def deleted_lines(start: FreshStart) -> Iterator[str]:
+    """Yield a line for each thing that is deleted."""
     for state in start.states:
         yield f"state of an earlier run: {state}"
     for stream in start.streams:

@@ -1,14 +1,10 @@
 """`streamapp run`: an app on this machine, with its progress and its summary."""
 
-from functools import partial
 from pathlib import Path
 
 from streamapp_cli.app_files import exit_with_error, read_text
-from streamapp_cli.command_options import Host
-from streamapp_cli.consoles import new_console
-from streamapp_cli.print_fresh_start import print_fresh_start
-from streamapp_cli.print_problems import print_problems
-from streamapp_cli.progress_display import follow, print_summary
+from streamapp_cli.command_options import Host, RunOutput
+from streamapp_cli.run_printer import JsonPrinter, RunPrinter, TextPrinter
 from streamapp_cli.signals import interrupts
 from streamapp_core.naming import local_run_path
 from streamapp_core.spec.parse import parse_text
@@ -23,12 +19,20 @@ from streamapp_systems.run_ids import new_run_id
 FAILED, INTERRUPTED = 1, 130
 
 
-def run_here(file: Path, *, state_dir: Path | None, fresh: bool, delete_outputs: bool, host: Host) -> int:
+def run_here(
+    file: Path,
+    *,
+    state_dir: Path | None,
+    fresh: bool,
+    delete_outputs: bool,
+    host: Host,
+    output: RunOutput = RunOutput.TEXT,
+    quiet: bool = False,
+) -> int:
     """Run the app of a file to its end and return the exit code."""
     if delete_outputs and not fresh:
         exit_with_error("--delete-outputs goes with --fresh: a run that continues needs its outputs as they are")
     text = read_text(file)
-    console = new_console()
     try:
         parsed = parse_text(text)
     except DocumentError as error:
@@ -43,27 +47,23 @@ def run_here(file: Path, *, state_dir: Path | None, fresh: bool, delete_outputs:
         run_id=new_run_id(),
         delete_outputs=delete_outputs,
     )
+    printer: RunPrinter = (JsonPrinter if output is RunOutput.JSON else TextPrinter)(name, quiet=quiet)
     try:
-        with interrupts() as stop_wanted, follow(console, name) as listener:
-            summary = run_app(
-                request,
-                _make_host(host),
-                listener,
-                drain=stop_wanted,
-                announce=partial(print_fresh_start, console, name),
-            )
+        with interrupts() as stop_wanted, printer.follow() as listener:
+            summary = run_app(request, _make_host(host), listener, drain=stop_wanted, announce=printer.announce)
     except PlanRefused as refused:
-        print_problems(console, name, refused.problems)
+        printer.refuse(refused.problems)
         return FAILED
     except FAILURES as failure:
-        exit_with_error(f"{name}: {failure}", FAILED)
+        printer.fail(str(failure))
+        return FAILED
     except Drained as drained:
-        console.print(f"{name}: {drained}")
+        printer.stop(str(drained))
         return INTERRUPTED
     except KeyboardInterrupt:
-        console.print(f"{name}: interrupted; start it again to continue")
+        printer.stop("interrupted; start it again to continue")
         return INTERRUPTED
-    print_summary(console, name, summary)
+    printer.complete(summary)
     return 0
 
 

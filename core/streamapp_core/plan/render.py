@@ -41,7 +41,7 @@ def to_document(result: PlanResult, job_model: Mapping[str, object] | None) -> d
     plan = result.plan
     document: dict[str, Any] = {
         "accepted": plan is not None,
-        "problems": [_problem(problem) for problem in result.problems],
+        "problems": [problem_document(problem) for problem in result.problems],
         "mode": None,
         "streams": {},
         "types": {},
@@ -173,7 +173,8 @@ def _partitions(stream: PlannedStream) -> str:
     return f"{stream.partitions} partition{'' if stream.partitions == 1 else 's'}"
 
 
-def _problem(problem: Problem) -> dict[str, Any]:
+def problem_document(problem: Problem) -> dict[str, Any]:
+    """Return a problem as programs read it."""
     document: dict[str, Any] = {"path": problem.path, "code": str(problem.code), "message": problem.message}
     if problem.repair is not None:
         edits = [{"op": e.op, "path": e.pointer, "value": e.value} for e in problem.repair.edits]

@@ -1,9 +1,12 @@
+import io
 import json
 import shutil
 
 from typer.testing import CliRunner
 
 from streamapp_cli.main import app
+from streamapp_cli.run_printer import JsonPrinter
+from streamapp_runtime.driver.run_record import Summary
 from streamapp_systems.clock import system_clock
 from support import apps
 
@@ -198,3 +201,72 @@ def test_another_process_on_the_same_app_is_refused(tmp_path):
         result = run(tmp_path, apps.stateless("file"))
     assert result.exit_code == 1
     assert "running twice" in result.stderr
+
+
+def events(result):
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_json_lines_say_what_happened(tmp_path):
+    flights(tmp_path)
+    document = apps.stateless("file")
+    (completed,) = events(run(tmp_path, document, "--output", "json"))
+    assert (completed["event"], completed["app"]) == ("completed", document["metadata"]["name"])
+    (stream,) = completed["streams"]
+    assert (stream["name"], stream["read"], stream["total"], stream["heldBack"]) == ("flights", 2, 2, None)
+    assert completed["incidentCount"] == 0
+    fresh, again = events(run(tmp_path, document, "--output", "json", "--fresh"))
+    assert fresh["event"] == "freshStart"
+    assert any("part file" in line for line in fresh["deletes"])
+    assert again["event"] == "completed"
+
+
+def test_json_lines_say_why_a_run_was_refused_or_has_failed(tmp_path):
+    flights(tmp_path)
+    document = apps.stateless("file")
+    document["spec"]["operators"][0]["filter"] = "no_such_column > 1"
+    result = run(tmp_path, document, "--output", "json")
+    assert result.exit_code == 1
+    (refused,) = events(result)
+    assert refused["event"] == "refused"
+    assert refused["problems"][0]["path"] == "spec.operators[0].filter"
+    (tmp_path / "flights" / "1.csv").write_text("carrier,delay\nAA,x\n")
+    result = run(tmp_path, apps.stateless("file"), "--output", "json")
+    assert result.exit_code == 1
+    assert events(result)[-1]["event"] == "failed"
+    assert "[/" not in result.stderr
+    assert result.stderr.startswith("error: ")
+
+
+def test_progress_comes_as_json_every_two_seconds_unless_it_is_not_wanted():
+    summary = Summary(
+        streams=(), written={"kept_rows": 7}, not_used={}, bad_rows=("[/red]",), seconds=2.5, held_back_by={}
+    )
+    for quiet, expected in ((False, 2), (True, 0)):
+        file = io.StringIO()
+        printer = JsonPrinter("shop", quiet=quiet, file=file, clock=iter([0, 1, 2, 3, 4, 5]).__next__)
+        with printer.follow() as listener:
+            for _ in range(5):
+                listener(summary)
+        lines = [json.loads(line) for line in file.getvalue().splitlines()]
+        assert len(lines) == expected
+        for line in lines:
+            assert (line["event"], line["written"], line["badRows"]) == ("progress", {"kept_rows": 7}, ["[/red]"])
+
+
+def test_a_quiet_run_prints_nothing_but_what_is_wrong(tmp_path):
+    flights(tmp_path)
+    result = run(tmp_path, apps.stateless("file"), "--quiet")
+    assert (result.exit_code, result.output) == (0, "")
+    document = apps.stateless("file")
+    document["spec"]["operators"][0]["filter"] = "no_such_column > 1"
+    assert "no_such_column" in run(tmp_path, document, "-q", "--fresh").stdout
+
+
+def test_the_version_is_printed():
+    assert CliRunner().invoke(app, ["--version"]).stdout.startswith("streamapp 0.")
+
+
+def test_shells_complete_commands():
+    env = {"_STREAMAPP_COMPLETE": "complete_bash", "COMP_WORDS": "streamapp ve", "COMP_CWORD": "1"}
+    assert CliRunner().invoke(app, [], env=env, prog_name="streamapp").stdout.split() == ["verify"]
