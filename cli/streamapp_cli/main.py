@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from streamapp_cli.command_options import DiffOutput, Host, Output, RunOutput
+from streamapp_cli.runtime_imports import runtime_imports
 from streamapp_cli.signals import quiet_interrupts
 
 app = typer.Typer(
@@ -124,7 +125,7 @@ def run(
 
     Exit codes: 0 completed, 1 refused or failed, 2 the file can't be read, 130 stopped before its end.
     """
-    with quiet_interrupts():
+    with quiet_interrupts(), runtime_imports():
         from streamapp_cli.run_command import run_here
 
     code = run_here(
@@ -150,7 +151,8 @@ def verify(
 
     Exit codes: 0 equal, 1 something differs or can't be compared, 2 the file can't be read.
     """
-    from streamapp_cli.verify_command import verify_app
+    with runtime_imports():
+        from streamapp_cli.verify_command import verify_app
 
     raise typer.Exit(verify_app(file, state_dir=state_dir))
 

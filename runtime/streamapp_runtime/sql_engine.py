@@ -4,7 +4,6 @@ import atexit
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache, wraps
 from threading import Lock
 from types import TracebackType
@@ -17,8 +16,8 @@ from streamapp_core.expressions import DUCKDB_SETTINGS
 from streamapp_core.expressions.kernels import KERNEL_PREFIX
 from streamapp_core.expressions.typed_sql import duckdb_type
 from streamapp_core.expressions.user_functions import FUNCTION_PREFIX
-from streamapp_core.schema import DataType
 from streamapp_runtime.kernels import KERNEL_FUNCTIONS
+from streamapp_runtime.sql_function import SqlFunction
 
 _CONFIG: dict[str, str | bool | int] = {
     "threads": 1,
@@ -32,15 +31,6 @@ _CONFIG: dict[str, str | bool | int] = {
 _MAX_STATEMENTS = 256
 """Prepared queries in the cache; an app has a few per operator."""
 _FUNCTION_NAMES = re.compile(rf"\b(?:{KERNEL_PREFIX}|{FUNCTION_PREFIX})\w+")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SqlFunction:
-    """A function over arrays that queries call; with parameters None it takes any number of values of any types."""
-
-    parameters: tuple[DataType, ...] | None
-    result: DataType
-    call: Callable[..., pa.Array]
 
 
 _KERNELS = {

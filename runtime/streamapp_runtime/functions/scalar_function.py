@@ -7,7 +7,7 @@ import pyarrow as pa
 from streamapp_core.expressions import FunctionSignature
 from streamapp_runtime.functions.returned_tables import cast_result
 from streamapp_runtime.functions.user_errors import USER_EXCEPTIONS, UserFunctionFailed, describe_error
-from streamapp_runtime.sql_engine import SqlFunction
+from streamapp_runtime.sql_function import SqlFunction
 from streamapp_systems.arrow_types import arrow_type
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from streamapp_core.expressions import check_select, select_sql, table
 from streamapp_core.schema import BIGINT, parse_schema
-from streamapp_runtime.sql_engine import SqlEngine, SqlFunction
+from streamapp_runtime.sql_engine import SqlEngine
+from streamapp_runtime.sql_function import SqlFunction
 
 SCHEMA = parse_schema("a array<bigint>")
 SQL = select_sql(check_select("array_distinct(a) as d, array_union(a, a) as u", SCHEMA).columns, table("t"))
@@ -46,7 +47,8 @@ def test_threads_with_engines_of_their_own_query_at_once():
 def test_the_database_has_no_threads():
     code = """
 from pathlib import Path
-from streamapp_runtime.sql_engine import SqlEngine, SqlFunction
+from streamapp_runtime.sql_engine import SqlEngine
+from streamapp_runtime.sql_function import SqlFunction
 import pyarrow.compute
 def threads(): return len(list(Path("/proc/self/task").iterdir()))
 before = threads()
