@@ -11,6 +11,7 @@ from tools.kafka.jars import default_cache, kafka_jars
 from streamapp_systems.kafka import KafkaConsumer
 from streamapp_systems.protocols import SentRecords
 from support import apps
+from support.idle_visits import idle_visits
 from support.kafka import DEADLINE, PATIENT, Topics, cluster_at, eventually, ssp_of
 
 pytestmark = pytest.mark.xdist_group("paused-broker")  # one broker
@@ -68,29 +69,6 @@ def test_a_partition_is_read_to_its_end_as_its_leader_says_and_without_an_answer
 def records_that_are_sent_at_once():
     """Give so many records that the client does not keep them until the commit."""
     return SentRecords(timestamps=None, keys=[None] * 40, values=[b"x" * 900_000] * 40)
-
-
-def visits(prefix, servers):
-    spec = {
-        "systems": {"kafka": {"kafka": {"bootstrapServers": servers}}},
-        "streams": {
-            "in": {
-                "system": "kafka",
-                "name": f"{prefix}.in",
-                "schema": "who string, at bigint",
-                "eventTime": {"column": "at", "idleTimeout": f"{IDLE_SECONDS}s"},
-            },
-            "out": {"system": "kafka", "name": f"{prefix}.out", "partitions": 1},
-        },
-        "operators": [
-            {"name": "by", "from": "in", "partitionBy": {"key": "who"}},
-            {"name": "counted", "from": "by", "window": {"tumbling": "1s", "by": ["who"], "select": "count(*) as n"}},
-            {"name": "sent", "from": "counted", "sendTo": "out"},
-        ],
-        "job": {"commitInterval": "50ms", "watermarkInterval": "1ms", "intermediateStreamPartitions": 1},
-    }
-    metadata = {"name": f"visits-{prefix[-8:]}"}
-    return {"apiVersion": "streamapp.dev/v1alpha1", "kind": "StreamApp", "metadata": metadata, "spec": spec}
 
 
 class Story:
@@ -153,5 +131,7 @@ def test_rows_of_a_partition_whose_leader_was_away_for_longer_than_the_timeout_a
         def told(summary):
             story.summary = summary
 
-        apps.run_until(tmp_path, visits(topics.prefix, broker.bootstrap_servers), story.reached, told=told)
+        apps.run_until(
+            tmp_path, idle_visits(topics.prefix, broker.bootstrap_servers, IDLE_SECONDS), story.reached, told=told
+        )
     assert story.summary.not_used == {}

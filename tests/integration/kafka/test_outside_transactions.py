@@ -7,35 +7,13 @@ from contextlib import contextmanager
 from confluent_kafka import Producer
 
 from support import apps
+from support.idle_visits import idle_visits
 from support.kafka import DEADLINE, ssp_of
 
 IDLE_SECONDS = 2
 HANGING_SECONDS = 30
 """Brokers look for transactions that took too long every 10 s."""
 FAR = 3_600_000
-
-
-def visits(prefix, servers):
-    spec = {
-        "systems": {"kafka": {"kafka": {"bootstrapServers": servers}}},
-        "streams": {
-            "in": {
-                "system": "kafka",
-                "name": f"{prefix}.in",
-                "schema": "who string, at bigint",
-                "eventTime": {"column": "at", "idleTimeout": f"{IDLE_SECONDS}s"},
-            },
-            "out": {"system": "kafka", "name": f"{prefix}.out", "partitions": 1},
-        },
-        "operators": [
-            {"name": "by", "from": "in", "partitionBy": {"key": "who"}},
-            {"name": "counted", "from": "by", "window": {"tumbling": "1s", "by": ["who"], "select": "count(*) as n"}},
-            {"name": "sent", "from": "counted", "sendTo": "out"},
-        ],
-        "job": {"commitInterval": "50ms", "watermarkInterval": "1ms", "intermediateStreamPartitions": 1},
-    }
-    metadata = {"name": f"visits-{prefix[-8:]}"}
-    return {"apiVersion": "streamapp.dev/v1alpha1", "kind": "StreamApp", "metadata": metadata, "spec": spec}
 
 
 def row(who, at):
@@ -92,7 +70,9 @@ def test_an_app_waits_for_what_follows_a_hanging_transaction_and_goes_on_when_th
     story = Story(topics)
     with hanging_transaction(topics, story.stream, 0):
         story.write("w1", (0, 1_000), (0, 2_000), (0, 70_000), (1, 1_000), (1, 60_000))
-        apps.run_until(tmp_path, visits(topics.prefix, kafka.bootstrap_servers), story.reached, told=story.told)
+        apps.run_until(
+            tmp_path, idle_visits(topics.prefix, kafka.bootstrap_servers, IDLE_SECONDS), story.reached, told=story.told
+        )
     assert story.gone_on
     assert story.summary.not_used == {}
     out = topics.stream("out")
