@@ -14,6 +14,10 @@ class Clock:
     sleep: Callable[[float], None]
     time_of_day: Callable[[], int]
 
+    def monotonic_milliseconds(self) -> int:
+        """Return the monotonic time in whole milliseconds: it never jumps, and means nothing in another process."""
+        return int(self.monotonic() * 1_000)
+
 
 def now() -> datetime:
     """Return the time of day, in UTC."""

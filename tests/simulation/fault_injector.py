@@ -164,15 +164,20 @@ class FaultInjector:
             world.start_another_driver()
 
     def _power_off(self, machine: Machine) -> None:
-        """Kill all of a machine's processes; what its disk had not synced is lost in part."""
+        """Kill all of a machine's processes; what its disk had not synced is lost in part.
+
+        Where streams are in a log, the machines are containers on one host, which loses power.
+        """
         world = self._world
-        world.scheduler.note(f"{machine.name} loses power")
+        lost = world.machines if world.log.is_used else [machine]
+        for dark in lost:
+            world.scheduler.note(f"{dark.name} loses power")
+            dark.boots += 1
         for process in world.networks:
-            if process.machine is machine:
+            if process.machine in lost:
                 process.kill()
-        machine.boots += 1
-        alone = len(world.machines) == 1
-        world.disk.lose_power(world.choices, lambda path: alone or machine.name in path.parts)
+        names, all_of_them = {dark.name for dark in lost}, len(lost) == len(world.machines)
+        world.disk.lose_power(world.choices, lambda path: all_of_them or not names.isdisjoint(path.parts))
         if world.log.is_used:
             world.log.lose_power(world.choices)
 

@@ -71,6 +71,8 @@ _BEGINNERS = 0.8
 _STORIES_SHARE = 0.5
 """The share of schedules with a story: faults that only together meet what must not be met."""
 
+_END_SHARE = 0.15
+"""The share of schedules in which workers die while some partitions of the input have got their last rows."""
 _POWER_SHARE = 0.15
 """The share of schedules in which a machine loses power while stores are open that were open before."""
 _REOPENING = (FaultKind.KILL_WORKER, FaultKind.KILL_DRIVER, FaultKind.KILL_MACHINE, FaultKind.SCALE, FaultKind.EDIT)
@@ -95,8 +97,11 @@ class Fault:
         return f"{self.at:8.3f} s: {self.kind} ({where})"
 
 
-def make_faults(random: Random, until: float) -> tuple[Fault, ...]:
-    """Make a schedule of faults up to a time; each seed prefers some kinds, and some seeds have a story as well."""
+def make_faults(random: Random, until: float, *, several: bool = False) -> tuple[Fault, ...]:
+    """Make a schedule of faults up to a time; each seed prefers some kinds, and some seeds have a story as well.
+
+    `several`: a driver may be started while another one lives.
+    """
     kinds = [*random.sample(list(FaultKind), random.randint(1, 5)), random.choice(_AT_STEPS)]
     told = random.random() < _STORIES_SHARE
     faults = [
@@ -111,19 +116,27 @@ def make_faults(random: Random, until: float) -> tuple[Fault, ...]:
         for _ in range(random.randint(0, 3 if told else 10))
     ]
     if told:
-        faults += random.choice(_STORIES)(random, random.uniform(2.5, 0.35 * until))
+        stories = _STORIES_OF_DRIVERS if several and random.random() < _DRIVERS_SHARE else _STORIES
+        faults += random.choice(stories)(random, random.uniform(2.5, 0.35 * until))
+    if random.random() < _END_SHARE:
+        faults += _deaths_near_the_end(random, until)
     if random.random() < _POWER_SHARE:
         faults += _loss_of_power_after_a_reopen(random, random.uniform(2.5, 0.35 * until))
     return tuple(sorted(faults, key=lambda fault: fault.at))
 
 
-def make_log_faults(random: Random, until: float) -> tuple[Fault, ...]:
-    """Make faults that meet transactions of an embedded log while they are written."""
+def make_log_faults(random: Random, until: float, *, several: bool) -> tuple[Fault, ...]:
+    """Make faults that meet transactions of an embedded log while they are written.
+
+    `several`: workers are in containers of their own, so that one may stand still until its tasks have other owners.
+    """
     faults = []
     for _ in range(random.randint(1, 3)):
         kind = random.choice([FaultKind.KILL_WORKER_AT, FaultKind.KILL_WORKER_AT, FaultKind.KILL_MACHINE])
         fault = _aimed(random, random.uniform(2.5, 0.7 * until), kind, 0.0, {"EndTxn": 1})
         faults.append(replace(fault, count=random.randint(2, 12)))
+    if several:
+        faults += _standstill_in_a_commit(random, random.uniform(2.5, 0.5 * until), {"EndTxn": 1})
     return tuple(faults)
 
 
@@ -137,10 +150,10 @@ def _standstill_in_a_start(random: Random, at: float) -> list[Fault]:
     ]
 
 
-def _standstill_in_a_commit(random: Random, at: float) -> list[Fault]:
+def _standstill_in_a_commit(random: Random, at: float, steps: Mapping[str, int] = _COMMIT_STEPS) -> list[Fault]:
     """A worker stands still while it commits, until its tasks have other owners."""
     return [
-        _aimed(random, at, FaultKind.PAUSE_WORKER_AT, random.uniform(11.0, 17.0), _COMMIT_STEPS),
+        _aimed(random, at, FaultKind.PAUSE_WORKER_AT, random.uniform(11.0, 17.0), steps),
         _rescale(random, at + random.uniform(0.1, 3.0), at_once=random.random() < _AT_ONCE),
     ]
 
@@ -170,6 +183,34 @@ def _driver_behind_the_times(random: Random, at: float) -> list[Fault]:
     return faults
 
 
+def _two_drivers(random: Random, at: float) -> list[Fault]:
+    """A driver and its workers go on beside its successor, which asks for fewer of them."""
+    lasting = random.uniform(12.0, 25.0)
+    alone = random.choice([(FaultKind.CUT_DOCUMENTS, FaultKind.CUT_DRIVER), (FaultKind.PAUSE_DRIVER,)])
+    return [
+        *(_aimed(random, at, kind, lasting) for kind in alone),
+        _rescale(random, at + random.uniform(0.3, 1.0), at_once=False),
+    ]
+
+
+def _driver_lost_while_a_worker_begins(random: Random, at: float) -> list[Fault]:
+    """A worker stands still while it starts; its driver dies, and the next one gives its tasks to others."""
+    begins = _aimed(random, at, FaultKind.PAUSE_STARTING_AT, random.uniform(6.0, 10.0), {"InitProducerId": 1})
+    dies = at + random.uniform(1.0, 3.0)
+    return [
+        replace(begins, target=0),
+        _rescale(random, at + 0.1, at_once=True, fewer=False),
+        _aimed(random, dies, FaultKind.KILL_DRIVER, 0.0),
+        _rescale(random, dies + random.uniform(1.0, 3.0), at_once=True),
+    ]
+
+
+def _deaths_near_the_end(random: Random, until: float) -> list[Fault]:
+    """A worker or two die when some partitions have had their last rows and others have not."""
+    times = [random.uniform(until - 2.5, until) for _ in range(random.randint(1, 2))]
+    return [_aimed(random, at, FaultKind.KILL_WORKER, 0.0) for at in times]
+
+
 def _loss_of_power_after_a_reopen(random: Random, at: float) -> list[Fault]:
     """A machine loses power while its stores are open again, and were changed since they were last synced."""
     faults = [_aimed(random, at, random.choice(_REOPENING), 0.0)]
@@ -185,10 +226,11 @@ _STORIES = (
     _standstill_in_a_commit,
     _standstill_in_a_commit,
     _handover_before_the_markers,
-    _driver_behind_the_times,
-    _driver_behind_the_times,
-    _driver_behind_the_times,
+    _driver_lost_while_a_worker_begins,
 )
+_STORIES_OF_DRIVERS = (_driver_behind_the_times, _two_drivers)
+_DRIVERS_SHARE = 0.7
+"""The share of these among the stories of apps that may have several drivers."""
 
 
 def _aimed(

@@ -18,6 +18,8 @@ from streamapp_systems.protocols import CommitUnknown, StreamSystemError, Transa
 from support.hashed_keys import partition_of
 
 _PAUSE_SECONDS = 0.5
+_END_SECONDS = 3.0
+"""How long before the last partitions the first ones get their last rows."""
 _CHANGE_SHARE = 0.3
 """How often a name changes as rows are written."""
 
@@ -70,7 +72,22 @@ class InputWriter:
             self._write_until_done([*chain.from_iterable(some), *names])
             rows = rows[len(some) :]
             self._network.sleep(random.expovariate(1 / pause))
-        self._write_until_done(last_rows(count_inputs(self._shape, self._service, self._log)))
+        self._write_last_rows()
+
+    def _write_last_rows(self) -> None:
+        """Write what ends all windows: some partitions get it earlier than others."""
+        self._wait_until(self._seconds - _END_SECONDS)
+        count = count_inputs(self._shape, self._service, self._log)
+        last = list(last_rows(count))
+        self._random.shuffle(last)
+        first = len(last) // 2
+        self._write_until_done(last[:first])
+        self._wait_until(self._seconds)
+        self._write_until_done(last[first:])
+
+    def _wait_until(self, time: float) -> None:
+        if self._process.scheduler.now < time:
+            self._network.sleep(time - self._process.scheduler.now)
 
     def _write_until_done(self, records: Collection[Written]) -> None:
         while not self._write_once(records):

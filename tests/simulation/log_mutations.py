@@ -87,6 +87,31 @@ LOG_MUTATIONS = (
         embedded=True,
     ),
     Mutation(
+        name="a fence of the log is not checked at the commit",
+        changes=(
+            Change(
+                file=f"{_LOG}/producer.py",
+                old="            check_turn(self._connection, self._owner, self._turn)\n",
+                new="",
+            ),
+        ),
+        embedded=True,
+    ),
+    Mutation(
+        name="fences are not written to the log's file",
+        changes=(
+            Change(
+                file=f"{_LOG}/log_database.py",
+                old="            _prepare(connection, path)\n",
+                new=(
+                    "            _prepare(connection, path)\n"
+                    '            connection.execute(_TABLES[2].replace("CREATE", "CREATE TEMP"))\n'
+                ),
+            ),
+        ),
+        embedded=True,
+    ),
+    Mutation(
         name="the log gives offsets before it is locked",
         changes=(
             Change(

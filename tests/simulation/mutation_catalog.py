@@ -67,6 +67,21 @@ MUTATIONS = (
                 old="        self._control.restore(checkpoint.snapshot())\n",
                 new="",
             ),
+            Change(
+                file=f"{_RUNTIME}/tasks/task.py",
+                old="        self.pipeline.resume(checkpoint.watermarks)\n",
+                new="",
+            ),
+        ),
+    ),
+    Mutation(
+        name="the checkpoint forgets what producers have reported",
+        changes=(
+            Change(
+                file=f"{_RUNTIME}/tasks/task.py",
+                old="        self._control.restore(checkpoint.snapshot())\n",
+                new="",
+            ),
         ),
     ),
     Mutation(
@@ -129,7 +144,7 @@ MUTATIONS = (
                 new="",
             ),
         ),
-        needs=frozenset({FaultKind.SCALE, FaultKind.PAUSE_STARTING_AT, FaultKind.CUT_DOCUMENTS, FaultKind.CUT_DRIVER}),
+        needs=frozenset({FaultKind.SCALE, FaultKind.PAUSE_STARTING_AT}),
     ),
     Mutation(
         name="a worker asks whether it is current before it takes its id",
@@ -146,7 +161,7 @@ MUTATIONS = (
                 ),
             ),
         ),
-        needs=frozenset({FaultKind.SCALE, FaultKind.PAUSE_STARTING_AT, FaultKind.CUT_DOCUMENTS, FaultKind.CUT_DRIVER}),
+        needs=frozenset({FaultKind.SCALE, FaultKind.PAUSE_STARTING_AT}),
     ),
     Mutation(
         name="a dead processor is not fenced",
@@ -168,7 +183,7 @@ MUTATIONS = (
                 new="        pass\n",
             ),
         ),
-        needs=frozenset({FaultKind.SCALE, FaultKind.CUT_DOCUMENTS}),
+        needs=frozenset({FaultKind.SCALE}),
     ),
     Mutation(
         name="a store is opened before the changelog can be read to its end, and a handover does not fence",

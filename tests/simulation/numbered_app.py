@@ -17,7 +17,7 @@ HUB, NAME = "hub", "app"
 LOG_FILE = "hub.db"
 _FEWEST = 80
 """Rows of an input that come so seldom that a partition may be silent for long."""
-_EMBEDDED_SHARE, _OUTSIDE_SHARE, _IDLE_SHARE = 0.1, 0.2, 0.6
+_EMBEDDED_SHARE, _OUTSIDE_SHARE, _IDLE_SHARE, _CONTAINERS_SHARE = 0.1, 0.2, 0.6, 0.6
 KEYS = [f"k{number}" for number in range(7)]
 LATE = "late"
 """The key of rows that are older than those before them."""
@@ -101,11 +101,13 @@ class Echo:
 class AppShape:
     """What varies between the apps of simulations.
 
-    `quiet` is a function with state and timers that finds what sessions find. `table` is one that a stream fills, which
-    is read by all tasks if it is `broadcast`; each row is joined with it. `pairs` joins rows with those near in time,
-    `echoes` (all of) two inputs. `late` rows are of one key, and may find their windows closed. Streams are in Kafka,
-    or in a log that is `embedded`, on the one machine. `outside`: others open transactions in the inputs and do not
-    commit them. `idle`: partitions of the input have an idle timeout; its writer must not stand still then.
+    `quiet` is a function with state and timers that finds what sessions find. `table` is one that a stream fills,
+    which is read by all tasks if it is `broadcast`; each row is joined with it. `pairs` joins rows with those near in
+    time, `echoes` (all of) two inputs. `late` rows are of one key, and may find their windows closed. Streams are in
+    Kafka, or in a log that is `embedded`, on the one machine, where workers may have `containers` of their own.
+    `outside`: others open transactions in the inputs and do not commit them. Of the windows that are due, at most
+    `results_at_once` are closed in one step. `idle`: partitions of the input have an idle timeout; its writer must
+    not stand still then.
     """
 
     partitions: int
@@ -127,6 +129,8 @@ class AppShape:
     embedded: bool
     outside: bool
     idle: bool
+    results_at_once: int | None
+    containers: bool
 
     @classmethod
     def of(cls, random: Random) -> "AppShape":
@@ -151,9 +155,13 @@ class AppShape:
             embedded=random.random() < _EMBEDDED_SHARE,
             outside=random.random() < _OUTSIDE_SHARE,
             idle=random.random() < _IDLE_SHARE,
+            results_at_once=random.choice([1, 3, None]),
+            containers=random.random() < _CONTAINERS_SHARE,
         )
         shape = replace(shape, idle=shape.idle and shape.timed and shape.rows > _FEWEST)
-        return replace(shape, kubernetes=False, outside=False) if shape.embedded else shape
+        if shape.embedded:
+            return replace(shape, kubernetes=False, outside=False)
+        return replace(shape, containers=False)
 
     @property
     def inputs(self) -> Mapping[str, int]:

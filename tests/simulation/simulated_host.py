@@ -22,9 +22,13 @@ _LOSS_SECONDS = 120.0
 class SimulatedChannel:
     """See `DriverChannel`: the way of a worker to its driver."""
 
-    def __init__(self, worker: SimulatedProcess, driver: SimulatedProcess, registry: ReportRegistry) -> None:
+    def __init__(
+        self, worker: SimulatedProcess, driver: SimulatedProcess, registry: ReportRegistry, *, refuses: bool
+    ) -> None:
+        """Take both sides; `refuses`: once the driver is dead its machine says so, else nobody answers."""
         self.cut_until = 0.0
         """Until when no report gets through."""
+        self._refuses = refuses
         self._worker = worker
         self._driver = driver
         self._registry = registry
@@ -33,7 +37,8 @@ class SimulatedChannel:
         """See `DriverChannel.report`."""
         worker, driver, scheduler = self._worker, self._driver, self._worker.scheduler
         worker.step("report")
-        if scheduler.now < self.cut_until or driver.paused_until > scheduler.now + _ANSWER_SECONDS:
+        away = driver.dead and not self._refuses
+        if away or scheduler.now < self.cut_until or driver.paused_until > scheduler.now + _ANSWER_SECONDS:
             scheduler.wait(scheduler.now + _ANSWER_SECONDS)
             raise NoAnswer("timed out")
         if driver.dead:
@@ -64,7 +69,8 @@ class SimulatedHost:
         machine = surroundings.place(me.processor)
         process = surroundings.make_process(f"{me.processor}@{me.epoch}.{me.number}", machine)
         config = msgspec.structs.replace(config, state_folder=surroundings.state_folder(config.state_folder, machine))
-        channel = SimulatedChannel(process, self._driver, self._registry)
+        refuses = surroundings.refuses or machine is self._driver.machine
+        channel = SimulatedChannel(process, self._driver, self._registry, refuses=refuses)
         future: Future[ProcessorReport] = Future()
         self.workers[me.number] = worker = Worker(me, process, channel, future)
         surroundings.note_started(worker)
@@ -140,11 +146,13 @@ class Worker:
 class Surroundings:
     """What the hosts of a simulation share: machines, processes and where state lies."""
 
-    def __init__(self, machines: list[Machine], *, reaches: bool, processors: int) -> None:
+    def __init__(self, machines: list[Machine], *, reaches: bool, refuses: bool, processors: int) -> None:
+        """Take the machines; see `SimulatedHost` for `reaches`, and `SimulatedChannel` for `refuses`."""
         self.processors = processors
         """How many processors the app is to have."""
         self.machines = machines
         self.reaches = reaches
+        self.refuses = refuses
         self.workers: list[Worker] = []
 
     def place(self, processor: str) -> Machine:

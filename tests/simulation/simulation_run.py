@@ -36,10 +36,11 @@ _PATIENCE_SECONDS = 400.0
 """How long after the last fault the app may take to come to its end."""
 _REOPENING_SECONDS = 15.0
 """How long stores may take to be open again after a loss of power: a log can be read at once, so results don't tell."""
+_REACHING_SHARE, _REFUSING_SHARE = 0.4, 0.5
 _MOST_TURNS = 1_000_000
 _CHECK_SECONDS = 2.0
-_SILENCING = {FaultKind.KILL_BROKER, FaultKind.SLOW_MARKERS, FaultKind.JUMP_CLOCK}
-"""Faults that stop the writer of the input, or let a clock say that it had stopped."""
+_SILENCING = {FaultKind.KILL_BROKER, FaultKind.SLOW_MARKERS}
+"""Faults that stop the writer of the input."""
 
 
 class WrongResult(Exception):  # noqa: N818 - what was found
@@ -91,17 +92,22 @@ def faults_of(seed: int) -> tuple[Fault, ...]:
     """Return the faults of a seed."""
     faults = _faults_of(seed)
     if shape_of(seed).embedded:
-        faults += make_log_faults(Random(f"log faults {seed}"), _FAULT_SECONDS)
+        random, several = Random(f"log faults {seed}"), _shape_of(seed).containers
+        faults += make_log_faults(random, _FAULT_SECONDS, several=several)
     return tuple(sorted(faults, key=lambda fault: fault.at))
 
 
 def _faults_of(seed: int) -> tuple[Fault, ...]:
-    return make_faults(Random(f"faults {seed}"), _FAULT_SECONDS)
+    return make_faults(Random(f"faults {seed}"), _FAULT_SECONDS, several=_shape_of(seed).kubernetes)
+
+
+def _shape_of(seed: int) -> AppShape:
+    return AppShape.of(Random(f"shape {seed}"))
 
 
 def shape_of(seed: int) -> AppShape:
     """Return the app of a seed; there are idle timeouts only where nothing stops the writer of the input."""
-    shape = AppShape.of(Random(f"shape {seed}"))
+    shape = _shape_of(seed)
     return replace(shape, idle=shape.idle and not _SILENCING & {fault.kind for fault in _faults_of(seed)})
 
 
@@ -116,8 +122,15 @@ class _World(Surroundings):
     def __init__(self, seed: int, shape: AppShape, faults: tuple[Fault, ...], folder: Path) -> None:
         choices = Random(f"world {seed}")
         count = choices.choice([1, 2, 3, 3])
-        machines = [Machine(f"machine-{n}") for n in range(1 if shape.embedded else count)]
-        super().__init__(machines, reaches=len(machines) == 1 or choices.random() < 0.4, processors=shape.processors)
+        if shape.embedded:
+            count = max(count, 2) if shape.containers else 1
+        machines = [Machine(f"machine-{n}") for n in range(count)]
+        super().__init__(
+            machines,
+            reaches=len(machines) == 1 or (choices.random() < _REACHING_SHARE and not shape.containers),
+            refuses=choices.random() < _REFUSING_SHARE and not shape.containers,
+            processors=shape.processors,
+        )
         self.shape = shape
         self.folder = folder
         self.disk = Disk(folder, Random(f"disk {seed}"))
@@ -179,7 +192,8 @@ class _World(Surroundings):
 
     def context_of(self, process: SimulatedProcess) -> ExecutionContext:
         """See `Surroundings.context_of`."""
-        return process.context(SimulatedSystems(self.folder, process, self.networks[process], self.log), self._seed)
+        context = process.context(SimulatedSystems(self.folder, process, self.networks[process], self.log), self._seed)
+        return replace(context, results_at_once=self.shape.results_at_once)
 
     def note_started(self, worker: Worker) -> None:
         """See `Surroundings.note_started`."""

@@ -61,6 +61,7 @@ class Processor:
         self._clock = clock.monotonic
         self._sleep = clock.sleep
         self._time_of_day = clock.time_of_day
+        self._processing_time = clock.monotonic_milliseconds
         self._committed = self._reported = clock.monotonic()
         self._dirty = self._few_rows = False
         self._uncommitted = 0
@@ -80,7 +81,7 @@ class Processor:
             self._report_if_due()
         self._dirty = True
         for task in self._tasks:
-            task.advance(self._time_of_day())
+            task.advance(self._processing_time())
         while self._is_to_run() and not self._ended():
             self._step()
             self._commit_if_due()
@@ -102,7 +103,7 @@ class Processor:
         read |= self._take(self._late, 0.0)
         if not read:
             read = self._take(self._all, _WAIT_SECONDS)
-        now = self._time_of_day()
+        now = self._processing_time()
         self._silence.step(now)
         risen = [task.advance(now) for task in self._tasks]
         self._dirty |= read or any(risen)

@@ -46,7 +46,7 @@ class SilenceMonitor:
         self._ask_at = 0
 
     def step(self, now: int) -> None:
-        """Pass on the answers there are, and ask again if that is due; `now` is the time of day (ms).
+        """Pass on the answers there are, and ask again if that is due; `now` is that of a clock that never jumps (ms).
 
         Raises:
             StreamSystemError: a system can't be read.

@@ -3,12 +3,15 @@
 import json
 import time
 from contextlib import closing
+from dataclasses import replace
 from itertools import count
 
 import pytest
 
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
+from streamapp_runtime.execution_context import local_context
+from streamapp_runtime.hosts.in_process_host import InProcessHost
 from streamapp_systems.log import LogAdmin, LogConsumer, LogProducer
 from streamapp_systems.protocols import BadRecord, StreamDescriptor, TransactionOwner
 from support import apps
@@ -161,6 +164,23 @@ def test_a_silent_partition_holds_nobody_back_once_it_is_idle(tmp_path):
         return sales(tmp_path)[0] == [("tea", "00", 1, 1)]
 
     run_until(tmp_path, app(eventTime={"idleTimeout": "2s"}), reached)
+
+
+def test_a_silent_partition_becomes_idle_whatever_the_time_of_day_does(tmp_path):
+    def going_back(folder):
+        context = local_context(folder)
+        clock, begun = context.clock, context.clock.time_of_day()
+        return replace(context, clock=replace(clock, time_of_day=lambda: 2 * begun - clock.time_of_day()))
+
+    produce(tmp_path, order("tea", 1, 0), order("tea", 2, 61))
+    epochs = count(2)
+
+    def reached():
+        produce(tmp_path, order("tea", 2, 61), epoch=next(epochs))
+        return sales(tmp_path)[0] == [("tea", "00", 1, 1)]
+
+    document = app(eventTime={"idleTimeout": "2s"})
+    apps.run_until(tmp_path, document, reached, make_host=lambda channel, *_: InProcessHost(channel, going_back))
 
 
 def test_the_last_watermark_before_idleness_closes_windows_behind_a_shuffle_however_rarely_is_committed(tmp_path):

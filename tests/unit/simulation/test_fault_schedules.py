@@ -1,12 +1,12 @@
 """Schedules of faults follow from a seed, and shrink to the faults that are needed."""
 
-from itertools import pairwise
+from itertools import pairwise, permutations
 from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulation.fault_schedules import FaultKind, make_faults, shrink
+from simulation.fault_schedules import FaultKind, asks_at_once, make_faults, shrink
 
 
 @given(st.integers(0, 10_000))
@@ -32,3 +32,26 @@ def test_an_eighth_of_the_schedules_has_a_loss_of_power_soon_after_another_fault
         if any(b.kind is FaultKind.KILL_MACHINE and b.at - a.at < 6.0 for a, b in pairwise(faults))
     ]
     assert len(soon) > len(schedules) / 8
+
+
+def test_a_twelfth_of_the_schedules_with_several_drivers_has_one_that_is_cut_off_beside_its_successor():
+    schedules = [make_faults(Random(seed), 25.0, several=True) for seed in range(400)]
+    beside = [
+        faults
+        for faults in schedules
+        if any(
+            a.kind in (FaultKind.PAUSE_DRIVER, FaultKind.CUT_DRIVER)
+            and b.kind is FaultKind.SCALE
+            and a.seconds > 10.0
+            and not asks_at_once(b.target)
+            and 0.0 < b.at - a.at < 1.5
+            for a, b in permutations(faults, 2)
+        )
+    ]
+    assert len(beside) > len(schedules) / 12
+
+
+def test_a_tenth_of_the_schedules_has_the_death_of_a_worker_just_before_the_end():
+    schedules = [make_faults(Random(seed), 25.0) for seed in range(400)]
+    near = [faults for faults in schedules if any(f.kind is FaultKind.KILL_WORKER and f.at > 22.5 for f in faults)]
+    assert len(near) > len(schedules) / 10
