@@ -45,7 +45,8 @@ _EXAMPLE = re.compile(r"^\s*> (SELECT .*?);\s*$", re.DOTALL | re.MULTILINE | re.
 _READS_ROWS = re.compile(r"\)\s*from\b|\bfrom (values|range|\(|test_)|\bas \(", re.IGNORECASE)
 _AGGREGATES = "agg_funcs"
 _OVER_ROWS = re.compile(
-    r"SELECT (?P<list>.*?) FROM (?P<rows>VALUES .*?(?:\bAS )? *\w+ *\([\w, ]+\))", re.DOTALL | re.IGNORECASE
+    r"SELECT (?P<list>.*?) FROM (?P<rows>VALUES .*?(?:\bAS )? *\w+ *\([\w, ]+\)|\(SELECT .*\)(?: \w+)?)",
+    re.DOTALL | re.IGNORECASE,
 )
 _CHANGING = frozenset(
     [
@@ -171,7 +172,7 @@ def _judged(text: str, theirs: pa.Table, engine: SqlEngine) -> tuple[Verdict, st
 
 
 def _judged_aggregate(text: str, theirs: pa.Table, spark: SparkSession, engine: SqlEngine) -> tuple[Verdict, str]:
-    """Compute an aggregate of rows, row by row, as the `aggregate` operator does."""
+    """Compute an aggregate of rows (Spark's own, where a query yields them), row by row, as `aggregate` does."""
     match = _OVER_ROWS.fullmatch(text)
     if match is None or theirs.num_columns != 1:
         return Verdict.REFUSED, "it is no aggregate of rows"

@@ -36,6 +36,8 @@ class TypeKind(StrEnum):
     """The type of a value in an array, map or struct that can only be null, as in `array()`; no column has it."""
     DAY_TIME_INTERVAL = "day-time interval"
     YEAR_MONTH_INTERVAL = "year-month interval"
+    VARIANT = "variant"
+    """A JSON value, whose type is its own: in expressions, as intervals are."""
     ARRAY = "array"
     MAP = "map"
     STRUCT = "struct"
@@ -43,8 +45,10 @@ class TypeKind(StrEnum):
 
 INTERVALS = frozenset({TypeKind.DAY_TIME_INTERVAL, TypeKind.YEAR_MONTH_INTERVAL})
 """Lengths of time: operands and results in expressions, which no column holds."""
-UNSTORED = INTERVALS | {TypeKind.VOID}
+UNSTORED = INTERVALS | {TypeKind.VOID, TypeKind.VARIANT}
 """The families of types that no column has."""
+UNORDERED = frozenset({TypeKind.MAP, TypeKind.VARIANT})
+"""The families of types whose values can't be compared."""
 NESTED = frozenset({TypeKind.ARRAY, TypeKind.MAP, TypeKind.STRUCT})
 
 
@@ -73,8 +77,8 @@ class DataType:
             raise SchemaError(f"type {self.kind} takes no parameters")
         if bool(self.fields) != (self.kind in NESTED):
             raise SchemaError(_EMPTY.get(self.kind, f"type {self.kind} has no types inside"))
-        if self.kind is TypeKind.MAP and TypeKind.MAP in self.key.kinds:
-            raise SchemaError(f"{self}: the keys of a map can't be or hold maps")
+        if self.kind is TypeKind.MAP and UNORDERED & self.key.kinds:
+            raise SchemaError(f"{self}: the keys of a map can't be or hold {unordered(self.key)}s")
         if self.depth > MAX_TYPE_DEPTH:
             raise SchemaError(f"a type is nested in more than {MAX_TYPE_DEPTH} levels")
         if self.kind is TypeKind.STRUCT:
@@ -149,6 +153,7 @@ DATE = DataType(TypeKind.DATE)
 TIMESTAMP = DataType(TypeKind.TIMESTAMP)
 TIMESTAMP_NTZ = DataType(TypeKind.TIMESTAMP_NTZ)
 BINARY = DataType(TypeKind.BINARY)
+VARIANT = DataType(TypeKind.VARIANT)
 VOID = DataType(TypeKind.VOID)
 
 
@@ -221,6 +226,11 @@ def all_types(data_type: DataType) -> Iterator[DataType]:
     yield data_type
     for part in data_type.fields:
         yield from all_types(part.type)
+
+
+def unordered(data_type: DataType) -> TypeKind | None:
+    """Return the family of what can't be compared in values of a type; None if they can be."""
+    return next((part.kind for part in all_types(data_type) if part.kind in UNORDERED), None)
 
 
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")

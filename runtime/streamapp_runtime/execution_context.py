@@ -16,7 +16,8 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 class ExecutionContext:
     """The surroundings of a driver or a processor; files and LMDB it opens itself.
 
-    `boot_id` identifies this boot of the machine: after a crash it is another one.
+    `boot_id` identifies this boot of the machine: after a crash it is another one. Of the windows that
+    are due, at most `results_at_once` are closed in one step; None: as many as a commit may have.
     """
 
     systems: Systems
@@ -24,6 +25,7 @@ class ExecutionContext:
     threads: Threads
     random: Random
     boot_id: str
+    results_at_once: int | None = None
 
 
 def local_context(folder: Path) -> ExecutionContext:

@@ -27,10 +27,13 @@ from streamapp_core.expressions.functions.lambdas import LAMBDAS_BY_NAME
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_systems.arrow_types import arrow_schema
 from support import aggregates
+from support.csv_texts import csv_text
 from support.function_calls import FUNCTION_CALLS, NESTED_EXPRESSIONS, SCHEMA, expressions
 from support.json_texts import json_path, json_text, sound_json_text
+from support.variant_calls import VARIANT_CALLS, VARIANT_CASTS
+from support.xml_texts import sound_xml_text, xpath_of_nodes, xpath_value
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300), pytest.mark.xdist_group("functions")]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900), pytest.mark.xdist_group("functions")]
 
 ROWS = 250
 INT_MIN, INT_MAX, LONG_MIN, LONG_MAX = -(2**31), 2**31 - 1, -(2**63), 2**63 - 1
@@ -175,6 +178,8 @@ def rows() -> pa.Table:
         "js": lambda: pick(["{}"], lambda: json_text(draw)),
         "path": lambda: pick(["$"], lambda: json_path(draw)),
         "sound": lambda: pick(["{}"], lambda: sound_json_text(draw)),
+        "xml": lambda: pick(["<a/>"], lambda: sound_xml_text(draw)),
+        "csv": lambda: pick([""], lambda: csv_text(draw)),
     }
     schema = arrow_schema(SCHEMA)
     columns = []
@@ -298,6 +303,12 @@ max(s) filter (where length(s) < 4); count(distinct i2) filter (where t); sum(b)
 median(i2) filter (where i2 > 0); mode(i2, true) filter (where t) + 1; regr_count(i, d); regr_count(d, m)
 sort_array(collect_set(i2)); sort_array(collect_set(s)); sort_array(collect_set(x)); sort_array(collect_set(ts))
 size(collect_set(d)); sort_array(collect_set(m)) ; sort_array(collect_set(dt) filter (where t)); size(collect_list(f))
+approx_count_distinct(i); approx_count_distinct(s, 0.01); approx_count_distinct(d); approx_count_distinct(f, 0.39)
+approx_count_distinct(m2) + 1; approx_count_distinct(ts) filter (where t); bitmap_construct_agg(small2 & 32767)
+bitmap_construct_agg(bitmap_bit_position(b)); hex(bitmap_or_agg(x)); bitmap_and_agg(x)
+bitmap_or_agg(x) filter (where t)
+count_min_sketch(i, 0.1d, 0.9d, 7); count_min_sketch(s, 1e-1, 0.99d, -1); count_min_sketch(x, 0.3d, 0.5d, 0)
+count_min_sketch(tiny, 0.3d, 0.5d, 0) filter (where t)
 array_join(slice(collect_list(1.5 + g), 1, 3), ' | '); array_join(slice(collect_list(if(i > i, i, null)), 1, 3), ',')
 """
 )
@@ -321,6 +332,12 @@ listagg(m); listagg(s) filter (where t); round(stddev(i2), 2) + 1
 listagg(s2, ',') within group (order by s2); string_agg(s) within group (order by s desc)
 collect_list(i); collect_list(s); array_agg(ts); collect_list(m) filter (where t); collect_list(x); collect_list(t)
 collect_list(dt); collect_list(i) filter (where i > i); slice(collect_list(tiny), 2, 1001); collect_list(upper(s))
+max_by(s, i, 3); min_by(i, s, 2); max_by(dt, d, 5); min_by(m, m2, 4)
+min_by(x, t, 2); max_by(i2, t, 3) filter (where t2); mode(s); mode(i2, false); mode(ts); mode(t); mode(dt); mode(b2)
+mode(tiny) filter (where t); histogram_numeric(i2, 5); histogram_numeric(tiny, 3); histogram_numeric(d2, 4)
+histogram_numeric(dt, 2); histogram_numeric(ts, 6) filter (where t); histogram_numeric(i2 / 4, 3)
+percentile_approx(i2, 0.5); percentile_approx(d2, array(0.9, 0, 0.25, 1), 3); approx_percentile(ts, 0.1, 2)
+percentile_approx(f, 0.99) filter (where t); approx_percentile(num, array(0.5), 1); percentile_approx(dt, 0.5)
 listagg(s) within group (order by s) filter (where i > i); sum(small2 / 8); avg(tiny)
 """
 )
@@ -467,11 +484,31 @@ def test_casts_give_what_spark_gives(data, spark, engine):
 
 
 def test_every_function_of_the_table_is_called_by_all_its_names():
-    assert {text.partition("(")[0] for text in FUNCTION_CALLS} == {*BY_NAME, *LAMBDAS_BY_NAME, "struct"}
+    of_variants = {
+        name for text in VARIANT_CALLS for name in re.findall(r"\w+(?=\()", text) if "vari" in name or "parse" in name
+    }
+    called = {text.partition("(")[0] for text in FUNCTION_CALLS}
+    assert called | of_variants == {*BY_NAME, *LAMBDAS_BY_NAME, "struct"}
 
 
 def test_functions_give_what_spark_gives(data, spark, engine):
     compare(FUNCTION_CALLS, data, spark, engine)
+
+
+def test_variants_give_what_spark_gives(data, spark, engine):
+    compare([*VARIANT_CASTS, *VARIANT_CALLS], data, spark, engine)
+
+
+def test_paths_into_xml_select_and_compute_what_spark_does(data, spark, engine):
+    draw = random.Random(10)
+    nodes = [xpath_of_nodes(draw) for _ in range(50)]
+    values = [xpath_value(draw) for _ in range(50)]
+    compare([f"xpath(xml, {literal(path)})" for path in nodes], data, spark, engine)
+    compare([f"xpath_string(xml, {literal(path)})" for path in values], data, spark, engine)
+
+
+def literal(text: str) -> str:
+    return "'" + text.replace("'", "\\'") + "'"
 
 
 def test_every_generator_is_called():

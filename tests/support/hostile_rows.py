@@ -56,6 +56,7 @@ def row(size: int) -> pa.Table:
     others = {"num": "1" * size, "st": place, "st2": place, "arr2": [-number for number in numbers]}
     others |= {"js": '{"a":[' + "[" * 900 + '1,"é\\u0001",' * size + "1]" + "]" * 900 + "}", "path": "$" + "[*]" * 100}
     others["sound"] = '{"a":[' + '{"a":["b",1]},' * size + "1]}"
+    others["csv"] = '"' + '\\"' * size + '"x,' * size + '"a"\\"b",' * size
     columns = []
     for column, field in zip(SCHEMA.columns, arrow_schema(SCHEMA), strict=True):
         value = others.get(column.name, values.get(str(column.type)))

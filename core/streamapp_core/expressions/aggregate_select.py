@@ -13,7 +13,7 @@ from sqlglot import exp
 from streamapp_core.expressions.aggregate_writers import written
 from streamapp_core.expressions.checker import Checker
 from streamapp_core.expressions.expression_issues import ExpressionError, ExpressionIssue, Refusal, invalid
-from streamapp_core.expressions.interval_values import check_no_interval
+from streamapp_core.expressions.interval_values import check_held
 from streamapp_core.expressions.parsing import output_name, parse_items
 from streamapp_core.expressions.partial_aggregates import Partial, PartialsBuilder
 from streamapp_core.expressions.select import SelectColumn, check_name, guarded
@@ -92,7 +92,7 @@ def _item(item: exp.Expr, position: int, checker: Checker, taken: set[str]) -> S
             raise invalid(f"`{name}` is {value.type}, with nulls without a type: write cast(... as array<string>)")
         name = check_name(name, position, taken)
         if value and value.type:
-            check_no_interval(value.type, f"`{name}`")
+            check_held(value.type, f"`{name}`")
     except Refusal as refusal:
         checker.issues.append(refusal.issue)
         return None

@@ -13,6 +13,7 @@ from streamapp_core.expressions.partial_aggregates import Merge, PartialsBuilder
 from streamapp_core.expressions.percentiles import PERCENTILES, counted_values, percentile
 from streamapp_core.expressions.select import guarded
 from streamapp_core.expressions.statistics import STATISTICS, both, checked_sum, statistic
+from streamapp_core.expressions.summary_aggregates import SUMMARIES
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL, decimal
 from streamapp_core.expressions.typed_sql import Value, cast, one_zero, try_cast
 from streamapp_core.schema import BIGINT, BOOLEAN, DOUBLE, INT, MAX_PRECISION, DataType, TypeKind
@@ -44,6 +45,8 @@ def _writer(call: AggregateCall) -> Callable[[PartialsBuilder, AggregateCall, Se
         return percentile
     if call.ordering is not None:
         raise invalid(f"{call.name} has no `within group`")
+    if call.name in SUMMARIES:
+        return SUMMARIES[call.name]
     if call.name in STATISTICS:
         return lambda builder, call, arguments: statistic(builder, call.name, arguments)
     if call.name == "count" and not call.distinct:
@@ -77,7 +80,7 @@ def _places_of_values(call: AggregateCall, arguments: Sequence[Value]) -> range:
     places = range(len(arguments))
     if call.ordering:
         return places[-1:]
-    return places[:1] if call.name in PERCENTILES else places
+    return places[:1] if call.name in PERCENTILES or call.name in SUMMARIES else places
 
 
 def _check_types(call: AggregateCall, arguments: Sequence[Value]) -> None:

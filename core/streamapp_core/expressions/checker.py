@@ -21,7 +21,7 @@ from streamapp_core.expressions.expression_issues import ExpressionIssue, Refusa
 from streamapp_core.expressions.functions import AGGREGATE_NAMES, BY_NAME, GENERATOR_NAMES, WITH_UNIT
 from streamapp_core.expressions.functions.lambdas import LAMBDAS_BY_NAME, LambdaFunction
 from streamapp_core.expressions.growth import MAX_ELEMENTS, size, varies
-from streamapp_core.expressions.interval_values import check_no_interval
+from streamapp_core.expressions.interval_values import check_held
 from streamapp_core.expressions.named_arguments import by_position
 from streamapp_core.expressions.node_kinds import FORMS, unsupported
 from streamapp_core.expressions.parsing import output_name
@@ -43,17 +43,8 @@ _CHANGING = frozenset(
 _RANDOM = frozenset({"rand", "randn", "random", "randstr", "uniform", "uuid", "shuffle", "monotonically_increasing_id"})
 _INSTEAD = {
     "try_cast": "cast: it gives null where a value does not fit",
-    "approx_count_distinct": "count(distinct a)",
-    "approx_percentile": "percentile(a, 0.5)",
-    "percentile_approx": "percentile(a, 0.5)",
     "strftime": "date_format(at, 'yyyy-MM-dd')",
     "json_extract": "get_json_object(a, '$.b'), or a struct or map in the schema of the stream, and its fields: a.b",
-    "parse_json": "from_json(a, 'id int, name string'), or get_json_object(a, '$.b'): no value has the type variant",
-    "try_parse_json": "from_json(a, 'id int, name string'), or get_json_object(a, '$.b')",
-    "variant_get": "cast(get_json_object(a, '$.b') as int)",
-    "try_variant_get": "cast(get_json_object(a, '$.b') as int)",
-    "from_csv": "split(a, ',') and casts of its elements",
-    "to_csv": "concat_ws(',', a, b), where no value holds a comma or quote",
     "assert_true": "filter: a condition that does not hold can't stop an app",
     "raise_error": "filter: no row can stop an app",
     "grouping": "one aggregate for each way of grouping",
@@ -282,7 +273,7 @@ class Checker:
             taken = values[len(conditions) :]
             for value in taken:
                 if value.type:
-                    check_no_interval(value.type, f"what {name}(...) takes")
+                    check_held(value.type, f"what {name}(...) takes")
             return writer(call, taken, values[0] if conditions else None)
 
         self._inside_aggregate = True

@@ -5,12 +5,13 @@ A value that does not fit gives null, wraps around or saturates, as in Spark wit
 
 from collections.abc import Callable
 
-from streamapp_core.data_types import INTERVALS, NESTED
+from streamapp_core.data_types import INTERVALS, NESTED, VARIANT
 from streamapp_core.expressions import nested_values, text_formats
 from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.interval_values import cast_interval, interval_of_number, text_of_interval
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL, NUMERIC, as_decimal
 from streamapp_core.expressions.typed_sql import Value, bound, cast, duckdb_type, try_cast
+from streamapp_core.expressions.variant_values import from_variant, to_variant
 from streamapp_core.schema import DOUBLE, INT, STRING, DataType, TypeKind
 
 WHOLE_BITS = {TypeKind.TINYINT: 8, TypeKind.SMALLINT: 16, TypeKind.INT: 32, TypeKind.BIGINT: 64}
@@ -55,6 +56,8 @@ def converted(value: Value, target: DataType) -> Value:
         return value
     if value.type is None:
         return Value(target, cast("NULL", target), simple=True)
+    if VARIANT in (value.type, target):
+        return to_variant(value, objects=False) if target == VARIANT else Value(target, from_variant(value, target))
     if target.kind is TypeKind.STRING:
         return Value(STRING, _writer(value.type)(value, value.type))
     nested = nested_values.converted(value, target, converted)
@@ -83,7 +86,7 @@ def implied(value: Value, target: DataType) -> Value:
         or (source in NUMERIC and target.kind in NUMERIC)
         or (source is TypeKind.STRING and target.kind is not TypeKind.BOOLEAN)
         or (source in _MOMENTS and target.kind in _MOMENTS)
-        or (target == STRING and source not in NESTED)
+        or (target == STRING and source not in (*NESTED, TypeKind.VARIANT))
         or source is TypeKind.VOID
     )
     if allowed:
@@ -147,6 +150,8 @@ def _writer(source: DataType) -> Callable[[Value, DataType], str]:
 def _text_of_nested(value: Value, source: DataType) -> str:
     if TypeKind.BINARY in source.kinds:
         raise Refusal(f"{source} can't be cast to string: bytes inside of it need be no text")
+    if TypeKind.VARIANT in source.kinds:
+        raise Refusal(f"{source} can't be cast to string; use to_json")
     return nested_values.text_of(value, lambda inner: converted(inner, STRING).sql)
 
 

@@ -13,7 +13,7 @@ MAX_ELEMENTS = 10_000
 """The most elements that `sequence` and `array_repeat` make: a batch must fit in memory."""
 SHORT = 16
 """Characters of a literal that no text grows much by."""
-_VARIABLE = frozenset({TypeKind.STRING, TypeKind.BINARY, TypeKind.ARRAY, TypeKind.MAP})
+_VARIABLE = frozenset({TypeKind.STRING, TypeKind.BINARY, TypeKind.ARRAY, TypeKind.MAP, TypeKind.VARIANT})
 
 
 def varies(data_type: DataType | None) -> bool:
@@ -27,8 +27,9 @@ def size(value: Value) -> str:
     match data_type.kind:
         case TypeKind.STRING:
             return f"coalesce(strlen({value.sql}), 0)"
-        case TypeKind.BINARY:
-            return f"coalesce(octet_length({value.sql}), 0)"
+        case TypeKind.BINARY | TypeKind.VARIANT:
+            content = value.sql if data_type.kind is TypeKind.BINARY else f"struct_extract({value.sql}, 'value')"
+            return f"coalesce(octet_length({content}), 0)"
         case TypeKind.ARRAY:
             return _elements(value.sql, data_type.element)
         case TypeKind.MAP:

@@ -6,7 +6,7 @@ which the SQL engine registers when a query names it. A kernel depends on its ar
 
 from dataclasses import dataclass
 
-from streamapp_core.data_types import array_of
+from streamapp_core.data_types import VARIANT, array_of
 from streamapp_core.schema import BIGINT, BINARY, BOOLEAN, DOUBLE, FLOAT, INT, STRING, DataType
 
 KERNEL_PREFIX = "__kernel_"
@@ -36,6 +36,9 @@ XXHASH64 = Kernel("xxhash64", None, BIGINT)
 CRC32 = Kernel("crc32", (BINARY,), BIGINT)
 SHA2 = Kernel("sha2", (BINARY, INT), STRING)
 """The hash of 224, 384 or 512 bits, in hexadecimal digits."""
+AES_ENCRYPTED = Kernel("aes_encrypted", (BINARY, BINARY, STRING, STRING, BINARY, BINARY), BINARY)
+"""Bytes encrypted by a key, mode, padding and initialization vector, and with other bytes that are authenticated."""
+AES_DECRYPTED = Kernel("aes_decrypted", (BINARY, BINARY, STRING, STRING, BINARY), BINARY)
 REPAIRED_UTF8 = Kernel("repaired_utf8", (BINARY,), STRING)
 """The text of bytes, with U+FFFD in place of what is no UTF-8."""
 ENCODED = Kernel("encoded", (STRING, STRING), BINARY)
@@ -79,14 +82,36 @@ NORM = Kernel("norm", (VECTOR, FLOAT), FLOAT)
 NORMALIZED = Kernel("normalized", (VECTOR, FLOAT), VECTOR)
 FROM_JSON = Kernel("from_json", (STRING, STRING), STRING)
 """A JSON text, read by a type: JSON whose values are texts, which SQL casts."""
+XML_ESCAPED = Kernel("xml_escaped", (STRING,), STRING)
+"""A text as it stands in XML, where SQL does not suffice: with `>`, or characters that are written as numbers."""
+XPATH_NODES = Kernel("xpath_nodes", (STRING, STRING), array_of(STRING))
+"""The values of the nodes of an XML text that a path selects."""
+XPATH_TEXT = Kernel("xpath_text", (STRING, STRING), STRING)
+XPATH_NUMBER = Kernel("xpath_number", (STRING, STRING), DOUBLE)
+XPATH_CONDITION = Kernel("xpath_condition", (STRING, STRING), BOOLEAN)
 SCHEMA_OF_JSON = Kernel("schema_of_json", (STRING, BOOLEAN), STRING)
 """The type of a JSON text, whose numbers may begin with zeros or not."""
+FROM_CSV = Kernel("from_csv", (STRING, STRING, STRING), STRING)
+"""A line of CSV with a separator, read by a type, in the same form."""
+TO_CSV = Kernel("to_csv", (array_of(STRING), STRING), STRING)
+PARSED_VARIANT = Kernel("parsed_variant", (STRING,), VARIANT)
+MADE_VARIANT = Kernel("made_variant", None, VARIANT)
+"""A value as a variant: the text of its type, and the value."""
+VARIANT_PART = Kernel("variant_part", (VARIANT, STRING), VARIANT)
+VARIANT_JSON = Kernel("variant_json", (VARIANT,), STRING)
+SCHEMA_OF_VARIANT = Kernel("schema_of_variant", (VARIANT,), STRING)
+READ_VARIANT = Kernel("read_variant", (VARIANT, STRING), STRING)
+"""What a variant holds, read by a type: a text, or JSON whose values are texts, which SQL casts."""
+THETA_ESTIMATE = Kernel("theta_estimate", (BINARY,), BIGINT)
 
 KERNELS = (
-    MURMUR3, XXHASH64, CRC32, SHA2, REPAIRED_UTF8, ENCODED, DECODED, EDIT_DISTANCE, NUMBER_TO_CHAR, CHAR_TO_NUMBER,
+    MURMUR3, XXHASH64, CRC32, SHA2, AES_ENCRYPTED, AES_DECRYPTED,
+    REPAIRED_UTF8, ENCODED, DECODED, EDIT_DISTANCE, NUMBER_TO_CHAR, CHAR_TO_NUMBER,
     GROUPED_NUMBER, FORMATTED, OTHER_BASE, HALF_EVEN, EXPM1, LOG1P, URL_PART, FIRST_PLACES,
     COMMON_PLACES, MISSING_PLACES, OVERLAP, GET_JSON_OBJECT, JSON_ARRAY_LENGTH, JSON_OBJECT_KEYS, JSON_FIELDS,
     INNER_PRODUCT, L2_DISTANCE, COSINE_SIMILARITY, NORM, NORMALIZED,
-    FROM_JSON, SCHEMA_OF_JSON,
-    SORTED_PLACES,
+    FROM_JSON, SCHEMA_OF_JSON, FROM_CSV, TO_CSV,
+    PARSED_VARIANT, MADE_VARIANT, VARIANT_PART, VARIANT_JSON, SCHEMA_OF_VARIANT, READ_VARIANT,
+    XML_ESCAPED, XPATH_NODES, XPATH_TEXT, XPATH_NUMBER, XPATH_CONDITION,
+    SORTED_PLACES, THETA_ESTIMATE,
 )  # fmt: skip

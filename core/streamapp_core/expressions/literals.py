@@ -76,7 +76,7 @@ def cast_target(node: exp.DataType) -> DataType:
     ):
         raise invalid(f"there is no type {node.sql()[:40].lower()}; docs/expressions.md lists the types")
     try:
-        return parse_type(node.sql(dialect="spark"))
+        return parse_type(node.sql(dialect="spark"), variant=True)
     except SchemaError as error:
         raise invalid(f"in a cast: {error}") from None
 
@@ -100,5 +100,5 @@ def check_moment(written: str, target: DataType) -> None:
 
 _KNOWN = frozenset({
     "TEXT", "VARCHAR", "BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "DATE",
-    "TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMPLTZ", "TIMESTAMPNTZ", "BINARY", "ARRAY", "MAP", "STRUCT",
+    "TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMPLTZ", "TIMESTAMPNTZ", "BINARY", "ARRAY", "MAP", "STRUCT", "VARIANT",
 })  # fmt: skip

@@ -9,6 +9,7 @@ from streamapp_core.expressions.conversions import converted
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.partial_aggregates import ARRIVAL_COLUMN, Merge, PartialsBuilder
 from streamapp_core.expressions.select import guarded
+from streamapp_core.expressions.summary_aggregates import extremes
 from streamapp_core.expressions.typed_sql import Value, cast, quoted, text
 from streamapp_core.schema import BINARY, DOUBLE, EVENT_TIME_COLUMN, STRING
 
@@ -38,8 +39,10 @@ def _extreme(
     merge: Merge, builder: PartialsBuilder, call: AggregateCall, arguments: Sequence[Value], kept: Value | None
 ) -> Value:
     """Write `max_by` or `min_by`: of equal orders the value that came last."""
-    if len(arguments) != 2 or call.ordering is not None:  # noqa: PLR2004
+    if len(arguments) not in (2, 3) or call.ordering is not None:
         raise invalid(f"{call.name} takes a value and what orders it, got {len(arguments)} arguments")
+    if len(arguments) > 2:  # noqa: PLR2004
+        return extremes(builder, call, arguments, kept, greatest=merge is Merge.GREATEST_BY)
     value, order = (guarded(argument) for argument in arguments)
     conditions = ([guarded(kept)] if kept else []) + [f"{order} IS NOT NULL"]
     if merge is Merge.GREATEST_BY:

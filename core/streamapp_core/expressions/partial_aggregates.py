@@ -25,7 +25,8 @@ class Merge(StrEnum):
     and `GREATEST_BY` have what goes before the time: the least or greatest, of equals the last one.
 
     The rest is computed value after value in the order of arrival: floating numbers have another sum in another order.
-    A batch's partial result is then the list of its values, the merged one a list of numbers (`moments`).
+    A batch's partial result is then the list of its values, the merged one a list of numbers (`moments`), or what a
+    `SUMMARY` keeps.
     """
 
     SUM = "sum"
@@ -46,6 +47,7 @@ class Merge(StrEnum):
     COVARIANCE = "covariance"
     CORRELATION = "correlation"
     CHECKED_SUM = "checked_sum"
+    SUMMARY = "summary"
 
     @property
     def by_arrival(self) -> bool:
@@ -53,7 +55,9 @@ class Merge(StrEnum):
         return self in _BY_ARRIVAL
 
 
-FOLDS = frozenset({Merge.VARIANCE, Merge.MOMENTS, Merge.COVARIANCE, Merge.CORRELATION, Merge.CHECKED_SUM})
+FOLDS = frozenset(
+    {Merge.VARIANCE, Merge.MOMENTS, Merge.COVARIANCE, Merge.CORRELATION, Merge.CHECKED_SUM, Merge.SUMMARY}
+)
 """What is computed value after value."""
 _BY_ARRIVAL = FOLDS | {Merge.FIRST, Merge.LAST, Merge.COLLECT, Merge.LEAST_BY, Merge.GREATEST_BY}
 
@@ -69,14 +73,29 @@ class PlainAggregate:
     column: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class SummaryCall:
+    """A summary that the runtime keeps of the values of a group (`runtime.summaries`), by its name and parameters."""
+
+    name: str
+    parameters: tuple[str | int | float, ...] = ()
+
+    def of(self, value: str) -> str:
+        """Write the values of a batch that are not null; a comment tells one summary of them from another."""
+        written = ", ".join(map(repr, self.parameters))
+        return (
+            f"list({value} ORDER BY {quoted(ARRIVAL_COLUMN)}) FILTER ({value} IS NOT NULL) /* {self.name}({written}) */"
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partial:
     """One partial result of a group: `sql` is a DuckDB aggregate over the rows of a batch.
 
     `type` is that of what the result is computed from: the merged value; of a union the number of its values; of pairs
-    the value, of collected ones each value of a list; of counts each value; of moments each number. `limit` is the most
-    that are collected, 0 if all are. `order` is the type of what decides in `LEAST_BY` and `GREATEST_BY`. `plain` is
-    equivalent to `sql`, where the aggregate is that simple.
+    the value, of collected ones each value of a list; of counts each value; of moments each number; of a summary its
+    result. `limit` is the most that are collected, 0 if all are. `order` is the type of what decides in `LEAST_BY` and
+    `GREATEST_BY`. `plain` is equivalent to `sql`, where the aggregate is that simple. `summary` is that of `SUMMARY`.
     """
 
     name: str
@@ -86,6 +105,7 @@ class Partial:
     limit: int = field(default=1, repr=False)  # a store's shape goes by the repr, and the SQL has the limit
     order: DataType | None = field(default=None, repr=False)
     plain: PlainAggregate | None = field(default=None, repr=False)
+    summary: SummaryCall | None = field(default=None, repr=False)
 
 
 class PartialsBuilder:
@@ -103,6 +123,7 @@ class PartialsBuilder:
         limit: int = 1,
         order: DataType | None = None,
         plain: PlainAggregate | None = None,
+        summary: SummaryCall | None = None,
     ) -> Value:
         """Return what stands for a partial result in the SQL of results."""
         key = (sql, merge, data_type)
@@ -111,6 +132,19 @@ class PartialsBuilder:
         if name is None:
             name = f"__p{len(self.partials)}"
             self.partials.append(
-                Partial(name=name, type=data_type, sql=sql, merge=merge, limit=limit, order=order, plain=plain)
+                Partial(
+                    name=name,
+                    type=data_type,
+                    sql=sql,
+                    merge=merge,
+                    limit=limit,
+                    order=order,
+                    plain=plain,
+                    summary=summary,
+                )
             )
         return Value(data_type, quoted(name), simple=True, column=name)
+
+    def add_summary(self, data_type: DataType, value: str, summary: SummaryCall) -> Value:
+        """Return what stands for the result of a summary of values."""
+        return self.add(data_type, summary.of(value), Merge.SUMMARY, summary=summary)

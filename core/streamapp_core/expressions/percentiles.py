@@ -10,13 +10,13 @@ from streamapp_core.expressions.aggregate_calls import AggregateCall
 from streamapp_core.expressions.conversions import converted, number
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.literals import literal
-from streamapp_core.expressions.partial_aggregates import Merge, PartialsBuilder
+from streamapp_core.expressions.partial_aggregates import Merge, PartialsBuilder, SummaryCall
 from streamapp_core.expressions.select import guarded
 from streamapp_core.expressions.type_rules import FRACTIONAL
 from streamapp_core.expressions.typed_sql import Value, cast, text
 from streamapp_core.schema import BOOLEAN, DOUBLE, TypeKind
 
-_MAX_FRACTIONS = 100
+MAX_FRACTIONS = 100
 PERCENTILES = frozenset({"median", "percentile", "percentile_cont", "percentile_disc", "mode"})
 
 
@@ -35,35 +35,39 @@ def percentile(builder: PartialsBuilder, call: AggregateCall, arguments: Sequenc
     if (ordering is None) != (call.name in ("median", "percentile")):
         raise invalid(_USAGE[call.name])
     several = len(own) == 1 and own[0].kind is TypeKind.ARRAY
-    fractions = [0.5] if call.name == "median" and not own else _fractions(call, own)
+    if len(own) != (call.name != "median"):
+        raise invalid(_USAGE[call.name])
+    node = call.arguments[0 if ordering else -1]
+    wanted = [0.5] if call.name == "median" else fractions(node, own[0], _USAGE[call.name])
     counts = counted_values(builder, converted(number(value), DOUBLE))
     descending = ordering is not None and ordering.descending
     write = _discrete if call.name == "percentile_disc" else _continuous
-    found = [write(counts, cast(text(repr(fraction)), DOUBLE), descending) for fraction in fractions]
+    found = [write(counts, cast(text(repr(fraction)), DOUBLE), descending) for fraction in wanted]
     if several:
         return Value(array_of(DOUBLE), f"CASE WHEN {counts}[-1].upto > 0 THEN [{', '.join(found)}] END")
     return Value(DOUBLE, found[0])
 
 
-def _fractions(call: AggregateCall, own: Sequence[Value]) -> list[float]:
-    """Return the numbers that are written as the one argument, or in the array that it is."""
-    written = [argument.literal for argument in own]
-    if len(own) == 1 and own[0].kind is TypeKind.ARRAY:
-        (node,) = call.arguments[-1:] if call.ordering is None else call.arguments
+def fractions(node: exp.Expr, value: Value, usage: str) -> list[float]:
+    """Return the numbers from 0 to 1 that are written as a literal, or in the array that it is.
+
+    Raises:
+        Refusal: They are not; the message is the usage.
+    """
+    written = [value.literal]
+    if value.kind is TypeKind.ARRAY:
         elements = node.expressions if isinstance(node, exp.Anonymous) and str(node.this).lower() == "array" else []
         written = [literal(element).literal for element in elements if isinstance(element, exp.Literal)]
-        if len(written) < len(elements) or len(written) > _MAX_FRACTIONS:
-            raise invalid(_USAGE[call.name])
-    elif len(own) != 1:
-        raise invalid(_USAGE[call.name])
-    fractions = [
+        if len(written) < len(elements) or len(written) > MAX_FRACTIONS:
+            raise invalid(usage)
+    found = [
         float(one)
         for one in written
         if isinstance(one, int | float | Decimal) and not isinstance(one, bool) and 0 <= one <= 1
     ]
-    if call.name == "median" or len(fractions) < max(1, len(written)):
-        raise invalid(_USAGE[call.name])
-    return fractions
+    if len(found) < max(1, len(written)):
+        raise invalid(usage)
+    return found
 
 
 def counted_values(builder: PartialsBuilder, value: Value) -> str:
@@ -95,19 +99,28 @@ def _at(counts: str, position: str, descending: bool) -> str:
 def _mode(builder: PartialsBuilder, own: Sequence[Value], value: Value, ordered: bool, descending: bool) -> Value:
     if ordered and own:
         raise invalid(_USAGE["mode"])
-    if not ordered and [argument.literal for argument in own] != [True]:
-        raise invalid(f"of values that came equally often Spark may take any: {_USAGE['mode']}")
+    if not ordered and [argument.literal for argument in own] not in ([], [True], [False]):
+        raise invalid(_USAGE["mode"])
     if value.kind in FRACTIONAL:
         raise Refusal(f"mode takes values that are equal or not, got {value.type}; cast it to a decimal")
+    if not ordered and [argument.literal for argument in own] != [True]:
+        return most_frequent(builder, value)
     counts = counted_values(builder, value)
     most = f"list_max(list_transform({counts}, lambda __c: __c.count))"
     found = f"list_filter({counts}, lambda __c: __c.count = {most})[{-1 if descending else 1}].value"
     return Value(value.type or BOOLEAN, found)
 
 
+def most_frequent(builder: PartialsBuilder, value: Value) -> Value:
+    """Write `mode` without an order: of values that came equally often the one that Spark's hash map has first."""
+    if value.type is None or value.kind in (TypeKind.DECIMAL, TypeKind.BINARY):
+        raise Refusal(f"of values that came equally often Spark may take any {value.type}: {_USAGE['mode']}")
+    return builder.add_summary(value.type, guarded(value), SummaryCall("most_frequent", (value.type.kind.value,)))
+
+
 _USAGE = {
     "median": "median takes one argument",
-    "percentile": f"write percentile(a, 0.9), with a number from 0 to 1, or array(...) of at most {_MAX_FRACTIONS}",
+    "percentile": f"write percentile(a, 0.9), with a number from 0 to 1, or array(...) of at most {MAX_FRACTIONS}",
     "percentile_cont": "write percentile_cont(0.9) within group (order by a), with a number from 0 to 1, or array(...)",
     "percentile_disc": "write percentile_disc(0.9) within group (order by a), with a number from 0 to 1, or array(...)",
     "mode": "write mode(a, true) for the least of them, or mode() within group (order by a desc)",

@@ -9,8 +9,10 @@ from streamapp_core.expressions.functions.byte_texts import BYTE_TEXTS
 from streamapp_core.expressions.functions.calculations import CALCULATIONS
 from streamapp_core.expressions.functions.casts import CASTS
 from streamapp_core.expressions.functions.conditionals import CHOICES
+from streamapp_core.expressions.functions.csv_texts import CSV_TEXTS
 from streamapp_core.expressions.functions.date_parts import DATE_PARTS
 from streamapp_core.expressions.functions.dates_and_times import MOMENTS
+from streamapp_core.expressions.functions.encryption import ENCRYPTION
 from streamapp_core.expressions.functions.function_table import Function
 from streamapp_core.expressions.functions.hashes import HASHES
 from streamapp_core.expressions.functions.interval_functions import INTERVAL_FUNCTIONS
@@ -32,7 +34,10 @@ from streamapp_core.expressions.functions.text_parts import TEXT_PARTS
 from streamapp_core.expressions.functions.text_patterns import TEXT_PATTERNS
 from streamapp_core.expressions.functions.trigonometry import TRIGONOMETRY
 from streamapp_core.expressions.functions.urls import URLS
+from streamapp_core.expressions.functions.variants import VARIANTS
 from streamapp_core.expressions.functions.vectors import VECTORS
+from streamapp_core.expressions.functions.xml_paths import XML_PATHS
+from streamapp_core.expressions.functions.xml_writers import XML_WRITERS
 from streamapp_core.expressions.functions.zone_functions import ZONE_FUNCTIONS
 
 
@@ -96,8 +101,11 @@ def reference() -> str:
         ("Texts", _lines((*STRINGS, *TEXT_PARTS, *SIMILARITY))),
         ("Regular expressions", _lines(TEXT_PATTERNS)),
         ("Forms of texts", _lines((*TEXT_FORMS, *NUMBER_TEXTS))),
-        ("Codes, hashes and URLs", _lines((*TEXT_CODES, *BYTE_TEXTS, *HASHES, *URLS))),
+        ("Codes, hashes and URLs", _lines((*TEXT_CODES, *BYTE_TEXTS, *HASHES, *ENCRYPTION, *URLS))),
         ("JSON", _lines((*JSON_PARTS, *JSON_WRITERS, *JSON_READERS))),
+        ("CSV", _lines(CSV_TEXTS)),
+        ("Variants", _lines(VARIANTS)),
+        ("XML", _lines((*XML_PATHS, *XML_WRITERS))),
         ("Dates and timestamps", _lines((*MOMENTS, *DATE_PARTS, *INTERVAL_FUNCTIONS, *ZONE_FUNCTIONS))),
         ("Aggregates (in `window` and `aggregate`)", AGGREGATES),
         ("Many rows of one (in `flatMap`)", GENERATORS),

@@ -11,7 +11,7 @@ from streamapp_core.expressions.comparisons import condition
 from streamapp_core.expressions.expression_issues import ExpressionError, ExpressionIssue, Refusal, invalid
 from streamapp_core.expressions.functions import GENERATOR_NAMES
 from streamapp_core.expressions.generators import generated
-from streamapp_core.expressions.interval_values import check_no_interval
+from streamapp_core.expressions.interval_values import check_held
 from streamapp_core.expressions.named_arguments import by_position
 from streamapp_core.expressions.parsing import output_name, output_names, parse_items
 from streamapp_core.expressions.typed_sql import Value, quoted
@@ -188,7 +188,7 @@ class _ListBuilder:
         try:
             name = check_name(name, self._position, self._taken)
             if value and value.type:
-                check_no_interval(value.type, f"`{name}`")
+                check_held(value.type, f"`{name}`")
         except Refusal as refusal:
             self.refuse(refusal)
             return

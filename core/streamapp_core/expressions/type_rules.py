@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from streamapp_core.data_types import INTERVALS, NESTED, array_of, map_of, struct_of
+from streamapp_core.data_types import INTERVALS, NESTED, array_of, map_of, struct_of, unordered
 from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.interval_types import common_interval
 from streamapp_core.schema import BIGINT, DOUBLE, INT, MAX_PRECISION, STRING, Column, DataType, TypeKind
@@ -16,6 +16,8 @@ _NUMBER_ORDER = (
 )  # fmt: skip
 _MOMENTS = (TypeKind.TIMESTAMP, TypeKind.TIMESTAMP_NTZ, TypeKind.DATE)
 """The widest first."""
+_NO_TEXTS = frozenset({TypeKind.BOOLEAN, TypeKind.BINARY, TypeKind.VARIANT, *NESTED, *INTERVALS})
+"""Types of values that no string beside them draws to string."""
 _WHOLE_DIGITS = {TypeKind.TINYINT: 3, TypeKind.SMALLINT: 5, TypeKind.INT: 10, TypeKind.BIGINT: 20}
 _MIN_ADJUSTED_SCALE = 6
 
@@ -86,7 +88,7 @@ def _wider(left: DataType, right: DataType, *, texts: bool) -> DataType:
     kinds = {left.kind, right.kind}
     if kinds <= NUMERIC:
         return common_number(left, right)
-    if texts and TypeKind.STRING in kinds and not kinds & {TypeKind.BOOLEAN, TypeKind.BINARY, *NESTED, *INTERVALS}:
+    if texts and TypeKind.STRING in kinds and not kinds & _NO_TEXTS:
         return STRING
     nested = _nested(left, right, lambda one, other: _wider(one, other, texts=texts))
     if nested is None:
@@ -149,8 +151,9 @@ def comparison_type(left: DataType, right: DataType) -> DataType:
     Raises:
         Refusal: They can't be compared.
     """
-    if TypeKind.MAP in left.kinds | right.kinds:
-        raise Refusal(f"maps can't be compared, and {left if TypeKind.MAP in left.kinds else right} is or holds one")
+    for data_type in (left, right):
+        if kind := unordered(data_type):
+            raise Refusal(f"{kind}s can't be compared, and {data_type} is or holds one")
     common = _simply_common(left, right)
     if common is not None:
         return common

@@ -50,6 +50,7 @@ DUCKDB_TYPES = {
     TypeKind.VOID: "INTEGER",
     TypeKind.DAY_TIME_INTERVAL: "BIGINT",
     TypeKind.YEAR_MONTH_INTERVAL: "INTEGER",
+    TypeKind.VARIANT: 'STRUCT("value" BLOB, metadata BLOB)',
 }
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 from streamapp_core.expressions.conversions import implied
 from streamapp_core.expressions.expression_issues import Refusal, invalid
-from streamapp_core.expressions.interval_values import check_no_interval
+from streamapp_core.expressions.interval_values import check_held
 from streamapp_core.expressions.typed_sql import Value
 from streamapp_core.schema import DataType, Schema, TypeKind
 
@@ -57,7 +57,7 @@ class FunctionSignature:
     def _known(self, value: Value) -> Value:
         if value.type is None or TypeKind.VOID in value.type.kinds:
             raise invalid(f"an argument of {self.usage} is null without a type: write cast(null as string)")
-        check_no_interval(value.type, f"an argument of {self.usage}")
+        check_held(value.type, f"an argument of {self.usage}")
         return value
 
 

@@ -1,14 +1,13 @@
 """Keys that processors have found in different files, though each file claims all rows of its keys (docs/kafka.md)."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from streamapp_core.plan.plan import Plan
 from streamapp_runtime.processor.processor_report import BrokenClaimReport, ProcessorReport
 
 
-def find_split_keys(plan: Plan, reports: Iterable[ProcessorReport]) -> dict[str, BrokenClaimReport]:
+def find_split_keys(plan: Plan, reports: Sequence[ProcessorReport]) -> dict[str, BrokenClaimReport]:
     """Return, by stream, how many of the keys that processors have sampled are in several files, and one of them."""
-    reports = list(reports)
     found: dict[str, BrokenClaimReport] = {}
     for stream in sorted({name for report in reports for name in report.file_keys}):
         files: dict[str, int] = {}

@@ -8,6 +8,8 @@ from streamapp_core.expressions import kernels
 from streamapp_core.expressions.kernels import Kernel
 from streamapp_runtime.kernels.array_kernels import common_places, first_places, missing_places, overlap
 from streamapp_runtime.kernels.byte_kernels import crc32, decoded, encoded, repaired_utf8, sha2
+from streamapp_runtime.kernels.cipher_kernels import aes_decrypted, aes_encrypted
+from streamapp_runtime.kernels.csv_kernels import from_csv, to_csv
 from streamapp_runtime.kernels.hash_kernels import murmur3, xxhash64
 from streamapp_runtime.kernels.json_path_kernels import (
     get_json_object,
@@ -21,14 +23,28 @@ from streamapp_runtime.kernels.number_kernels import expm1, grouped_number, half
 from streamapp_runtime.kernels.number_patterns import char_to_number, number_to_char
 from streamapp_runtime.kernels.sort_kernels import sorted_places
 from streamapp_runtime.kernels.text_kernels import edit_distance, formatted
+from streamapp_runtime.kernels.theta_sketches import theta_estimate
 from streamapp_runtime.kernels.url_kernels import url_part
+from streamapp_runtime.kernels.variant_kernels import (
+    made_variant,
+    parsed_variant,
+    read_variant,
+    schema_of_variant,
+    variant_json,
+    variant_part,
+)
 from streamapp_runtime.kernels.vector_kernels import cosine_similarity, inner_product, l2_distance, norm, normalized
+from streamapp_runtime.kernels.xml_escapes import xml_escaped
+from streamapp_runtime.kernels.xml_kernels import xpath_condition, xpath_nodes, xpath_number, xpath_text
 
 KERNEL_FUNCTIONS: Mapping[Kernel, Callable[..., pa.Array]] = {
     kernels.MURMUR3: murmur3,
     kernels.XXHASH64: xxhash64,
     kernels.CRC32: crc32,
+    kernels.THETA_ESTIMATE: theta_estimate,
     kernels.SHA2: sha2,
+    kernels.AES_ENCRYPTED: aes_encrypted,
+    kernels.AES_DECRYPTED: aes_decrypted,
     kernels.REPAIRED_UTF8: repaired_utf8,
     kernels.ENCODED: encoded,
     kernels.DECODED: decoded,
@@ -58,6 +74,19 @@ KERNEL_FUNCTIONS: Mapping[Kernel, Callable[..., pa.Array]] = {
     kernels.NORMALIZED: normalized,
     kernels.FROM_JSON: from_json,
     kernels.SCHEMA_OF_JSON: schema_of_json,
+    kernels.FROM_CSV: from_csv,
+    kernels.TO_CSV: to_csv,
+    kernels.PARSED_VARIANT: parsed_variant,
+    kernels.MADE_VARIANT: made_variant,
+    kernels.VARIANT_PART: variant_part,
+    kernels.VARIANT_JSON: variant_json,
+    kernels.SCHEMA_OF_VARIANT: schema_of_variant,
+    kernels.READ_VARIANT: read_variant,
+    kernels.XML_ESCAPED: xml_escaped,
+    kernels.XPATH_NODES: xpath_nodes,
+    kernels.XPATH_TEXT: xpath_text,
+    kernels.XPATH_NUMBER: xpath_number,
+    kernels.XPATH_CONDITION: xpath_condition,
 }
 
 __all__ = ["KERNEL_FUNCTIONS"]

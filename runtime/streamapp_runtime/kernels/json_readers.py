@@ -35,7 +35,7 @@ _EXACT = Context(prec=12_000, rounding=ROUND_HALF_UP)
 _SECOND = 1_000_000
 
 
-class _UnfitError(Exception):
+class UnfitError(Exception):
     """A value does not fit its type."""
 
 
@@ -67,7 +67,7 @@ def _read(text: str, data_type: DataType) -> Any:  # noqa: ANN401 - a struct, li
         if found is None or _is_too_much(found, data_type):
             return None
         value, _ = _root(found, data_type)
-    except (MalformedJsonError, _UnfitError):
+    except (MalformedJsonError, UnfitError):
         return nothing
     return nothing if value is None else value
 
@@ -93,7 +93,7 @@ def _value(found: Tokens, place: int, data_type: DataType) -> _Read:
     if data_type.nested:
         opening, read = _NESTED[data_type.kind]
         if kind is not opening:
-            raise _UnfitError
+            raise UnfitError
         return read(found, place, data_type)
     if data_type.kind is TypeKind.STRING:
         return _text(found, place), False
@@ -112,7 +112,7 @@ def _object(found: Tokens, start: int, data_type: DataType) -> _Read:
             try:
                 row[f"f{index}"], inner = _value(found, place + 1, data_type.fields[index].type)
                 partial = partial or inner
-            except _UnfitError:
+            except UnfitError:
                 partial = True
     return row, partial
 
@@ -145,16 +145,16 @@ def _text(found: Tokens, place: int) -> str:
 
 def _boolean(kind: TokenKind, _text: str) -> str:
     if kind not in (TokenKind.TRUE, TokenKind.FALSE):
-        raise _UnfitError
+        raise UnfitError
     return kind.name.lower()
 
 
 def _whole(kind: TokenKind, text: str, allowed: range) -> int:
     if kind is not TokenKind.INTEGER or len(text) > _LONG_DIGITS:
-        raise _UnfitError
+        raise UnfitError
     number = int(text)
     if number not in allowed:
-        raise _UnfitError
+        raise UnfitError
     return number
 
 
@@ -165,29 +165,39 @@ def _whole_text(target: TypeKind, kind: TokenKind, text: str) -> str:
 
 def _floating(kind: TokenKind, text: str) -> str:
     if kind is TokenKind.STRING and text not in _NON_NUMERIC:
-        raise _UnfitError
+        raise UnfitError
     if kind not in (TokenKind.STRING, TokenKind.INTEGER, TokenKind.FLOAT):
-        raise _UnfitError
+        raise UnfitError
     return "0" if kind is TokenKind.INTEGER and text == "-0" else _INFINITIES.get(text, text)
 
 
 def _decimal(kind: TokenKind, text: str, data_type: DataType) -> str:
-    text = text.replace(",", "") if kind is TokenKind.STRING else text
-    match = _DECIMAL.fullmatch(text) if kind in (TokenKind.STRING, TokenKind.INTEGER, TokenKind.FLOAT) else None
+    if kind not in (TokenKind.STRING, TokenKind.INTEGER, TokenKind.FLOAT):
+        raise UnfitError
+    return decimal_text(text.replace(",", "") if kind is TokenKind.STRING else text, data_type)
+
+
+def decimal_text(text: str, data_type: DataType) -> str:
+    """Return a text that is a number as a decimal of a type, rounded half up.
+
+    Raises:
+        UnfitError: It is none, or has too many digits before the point.
+    """
+    match = _DECIMAL.fullmatch(text)
     if match is None or len(text) > _MAX_EXPONENT or (match[1] and len(match[1]) > len(str(_MAX_EXPONENT))):
-        raise _UnfitError
+        raise UnfitError
     number = Decimal(text)
     if number.adjusted() > data_type.precision:
-        raise _UnfitError
+        raise UnfitError
     rounded = number.quantize(Decimal(1).scaleb(-data_type.scale), context=_EXACT)
     if len(rounded.as_tuple().digits) > data_type.precision:
-        raise _UnfitError
+        raise UnfitError
     return f"{rounded:f}"
 
 
 def _string(kind: TokenKind, text: str) -> str | None:
     if kind is not TokenKind.STRING or not text:
-        raise _UnfitError
+        raise UnfitError
     return java_text(text)
 
 

@@ -42,6 +42,7 @@ class Dialect:
     control_characters: bool = False
     non_numeric_numbers: bool = False
     leading_zeros: bool = False
+    single_quotes: bool = True
 
 
 HIVE = Dialect(control_characters=True)
@@ -101,6 +102,7 @@ class _Reader:
     def __init__(self, text: str, dialect: Dialect) -> None:
         self._text = text
         self._dialect = dialect
+        self._quotes = ('"', "'") if dialect.single_quotes else ('"',)
         self._at = 0
         self._found = Tokens()
 
@@ -144,7 +146,7 @@ class _Reader:
             opened.append(len(found.kinds))
             found.add(TokenKind.OBJECT if sign == "{" else TokenKind.ARRAY)
             self._at += 1
-        elif sign in ('"', "'"):
+        elif sign in self._quotes:
             found.add(TokenKind.STRING, self._string(sign))
         elif sign.isdecimal() or sign == "-":
             self._number(root=not opened)
@@ -188,7 +190,7 @@ class _Reader:
 
     def _name(self) -> None:
         sign = self._next()
-        if sign not in ('"', "'"):
+        if sign not in self._quotes:
             raise MalformedJsonError
         name = self._string(sign)
         if _units(name) > MAX_NAME_LENGTH or self._next() != ":":
@@ -221,7 +223,7 @@ class _Reader:
             return chr(int(sign[1:], 16))
         if sign in _PLAIN_ESCAPES:
             return _PLAIN_ESCAPES[sign]
-        if sign == "'":
+        if sign == "'" and self._dialect.single_quotes:
             return sign
         raise MalformedJsonError
 

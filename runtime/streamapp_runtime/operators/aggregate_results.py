@@ -65,5 +65,5 @@ def _type(column: SelectColumn | Partial) -> pa.DataType:
     if column.merge is Merge.COUNTS:
         entry = [pa.field("value", values), pa.field("count", pa.int64()), pa.field("upto", pa.int64())]
         return pa.list_(pa.struct(entry))
-    listed = column.merge is Merge.COLLECT or (column.merge in FOLDS and column.merge is not Merge.CHECKED_SUM)
+    listed = column.merge in (FOLDS | {Merge.COLLECT}) - {Merge.CHECKED_SUM, Merge.SUMMARY}
     return pa.list_(values) if listed else values

@@ -18,6 +18,7 @@ from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.store import Store
 
 _END = pa.field("__window_end", pa.int64())
+
 _EMITTED_AT_ONCE = 500_000
 """Results per commit: what follows from them must fit a commit that takes seconds."""
 
@@ -37,13 +38,13 @@ class AlignedWindow(BaseOperator):
         *,
         length: int,
         step: int,
-        limit: int = _EMITTED_AT_ONCE,
+        limit: int | None = None,
     ) -> None:
         """Take the windows' length and the step between two of them in milliseconds.
 
         At most `limit` results are emitted at once.
         """
-        self._limit = limit
+        self._limit = _EMITTED_AT_ONCE if limit is None else limit
         self._length = length
         self._step = step
         self._by = len(aggregation.by_columns)

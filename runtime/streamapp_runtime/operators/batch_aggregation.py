@@ -24,7 +24,7 @@ from streamapp_core.expressions import (
 from streamapp_core.schema import BIGINT, EVENT_TIME_COLUMN, DataType, TypeKind
 from streamapp_runtime.operators.arrow_aggregation import arrow_group_by
 from streamapp_runtime.operators.compound_partials import COMPOUND_MERGES, compound_merger, ordering_key
-from streamapp_runtime.operators.moments import BatchValues, folded
+from streamapp_runtime.operators.moments import BatchValues, fold_of, folded
 from streamapp_runtime.rows.row_codec import to_plain_rows
 from streamapp_runtime.sql_engine import SqlEngine
 
@@ -98,7 +98,7 @@ def event_time_partial(name: str, merge: Merge) -> Partial:
 
 def _merger(partial: Partial) -> ColumnMerger:
     if partial.merge in FOLDS:
-        return _folds(partial.merge)
+        return _folds(partial)
     if partial.merge in COMPOUND_MERGES:
         return _each(compound_merger(partial))
     if partial.merge is Merge.SUM:
@@ -112,10 +112,12 @@ def _merger(partial: Partial) -> ColumnMerger:
     return _least if partial.merge is Merge.MIN else _greatest
 
 
-def _folds(merge: Merge) -> ColumnMerger:
+def _folds(partial: Partial) -> ColumnMerger:
+    fold = fold_of(partial)
+
     def merged(before: Column, added: Column) -> Column:
         return tuple(
-            left if right is None else folded(merge, left, right) for left, right in zip(before, added, strict=True)
+            left if right is None else folded(fold, left, right) for left, right in zip(before, added, strict=True)
         )
 
     return merged

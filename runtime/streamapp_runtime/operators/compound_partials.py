@@ -12,7 +12,7 @@ from typing import Any
 
 from streamapp_core.expressions import FOLDS, Merge, Partial
 from streamapp_core.schema import DataType, TypeKind
-from streamapp_runtime.operators.moments import finished
+from streamapp_runtime.operators.moments import fold_of
 
 PAIRS = frozenset({Merge.FIRST, Merge.LAST, Merge.COLLECT, Merge.LEAST_BY, Merge.GREATEST_BY})
 COMPOUND_MERGES = PAIRS | FOLDS | {Merge.UNION, Merge.COUNTS}
@@ -60,8 +60,8 @@ def result_values(partial: Partial, merged: Sequence[Any]) -> list[Any]:
             of_key = itemgetter(2)
         case Merge.FIRST | Merge.LAST:
             of_key = _value
-        case fold:
-            return [None if kept is None else finished(fold, kept) for kept in merged]
+        case _:
+            return list(map(fold_of(partial).result, merged))
     return [None if partial_result is None else of_key(partial_result) for partial_result in merged]
 
 

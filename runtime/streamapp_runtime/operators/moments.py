@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from streamapp_core.expressions import Merge
+from streamapp_core.expressions import Merge, Partial
+from streamapp_runtime.summaries import Summary, summary_of
 
 State: TypeAlias = list[Any]
 
@@ -24,26 +25,40 @@ class BatchValues:
 
 @dataclass(frozen=True, slots=True)
 class _Fold:
-    """A computation: what is kept without values, how values are added to that, and how two of it are merged."""
+    """A summary that is numbers: what is kept without values, how values are added to that, and how two are merged."""
 
     start: Sequence[Any]
-    add: Callable[[State, Sequence[Any]], State]
-    merge: Callable[[State, State], State]
+    added: Callable[[State, Sequence[Any]], State]
+    merged: Callable[[State, State], State]
+
+    def add(self, state: State | None, values: Sequence[Any]) -> State:
+        return self.added(list(self.start) if state is None else state, values)
+
+    def merge(self, left: State, right: State) -> State:
+        return self.merged(left, right)
+
+    def result(self, state: State | None) -> Any:  # noqa: ANN401 - numbers, or a list of them
+        """Return the moments as Spark has them behind its last merge."""
+        return None if state is None else self.merged(list(self.start), state)
 
 
-def folded(merge: Merge, before: State | None, added: State | BatchValues) -> State:
+class _CheckedSum(_Fold):
+    def result(self, state: State | None) -> Any:  # noqa: ANN401 - a number
+        return None if state is None else state[0]
+
+
+def fold_of(partial: Partial) -> Summary:
+    """Return the computation of a partial result that is one of `FOLDS`."""
+    if partial.summary is not None:
+        return summary_of(partial.summary.name, partial.summary.parameters)
+    return _FOLDS[partial.merge]
+
+
+def folded(fold: Summary, before: State | None, added: State | BatchValues) -> Any:  # noqa: ANN401 - its state
     """Add a batch's values, or another kept result, to what is kept of a key; None: nothing."""
-    fold = _FOLDS[merge]
     if isinstance(added, BatchValues):
-        return fold.add(list(fold.start) if before is None else before, added.values)
+        return fold.add(before, added.values)
     return added if before is None else fold.merge(before, added)
-
-
-def finished(merge: Merge, kept: State) -> Any:  # noqa: ANN401 - numbers, or a list of them
-    """Return what the result is computed from: moments as Spark has them behind its last merge, or the sum."""
-    if merge is Merge.CHECKED_SUM:
-        return kept[0]
-    return _FOLDS[merge].merge(list(_FOLDS[merge].start), kept)
 
 
 def _add_variance(state: State, values: Sequence[float]) -> State:
@@ -165,5 +180,5 @@ _FOLDS: Mapping[Merge, _Fold] = {
     Merge.MOMENTS: _Fold([0.0] * 5, _add_moments, _merge_moments),
     Merge.COVARIANCE: _Fold([0.0] * 4, _add_covariance, _merge_covariance),
     Merge.CORRELATION: _Fold([0.0] * 6, _add_correlation, _merge_correlation),
-    Merge.CHECKED_SUM: _Fold([0], _add_checked, _merge_checked),
+    Merge.CHECKED_SUM: _CheckedSum([0], _add_checked, _merge_checked),
 }

@@ -153,7 +153,12 @@ def _window(planned: PlannedOperator, context: TaskContext) -> Operator:
     length = window.tumbling or window.sliding
     assert length is not None
     return AlignedWindow(
-        context.processor.engine, store, _aggregation(planned), length=length, step=window.every or length
+        context.processor.engine,
+        store,
+        _aggregation(planned),
+        length=length,
+        step=window.every or length,
+        limit=context.processor.results_at_once,
     )
 
 

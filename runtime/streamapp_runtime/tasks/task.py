@@ -116,7 +116,7 @@ class Task:
         return self._control.silent_partitions(since)
 
     def confirm_read(self, ssp: Ssp, asked_at: int) -> None:
-        """Note that all of a partition had been read when its system was asked, at a time of day (ms), or later."""
+        """Note that all of a partition had been read when its system was asked, at a processing time (ms), or later."""
         self._control.confirm_read(ssp.stream, ssp.partition, asked_at)
 
     def interrupt(self, ssp: Ssp) -> None:
@@ -128,7 +128,10 @@ class Task:
         self._control.follow(ssp.stream, ssp.partition)
 
     def advance(self, now: int) -> bool:
-        """Advance the watermarks by the time of day (milliseconds) and by what was read; return whether one rose."""
+        """Advance the watermarks by the processing time and by what was read; return whether one rose.
+
+        The processing time is that of a clock that never jumps, in milliseconds.
+        """
         self._control.advance_clock(now)
         self._bad_rows.place = "rows that a watermark released"
         risen = self.pipeline.advance(self._watermark)

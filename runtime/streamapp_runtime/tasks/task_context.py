@@ -44,7 +44,8 @@ class ProcessorContext:
     given). Functions of `process` are by operator. Rows that every task has are written by the task `broadcast_writer`
     alone.
     `note_null_keys` is told of rows without a key that a group would take in a task where none belongs.
-    `time_of_day` returns milliseconds since 1970.
+    Windows close at most `results_at_once` in one step, if it is given.
+    `time_of_day` returns milliseconds since 1970, `monotonic_milliseconds` those of a clock that never jumps.
     """
 
     plan: Plan
@@ -59,7 +60,9 @@ class ProcessorContext:
     tables: TableOpener
     writers: Writers
     note_null_keys: NoteNullKeys
+    results_at_once: int | None
     time_of_day: Callable[[], int]
+    monotonic_milliseconds: Callable[[], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

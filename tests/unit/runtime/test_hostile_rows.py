@@ -4,8 +4,8 @@ import os
 import subprocess
 import sys
 
-MEMORY, SECONDS = 4 << 30, 120
-"""Twenty times what it takes."""
+MEMORY, SECONDS = 4 << 30, 300
+"""Several times what it takes: a loaded machine counts more seconds for the same work."""
 
 
 def test_every_function_ends_within_bounds_over_long_texts_and_arrays():

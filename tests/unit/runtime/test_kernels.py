@@ -1,13 +1,15 @@
 """Kernels against plain Python, value by value; nothing that they get is an error."""
 
+import json
 import zlib
 from decimal import ROUND_HALF_EVEN, Decimal
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamapp_core.data_types import VARIANT
 from streamapp_core.expressions.kernels import KERNELS
 from streamapp_runtime.kernels import KERNEL_FUNCTIONS
 from streamapp_runtime.kernels.byte_kernels import crc32, decoded, encoded, repaired_utf8, sha2
@@ -16,6 +18,7 @@ from streamapp_runtime.kernels.number_kernels import grouped_number, half_even, 
 from streamapp_runtime.kernels.number_patterns import char_to_number, number_to_char
 from streamapp_runtime.kernels.text_kernels import edit_distance, formatted
 from streamapp_runtime.kernels.url_kernels import url_part
+from streamapp_runtime.kernels.variant_kernels import parsed_variant
 
 TEXTS = st.text(max_size=80)
 LONGS = st.integers(-(2**63), 2**63 - 1)
@@ -286,9 +289,16 @@ ARGUMENTS = {
     "double": st.floats(),
     "float": st.floats(width=32),
     "array<float>": st.lists(st.none() | st.floats(width=32), max_size=9),
+    "array<string>": st.lists(st.none() | TEXTS, max_size=4),
     "boolean": st.booleans(),
 }
+JSON_TEXTS = TEXTS | st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+).map(json.dumps)
 ARROW_TYPES = {
+    "variant": parsed_variant(pa.nulls(0, pa.string())).type,
     "string": pa.string(),
     "binary": pa.binary(),
     "int": pa.int32(),
@@ -301,25 +311,36 @@ ARROW_TYPES = {
     "array<bigint>": pa.list_(pa.int64()),
     "array<array<int>>": pa.list_(pa.list_(pa.int32())),
 }
-LITERAL = {
-    "number_to_char": "S9,999.99",
-    "char_to_number": "S9,999.99",
-    "grouped_number": "3 1 0 2",
-    "from_json": "struct<a:int>",
+LITERALS = {
+    "number_to_char": {-1: "S9,999.99"},
+    "char_to_number": {-1: "S9,999.99"},
+    "grouped_number": {-1: "3 1 0 2"},
+    "from_json": {-1: "struct<a:int>"},
+    "from_csv": {1: "struct<a:int,b:string>", 2: ","},
+    "to_csv": {1: ","},
+    "read_variant": {1: "array<string>"},
 }
+"""The arguments, by place, that are never a row's."""
 
 
-@given(st.data())
-def test_no_value_is_an_error_and_results_have_their_type(data):
-    kernel = data.draw(st.sampled_from([kernel for kernel in KERNELS if kernel.parameters is not None]))
+TYPED = {kernel.sql_name: kernel for kernel in KERNELS if kernel.parameters is not None}
+
+
+@pytest.mark.parametrize("name", TYPED)
+@settings(max_examples=20)
+@given(data=st.data())
+def test_no_value_is_an_error_and_results_have_their_type(name, data):
+    kernel = TYPED[name]
     columns = [
         pa.array(data.draw(st.lists(st.none() | ARGUMENTS[str(one)], min_size=3, max_size=3)), ARROW_TYPES[str(one)])
+        if one != VARIANT
+        else parsed_variant(pa.array(data.draw(st.lists(st.none() | JSON_TEXTS, min_size=3, max_size=3)), pa.string()))
         for one in kernel.parameters
     ]
     if kernel.name == "half_even":
         columns[1] = ints(-3, 0, 400)
-    if kernel.name in LITERAL:
-        columns[-1] = texts(*[LITERAL[kernel.name]] * 3)
+    for place, literal in LITERALS.get(kernel.name, {}).items():
+        columns[place] = texts(*[literal] * 3)
     if kernel.name in ("number_to_char", "grouped_number"):
         columns[0] = texts("-1.50", None, "0")
     if kernel.name in ("encoded", "decoded"):

@@ -9,8 +9,10 @@ from streamapp_core.expressions.functions.byte_texts import BYTE_TEXTS
 from streamapp_core.expressions.functions.calculations import CALCULATIONS
 from streamapp_core.expressions.functions.casts import CASTS
 from streamapp_core.expressions.functions.conditionals import CHOICES
+from streamapp_core.expressions.functions.csv_texts import CSV_TEXTS
 from streamapp_core.expressions.functions.date_parts import DATE_PARTS
 from streamapp_core.expressions.functions.dates_and_times import MOMENTS
+from streamapp_core.expressions.functions.encryption import ENCRYPTION
 from streamapp_core.expressions.functions.function_table import Function
 from streamapp_core.expressions.functions.hashes import HASHES
 from streamapp_core.expressions.functions.interval_functions import INTERVAL_FUNCTIONS, WITH_UNIT
@@ -31,7 +33,10 @@ from streamapp_core.expressions.functions.text_parts import TEXT_PARTS
 from streamapp_core.expressions.functions.text_patterns import TEXT_PATTERNS
 from streamapp_core.expressions.functions.trigonometry import TRIGONOMETRY
 from streamapp_core.expressions.functions.urls import URLS
+from streamapp_core.expressions.functions.variants import VARIANTS
 from streamapp_core.expressions.functions.vectors import VECTORS
+from streamapp_core.expressions.functions.xml_paths import XML_PATHS
+from streamapp_core.expressions.functions.xml_writers import XML_WRITERS
 from streamapp_core.expressions.functions.zone_functions import ZONE_FUNCTIONS
 
 FUNCTIONS: tuple[Function, ...] = (
@@ -55,10 +60,15 @@ FUNCTIONS: tuple[Function, ...] = (
     *TEXT_CODES,
     *BYTE_TEXTS,
     *HASHES,
+    *ENCRYPTION,
     *URLS,
     *JSON_PARTS,
     *JSON_WRITERS,
     *JSON_READERS,
+    *CSV_TEXTS,
+    *VARIANTS,
+    *XML_PATHS,
+    *XML_WRITERS,
     *MOMENTS,
     *DATE_PARTS,
     *INTERVAL_FUNCTIONS,

@@ -63,10 +63,11 @@ AGGREGATES = (
     ),
     Special(
         ("max_by", "min_by"),
-        "max_by(a, b), min_by(a, b)",
-        "the type of a",
+        "max_by(a, b), min_by(a, b), max_by(a, b, 3)",
+        "the type of a; an array",
         "The value of a where b is greatest, or least; of equal ones that with the latest event time, then the one "
-        "that came last.",
+        "that came last. With a number (up to 100000) so many as an array, by b; of equal ones those that Spark keeps "
+        "of rows in the order of arrival (slow).",
     ),
     Special(
         ("stddev", "std", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop", "skewness", "kurtosis"),
@@ -105,17 +106,58 @@ AGGREGATES = (
         "percentile_cont; of `array(0.5, 0.9)` an array. Each different value is kept.",
     ),
     Special(
+        ("percentile_approx", "approx_percentile"),
+        "percentile_approx(a, 0.9), percentile_approx(a, array(0.5, 0.9), 100)",
+        "the type of a; an array",
+        "About the same, of one of the values: its place is off by one over the accuracy (10000), as a share of all. "
+        "Also approx_percentile. Up to 50000 values and 10000 samples are kept.",
+    ),
+    Special(
         ("mode",),
-        "mode(a, true), mode() within group (order by a desc)",
+        "mode(a, true), mode() within group (order by a desc), mode(a)",
         "the type of a",
-        "The most frequent value; of several the least, or the greatest. Each different value is kept.",
+        "The most frequent value; of several the least, or the greatest, or the one that Spark's hash map has first "
+        "(not of decimals and bytes). Each different value is kept.",
+    ),
+    Special(
+        ("approx_count_distinct",),
+        "approx_count_distinct(a), approx_count_distinct(a, 0.02)",
+        "bigint",
+        "About how many different values there are, with a relative error (0.05) from 0.009 to 0.39. 512 bytes are "
+        "kept, at most 16384.",
+    ),
+    Special(
+        ("histogram_numeric",),
+        "histogram_numeric(a, 20)",
+        "array<struct<x,y>>",
+        "The centers x and heights y of 2 to 1000 bins, which are where the values are (slow).",
+    ),
+    Special(
+        ("count_min_sketch",),
+        "count_min_sketch(a, 0.01d, 0.99d, 42)",
+        "binary",
+        "Spark's count-min sketch of whole numbers, texts or bytes, with a relative error, a confidence and a seed: at "
+        "most 100000 counts. Slow for texts and bytes.",
+    ),
+    Special(
+        ("theta_sketch_agg", "theta_union_agg", "theta_intersection_agg"),
+        "theta_sketch_agg(a), theta_sketch_agg(a, 10), theta_union_agg(b), theta_intersection_agg(b)",
+        "binary",
+        "The theta sketch of values, as Spark writes it, the union and the intersection of sketches; null where one is "
+        "none. Kept are 4096 hashes of 8 bytes, or 2 to the power of the number (4 to 16). Slow for texts and bytes.",
+    ),
+    Special(
+        ("bitmap_construct_agg", "bitmap_or_agg", "bitmap_and_agg"),
+        "bitmap_construct_agg(bitmap_bit_position(a)), bitmap_or_agg(b), bitmap_and_agg(b)",
+        "binary",
+        "A bitmap of 32768 bits: of positions, or of bitmaps. Null for a position that it does not have.",
     ),
     Special(
         ("listagg", "string_agg"),
         "listagg(a, separator), listagg(a) within group (order by a)",
         "string",
-        "The texts that are not null, joined, by event time and arrival or in the order of the texts. Also listagg("
-        "distinct a) with an order, and string_agg. Each value is kept.",
+        "The texts that are not null, joined, by event time and arrival or in the order of the texts. Also "
+        "listagg(distinct a) with an order, and string_agg. Each value is kept.",
     ),
     Special(
         ("collect_list", "array_agg", "collect_set"),

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from streamapp_core.data_types import Column, array_of, struct_of
+from streamapp_core.data_types import Column, array_of, struct_of, unordered
 from streamapp_core.expressions import nested_values
 from streamapp_core.expressions.comparisons import alike
 from streamapp_core.expressions.conversions import converted, implied
@@ -63,8 +63,8 @@ def comparable(value: Value) -> Value:
         Refusal: It is none.
     """
     element = element_type(value)
-    if TypeKind.MAP in element.kinds:
-        raise Refusal("maps can't be compared")
+    if kind := unordered(element):
+        raise Refusal(f"{kind}s can't be compared")
     return value
 
 

@@ -1,7 +1,7 @@
 """Functions between texts and their bytes in a character set."""
 
 from streamapp_core.expressions.conversions import implied
-from streamapp_core.expressions.expression_issues import invalid
+from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.kernels import DECODED, ENCODED, REPAIRED_UTF8
 from streamapp_core.expressions.typed_sql import Value, bound, text
@@ -44,6 +44,12 @@ def _valid(value: Value) -> Value:
     return Value(BOOLEAN, bound([value], write))
 
 
+def _collation(value: Value) -> Value:
+    if value.type not in (None, STRING):
+        raise Refusal(f"collation takes a string, got {value.type}")
+    return Value(STRING, text("SYSTEM.BUILTIN.UTF8_BINARY"))
+
+
 def _validated(value: Value) -> Value:
     return implied(value, STRING) if value.type != BINARY else Value(STRING, f"TRY(decode({value.sql}))")
 
@@ -66,6 +72,13 @@ BYTE_TEXTS = (
         doc="The bytes of a text in a character set: 'UTF-8', 'US-ASCII', 'ISO-8859-1', 'UTF-16', 'UTF-16BE', "
         "'UTF-16LE' or 'UTF-32'; null if it has characters that the set lacks.",
         write=encoded,
+    ),
+    Function(
+        name="collation",
+        parameters=(_ANY,),
+        result="string",
+        doc="The name of the order of a text: always `SYSTEM.BUILTIN.UTF8_BINARY`, that of its bytes.",
+        write=_collation,
     ),
     Function(
         name="is_valid_utf8",

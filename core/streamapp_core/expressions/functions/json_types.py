@@ -1,11 +1,10 @@
 """`from_json` and `schema_of_json`: JSON texts read by a type, and the type of one. The kernels go row by row."""
 
-import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
-from streamapp_core.data_types import Column, SchemaError, all_types, array_of, struct_of
+from streamapp_core.data_types import SchemaError, all_types, struct_of
 from streamapp_core.expressions import nested_values
 from streamapp_core.expressions.conversions import converted
 from streamapp_core.expressions.expression_issues import Refusal, invalid
@@ -14,6 +13,7 @@ from streamapp_core.expressions.functions.function_table import Accepts, Functio
 from streamapp_core.expressions.functions.json_parts import JSON, json_text
 from streamapp_core.expressions.functions.json_writers import named_options
 from streamapp_core.expressions.functions.maps import from_entries
+from streamapp_core.expressions.kernel_texts import structure_text, text_type
 from streamapp_core.expressions.kernels import FROM_JSON, SCHEMA_OF_JSON
 from streamapp_core.expressions.typed_sql import Value, bound, cast, text
 from streamapp_core.schema import DATE, STRING, VOID, DataType, TypeKind, parse_schema, parse_type
@@ -38,45 +38,51 @@ _JULIAN_START = 719_470
 
 
 def _from_json(value: Value, schema: Value, options: Value | None = None) -> Value:
-    if not isinstance(schema.literal, str):
-        raise invalid("the schema of from_json is a text literal, as in from_json(a, 'id int, name string')")
-    data_type = _type(schema.literal)
-    patterns = _patterns(options)
+    data_type = schema_type(schema, "from_json")
+    given = named_options(options, "from_json")
+    if unknown := given.keys() - {"timestampformat", "dateformat", "mode"}:
+        raise invalid(f"from_json has no option {min(unknown)}; it has {_OPTIONS}")
     read = FROM_JSON.over(json_text(value), text(str(data_type)))
-    transformed = f"json_transform({read}, {text(json.dumps(_structure(data_type)))})"
-    return Value(data_type, _typed(Value(_read_type(data_type), transformed), data_type, patterns).sql)
+    transformed = f"json_transform({read}, {text(structure_text(data_type))})"
+    reader = TextReader(moment_patterns(given, "from_json"), counts_days=True)
+    return Value(data_type, reader.typed(Value(text_type(data_type), transformed), data_type).sql)
 
 
-def _type(written: str) -> DataType:
-    """Read a type, or a list of columns, which is a struct.
+def schema_type(schema: Value, function: str) -> DataType:
+    """Read a type that a call names, or a list of columns, which is a struct.
 
     Raises:
         Refusal: It is none, or one that is not read.
     """
+    written = schema.literal
+    if not isinstance(written, str):
+        raise invalid(f"the schema of {function} is a text literal, as in {function}(a, 'id int, name string')")
     try:
         nested = re.match(r"\s*(?:struct|array|map)\s*<", written, re.IGNORECASE)
         data_type = parse_type(written) if nested else struct_of(parse_schema(written).columns)
     except SchemaError as error:
-        raise invalid(f"the schema of from_json: {error}") from None
+        raise invalid(f"the schema of {function}: {error}") from None
     for part in all_types(data_type):
         if part.kind in _INSTEAD:
-            raise Refusal(f"from_json reads no {part.kind}: {_INSTEAD[part.kind]}")
+            raise Refusal(f"{function} reads no {part.kind}: {_INSTEAD[part.kind]}")
         if part.kind is TypeKind.MAP and part.key.kind is not TypeKind.STRING:
-            raise Refusal(f"from_json reads maps whose keys are strings, not {part.key}")
+            raise Refusal(f"{function} reads maps whose keys are strings, not {part.key}")
         inside = part.fields if part.kind in (TypeKind.ARRAY, TypeKind.MAP) else ()
         if any(field.type.kind in _MOMENTS for field in inside):
-            raise Refusal(f"from_json reads no {part}: read strings, and cast them by transform(...)")
+            raise Refusal(f"{function} reads no {part}: read strings, and cast them by transform(...)")
     if data_type.kind is TypeKind.STRUCT and data_type.get(_CORRUPT):
-        raise Refusal(f"from_json fills no {_CORRUPT}: a text that is malformed gives nulls")
+        raise Refusal(f"{function} fills no {_CORRUPT}: a text that is malformed gives nulls")
     return data_type
 
 
-def _patterns(options: Value | None) -> Mapping[TypeKind, Value]:
-    given = named_options(options, "from_json")
-    if unknown := given.keys() - {"timestampformat", "dateformat", "mode"}:
-        raise invalid(f"from_json has no option {min(unknown)}; it has {_OPTIONS}")
+def moment_patterns(given: Mapping[str, str], function: str) -> Mapping[TypeKind, Value]:
+    """Return the patterns of dates and timestamps among the options of a call.
+
+    Raises:
+        Refusal: The mode among them is one that stops an app.
+    """
     if given.get("mode", _MODE).upper() != _MODE:
-        raise invalid(f"the mode of from_json is {_MODE}: a malformed text gives nulls, and ends no app")
+        raise invalid(f"the mode of {function} is {_MODE}: a malformed text gives nulls, and ends no app")
     names = {TypeKind.TIMESTAMP: "timestampformat", TypeKind.DATE: "dateformat"}
     return {
         kind: Value(STRING, text(given[name]), given[name], simple=True)
@@ -85,69 +91,48 @@ def _patterns(options: Value | None) -> Mapping[TypeKind, Value]:
     }
 
 
-def _structure(data_type: DataType) -> Any:  # noqa: ANN401 - what DuckDB's json_transform takes
-    match data_type.kind:
-        case TypeKind.STRUCT:
-            return {f"f{place}": _structure(field.type) for place, field in enumerate(data_type.fields)}
-        case TypeKind.ARRAY:
-            return [_structure(data_type.element)]
-        case TypeKind.MAP:
-            return [{"key": "VARCHAR", "value": _structure(data_type.value)}]
-        case _:
-            return "VARCHAR"
+@dataclass(frozen=True, slots=True)
+class TextReader:
+    """A writer of values out of texts, with the patterns of a call; a date may be a number of days."""
 
+    patterns: Mapping[TypeKind, Value]
+    counts_days: bool
 
-def _read_type(data_type: DataType) -> DataType:
-    """Return the type of what the kernel gives: texts, in lists and structs."""
-    match data_type.kind:
-        case TypeKind.STRUCT:
-            fields = enumerate(data_type.fields)
-            return struct_of([Column(f"f{place}", _read_type(field.type)) for place, field in fields])
-        case TypeKind.ARRAY:
-            return array_of(_read_type(data_type.element))
-        case TypeKind.MAP:
-            return array_of(struct_of([Column("key", STRING), Column("value", _read_type(data_type.value))]))
-        case _:
-            return STRING
+    def typed(self, value: Value, target: DataType) -> Value:
+        """Write a value of the type."""
+        if target.kind is TypeKind.MAP:
+            return Value(target, self._map(value, target))
+        if target.nested:
+            return nested_values.converted(value, target, self.typed) or value
+        if target.kind not in _MOMENTS:
+            return converted(value, target)
+        return Value(target, bound([value], lambda v: self._moment(Value(STRING, v, simple=True), target)))
 
+    def _map(self, value: Value, target: DataType) -> str:
+        entry = value.type.element if value.type else VOID
 
-def _typed(value: Value, target: DataType, patterns: Mapping[TypeKind, Value]) -> Value:
-    """Write a value of the type out of texts."""
-    if target.kind is TypeKind.MAP:
-        return Value(target, _map(value, target, patterns))
-    if target.nested:
-        return nested_values.converted(value, target, lambda inner, to: _typed(inner, to, patterns)) or value
-    if target.kind not in _MOMENTS:
-        return converted(value, target)
-    return Value(target, bound([value], lambda v: _moment(Value(STRING, v, simple=True), target, patterns)))
+        def rebuilt(inner: Value) -> str:
+            key, held = nested_values.parts(inner.sql, entry)
+            return nested_values.struct_sql([("key", key.sql), ("value", self.typed(held, target.value).sql)])
 
+        def write(v: str) -> str:
+            return f"CASE WHEN {v} IS NOT NULL THEN {from_entries(nested_values.each(v, entry, rebuilt), target)} END"
 
-def _map(value: Value, target: DataType, patterns: Mapping[TypeKind, Value]) -> str:
-    entry = value.type.element if value.type else VOID
+        return bound([value], write)
 
-    def rebuilt(inner: Value) -> str:
-        key, held = nested_values.parts(inner.sql, entry)
-        return nested_values.struct_sql([("key", key.sql), ("value", _typed(held, target.value, patterns).sql)])
-
-    def write(v: str) -> str:
-        return f"CASE WHEN {v} IS NOT NULL THEN {from_entries(nested_values.each(v, entry, rebuilt), target)} END"
-
-    return bound([value], write)
-
-
-def _moment(value: Value, target: DataType, patterns: Mapping[TypeKind, Value]) -> str:
-    """Write a date or timestamp: by its pattern, else as a cast does, without `GMT` if need be, or of a number."""
-    if target.kind in patterns:
-        read = moment_by_pattern(target, value, patterns[target.kind]).sql
-    else:
-        without_zone = Value(STRING, f"replace({value.sql}, 'GMT', '')")
-        read = f"coalesce({converted(value, target).sql}, {converted(without_zone, target).sql})"
+    def _moment(self, value: Value, target: DataType) -> str:
+        """Write a date or timestamp: by its pattern, else as a cast does, without `GMT` if need be, or of a number."""
+        if target.kind in self.patterns:
+            read = moment_by_pattern(target, value, self.patterns[target.kind]).sql
+        else:
+            without_zone = Value(STRING, f"replace({value.sql}, 'GMT', '')")
+            read = f"coalesce({converted(value, target).sql}, {converted(without_zone, target).sql})"
+            if target == DATE and self.counts_days:
+                return f"coalesce({read}, {_day(value.sql)})"
         if target == DATE:
-            return f"coalesce({read}, {_day(value.sql)})"
-    if target == DATE:
-        return read
-    number = f"TRY(make_timestamptz(CAST({value.sql}[2:] AS BIGINT)))"
-    return f"CASE WHEN starts_with({value.sql}, '@') THEN {number} ELSE {read} END"
+            return read
+        number = f"TRY(make_timestamptz(CAST({value.sql}[2:] AS BIGINT)))"
+        return f"CASE WHEN starts_with({value.sql}, '@') THEN {number} ELSE {read} END"
 
 
 def _day(value: str) -> str:

@@ -11,12 +11,13 @@ from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.functions.date_patterns import written_moment
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.growth import bounded, size, varies
+from streamapp_core.expressions.kernels import VARIANT_JSON
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL
 from streamapp_core.expressions.typed_sql import Value, bound, cast, text
 from streamapp_core.schema import STRING, VOID, DataType, TypeKind
 
 _WITH_KEYS = (*INTEGRAL, TypeKind.BOOLEAN, TypeKind.DECIMAL, TypeKind.VOID)
-_PATTERNS = {
+PATTERNS = {
     TypeKind.DATE: ("dateformat", "yyyy-MM-dd"),
     TypeKind.TIMESTAMP: ("timestampformat", "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"),
     TypeKind.TIMESTAMP_NTZ: ("timestampntzformat", "yyyy-MM-dd'T'HH:mm:ss.SSS"),
@@ -55,10 +56,8 @@ class _Writer:
                 sql = f"CASE WHEN isfinite({value.sql}) THEN {shown} ELSE {_quoted(shown)} END"
             case TypeKind.DAY_TIME_INTERVAL | TypeKind.YEAR_MONTH_INTERVAL:
                 sql = _quoted(converted(value, STRING).sql)
-            case TypeKind.VOID:
-                sql = cast("NULL", STRING)
             case _:
-                sql = converted(value, STRING).sql
+                sql = _plain(value)
         return sql
 
     def _element(self, element: Value) -> str:
@@ -91,10 +90,20 @@ class _Writer:
         return f"'{{' || array_to_string({entries}, ',') || '}}'"
 
     def _moment(self, value: Value, kind: TypeKind) -> str:
-        moment = naive(value) if kind is TypeKind.TIMESTAMP else cast(value.sql, "TIMESTAMP")
-        pattern = self.patterns[kind]
-        written = bound([Value(None, moment)], lambda m: f"CAST(to_json({written_moment(pattern, m)}) AS VARCHAR)")
-        return f"CASE WHEN {value.sql} IS NOT NULL THEN {written} END"
+        return f"CAST(to_json({moment_text(value, self.patterns[kind])}) AS VARCHAR)"
+
+
+def moment_text(value: Value, pattern: str) -> str:
+    """Write a date or timestamp by a pattern; null of a null."""
+    moment = naive(value) if value.kind is TypeKind.TIMESTAMP else cast(value.sql, "TIMESTAMP")
+    written = bound([Value(None, moment)], lambda m: written_moment(pattern, m))
+    return f"CASE WHEN {value.sql} IS NOT NULL THEN {written} END"
+
+
+def _plain(value: Value) -> str:
+    if value.kind is TypeKind.VARIANT:
+        return VARIANT_JSON.over(value.sql)
+    return cast("NULL", STRING) if value.kind is TypeKind.VOID else converted(value, STRING).sql
 
 
 def _quoted(sql: str) -> str:
@@ -118,8 +127,8 @@ def _named(key: Value) -> Value:
 def _to_json(value: Value, options: Value | None = None) -> Value:
     if value.type is None:
         return Value(STRING, cast("NULL", STRING))
-    if not value.type.nested:
-        raise Refusal(f"to_json takes a struct, array or map, got {value.type}")
+    if not value.type.nested and value.kind is not TypeKind.VARIANT:
+        raise Refusal(f"to_json takes a struct, array, map or variant, got {value.type}")
     writer = _writer(options)
 
     def write(v: str) -> str:
@@ -131,14 +140,14 @@ def _to_json(value: Value, options: Value | None = None) -> Value:
 
 def _writer(options: Value | None) -> _Writer:
     given = named_options(options, "to_json")
-    unknown = given.keys() - {*_FLAGS, *(name for name, _ in _PATTERNS.values())}
+    unknown = given.keys() - {*_FLAGS, *(name for name, _ in PATTERNS.values())}
     if unknown:
         raise invalid(f"to_json has no option {min(unknown)}; it has {_OPTIONS}")
     flags = {name: given.get(name, default).lower() for name, default in zip(_FLAGS, ("true", "false"), strict=True)}
     wrong = next((name for name, flag in flags.items() if flag not in ("true", "false")), None)
     if wrong:
         raise invalid(f"option {wrong} of to_json is 'true' or 'false', not '{flags[wrong][:40]}'")
-    patterns = {kind: given.get(name, usual) for kind, (name, usual) in _PATTERNS.items()}
+    patterns = {kind: given.get(name, usual) for kind, (name, usual) in PATTERNS.items()}
     return _Writer(patterns, flags["ignorenullfields"] == "false", flags["sortkeys"] == "true")
 
 
@@ -161,8 +170,8 @@ JSON_WRITERS = (
         parameters=(Parameter("value", Accepts.ANY), Parameter("options", Accepts.ANY)),
         optional=1,
         result="string",
-        doc="The JSON text of a struct, array or map; fields that are null are left out. Options: a map of text "
-        f"literals with {_OPTIONS}. Null of more than 10 million characters and elements.",
+        doc="The JSON text of a struct, array, map or variant; fields that are null are left out. Options: a map of "
+        f"text literals with {_OPTIONS}. Null of more than 10 million characters and elements.",
         write=_to_json,
     ),
 )

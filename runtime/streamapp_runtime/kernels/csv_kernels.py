@@ -1,0 +1,104 @@
+"""The kernels of `from_csv` and `to_csv`. They go row by row."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+import pyarrow as pa
+
+from streamapp_core.data_types import DataType, TypeKind
+from streamapp_core.schema import parse_type
+from streamapp_runtime.kernels.csv_tokens import ESCAPE, QUOTE, csv_tokens
+from streamapp_runtime.kernels.json_readers import UnfitError, decimal_text
+
+_BITS = {TypeKind.TINYINT: 8, TypeKind.SMALLINT: 16, TypeKind.INT: 32, TypeKind.BIGINT: 64}
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_MOST_DIGITS = 1000
+_FLOATING = re.compile(
+    r"[\x00-\x20]*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?NaN|[+-]?Infinity)[dDfF]?[\x00-\x20]*"
+)
+_INFINITIES = {"Inf": "Infinity", "-Inf": "-Infinity"}
+_SPACES = "".join(map(chr, range(ord(" ") + 1)))
+
+
+def from_csv(texts: pa.Array, types: pa.Array, separators: pa.Array) -> pa.Array:
+    """Return the values of lines of CSV by the types of structs, as JSON whose values are texts."""
+    rows = zip(texts.to_pylist(), types.to_pylist(), separators.to_pylist(), strict=True)
+    return pa.array(
+        (None if text is None else _read(text, _type(kind), sign) for text, kind, sign in rows), pa.string()
+    )
+
+
+@lru_cache(maxsize=256)
+def _type(written: str) -> DataType:
+    return parse_type(written)
+
+
+def _read(text: str, data_type: DataType, separator: str) -> str:
+    row = {}
+    pairs = zip(csv_tokens(text, separator) or (), data_type.fields, strict=False)
+    for place, (token, field) in enumerate(pairs):
+        value = _value(token, field.type) if token else None
+        if value is not None:
+            row[f"f{place}"] = value
+    return json.dumps(row, ensure_ascii=False)
+
+
+def _value(token: str, data_type: DataType) -> str | None:
+    try:
+        if data_type.kind is TypeKind.DECIMAL:
+            return decimal_text(token.replace(",", ""), data_type)
+        reader = _READERS.get(data_type.kind)
+        return reader(token) if reader else _whole(token, _BITS[data_type.kind])
+    except UnfitError:
+        return None
+
+
+def _whole(token: str, bits: int) -> str | None:
+    if not _WHOLE.fullmatch(token) or len(token) > _MOST_DIGITS:
+        return None
+    number = int(token)
+    return str(number) if -(1 << bits - 1) <= number < 1 << bits - 1 else None
+
+
+def _floating(token: str) -> str | None:
+    if token in _INFINITIES:
+        return _INFINITIES[token]
+    match = _FLOATING.fullmatch(token)
+    return match[1].lstrip("+-") if match and match[1].endswith("N") else match[1] if match else None
+
+
+def _boolean(token: str) -> str | None:
+    return token.lower() if token.lower() in ("true", "false") else None
+
+
+def _moment(token: str) -> str | None:
+    return None if token.startswith("@") else token
+
+
+def to_csv(rows: pa.Array, separators: pa.Array) -> pa.Array:
+    """Write the texts of values as a line of CSV, in quotes where they need them."""
+    pairs = zip(rows.to_pylist(), separators.to_pylist(), strict=True)
+    return pa.array((None if row is None else _line(row, sign) for row, sign in pairs), pa.string())
+
+
+def _line(row: list[str | None], separator: str) -> str | None:
+    return separator.join("" if value is None else _written(value, separator) for value in row) or None
+
+
+def _written(value: str, separator: str) -> str:
+    value = value.lstrip(_SPACES)
+    plain = value and not any(sign in value for sign in (separator, QUOTE, "\n", "\r"))
+    value = value.rstrip(_SPACES)
+    return value if plain else QUOTE + value.replace(ESCAPE, ESCAPE * 2).replace(QUOTE, ESCAPE + QUOTE) + QUOTE
+
+
+_READERS: Mapping[TypeKind, Callable[[str], str | None]] = {
+    TypeKind.STRING: lambda token: token,
+    TypeKind.BOOLEAN: _boolean,
+    TypeKind.FLOAT: _floating,
+    TypeKind.DOUBLE: _floating,
+    TypeKind.DATE: _moment,
+    TypeKind.TIMESTAMP: _moment,
+}

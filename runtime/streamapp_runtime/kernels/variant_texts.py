@@ -1,0 +1,286 @@
+"""Values of variants as texts: as JSON, and as what a cast to another type reads."""
+
+import base64
+import re
+from collections.abc import Callable, Mapping
+from decimal import Context, Decimal
+from typing import Any
+
+import numpy as np
+
+from streamapp_core.data_types import DataType, TypeKind
+from streamapp_runtime.kernels import json_generator
+from streamapp_runtime.kernels.variant_encoding import Node, VariantKind, encoded
+
+_DAY = 86_400_000_000
+_SECOND = 1_000_000
+_LONG = 1 << 63
+_EXACT = Context(prec=80)
+_WHOLE = re.compile(r"[\x00-\x20\x7f]*([+-]?[0-9]+)[\x00-\x20\x7f]*")
+_BITS = {TypeKind.TINYINT: 8, TypeKind.SMALLINT: 16, TypeKind.INT: 32, TypeKind.BIGINT: 64}
+_MOMENTS = (VariantKind.DATE, VariantKind.TIMESTAMP, VariantKind.TIMESTAMP_NTZ)
+_QUOTED = (*_MOMENTS, VariantKind.BINARY)
+_NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
+
+
+class UnfitError(Exception):
+    """A value has no meaning in a type."""
+
+
+def json_of(node: Node) -> str:
+    """Write a value as JSON."""
+    kind, held = node
+    match kind:
+        case VariantKind.OBJECT:
+            fields = (f"{json_generator.string(name, as_bytes=False)}:{json_of(inner)}" for name, inner in held)
+            return f"{{{','.join(fields)}}}"
+        case VariantKind.ARRAY:
+            return f"[{','.join(map(json_of, held))}]"
+        case VariantKind.STRING:
+            return json_generator.string(held, as_bytes=False)
+        case VariantKind.NULL:
+            return "null"
+        case _:
+            shown = base64.b64encode(held).decode() if kind is VariantKind.BINARY else _text(node)
+            zone = "+00:00" if kind is VariantKind.TIMESTAMP else ""
+            return f'"{shown}{zone}"' if kind in _QUOTED or shown in _NO_NUMBERS else shown
+
+
+def read(node: Node, target: DataType) -> Any:  # noqa: ANN401 - a text, or a struct or list of them
+    """Read a value by a type, in the form that SQL makes values of; None where it does not fit."""
+    if target.kind is TypeKind.VARIANT:
+        parts = encoded(node)
+        return f"{parts['value'].hex()}:{parts['metadata'].hex()}"
+    try:
+        if node.kind is VariantKind.NULL:
+            return None
+        return _NESTED[target.kind](node, target) if target.nested else _scalar(node, target)
+    except UnfitError:
+        return None
+
+
+def _struct(node: Node, target: DataType) -> dict[str, Any]:
+    held = dict(_only(node, VariantKind.OBJECT))
+    places = {field.name: place for place, field in enumerate(target.fields)}
+    return {f"f{place}": read(held[name], target.fields[place].type) for name, place in places.items() if name in held}
+
+
+def _map(node: Node, target: DataType) -> list[dict[str, Any]]:
+    fields = _only(node, VariantKind.OBJECT)
+    return [{"key": name, "value": read(inner, target.value)} for name, inner in fields]
+
+
+def _array(node: Node, target: DataType) -> list[Any]:
+    return [read(inner, target.element) for inner in _only(node, VariantKind.ARRAY)]
+
+
+def _only(node: Node, kind: VariantKind) -> Any:  # noqa: ANN401 - what nodes of the kind hold
+    if node.kind is not kind:
+        raise UnfitError
+    return node.held
+
+
+def _scalar(node: Node, target: DataType) -> str:
+    if target.kind is TypeKind.STRING:
+        return json_of(node) if node.kind in (VariantKind.OBJECT, VariantKind.ARRAY) else _text(node)
+    if node.kind in (VariantKind.OBJECT, VariantKind.ARRAY):
+        raise UnfitError
+    if target.kind in _BITS:
+        return str(_whole(node, _BITS[target.kind]))
+    return _SCALARS[target.kind](node)
+
+
+def _text(node: Node) -> str:
+    kind, held = node
+    match kind:
+        case VariantKind.BOOLEAN:
+            return "true" if held else "false"
+        case VariantKind.DOUBLE | VariantKind.FLOAT:
+            return _floating(node)
+        case VariantKind.DECIMAL:
+            return f"{_stripped(held):f}"
+        case VariantKind.BINARY:
+            try:
+                return bytes(held).decode()
+            except UnicodeDecodeError:
+                raise UnfitError from None
+        case VariantKind.DATE | VariantKind.TIMESTAMP | VariantKind.TIMESTAMP_NTZ:
+            return _moment(node)
+        case _:
+            return str(held)
+
+
+def _stripped(number: Decimal) -> Decimal:
+    """Return a decimal without zeros at its end."""
+    return number.normalize(_EXACT) if number else Decimal(0)
+
+
+def _floating(node: Node) -> str:
+    if not np.isfinite(node.held):
+        return "NaN" if np.isnan(node.held) else "Infinity" if node.held > 0 else "-Infinity"
+    if node.kind is VariantKind.DOUBLE:
+        return json_generator.double(node.held)
+    digits = str(np.float32(node.held))
+    return json_generator.java_digits(digits, node.held) if len(digits) > 3 else digits  # noqa: PLR2004
+
+
+def _moment(node: Node) -> str:
+    """Write a date or time: a year below 0 or above 9999 with its sign."""
+    days, rest = (node.held, 0) if node.kind is VariantKind.DATE else divmod(node.held, _DAY)
+    year, month, day = _civil(days)
+    sign = "-" if year < 0 else "+" if year > 9999 else ""  # noqa: PLR2004 - four digits
+    date = f"{sign}{abs(year):04}-{month:02}-{day:02}"
+    if node.kind is VariantKind.DATE:
+        return date
+    seconds, micros = divmod(rest, _SECOND)
+    fraction = f".{micros:06}".rstrip("0") if micros else ""
+    return f"{date} {seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{fraction}"
+
+
+def _civil(days: int) -> tuple[int, int, int]:
+    """Return the year, month and day of days since 1970, in the Gregorian calendar at all times."""
+    # Years begin in March here, eras of 400 years have 146,097 days.
+    era, day = divmod(days + 719_468, 146_097)
+    year = (day - day // 1460 + day // 36_524 - day // 146_096) // 365
+    of_year = day - (365 * year + year // 4 - year // 100)
+    month = (5 * of_year + 2) // 153
+    of_month = of_year - (153 * month + 2) // 5 + 1
+    return year + era * 400 + (month >= 10), month + (3 if month < 10 else -9), of_month  # noqa: PLR2004 - January
+
+
+def _whole(node: Node, bits: int) -> int:
+    number = _number(node)
+    if number is None:
+        match = _WHOLE.fullmatch(node.held) if node.kind is VariantKind.STRING else None
+        if match is None or len(match[1]) > 1000:  # noqa: PLR2004 - beyond all types, and slow to read
+            raise UnfitError
+        number = int(match[1])
+    whole = int(number)
+    if not -(1 << bits - 1) <= whole < 1 << bits - 1:
+        raise UnfitError
+    return whole
+
+
+def _number(node: Node) -> int | float | Decimal | None:
+    """Return the number that a value is, or is counted as; None if it is none."""
+    kind, held = node
+    match kind:
+        case VariantKind.BOOLEAN | VariantKind.LONG | VariantKind.DECIMAL:
+            return Decimal(held) if kind is VariantKind.DECIMAL else int(held)
+        case VariantKind.DOUBLE | VariantKind.FLOAT if np.isfinite(held):
+            return float(held)
+        case VariantKind.DOUBLE | VariantKind.FLOAT:
+            raise UnfitError
+        case VariantKind.TIMESTAMP:
+            return int(held // _SECOND)
+        case _:
+            return None
+
+
+def _boolean(node: Node) -> str:
+    kind, held = node
+    if kind is VariantKind.STRING:
+        return str(held)
+    if kind not in (VariantKind.BOOLEAN, VariantKind.LONG, VariantKind.DECIMAL, VariantKind.DOUBLE, VariantKind.FLOAT):
+        raise UnfitError
+    return "true" if held else "false"
+
+
+def _float(node: Node) -> str:
+    if node.kind is VariantKind.LONG:
+        return str(np.float32(np.int64(node.held)))
+    text = _double(node)
+    if node.kind in (VariantKind.STRING, VariantKind.DECIMAL):
+        return text
+    with np.errstate(over="ignore"):
+        return str(np.float32(float(text)))
+
+
+def _double(node: Node) -> str:
+    kind, held = node
+    match kind:
+        case VariantKind.STRING:
+            return str(held)
+        case VariantKind.BOOLEAN | VariantKind.LONG:
+            return str(int(held))
+        case VariantKind.DECIMAL:
+            return f"{held:f}"
+        case VariantKind.DOUBLE | VariantKind.FLOAT:
+            return repr(float(held))
+        case VariantKind.TIMESTAMP:
+            return repr(float(held) / 1e6)
+        case _:
+            raise UnfitError
+
+
+def _decimal(node: Node) -> str:
+    if node.kind is VariantKind.TIMESTAMP:
+        return f"{Decimal(node.held).scaleb(-6, _EXACT):f}"
+    text = _double(node)
+    if text.strip("+-")[:1] in ("i", "n") and node.kind is not VariantKind.STRING:
+        raise UnfitError
+    return text
+
+
+def _date(node: Node) -> str:
+    kind, held = node
+    if kind is VariantKind.STRING:
+        return _no_number(held)
+    if kind not in _MOMENTS:
+        raise UnfitError
+    return f"@{held if kind is VariantKind.DATE else held // _DAY}"
+
+
+def _timestamp(node: Node) -> str:
+    kind, held = node
+    if kind in _MOMENTS or kind is VariantKind.STRING:
+        return _timestamp_ntz(node)
+    if kind in (VariantKind.DOUBLE, VariantKind.FLOAT):
+        held = float(held) * _SECOND if np.isfinite(held) else float(_LONG) * 2
+    elif kind in (VariantKind.LONG, VariantKind.DECIMAL):
+        held = held * _SECOND if kind is VariantKind.LONG else _EXACT.multiply(held, Decimal(_SECOND))
+    else:
+        raise UnfitError
+    if not -_LONG <= int(held) < _LONG:
+        raise UnfitError
+    return f"@{int(held)}"
+
+
+def _timestamp_ntz(node: Node) -> str:
+    kind, held = node
+    if kind is VariantKind.STRING:
+        return _no_number(held)
+    if kind not in _MOMENTS:
+        raise UnfitError
+    return f"@{held * _DAY if kind is VariantKind.DATE else held}"
+
+
+def _no_number(text: str) -> str:
+    """Return a text that SQL reads; those with an at sign are numbers there."""
+    if text.startswith("@"):
+        raise UnfitError
+    return text
+
+
+def _binary(node: Node) -> str:
+    kind, held = node
+    if kind not in (VariantKind.STRING, VariantKind.BINARY):
+        raise UnfitError
+    return base64.b64encode(held.encode() if kind is VariantKind.STRING else held).decode()
+
+
+_NESTED: Mapping[TypeKind, Callable[[Node, DataType], Any]] = {
+    TypeKind.STRUCT: _struct,
+    TypeKind.MAP: _map,
+    TypeKind.ARRAY: _array,
+}
+_SCALARS: Mapping[TypeKind, Callable[[Node], str]] = {
+    TypeKind.BOOLEAN: _boolean,
+    TypeKind.FLOAT: _float,
+    TypeKind.DOUBLE: _double,
+    TypeKind.DECIMAL: _decimal,
+    TypeKind.DATE: _date,
+    TypeKind.TIMESTAMP: _timestamp,
+    TypeKind.TIMESTAMP_NTZ: _timestamp_ntz,
+    TypeKind.BINARY: _binary,
+}

@@ -1,0 +1,33 @@
+"""The summaries by the names under which the SQL of aggregates calls for them."""
+
+from collections.abc import Callable, Mapping
+
+from streamapp_runtime.summaries.bitmaps import PositionsBitmap, intersection_of_bitmaps, union_of_bitmaps
+from streamapp_runtime.summaries.count_min import CountMin
+from streamapp_runtime.summaries.distinct_estimate import DistinctEstimate
+from streamapp_runtime.summaries.greatest_values import GreatestValues
+from streamapp_runtime.summaries.most_frequent import MostFrequent
+from streamapp_runtime.summaries.numeric_histogram import NumericHistogram
+from streamapp_runtime.summaries.quantiles import Quantiles
+from streamapp_runtime.summaries.summary import Summary
+from streamapp_runtime.summaries.theta_summaries import ThetaIntersection, ThetaOfValues, ThetaUnion
+
+_SUMMARIES: Mapping[str, Callable[..., Summary]] = {
+    "positions_bitmap": PositionsBitmap,
+    "union_of_bitmaps": union_of_bitmaps,
+    "intersection_of_bitmaps": intersection_of_bitmaps,
+    "count_min": CountMin,
+    "distinct_estimate": DistinctEstimate,
+    "greatest_values": GreatestValues,
+    "most_frequent": MostFrequent,
+    "numeric_histogram": NumericHistogram,
+    "quantiles": Quantiles,
+    "theta_of_values": ThetaOfValues,
+    "theta_union": ThetaUnion,
+    "theta_intersection": ThetaIntersection,
+}
+
+
+def summary_of(name: str, parameters: tuple[object, ...]) -> Summary:
+    """Return the summary of a name with its parameters."""
+    return _SUMMARIES[name](*parameters)

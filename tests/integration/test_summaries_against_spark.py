@@ -1,0 +1,99 @@
+"""Aggregates of which a summary is kept give what Spark gives of generated rows, in whatever batches they come."""
+
+import string
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+
+from streamapp_core.expressions import check_aggregate
+from streamapp_core.schema import parse_schema
+from streamapp_runtime.sql_engine import SqlEngine
+from streamapp_systems.arrow_types import arrow_schema
+from support import aggregates
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600), pytest.mark.xdist_group("functions")]
+
+SCHEMA = parse_schema("i int, b bigint, d double, s string, x binary, t boolean")
+ROW = st.tuples(
+    st.none() | st.integers(-9, 9) | st.integers(-(2**31), 2**31 - 1),
+    st.none() | st.integers(-(2**63), 2**63 - 1),
+    st.none() | st.integers(-40, 40).map(lambda number: number / 4) | st.floats().map(lambda number: number + 0.0),
+    st.none() | st.text(string.ascii_letters + "éΩ", max_size=3),
+    st.none() | st.binary(max_size=6),
+    st.none() | st.booleans(),
+)
+AGGREGATES = """
+max_by(i, b, 3); min_by(s, d, 2); max_by(x, i % 3, 4); min_by(b, t, 2) filter (where i > 0); max_by(d, s, 5)
+mode(i % 5); mode(s); mode(b, false); mode(t); mode(cast(i as tinyint)) filter (where t); mode(i)
+approx_count_distinct(i); approx_count_distinct(s, 0.3); approx_count_distinct(d); approx_count_distinct(x, 0.02)
+histogram_numeric(i, 3); histogram_numeric(d, 4); histogram_numeric(b, 2); histogram_numeric(i % 10, 5)
+percentile_approx(i, 0.5, 3); percentile_approx(d, array(0.9, 0.1, 1, 0), 2); percentile_approx(b, 0.3)
+count_min_sketch(i, 0.1d, 0.9d, 1); count_min_sketch(s, 0.2d, 0.99d, -7); count_min_sketch(x, 0.3d, 0.5d, 0)
+theta_sketch_agg(i, 4); theta_sketch_agg(b, 5); theta_sketch_agg(d, 4); theta_sketch_agg(s); theta_sketch_agg(x)
+bitmap_or_agg(x); bitmap_and_agg(x) filter (where t); bitmap_construct_agg(bitmap_bit_position(b))
+""".replace("\n", "; ").split("; ")
+TEXTS = [text for text in AGGREGATES if text]
+SELECT = [f"{text} as c{at}" for at, text in enumerate(TEXTS)]
+AGGREGATION = check_aggregate(", ".join(SELECT), [], SCHEMA)
+
+
+@pytest.fixture(scope="module")
+def spark():
+    session = (
+        SparkSession.builder.master("local[1]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.ansi.enabled", "false")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.shuffle.partitions", "1")
+        .config("spark.sql.codegen.wholeStage", "false")
+        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+        .config("spark.sql.execution.arrow.pyspark.enabled", "true")
+        .config("spark.log.level", "ERROR")
+        .getOrCreate()
+    )
+    yield session
+    session.stop()
+
+
+@settings(
+    max_examples=15,
+    deadline=None,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+@given(rows=st.lists(ROW, min_size=1, max_size=120), size=st.integers(1, 50))
+def test_summaries_of_generated_rows_are_sparks(spark, rows, size):
+    columns = [
+        pa.array(column, field.type)
+        for column, field in zip(zip(*rows, strict=True), arrow_schema(SCHEMA), strict=True)
+    ]
+    data = pa.table(columns, schema=arrow_schema(SCHEMA))
+    theirs = spark.createDataFrame(data).coalesce(1).selectExpr(*SELECT).toArrow().to_pylist()
+    with SqlEngine() as engine:
+        ours = aggregates.computed(engine, AGGREGATION, aggregates.split(data, size)).to_pylist()
+    for text, name in zip(TEXTS, theirs[0], strict=True):
+        assert repr(ours[0][name]) == repr(theirs[0][name]).replace("-0.0", "0.0"), text
+
+
+SKETCHED = st.tuples(st.sampled_from([0, 3, 700]), st.sampled_from([0, 1, 5, 20, 300]), st.sampled_from([4, 5, 12]))
+
+
+@settings(max_examples=10, deadline=None, phases=[Phase.generate], suppress_health_check=[*HealthCheck])
+@given(sketched=st.lists(SKETCHED, min_size=1, max_size=4), logarithm=st.sampled_from([4, 12]), data=st.data())
+def test_sketches_of_sketches_are_sparks(spark, sketched, logarithm, data):
+    sketches = [
+        spark.sql(f"select theta_sketch_agg(id, {size}) from range({start}, {start + count})").first()[0]
+        for start, count, size in sketched
+    ]
+    texts = [f"theta_union_agg(s, {logarithm})", "theta_intersection_agg(s)", f"theta_union_agg(s, {logarithm})"]
+    texts[2] = f"theta_sketch_estimate({texts[2]})"
+    select = [f"{text} as c{at}" for at, text in enumerate(texts)]
+    table = pa.table({"s": pa.array([*map(bytes, sketches), None], pa.binary())})
+    theirs = spark.createDataFrame(table).coalesce(1).selectExpr(*select).toArrow().to_pylist()
+    aggregation = check_aggregate(", ".join(select), [], parse_schema("s binary"))
+    with SqlEngine() as engine:
+        batches = aggregates.split(table, data.draw(st.integers(1, len(table))))
+        assert aggregates.computed(engine, aggregation, batches).to_pylist() == theirs

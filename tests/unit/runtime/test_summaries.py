@@ -1,0 +1,111 @@
+"""Summaries: what comes out does not depend on batches and on restarts, and is what their definitions say."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamapp_runtime.kernels.theta_sketches import read_sketch
+from streamapp_runtime.rows.row_codec import decode_row, encode_row
+from streamapp_runtime.summaries import summary_of
+
+WHOLE = st.integers(-50, 50)
+BYTES = st.binary(max_size=5)
+SUMMARIES = {
+    ("positions_bitmap", ()): st.integers(0, 32_767),
+    ("union_of_bitmaps", ()): BYTES,
+    ("intersection_of_bitmaps", ()): BYTES,
+    ("count_min", (0.2, 0.9, 7)): WHOLE,
+    ("count_min", (0.3, 0.9, -1)): BYTES,
+    ("distinct_estimate", (4,)): st.integers(-(2**63), 2**63 - 1),
+    ("greatest_values", (3, 1, "int")): st.tuples(st.none() | WHOLE, st.integers(0, 4)),
+    ("greatest_values", (2, 0, "double")): st.tuples(WHOLE, st.sampled_from([0.0, 1.5, math.nan])),
+    ("most_frequent", ("int",)): WHOLE,
+    ("most_frequent", ("string",)): st.sampled_from(["", "a", "é"]),
+    ("numeric_histogram", (3, "double")): st.floats(-100, 100),
+    ("theta_of_values", (4, "int")): st.integers(0, 60),
+    ("theta_of_values", (4, "string")): st.text(max_size=20),
+    ("quantiles", ("int", 2, 0.5, 0.1)): WHOLE,
+}
+IN_ANY_ORDER = {"positions_bitmap", "union_of_bitmaps", "intersection_of_bitmaps", "count_min"}
+IN_ANY_ORDER |= {"distinct_estimate", "theta_of_values"}
+
+
+def stored(state):
+    return decode_row(encode_row([state]))[0]
+
+
+@pytest.mark.parametrize("call", SUMMARIES, ids=str)
+@given(data=st.data())
+def test_batches_and_restarts_do_not_matter(call, data):
+    batches = data.draw(st.lists(st.lists(SUMMARIES[call], min_size=1, max_size=30), min_size=1, max_size=6))
+    summary, state = summary_of(*call), None
+    for batch in batches:
+        state = stored(summary.add(state, batch))
+    at_once = summary.add(None, [value for batch in batches for value in batch])
+    assert summary.result(state) == summary.result(stored(at_once))
+
+
+@pytest.mark.parametrize("call", [call for call in SUMMARIES if call[0] in IN_ANY_ORDER], ids=str)
+@given(data=st.data())
+def test_sums_and_unions_do_not_depend_on_the_order(call, data):
+    values = data.draw(st.lists(SUMMARIES[call], min_size=2, max_size=40))
+    cut = data.draw(st.integers(1, len(values) - 1))
+    shuffled = data.draw(st.permutations(values))
+    summary = summary_of(*call)
+    parts = [stored(summary.add(None, part)) for part in (shuffled[:cut], shuffled[cut:])]
+    assert summary.result(summary.merge(*parts)) == summary.result(summary.add(None, values))
+
+
+@pytest.mark.parametrize("call", [call for call in SUMMARIES if call[0] not in IN_ANY_ORDER], ids=str)
+@given(data=st.data())
+def test_two_groups_become_one(call, data):
+    parts = data.draw(st.lists(st.lists(SUMMARIES[call], min_size=1, max_size=20), min_size=2, max_size=2))
+    summary = summary_of(*call)
+    merged = summary.result(summary.merge(*(stored(summary.add(None, part)) for part in parts)))
+    assert len(encode_row([merged])) > 0
+    if call[0] == "numeric_histogram":
+        assert sum(height for _, height in merged) == pytest.approx(len(parts[0]) + len(parts[1]))
+
+
+def test_a_position_out_of_the_bitmap_leaves_null_for_good():
+    summary = summary_of("positions_bitmap", ())
+    state = stored(summary.add(summary.add(None, [1]), [32_768]))
+    assert summary.result(summary.add(state, [1])) is None
+    assert summary.result(summary.merge(summary.add(None, [1]), state)) is None
+
+
+@pytest.mark.parametrize("accuracy", [1, 7, 100])
+def test_percentiles_of_many_values_are_as_near_as_the_accuracy_says(accuracy):
+    values = [at * 7919 % 130_000 for at in range(130_000)]
+    summary, state = summary_of("quantiles", ("int", accuracy, 0.25, 0.5, 0.9)), None
+    for at in range(0, len(values), 1_700):
+        state = stored(summary.add(state, values[at : at + 1_700]))
+    assert len(state[0]) < 10_000
+    for fraction, found in zip((0.25, 0.5, 0.9), summary.result(state), strict=True):
+        assert abs(found - fraction * len(values)) <= len(values) / accuracy + 1
+
+
+def test_an_estimate_is_near_the_number_of_values():
+    summary = summary_of("distinct_estimate", (14,))
+    hashes = np.random.default_rng(1).integers(-(2**63), 2**63 - 1, 50_000).tolist()
+    assert summary.result(summary.add(None, hashes)) == pytest.approx(50_000, rel=0.05)
+
+
+@given(bytes_=st.binary(max_size=40) | st.binary(max_size=30).map(lambda rest: b"\1\4\3\x3e\1\x1a\xcc\x93" + rest))
+def test_bytes_that_are_no_sketch_give_null(bytes_):
+    sketch = read_sketch(bytes_)
+    for name, parameters in (("theta_union", (4,)), ("theta_intersection", ())):
+        summary = summary_of(name, parameters)
+        state = stored(summary.add(summary.add(None, [bytes_]), [bytes_]))
+        assert (summary.result(summary.merge(state, state)) is None) == (sketch is None)
+
+
+@given(values=st.lists(st.integers(), min_size=1, max_size=60).map(lambda values: [value % 2**63 for value in values]))
+def test_a_sketch_is_read_as_it_was_written(values):
+    state = stored(summary_of("theta_of_values", (4, "bigint")).add(None, values))
+    written = summary_of("theta_union", (4,)).result(state)
+    assert read_sketch(written).to_bytes() == written
+    assert read_sketch(written).estimate >= min(len(set(values)), 16)
