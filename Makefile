@@ -120,6 +120,10 @@ cluster-delete: .venv/ready ## Remove that cluster
 images: .venv/ready ## Make the operator's and the runtime's image; a cluster that runs gets them
 	@$(RUN) -m tools.images
 
+.PHONY: release
+release: .venv/ready ## Make what a release publishes, into dist/
+	@$(RUN) -m tools.release
+
 .PHONY: crds
 crds: .venv/ready ## Write the CustomResourceDefinition from the spec models
 	@$(RUN) tools/crds.py

@@ -10,7 +10,7 @@ import yaml
 from streamapp_core.crd import custom_resource_definition
 
 ROOT = Path(__file__).parents[1]
-FILE = ROOT / "crds" / "streamapps.streamapp.dev.yaml"
+FILE = ROOT / "charts" / "streamapp" / "crds" / "streamapps.streamapp.dev.yaml"
 HEADER = "# Made by tools/crds.py from the models in core/streamapp_core/spec: edit those, and run `make crds`.\n"
 SHOWN = 40
 

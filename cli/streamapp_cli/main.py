@@ -26,7 +26,7 @@ AppFile = Annotated[Path, typer.Argument(metavar="APP.yaml", help="The StreamApp
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(f"streamapp {version_of('streamapp')}")
+        print(f"streamapp {version_of('streamapp-operator')}")
         raise typer.Exit
 
 

@@ -15,7 +15,8 @@ from streamapp_core.time_formats import format_event_time
 from streamapp_runtime.driver.run_record import StateSummary, StreamSummary, Summary
 from streamapp_runtime.processor.processor_report import RunNotice, WatermarkHolderReport
 
-_LINE_SECONDS = 2.0
+LINE_SECONDS = 2.0
+"""Seconds between two lines of progress, at the least."""
 _SIDE_INPUT = "sideInput"
 
 
@@ -85,7 +86,7 @@ class _Lines:
             self._refused = summary.refused
             for line in _refusal(summary):
                 self._console.print(f"{self._name} {summary.seconds:.0f}s: {line}")
-        if self._clock() - self._printed < _LINE_SECONDS:
+        if self._clock() - self._printed < LINE_SECONDS:
             return
         self._printed = self._clock()
         streams = "; ".join(

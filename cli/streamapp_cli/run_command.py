@@ -26,8 +26,8 @@ def run_here(
     fresh: bool,
     delete_outputs: bool,
     host: Host,
-    output: RunOutput = RunOutput.TEXT,
-    quiet: bool = False,
+    output: RunOutput,
+    quiet: bool,
 ) -> int:
     """Run the app of a file to its end and return the exit code."""
     if delete_outputs and not fresh:

@@ -8,18 +8,17 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol, TextIO
 
 import msgspec
+from pydantic.alias_generators import to_camel
 
 from streamapp_cli.app_files import print_error
 from streamapp_cli.consoles import new_console
 from streamapp_cli.print_fresh_start import deleted_lines, kept_lines, print_fresh_start
 from streamapp_cli.print_problems import print_problems
-from streamapp_cli.progress_display import follow, print_summary
+from streamapp_cli.progress_display import LINE_SECONDS, follow, print_summary
 from streamapp_core.plan.render import problem_document
 from streamapp_core.problems import Problem
 from streamapp_runtime.driver.fresh_start import FreshStart
 from streamapp_runtime.driver.run_record import Summary
-
-_LINE_SECONDS = 2.0
 
 
 class RunPrinter(Protocol):
@@ -114,7 +113,7 @@ class JsonPrinter:
 
         def listen(summary: Summary) -> None:
             nonlocal printed
-            if not self._quiet and (now := self._clock()) - printed >= _LINE_SECONDS:
+            if not self._quiet and (now := self._clock()) - printed >= LINE_SECONDS:
                 printed = now
                 self._print("progress", **_document(summary))
 
@@ -149,12 +148,7 @@ def _document(value: object) -> Any:  # noqa: ANN401 - JSON
     """Return values as JSON has them: fields in camel case, and the keys of mappings, which are names, as they are."""
     if isinstance(value, msgspec.Struct):
         fields = ((name, getattr(value, name)) for name in value.__struct_fields__)
-        return {_camel(name): _document(field) for name, field in fields}
+        return {to_camel(name): _document(field) for name, field in fields}
     if isinstance(value, dict):
         return {str(name): _document(item) for name, item in value.items()}
     return [_document(item) for item in value] if isinstance(value, tuple | list) else value
-
-
-def _camel(name: str) -> str:
-    first, *others = name.split("_")
-    return first + "".join(map(str.capitalize, others))

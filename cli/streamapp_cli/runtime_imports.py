@@ -3,10 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import typer
-
-_MISSING = 2
-
 
 @contextmanager
 def runtime_imports() -> Iterator[None]:
@@ -14,9 +10,10 @@ def runtime_imports() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as missing:
-        typer.echo(
-            f"error: the package {missing.name} is not installed: this installation plans apps, and does not run them. "
-            "Install all that is needed: pip install 'streamapp[runtime]' (from a checkout: pip install '.[runtime]')",
-            err=True,
+        from streamapp_cli.app_files import exit_with_error
+
+        exit_with_error(
+            f"the package {missing.name} is not installed: this installation plans apps, and does not run them. "
+            "Install all that is needed: pip install 'streamapp-operator[runtime]' (in a checkout: pip install "
+            "'.[runtime]')"
         )
-        raise typer.Exit(_MISSING) from missing

@@ -34,7 +34,7 @@ def api():
     """An API server with the CustomResourceDefinition, as `kubectl apply` brings it in."""
     need(missing_for_light())
     with LightCluster(kube_binaries(default_cache()), users={"somebody": ()}) as api:
-        api.cluster.kubectl("apply", "--filename", "crds")
+        api.cluster.kubectl("apply", "--filename", "charts/streamapp/crds")
         assert eventually(lambda: served(api.cluster) and explained(api.cluster))
         yield api
 

@@ -16,7 +16,7 @@ from streamapp_core.deployment.kubernetes_names import APP_LABEL, HTTP_PORT
 from streamapp_operator.decide.manifests.access import build_driver_service
 from streamapp_operator.observe.resource_views import parse_app_resource
 from streamapp_operator.process.settings import Settings, read_settings
-from support.chart import CHART, DRIVER_RIGHTS, Chart, defaults, leaves, rights
+from support.chart import CHART, DRIVER_RIGHTS, HOME, Chart, defaults, lease_rights, leaves, rights
 from support.machine import need
 from support.operator_process import RULES
 
@@ -46,6 +46,21 @@ def secrets(rendered):
     return {(name, verb) for _, resource, name, verb in operator_rules(rendered) if resource == "secrets"}
 
 
+def webhook(rendered):
+    (webhook,) = rendered.one("ValidatingWebhookConfiguration")["webhooks"]
+    return webhook
+
+
+SELECTED = {
+    "matchLabels": {
+        "app.kubernetes.io/name": "streamapp",
+        "app.kubernetes.io/instance": "streamapp",
+        "app.kubernetes.io/component": "operator",
+    }
+}
+HOOKED = {"enabled": True}
+WEBHOOK = "streamapp-operator-webhook"
+ADMISSION = "admissionregistration.k8s.io"
 MONITORED = {"enabled": True}
 CLOSED = {"enabled": True}
 TOLERATION = {"key": "infrastructure", "operator": "Exists"}
@@ -53,8 +68,23 @@ AFFINITY = {"podAntiAffinity": {}}
 PEER = {"namespaceSelector": {"matchLabels": {"name": "monitoring"}}}
 EGRESS = {"ports": [{"port": 53, "protocol": "UDP"}]}
 EXTRA = {"name": "HTTPS_PROXY", "value": "http://proxy:3128"}
+DNS = {"options": [{"name": "ndots", "value": "2"}]}
+FROM = {"secretRef": {"name": "more"}}
+VOLUME = {"name": "more", "emptyDir": {}}
+MOUNT = {"name": "more", "mountPath": "/more"}
+SIDECAR = {"name": "proxy", "image": "proxy:1"}
 CASES = {
     "fullnameOverride": ({"fullnameOverride": "a"}, lambda r: r.one("Deployment")["metadata"]["name"], "a-operator"),
+    "commonLabels": (
+        {"commonLabels": {"team": "t"}},
+        lambda r: {item["metadata"]["labels"].get("team") for item in [*r.objects, r.pod]},
+        {"t"},
+    ),
+    "image.registry": (
+        {"image": {"registry": "r:5000"}},
+        lambda r: r.container["image"],
+        "r:5000/localhost/streamapp-operator:dev",
+    ),
     "image.repository": ({"image": {"repository": "r/i"}}, lambda r: r.container["image"], "r/i:dev"),
     "image.tag": ({"image": {"tag": "1.2"}}, lambda r: r.container["image"], "localhost/streamapp-operator:1.2"),
     "image.tag: none": ({"image": {"tag": ""}}, lambda r: r.container["image"], "localhost/streamapp-operator:0.1.0"),
@@ -68,6 +98,16 @@ CASES = {
         {"imagePullSecrets": [{"name": "login"}]},
         lambda r: r.pod["spec"]["imagePullSecrets"],
         [{"name": "login"}],
+    ),
+    "replicas": (
+        {"replicas": 3},
+        lambda r: (
+            r.one("Deployment")["spec"]["replicas"],
+            r.one("Deployment")["spec"]["strategy"]["type"],
+            r.one("PodDisruptionBudget")["spec"]["selector"],
+            [c["labelSelector"] for c in r.pod["spec"]["topologySpreadConstraints"]],
+        ),
+        (3, "RollingUpdate", SELECTED, [SELECTED, SELECTED]),
     ),
     "watch.namespaces": (
         {"watch": {"namespaces": ["a", "b"]}},
@@ -126,6 +166,54 @@ CASES = {
     ),
     "rbac.secrets.read": ({"rbac": {"secrets": {"read": False}}}, secrets, set()),
     "rbac.secrets.names": ({"rbac": {"secrets": {"names": ["kafka"]}}}, secrets, {("kafka", "get")}),
+    "webhook.enabled": (
+        {"webhook": HOOKED},
+        lambda r: (
+            webhook(r)["clientConfig"]["service"]["name"],
+            r.environment[VARIABLE + "WEBHOOK_HOST"],
+            rights(r.one("ClusterRole", WEBHOOK)["rules"]),
+        ),
+        (
+            WEBHOOK,
+            f"{WEBHOOK}.home.svc",
+            {(ADMISSION, "validatingwebhookconfigurations", "streamapp-operator", v) for v in ("get", "patch")},
+        ),
+    ),
+    "webhook.enabled: in some namespaces": (
+        {"webhook": HOOKED, "watch": {"namespaces": ["a"]}},
+        lambda r: webhook(r)["namespaceSelector"]["matchExpressions"][0]["values"],
+        ["a"],
+    ),
+    "webhook.enabled: through a network policy": (
+        {"webhook": HOOKED, "networkPolicy": CLOSED},
+        lambda r: [rule["ports"][0]["port"] for rule in r.one("NetworkPolicy")["spec"]["ingress"]],
+        ["http", "webhook"],
+    ),
+    "webhook.failurePolicy": (
+        {"webhook": {**HOOKED, "failurePolicy": "Fail"}},
+        lambda r: webhook(r)["failurePolicy"],
+        "Fail",
+    ),
+    "webhook.timeoutSeconds": (
+        {"webhook": {**HOOKED, "timeoutSeconds": 9}},
+        lambda r: webhook(r)["timeoutSeconds"],
+        9,
+    ),
+    "webhook.certManager.enabled": (
+        {"webhook": {**HOOKED, "certManager": {"enabled": True}}},
+        lambda r: (
+            r.one("Certificate")["spec"]["issuerRef"]["name"] == r.one("Issuer")["metadata"]["name"],
+            r.one("Certificate")["spec"]["secretName"] == r.pod["spec"]["volumes"][1]["secret"]["secretName"],
+            r.environment[VARIABLE + "WEBHOOK_CERTIFICATE"] == r.container["volumeMounts"][1]["mountPath"],
+            r.one("ClusterRole", WEBHOOK),
+        ),
+        (True, True, True, None),
+    ),
+    "webhook.certManager.issuerRef": (
+        {"webhook": {**HOOKED, "certManager": {"enabled": True, "issuerRef": {"name": "ours"}}}},
+        lambda r: (r.one("Certificate")["spec"]["issuerRef"], r.one("Issuer")),
+        ({"name": "ours"}, None),
+    ),
     "metrics.service.enabled": ({"metrics": {"service": {"enabled": False}}}, lambda r: r.one("Service"), None),
     "metrics.service.port": (
         {"metrics": {"service": {"port": 80}}},
@@ -188,12 +276,24 @@ CASES = {
     "nodeSelector": ({"nodeSelector": {"a": "b"}}, lambda r: r.pod["spec"]["nodeSelector"], {"a": "b"}),
     "tolerations": ({"tolerations": [TOLERATION]}, lambda r: r.pod["spec"]["tolerations"], [TOLERATION]),
     "affinity": ({"affinity": AFFINITY}, lambda r: r.pod["spec"]["affinity"], AFFINITY),
+    "dnsConfig": ({"dnsConfig": DNS}, lambda r: r.pod["spec"]["dnsConfig"], DNS),
     "extraEnv": ({"extraEnv": [EXTRA]}, lambda r: r.container["env"][-1], EXTRA),
+    "extraEnvFrom": ({"extraEnvFrom": [FROM]}, lambda r: r.container["envFrom"], [FROM]),
+    "extraVolumes": ({"extraVolumes": [VOLUME]}, lambda r: r.pod["spec"]["volumes"][-1], VOLUME),
+    "extraVolumeMounts": (
+        {"extraVolumeMounts": [MOUNT]},
+        lambda r: r.container["volumeMounts"][-1],
+        MOUNT,
+    ),
+    "sidecars": ({"sidecars": [SIDECAR]}, lambda r: r.pod["spec"]["containers"][1], SIDECAR),
 }
 """For every value (and its other branches, after a colon): values, what to look at, and what is there."""
 
 REFUSED = {
-    "an unknown value": ({"replicas": 2}, "replicas"),
+    "an unknown value": ({"replica": 2}, "replica"),
+    "a label that the chart gives": ({"commonLabels": {"app.kubernetes.io/name": "mine"}}, "app.kubernetes.io/name"),
+    "too many operators": ({"replicas": 6}, "replicas"),
+    "operators that share a webhook": ({"replicas": 2, "webhook": {"enabled": True}}, "certManager"),
     "an unknown value below": ({"metrics": {"service": {"type": "NodePort"}}}, "type"),
     "a word for a switch": ({"rbac": {"create": "no"}}, "boolean"),
     "a tag with a colon": ({"image": {"tag": "a:b"}}, "pattern"),
@@ -284,13 +384,13 @@ def test_the_schema_names_every_value_and_lets_no_other_in():
 
 
 def test_the_settings_are_the_operator_s_and_have_its_defaults(chart, as_it_is):
-    assert read_settings([], as_it_is.environment) == Settings()
-    told = {name.removeprefix(VARIABLE).lower() for name in as_it_is.environment}
-    assert told == set(Settings.__dataclass_fields__) - {"exit_after"}
+    assert read_settings([], as_it_is.environment) == Settings(lease_namespace=HOME)
+    whole = chart.render({"webhook": {**HOOKED, "certManager": {"enabled": True}}})
+    told = {name.removeprefix(VARIABLE).lower() for name in whole.environment}
+    assert told == set(Settings.__dataclass_fields__) - {"exit_after", "webhook_port"}
+    assert Settings().webhook_port in {port["containerPort"] for port in whole.container["ports"]}
     schema = json.loads((CHART / "values.schema.json").read_text())
-    assert set(schema["properties"]["extraEnv"]["items"]["properties"]["name"]["not"]["enum"]) == set(
-        as_it_is.environment
-    )
+    assert set(schema["properties"]["extraEnv"]["items"]["properties"]["name"]["not"]["enum"]) == set(whole.environment)
 
 
 def test_it_is_of_our_version_and_runs_the_image_that_make_images_makes(as_it_is):
@@ -300,8 +400,8 @@ def test_it_is_of_our_version_and_runs_the_image_that_make_images_makes(as_it_is
     assert as_it_is.container["image"] == OPERATOR
 
 
-def test_the_definition_is_the_one_in_crds(chart, tmp_path):
-    (file,) = (ROOT / "crds").iterdir()
+def test_the_packed_chart_holds_the_definition(chart, tmp_path):
+    (file,) = (CHART / "crds").iterdir()
     assert chart.definitions().strip().removeprefix("---").strip() == file.read_text().strip()
     with tarfile.open(chart.package(tmp_path)) as archive:
         packed = archive.extractfile(f"streamapp/crds/{file.name}").read().decode()
@@ -337,6 +437,7 @@ def test_in_namespaces_the_rights_are_the_same_and_end_there(chart):
     assert not {"ClusterRole", "ClusterRoleBinding"} & rendered.kinds()
     namespaced = (rights(RULES) - {BIND}) | {(BIND[0], "roles", *BIND[2:])}
     found = {(role["metadata"]["namespace"], role["metadata"]["name"]): role for role in rendered.all("Role")}
+    assert rights(found.pop((HOME, "streamapp-operator-lease"))["rules"]) == lease_rights("streamapp-operator")
     assert found.keys() == {(n, r) for n in "ab" for r in ("streamapp-operator", "streamapp-driver")}
     for (_, name), role in found.items():
         assert rights(role["rules"]) == (namespaced if name == "streamapp-operator" else DRIVER_RIGHTS)

@@ -14,7 +14,7 @@ from streamapp_runtime.kubernetes.driver_lease import DriverLease
 from streamapp_runtime.spark.driver_environment import DriverEnvironment
 from streamapp_systems.kubernetes.kubernetes_client import KubernetesClient
 from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
-from support.chart import DRIVER_RIGHTS, Chart, rights
+from support.chart import DRIVER_RIGHTS, Chart, lease_rights, rights
 from support.operated_apps import drivers
 from support.operator_process import RULES, OperatorProcess
 from support.waiting import eventually
@@ -37,6 +37,13 @@ EVERYTHING = {
     "affinity": {"podAntiAffinity": {}},
     "podLabels": {"a": "b"},
     "podAnnotations": {"a": "b"},
+    "commonLabels": {"team": "t"},
+    "dnsConfig": {"options": [{"name": "ndots", "value": "2"}]},
+    "extraEnvFrom": [{"secretRef": {"name": "more", "optional": True}}],
+    "extraVolumes": [{"name": "more", "emptyDir": {}}],
+    "extraVolumeMounts": [{"name": "more", "mountPath": "/more"}],
+    "sidecars": [{"name": "proxy", "image": "proxy:1"}],
+    "replicas": 2,
     "extraEnv": [{"name": "NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}],
 }
 EVERYBODY_S = {"authentication.k8s.io", "authorization.k8s.io"}
@@ -122,8 +129,8 @@ def test_the_definition_follows_as_the_notes_say(chart, kubectl):
 def test_an_operator_of_namespaces_has_rights_there_and_nowhere_else(operator_of):
     for namespace in WATCHED:
         assert allowed(operator_of(NARROW), namespace) == operator_rights(NARROW, "role")
-    for namespace in (HOME, OTHER):
-        assert allowed(operator_of(NARROW), namespace) == set()
+    assert allowed(operator_of(NARROW), OTHER) == set()
+    assert allowed(operator_of(NARROW), HOME) == lease_rights(f"{NARROW}-streamapp-operator")
 
 
 def test_an_operator_of_the_cluster_has_its_rights_everywhere(operator_of):

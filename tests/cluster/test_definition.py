@@ -5,7 +5,7 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).parents[2]
-FILE = ROOT / "crds" / "streamapps.streamapp.dev.yaml"
+FILE = ROOT / "charts" / "streamapp" / "crds" / "streamapps.streamapp.dev.yaml"
 NAME = "crd/streamapps.streamapp.dev"
 
 
@@ -14,16 +14,16 @@ def version(definition):
 
 
 def test_a_second_client_side_apply_finds_nothing_to_change(kubectl, get):
-    kubectl("apply", "--filename", "crds")
+    kubectl("apply", "--filename", "charts/streamapp/crds")
     before = version(get(NAME))
-    assert "unchanged" in kubectl("apply", "--filename", "crds")
+    assert "unchanged" in kubectl("apply", "--filename", "charts/streamapp/crds")
     assert version(get(NAME)) == before
 
 
 def test_a_second_server_side_apply_finds_nothing_to_change(kubectl, get):
-    kubectl("apply", "--server-side", "--force-conflicts", "--filename", "crds")
+    kubectl("apply", "--server-side", "--force-conflicts", "--filename", "charts/streamapp/crds")
     before = version(get(NAME))
-    kubectl("apply", "--server-side", "--force-conflicts", "--filename", "crds")
+    kubectl("apply", "--server-side", "--force-conflicts", "--filename", "charts/streamapp/crds")
     assert version(get(NAME)) == before
 
 

@@ -23,6 +23,7 @@ DRIVER_RULES = [
 ]
 DRIVER_RIGHTS = {(group, resource, "", verb) for (group, resource), verbs in DRIVER.items() for verb in verbs.split()}
 """All that a driver and the Spark in it do, as `rights` gives it."""
+LEASES = ("coordination.k8s.io", "leases")
 _WHOLE = {"resources.requests", "resources.limits"}
 
 
@@ -55,7 +56,7 @@ class Rendered:
 
     @property
     def environment(self):
-        return {item["name"]: item.get("value") for item in self.container["env"]}
+        return {item["name"]: item.get("value", "") for item in self.container["env"]}
 
 
 class Chart:
@@ -82,6 +83,10 @@ class Chart:
         """Install the chart, or bring its release up to date, and give Helm's notes."""
         place = ("--namespace", namespace, "--create-namespace")
         return self._run("upgrade", "--install", release, CHART, *place, values=values)
+
+    def test(self, release, namespace):
+        """Run the chart's own test of a release, and give Helm's answer."""
+        return run([*self._helm, "test", release, "--namespace", namespace], env=self._environment)
 
     def uninstall(self, release, namespace):
         run([*self._helm, "uninstall", release, "--namespace", namespace, "--wait"], env=self._environment)
@@ -112,6 +117,11 @@ def leaves(values, path=()):
             yield from leaves(value, (*path, name))
         else:
             yield place, value
+
+
+def lease_rights(operator):
+    """Return what the operators of a release may do with their lease, as `rights` gives it."""
+    return {(*LEASES, "", "create"), (*LEASES, operator, "get"), (*LEASES, operator, "update")}
 
 
 def rights(rules):

@@ -78,6 +78,7 @@ class Operated:
     def __init__(self, counts=None, dies_after=None):
         self.driver_role = DriverRole(kind="ClusterRole", name="streamapp-driver")
         self.network = AppNetwork(isolated=True)
+        self.planner = PLANNER
         self.now = datetime(2025, 1, 1, tzinfo=UTC)
         self.cluster = MemoryCluster(now=self.time)
         self.counts = {"orders": 4, "totals": 4} if counts is None else counts
@@ -98,19 +99,20 @@ class Operated:
         cached = CachedApi(api, cache)
         self.due = set()
         self.wakes = {}
+        self.metrics = OperatorMetrics()
         self.controller = Controller(
             ControllerDependencies(
                 observer=Observer(cached, cache, self._read_counts, self._read_backup, lambda: "run1"),
                 actor=Actor(cached, self._delete_streams, lambda: self.now, self.actions.append),
                 context=DecisionContext(
-                    planner=PLANNER,
+                    planner=self.planner,
                     driver_role=self.driver_role,
                     executor_timeout=timedelta(seconds=30),
                     network=self.network,
                 ),
                 clock=lambda: self.now,
                 forget=lambda key: None,
-                metrics=OperatorMetrics(),
+                metrics=self.metrics,
                 workers=1,
             )
         )

@@ -110,6 +110,14 @@ class OperatorProcess:
             self._process.kill()
             self._process = None
 
+    def terminate(self):
+        """Have it end in order."""
+        self._process.terminate()
+
+    def paused(self):
+        """Suspend it for a while."""
+        return self._process.paused()
+
     def ended(self):
         """Return whether it has ended by itself."""
         return self._process.ended

@@ -6,7 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("core", "systems", "runtime", "operator", "cli")
 """The folders of our packages, one each."""
-_FOLDERS = (*PACKAGES, "tools", "benchmarks", "examples", "images", "tests", "charts", "crds", "deploy", "docs")
+_FOLDERS = (*PACKAGES, "tools", "benchmarks", "examples", "images", "tests", "charts", "deploy", "docs")
 _SUFFIXES = {".py", ".md", ".toml", ".yaml", ".yml", ".tpl", ".sh", ".xml", ".txt"}
 _MADE = {"__pycache__", "data", "out", "build", ".streamapp"}
 

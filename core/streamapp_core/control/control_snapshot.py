@@ -23,7 +23,10 @@ class IntermediateSnapshot(_Snapshot):
 
 
 class SourceSnapshot(_Snapshot):
-    """A partition of a source: its highest event time, and the processing time of its last row (both in ms)."""
+    """A partition of a source: its highest event time, and the processing time of its last row (both in ms).
+
+    Processing times mean nothing in another process: idle timeouts start again there.
+    """
 
     stream: str
     partition: int

@@ -23,7 +23,7 @@ class TaskWatermarks:
         producers: for each intermediate stream the tasks that the newest job model expects to write to it, or None
             for a stream of another app. All other streams are sources.
         sources: how event time advances in a source; one that is not named is in order and never idle.
-        now: processing time in ms since 1970.
+        now: processing time in ms, of a clock that never jumps.
     """
 
     def __init__(

@@ -6,13 +6,13 @@ from enum import StrEnum
 
 from streamapp_core.deployment.app_record import AcceptedSpec, AppRecord, digest
 from streamapp_core.job_model.job_model import JobModel
-from streamapp_core.plan.plan import Plan
 from streamapp_core.problems import Problem, sorted_problems
 from streamapp_core.spec.app import StreamApp
 from streamapp_operator.decide.validation import (
     RESTARTING_EDITS,
     Planner,
     PlanRequest,
+    PlanVerdict,
     classify_texts,
     parse_accepted_app,
 )
@@ -85,8 +85,10 @@ def accept(observed: Observed, planner: Planner) -> Acceptance:
 def is_rolled_back(observed: Observed, record: AppRecord) -> bool:
     """Return whether the newest spec was rolled back; it is the same after edits that would not restart its driver."""
     failed, text = record.failed_upgrade, observed.app.text
-    if failed is None or failed.app == digest(text):
-        return failed is not None
+    if failed is None:
+        return False
+    if failed.app == digest(text):
+        return True
     readable = all(read_app(one).app is not None for one in (text, record.apps[failed.app]))
     return readable and classify_texts(record.apps[failed.app], text, record.accepted.run_id) not in RESTARTING_EDITS
 
@@ -154,8 +156,8 @@ def _plan(
     return Acceptance(state=AcceptanceState.ACCEPTED, active=_active_spec(observed, record))
 
 
-def plan_active_spec(observed: Observed, active: ActiveSpec, planner: Planner) -> Plan | None:
-    """Plan the active spec with the counts it was accepted with; None if this release refuses it."""
+def plan_active_spec(observed: Observed, active: ActiveSpec, planner: Planner) -> PlanVerdict:
+    """Plan the active spec with the counts it was accepted with; there are problems if this release refuses it."""
     accepted = active.accepted
     request = PlanRequest(
         text=active.record.text(accepted),
@@ -164,7 +166,7 @@ def plan_active_spec(observed: Observed, active: ActiveSpec, planner: Planner) -
         model=_model(observed),
         run_id=accepted.run_id,
     )
-    return planner(request).plan
+    return planner(request)
 
 
 def inputs_differ(observed: Observed, before: Mapping[str, int], now: Mapping[str, int]) -> bool:

@@ -12,6 +12,7 @@ from streamapp_core.deployment.app_record import Launch, StopCause
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.job_model.stored_job_model import StoredJobModel
 from streamapp_core.plan.plan import Plan
+from streamapp_core.problems import Problem
 from streamapp_operator.decide.acceptance import (
     Acceptance,
     AcceptanceState,
@@ -59,7 +60,8 @@ class DecisionContext:
 class Outcome:
     """The state that the actions of a decision lead to, for the status.
 
-    `driver_decision` is None as long as nothing was accepted; `plan` too, or if this release refuses the active spec.
+    `driver_decision` is None as long as nothing was accepted; `plan` too, or if this release refuses the active spec,
+    which an earlier one has accepted, because of `outdated`.
     `upgrade_blocked` says why an upgrade that does not come to run is not rolled back.
     """
 
@@ -67,6 +69,7 @@ class Outcome:
     driver_decision: DriverDecision | None = None
     model: JobModel | None = None
     plan: Plan | None = None
+    outdated: tuple[Problem, ...] = ()
     upgrade_blocked: str | None = None
 
 
@@ -131,8 +134,8 @@ def _reconcile(observed: Observed, acceptance: Acceptance, active: ActiveSpec, c
     if acceptance.state is AcceptanceState.ACCEPTED and is_rolled_back(observed, active.record):
         acceptance = replace(acceptance, state=AcceptanceState.UPGRADE_ROLLED_BACK)
         driver = decide_driver(observed, active)
-    plan = plan_active_spec(observed, active, context.planner)
-    changes = _change_driver(observed, active, plan, driver, context)
+    verdict = plan_active_spec(observed, active, context.planner)
+    changes = _change_driver(observed, active, verdict.plan, driver, context)
     return Decision(
         actions=(*ensure_finalizer(observed.app), *changes.actions),
         wake_at=_earliest(changes.wake_at, upgrade.wake_at, _next_events(observed)),
@@ -141,7 +144,8 @@ def _reconcile(observed: Observed, acceptance: Acceptance, active: ActiveSpec, c
             acceptance=replace(acceptance, active=changes.active),
             driver_decision=driver,
             model=changes.model,
-            plan=plan,
+            plan=verdict.plan,
+            outdated=verdict.problems,
             upgrade_blocked=upgrade.blocked,
         ),
     )

@@ -15,7 +15,7 @@ from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.parse import ParsedApp
 from streamapp_core.tasks import AlgorithmLookup, built_in_algorithm
 from streamapp_operator.observe.app_text import read_app
-from streamapp_operator.observe.bounded_cache import BoundedCache
+from streamapp_operator.observe.bounded_cache import MAXIMUM_CHARACTERS, BoundedCache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,9 +84,10 @@ def plan_app(request: PlanRequest, algorithms: AlgorithmLookup = built_in_algori
 class CachingPlanner:
     """A planner that remembers its newest verdicts: an unchanged spec, refused or not, is not planned again."""
 
-    def __init__(self, planner: Planner = plan_app) -> None:
+    def __init__(self, planner: Planner = plan_app, *, maximum: int = MAXIMUM_CHARACTERS) -> None:
+        """Remember the verdicts on specs of `maximum` characters in all."""
         self._planner = planner
-        self._verdicts: BoundedCache[tuple[object, ...], PlanVerdict] = BoundedCache()
+        self._verdicts: BoundedCache[tuple[object, ...], PlanVerdict] = BoundedCache(maximum)
 
     def __call__(self, request: PlanRequest) -> PlanVerdict:
         """Return the verdict on a request. May be called by several threads: at worst one plans twice."""

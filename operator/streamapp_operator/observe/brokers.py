@@ -67,13 +67,7 @@ class Brokers:
         if app is None:
             self.forget(resource.key)
             return StreamCounts(known={})
-        systems = {
-            _MonitorKey(
-                namespace=resource.key.namespace, name=name, system=system.kafka.model_dump_json()
-            ): system.kafka
-            for name, system in sorted(app.spec.systems.items())
-            if system.kafka is not None
-        }
+        systems = _find_systems(resource.key.namespace, app)
         self._keep(resource.key, frozenset(systems))
         answers = [self._read_topic_counts(key, resource.key, app, system) for key, system in systems.items()]
         if errors := [answer.error for answer in answers if answer.error is not None]:
@@ -84,6 +78,16 @@ class Brokers:
                 return StreamCounts()
             known |= answer.known
         return StreamCounts(known=known)
+
+    def known_counts(self, namespace: str, app: StreamApp) -> Mapping[str, int]:
+        """Return the counts of an app's streams as far as they are known by now: nobody is asked, now or later."""
+        known = dict(_declared_counts(app))
+        for key in _find_systems(namespace, app):
+            with self._lock:
+                monitor = self._monitors.get(key)
+            counts = {} if monitor is None else monitor.known_counts()
+            known |= {stream: counts[topic] for stream, topic in _find_topics(app, key.name).items() if topic in counts}
+        return known
 
     def read_job_model_backup(self, resource: AppResource) -> JobModelBackup | None:
         """Read the copy of an app's job model from its coordinator stream, if that is on brokers.
@@ -130,7 +134,7 @@ class Brokers:
     def _read_topic_counts(
         self, key: _MonitorKey, app_key: AppKey, app: StreamApp, system: KafkaSystem
     ) -> StreamCounts:
-        topics = {stream: spec.name or stream for stream, spec in app.spec.streams.items() if spec.system == key.name}
+        topics = _find_topics(app, key.name)
         settings = app.spec.job.partition_monitor
         interval = settings.interval / _MILLISECONDS if settings.enabled else None
         watched = WatchedTopics(topics=frozenset(topics.values()), interval=interval)
@@ -185,6 +189,20 @@ class _TopicCounter:
         namespace = self._key.namespace
         cluster = resolve_kafka_cluster(self._key.name, self._system, namespace, self._read_secret)
         return self._ask(namespace, CountPartitions(cluster=cluster, topics=tuple(topics))).counts or {}
+
+
+def _find_systems(namespace: str, app: StreamApp) -> Mapping[_MonitorKey, KafkaSystem]:
+    """Return the brokers that an app of a namespace names."""
+    return {
+        _MonitorKey(namespace=namespace, name=name, system=system.kafka.model_dump_json()): system.kafka
+        for name, system in sorted(app.spec.systems.items())
+        if system.kafka is not None
+    }
+
+
+def _find_topics(app: StreamApp, system: str) -> Mapping[str, str]:
+    """Return the topics of an app's streams in a system."""
+    return {stream: spec.name or stream for stream, spec in app.spec.streams.items() if spec.system == system}
 
 
 def _declared_counts(app: StreamApp) -> Mapping[str, int]:

@@ -108,9 +108,9 @@ class CachedApi:
         self._cache = cache
         self._shards: OrderedDict[tuple[str, str], Object] = OrderedDict()
 
-    def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
+    def get(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
         """See `KubernetesApi.get`; ConfigMaps come from the cache."""
-        if kind is not Kind.CONFIG_MAP:
+        if kind is not Kind.CONFIG_MAP or namespace is None:
             return self._api.get(kind, namespace, name)
         if f".{SHARD_PREFIX}" not in name:
             return self._cache.find(kind, namespace, name)
@@ -136,7 +136,7 @@ class CachedApi:
         """See `KubernetesApi.replace`."""
         return self._cache_answer(kind, self._api.replace(kind, body))
 
-    def patch(self, kind: Kind, namespace: str, name: str, body: Object, *, status: bool = False) -> Object:
+    def patch(self, kind: Kind, namespace: str | None, name: str, body: Object, *, status: bool = False) -> Object:
         """See `KubernetesApi.patch`."""
         return self._cache_answer(kind, self._api.patch(kind, namespace, name, body, status=status))
 

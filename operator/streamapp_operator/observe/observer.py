@@ -100,6 +100,16 @@ class Observer:
             memory=memory,
         )
 
+    def read_documents(self, app: AppResource) -> RunDocuments:
+        """Return the documents of an app's run as the cache has them; nothing is asked of brokers.
+
+        Raises:
+            KubernetesError: shards of its job model can't be fetched.
+        """
+        return self._read_run_documents(
+            _find_documents(app, _keep_owned(self._cache.list_objects(app.key), app.uid)), app
+        )
+
     def _read_run_documents(self, stored: _Documents, app: AppResource) -> RunDocuments:
         record, record_unreadable = self._read_document(stored, RECORD, AppRecord)
         pointer = stored.get(POINTER)

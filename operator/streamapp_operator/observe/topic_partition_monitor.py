@@ -91,6 +91,11 @@ class TopicPartitionMonitor:
             known = {topic: count for topic in watched.topics if (count := state.counts[topic].count) is not None}
             return StreamCounts(known=known, error=state.error)
 
+    def known_counts(self) -> Mapping[str, int]:
+        """Return the counts of all topics that are watched and exist, as far as they are known by now."""
+        with self._lock:
+            return {topic: known.count for topic, known in self._state.counts.items() if known.count is not None}
+
     def forget(self, app: AppKey) -> bool:
         """Stop watching an app's topics, and return whether any app is left."""
         with self._lock:

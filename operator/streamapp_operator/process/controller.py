@@ -58,23 +58,34 @@ class Controller:
         self._memories: dict[AppKey, AppMemory] = {}
         self._failures: dict[AppKey, int] = {}
         self._threads: list[threading.Thread] = []
+        self._waiting: set[AppKey] | None = set()
+        self._lock = threading.Lock()
 
     def enqueue(self, key: AppKey) -> None:
-        """Enqueue an app to be reconciled. May be called from any thread."""
+        """Enqueue an app to be reconciled, from the start on. May be called from any thread."""
+        with self._lock:
+            if self._waiting is not None:
+                self._waiting.add(key)
+                return
         self._queue.add(key)
 
     def start(self) -> None:
         """Start the workers, each in its thread."""
+        with self._lock:
+            waiting, self._waiting = self._waiting or set(), None
+        for key in waiting:
+            self._queue.add(key)
         for number in range(self._dependencies.workers):
             thread = threading.Thread(target=self._work, name=f"worker-{number}", daemon=True)
             thread.start()
             self._threads.append(thread)
 
     def stop(self, timeout: float) -> None:
-        """Stop the workers; each finishes the app that it has, for at most `timeout` seconds."""
+        """Stop the workers; each finishes the app that it has, for at most `timeout` seconds in all."""
         self._queue.close()
+        deadline = time.monotonic() + timeout
         for thread in self._threads:
-            thread.join(timeout)
+            thread.join(max(0.0, deadline - time.monotonic()))
 
     def measure_lag(self) -> float:
         """Return for how many seconds the app that waits longest has been due."""

@@ -44,6 +44,10 @@ class OperatorMetrics:
             "streamapp_operator_workqueue_depth", "Apps in the work queue that are due.", registry=self.registry
         )
 
+        self.leader = Gauge(
+            "streamapp_operator_leader", "Whether this operator acts (1), or stands by (0).", registry=self.registry
+        )
+
     def register_phases(self, list_phases: Callable[[], Iterable[str]]) -> None:
         """Count the apps in each phase at every scrape; `list_phases` returns one entry per app."""
         self.registry.register(_PhaseCollector(list_phases))

@@ -33,6 +33,21 @@ class Settings:
     )
     isolate_apps: str = _setting("true", "Whether apps get NetworkPolicies: true or false.")
     app_pages_from: str = _setting("[]", "The clients of drivers' pages: peers of a NetworkPolicy, as JSON; none: all.")
+    lease_namespace: str = _setting(
+        "", "The namespace of the Lease by which one of several operators is elected; none: this one always acts."
+    )
+    lease_name: str = _setting("streamapp-operator", "The name of that Lease.")
+    lease_identity: str = _setting(
+        "", "The name of this operator among them, which none has that may still run: its pod's; none: a random one."
+    )
+    webhook_host: str = _setting("", "The host name of the validating webhook; none: there is no webhook.")
+    webhook_port: int = _setting(8443, "The port of the validating webhook.")
+    webhook_configuration: str = _setting(
+        "streamapp-operator", "The ValidatingWebhookConfiguration that gets the certificate which the operator makes."
+    )
+    webhook_certificate: str = _setting(
+        "", "The folder of the webhook's tls.crt and tls.key, which others renew; none: the operator makes its own."
+    )
     resync_interval: float = _setting(300.0, "The time between two resyncs of the cache with the API server.")
     log_level: str = _setting("INFO", "The lowest level that is logged.")
     exit_after: str = _setting(

@@ -16,6 +16,7 @@ from streamapp_operator.status.status_inputs import StatusInputs
 _PENDING = (AcceptanceState.COUNTS_PENDING, AcceptanceState.SYSTEM_UNAVAILABLE)
 _OF_THE_ACTIVE_SPEC = frozenset({"Planned", "DriverReady", "ProcessorsReady", "LocalityReady", "Ready", "Completed"})
 _NEEDED = ("DriverReady", "ProcessorsReady")
+_OUTDATED = "RefusedByRelease"
 _SHOWN_PROBLEMS = 3
 _DOUBTS = (NoticeReason.TABLE_INCOMPLETE, NoticeReason.SIDE_INPUT_OUTDATED)
 """Notices that a person should look at."""
@@ -110,10 +111,20 @@ def _planned(inputs: StatusInputs) -> ConditionValue:
         return _false(_code(acceptance.problems), text)
     if acceptance.active is None:
         return _false("NotPlanned", "no spec has been accepted yet")
+    if inputs.outdated:
+        return _false(_OUTDATED, _outdated_text(inputs))
     if model is None:
         return _false("NotLaunched", "no driver has been launched yet")
     generation = acceptance.active.accepted.generation
     return _true("Planned", f"{len(model.tasks)} tasks, from generation {generation} of the spec")
+
+
+def _outdated_text(inputs: StatusInputs) -> str:
+    return (
+        "an earlier release of the operator accepted the active spec, and this one refuses it: "
+        f"{_problem_text(inputs.outdated)}. The app is kept as it is, and its driver restarted when it dies. Correct "
+        "the spec, or go back to the earlier release"
+    )
 
 
 def _driver_ready(inputs: StatusInputs) -> ConditionValue:
@@ -195,6 +206,8 @@ def _stalls(inputs: StatusInputs, values: Mapping[str, ConditionValue]) -> Itera
         yield _true(values["Accepted"].reason, values["Accepted"].message)
     if acceptance.state is AcceptanceState.STREAMS_REFUSED and inputs.state is not DriverState.COMPLETED:
         yield _true(values["Planned"].reason, values["Planned"].message)
+    if inputs.outdated:
+        yield _true(_OUTDATED, _outdated_text(inputs))
     if acceptance.unrecoverable is not None:
         yield _true(AcceptanceState.JOB_MODEL_LOST, acceptance.unrecoverable)
     if inputs.refusal is not None:
@@ -209,8 +222,11 @@ def _ready(inputs: StatusInputs, values: Mapping[str, ConditionValue]) -> Condit
     if inputs.state is DriverState.COMPLETED:
         return _true("Completed", "all results are written")
     missing = [values[name] for name in _NEEDED if values[name].status is not ConditionStatus.TRUE]
-    for value in sorted(missing, key=lambda value: value.reason == "Starting"):  # a driver waits for its processors
+    if missing:
+        value = min(missing, key=lambda value: value.reason == "Starting")  # a driver waits for its processors
         return _false(value.reason, value.message)
+    if inputs.outdated:
+        return _false(_OUTDATED, values["Planned"].message)
     return _true("Running", values["ProcessorsReady"].message)
 
 

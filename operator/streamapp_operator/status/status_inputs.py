@@ -8,6 +8,7 @@ from streamapp_core.deployment.driver_reports import ProgressReport
 from streamapp_core.deployment.kubernetes_names import Role
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan.plan import Plan
+from streamapp_core.problems import Problem
 from streamapp_operator.decide.acceptance import Acceptance
 from streamapp_operator.decide.driver_decision import DriverDecision, DriverState
 from streamapp_operator.decide.reconciliation import Outcome
@@ -19,6 +20,8 @@ from streamapp_operator.observe.pod_problems import PodProblem
 class StatusInputs:
     """Everything that the status is made from. `driver_decision` is None as long as nothing was accepted.
 
+    This release refuses the active spec, which an earlier one has accepted, because of `outdated`; of an app that has
+    completed that does not matter.
     `refusal` says why the API server refused an action of the decision, `upgrade_blocked` why an upgrade that does not
     come to run is not rolled back.
     """
@@ -28,6 +31,7 @@ class StatusInputs:
     driver_decision: DriverDecision | None = None
     model: JobModel | None = None
     plan: Plan | None = None
+    outdated: tuple[Problem, ...] = ()
     wanted: int = 0
     refusal: str | None = None
     upgrade_blocked: str | None = None
@@ -47,6 +51,7 @@ class StatusInputs:
             driver_decision=outcome.driver_decision,
             model=model,
             plan=outcome.plan,
+            outdated=() if _has_completed(outcome) else outcome.outdated,
             wanted=0 if active is None else active.app.spec.processors.count,
             refusal=refusal,
             upgrade_blocked=outcome.upgrade_blocked,
@@ -84,3 +89,7 @@ class StatusInputs:
             return None
         pods = self.observed.pods_of(Role.PROCESSOR, self.launch.epoch)
         return next((pod.problem for pod in pods if pod.problem is not None), None)
+
+
+def _has_completed(outcome: Outcome) -> bool:
+    return outcome.driver_decision is not None and outcome.driver_decision.state is DriverState.COMPLETED

@@ -170,11 +170,14 @@ class DriverLoop:
         Raises:
             ClaimBroken: that stops the app.
         """
-        for stream, found in sorted(progress.summary.broken_claims.items() if self._stops_at_broken_claims else ()):
-            broken = f"{found.example} {advise_on_claim(partition_claims(progress.run.plan)[stream])}"
-            self._record = msgspec.structs.replace(self._record, broken_claim=broken)
-            self._authority.save(self._record)
-            raise ClaimBroken(broken)
+        found = progress.summary.broken_claims
+        if not self._stops_at_broken_claims or not found:
+            return
+        stream = min(found)
+        broken = f"{found[stream].example} {advise_on_claim(partition_claims(progress.run.plan)[stream])}"
+        self._record = msgspec.structs.replace(self._record, broken_claim=broken)
+        self._authority.save(self._record)
+        raise ClaimBroken(broken)
 
     def _request_change(self) -> None:
         """Request the change that the job models or the files of side inputs call for, if there is one."""

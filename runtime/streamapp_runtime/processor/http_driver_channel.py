@@ -6,7 +6,6 @@ Between pods it is HTTPS: the driver has a certificate of its own, which its pro
 import hmac
 import ssl
 from collections.abc import Callable
-from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Self
 
@@ -15,6 +14,7 @@ import msgspec
 from streamapp_runtime.errors import DriverLost
 from streamapp_runtime.processor.driver_channel import Command, NoAnswer
 from streamapp_runtime.processor.processor_report import ProcessorReport
+from streamapp_systems.certificates import ServerCertificate
 from streamapp_systems.http_server import HttpServer, Request, Response
 
 _ANSWER_SECONDS = 3.0
@@ -76,14 +76,6 @@ def _trust(certificate: str) -> ssl.SSLContext:
     context.load_verify_locations(cadata=certificate)
     context.verify_flags |= _NO_CHECK_OF_TIMES
     return context
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerCertificate:
-    """A certificate as text (PEM), which processors trust, and the server's side of TLS with it and its key."""
-
-    text: str
-    context: ssl.SSLContext
 
 
 class ChannelServer:

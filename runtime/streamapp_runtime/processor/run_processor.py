@@ -161,7 +161,9 @@ class _ProcessorStart:
             tables=self._table_opener(engine),
             writers=writers,
             note_null_keys=claims.note_null_keys,
+            results_at_once=self._execution.results_at_once,
             time_of_day=self._clock.time_of_day,
+            monotonic_milliseconds=self._clock.monotonic_milliseconds,
         )
 
     def _starts(self) -> Mapping[str, Mapping[int, int]]:

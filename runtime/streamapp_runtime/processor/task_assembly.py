@@ -121,7 +121,7 @@ def _task(
         [(ssp.stream, ssp.partition) for ssp in read],
         producers=producers,
         sources={stream: _timing(plan, stream) for stream in sources},
-        now=processor.time_of_day(),
+        now=processor.monotonic_milliseconds(),
     )
     return Task(
         context,

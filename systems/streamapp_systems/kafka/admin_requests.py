@@ -11,9 +11,9 @@ from confluent_kafka.admin import AdminClient, TopicDescription
 from streamapp_core.spec.kafka_client_settings import ClientKind
 from streamapp_systems.kafka.client_config import Cluster
 from streamapp_systems.kafka.kafka_client import (
-    PAUSE,
     Answer,
     Key,
+    ask_until,
     ask_until_known,
     explained_settings,
     request_with_retry,
@@ -94,17 +94,16 @@ class AdminRequests:
         Raises:
             StreamSystemError: they don't, or can't be reached.
         """
-        topics = {stream.address for stream in streams}
-        while True:
+        topics = sorted({stream.address for stream in streams})
+
+        def find_odd() -> list[str]:
             counts = self.count(streams, deadline)
-            odd = sorted(topic for topic in topics if not expected(counts.get(topic, 0)))
-            if not odd:
-                return
-            if time.monotonic() > deadline:
-                raise StreamSystemError(
-                    f"{self.cluster}: {', '.join(odd)}: {done}, but the brokers don't show it. Try again"
-                )
-            time.sleep(PAUSE)
+            return [topic for topic in topics if not expected(counts.get(topic, 0))]
+
+        if odd := ask_until(find_odd, lambda odd: not odd, deadline):
+            raise StreamSystemError(
+                f"{self.cluster}: {', '.join(odd)}: {done}, but the brokers don't show it. Try again"
+            )
 
     def fail(self, what: str, error: KafkaError, needs: Needs = NO_NEEDS) -> NoReturn:
         """Explain an error of a request, which `needs` these rights.

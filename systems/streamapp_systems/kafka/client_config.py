@@ -22,6 +22,9 @@ _RESEND_MILLISECONDS = 1_000
 RESEND_SECONDS = 0.75
 """Seconds before which a producer sends no request a second time: the client waits for 80 % of its backoff at least."""
 
+PROPAGATION_SECONDS = 5
+"""Seconds in which every broker that answers learns of a new topic or partition."""
+
 _GROUP = "streamapp"
 """Consumers are assigned by hand and commit nothing, but the client requires a group."""
 
@@ -43,7 +46,7 @@ _DEFAULTS: Mapping[ClientKind, Mapping[str, str]] = {
     },
     ClientKind.PRODUCER: {**_DEFAULT, "compression.type": "lz4"},
 }
-_COMMON = {"topic.metadata.propagation.max.ms": "5000"}
+_COMMON = {"topic.metadata.propagation.max.ms": str(PROPAGATION_SECONDS * 1000)}
 _OURS: Mapping[ClientKind, Mapping[str, str]] = {
     ClientKind.ADMIN: _COMMON,
     ClientKind.CONSUMER: {

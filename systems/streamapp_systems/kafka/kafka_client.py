@@ -8,15 +8,12 @@ from typing import TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
 
-from streamapp_systems.kafka.client_config import Cluster
+from streamapp_systems.kafka.client_config import PROPAGATION_SECONDS, Cluster
 from streamapp_systems.kafka.kafka_errors import TRANSIENT
 from streamapp_systems.protocols import StreamSystemError
 
 PAUSE = 0.1
 """Seconds between two requests."""
-
-_PROPAGATION_SECONDS = 5.0
-"""Seconds in which every broker that answers learns of a new topic or partition, as for `client_config._COMMON`."""
 
 Key = TypeVar("Key")
 Answer = TypeVar("Answer")
@@ -41,10 +38,14 @@ def ask_until_known(ask: Callable[[], Answer], is_complete: Callable[[Answer], b
 
     Brokers learn of topics and partitions one by one, and one that has stood still answers from before.
     """
-    until = time.monotonic() + _PROPAGATION_SECONDS
+    return ask_until(ask, is_complete, time.monotonic() + PROPAGATION_SECONDS)
+
+
+def ask_until(ask: Callable[[], Answer], is_complete: Callable[[Answer], bool], deadline: float) -> Answer:
+    """Ask until the answer is complete; return the last one at a deadline, in seconds of the monotonic clock."""
     while True:
         answer = ask()
-        if is_complete(answer) or time.monotonic() >= until:
+        if is_complete(answer) or time.monotonic() >= deadline:
             return answer
         time.sleep(PAUSE)
 

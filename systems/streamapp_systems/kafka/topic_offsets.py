@@ -25,7 +25,8 @@ def read_offsets(
     ssps = {
         TopicPartition(stream.address, partition): Ssp(stream.system, stream.name, partition)
         for stream in streams
-        for partition in range(len(topics[stream.address].partitions) if stream.address in topics else 0)
+        if stream.address in topics
+        for partition in range(len(topics[stream.address].partitions))
     }
     offsets, errors = requests.request(
         lambda keys: requests.client.list_offsets(

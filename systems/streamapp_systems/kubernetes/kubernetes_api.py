@@ -28,6 +28,11 @@ class Kind(Enum):
     LEASE = ("coordination.k8s.io/v1", "Lease", "leases")
     NETWORK_POLICY = ("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies")
     EVENT = ("v1", "Event", "events")
+    VALIDATING_WEBHOOK = (
+        "admissionregistration.k8s.io/v1",
+        "ValidatingWebhookConfiguration",
+        "validatingwebhookconfigurations",
+    )
 
     def __init__(self, api_version: str, kind: str, plural: str) -> None:
         self.api_version = api_version
@@ -68,8 +73,8 @@ class ServerUnavailableError(KubernetesError, Unavailable):
 class KubernetesApi(Protocol):
     """An API server. Every method may raise any `KubernetesError`. Used by many threads."""
 
-    def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
-        """Look an object up; None if it is not there."""
+    def get(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
+        """Look an object up, in a namespace or outside of all (None); None if it is not there."""
         ...
 
     def list(self, kind: Kind, namespace: str | None, selector: str = "", *, fields: str = "") -> Sequence[Object]:
@@ -93,7 +98,7 @@ class KubernetesApi(Protocol):
         """
         ...
 
-    def patch(self, kind: Kind, namespace: str, name: str, body: Object, *, status: bool = False) -> Object:
+    def patch(self, kind: Kind, namespace: str | None, name: str, body: Object, *, status: bool = False) -> Object:
         """Change fields of an object, or of its status, by a JSON merge patch (RFC 7386).
 
         With `metadata.resourceVersion` in the patch, only of that version.

@@ -21,8 +21,7 @@ from streamapp_systems.kubernetes.kubernetes_api import (
     VersionConflictError,
 )
 
-_TIMEOUT = (5.0, 30.0)
-"""Seconds to connect, and to wait for an answer."""
+_CONNECT_SECONDS, _ANSWER_SECONDS = 5.0, 30.0
 _RETRIES = urllib3.Retry(connect=1, read=1)
 """A request that may be repeated is, once: a connection that was open for long may have been closed meanwhile."""
 _PAGE = 500
@@ -33,8 +32,12 @@ _MERGE_PATCH = "application/merge-patch+json"
 class KubernetesClient:
     """See `KubernetesApi`. The server and the credentials are those of the pod, else of the kubeconfig."""
 
-    def __init__(self, *, kubeconfig: Path | None = None, connections: int = 16) -> None:
+    def __init__(
+        self, *, kubeconfig: Path | None = None, connections: int = 16, longest_request: float | None = None
+    ) -> None:
         """Read the configuration; nothing is asked yet. `connections` are kept open for as many threads.
+
+        With `longest_request` no request takes longer, in seconds, and none is repeated.
 
         Raises:
             KubernetesError: there is no configuration.
@@ -44,8 +47,10 @@ class KubernetesClient:
         configuration.connection_pool_maxsize = connections
         self._client = client.ApiClient(configuration)
         self._host: str = configuration.host
+        self._timeout = urllib3.Timeout(connect=_CONNECT_SECONDS, read=_ANSWER_SECONDS, total=longest_request)
+        self._retries = _RETRIES if longest_request is None else False
 
-    def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
+    def get(self, kind: Kind, namespace: str | None, name: str) -> Object | None:
         """See `KubernetesApi.get`."""
         try:
             return self._request("GET", kind.path(namespace, name))
@@ -73,7 +78,7 @@ class KubernetesClient:
         metadata = body["metadata"]
         return self._request("PUT", kind.path(metadata["namespace"], metadata["name"]), {**_typed(kind), **body})
 
-    def patch(self, kind: Kind, namespace: str, name: str, body: Object, *, status: bool = False) -> Object:
+    def patch(self, kind: Kind, namespace: str | None, name: str, body: Object, *, status: bool = False) -> Object:
         """See `KubernetesApi.patch`."""
         path = kind.path(namespace, name) + ("/status" if status else "")
         return self._request("PATCH", path, body, content_type=_MERGE_PATCH)
@@ -105,8 +110,8 @@ class KubernetesClient:
                 self._host + quote(path, safe="/?&=%"),
                 body=text,
                 headers=headers,
-                timeout=urllib3.Timeout(connect=_TIMEOUT[0], read=_TIMEOUT[1]),
-                retries=_RETRIES,
+                timeout=self._timeout,
+                retries=self._retries,
             )
         except (urllib3.exceptions.HTTPError, ApiException) as error:
             raise ServerUnavailableError(f"{method} {path}: {error}") from error

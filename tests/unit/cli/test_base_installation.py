@@ -1,6 +1,6 @@
 """An installation without extras: it plans any app, and says what it lacks to run one.
 
-Processes here find no package that `pip install streamapp` would not install.
+Processes here find no package that `pip install streamapp-operator` would not install.
 """
 
 import json
@@ -48,7 +48,7 @@ def installed_with(*requirements):
 @pytest.fixture(scope="module")
 def command():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    base = installed_with(*project["dependencies"]) | {"streamapp"}
+    base = installed_with(*project["dependencies"]) | {"streamapp-operator"}
     absent = [
         name for name, owners in packages_distributions().items() if not set(map(canonicalize_name, owners)) & base
     ]
@@ -78,5 +78,5 @@ def test_it_says_what_to_install(command, verb):
     ended = command(verb, "sessions/app.yaml")
     assert ended.returncode == 2
     assert "is not installed" in ended.stderr
-    assert "pip install 'streamapp[runtime]'" in ended.stderr
+    assert "pip install 'streamapp-operator[runtime]'" in ended.stderr
     assert ended.stderr.count("\n") == 1

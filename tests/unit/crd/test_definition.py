@@ -11,7 +11,7 @@ from streamapp_core.crd.status_model import Condition, ConditionStatus, PlanSumm
 from support.custom_resources import SCHEMA, VERSION, schema_errors
 
 ROOT = Path(__file__).parents[3]
-FILE = ROOT / "crds" / "streamapps.streamapp.dev.yaml"
+FILE = ROOT / "charts" / "streamapp" / "crds" / "streamapps.streamapp.dev.yaml"
 
 
 def schema_at(path):
@@ -31,12 +31,12 @@ def test_the_file_in_the_repository_is_what_the_models_say():
 
 
 def test_a_file_that_is_out_of_date_is_shown_with_the_way_out(tmp_path):
-    for name in ("tools/crds.py", "crds/streamapps.streamapp.dev.yaml"):
-        (tmp_path / name).parent.mkdir()
-        shutil.copy(ROOT / name, tmp_path / name)
+    stale = tmp_path / FILE.relative_to(ROOT)
+    for path in (tmp_path / "tools" / "crds.py", stale):
+        path.parent.mkdir(parents=True)
+        shutil.copy(ROOT / path.relative_to(tmp_path), path)
     assert check(tmp_path).returncode == 0
 
-    stale = tmp_path / "crds" / "streamapps.streamapp.dev.yaml"
     stale.write_text(stale.read_text().replace("maximum: 10000", "maximum: 9999"))
     result = check(tmp_path)
     assert result.returncode == 1

@@ -139,5 +139,5 @@ def test_older_versions_of_tls_are_refused(certificates):
 
 def test_the_key_stays_in_the_drivers_memory(tmp_path):
     certificate = make_channel_certificate(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["channel.pem"]
+    assert [path.name for path in tmp_path.iterdir()] == ["streamapp-driver.pem"]
     assert "PRIVATE" not in certificate.text

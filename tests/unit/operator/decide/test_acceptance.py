@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from streamapp_core.problems import ProblemCode
 from streamapp_operator.decide.acceptance import (
     AcceptanceState,
     accept,
@@ -145,13 +146,14 @@ def test_suspend_counts_even_in_a_refused_spec(app, suspended):
 
 def test_the_active_spec_is_planned_with_the_counts_it_was_accepted_with():
     observed = observe_running(counts=StreamCounts(known=GROWN))
-    plan = plan_active_spec(observed, active(), PLANNER)
+    plan = plan_active_spec(observed, active(), PLANNER).plan
     assert plan.streams["orders"].partitions == 4
 
 
 def test_an_active_spec_that_this_release_refuses_has_no_plan():
     refusing = replace(observe_running(), record=record(REFUSED))
-    assert plan_active_spec(refusing, active(REFUSED), PLANNER) is None
+    verdict = plan_active_spec(refusing, active(REFUSED), PLANNER)
+    assert (verdict.plan, [problem.code for problem in verdict.problems]) == (None, [ProblemCode.UNKNOWN_COLUMN])
 
 
 def test_a_record_made_again_keeps_the_run_of_the_job_model():

@@ -1,0 +1,155 @@
+"""What a release publishes: it is complete, and installs and works from another folder, without a checkout."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import venv
+from pathlib import Path
+
+import pytest
+import yaml
+from tools.cluster.binaries import kube_binaries
+from tools.cluster.cached import default_cache
+from tools.release import NAMESPACE, ROOT, SUMS, make_release
+
+from support.waiting import eventually
+
+APP = """
+apiVersion: streamapp.dev/v1alpha1
+kind: StreamApp
+metadata: {name: tried}
+spec:
+  systems: {files: {file: {path: .}}, log: {log: {path: log.db}}}
+  defaultSystem: log
+  streams:
+    visits: {system: files, name: visits.csv, format: csv, schema: "page string, seconds int"}
+    long: {system: files, name: long, format: csv}
+  operators:
+    - {name: waits, from: visits, filter: "seconds > 60"}
+    - {name: sent, from: waits, sendTo: long}
+"""
+
+
+PACKED = ("--namespace", "packed")
+IN_DEFAULT = ("--namespace", "default", "--selector", "app.kubernetes.io/instance=packed")
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("release")
+    make_release(folder, image="registry.invalid/streamapp-operator", images=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def version():
+    return yaml.safe_load((ROOT / "charts" / "streamapp" / "Chart.yaml").read_text())["version"]
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory):
+    """A folder with an app, far from the checkout."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    (folder / "app.yaml").write_text(APP)
+    (folder / "visits.csv").write_text("page,seconds\nhome,10\nshop,90\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def installed(release, version, tmp_path_factory):
+    """Commands of an environment that has the wheel, and others' packages, but no checkout."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, with_pip=False)
+    site = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))
+    (others,) = (Path(path) for path in sys.path if Path(path, "pydantic").is_dir())
+    (site / "others.pth").write_text(str(others))
+    wheel = release / f"streamapp_operator-{version}-py3-none-any.whl"
+    install = ["-m", "pip", "--python", folder / "bin" / "python", "install", "--quiet", "--no-deps", "--no-index"]
+    pip = others.parents[2] / "bin" / "python"
+    subprocess.run([pip, *install, wheel], check=True, timeout=300)
+    return folder / "bin"
+
+
+def run(installed, folder, *command):
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    ended = subprocess.run(
+        [installed / command[0], *command[1:]],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
+
+
+def test_it_is_complete_and_every_file_has_its_sum(release, version):
+    names = {path.name for path in release.iterdir()}
+    assert names == {
+        f"streamapp_operator-{version}-py3-none-any.whl",
+        f"streamapp_operator-{version}.tar.gz",
+        f"streamapp-{version}.tgz",
+        "streamapps.streamapp.dev.yaml",
+        "install.yaml",
+        SUMS,
+    }
+    sums = dict(reversed(line.split("  ")) for line in (release / SUMS).read_text().splitlines())
+    assert sums == {name: hashlib.sha256((release / name).read_bytes()).hexdigest() for name in names - {SUMS}}
+
+
+def test_the_source_builds_the_same_wheel(release, version, tmp_path):
+    with tarfile.open(release / f"streamapp_operator-{version}.tar.gz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    (source,) = tmp_path.iterdir()
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", tmp_path / "again"],
+        cwd=source,
+        check=True,
+        timeout=300,
+    )
+    name = f"streamapp_operator-{version}-py3-none-any.whl"
+    assert (tmp_path / "again" / name).read_bytes() == (release / name).read_bytes()
+
+
+def test_the_wheel_plans_and_runs_an_app(installed, elsewhere, version):
+    assert run(installed, elsewhere, "streamapp", "--version").strip() == f"streamapp {version}"
+    where = run(installed, elsewhere, "python", "-c", "import streamapp_core; print(streamapp_core.__file__)")
+    assert str(installed.parent) in where
+    assert json.loads(run(installed, elsewhere, "streamapp", "plan", "app.yaml", "--output", "json"))["accepted"]
+    run(installed, elsewhere, "streamapp", "run", "app.yaml", "--host", "in-process")
+    (part,) = (elsewhere / "long").rglob("*.csv")
+    assert part.read_text().splitlines() == ["page,seconds", "shop,90"]
+
+
+def test_the_manifest_installs_the_operator_without_helm(release, kubectl, get):
+    kubectl("apply", "--server-side", "--force-conflicts", "--filename", str(release / "install.yaml"))
+    deployment = get("deployment", "streamapp-operator", "--namespace", NAMESPACE)
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert container["image"].startswith("registry.invalid/streamapp-operator:")
+    ours = ("--selector", "app.kubernetes.io/instance=streamapp")
+    kubectl("delete", "clusterroles,clusterrolebindings", *ours)
+    kubectl("delete", "namespace", NAMESPACE, "--wait=false")
+
+
+def test_the_packed_chart_installs_the_operator(release, version, api, get, elsewhere):
+    helm = kube_binaries(default_cache()) / "helm"
+    arguments = [
+        "install",
+        "packed",
+        release / f"streamapp-{version}.tgz",
+        "--namespace",
+        "packed",
+        "--create-namespace",
+    ]
+    more = ["--skip-crds", "--set", "watch.namespaces={default}", "--set", "rbac.aggregate=false"]
+    environment = {**os.environ, **api.cluster.environment}
+    subprocess.run([helm, *arguments, *more], cwd=elsewhere, env=environment, check=True, timeout=300)
+    assert eventually(lambda: get("deployment", "packed-streamapp-operator", *PACKED))
+    subprocess.run([helm, "uninstall", "packed", *PACKED], env=environment, check=True, timeout=300)
+    assert [role["metadata"]["name"] for role in get("roles", *IN_DEFAULT)] == ["packed-streamapp-driver"]
