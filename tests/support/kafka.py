@@ -145,6 +145,15 @@ def settled_ends(admin, *streams):
     return ends[0]
 
 
+def answered_ends(consumer, ssps):
+    """Ask whether partitions are read to their ends, and poll until there is an answer."""
+    question, deadline = consumer.ask_ends(ssps), time.monotonic() + DEADLINE
+    while (found := question.poll()) is None:
+        assert time.monotonic() < deadline
+        consumer.poll(ssps, 0, 0.05)
+    return found
+
+
 def values_of(parts):
     return [message.value for part in parts for message in part.messages]
 

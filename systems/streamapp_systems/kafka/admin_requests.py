@@ -48,9 +48,12 @@ class AdminRequests:
         keys: Sequence[Key],
         deadline: float,
         transient: frozenset[int] = TRANSIENT,
+        is_answer: Callable[[Answer], bool] = lambda _: True,
     ) -> tuple[Mapping[Key, Answer], Mapping[Key, KafkaError]]:
         """Request all keys, as `request_with_retry` does."""
-        answers, errors = request_with_retry(ask, keys, deadline, transient, permanent=self._permanent)
+        answers, errors = request_with_retry(
+            ask, keys, deadline, transient, permanent=self._permanent, is_answer=is_answer
+        )
         if answers:
             self._problems.clear()
         return answers, errors

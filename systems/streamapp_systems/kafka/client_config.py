@@ -48,7 +48,12 @@ _DEFAULTS: Mapping[ClientKind, Mapping[str, str]] = {
 }
 _COMMON = {"topic.metadata.propagation.max.ms": str(PROPAGATION_SECONDS * 1000)}
 _OURS: Mapping[ClientKind, Mapping[str, str]] = {
-    ClientKind.ADMIN: _COMMON,
+    ClientKind.ADMIN: {
+        **_COMMON,
+        # The client asks the leaders and the controller it knows, and no refusal or silence makes it look for others.
+        "metadata.max.age.ms": "1000",
+        "topic.metadata.refresh.interval.ms": "2000",
+    },
     ClientKind.CONSUMER: {
         **_COMMON,
         "allow.auto.create.topics": "false",

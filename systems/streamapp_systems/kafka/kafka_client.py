@@ -57,10 +57,13 @@ def request_with_retry(
     transient: frozenset[int] = TRANSIENT,
     *,
     permanent: Callable[[], bool],
+    is_answer: Callable[[Answer], bool] = lambda _: True,
 ) -> tuple[Mapping[Key, Answer], Mapping[Key, KafkaError]]:
     """Request all keys at once, and again those whose error is transient, until the deadline.
 
-    `deadline` is in seconds of the monotonic clock; a permanent problem of the client ends the retries.
+    `deadline` is in seconds of the monotonic clock; a permanent problem of the client ends the retries. A result that
+    is no answer counts as none.
+
     Returns the answers and the errors that remained.
     """
     answers: dict[Key, Answer] = {}
@@ -72,7 +75,10 @@ def request_with_retry(
         for key, future in asked.items():
             errors.pop(key, None)
             try:
-                answers[key] = future.result(0)
+                if is_answer(result := future.result(0)):
+                    answers[key] = result
+                else:
+                    errors[key] = KafkaError(KafkaError._TIMED_OUT, "no answer")
             except KafkaException as error:
                 errors[key] = error.args[0]
             except TimeoutError:

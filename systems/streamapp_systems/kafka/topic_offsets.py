@@ -11,6 +11,9 @@ from streamapp_systems.kafka.kafka_errors import MISSING, TRANSIENT
 from streamapp_systems.kafka.missing_rights import on_group, on_topic
 from streamapp_systems.protocols import StreamDescriptor
 
+_ATTEMPTS = 3
+"""A request waits for so small a part of the timeout: a leader that has died answers none, and the next one does."""
+
 
 def read_offsets(
     requests: AdminRequests,
@@ -28,22 +31,20 @@ def read_offsets(
         if stream.address in topics
         for partition in range(len(topics[stream.address].partitions))
     }
+    attempt = requests.cluster.timeout / _ATTEMPTS
     offsets, errors = requests.request(
         lambda keys: requests.client.list_offsets(
-            dict.fromkeys(keys, wanted), isolation_level=isolation, request_timeout=seconds_left(deadline)
+            dict.fromkeys(keys, wanted), isolation_level=isolation, request_timeout=min(attempt, seconds_left(deadline))
         ),
         list(ssps),
         deadline,
         TRANSIENT | MISSING,
+        is_answer=lambda result: result.offset >= 0,  # below 0 where none came in time
     )
     for key, error in errors.items():
         requests.fail(
             f"{ssps[key]} (topic {key.topic}): its {name} can't be read", error, on_topic("Describe", key.topic)
         )
-    for key, offset in offsets.items():
-        if offset.offset < 0:  # the client's answer where none came in time
-            silent = KafkaError(KafkaError._TIMED_OUT, "no answer")
-            requests.fail(f"{ssps[key]} (topic {key.topic}): its {name} can't be read", silent)
     return {ssps[key]: offset.offset for key, offset in offsets.items()}
 
 

@@ -12,7 +12,7 @@ from streamapp_systems.kafka import KafkaConsumer
 from streamapp_systems.protocols import SentRecords
 from support import apps
 from support.idle_visits import idle_visits
-from support.kafka import DEADLINE, PATIENT, Topics, cluster_at, eventually, ssp_of
+from support.kafka import PATIENT, Topics, answered_ends, cluster_at, eventually, ssp_of
 
 pytestmark = pytest.mark.xdist_group("paused-broker")  # one broker
 
@@ -31,19 +31,10 @@ def topics(broker, request):
     return Topics(cluster_at(broker.bootstrap_servers, timeout=90), request.node.name)
 
 
-def answer(consumer, *ssps):
-    """Ask for the ends, and poll until there is an answer."""
-    question, deadline = consumer.ask_ends(ssps), time.monotonic() + DEADLINE
-    while (found := question.poll()) is None:
-        assert time.monotonic() < deadline
-        consumer.poll(ssps, 0, 0.05)
-    return found
-
-
 def answered_after_a_poll(consumer, *ssps):
     """Read some more, and ask for the ends."""
     consumer.poll(ssps, 100, 0.1)
-    return answer(consumer, *ssps)
+    return answered_ends(consumer, ssps)
 
 
 def test_a_partition_is_read_to_its_end_as_its_leader_says_and_without_an_answer_nothing_is_known(broker, topics):
@@ -54,16 +45,16 @@ def test_a_partition_is_read_to_its_end_as_its_leader_says_and_without_an_answer
         producer.commit()
     with closing(KafkaConsumer(topics.cluster, [stream])) as consumer, topics.producer(stream, name="w2") as producer:
         consumer.assign({here: 0, there: 0}, {})
-        eventually(lambda: answer(consumer, here, there).get(there), True)
+        eventually(lambda: answered_ends(consumer, (here, there)).get(there), True)
         eventually(lambda: answered_after_a_poll(consumer, here, there).get(here), True)
         producer.send(there, b"2", timestamp=1)
         producer.send_all(there, records_that_are_sent_at_once())
-        eventually(lambda: answer(consumer, here, there), {here: True, there: False})
+        eventually(lambda: answered_ends(consumer, (here, there)), {here: True, there: False})
         producer.commit()
         eventually(lambda: answered_after_a_poll(consumer, here, there), {here: True, there: True})
         with broker.paused():
-            eventually(lambda: answer(consumer, here, there), {})
-        eventually(lambda: answer(consumer, here, there), {here: True, there: True})
+            eventually(lambda: answered_ends(consumer, (here, there)), {})
+        eventually(lambda: answered_ends(consumer, (here, there)), {here: True, there: True})
 
 
 def records_that_are_sent_at_once():
