@@ -49,8 +49,8 @@ unit: .venv/ready $(DATA)/ready ## Run the fast tests (no JVM)
 
 .PHONY: integration
 integration: .venv/ready java $(DATA)/ready ## Run the tests with real Spark and Kafka
-	@echo "== Kafka's jars (fetched once; kept in $(CACHE))"
-	@$(RUN) -c 'from tools.kafka.jars import default_cache, kafka_jars; kafka_jars(default_cache())'
+	@echo "== Kafka's jars and classes (made once; kept in $(CACHE))"
+	@$(RUN) -m tools.kafka.prepare
 	@echo "== integration tests"
 	@$(RUN) -m pytest tests/integration $(PARALLEL) $(PYTEST_ARGS)
 

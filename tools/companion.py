@@ -37,33 +37,34 @@ class Companion:
         """Whether the process has ended by itself or was killed."""
         return self._process.poll() is not None
 
+    @property
+    def pid(self) -> int:
+        """The command's process, a child of the shell that watches over it."""
+        shell = self._process.pid
+        return int(Path(f"/proc/{shell}/task/{shell}/children").read_text().split()[0])
+
     def kill(self) -> None:
         """End the process at once, as a crash would."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait(timeout=_KILL_SECONDS)
 
-    def terminate(self) -> None:
-        """Ask the process to end, and wait until it has; what does not end in time is killed."""
-        os.kill(self._command(), signal.SIGTERM)
+    def terminate(self, seconds: float = _KILL_SECONDS) -> None:
+        """Ask the process to end, and wait until it has; what does not end in so many seconds is killed."""
+        os.kill(self.pid, signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout=_KILL_SECONDS)
+            self._process.wait(timeout=seconds)
         self.kill()
 
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Suspend the process for a while, as an overloaded machine does."""
-        command = self._command()
+        command = self.pid
         os.kill(command, signal.SIGSTOP)
         try:
             yield
         finally:
             os.kill(command, signal.SIGCONT)
-
-    def _command(self) -> int:
-        """Return the id of the command's process, a child of the shell that watches over it."""
-        shell = self._process.pid
-        return int(Path(f"/proc/{shell}/task/{shell}/children").read_text().split()[0])
 
     def wait(self) -> int:
         """Wait until the process ends by itself, and give its exit code."""

@@ -2,7 +2,8 @@
 
 import pytest
 from tools.kafka.broker import Broker
-from tools.kafka.jars import default_cache, kafka_jars
+from tools.kafka.jars import default_cache
+from tools.kafka.prepare import prepare
 
 from support.kafka import PATIENT
 
@@ -12,5 +13,5 @@ pytest.register_assert_rewrite("conformance")
 @pytest.fixture(scope="session")
 def kafka():
     """A broker on the loopback interface for the whole run: tests share it, so each names its topics uniquely."""
-    with Broker(kafka_jars(default_cache()), settings=PATIENT) as broker:
+    with Broker(prepare(default_cache()), settings=PATIENT) as broker:
         yield broker

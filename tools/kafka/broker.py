@@ -6,13 +6,14 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from tools.companion import Companion
+from tools.kafka.class_archive import start_options
 from tools.kafka.jars import BrokerError
 from tools.kafka.security import Login, make_certificate
 from tools.scratch import Scratch
@@ -67,7 +68,8 @@ class Broker:
     `kill` and `start` in between are a crash and a restart at the same address with the same data. With a `login` it
     listens at a second port too, where clients must use TLS and log in. With the port of a `proxy` it listens at
     another one, whose clients are told to come to the proxy. It is broker and controller at once, or it joins the
-    cluster of another one as the broker with the id `node`. `settings` are further ones of the node.
+    cluster of another one as the broker with the id `node`. `settings` are further ones of the node, `java_options` of
+    its JVM.
     """
 
     def __init__(
@@ -80,6 +82,7 @@ class Broker:
         joins: "Broker | None" = None,
         node: int = 1,
         settings: Mapping[str, str | int] | None = None,
+        java_options: Sequence[str] = (),
     ) -> None:
         self._jars = jars
         self._login = login
@@ -87,6 +90,7 @@ class Broker:
         self._joins = joins
         self._node = node
         self._settings = settings or {}
+        self._java_options = java_options
         self._given_port = port
         self._scratch = Scratch("streamapp-kafka-")
         self._folder = self._scratch.folder
@@ -101,6 +105,12 @@ class Broker:
     def bootstrap_servers(self) -> str:
         """The address for clients."""
         return f"{HOST}:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        """The broker's process."""
+        assert self._process is not None
+        return self._process.pid
 
     @property
     def data(self) -> Path:
@@ -136,7 +146,7 @@ class Broker:
         Raises:
             BrokerError: it ended or did not come up; the message has the end of its log.
         """
-        java = ["java", "-Xms256m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+        java = ["java", "-Xms256m", "-Xmx512m", *start_options(self._jars), *self._java_options]
         command = [*java, *self._class_path(), "kafka.Kafka", str(self._folder / "server.properties")]
         self._process = Companion(command, self._folder / "log")
         deadline = time.monotonic() + _START_SECONDS
@@ -158,10 +168,10 @@ class Broker:
         if self._process is not None:
             self._process.kill()
 
-    def terminate(self) -> None:
-        """End the process as an operator does: other brokers take over its partitions first."""
+    def terminate(self, seconds: float = 30) -> None:
+        """End the process as an operator does: other brokers take over its partitions first. It has so many seconds."""
         if self._process is not None:
-            self._process.terminate()
+            self._process.terminate(seconds)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -208,7 +218,7 @@ class Broker:
         storage = ["kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID]
         storage += ["--standalone"] if self._joins is None else []
         storage += [] if self._login is None else self._login.storage_options
-        command = ["java", "-XX:TieredStopAtLevel=1", *self._class_path(), *storage]
+        command = ["java", *start_options(self._jars), *self._class_path(), *storage]
         done = subprocess.run(  # noqa: S603 - a fixed command
             [*command, "-c", str(self._folder / "server.properties")],
             capture_output=True,
