@@ -11,6 +11,7 @@ from random import Random
 import pytest
 
 from support import crashes, ordered_visits, shop, timed
+from support.forked_runs import ForkedRun
 from support.processes import kill, python_workers
 
 RUNS = int(os.environ.get("STREAMAPP_KILL_RUNS", "15"))
@@ -18,7 +19,7 @@ ON_SPARK = max(3, RUNS // 6)
 KILLS = 3
 
 
-def die(process: subprocess.Popen, victim: str) -> None:
+def die(process: ForkedRun, victim: str) -> None:
     """Kill a part of a run: its driver's process alone, a worker of Spark's, or everything."""
     if victim == "group":
         os.killpg(process.pid, signal.SIGKILL)

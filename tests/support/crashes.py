@@ -11,6 +11,7 @@ import duckdb
 import yaml
 
 from support import apps, flights
+from support.forked_runs import ForkedRun
 
 RUN = [sys.executable, "-c", "from streamapp_cli.main import main; main()", "run"]
 
@@ -31,11 +32,14 @@ def lay_out(folder: Path, rows: int, processors: int = 2) -> None:
 
 def start(
     folder: Path, *options: str, app: str = "app.yaml", through: Sequence[str] = (), **environment: str
-) -> subprocess.Popen:
+) -> subprocess.Popen | ForkedRun:
     """Start an app in a process group of its own, perhaps through another command."""
+    environment = os.environ | environment
+    if not through:
+        return ForkedRun(["run", str(folder / app), *options], environment)
     return subprocess.Popen(
         [*through, *RUN, str(folder / app), *options],
-        env=os.environ | environment,
+        env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -43,13 +47,13 @@ def start(
     )
 
 
-def end(process: subprocess.Popen) -> tuple[int, str]:
+def end(process: subprocess.Popen | ForkedRun) -> tuple[int, str]:
     """Wait for the end of a run; its exit code and what it printed."""
     output, _ = process.communicate(timeout=400)
     return process.returncode, output
 
 
-def kill_group(process: subprocess.Popen) -> None:
+def kill_group(process: subprocess.Popen | ForkedRun) -> None:
     """Kill a run with all its children, if it is still there."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import time
 from collections import Counter
 from contextlib import suppress
@@ -13,7 +12,8 @@ from types import ModuleType
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from support import crashes, numbered
+from support import numbered
+from support.forked_runs import ForkedRun
 from support.processes import descendants, executors_of, kill, workers_of
 
 DEADLINE = 300.0
@@ -128,12 +128,8 @@ class Soak:
 
     def _start(self) -> None:
         with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
-                [*crashes.RUN, str(self._folder / "app.yaml"), *self._options],
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+            arguments = ["run", str(self._folder / "app.yaml"), *self._options]
+            self._process = ForkedRun(arguments, os.environ, log.fileno())
 
     def _count_until(self, wanted: int, deadline: float) -> int:
         """Count the committed records of the output; ask until there are as many as wanted."""
