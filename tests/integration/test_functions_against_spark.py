@@ -30,6 +30,7 @@ from support import aggregates
 from support.csv_texts import csv_text
 from support.function_calls import FUNCTION_CALLS, NESTED_EXPRESSIONS, SCHEMA, expressions
 from support.json_texts import json_path, json_text, sound_json_text
+from support.spark_oracle import judge_session
 from support.variant_calls import VARIANT_CALLS, VARIANT_CASTS
 from support.xml_texts import sound_xml_text, xpath_of_nodes, xpath_value
 
@@ -370,22 +371,10 @@ def data() -> pa.Table:
 
 @pytest.fixture(scope="module")
 def spark(data: pa.Table) -> Iterator[SparkSession]:
-    session = (
-        SparkSession.builder.master("local[1]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.ansi.enabled", "false")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.sql.shuffle.partitions", "1")
-        .config("spark.sql.codegen.wholeStage", "false")
-        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
-        .config("spark.sql.execution.arrow.pyspark.enabled", "true")
-        .config("spark.log.level", "ERROR")
-        .getOrCreate()
-    )
-    frame = session.createDataFrame(data)  # which makes a timestamp with time zone of every one
-    frame.withColumn("ntz", frame.ntz.cast("timestamp_ntz")).createOrReplaceTempView("t")
-    yield session
-    session.stop()
+    with judge_session() as session:
+        frame = session.createDataFrame(data)  # which makes a timestamp with time zone of every one
+        frame.withColumn("ntz", frame.ntz.cast("timestamp_ntz")).createOrReplaceTempView("t")
+        yield session
 
 
 @pytest.fixture(scope="module")

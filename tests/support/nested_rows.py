@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import strategies as st
 
 from streamapp_core.data_types import DataType, TypeKind, all_types
+from streamapp_core.expressions.conversions import WHOLE_BITS
 from streamapp_core.schema import Column, Schema
 from support.data_types import FLAT_TYPES, data_types
 
-_BITS = {TypeKind.TINYINT: 8, TypeKind.SMALLINT: 16, TypeKind.INT: 32, TypeKind.BIGINT: 64}
 _NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=4)
 _TEXTS = st.text(st.characters(codec="utf-8"), max_size=6)
 _DATES = st.dates()
@@ -84,8 +84,8 @@ def _storable() -> st.SearchStrategy[DataType]:
 
 def _present(data_type: DataType) -> st.SearchStrategy[Any]:
     kind = data_type.kind
-    if kind in _BITS:
-        half = 2 ** (_BITS[kind] - 1)
+    if kind in WHOLE_BITS:
+        half = 2 ** (WHOLE_BITS[kind] - 1)
         return st.integers(-half, half - 1)
     match kind:
         case TypeKind.STRUCT:

@@ -51,6 +51,17 @@ def entries(value: Value) -> Value:
     return Value(array_of(struct_of(data_type.fields)), f"map_entries({value.sql})")
 
 
+def converted_entries(value: Value, target: DataType, convert: Convert) -> str:
+    """Write the entries of a map of the target's type, out of a list of structs of a key and a value."""
+    entry = value.type.element if value.type else VOID
+
+    def rebuilt(inner: Value) -> str:
+        key, held = parts(inner.sql, entry)
+        return struct_sql([("key", key.sql), ("value", convert(held, target.value).sql)])
+
+    return each(value.sql, entry, rebuilt)
+
+
 def parts(sql: str, data_type: DataType) -> list[Value]:
     """Return the fields of a struct in order."""
     return [part(sql, field.name, field.type) for field in data_type.fields]

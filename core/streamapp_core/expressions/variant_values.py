@@ -52,13 +52,8 @@ def from_variant(value: Value, target: DataType) -> str:
 def _typed(value: Value, target: DataType) -> Value:
     """Write a value of the type out of texts."""
     if target.kind is TypeKind.MAP:
-        entry = value.type.element if value.type else VOID
-
-        def rebuilt(inner: Value) -> str:
-            key, held = nested_values.parts(inner.sql, entry)
-            return nested_values.struct_sql([("key", key.sql), ("value", _typed(held, target.value).sql)])
-
-        return Value(target, cast(f"map_from_entries({nested_values.each(value.sql, entry, rebuilt)})", target))
+        entries = nested_values.converted_entries(value, target, _typed)
+        return Value(target, cast(f"map_from_entries({entries})", target))
     if target.nested:
         return nested_values.converted(value, target, _typed) or value
     return Value(target, _scalar(value.sql, target))

@@ -1,16 +1,16 @@
 """Kernels that encrypt bytes and decrypt them by AES. They go row by row."""
 
-from collections.abc import Callable
-
 import pyarrow as pa
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.padding import PKCS7
 
+from streamapp_core.expressions.functions.encryption import AES_PADDINGS
+from streamapp_runtime.kernels.row_functions import each_row
+
 _VECTOR_SIZES = {"GCM": 12, "CBC": 16, "ECB": 0}
 _KEY_SIZES = (16, 24, 32)
-_PADDINGS = {"GCM": ("NONE", "DEFAULT"), "CBC": ("PKCS", "DEFAULT"), "ECB": ("PKCS", "DEFAULT")}
 _BLOCK = 128
 
 
@@ -18,22 +18,17 @@ def aes_encrypted(  # noqa: PLR0917 - one for each parameter of the kernel
     values: pa.Array, keys: pa.Array, names: pa.Array, paddings: pa.Array, vectors: pa.Array, aads: pa.Array
 ) -> pa.Array:
     """Return the bytes encrypted behind their initialization vectors; null of what can't be."""
-    return _over_rows(_encrypted, values, keys, names, paddings, vectors, aads)
+    return pa.array(each_row(_encrypted, values, keys, names, paddings, vectors, aads), pa.binary())
 
 
 def aes_decrypted(values: pa.Array, keys: pa.Array, names: pa.Array, paddings: pa.Array, aads: pa.Array) -> pa.Array:
     """Return the bytes that were encrypted; null of what was not."""
-    return _over_rows(_decrypted, values, keys, names, paddings, aads)
-
-
-def _over_rows(one: Callable[..., bytes | None], *columns: pa.Array) -> pa.Array:
-    rows = zip(*(column.to_pylist() for column in columns), strict=True)
-    return pa.array((None if None in row else one(*row) for row in rows), pa.binary())
+    return pa.array(each_row(_decrypted, values, keys, names, paddings, aads), pa.binary())
 
 
 def _mode(key: bytes, name: str, padding: str) -> str | None:
     mode = name.upper()
-    fits = padding.upper() in _PADDINGS.get(mode, ()) and len(key) in _KEY_SIZES
+    fits = padding.upper() in AES_PADDINGS.get(mode, ()) and len(key) in _KEY_SIZES
     return mode if fits else None
 
 

@@ -3,16 +3,15 @@
 import json
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 
 import pyarrow as pa
 
 from streamapp_core.data_types import DataType, TypeKind
-from streamapp_core.schema import parse_type
+from streamapp_core.expressions.conversions import WHOLE_BITS
 from streamapp_runtime.kernels.csv_tokens import ESCAPE, QUOTE, csv_tokens
 from streamapp_runtime.kernels.json_readers import UnfitError, decimal_text
+from streamapp_runtime.kernels.row_functions import each_row, literal_type
 
-_BITS = {TypeKind.TINYINT: 8, TypeKind.SMALLINT: 16, TypeKind.INT: 32, TypeKind.BIGINT: 64}
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _MOST_DIGITS = 1000
 _FLOATING = re.compile(
@@ -24,20 +23,12 @@ _SPACES = "".join(map(chr, range(ord(" ") + 1)))
 
 def from_csv(texts: pa.Array, types: pa.Array, separators: pa.Array) -> pa.Array:
     """Return the values of lines of CSV by the types of structs, as JSON whose values are texts."""
-    rows = zip(texts.to_pylist(), types.to_pylist(), separators.to_pylist(), strict=True)
-    return pa.array(
-        (None if text is None else _read(text, _type(kind), sign) for text, kind, sign in rows), pa.string()
-    )
+    return pa.array(each_row(_read, texts, types, separators), pa.string())
 
 
-@lru_cache(maxsize=256)
-def _type(written: str) -> DataType:
-    return parse_type(written)
-
-
-def _read(text: str, data_type: DataType, separator: str) -> str:
+def _read(text: str, written: str, separator: str) -> str:
     row = {}
-    pairs = zip(csv_tokens(text, separator) or (), data_type.fields, strict=False)
+    pairs = zip(csv_tokens(text, separator) or (), literal_type(written).fields, strict=False)
     for place, (token, field) in enumerate(pairs):
         value = _value(token, field.type) if token else None
         if value is not None:
@@ -50,7 +41,7 @@ def _value(token: str, data_type: DataType) -> str | None:
         if data_type.kind is TypeKind.DECIMAL:
             return decimal_text(token.replace(",", ""), data_type)
         reader = _READERS.get(data_type.kind)
-        return reader(token) if reader else _whole(token, _BITS[data_type.kind])
+        return reader(token) if reader else _whole(token, WHOLE_BITS[data_type.kind])
     except UnfitError:
         return None
 
@@ -79,8 +70,7 @@ def _moment(token: str) -> str | None:
 
 def to_csv(rows: pa.Array, separators: pa.Array) -> pa.Array:
     """Write the texts of values as a line of CSV, in quotes where they need them."""
-    pairs = zip(rows.to_pylist(), separators.to_pylist(), strict=True)
-    return pa.array((None if row is None else _line(row, sign) for row, sign in pairs), pa.string())
+    return pa.array(each_row(_line, rows, separators), pa.string())
 
 
 def _line(row: list[str | None], separator: str) -> str | None:

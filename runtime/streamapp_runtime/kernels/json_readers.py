@@ -8,16 +8,15 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from decimal import ROUND_HALF_UP, Context, Decimal
-from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
 
 from streamapp_core.data_types import DataType, TypeKind, all_types
 from streamapp_core.expressions.growth import MAX_GROWTH
-from streamapp_core.schema import parse_type
 from streamapp_runtime.kernels.json_generator import Generator, java_text
 from streamapp_runtime.kernels.json_tokens import Dialect, MalformedJsonError, TokenKind, Tokens, tokens
+from streamapp_runtime.kernels.row_functions import each_row, literal_type
 
 _DIALECT = Dialect(non_numeric_numbers=True)
 _INFINITIES = {"+INF": "Infinity", "+Infinity": "Infinity", "-INF": "-Infinity"}
@@ -46,18 +45,11 @@ _Read = tuple[Any, bool]
 def from_json(texts: pa.Array, types: pa.Array) -> pa.Array:
     """Return the values of JSON texts by types, in the form that SQL reads."""
 
-    def read(text: str | None, written: str | None) -> str | None:
-        if text is None or written is None:
-            return None
-        value = _read(text, _type(written))
+    def read(text: str, written: str) -> str | None:
+        value = _read(text, literal_type(written))
         return None if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
-    return pa.array(map(read, texts.to_pylist(), types.to_pylist()), pa.string())
-
-
-@lru_cache(maxsize=256)
-def _type(written: str) -> DataType:
-    return parse_type(written)
+    return pa.array(each_row(read, texts, types), pa.string())
 
 
 def _read(text: str, data_type: DataType) -> Any:  # noqa: ANN401 - a struct, list or nothing

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -10,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from streamapp_core.data_types import DataType, TypeKind
-from streamapp_core.schema import parse_type
 from streamapp_runtime.kernels.json_generator import has_halves
 from streamapp_runtime.kernels.json_tokens import Dialect, MalformedJsonError, TokenKind, Tokens, tokens
+from streamapp_runtime.kernels.row_functions import each_row, literal_type
 from streamapp_runtime.kernels.variant_encoding import (
     MAX_VARIANT_DEPTH,
     Node,
@@ -44,7 +43,7 @@ def parsed_variant(texts: pa.Array) -> pa.Array:
         except (MalformedJsonError, UnencodableError):
             return None
 
-    return pa.array(_each(parsed, texts), ARROW_VARIANT)
+    return pa.array(each_row(parsed, texts), ARROW_VARIANT)
 
 
 def made_variant(types: pa.Array, values: pa.Array) -> pa.Array:
@@ -53,7 +52,7 @@ def made_variant(types: pa.Array, values: pa.Array) -> pa.Array:
 
     def made(written: str, value: object) -> _Variant | None:
         try:
-            return encoded(_made(value, _type(written)))
+            return encoded(_made(value, literal_type(written, variant=True)))
         except UnencodableError:
             return None
 
@@ -68,38 +67,28 @@ def variant_part(variants: pa.Array, paths: pa.Array) -> pa.Array:
         node = _found(decoded(variant), path)
         return encoded(node) if node else None
 
-    return pa.array(_each(part, variants, paths), ARROW_VARIANT)
+    return pa.array(each_row(part, variants, paths), ARROW_VARIANT)
 
 
 def variant_json(variants: pa.Array) -> pa.Array:
     """Return variants as JSON texts."""
-    return pa.array(_each(lambda variant: json_of(decoded(variant)), variants), pa.string())
+    return pa.array(each_row(lambda variant: json_of(decoded(variant)), variants), pa.string())
 
 
 def schema_of_variant(variants: pa.Array) -> pa.Array:
     """Return the types of what variants hold."""
-    return pa.array(_each(lambda variant: schema_of(decoded(variant)), variants), pa.string())
+    return pa.array(each_row(lambda variant: schema_of(decoded(variant)), variants), pa.string())
 
 
 def read_variant(variants: pa.Array, types: pa.Array) -> pa.Array:
     """Return what variants hold in the form that SQL makes values of a type of: a text, or JSON with texts inside."""
 
     def texts(variant: _Variant, written: str) -> str | None:
-        target = _type(written)
+        target = literal_type(written, variant=True)
         value = read(decoded(variant), target)
         return json.dumps(value, ensure_ascii=False) if value is not None and target.nested else value
 
-    return pa.array(_each(texts, variants, types), pa.string())
-
-
-def _each(function: Callable[..., Any], *columns: pa.Array) -> Iterable[Any]:
-    for row in zip(*(column.to_pylist() for column in columns), strict=True):
-        yield None if None in row else function(*row)
-
-
-@lru_cache(maxsize=256)
-def _type(written: str) -> DataType:
-    return parse_type(written, variant=True)
+    return pa.array(each_row(texts, variants, types), pa.string())
 
 
 def _node(found: Tokens, place: int, depth: int) -> Node:

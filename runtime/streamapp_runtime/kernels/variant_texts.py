@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from streamapp_core.data_types import DataType, TypeKind
+from streamapp_core.expressions.conversions import WHOLE_BITS
 from streamapp_runtime.kernels import json_generator
 from streamapp_runtime.kernels.variant_encoding import Node, VariantKind, encoded
 
@@ -17,7 +18,6 @@ _SECOND = 1_000_000
 _LONG = 1 << 63
 _EXACT = Context(prec=80)
 _WHOLE = re.compile(r"[\x00-\x20\x7f]*([+-]?[0-9]+)[\x00-\x20\x7f]*")
-_BITS = {TypeKind.TINYINT: 8, TypeKind.SMALLINT: 16, TypeKind.INT: 32, TypeKind.BIGINT: 64}
 _MOMENTS = (VariantKind.DATE, VariantKind.TIMESTAMP, VariantKind.TIMESTAMP_NTZ)
 _QUOTED = (*_MOMENTS, VariantKind.BINARY)
 _NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
@@ -85,8 +85,8 @@ def _scalar(node: Node, target: DataType) -> str:
         return json_of(node) if node.kind in (VariantKind.OBJECT, VariantKind.ARRAY) else _text(node)
     if node.kind in (VariantKind.OBJECT, VariantKind.ARRAY):
         raise UnfitError
-    if target.kind in _BITS:
-        return str(_whole(node, _BITS[target.kind]))
+    if target.kind in WHOLE_BITS:
+        return str(_whole(node, WHOLE_BITS[target.kind]))
     return _SCALARS[target.kind](node)
 
 

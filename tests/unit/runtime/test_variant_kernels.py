@@ -77,6 +77,6 @@ def test_a_part_has_the_names_of_its_own_fields_only():
 def test_the_type_of_objects_that_all_differ_is_null_in_time():
     text = "[" + ",".join(f'{{"k{number}":1}}' for number in range(50_000)) + "]"
     variants = parsed_variant(pa.array([text]))
-    start = time.monotonic()
+    start = time.process_time()
     assert schema_of_variant(variants).to_pylist() == [None]
-    assert time.monotonic() - start < 60
+    assert time.process_time() - start < 60

@@ -7,7 +7,7 @@ from streamapp_core.expressions.conversions import converted
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.functions.json_types import TextReader, moment_patterns, schema_type
-from streamapp_core.expressions.functions.json_writers import PATTERNS, moment_text, named_options
+from streamapp_core.expressions.functions.text_options import OPTIONS, moment_text, text_options, write_patterns
 from streamapp_core.expressions.kernel_texts import structure_text, text_type
 from streamapp_core.expressions.kernels import FROM_CSV, TO_CSV
 from streamapp_core.expressions.typed_sql import Value, cast, text
@@ -39,10 +39,11 @@ def _to_csv(value: Value, options: Value | None = None) -> Value:
         raise Refusal(f"to_csv takes a struct of single values but binaries and variants, got {data_type}")
     separator, given = _separator(options, "to_csv", _WRITTEN)
 
+    patterns = write_patterns(given)
+
     def written(part: Value) -> str:
-        if part.kind in PATTERNS:
-            name, usual = PATTERNS[part.kind]
-            return moment_text(part, given.get(name, usual))
+        if part.kind is not None and part.kind in patterns:
+            return moment_text(part, patterns[part.kind])
         return cast("NULL", STRING) if part.kind is TypeKind.VOID else converted(part, STRING).sql
 
     def write(parts: list[Value]) -> str:
@@ -57,20 +58,17 @@ def _separator(options: Value | None, function: str, known: str) -> tuple[str, d
     Raises:
         Refusal: There is no such option, or no such separator.
     """
-    given = dict(named_options(options, function))
-    if unknown := given.keys() - {*known.lower().split(", "), "delimiter"}:
-        raise invalid(f"{function} has no option {min(unknown)}; it has {known}")
+    given = dict(text_options(options, function, known, others=("delimiter",)))
     separator = given.pop("delimiter", given.pop("sep", ","))
     if not _SEPARATOR.fullmatch(separator):
         raise invalid(f"the separator of {function} is one character, no quote, backslash or space")
     return separator, given
 
 
-_OPTIONS = Parameter("options", Accepts.ANY)
 CSV_TEXTS = (
     Function(
         name="from_csv",
-        parameters=(Parameter("csv", Accepts.ANY), Parameter("schema", Accepts.TEXT_LITERAL), _OPTIONS),
+        parameters=(Parameter("csv", Accepts.ANY), Parameter("schema", Accepts.TEXT_LITERAL), OPTIONS),
         optional=1,
         result="the struct of the schema",
         doc="The value of a line of CSV by a schema such as `'id int, name string'`. What does not fit its type, is "
@@ -79,7 +77,7 @@ CSV_TEXTS = (
     ),
     Function(
         name="to_csv",
-        parameters=(Parameter("value", Accepts.ANY), _OPTIONS),
+        parameters=(Parameter("value", Accepts.ANY), OPTIONS),
         optional=1,
         result="string",
         doc="A struct as a line of CSV; what needs it stands in quotes. Options: a map of text literals with "

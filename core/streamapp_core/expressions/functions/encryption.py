@@ -9,7 +9,8 @@ from streamapp_core.expressions.kernels import AES_DECRYPTED, AES_ENCRYPTED
 from streamapp_core.expressions.typed_sql import Value, text
 from streamapp_core.schema import BINARY
 
-_PADDINGS = {"GCM": ("NONE", "DEFAULT"), "CBC": ("PKCS", "DEFAULT"), "ECB": ("PKCS", "DEFAULT")}
+AES_PADDINGS = {"GCM": ("NONE", "DEFAULT"), "CBC": ("PKCS", "DEFAULT"), "ECB": ("PKCS", "DEFAULT")}
+"""The paddings of each mode."""
 _MODE, _PADDING = Parameter("mode", Accepts.TEXT), Parameter("padding", Accepts.TEXT)
 _KEY = Parameter("key", Accepts.BINARY)
 _IV = Parameter("iv", Accepts.ANY)  # whose literal counts
@@ -32,10 +33,10 @@ def _mode(name: str, mode: Value | None, padding: Value | None) -> str | None:
     known = written.upper() if isinstance(written, str) else None
     if known is None:
         return None
-    if known not in _PADDINGS:
+    if known not in AES_PADDINGS:
         raise invalid(f"{name} takes the modes 'GCM', 'CBC' and 'ECB', not '{known[:20]}'")
-    if isinstance(padded, str) and padded.upper() not in _PADDINGS[known]:
-        paddings = " and ".join(f"'{padding}'" for padding in _PADDINGS[known])
+    if isinstance(padded, str) and padded.upper() not in AES_PADDINGS[known]:
+        paddings = " and ".join(f"'{padding}'" for padding in AES_PADDINGS[known])
         raise invalid(f"{name} takes in mode '{known}' the paddings {paddings}, not '{padded[:20]}'")
     return known
 

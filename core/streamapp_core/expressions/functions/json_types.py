@@ -11,12 +11,12 @@ from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.functions.date_parts import moment_by_pattern
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.functions.json_parts import JSON, json_text
-from streamapp_core.expressions.functions.json_writers import named_options
 from streamapp_core.expressions.functions.maps import from_entries
+from streamapp_core.expressions.functions.text_options import OPTIONS, text_options
 from streamapp_core.expressions.kernel_texts import structure_text, text_type
 from streamapp_core.expressions.kernels import FROM_JSON, SCHEMA_OF_JSON
 from streamapp_core.expressions.typed_sql import Value, bound, cast, text
-from streamapp_core.schema import DATE, STRING, VOID, DataType, TypeKind, parse_schema, parse_type
+from streamapp_core.schema import DATE, STRING, DataType, TypeKind, parse_schema, parse_type
 
 _MOMENTS = (TypeKind.DATE, TypeKind.TIMESTAMP)
 _INSTEAD = {
@@ -27,7 +27,7 @@ _INSTEAD = {
 _CORRUPT = "_corrupt_record"
 _OPTIONS = "timestampFormat, dateFormat, mode"
 _MODE = "PERMISSIVE"
-_ZEROS = "allownumericleadingzeros"
+_ZEROS = "allowNumericLeadingZeros"
 _MAX_CONTAINERS = 200
 """The most arrays and objects of a text whose type is asked for."""
 _WHOLE_DAYS = r"[+-]?[0-9]{1,10}"
@@ -39,9 +39,7 @@ _JULIAN_START = 719_470
 
 def _from_json(value: Value, schema: Value, options: Value | None = None) -> Value:
     data_type = schema_type(schema, "from_json")
-    given = named_options(options, "from_json")
-    if unknown := given.keys() - {"timestampformat", "dateformat", "mode"}:
-        raise invalid(f"from_json has no option {min(unknown)}; it has {_OPTIONS}")
+    given = text_options(options, "from_json", _OPTIONS)
     read = FROM_JSON.over(json_text(value), text(str(data_type)))
     transformed = f"json_transform({read}, {text(structure_text(data_type))})"
     reader = TextReader(moment_patterns(given, "from_json"), counts_days=True)
@@ -109,14 +107,9 @@ class TextReader:
         return Value(target, bound([value], lambda v: self._moment(Value(STRING, v, simple=True), target)))
 
     def _map(self, value: Value, target: DataType) -> str:
-        entry = value.type.element if value.type else VOID
-
-        def rebuilt(inner: Value) -> str:
-            key, held = nested_values.parts(inner.sql, entry)
-            return nested_values.struct_sql([("key", key.sql), ("value", self.typed(held, target.value).sql)])
-
         def write(v: str) -> str:
-            return f"CASE WHEN {v} IS NOT NULL THEN {from_entries(nested_values.each(v, entry, rebuilt), target)} END"
+            entries = nested_values.converted_entries(Value(value.type, v, simple=True), target, self.typed)
+            return f"CASE WHEN {v} IS NOT NULL THEN {from_entries(entries, target)} END"
 
         return bound([value], write)
 
@@ -153,17 +146,16 @@ def _schema_of(value: Value, options: Value | None = None) -> Value:
     written = str(value.literal)
     if written.count("[") + written.count("{") > _MAX_CONTAINERS:
         raise invalid(f"schema_of_json takes a text with up to {_MAX_CONTAINERS} arrays and objects")
-    given = named_options(options, "schema_of_json")
-    zeros = given.get(_ZEROS, "false").lower()
-    if given.keys() - {_ZEROS} or zeros not in ("true", "false"):
-        raise invalid("schema_of_json has one option: map('allowNumericLeadingZeros', 'true')")
+    zeros = text_options(options, "schema_of_json", _ZEROS).get(_ZEROS.lower(), "false").lower()
+    if zeros not in ("true", "false"):
+        raise invalid(f"option {_ZEROS} of schema_of_json is 'true' or 'false', not '{zeros[:40]}'")
     return Value(STRING, SCHEMA_OF_JSON.over(value.sql, zeros))
 
 
 JSON_READERS = (
     Function(
         name="schema_of_json",
-        parameters=(Parameter("json", Accepts.TEXT_LITERAL), Parameter("options", Accepts.ANY)),
+        parameters=(Parameter("json", Accepts.TEXT_LITERAL), OPTIONS),
         optional=1,
         result="string",
         doc="The type of a JSON text that is a literal, such as `STRUCT<a: BIGINT>`; null if it is malformed.",
@@ -171,7 +163,7 @@ JSON_READERS = (
     ),
     Function(
         name="from_json",
-        parameters=(JSON, Parameter("schema", Accepts.TEXT_LITERAL), Parameter("options", Accepts.ANY)),
+        parameters=(JSON, Parameter("schema", Accepts.TEXT_LITERAL), OPTIONS),
         optional=1,
         result="the type of the schema",
         doc="The value of a JSON text by a schema such as `'id int, tags array<string>'` or `'map<string,int>'`. What "

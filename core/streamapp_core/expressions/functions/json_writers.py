@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from streamapp_core.data_types import struct_of
 from streamapp_core.expressions import nested_values
-from streamapp_core.expressions.conversions import converted, naive
+from streamapp_core.expressions.conversions import converted
 from streamapp_core.expressions.expression_issues import Refusal, invalid
-from streamapp_core.expressions.functions.date_patterns import written_moment
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
+from streamapp_core.expressions.functions.text_options import OPTIONS, moment_text, text_options, write_patterns
 from streamapp_core.expressions.growth import bounded, size, varies
 from streamapp_core.expressions.kernels import VARIANT_JSON
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL
@@ -17,11 +17,6 @@ from streamapp_core.expressions.typed_sql import Value, bound, cast, text
 from streamapp_core.schema import STRING, VOID, DataType, TypeKind
 
 _WITH_KEYS = (*INTEGRAL, TypeKind.BOOLEAN, TypeKind.DECIMAL, TypeKind.VOID)
-PATTERNS = {
-    TypeKind.DATE: ("dateformat", "yyyy-MM-dd"),
-    TypeKind.TIMESTAMP: ("timestampformat", "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"),
-    TypeKind.TIMESTAMP_NTZ: ("timestampntzformat", "yyyy-MM-dd'T'HH:mm:ss.SSS"),
-}
 _FLAGS = ("ignorenullfields", "sortkeys")
 _OPTIONS = "dateFormat, timestampFormat, timestampNTZFormat, ignoreNullFields, sortKeys"
 
@@ -93,13 +88,6 @@ class _Writer:
         return f"CAST(to_json({moment_text(value, self.patterns[kind])}) AS VARCHAR)"
 
 
-def moment_text(value: Value, pattern: str) -> str:
-    """Write a date or timestamp by a pattern; null of a null."""
-    moment = naive(value) if value.kind is TypeKind.TIMESTAMP else cast(value.sql, "TIMESTAMP")
-    written = bound([Value(None, moment)], lambda m: written_moment(pattern, m))
-    return f"CASE WHEN {value.sql} IS NOT NULL THEN {written} END"
-
-
 def _plain(value: Value) -> str:
     if value.kind is TypeKind.VARIANT:
         return VARIANT_JSON.over(value.sql)
@@ -139,35 +127,18 @@ def _to_json(value: Value, options: Value | None = None) -> Value:
 
 
 def _writer(options: Value | None) -> _Writer:
-    given = named_options(options, "to_json")
-    unknown = given.keys() - {*_FLAGS, *(name for name, _ in PATTERNS.values())}
-    if unknown:
-        raise invalid(f"to_json has no option {min(unknown)}; it has {_OPTIONS}")
+    given = text_options(options, "to_json", _OPTIONS)
     flags = {name: given.get(name, default).lower() for name, default in zip(_FLAGS, ("true", "false"), strict=True)}
     wrong = next((name for name, flag in flags.items() if flag not in ("true", "false")), None)
     if wrong:
         raise invalid(f"option {wrong} of to_json is 'true' or 'false', not '{flags[wrong][:40]}'")
-    patterns = {kind: given.get(name, usual) for kind, (name, usual) in PATTERNS.items()}
-    return _Writer(patterns, flags["ignorenullfields"] == "false", flags["sortkeys"] == "true")
-
-
-def named_options(options: Value | None, function: str) -> Mapping[str, str]:
-    """Return the options of a call, which are a map of text literals, by their names in lower case.
-
-    Raises:
-        Refusal: They are something else.
-    """
-    if options is None:
-        return {}
-    if options.pairs is None:
-        raise invalid(f"the options of {function} are text literals, as in map('timestampFormat', 'dd/MM/yyyy')")
-    return {name.lower(): setting for name, setting in options.pairs}
+    return _Writer(write_patterns(given), flags["ignorenullfields"] == "false", flags["sortkeys"] == "true")
 
 
 JSON_WRITERS = (
     Function(
         name="to_json",
-        parameters=(Parameter("value", Accepts.ANY), Parameter("options", Accepts.ANY)),
+        parameters=(Parameter("value", Accepts.ANY), OPTIONS),
         optional=1,
         result="string",
         doc="The JSON text of a struct, array, map or variant; fields that are null are left out. Options: a map of "

@@ -5,22 +5,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from streamapp_core.expressions import nested_values
-from streamapp_core.expressions.conversions import converted, naive
-from streamapp_core.expressions.expression_issues import Refusal, invalid
-from streamapp_core.expressions.functions.date_patterns import written_moment
+from streamapp_core.expressions.conversions import converted
+from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
-from streamapp_core.expressions.functions.json_writers import named_options
+from streamapp_core.expressions.functions.text_options import OPTIONS, moment_text, text_options, write_patterns
 from streamapp_core.expressions.growth import bounded, size, varies
 from streamapp_core.expressions.kernels import XML_ESCAPED
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL
 from streamapp_core.expressions.typed_sql import Value, bound, cast, text
 from streamapp_core.schema import STRING, VOID, DataType, TypeKind
 
-_PATTERNS = {
-    TypeKind.DATE: ("dateformat", "yyyy-MM-dd"),
-    TypeKind.TIMESTAMP: ("timestampformat", "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"),
-    TypeKind.TIMESTAMP_NTZ: ("timestampntzformat", "yyyy-MM-dd'T'HH:mm:ss.SSS"),
-}
 _NAMES = {"rowtag": "ROW", "arrayelementname": "item"}
 _OPTIONS = "rowTag, arrayElementName, dateFormat, timestampFormat, timestampNTZFormat"
 _INDENT = "    "
@@ -80,15 +74,10 @@ class _Writer:
         if data_type.kind is TypeKind.VOID:
             return cast("NULL", STRING)
         if data_type.kind in self.patterns:
-            return self._moment(value, data_type.kind)
+            return _escaped(moment_text(value, self.patterns[data_type.kind]))
         if data_type.kind not in _PLAIN or (data_type.kind is TypeKind.DECIMAL and data_type.scale > _MAX_SCALE):
             raise Refusal(f"to_xml writes no {data_type}; cast it to string")
         return converted(value, STRING).sql
-
-    def _moment(self, value: Value, kind: TypeKind) -> str:
-        moment = naive(value) if kind is TypeKind.TIMESTAMP else cast(value.sql, "TIMESTAMP")
-        written = bound([Value(None, moment)], lambda m: _escaped(written_moment(self.patterns[kind], m)))
-        return f"CASE WHEN {value.sql} IS NOT NULL THEN {written} END"
 
 
 def _line(depth: int) -> str:
@@ -117,13 +106,9 @@ def _name(name: str) -> str:
 def _to_xml(value: Value, options: Value | None = None) -> Value:
     if value.type is None or value.type.kind is not TypeKind.STRUCT:
         raise Refusal(f"to_xml takes a struct, got {value.type}")
-    given = named_options(options, "to_xml")
-    unknown = given.keys() - {*_NAMES, *(name for name, _ in _PATTERNS.values())}
-    if unknown:
-        raise invalid(f"to_xml has no option {min(unknown)}; it has {_OPTIONS}")
-    patterns = {kind: given.get(name, usual) for kind, (name, usual) in _PATTERNS.items()}
+    given = text_options(options, "to_xml", _OPTIONS)
     names = {option: _name(given.get(option, usual)) for option, usual in _NAMES.items()}
-    writer = _Writer(patterns, names["arrayelementname"])
+    writer = _Writer(write_patterns(given), names["arrayelementname"])
 
     def checked(written: str) -> str:
         return f"CASE WHEN NOT regexp_matches({written}, {_FORBIDDEN}) THEN {written}[2:] END"
@@ -139,7 +124,7 @@ def _to_xml(value: Value, options: Value | None = None) -> Value:
 XML_WRITERS = (
     Function(
         name="to_xml",
-        parameters=(Parameter("value", Accepts.ANY), Parameter("options", Accepts.ANY)),
+        parameters=(Parameter("value", Accepts.ANY), OPTIONS),
         optional=1,
         result="string",
         doc="The XML text of a struct, with lines for its elements; fields that are null are left out. Options: "
