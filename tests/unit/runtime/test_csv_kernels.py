@@ -47,6 +47,6 @@ def test_wrong_quotes_behind_backslashes_nest_to_a_bound():
 
 
 def test_a_large_line_takes_no_longer_than_its_size():
-    start = time.monotonic()
+    start = time.process_time()
     csv_tokens('"' + '\\"' * 500_000 + '"x,' * 100_000, ",")
-    assert time.monotonic() - start < 30
+    assert time.process_time() - start < 30

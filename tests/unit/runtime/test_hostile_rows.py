@@ -4,10 +4,13 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 MEMORY, SECONDS = 4 << 30, 300
 """Several times what it takes: a loaded machine counts more seconds for the same work."""
 
 
+@pytest.mark.timeout(1_800)
 def test_every_function_ends_within_bounds_over_long_texts_and_arrays():
     run = subprocess.run(
         [sys.executable, "-m", "support.hostile_rows", str(MEMORY), str(SECONDS)],

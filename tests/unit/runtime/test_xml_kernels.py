@@ -118,9 +118,9 @@ def test_broken_texts_never_fail():
 @pytest.mark.parametrize("path", ["//a[//a[//a]]", "//a[count(preceding::a) = 7]", "//*[contains(/, //b)]"])
 def test_what_takes_too_much_work_is_null(path):
     text = "<r>" + "<a>some text</a>" * 20_000 + "</r>"
-    start = time.monotonic()
+    start = time.process_time()
     assert value(xpath_text, text, path) is None
-    assert time.monotonic() - start < 30
+    assert time.process_time() - start < 30
 
 
 def test_a_declared_encoding_does_not_count():
