@@ -17,7 +17,7 @@ LOG_MUTATIONS = (
             ),
         ),
         needs=frozenset({FaultKind.KILL_MACHINE}),
-        embedded=True,
+        shows=frozenset({"embedded"}),
     ),
     Mutation(
         name="the log has no journal, so that a transaction that was being written is believed",
@@ -29,7 +29,7 @@ LOG_MUTATIONS = (
             ),
         ),
         needs=frozenset({FaultKind.KILL_MACHINE}),
-        embedded=True,
+        shows=frozenset({"embedded"}),
     ),
     Mutation(
         name="the statements of a transaction of the log commit one by one",
@@ -45,7 +45,7 @@ LOG_MUTATIONS = (
                 new='            write or connection.execute("COMMIT")\n',
             ),
         ),
-        embedded=True,
+        shows=frozenset({"embedded"}),
     ),
     Mutation(
         name="the log writes the ends of partitions before their records",
@@ -84,7 +84,7 @@ LOG_MUTATIONS = (
                 ),
             ),
         ),
-        embedded=True,
+        shows=frozenset({"embedded"}),
     ),
     Mutation(
         name="a fence of the log is not checked at the commit",
@@ -95,7 +95,7 @@ LOG_MUTATIONS = (
                 new="",
             ),
         ),
-        embedded=True,
+        shows=frozenset({"embedded"}),
     ),
     Mutation(
         name="fences are not written to the log's file",
@@ -109,7 +109,7 @@ LOG_MUTATIONS = (
                 ),
             ),
         ),
-        embedded=True,
+        shows=frozenset({"embedded"}),
     ),
     Mutation(
         name="the log gives offsets before it is locked",
@@ -133,6 +133,6 @@ LOG_MUTATIONS = (
                 new="shard = self._shards[ssp]",
             ),
         ),
-        embedded=True,
+        shows=frozenset({"embedded"}),
     ),
 )

@@ -10,10 +10,11 @@ from support.changed_packages import Change
 class Mutation:
     """A defect: changes of the code that belong together. Several leave out all guards against the same danger.
 
-    `needs` are faults without which it can't be seen; `embedded`: only apps on an embedded log show it.
+    `needs` are faults without which it can't be seen; `shows` are properties of `AppShape`: only apps that have them
+    all show it.
     """
 
     name: str
     changes: tuple[Change, ...]
     needs: frozenset[FaultKind] = frozenset()
-    embedded: bool = False
+    shows: frozenset[str] = frozenset()

@@ -38,6 +38,7 @@ MUTATIONS = (
                 ),
             ),
         ),
+        shows=frozenset({"files"}),
     ),
     Mutation(
         name="files are never published again after a death",
@@ -48,6 +49,7 @@ MUTATIONS = (
                 new="",
             ),
         ),
+        shows=frozenset({"files"}),
     ),
     Mutation(
         name="the checkpoint forgets the staged parts",
@@ -58,6 +60,7 @@ MUTATIONS = (
                 new="",
             ),
         ),
+        shows=frozenset({"files"}),
     ),
     Mutation(
         name="the checkpoint forgets the watermarks",
@@ -83,6 +86,7 @@ MUTATIONS = (
                 new="",
             ),
         ),
+        shows=frozenset({"timed"}),
     ),
     Mutation(
         name="the checkpoint forgets the positions",
@@ -220,6 +224,7 @@ MUTATIONS = (
                 new="for task in live if task in self._timestamps and task not in self._idle_tasks})",
             ),
         ),
+        shows=frozenset({"timed"}),
     ),
     Mutation(
         name="an uncommitted change stays in the store",
@@ -285,6 +290,7 @@ MUTATIONS = (
                 new="        return True\n",
             ),
         ),
+        shows=frozenset({"table"}),
     ),
     Mutation(
         name="a function does not find its earlier timers after a restart",
@@ -295,6 +301,7 @@ MUTATIONS = (
                 new='deleted it again."""\n        self.earliest_timer = 1 << 62\n',
             ),
         ),
+        shows=frozenset({"quiet"}),
     ),
     Mutation(
         name="a silent partition is idle whether all of it was read or not",
@@ -305,6 +312,7 @@ MUTATIONS = (
                 new="                else:\n",
             ),
         ),
+        shows=frozenset({"idle"}),
     ),
     *LOG_MUTATIONS,
 )

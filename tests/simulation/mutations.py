@@ -22,7 +22,8 @@ def find(mutation: Mutation, most: int, first: int = 0) -> int | None:
     seeds = [
         seed
         for seed in range(first, first + most)
-        if mutation.needs <= {f.kind for f in faults_of(seed)} and mutation.embedded <= shape_of(seed).embedded
+        if mutation.needs <= {fault.kind for fault in faults_of(seed)}
+        and all(getattr(shape_of(seed), name) for name in mutation.shows)
     ]
     command = [sys.executable, "-m", "simulation", "--seeds", *map(str, seeds), "--first-failure", "--no-shrink"]
     with changed_packages(*mutation.changes) as packages:

@@ -16,7 +16,6 @@ from simulation.simulated_process import SimulatedProcess
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_systems.log import LogAdmin, LogConsumer, LogProducer
-from streamapp_systems.log.log_database import connect
 from streamapp_systems.protocols import (
     EndsAnswer,
     FetchedBatch,
@@ -38,6 +37,10 @@ class SimulatedLog:
         self._journal = self.path.with_name(f"{LOG_FILE}-wal")
         self.images = LogImages(self.path, self._journal)
         self._opened: list[Any] = []
+        self._admin: LogAdmin | None = None
+        self._source: LogProducer | None = None
+        """What writes the inputs, once it has begun."""
+        self._results: dict[str, LogResults] = {}
 
     @property
     def is_used(self) -> bool:
@@ -46,10 +49,7 @@ class SimulatedLog:
 
     def create(self, inputs: Mapping[str, int]) -> None:
         """Create the inputs."""
-        self._opened.append(connect(self.path))  # while it is open, the end of a process leaves the file as it is
-        admin = LogAdmin(self.path)
-        admin.create({describe(name): count for name, count in inputs.items()})
-        admin.close()
+        self._open().create({describe(name): count for name, count in inputs.items()})
 
     def keep(self, opened: Any) -> None:
         """Keep what a process has opened: the kernel closes it, and SQLite gets no chance to tidy up."""
@@ -60,44 +60,41 @@ class SimulatedLog:
         for opened in self._opened:
             opened.close()
         self._opened.clear()
+        self._admin = self._source = None
+        self._results.clear()
 
     def count(self, streams: Collection[str]) -> dict[str, int]:
         """Return the numbers of partitions of streams, those that exist."""
-        admin = LogAdmin(self.path)
-        counts = admin.partitions([describe(name) for name in streams])
-        admin.close()
-        return dict(counts)
+        return dict(self._open().partitions([describe(name) for name in streams]))
 
     def expand(self, stream: str, count: int) -> None:
         """Give a stream more partitions."""
-        admin = LogAdmin(self.path)
-        admin.expand(describe(stream), count)
-        admin.close()
+        self._open().expand(describe(stream), count)
 
     def write(self, records: Collection[Written], counts: Mapping[str, int], now: int) -> None:
         """Write records in one transaction."""
-        streams = [describe(name) for name in counts]
-        producer = self.open_producer(streams, TransactionOwner(id="source", epoch=1), None)
+        if self._source is None:
+            streams = [describe(name) for name in counts]
+            self._source = self.open_producer(streams, TransactionOwner(id="source", epoch=1), None)
+            self.keep(self._source)
         for record in records:
             ssp = Ssp(HUB, record.stream, partition_of(record.key, counts[record.stream]))
-            producer.send(ssp, record.value, key=record.key.encode(), timestamp=now)
-        producer.commit()
-        producer.close()
+            self._source.send(ssp, record.value, key=record.key.encode(), timestamp=now)
+        self._source.commit()
 
     def read(self, stream: str) -> Sequence[Sequence[dict]]:
-        """Return the results in the partitions of a stream."""
-        count = self.count([stream]).get(stream, 0)
-        if not count:
-            return []
-        consumer = LogConsumer(self.path, [describe(stream)])
-        ssps = [Ssp(HUB, stream, number) for number in range(count)]
-        found: dict[Ssp, list[dict]] = {ssp: [] for ssp in ssps}
-        consumer.assign(dict.fromkeys(ssps, 0), {})
-        while batches := consumer.poll(ssps, 1 << 30, 0.0):
-            for batch in batches:
-                found[batch.ssp] += [json.loads(message.value) for message in batch.messages if message.value]
-        consumer.close()
-        return [found[ssp] for ssp in ssps]
+        """Return the results in the partitions of a stream: each record is read once, until the power is lost."""
+        if stream not in self._results:
+            count = self.count([stream]).get(stream, 0)
+            if not count:
+                return []
+            self._results[stream] = LogResults(self.path, stream, count)
+            self.keep(self._results[stream])
+        return self._results[stream].read()
+
+    def forget_results(self) -> None:
+        """Let all results be read once more."""
+        self._results.clear()
 
     def lose_power(self, chance: Random) -> None:
         """Leave what was synced, and any sectors of the transaction that was being written."""
@@ -107,7 +104,14 @@ class SimulatedLog:
         self.path.write_bytes(database)
         if journal:
             self._journal.write_bytes(journal)
-        self._opened.append(connect(self.path))
+        self._open()
+
+    def _open(self) -> LogAdmin:
+        """Return the admin of those who are not simulated; while it is open, no end of a process tidies up the file."""
+        if self._admin is None:
+            self._admin = LogAdmin(self.path)
+            self.keep(self._admin)
+        return self._admin
 
     def open_producer(
         self, streams: Sequence[StreamDescriptor], owner: TransactionOwner, process: SimulatedProcess | None
@@ -117,6 +121,27 @@ class SimulatedLog:
         disturbed: Any = DisturbedConnection(producer._connection, self.images, process)
         producer._connection = disturbed
         return producer
+
+
+class LogResults:
+    """The results in a stream of a log, read on where the last reading stopped."""
+
+    def __init__(self, path: Path, stream: str, count: int) -> None:
+        self._ssps = [Ssp(HUB, stream, number) for number in range(count)]
+        self._found: dict[Ssp, list[dict]] = {ssp: [] for ssp in self._ssps}
+        self._consumer = LogConsumer(path, [describe(stream)])
+        self._consumer.assign(dict.fromkeys(self._ssps, 0), {})
+
+    def read(self) -> Sequence[Sequence[dict]]:
+        """Return the results of each partition."""
+        while batches := self._consumer.poll(self._ssps, 1 << 30, 0.0):
+            for batch in batches:
+                self._found[batch.ssp] += [json.loads(message.value) for message in batch.messages if message.value]
+        return [self._found[ssp] for ssp in self._ssps]
+
+    def close(self) -> None:
+        """Release the file."""
+        self._consumer.close()
 
 
 def _torn(before: Image, after: Image, chance: Random) -> Image:

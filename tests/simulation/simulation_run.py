@@ -275,6 +275,7 @@ class _World(Surroundings):
                 break
             self.scheduler.wait(self.scheduler.now + self.choices.expovariate(1.0))
         self._results = ResultReader(self.shape.outputs, self.service.broker.topics)  # all of them once more
+        self.log.forget_results()
         self._raise_if_wrong(complete=True)
         self._verify_states(user)
         self.scheduler.stop()

@@ -26,7 +26,7 @@ def changed_packages(*changes: Change) -> Iterator[dict[str, str]]:
     with tempfile.TemporaryDirectory(prefix="packages-") as folder:
         packages = Path(folder)
         for package in _PACKAGES:
-            shutil.copytree(ROOT / package, packages / package, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(ROOT / package, packages / package, ignore=shutil.ignore_patterns("*.pyc.*"))
         for change in changes:
             path = packages / change.file
             path.write_text(path.read_text().replace(change.old, change.new))

@@ -11,6 +11,7 @@ from typing import Protocol, Self
 import msgspec
 
 from streamapp_core.plan.partition_claims import advise_on_claim, partition_claims
+from streamapp_core.plan.plan import Plan
 from streamapp_core.spec.job import OnBrokenClaim
 from streamapp_runtime.driver.build_run_record import build_refreshed_record
 from streamapp_runtime.driver.fleet import Fleet
@@ -116,6 +117,7 @@ class DriverLoop:
             timeouts=epoch.timeouts,
             threads=context.threads,
         )
+        self._merged: tuple[tuple[object, ...], Summary] | None = None
         self._supervisor = Supervisor(
             epoch.run,
             self._fleet,
@@ -206,7 +208,7 @@ class DriverLoop:
     def _progress(self, reports: Iterable[ProcessorReport], *, draining: bool) -> Progress:
         run, seconds = self._supervisor.run, self._clock() - self._epoch.started
         latest = {processor: self._registry.latest(processor) for processor in self._fleet.living}
-        summary = summarize(run.plan, self._record.ends, reports, seconds)
+        summary = self._summarize(run.plan, list(reports), seconds)
         notices = dict.fromkeys((*self._record.notices, *summary.notices, *self._side_inputs.notices))
         return Progress(
             run=run,
@@ -220,6 +222,13 @@ class DriverLoop:
             living={processor: report for processor, report in latest.items() if report is not None},
             draining=draining,
         )
+
+    def _summarize(self, plan: Plan, reports: list[ProcessorReport], seconds: float) -> Summary:
+        """Merge reports, unless they are those of the last turn."""
+        merged = plan, self._record.ends, reports
+        if self._merged is None or merged != self._merged[0]:
+            self._merged = merged, summarize(plan, self._record.ends, reports, seconds)
+        return msgspec.structs.replace(self._merged[1], seconds=seconds)
 
     def _config(self, run: PlannedRun, incarnation: Incarnation) -> ProcessorConfig:
         return ProcessorConfig(

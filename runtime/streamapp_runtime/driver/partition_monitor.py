@@ -2,7 +2,7 @@
 
 import logging
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from streamapp_core.problems import Problem
 from streamapp_core.spec.parse import parse_text
@@ -62,7 +62,7 @@ class PartitionMonitor:
         if self._replanned is None:
             if now >= self._next_count:
                 self._next_count = now + self._interval
-                self._previous = current
+                self._previous = current if current.model != self._previous.model else self._previous
                 self._replanned = self._context.threads.start("partition-monitor", self._replan)
             return None
         if not self._replanned.done():
@@ -86,6 +86,7 @@ class PartitionMonitor:
         refusal = self._refusal(run.refused)
         if run.model.streams != current.model.streams:
             return AcceptedGrowth(run=run)
+        self._previous = replace(self._previous, counts=run.counts, refused=run.refused)  # not to be planned again
         return refusal
 
     def _refusal(self, problems: tuple[Problem, ...]) -> RefusedChange | None:

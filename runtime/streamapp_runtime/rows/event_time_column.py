@@ -43,12 +43,15 @@ def without_event_time(rows: pa.Table) -> pa.Table:
 
 def _milliseconds(timestamps: pa.ChunkedArray) -> pa.Array:
     """Round microseconds down to milliseconds, before 1970 too; whole numbers are milliseconds already."""
-    numbers, missing = _numbers(timestamps.combine_chunks().cast(pa.int64()))
-    if pa.types.is_timestamp(timestamps.type):
-        numbers = np.floor_divide(numbers, _MICROSECONDS)
-    return pa.array(numbers, mask=missing)
+    times = timestamps.combine_chunks()
+    if not pa.types.is_timestamp(times.type):
+        return times.cast(pa.int64())
+    numbers, missing = _numbers(times.view(pa.int64()))
+    return pa.array(np.floor_divide(numbers, _MICROSECONDS), mask=missing)
 
 
 def _numbers(array: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    if not array.null_count:
+        return array.to_numpy(), np.zeros(len(array), np.bool_)
     missing = array.is_null().to_numpy(zero_copy_only=False)
     return pc.fill_null(array, 0).to_numpy(), missing

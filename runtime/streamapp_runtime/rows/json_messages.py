@@ -139,7 +139,7 @@ class JsonDecoder:
 
 def encode_json(rows: pa.Table, options: JsonOptions = PLAIN_JSON) -> list[bytes]:
     """Encode each row as the value of a message."""
-    return [value for batch in rows.to_batches() for value in json_texts(batch, options).cast(pa.binary()).to_pylist()]
+    return [value for batch in rows.to_batches() for value in json_texts(batch, options).view(pa.binary()).to_pylist()]
 
 
 def _python_type(kind: pa.DataType) -> Any:  # noqa: ANN401 - types are put together from it

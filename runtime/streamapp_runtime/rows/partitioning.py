@@ -33,7 +33,8 @@ def _hashed(keys: pa.ChunkedArray, form: KeyFormat = KeyFormat.STRING) -> tuple[
     _, offsets_buffer, data_buffer = values.buffers()
     offsets = np.frombuffer(offsets_buffer, np.int64, len(values) + 1, values.offset * 8)
     data = np.frombuffer(data_buffer, np.uint8) if data_buffer is not None else np.empty(0, np.uint8)
-    indices: npt.NDArray[np.int64] = pc.fill_null(distinct.indices, len(values)).to_numpy(zero_copy_only=False)
+    places = pc.fill_null(distinct.indices, len(values)) if distinct.null_count else distinct.indices
+    indices: npt.NDArray[np.int64] = places.to_numpy(zero_copy_only=False)
     return murmur2(data, offsets), indices
 
 
@@ -48,9 +49,9 @@ def key_bytes(keys: pa.Array, form: KeyFormat) -> pa.Array:
 
 def key_texts(keys: pa.Array) -> pa.Array:
     """Encode keys as bytes: text as UTF-8, whole numbers as decimal text, bytes as they are, others as JSON."""
-    if pa.types.is_binary(keys.type):
+    if pa.types.is_binary(keys.type) or pa.types.is_string(keys.type):
         return keys.cast(pa.large_binary())
-    if pa.types.is_string(keys.type) or pa.types.is_integer(keys.type):
+    if pa.types.is_integer(keys.type):
         return keys.cast(pa.large_string()).cast(pa.large_binary())
     if pa.types.is_floating(keys.type):
         keys = pc.add(keys, pa.scalar(0.0, keys.type))  # -0.0 equals 0.0, so it is the same key

@@ -103,10 +103,6 @@ def _entry(kind: pa.DataType) -> pa.DataType:
 
 
 def _typed(values: list[Any], kind: pa.DataType) -> pa.Array:
-    if pa.types.is_timestamp(kind):
-        return pa.array(values, pa.int64()).cast(kind)
-    if pa.types.is_date32(kind):
-        return pa.array(values, pa.int32()).cast(kind)
     if pa.types.is_decimal(kind):
         return pa.array(values, pa.string()).cast(kind)
     if pa.types.is_nested(kind):

@@ -60,7 +60,7 @@ def _format_times(values: pa.Array) -> pa.Array:
     timed = pa.types.is_timestamp(values.type)
     unit = "us" if timed else "D"
     numbers = values.cast(pa.timestamp("us", tz=values.type.tz) if timed else pa.date32(), safe=False)
-    numbers = pc.fill_null(numbers.cast(pa.int64() if timed else pa.int32()).cast(pa.int64()), 0).to_numpy()
+    numbers = pc.fill_null(numbers.view(pa.int64() if timed else pa.int32()).cast(pa.int64()), 0).to_numpy()
     moments = numbers.view(f"M8[{unit}]")
     beyond = np.flatnonzero((moments < _FIRST) | (moments >= _END))
     if not len(beyond):

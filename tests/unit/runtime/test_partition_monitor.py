@@ -114,6 +114,20 @@ def test_a_count_that_fails_is_made_up_for_by_the_next(app):
     assert isinstance(wait_for_change(monitor, 2 * INTERVAL, run), AcceptedGrowth)
 
 
+def test_what_did_not_change_the_run_is_not_planned_again_and_a_growth_after_it_is_found(app):
+    text, run = planned(app)
+    monitor = PartitionMonitor(text, local_context(app.folder), run, now=0.0)
+    create_streams(run, local_systems(app.folder))
+    assert "out" not in run.counts
+    assert wait_for_change(monitor, 1 * INTERVAL, run) is None
+    assert wait_for_change(monitor, 2 * INTERVAL, run) is None
+    app.expand(8)
+    growth = wait_for_change(monitor, 3 * INTERVAL, run)
+    assert growth.run.model.streams["in"].partitions == 8
+    assert growth.run.counts["out"] > 0
+    assert wait_for_change(monitor, 4 * INTERVAL, growth.run) is None
+
+
 def test_a_plan_made_from_a_job_model_that_is_not_current_any_more_is_dropped(app):
     text, run = planned(app)
     monitor = PartitionMonitor(text, local_context(app.folder), run, now=0.0)
