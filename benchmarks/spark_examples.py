@@ -18,6 +18,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import NullType
 
+from streamapp_core.data_types import VARIANT_PARTS
 from streamapp_core.expressions import (
     ExpressionError,
     check_aggregate,
@@ -32,6 +33,7 @@ from streamapp_runtime.operators.running_aggregate import Aggregate
 from streamapp_runtime.rows.event_time_column import add_event_time, without_event_time
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.memory_store import MemoryEnvironment
+from streamapp_systems.variants.variant_columns import is_variant
 
 _SETTINGS = {
     "spark.ui.enabled": "false",
@@ -86,6 +88,7 @@ _CHANGING = frozenset(
         "python_worker_logs",
     ]
 )
+_OF_VARIANTS = dict(zip(VARIANT_PARTS, ("value", "metadata"), strict=True))
 _ROW = pa.table({"one": pa.array([1], pa.int32())})
 _SCHEMA = parse_schema("one int")
 
@@ -150,6 +153,8 @@ def type_text(kind: pa.DataType) -> str:
         return f"map<{type_text(kind.key_type)}, {type_text(kind.item_type)}>"
     if pa.types.is_list(kind):
         return f"list<{type_text(kind.value_type)}>"
+    if is_variant(kind):
+        return type_text(pa.struct([(name, pa.binary()) for name in _OF_VARIANTS.values()]))
     if pa.types.is_struct(kind):
         return f"struct<{', '.join(f'{field.name}: {type_text(field.type)}' for field in kind.fields)}>"
     return str(kind)
@@ -210,4 +215,6 @@ def _plain(value: object) -> Any:  # noqa: ANN401 - whatever a column holds
         return "NaN" if math.isnan(value) else struct.pack("d", value)
     if isinstance(value, list):
         return [_plain(item) for item in value]
-    return {name: _plain(item) for name, item in value.items()} if isinstance(value, dict) else value
+    if isinstance(value, dict):
+        return {_OF_VARIANTS.get(name, name): _plain(item) for name, item in value.items()}
+    return value

@@ -37,7 +37,7 @@ class TypeKind(StrEnum):
     DAY_TIME_INTERVAL = "day-time interval"
     YEAR_MONTH_INTERVAL = "year-month interval"
     VARIANT = "variant"
-    """A JSON value, whose type is its own: in expressions, as intervals are."""
+    """A JSON value, whose type is its own."""
     ARRAY = "array"
     MAP = "map"
     STRUCT = "struct"
@@ -45,10 +45,12 @@ class TypeKind(StrEnum):
 
 INTERVALS = frozenset({TypeKind.DAY_TIME_INTERVAL, TypeKind.YEAR_MONTH_INTERVAL})
 """Lengths of time: operands and results in expressions, which no column holds."""
-UNSTORED = INTERVALS | {TypeKind.VOID, TypeKind.VARIANT}
+UNSTORED = INTERVALS | {TypeKind.VOID}
 """The families of types that no column has."""
 UNORDERED = frozenset({TypeKind.MAP, TypeKind.VARIANT})
 """The families of types whose values can't be compared."""
+VARIANT_PARTS = ("\x01value", "\x01metadata")
+"""The fields of the structs that hold variants in batches of rows: no schema can name a field so."""
 NESTED = frozenset({TypeKind.ARRAY, TypeKind.MAP, TypeKind.STRUCT})
 
 

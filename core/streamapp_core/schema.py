@@ -133,13 +133,13 @@ def parse_schema(text: str) -> Schema:
     return Schema(tuple(columns))
 
 
-def parse_type(text: str, *, variant: bool = False) -> DataType:
-    """Parse a type: `int`, `long`, `decimal(10,2)`, `map<string,array<int>>`; `variant` only where that is allowed.
+def parse_type(text: str) -> DataType:
+    """Parse a type: `int`, `long`, `decimal(10,2)`, `map<string,array<int>>`, `variant`.
 
     Raises:
         SchemaError: There is no such type; the message lists them.
     """
-    parser = _Parser(text, variant=variant)
+    parser = _Parser(text)
     data_type = parser.type()
     parser.end()
     return data_type
@@ -172,13 +172,12 @@ _TEXTS_OF_LENGTH = frozenset({"varchar", "char", "character"})
 class _Parser:
     """A reader of one text, token by token, by recursive descent."""
 
-    def __init__(self, text: str, *, variant: bool = False) -> None:
+    def __init__(self, text: str) -> None:
         if len(text) > MAX_SCHEMA_LENGTH:
             raise SchemaError(f"the schema is longer than {MAX_SCHEMA_LENGTH} characters")
         self._text = text.rstrip()
         self._position = 0
         self._depth = 0
-        self._kinds = {**_KINDS, str(TypeKind.VARIANT): TypeKind.VARIANT} if variant else _KINDS
 
     def columns(self, check_name: Callable[[str], None]) -> list[Column]:
         """Read a list of names and types, separated by commas."""
@@ -193,7 +192,7 @@ class _Parser:
         """Read a type."""
         start = self._position
         word = self._word() or ""
-        kind = self._kinds.get(word.lower())
+        kind = _KINDS.get(word.lower())
         if word.lower() in _TEXTS_OF_LENGTH:
             raise SchemaError(f"`{word}`: lengths of texts are not checked; write string")
         if kind is None:

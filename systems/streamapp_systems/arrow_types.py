@@ -3,6 +3,7 @@
 import pyarrow as pa
 
 from streamapp_core.schema import DataType, Schema, TypeKind
+from streamapp_systems.variants.variant_columns import ARROW_VARIANT
 
 _TYPES = {
     TypeKind.STRING: pa.string(),
@@ -17,6 +18,7 @@ _TYPES = {
     TypeKind.TIMESTAMP: pa.timestamp("us", tz="UTC"),
     TypeKind.TIMESTAMP_NTZ: pa.timestamp("us"),
     TypeKind.BINARY: pa.binary(),
+    TypeKind.VARIANT: ARROW_VARIANT,
 }
 
 

@@ -24,8 +24,10 @@ from streamapp_core.expressions import (
 )
 from streamapp_core.expressions.functions import BY_NAME, GENERATOR_NAMES
 from streamapp_core.expressions.functions.lambdas import LAMBDAS_BY_NAME
+from streamapp_core.schema import parse_schema
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_systems.arrow_types import arrow_schema
+from streamapp_systems.variants.variant_columns import variants_of
 from support import aggregates
 from support.csv_texts import csv_text
 from support.function_calls import FUNCTION_CALLS, NESTED_EXPRESSIONS, SCHEMA, expressions
@@ -338,6 +340,9 @@ min_by(x, t, 2); max_by(i2, t, 3) filter (where t2); mode(s); mode(i2, false); m
 mode(tiny) filter (where t); histogram_numeric(i2, 5); histogram_numeric(tiny, 3); histogram_numeric(d2, 4)
 histogram_numeric(dt, 2); histogram_numeric(ts, 6) filter (where t); histogram_numeric(i2 / 4, 3)
 percentile_approx(i2, 0.5); percentile_approx(d2, array(0.9, 0, 0.25, 1), 3); approx_percentile(ts, 0.1, 2)
+schema_of_variant_agg(try_parse_json(js)); schema_of_variant_agg(try_parse_json(sound)) filter (where t)
+schema_of_variant_agg(cast(m as variant)); schema_of_variant_agg(cast(ars as variant)); count(try_parse_json(js))
+schema_of_variant_agg(try_parse_json(concat('{"', s, '":', num, ',"a":', word, '}')))
 percentile_approx(f, 0.99) filter (where t); approx_percentile(num, array(0.5), 1); percentile_approx(dt, 0.5)
 listagg(s) within group (order by s) filter (where i > i); sum(small2 / 8); avg(tiny)
 """
@@ -488,6 +493,22 @@ def test_variants_give_what_spark_gives(data, spark, engine):
     compare([*VARIANT_CASTS, *VARIANT_CALLS], data, spark, engine)
 
 
+@pytest.mark.parametrize("column", ["js", "sound"])
+@pytest.mark.parametrize("outer", ["", "_outer"])
+def test_the_members_of_variants_are_those_that_spark_gives(column, outer, data, spark, engine):
+    call = f"variant_explode{outer}(try_parse_json({column}))"
+    theirs = spark.sql(f"select i, e.pos, e.key, to_json(e.value) as v from t, lateral {call} as e").toArrow()
+    members = engine.query(select_sql(check_flat_map(f"i, {call}", SCHEMA).columns, table("t")), t=data)
+    select = check_select("i, pos, key, to_json(value) as v", parse_schema("i int, pos int, key string, value variant"))
+    ours = engine.query(select_sql(select.columns, table("t")), t=members)
+    assert len(ours) > 20
+    assert ours.to_pylist() == theirs.to_pylist()
+    if not outer:  # Spark gives Arrow no variants that are null
+        theirs = spark.sql(f"select e.value as v from t, lateral {call} as e").toArrow()
+        parts = [None if value is None else (value["value"], value["metadata"]) for value in theirs["v"].to_pylist()]
+        assert variants_of(members["value"].combine_chunks()) == parts
+
+
 def test_paths_into_xml_select_and_compute_what_spark_does(data, spark, engine):
     draw = random.Random(10)
     nodes = [xpath_of_nodes(draw) for _ in range(50)]
@@ -501,7 +522,8 @@ def literal(text: str) -> str:
 
 
 def test_every_generator_is_called():
-    assert {name for name in GENERATOR_NAMES if any(f"{name}(" in text for text in GENERATORS)} == GENERATOR_NAMES
+    called = {name for name in GENERATOR_NAMES if any(f"{name}(" in text for text in GENERATORS)}
+    assert called | {"variant_explode", "variant_explode_outer"} == GENERATOR_NAMES
 
 
 def test_generators_give_the_rows_that_spark_gives(data, spark, engine):

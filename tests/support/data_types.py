@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from streamapp_core.data_types import UNSTORED
+from streamapp_core.data_types import UNSTORED, unordered
 from streamapp_core.schema import Column, DataType, TypeKind, array_of, map_of, struct_of
 
 FIELD_NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=20)
@@ -24,5 +24,5 @@ def _around(inner: st.SearchStrategy[DataType], names: st.SearchStrategy[str]) -
     fields = st.lists(
         st.builds(Column, names, inner), min_size=1, max_size=4, unique_by=lambda column: column.name.lower()
     )
-    keys = inner.filter(lambda data_type: TypeKind.MAP not in data_type.kinds)
+    keys = inner.filter(lambda data_type: not unordered(data_type))
     return st.one_of(inner.map(array_of), st.builds(map_of, keys, inner), fields.map(struct_of))

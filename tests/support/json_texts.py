@@ -2,7 +2,7 @@
 
 import random
 
-from streamapp_runtime.kernels.json_tokens import Dialect, MalformedJsonError, tokens
+from streamapp_systems.variants.json_tokens import Dialect, MalformedJsonError, tokens
 
 _SPACES = ["", "", "", "", "", " ", "\n", "\t", "\r", "\x0b", "\u00a0"]
 _SIGNS = [

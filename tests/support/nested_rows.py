@@ -3,18 +3,27 @@
 import base64
 import datetime as dt
 import json
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
 from hypothesis import strategies as st
 
-from streamapp_core.data_types import DataType, TypeKind, all_types
+from streamapp_core.data_types import VARIANT, VARIANT_PARTS, DataType, TypeKind, all_types
 from streamapp_core.expressions.conversions import WHOLE_BITS
 from streamapp_core.schema import Column, Schema
+from streamapp_systems.variants.variant_decoding import decoded
+from streamapp_systems.variants.variant_encoding import Variant
+from streamapp_systems.variants.variant_json import json_of, variant_of_json
 from support.data_types import FLAT_TYPES, data_types
 
 _NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=4)
 _TEXTS = st.text(st.characters(codec="utf-8"), max_size=6)
+_VARIANTS = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.sampled_from([0.5, -12.25, 1e300]) | _TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_TEXTS, inner, max_size=3),
+    max_leaves=5,
+).map(lambda value: _variant(json_of(decoded(_encoded(json.dumps(value))))))
 _DATES = st.dates()
 _TIMES = st.datetimes()
 
@@ -46,8 +55,9 @@ def json_text(value: Any, data_type: DataType) -> str:
         return "null"
     match data_type.kind:
         case TypeKind.STRUCT:
-            fields = (f"{json.dumps(f.name)}: {json_text(value[f.name], f.type)}" for f in data_type.fields)
-            return "{" + " , ".join(fields) + "}"
+            return json_object(value, data_type.fields)
+        case TypeKind.VARIANT:
+            return json_of(decoded(Variant(*value.values())))
         case TypeKind.ARRAY:
             return "[ " + ",".join(json_text(item, data_type.element) for item in value) + "]"
         case TypeKind.MAP:
@@ -59,6 +69,13 @@ def json_text(value: Any, data_type: DataType) -> str:
             return json.dumps(key_text(value, data_type))
         case _:
             return json.dumps(value)
+
+
+def json_object(row: dict[str, Any], columns: Sequence[Column]) -> str:
+    """Return a row as a JSON object, without the variants that are null: a null of JSON is a value that they have."""
+    given = [column for column in columns if column.type != VARIANT or row[column.name] is not None]
+    fields = (f"{json.dumps(column.name)}: {json_text(row[column.name], column.type)}" for column in given)
+    return "{" + " , ".join(fields) + "}"
 
 
 def key_text(value: Any, data_type: DataType) -> str:
@@ -82,6 +99,21 @@ def _storable() -> st.SearchStrategy[DataType]:
     )
 
 
+def _variant(text: str) -> dict[str, bytes]:
+    return dict(zip(VARIANT_PARTS, _encoded(text), strict=True))
+
+
+def _encoded(text: str) -> Variant:
+    found = variant_of_json(text)
+    assert found is not None
+    return found
+
+
+def _held(data_type: DataType) -> st.SearchStrategy[Any]:
+    """Return a strategy of the values in arrays and maps, where a missing variant would be read as JSON's null."""
+    return _present(data_type) if data_type == VARIANT else values(data_type)
+
+
 def _present(data_type: DataType) -> st.SearchStrategy[Any]:
     kind = data_type.kind
     if kind in WHOLE_BITS:
@@ -91,9 +123,9 @@ def _present(data_type: DataType) -> st.SearchStrategy[Any]:
         case TypeKind.STRUCT:
             return st.fixed_dictionaries({field.name: values(field.type) for field in data_type.fields})
         case TypeKind.ARRAY:
-            return st.lists(values(data_type.element), max_size=3)
+            return st.lists(_held(data_type.element), max_size=3)
         case TypeKind.MAP:
-            entries = st.tuples(_present(data_type.key), values(data_type.value))
+            entries = st.tuples(_present(data_type.key), _held(data_type.value))
             return st.lists(entries, max_size=3, unique_by=lambda entry: entry[0])
         case TypeKind.DECIMAL:
             most = 10**data_type.precision - 1
@@ -104,6 +136,8 @@ def _present(data_type: DataType) -> st.SearchStrategy[Any]:
             return st.floats(width=32 if kind is TypeKind.FLOAT else 64, allow_nan=False, allow_infinity=False)
         case TypeKind.STRING:
             return _TEXTS
+        case TypeKind.VARIANT:
+            return _VARIANTS
         case TypeKind.BOOLEAN:
             return st.booleans()
         case TypeKind.DATE:

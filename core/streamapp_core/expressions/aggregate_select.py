@@ -10,6 +10,7 @@ from functools import partial
 
 from sqlglot import exp
 
+from streamapp_core.data_types import unordered
 from streamapp_core.expressions.aggregate_writers import written
 from streamapp_core.expressions.checker import Checker
 from streamapp_core.expressions.expression_issues import ExpressionError, ExpressionIssue, Refusal, invalid
@@ -70,7 +71,7 @@ def _by_columns(by: Sequence[str], schema: Schema, issues: list[ExpressionIssue]
             message = f"unknown column `{name}` in by; columns: {', '.join(schema.names[:20])}"
             issues.append(ExpressionIssue(ProblemCode.UNKNOWN_COLUMN, message))
             continue
-        if column.type.nested:
+        if column.type.nested or unordered(column.type):
             message = f"`{name}` in by is {column.type}; group by what is inside of it"
             issues.append(ExpressionIssue(ProblemCode.TYPE_MISMATCH, message))
             continue

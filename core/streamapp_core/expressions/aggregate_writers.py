@@ -13,13 +13,19 @@ from streamapp_core.expressions.partial_aggregates import Merge, PartialsBuilder
 from streamapp_core.expressions.percentiles import PERCENTILES, counted_values, percentile
 from streamapp_core.expressions.select import guarded
 from streamapp_core.expressions.statistics import STATISTICS, both, checked_sum, statistic
-from streamapp_core.expressions.summary_aggregates import SUMMARIES
+from streamapp_core.expressions.summary_aggregates import OF_VARIANTS, SUMMARIES
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL, decimal
 from streamapp_core.expressions.typed_sql import Value, cast, one_zero, try_cast
 from streamapp_core.schema import BIGINT, BOOLEAN, DOUBLE, INT, MAX_PRECISION, DataType, TypeKind
 
 _ORDERED = (TypeKind.INT, TypeKind.BIGINT, TypeKind.DATE, TypeKind.TIMESTAMP)
 """Values that all systems order alike."""
+_INSIDE = {
+    TypeKind.ARRAY: "an element or the result of `aggregate` or `transform`",
+    TypeKind.VARIANT: "variant_get(..., '$.a', 'int')",
+    **dict.fromkeys((TypeKind.MAP, TypeKind.STRUCT), "a field"),
+}
+"""What of a value is taken instead of it."""
 _SUM_DIGITS = 10
 _AVERAGE_DIGITS = 4
 _ROW = Value(INT, "1", 1, simple=True)
@@ -87,12 +93,9 @@ def _check_types(call: AggregateCall, arguments: Sequence[Value]) -> None:
     for argument in (arguments[place] for place in _places_of_values(call, arguments)):
         if argument.type is None:
             raise Refusal(f"{call.name} takes a value with a type, got null")
-        if argument.type.nested and (call.distinct or call.name != "count"):
-            inside = (
-                "an element or the result of `aggregate` or `transform`"
-                if argument.kind is TypeKind.ARRAY
-                else "a field"
-            )
+        allowed = call.name in ("count", OF_VARIANTS) and not call.distinct
+        if argument.kind in _INSIDE and not allowed:
+            inside = _INSIDE[argument.kind]
             raise Refusal(f"{call.name} takes no {argument.type}; take what is inside of it: {inside}")
 
 

@@ -1,4 +1,4 @@
-"""Generators: explode, posexplode, inline and stack make many rows of one, each from the elements of lists.
+"""Generators: explode, inline, stack and their like make many rows of one, each from the elements of lists.
 
 Of json_tuple the lists have one element.
 """
@@ -6,11 +6,11 @@ Of json_tuple the lists have one element.
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from streamapp_core.data_types import array_of
+from streamapp_core.data_types import VARIANT, array_of
 from streamapp_core.expressions import nested_values
 from streamapp_core.expressions.comparisons import alike
 from streamapp_core.expressions.expression_issues import Refusal, invalid
-from streamapp_core.expressions.kernels import JSON_FIELDS
+from streamapp_core.expressions.kernels import JSON_FIELDS, VARIANT_MEMBERS
 from streamapp_core.expressions.typed_sql import NULL, Value, cast
 from streamapp_core.schema import INT, STRING, VOID, TypeKind
 
@@ -24,7 +24,7 @@ def generated(name: str, arguments: Sequence[Value]) -> list[GeneratedColumn]:
     Raises:
         Refusal: The arguments are others than it takes.
     """
-    generator, _, outer = name.partition("_")
+    generator, outer = name.removesuffix("_outer"), name.endswith("_outer")
     if generator == "stack":
         return _stacked(arguments)
     if name == "json_tuple":
@@ -51,6 +51,12 @@ def _with_places(name: str, value: Value) -> list[GeneratedColumn]:
     columns = _exploded(name, value)
     places = f"range(len({columns[0][1].sql}))"
     return [("pos", Value(array_of(INT), cast(places, array_of(INT)))), *columns]
+
+
+def _members(name: str, value: Value) -> list[GeneratedColumn]:
+    if value.type != VARIANT:
+        raise Refusal(f"{name} takes a variant, got {value.type}; parse_json makes one of a JSON text")
+    return _inlined(name, Value(VARIANT_MEMBERS.result, VARIANT_MEMBERS.over(value.sql)))
 
 
 def _inlined(name: str, value: Value) -> list[GeneratedColumn]:
@@ -101,4 +107,5 @@ _GENERATORS: Mapping[str, Callable[[str, Value], list[GeneratedColumn]]] = {
     "explode": _exploded,
     "posexplode": _with_places,
     "inline": _inlined,
+    "variant_explode": _members,
 }

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from streamapp_core.data_types import struct_of
 from streamapp_core.expressions import nested_values
-from streamapp_core.expressions.typed_sql import Value
+from streamapp_core.expressions.typed_sql import Value, variant_value
 from streamapp_core.schema import VOID, DataType, TypeKind
 
 MAX_GROWTH = 10_000_000
@@ -28,7 +28,7 @@ def size(value: Value) -> str:
         case TypeKind.STRING:
             return f"coalesce(strlen({value.sql}), 0)"
         case TypeKind.BINARY | TypeKind.VARIANT:
-            content = value.sql if data_type.kind is TypeKind.BINARY else f"struct_extract({value.sql}, 'value')"
+            content = value.sql if data_type.kind is TypeKind.BINARY else variant_value(value.sql)
             return f"coalesce(octet_length({content}), 0)"
         case TypeKind.ARRAY:
             return _elements(value.sql, data_type.element)

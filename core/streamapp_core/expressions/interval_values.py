@@ -1,6 +1,6 @@
 """Parts, casts and texts of intervals."""
 
-from streamapp_core.data_types import INTERVALS, UNSTORED, all_types
+from streamapp_core.data_types import INTERVALS, all_types
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.interval_types import MICROSECONDS, MONTHS, bounds, units
 from streamapp_core.expressions.typed_sql import Value, bound, cast, duckdb_type, try_cast
@@ -72,18 +72,16 @@ def text_of_interval(value: Value, data_type: DataType) -> str:
 
 
 def check_held(data_type: DataType, what: str) -> None:
-    """Refuse intervals and variants where a value is kept or sent.
+    """Refuse intervals where a value is kept or sent.
 
     Raises:
         Refusal: The type is, or holds, one that no column has.
     """
-    found = next((inner for inner in all_types(data_type) if inner.kind in UNSTORED - {TypeKind.VOID}), None)
+    found = next((inner for inner in all_types(data_type) if inner.kind in INTERVALS), None)
     if found is None:
         return
-    repair = "cast it, or write it by to_json"
-    if found.kind in INTERVALS:
-        repair = f"cast it to string, or to bigint (so many {bounds(found)[1]}s)"
-    article = "of type" if found is not data_type else "an" if found.kind in INTERVALS else "a"
+    repair = f"cast it to string, or to bigint (so many {bounds(found)[1]}s)"
+    article = "an" if found is data_type else "of type"
     raise Refusal(f"{what} is {article} {data_type}, which no column can hold: {repair}")
 
 

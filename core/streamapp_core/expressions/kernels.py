@@ -6,7 +6,7 @@ which the SQL engine registers when a query names it. A kernel depends on its ar
 
 from dataclasses import dataclass
 
-from streamapp_core.data_types import VARIANT, array_of
+from streamapp_core.data_types import VARIANT, Column, array_of, struct_of
 from streamapp_core.schema import BIGINT, BINARY, BOOLEAN, DOUBLE, FLOAT, INT, STRING, DataType
 
 KERNEL_PREFIX = "__kernel_"
@@ -102,6 +102,12 @@ VARIANT_JSON = Kernel("variant_json", (VARIANT,), STRING)
 SCHEMA_OF_VARIANT = Kernel("schema_of_variant", (VARIANT,), STRING)
 READ_VARIANT = Kernel("read_variant", (VARIANT, STRING), STRING)
 """What a variant holds, read by a type: a text, or JSON whose values are texts, which SQL casts."""
+VARIANT_MEMBERS = Kernel(
+    "variant_members",
+    (VARIANT,),
+    array_of(struct_of([Column("pos", INT), Column("key", STRING), Column("value", VARIANT)])),
+)
+"""The elements of an array, or the fields of an object with their names; null of others."""
 THETA_ESTIMATE = Kernel("theta_estimate", (BINARY,), BIGINT)
 
 KERNELS = (
@@ -112,6 +118,7 @@ KERNELS = (
     INNER_PRODUCT, L2_DISTANCE, COSINE_SIMILARITY, NORM, NORMALIZED,
     FROM_JSON, SCHEMA_OF_JSON, FROM_CSV, TO_CSV,
     PARSED_VARIANT, MADE_VARIANT, VARIANT_PART, VARIANT_JSON, SCHEMA_OF_VARIANT, READ_VARIANT,
+    VARIANT_MEMBERS,
     XML_ESCAPED, XPATH_NODES, XPATH_TEXT, XPATH_NUMBER, XPATH_CONDITION,
     SORTED_PLACES, THETA_ESTIMATE,
 )  # fmt: skip

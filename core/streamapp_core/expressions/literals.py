@@ -76,7 +76,7 @@ def cast_target(node: exp.DataType) -> DataType:
     ):
         raise invalid(f"there is no type {node.sql()[:40].lower()}; docs/expressions.md lists the types")
     try:
-        return parse_type(node.sql(dialect="spark"), variant=True)
+        return parse_type(node.sql(dialect="spark"))
     except SchemaError as error:
         raise invalid(f"in a cast: {error}") from None
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from streamapp_core.data_types import Column, array_of
+from streamapp_core.data_types import VARIANT, Column, array_of
 from streamapp_core.expressions.aggregate_calls import AggregateCall
 from streamapp_core.expressions.conversions import converted, implied
 from streamapp_core.expressions.expression_issues import Refusal, invalid
@@ -20,6 +20,8 @@ from streamapp_core.schema import BIGINT, BINARY, DOUBLE, INT, STRING, DataType,
 
 SummaryWriter = Callable[[PartialsBuilder, AggregateCall, Sequence[Value]], Value]
 
+OF_VARIANTS = "schema_of_variant_agg"
+"""The only aggregate that looks into variants."""
 _MAX_BINS, _MAX_COUNTS, _MAX_ACCURACY, _MAX_KEPT = 1_000, 100_000, 100_000, 100_000
 _MAX_INT = 2**31 - 1
 _ERROR, _LEAST_BITS, _MOST_BITS = 0.05, 4, 14
@@ -137,6 +139,13 @@ def _theta_intersection(builder: PartialsBuilder, call: AggregateCall, arguments
     return builder.add_summary(BINARY, _sketch(call, argument), SummaryCall("theta_intersection"))
 
 
+def _type_of_variants(builder: PartialsBuilder, call: AggregateCall, arguments: Sequence[Value]) -> Value:
+    (argument,) = _counted(call, arguments, 1)
+    if argument.type != VARIANT:
+        raise Refusal(f"{call.name} takes variants, got {argument.type}; parse_json makes one of a JSON text")
+    return builder.add_summary(STRING, guarded(argument), SummaryCall("type_of_variants"))
+
+
 def _sketch(call: AggregateCall, value: Value) -> str:
     if value.type != BINARY:
         raise Refusal(f"{call.name} takes sketches, which are binary, got {value.type}")
@@ -189,4 +198,5 @@ SUMMARIES: Mapping[str, SummaryWriter] = {
     "theta_sketch_agg": _theta_of_values,
     "theta_union_agg": _theta_union,
     "theta_intersection_agg": _theta_intersection,
+    OF_VARIANTS: _type_of_variants,
 }

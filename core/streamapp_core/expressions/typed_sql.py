@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from hashlib import blake2b
 
+from streamapp_core.data_types import VARIANT_PARTS
 from streamapp_core.schema import DataType, TypeKind
 
 Literal = str | int | float | Decimal | bool
@@ -50,7 +51,7 @@ DUCKDB_TYPES = {
     TypeKind.VOID: "INTEGER",
     TypeKind.DAY_TIME_INTERVAL: "BIGINT",
     TypeKind.YEAR_MONTH_INTERVAL: "INTEGER",
-    TypeKind.VARIANT: 'STRUCT("value" BLOB, metadata BLOB)',
+    TypeKind.VARIANT: "STRUCT(" + ", ".join(f'"{part}" BLOB' for part in VARIANT_PARTS) + ")",
 }
 
 
@@ -67,6 +68,11 @@ def duckdb_type(data_type: DataType) -> str:
             return f"STRUCT({', '.join(f'{quoted(part.name)} {duckdb_type(part.type)}' for part in data_type.fields)})"
         case _:
             return DUCKDB_TYPES[data_type.kind]
+
+
+def variant_value(sql: str) -> str:
+    """Write the bytes of the value of a variant, without the names of its fields."""
+    return f"struct_extract({sql}, {text(VARIANT_PARTS[0])})"
 
 
 def quoted(name: str) -> str:

@@ -38,6 +38,8 @@ class FunctionSignature:
         Raises:
             Refusal: Their number or types are wrong.
         """
+        if any(argument.type and TypeKind.VARIANT in argument.type.kinds for argument in arguments):
+            raise Refusal(f"{self.name} is a Python function, which takes no variants; write variant_get or to_json")
         expected = None if self.parameters is None else len(self.parameters.columns)
         if not arguments or expected not in (None, len(arguments)):
             raise invalid(f"{self.name} takes other arguments than these {len(arguments)}: {self.usage}")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from streamapp_core.data_types import INTERVALS, VARIANT, VOID, all_types
+from streamapp_core.data_types import INTERVALS, VARIANT, VARIANT_PARTS, VOID, all_types
 from streamapp_core.expressions import nested_values, text_formats
 from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.kernel_texts import structure_text, text_type
@@ -65,8 +65,8 @@ def _scalar(sql: str, target: DataType) -> str:
 
 
 def _variant(sql: str) -> str:
-    parts = [f"unhex(split_part({sql}, ':', {place}))" for place in (1, 2)]
-    return cast(f"CASE WHEN {sql} IS NOT NULL THEN {{'value': {parts[0]}, 'metadata': {parts[1]}}} END", VARIANT)
+    parts = [(part, f"unhex(split_part({sql}, ':', {place}))") for place, part in enumerate(VARIANT_PARTS, 1)]
+    return cast(f"CASE WHEN {sql} IS NOT NULL THEN {nested_values.struct_sql(parts)} END", VARIANT)
 
 
 def _moment(sql: str, target: DataType) -> str:

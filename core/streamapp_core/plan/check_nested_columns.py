@@ -1,4 +1,4 @@
-"""Columns with values that hold others, where these can't be: keys, CSV, and keys of maps (docs/nested-data.md)."""
+"""Columns of nested types and variants, where these can't be: keys, CSV, and keys of maps (docs/nested-data.md)."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,8 @@ from streamapp_core.schema import Schema
 from streamapp_core.spec.operators import OperatorKind
 from streamapp_core.spec.streams import StreamFormat, StreamSpec
 
-_NO_KEYS = frozenset({*NESTED, TypeKind.TIMESTAMP_NTZ})
+_NOT_PLAIN = frozenset({*NESTED, TypeKind.VARIANT})
+_NO_KEYS = _NOT_PLAIN | {TypeKind.TIMESTAMP_NTZ}
 _KEYED = (OperatorKind.PARTITION_BY, OperatorKind.JOIN, OperatorKind.JOIN_TABLE, OperatorKind.PROCESS)
 
 
@@ -50,7 +51,7 @@ def _check_stream(graph: Graph, name: str, stream: StreamSpec, rows: RowFlow) ->
         column = None if stream.key is None else schema.get(stream.key)
         if column is not None and column.type.kind in _NO_KEYS:
             yield _no_key(f"{path}.key", f"`{column.name}`", column.type)
-        nested = next((column for column in schema.columns if column.type.nested), None)
+        nested = next((column for column in schema.columns if column.type.kind in _NOT_PLAIN), None)
         if nested is not None and stream.format is StreamFormat.CSV:
             yield _no_csv(name, nested)
         for column in schema.columns:
@@ -70,15 +71,19 @@ def _written_or_read(graph: Graph, rows: RowFlow, name: str) -> list[Schema]:
 def _no_key(path: str, what: str, data_type: DataType) -> Problem:
     if data_type.kind is TypeKind.TIMESTAMP_NTZ:
         return _problem(path, f"{what} is {data_type}, which is no key; cast it to timestamp in a map")
+    if data_type.kind is TypeKind.VARIANT:
+        repair = "take one out of it in a map, as in `variant_get(v, '$.id', 'string') as k, *`"
+        return _problem(path, f"{what} is {data_type}: a key is a plain value; {repair}")
     return _problem(
         path, f"{what} is {data_type}: a key is a plain value; take one out of it in a map, as in `a.b as k, *`"
     )
 
 
 def _no_csv(name: str, column: Column) -> Problem:
+    others = "json has" if TypeKind.VARIANT in column.type.kinds else "json and parquet have"
     return _problem(
         f"spec.streams.{name}.format",
-        f"column `{column.name}` of `{name}` is {column.type}, which CSV has no form for; json and parquet have",
+        f"column `{column.name}` of `{name}` is {column.type}, which CSV has no form for; {others}",
         Repair(
             text=f"set `spec.streams.{name}.format` to `json`",
             edits=(Edit(op="replace", pointer=f"/spec/streams/{name}/format", value=StreamFormat.JSON.value),),

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.check_nested_columns import check_nested_columns
 from streamapp_core.plan.check_value_formats import WHOLE_VALUES, check_value_formats
+from streamapp_core.plan.check_variants import check_variants
 from streamapp_core.plan.delivery import default_system
 from streamapp_core.plan.row_schemas import RowFlow, stream_schemas
 from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
@@ -36,6 +37,7 @@ def check_supported(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
         yield from _check_start(graph, name, stream, system.kind)
         yield from _check_max_ahead(graph, name, stream, system.kind)
     yield from check_nested_columns(graph, rows)
+    yield from check_variants(graph, rows)
     yield from check_value_formats(graph, rows)
     yield from _check_transactions(graph)
 

@@ -31,6 +31,7 @@ from streamapp_runtime.kernels.variant_kernels import (
     read_variant,
     schema_of_variant,
     variant_json,
+    variant_members,
     variant_part,
 )
 from streamapp_runtime.kernels.vector_kernels import cosine_similarity, inner_product, l2_distance, norm, normalized
@@ -82,6 +83,7 @@ KERNEL_FUNCTIONS: Mapping[Kernel, Callable[..., pa.Array]] = {
     kernels.VARIANT_JSON: variant_json,
     kernels.SCHEMA_OF_VARIANT: schema_of_variant,
     kernels.READ_VARIANT: read_variant,
+    kernels.VARIANT_MEMBERS: variant_members,
     kernels.XML_ESCAPED: xml_escaped,
     kernels.XPATH_NODES: xpath_nodes,
     kernels.XPATH_TEXT: xpath_text,

@@ -12,8 +12,8 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from streamapp_runtime.kernels.json_generator import Generator, java_text
-from streamapp_runtime.kernels.json_tokens import HIVE, MalformedJsonError, TokenKind, Tokens, tokens
+from streamapp_systems.variants.json_generator import Generator, java_text
+from streamapp_systems.variants.json_tokens import HIVE, MalformedJsonError, TokenKind, Tokens, tokens
 
 MAX_STEPS = 100
 """The most steps of a path; beyond it is null."""

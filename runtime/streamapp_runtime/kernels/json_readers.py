@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from streamapp_core.data_types import DataType, TypeKind, all_types
 from streamapp_core.expressions.growth import MAX_GROWTH
-from streamapp_runtime.kernels.json_generator import Generator, java_text
-from streamapp_runtime.kernels.json_tokens import Dialect, MalformedJsonError, TokenKind, Tokens, tokens
 from streamapp_runtime.kernels.row_functions import each_row, literal_type
+from streamapp_systems.variants.json_generator import Generator, java_text
+from streamapp_systems.variants.json_tokens import Dialect, MalformedJsonError, TokenKind, Tokens, tokens
 
 _DIALECT = Dialect(non_numeric_numbers=True)
 _INFINITIES = {"+INF": "Infinity", "+Infinity": "Infinity", "-INF": "-Infinity"}

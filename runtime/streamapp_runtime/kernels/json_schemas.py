@@ -7,8 +7,8 @@ from functools import reduce
 
 import pyarrow as pa
 
-from streamapp_runtime.kernels.json_generator import java_text
-from streamapp_runtime.kernels.json_tokens import Dialect, MalformedJsonError, TokenKind, Tokens, tokens
+from streamapp_systems.variants.json_generator import java_text
+from streamapp_systems.variants.json_tokens import Dialect, MalformedJsonError, TokenKind, Tokens, tokens
 
 _LONG_BITS = 63
 _LONG_PRECISION = 20

@@ -2,72 +2,54 @@
 
 import json
 import re
-from decimal import Decimal
 from functools import lru_cache
+from itertools import accumulate, chain
 from typing import Any
 
 import pyarrow as pa
 
 from streamapp_core.data_types import DataType, TypeKind
-from streamapp_runtime.kernels.json_generator import has_halves
-from streamapp_runtime.kernels.json_tokens import Dialect, MalformedJsonError, TokenKind, Tokens, tokens
+from streamapp_core.expressions.kernels import VARIANT_MEMBERS
 from streamapp_runtime.kernels.row_functions import each_row, literal_type
-from streamapp_runtime.kernels.variant_encoding import (
-    MAX_VARIANT_DEPTH,
-    Node,
-    UnencodableError,
-    VariantKind,
-    decoded,
-    encoded,
-)
-from streamapp_runtime.kernels.variant_texts import json_of, read
+from streamapp_runtime.kernels.variant_texts import read
 from streamapp_runtime.kernels.variant_types import schema_of
+from streamapp_systems.arrow_types import arrow_type
+from streamapp_systems.variants.variant_columns import variant_column, variants_of
+from streamapp_systems.variants.variant_decoding import decoded, members
+from streamapp_systems.variants.variant_encoding import Node, UnencodableError, Variant, VariantKind, encoded
+from streamapp_systems.variants.variant_json import json_of, variant_of_json
 
-ARROW_VARIANT = pa.struct([("value", pa.binary()), ("metadata", pa.binary())])
-_JSON = Dialect(single_quotes=False)
-_PLAIN = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
-_LONG_BITS = 63
-_MOST_DIGITS = 38
 _INDEX_BITS = 31
+_MEMBERS = arrow_type(VARIANT_MEMBERS.result)
 _STEP = re.compile(r"""\.([^.\[]+)|\['([^']*)'\]|\["([^"]*)"\]|\[([0-9]+)\]""")
-_Variant = dict[str, bytes]
 
 
 def parsed_variant(texts: pa.Array) -> pa.Array:
     """Return the values of JSON texts; null for one that is malformed, or has a field twice."""
-
-    def parsed(text: str) -> _Variant | None:
-        try:
-            found = tokens(text, _JSON)
-            return encoded(_node(found, 0, 0)) if found else None
-        except (MalformedJsonError, UnencodableError):
-            return None
-
-    return pa.array(each_row(parsed, texts), ARROW_VARIANT)
+    return variant_column(each_row(variant_of_json, texts))
 
 
 def made_variant(types: pa.Array, values: pa.Array) -> pa.Array:
     """Return values of a type as variants; null where an object would have a field twice."""
     moments = values.cast(_numbered(values.type))
 
-    def made(written: str, value: object) -> _Variant | None:
+    def made(written: str, value: object) -> Variant | None:
         try:
-            return encoded(_made(value, literal_type(written, variant=True)))
+            return encoded(_made(value, literal_type(written)))
         except UnencodableError:
             return None
 
-    rows = zip(types.to_pylist(), moments.to_pylist(), strict=True)
-    return pa.array((None if value is None else made(kind, value) for kind, value in rows), ARROW_VARIANT)
+    return variant_column(each_row(made, types, moments))
 
 
 def variant_part(variants: pa.Array, paths: pa.Array) -> pa.Array:
     """Return what is at a path of a variant; null if nothing is."""
 
-    def part(variant: _Variant, path: str) -> _Variant | None:
+    def part(variant: Variant, path: str) -> Variant | None:
         node = _found(decoded(variant), path)
         return encoded(node) if node else None
 
-    return pa.array(each_row(part, variants, paths), ARROW_VARIANT)
+    return variant_column(each_row(part, variants, paths))
 
 
 def variant_json(variants: pa.Array) -> pa.Array:
@@ -80,52 +62,30 @@ def schema_of_variant(variants: pa.Array) -> pa.Array:
     return pa.array(each_row(lambda variant: schema_of(decoded(variant)), variants), pa.string())
 
 
+def variant_members(variants: pa.Array) -> pa.Array:
+    """Return the members of arrays and objects, with their places and names; null of other values."""
+    listed = [None if variant is None else members(variant) for variant in variants_of(variants)]
+    found = list(chain.from_iterable(filter(None, listed)))
+    columns = [
+        pa.array([place for row in listed if row for place in range(len(row))], pa.int32()),
+        pa.array([name for name, _ in found], pa.string()),
+        variant_column([value for _, value in found]),
+    ]
+    structs = pa.StructArray.from_arrays(columns, fields=list(_MEMBERS.value_type))
+    starts = pa.array([0, *accumulate(0 if row is None else len(row) for row in listed)], pa.int32())
+    missing = pa.array([row is None for row in listed], pa.bool_())
+    return pa.ListArray.from_arrays(starts, structs, type=_MEMBERS, mask=missing)
+
+
 def read_variant(variants: pa.Array, types: pa.Array) -> pa.Array:
     """Return what variants hold in the form that SQL makes values of a type of: a text, or JSON with texts inside."""
 
-    def texts(variant: _Variant, written: str) -> str | None:
-        target = literal_type(written, variant=True)
+    def texts(variant: Variant, written: str) -> str | None:
+        target = literal_type(written)
         value = read(decoded(variant), target)
         return json.dumps(value, ensure_ascii=False) if value is not None and target.nested else value
 
     return pa.array(each_row(texts, variants, types), pa.string())
-
-
-def _node(found: Tokens, place: int, depth: int) -> Node:
-    kind, text = found.kinds[place], found.texts[place]
-    if depth > MAX_VARIANT_DEPTH:
-        raise UnencodableError
-    match kind:
-        case TokenKind.OBJECT:
-            fields = [(_sound(found.texts[name]), _node(found, name + 1, depth + 1)) for name in found.parts(place)]
-            return Node(VariantKind.OBJECT, fields)
-        case TokenKind.ARRAY:
-            return Node(VariantKind.ARRAY, [_node(found, part, depth + 1) for part in found.parts(place)])
-        case TokenKind.STRING:
-            return Node(VariantKind.STRING, _sound(text))
-        case TokenKind.INTEGER | TokenKind.FLOAT:
-            return _number(kind, text)
-        case TokenKind.NULL:
-            return Node(VariantKind.NULL)
-        case _:
-            return Node(VariantKind.BOOLEAN, kind is TokenKind.TRUE)
-
-
-def _sound(text: str) -> str:
-    if has_halves(text):
-        raise MalformedJsonError
-    return text
-
-
-def _number(kind: TokenKind, text: str) -> Node:
-    if kind is TokenKind.INTEGER and -(1 << _LONG_BITS) <= (whole := int(text)) < 1 << _LONG_BITS:
-        return Node(VariantKind.LONG, whole)
-    if _PLAIN.fullmatch(text):
-        number = Decimal(text)
-        digits = number.as_tuple()
-        if max(len(digits.digits), -int(digits.exponent)) <= _MOST_DIGITS:
-            return Node(VariantKind.DECIMAL, number)
-    return Node(VariantKind.DOUBLE, float(text))
 
 
 def _made(value: Any, data_type: DataType) -> Node:  # noqa: ANN401 - what Arrow makes of a value
@@ -141,7 +101,7 @@ def _made(value: Any, data_type: DataType) -> Node:  # noqa: ANN401 - what Arrow
         case TypeKind.ARRAY:
             return Node(VariantKind.ARRAY, [_made(inner, data_type.element) for inner in value])
         case TypeKind.VARIANT:
-            return decoded(value)
+            return decoded(Variant(*value.values()))
         case kind:
             return Node(_KINDS[kind], value)
 

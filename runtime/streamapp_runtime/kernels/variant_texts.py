@@ -1,4 +1,4 @@
-"""Values of variants as texts: as JSON, and as what a cast to another type reads."""
+"""Values of variants as what a cast to another type reads."""
 
 import base64
 import re
@@ -10,8 +10,8 @@ import numpy as np
 
 from streamapp_core.data_types import DataType, TypeKind
 from streamapp_core.expressions.conversions import WHOLE_BITS
-from streamapp_runtime.kernels import json_generator
-from streamapp_runtime.kernels.variant_encoding import Node, VariantKind, encoded
+from streamapp_systems.variants.variant_encoding import Node, VariantKind, encoded
+from streamapp_systems.variants.variant_json import json_of, text_of
 
 _DAY = 86_400_000_000
 _SECOND = 1_000_000
@@ -19,38 +19,17 @@ _LONG = 1 << 63
 _EXACT = Context(prec=80)
 _WHOLE = re.compile(r"[\x00-\x20\x7f]*([+-]?[0-9]+)[\x00-\x20\x7f]*")
 _MOMENTS = (VariantKind.DATE, VariantKind.TIMESTAMP, VariantKind.TIMESTAMP_NTZ)
-_QUOTED = (*_MOMENTS, VariantKind.BINARY)
-_NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
 
 
 class UnfitError(Exception):
     """A value has no meaning in a type."""
 
 
-def json_of(node: Node) -> str:
-    """Write a value as JSON."""
-    kind, held = node
-    match kind:
-        case VariantKind.OBJECT:
-            fields = (f"{json_generator.string(name, as_bytes=False)}:{json_of(inner)}" for name, inner in held)
-            return f"{{{','.join(fields)}}}"
-        case VariantKind.ARRAY:
-            return f"[{','.join(map(json_of, held))}]"
-        case VariantKind.STRING:
-            return json_generator.string(held, as_bytes=False)
-        case VariantKind.NULL:
-            return "null"
-        case _:
-            shown = base64.b64encode(held).decode() if kind is VariantKind.BINARY else _text(node)
-            zone = "+00:00" if kind is VariantKind.TIMESTAMP else ""
-            return f'"{shown}{zone}"' if kind in _QUOTED or shown in _NO_NUMBERS else shown
-
-
 def read(node: Node, target: DataType) -> Any:  # noqa: ANN401 - a text, or a struct or list of them
     """Read a value by a type, in the form that SQL makes values of; None where it does not fit."""
     if target.kind is TypeKind.VARIANT:
-        parts = encoded(node)
-        return f"{parts['value'].hex()}:{parts['metadata'].hex()}"
+        variant = encoded(node)
+        return f"{variant.value.hex()}:{variant.metadata.hex()}"
     try:
         if node.kind is VariantKind.NULL:
             return None
@@ -91,61 +70,10 @@ def _scalar(node: Node, target: DataType) -> str:
 
 
 def _text(node: Node) -> str:
-    kind, held = node
-    match kind:
-        case VariantKind.BOOLEAN:
-            return "true" if held else "false"
-        case VariantKind.DOUBLE | VariantKind.FLOAT:
-            return _floating(node)
-        case VariantKind.DECIMAL:
-            return f"{_stripped(held):f}"
-        case VariantKind.BINARY:
-            try:
-                return bytes(held).decode()
-            except UnicodeDecodeError:
-                raise UnfitError from None
-        case VariantKind.DATE | VariantKind.TIMESTAMP | VariantKind.TIMESTAMP_NTZ:
-            return _moment(node)
-        case _:
-            return str(held)
-
-
-def _stripped(number: Decimal) -> Decimal:
-    """Return a decimal without zeros at its end."""
-    return number.normalize(_EXACT) if number else Decimal(0)
-
-
-def _floating(node: Node) -> str:
-    if not np.isfinite(node.held):
-        return "NaN" if np.isnan(node.held) else "Infinity" if node.held > 0 else "-Infinity"
-    if node.kind is VariantKind.DOUBLE:
-        return json_generator.double(node.held)
-    digits = str(np.float32(node.held))
-    return json_generator.java_digits(digits, node.held) if len(digits) > 3 else digits  # noqa: PLR2004
-
-
-def _moment(node: Node) -> str:
-    """Write a date or time: a year below 0 or above 9999 with its sign."""
-    days, rest = (node.held, 0) if node.kind is VariantKind.DATE else divmod(node.held, _DAY)
-    year, month, day = _civil(days)
-    sign = "-" if year < 0 else "+" if year > 9999 else ""  # noqa: PLR2004 - four digits
-    date = f"{sign}{abs(year):04}-{month:02}-{day:02}"
-    if node.kind is VariantKind.DATE:
-        return date
-    seconds, micros = divmod(rest, _SECOND)
-    fraction = f".{micros:06}".rstrip("0") if micros else ""
-    return f"{date} {seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{fraction}"
-
-
-def _civil(days: int) -> tuple[int, int, int]:
-    """Return the year, month and day of days since 1970, in the Gregorian calendar at all times."""
-    # Years begin in March here, eras of 400 years have 146,097 days.
-    era, day = divmod(days + 719_468, 146_097)
-    year = (day - day // 1460 + day // 36_524 - day // 146_096) // 365
-    of_year = day - (365 * year + year // 4 - year // 100)
-    month = (5 * of_year + 2) // 153
-    of_month = of_year - (153 * month + 2) // 5 + 1
-    return year + era * 400 + (month >= 10), month + (3 if month < 10 else -9), of_month  # noqa: PLR2004 - January
+    try:
+        return text_of(node)
+    except UnicodeDecodeError:
+        raise UnfitError from None
 
 
 def _whole(node: Node, bits: int) -> int:

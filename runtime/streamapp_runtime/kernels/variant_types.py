@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import reduce
 from typing import NamedTuple
 
-from streamapp_runtime.kernels.variant_encoding import Node, VariantKind
+from streamapp_systems.variants.variant_encoding import Node, VariantKind
 
 MAX_INFERENCE_STEPS = 1_000_000
 """The most fields that are looked at to find one type: a second or two."""
@@ -41,7 +41,9 @@ class VariantType(NamedTuple):
     fields: tuple[tuple[str, "VariantType"], ...] = ()
 
 
-_VOID, _VARIANT, _DOUBLE = VariantType("VOID"), VariantType("VARIANT"), VariantType("DOUBLE")
+NO_TYPE = VariantType("VOID")
+"""The type of JSON's null, which all others hold."""
+_VARIANT, _DOUBLE = VariantType("VARIANT"), VariantType("DOUBLE")
 
 
 class TypeInference:
@@ -60,21 +62,25 @@ class TypeInference:
         if kind is VariantKind.OBJECT:
             return VariantType("OBJECT", fields=tuple((name, self.type_of(inner)) for name, inner in held))
         if kind is VariantKind.ARRAY:
-            return VariantType("ARRAY", element=reduce(self._common, map(self.type_of, held), _VOID))
+            return VariantType("ARRAY", element=reduce(self.common, map(self.type_of, held), NO_TYPE))
         if kind is VariantKind.DECIMAL:
             before, _, behind = f"{held:f}".lstrip("-").partition(".")
             behind = behind.rstrip("0")
             return VariantType("DECIMAL", (len(before.lstrip("0")) or int(not behind), len(behind)))
         return VariantType(_NAMES[kind])
 
-    def _common(self, one: VariantType, other: VariantType) -> VariantType:
-        """Return the type that holds values of two types."""
+    def common(self, one: VariantType, other: VariantType) -> VariantType:
+        """Return the type that holds values of two types.
+
+        Raises:
+            TooMuchError: That takes too long.
+        """
         tight = self._tight(one, other)
         if tight is not None:
             return tight
         names = {one.name, other.name}
         if names == {"ARRAY"}:
-            return VariantType("ARRAY", element=self._common(one.element or _VOID, other.element or _VOID))
+            return VariantType("ARRAY", element=self.common(one.element or NO_TYPE, other.element or NO_TYPE))
         if names == {"OBJECT"}:
             return VariantType("OBJECT", fields=self._merged(dict(one.fields), dict(other.fields)))
         if names <= {"BIGINT", "DECIMAL"}:
@@ -89,13 +95,13 @@ class TypeInference:
         self._left -= 1 + len(one.fields) + len(other.fields)
         if self._left < 0:
             raise TooMuchError
-        if other in (one, _VOID):
+        if other in (one, NO_TYPE):
             return one
-        if one == _VOID:
+        if one == NO_TYPE:
             return other
         names = {one.name, other.name}
         if names == {"ARRAY"}:
-            element = self._tight(one.element or _VOID, other.element or _VOID)
+            element = self._tight(one.element or NO_TYPE, other.element or NO_TYPE)
             return element and VariantType("ARRAY", element=element)
         if names == {"OBJECT"}:
             return self._tight_object(one, other)
@@ -117,7 +123,7 @@ class TypeInference:
         self, ones: Mapping[str, VariantType], others: Mapping[str, VariantType]
     ) -> tuple[tuple[str, VariantType], ...]:
         names = sorted({**ones, **others}, key=lambda name: name.encode("utf-16-be"))
-        return tuple((name, self._common(ones.get(name, _VOID), others.get(name, _VOID))) for name in names)
+        return tuple((name, self.common(ones.get(name, NO_TYPE), others.get(name, NO_TYPE))) for name in names)
 
 
 def _caseless(field: tuple[str, VariantType]) -> str:
@@ -140,16 +146,17 @@ def _decimal(one: tuple[int, int], other: tuple[int, int]) -> VariantType:
 def schema_of(node: Node) -> str | None:
     """Return the type of a value, as `schema_of_variant` writes it; None if that takes too long."""
     try:
-        return _written(TypeInference().type_of(node))
+        return written(TypeInference().type_of(node))
     except TooMuchError:
         return None
 
 
-def _written(found: VariantType) -> str:
+def written(found: VariantType) -> str:
+    """Write a type."""
     if found.element:
-        return f"ARRAY<{_written(found.element)}>"
+        return f"ARRAY<{written(found.element)}>"
     if found.name == "OBJECT":
-        return f"OBJECT<{', '.join(f'{_name(name)}: {_written(inner)}' for name, inner in found.fields)}>"
+        return f"OBJECT<{', '.join(f'{_name(name)}: {written(inner)}' for name, inner in found.fields)}>"
     return f"DECIMAL({sum(found.digits)},{found.digits[1]})" if found.name == "DECIMAL" else found.name
 
 

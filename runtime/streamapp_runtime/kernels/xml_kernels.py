@@ -6,10 +6,10 @@ from typing import TypeVar
 import pyarrow as pa
 
 from streamapp_core.expressions.xpath import parse_xpath
-from streamapp_runtime.kernels.json_generator import java_text
 from streamapp_runtime.kernels.xml_trees import MalformedXmlError, Node, NodeKind, parse_tree
 from streamapp_runtime.kernels.xpath_evaluator import Evaluator
 from streamapp_runtime.kernels.xpath_functions import NoValueError, XPathValue, truth
+from streamapp_systems.variants.json_generator import java_text
 
 Result = TypeVar("Result")
 

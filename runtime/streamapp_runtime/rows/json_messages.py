@@ -25,6 +25,7 @@ from streamapp_systems.file.json_nested import absent, map_array, object_type, o
 from streamapp_systems.file.json_writing import json_texts
 from streamapp_systems.file.text_values import parse_text
 from streamapp_systems.protocols import BadRecord, Message, Messages, MessageTuple
+from streamapp_systems.variants.variant_columns import is_variant, parse_variants
 
 _LIST: Any = list
 _DICT: Any = dict
@@ -89,6 +90,8 @@ class JsonDecoder:
         )
 
     def _column(self, decoded: Sequence[Any], kind: pa.DataType, values: Sequence[Any]) -> pa.Array:
+        if is_variant(kind):
+            return parse_variants(None if raw is None else bytes(raw) for raw in decoded)
         if pa.types.is_nested(kind):
             return self._nested(decoded, kind, values)
         if pa.types.is_temporal(kind) or pa.types.is_binary(kind):
@@ -149,13 +152,13 @@ def _python_type(kind: pa.DataType) -> Any:  # noqa: ANN401 - types are put toge
     if pa.types.is_integer(kind):
         return int
     if pa.types.is_struct(kind):
-        return _object_type(kind.fields)
+        return msgspec.Raw if is_variant(kind) else _object_type(kind.fields)
     if pa.types.is_list(kind):
         element = _python_type(kind.value_type)
-        return None if element is None else _LIST[element | None]
+        return None if element is None else _LIST[_or_null(element)]
     if pa.types.is_map(kind):
         value = _python_type(kind.item_type)
-        return None if value is None else _DICT[str, value | None]
+        return None if value is None else _DICT[str, _or_null(value)]
     return {pa.bool_(): bool, pa.float64(): float}.get(kind)
 
 
@@ -163,7 +166,12 @@ def _object_type(fields: Sequence[pa.Field]) -> type | None:
     kinds = [_python_type(field.type) for field in fields]
     if None in kinds:
         return None
-    return object_type((field.name, kind | None) for field, kind in zip(fields, kinds, strict=True))
+    return object_type((field.name, _or_null(kind)) for field, kind in zip(fields, kinds, strict=True))
+
+
+def _or_null(kind: Any) -> Any:  # noqa: ANN401 - types are put together from it
+    """Return a type that takes JSON's null, too, as what is raw does already."""
+    return kind if kind is msgspec.Raw else kind | None
 
 
 def _is_taken_as_it_is(kind: pa.DataType) -> bool:

@@ -11,6 +11,7 @@ from streamapp_runtime.summaries.numeric_histogram import NumericHistogram
 from streamapp_runtime.summaries.quantiles import Quantiles
 from streamapp_runtime.summaries.summary import Summary
 from streamapp_runtime.summaries.theta_summaries import ThetaIntersection, ThetaOfValues, ThetaUnion
+from streamapp_runtime.summaries.variant_schemas import TypeOfVariants
 
 _SUMMARIES: Mapping[str, Callable[..., Summary]] = {
     "positions_bitmap": PositionsBitmap,
@@ -24,6 +25,7 @@ _SUMMARIES: Mapping[str, Callable[..., Summary]] = {
     "quantiles": Quantiles,
     "theta_of_values": ThetaOfValues,
     "theta_union": ThetaUnion,
+    "type_of_variants": TypeOfVariants,
     "theta_intersection": ThetaIntersection,
 }
 

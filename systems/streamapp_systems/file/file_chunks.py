@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from streamapp_systems.file.text_values import shorten
 from streamapp_systems.protocols import StreamSystemError
+from streamapp_systems.variants.variant_columns import is_variant
 
 BLOCK_SIZE = 1 << 20
 """Bytes of a file that are read and converted at once."""
@@ -105,6 +106,8 @@ def type_name(data_type: pa.DataType) -> str:
 
 
 def _nested_name(data_type: pa.DataType) -> str:
+    if is_variant(data_type):
+        return "variant"
     if pa.types.is_struct(data_type):
         return f"struct<{','.join(f'{field.name}:{type_name(field.type)}' for field in data_type.fields)}>"
     if pa.types.is_map(data_type):

@@ -20,6 +20,8 @@ from streamapp_systems.file.file_chunks import BLOCK_SIZE, Chunk, UnreadableRow,
 from streamapp_systems.file.json_layout import object_schema, to_row_columns
 from streamapp_systems.file.json_nested import Texts, field_texts, only_fields, parse_nested
 from streamapp_systems.file.text_values import parse_text, shorten
+from streamapp_systems.variants.variant_columns import is_variant
+from streamapp_systems.variants.variant_json import NO_VARIANTS
 
 _BRACE = ord("{")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -167,6 +169,8 @@ def _explain(lines: list[bytes], error: str, *, schema: pa.Schema, options: Json
 
 def _explain_value(field: pa.Field, value: object, options: JsonOptions) -> UnreadableRow:
     reason = unreadable_value(field, value).reason
+    if is_variant(field.type):
+        reason += f": {NO_VARIANTS}"
     if pa.types.is_timestamp(field.type) and field.type.tz is not None:
         if options.timestamps is not JsonTimestamps.TEXT:
             reason += f" as a whole number of {options.timestamps} (`json.timestamps`) of the years 1 to 9999"

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from streamapp_systems.file.text_values import parse_text
 from streamapp_systems.map_keys import check_map_keys
+from streamapp_systems.variants.variant_columns import is_variant, parse_variants
 
 Texts: TypeAlias = Sequence[bytes | None]
 """The JSON of one column, without white space around it; None where the field is missing."""
@@ -72,6 +73,8 @@ def parse_nested(texts: Texts, to: pa.DataType, parse_plain: ParsePlain) -> pa.A
     Raises:
         ValueError, RecursionError, pa.ArrowException: a text is no value of the type.
     """
+    if is_variant(to):
+        return parse_variants(texts)
     if pa.types.is_struct(to):
         return _parse_structs(texts, to, parse_plain)
     if pa.types.is_list(to):

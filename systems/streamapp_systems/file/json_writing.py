@@ -1,7 +1,7 @@
 """Rows as JSON objects: columns of texts, made of whole columns at once.
 
 Dates and binary values are text, decimals numbers, maps objects; timestamps are text or numbers, as the options say.
-JSON has no NaN and no infinities: they are written as null.
+JSON has no NaN and no infinities: they are written as null. Of variants that are null, the field is left out.
 """
 
 import json
@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from streamapp_core.spec.streams import PLAIN_JSON, JsonOptions, JsonTimestamps
 from streamapp_systems.file.json_layout import to_epoch
 from streamapp_systems.file.text_values import format_text
+from streamapp_systems.variants.variant_columns import format_variants, is_variant
 
 _encode_text = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -35,6 +36,8 @@ def json_texts(rows: pa.RecordBatch, options: JsonOptions = PLAIN_JSON) -> pa.Ar
 
 
 def _objects(names: list[str], columns: list[pa.Array], timestamps: JsonTimestamps) -> pa.Array:
+    if any(is_variant(column.type) and column.null_count for column in columns):
+        return _objects_without_missing(names, columns, timestamps)
     texts: list[str | pa.Array] = []
     before = "{"
     for name, column in zip(names, columns, strict=True):
@@ -44,8 +47,21 @@ def _objects(names: list[str], columns: list[pa.Array], timestamps: JsonTimestam
     return pc.binary_join_element_wise(*texts, before.removesuffix(",") + "}", "")
 
 
+def _objects_without_missing(names: list[str], columns: list[pa.Array], timestamps: JsonTimestamps) -> pa.Array:
+    """Write objects without the variants that are null: a null of JSON is a value that a variant has."""
+    members = []
+    for name, column in zip(names, columns, strict=True):
+        quote, values = _values(column, timestamps)
+        member = pc.binary_join_element_wise(f",{_encode_text(name)}:{quote}", values, quote, "")
+        members.append(pc.if_else(column.is_valid(), member, "") if is_variant(column.type) else member)
+    opened = pc.binary_replace_slice(pc.binary_join_element_wise(*members, ""), 0, 1, "{")
+    return pc.binary_join_element_wise(opened, "}", "")
+
+
 def _values(column: pa.Array, timestamps: JsonTimestamps) -> tuple[str, pa.Array]:
     """Write a column as JSON, but for the quotes that still have to be put around each of its values, if any."""
+    if is_variant(column.type):
+        return "", pc.fill_null(format_variants(column), "null")
     if pa.types.is_nested(column.type):
         return "", pc.if_else(column.is_valid(), _nested_values(column, timestamps), "null")
     column = to_epoch(column, timestamps)

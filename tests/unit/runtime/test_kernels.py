@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamapp_core.data_types import VARIANT
-from streamapp_core.expressions.kernels import KERNELS
+from streamapp_core.expressions.kernels import KERNELS, VARIANT_MEMBERS
 from streamapp_runtime.kernels import KERNEL_FUNCTIONS
 from streamapp_runtime.kernels.byte_kernels import crc32, decoded, encoded, repaired_utf8, sha2
 from streamapp_runtime.kernels.hash_kernels import murmur3, xxhash64
@@ -19,6 +19,8 @@ from streamapp_runtime.kernels.number_patterns import char_to_number, number_to_
 from streamapp_runtime.kernels.text_kernels import edit_distance, formatted
 from streamapp_runtime.kernels.url_kernels import url_part
 from streamapp_runtime.kernels.variant_kernels import parsed_variant
+from streamapp_systems.arrow_types import arrow_type
+from streamapp_systems.variants.variant_columns import ARROW_VARIANT
 
 TEXTS = st.text(max_size=80)
 LONGS = st.integers(-(2**63), 2**63 - 1)
@@ -298,7 +300,8 @@ JSON_TEXTS = TEXTS | st.recursive(
     max_leaves=6,
 ).map(json.dumps)
 ARROW_TYPES = {
-    "variant": parsed_variant(pa.nulls(0, pa.string())).type,
+    "variant": ARROW_VARIANT,
+    str(VARIANT_MEMBERS.result): arrow_type(VARIANT_MEMBERS.result),
     "string": pa.string(),
     "binary": pa.binary(),
     "int": pa.int32(),

@@ -17,7 +17,7 @@ from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.file.json_format import parse_lines
 from streamapp_systems.protocols import Message, MessageTuple
-from support.nested_rows import json_text, rows, schemas
+from support.nested_rows import json_object, rows, schemas
 
 SSP = Ssp("system", "stream", 0)
 
@@ -28,12 +28,7 @@ def decoded(schema: Schema, *values: bytes) -> MessageRows:
 
 
 def texts(schema: Schema, found: list[dict[str, object]]) -> list[bytes]:
-    return [
-        (
-            "{" + ",".join(f"{json.dumps(c.name)}:{json_text(row[c.name], c.type)}" for c in schema.columns) + "}"
-        ).encode()
-        for row in found
-    ]
+    return [json_object(row, schema.columns).encode() for row in found]
 
 
 @given(st.data())

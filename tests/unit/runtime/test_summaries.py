@@ -1,15 +1,19 @@
 """Summaries: what comes out does not depend on batches and on restarts, and is what their definitions say."""
 
+import json
 import math
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from streamapp_runtime.kernels.theta_sketches import read_sketch
+from streamapp_runtime.kernels.variant_kernels import parsed_variant, schema_of_variant
 from streamapp_runtime.rows.row_codec import decode_row, encode_row
 from streamapp_runtime.summaries import summary_of
+from streamapp_systems.variants.variant_json import variant_of_json
 
 WHOLE = st.integers(-50, 50)
 BYTES = st.binary(max_size=5)
@@ -29,8 +33,34 @@ SUMMARIES = {
     ("theta_of_values", (4, "string")): st.text(max_size=20),
     ("quantiles", ("int", 2, 0.5, 0.1)): WHOLE,
 }
+TYPED = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 300) | st.sampled_from(["x", 0.5, 1.25, 1e300]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "A", "b"]), inner, max_size=3),
+    max_leaves=5,
+)
+SUMMARIES["type_of_variants", ()] = TYPED.map(lambda value: variant_of_json(json.dumps(value)))
 IN_ANY_ORDER = {"positions_bitmap", "union_of_bitmaps", "intersection_of_bitmaps", "count_min"}
 IN_ANY_ORDER |= {"distinct_estimate", "theta_of_values"}
+
+
+@given(st.lists(TYPED, min_size=1, max_size=8))
+def test_the_type_of_variants_is_that_of_the_elements_of_an_array_of_them(values):
+    summary = summary_of("type_of_variants", ())
+    found = summary.result(summary.add(None, [variant_of_json(json.dumps(value)) for value in values]))
+    [expected] = schema_of_variant(parsed_variant(pa.array([json.dumps(values)]))).to_pylist()
+    assert f"ARRAY<{found}>" == expected
+
+
+def test_a_type_of_variants_that_is_too_much_stays_null():
+    summary = summary_of("type_of_variants", ())
+    wide = [variant_of_json(json.dumps({f"k{start + n}": 1 for n in range(6_000)})) for start in (0, 6_000)]
+    one, other = (summary.add(None, [value]) for value in wide)
+    assert summary.result(one).startswith("OBJECT<k0: BIGINT, ")
+    for state in (summary.add(None, wide), summary.merge(one, other), summary.merge(stored(one), stored(other))):
+        assert summary.result(stored(state)) is None
+        assert summary.result(summary.add(stored(state), wide)) is None
+        assert summary.result(summary.merge(stored(state), one)) is None
+    assert summary.result(None) == "VOID"
 
 
 def stored(state):

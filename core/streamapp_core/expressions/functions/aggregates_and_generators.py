@@ -147,6 +147,13 @@ AGGREGATES = (
         "none. Kept are 4096 hashes of 8 bytes, or 2 to the power of the number (4 to 16). Slow for texts and bytes.",
     ),
     Special(
+        ("schema_of_variant_agg",),
+        "schema_of_variant_agg(variant)",
+        "string",
+        "The type that holds all that variants hold, as schema_of_variant writes it; null beyond 10000 fields, or if "
+        "a million don't suffice to find it. The type is kept. Slow.",
+    ),
+    Special(
         ("bitmap_construct_agg", "bitmap_or_agg", "bitmap_and_agg"),
         "bitmap_construct_agg(bitmap_bit_position(a)), bitmap_or_agg(b), bitmap_and_agg(b)",
         "binary",
@@ -199,6 +206,13 @@ GENERATORS = (
         "inline(array), inline(array) as (name, ...)",
         "the fields",
         "A row for each struct, with its fields as columns.",
+    ),
+    Special(
+        ("variant_explode", "variant_explode_outer"),
+        "variant_explode(variant) as (name, name, name)",
+        "int, string, variant",
+        "A row for each element of an array or field of an object that a variant holds, with its place from 0, its "
+        "name (null of elements) and its value; none of others. Without names: pos, key, value. Slow.",
     ),
     Special(
         ("stack",),

@@ -23,6 +23,7 @@ _INSTEAD = {
     TypeKind.BINARY: "read a string, then unbase64(...)",
     TypeKind.TIMESTAMP_NTZ: "read a string, then cast it",
     TypeKind.VOID: "leave it out",
+    TypeKind.VARIANT: "read a string, then parse_json(...)",
 }
 _CORRUPT = "_corrupt_record"
 _OPTIONS = "timestampFormat, dateFormat, mode"

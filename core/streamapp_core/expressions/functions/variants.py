@@ -8,7 +8,7 @@ from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.functions.json_parts import JSON, json_text
 from streamapp_core.expressions.kernels import PARSED_VARIANT, SCHEMA_OF_VARIANT, VARIANT_PART
-from streamapp_core.expressions.typed_sql import Value
+from streamapp_core.expressions.typed_sql import Value, variant_value
 from streamapp_core.expressions.variant_values import to_variant
 from streamapp_core.schema import BOOLEAN, STRING, parse_type
 
@@ -33,13 +33,13 @@ def _part(value: Value, path: Value, kind: Value | None = None) -> Value:
     if kind is None:
         return found
     try:
-        return converted(found, parse_type(str(kind.literal), variant=True))
+        return converted(found, parse_type(str(kind.literal)))
     except SchemaError as error:
         raise invalid(f"the type of variant_get: {error}") from None
 
 
 def _is_null(value: Value) -> Value:
-    return Value(BOOLEAN, f"coalesce(struct_extract({_a_variant(value)}, 'value') = '\\x00'::BLOB, false)")
+    return Value(BOOLEAN, f"coalesce({variant_value(_a_variant(value))} = '\\x00'::BLOB, false)")
 
 
 def _is_valid(value: Value) -> Value:

@@ -4,7 +4,7 @@ import math
 import re
 from decimal import Decimal
 
-from streamapp_runtime.kernels.json_tokens import MalformedJsonError, TokenKind, Tokens
+from streamapp_systems.variants.json_tokens import MalformedJsonError, TokenKind, Tokens
 
 _ESCAPED = re.compile(r'["\\\x00-\x1f]')
 _ESCAPED_BYTES = re.compile(r'["\\\x00-\x1f\ud800-\udfff\U00010000-\U0010ffff]')
