@@ -9,14 +9,17 @@ from pathlib import Path
 
 def python_workers(root: int) -> list[int]:
     """Find Spark's Python workers (and their daemons) that descend from a process."""
-    return [pid for pid, command in descendants(root).items() if b"pyspark.daemon" in command]
+    return _forked_by_spark(descendants(root))
 
 
 def workers_of(root: int) -> list[int]:
     """Find the processes below a driver in which processors run, whatever its host."""
     found = descendants(root)
-    spark = [pid for pid, command in found.items() if b"pyspark.daemon" in command]
-    return spark or [pid for pid, command in found.items() if b"hosts.worker" in command]
+    return _forked_by_spark(found) or [pid for pid, command in found.items() if b"hosts.worker" in command]
+
+
+def _forked_by_spark(found: dict[int, bytes]) -> list[int]:
+    return [pid for pid, command in found.items() if b"spark.worker_daemon" in command]
 
 
 def executors_of(root: int) -> list[int]:

@@ -21,6 +21,8 @@ MASTER_VARIABLE = "STREAMAPP_SPARK_MASTER"
 """Environment variable: another master of this machine. With `local-cluster[2,1,1024]` processors run in two executors,
 which are processes of their own."""
 
+_DAEMON = "streamapp_runtime.spark.worker_daemon"
+
 _JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 """JVMs only hold the workers: rows never pass through them, so they should start fast and stay small."""
 
@@ -49,6 +51,7 @@ def local_settings(log4j: Path) -> dict[str, str]:
         "spark.speculation": "false",
         "spark.dynamicAllocation.enabled": "false",
         "spark.task.maxFailures": "1",
+        "spark.python.daemon.module": _DAEMON,
         "spark.python.worker.reuse": "false",
         "spark.python.task.killTimeout": "500ms",
         "spark.driver.extraJavaOptions": f"{_JAVA} {_log4j_option(log4j)}",

@@ -1,0 +1,16 @@
+"""Spark's daemon that forks Python workers, with all imported that a processor needs: a worker starts at once.
+
+Spark itself leaves imports to the workers, since libraries may start threads, which a fork does not copy. Those that
+start any here, numpy and pyarrow, do without after a fork.
+"""
+
+import gc
+
+import pyspark.worker  # noqa: F401 - what a worker runs
+from pyspark.daemon import manager
+
+import streamapp_runtime.spark.spark_host  # noqa: F401 - what it calls
+
+if __name__ == "__main__":
+    gc.freeze()
+    manager()
