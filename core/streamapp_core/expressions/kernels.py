@@ -82,6 +82,11 @@ NORM = Kernel("norm", (VECTOR, FLOAT), FLOAT)
 NORMALIZED = Kernel("normalized", (VECTOR, FLOAT), VECTOR)
 FROM_JSON = Kernel("from_json", (STRING, STRING), STRING)
 """A JSON text, read by a type: JSON whose values are texts, which SQL casts."""
+XML_VALUES = Kernel("xml_values", (STRING, STRING), array_of(STRING))
+"""The texts and attributes in an XML text, in order."""
+FROM_XML = Kernel("from_xml", (STRING, STRING, STRING, array_of(BOOLEAN), array_of(BOOLEAN)), STRING)
+"""An XML text, read by a type with options and whether each of its values is a date, or a timestamp: as JSON."""
+SCHEMA_OF_XML = Kernel("schema_of_xml", (STRING, STRING, array_of(BOOLEAN), array_of(BOOLEAN)), STRING)
 XML_ESCAPED = Kernel("xml_escaped", (STRING,), STRING)
 """A text as it stands in XML, where SQL does not suffice: with `>`, or characters that are written as numbers."""
 XPATH_NODES = Kernel("xpath_nodes", (STRING, STRING), array_of(STRING))
@@ -93,6 +98,9 @@ SCHEMA_OF_JSON = Kernel("schema_of_json", (STRING, BOOLEAN), STRING)
 """The type of a JSON text, whose numbers may begin with zeros or not."""
 FROM_CSV = Kernel("from_csv", (STRING, STRING, STRING), STRING)
 """A line of CSV with a separator, read by a type, in the same form."""
+CSV_VALUES = Kernel("csv_values", (STRING, STRING), array_of(STRING))
+SCHEMA_OF_CSV = Kernel("schema_of_csv", (array_of(STRING), array_of(BOOLEAN), array_of(BOOLEAN)), STRING)
+"""The type of the values of a line, by whether each is a date, or a timestamp."""
 TO_CSV = Kernel("to_csv", (array_of(STRING), STRING), STRING)
 PARSED_VARIANT = Kernel("parsed_variant", (STRING,), VARIANT)
 MADE_VARIANT = Kernel("made_variant", None, VARIANT)
@@ -116,9 +124,9 @@ KERNELS = (
     GROUPED_NUMBER, FORMATTED, OTHER_BASE, HALF_EVEN, EXPM1, LOG1P, URL_PART, FIRST_PLACES,
     COMMON_PLACES, MISSING_PLACES, OVERLAP, GET_JSON_OBJECT, JSON_ARRAY_LENGTH, JSON_OBJECT_KEYS, JSON_FIELDS,
     INNER_PRODUCT, L2_DISTANCE, COSINE_SIMILARITY, NORM, NORMALIZED,
-    FROM_JSON, SCHEMA_OF_JSON, FROM_CSV, TO_CSV,
+    FROM_JSON, SCHEMA_OF_JSON, FROM_CSV, CSV_VALUES, SCHEMA_OF_CSV, TO_CSV,
     PARSED_VARIANT, MADE_VARIANT, VARIANT_PART, VARIANT_JSON, SCHEMA_OF_VARIANT, READ_VARIANT,
     VARIANT_MEMBERS,
-    XML_ESCAPED, XPATH_NODES, XPATH_TEXT, XPATH_NUMBER, XPATH_CONDITION,
+    XML_ESCAPED, XML_VALUES, FROM_XML, SCHEMA_OF_XML, XPATH_NODES, XPATH_TEXT, XPATH_NUMBER, XPATH_CONDITION,
     SORTED_PLACES, THETA_ESTIMATE,
 )  # fmt: skip

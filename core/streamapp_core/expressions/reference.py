@@ -37,6 +37,7 @@ from streamapp_core.expressions.functions.urls import URLS
 from streamapp_core.expressions.functions.variants import VARIANTS
 from streamapp_core.expressions.functions.vectors import VECTORS
 from streamapp_core.expressions.functions.xml_paths import XML_PATHS
+from streamapp_core.expressions.functions.xml_types import XML_READERS
 from streamapp_core.expressions.functions.xml_writers import XML_WRITERS
 from streamapp_core.expressions.functions.zone_functions import ZONE_FUNCTIONS
 
@@ -105,7 +106,7 @@ def reference() -> str:
         ("JSON", _lines((*JSON_PARTS, *JSON_WRITERS, *JSON_READERS))),
         ("CSV", _lines(CSV_TEXTS)),
         ("Variants", _lines(VARIANTS)),
-        ("XML", _lines((*XML_PATHS, *XML_WRITERS))),
+        ("XML", _lines((*XML_PATHS, *XML_READERS, *XML_WRITERS))),
         ("Dates and timestamps", _lines((*MOMENTS, *DATE_PARTS, *INTERVAL_FUNCTIONS, *ZONE_FUNCTIONS))),
         ("Aggregates (in `window` and `aggregate`)", AGGREGATES),
         ("Many rows of one (in `flatMap`)", GENERATORS),

@@ -10,6 +10,7 @@ from streamapp_runtime.kernels.array_kernels import common_places, first_places,
 from streamapp_runtime.kernels.byte_kernels import crc32, decoded, encoded, repaired_utf8, sha2
 from streamapp_runtime.kernels.cipher_kernels import aes_decrypted, aes_encrypted
 from streamapp_runtime.kernels.csv_kernels import from_csv, to_csv
+from streamapp_runtime.kernels.csv_schemas import csv_values, schema_of_csv
 from streamapp_runtime.kernels.hash_kernels import murmur3, xxhash64
 from streamapp_runtime.kernels.json_path_kernels import (
     get_json_object,
@@ -37,6 +38,8 @@ from streamapp_runtime.kernels.variant_kernels import (
 from streamapp_runtime.kernels.vector_kernels import cosine_similarity, inner_product, l2_distance, norm, normalized
 from streamapp_runtime.kernels.xml_escapes import xml_escaped
 from streamapp_runtime.kernels.xml_kernels import xpath_condition, xpath_nodes, xpath_number, xpath_text
+from streamapp_runtime.kernels.xml_readers import from_xml, xml_values
+from streamapp_runtime.kernels.xml_schemas import schema_of_xml
 
 KERNEL_FUNCTIONS: Mapping[Kernel, Callable[..., pa.Array]] = {
     kernels.MURMUR3: murmur3,
@@ -76,6 +79,8 @@ KERNEL_FUNCTIONS: Mapping[Kernel, Callable[..., pa.Array]] = {
     kernels.FROM_JSON: from_json,
     kernels.SCHEMA_OF_JSON: schema_of_json,
     kernels.FROM_CSV: from_csv,
+    kernels.CSV_VALUES: csv_values,
+    kernels.SCHEMA_OF_CSV: schema_of_csv,
     kernels.TO_CSV: to_csv,
     kernels.PARSED_VARIANT: parsed_variant,
     kernels.MADE_VARIANT: made_variant,
@@ -85,6 +90,9 @@ KERNEL_FUNCTIONS: Mapping[Kernel, Callable[..., pa.Array]] = {
     kernels.READ_VARIANT: read_variant,
     kernels.VARIANT_MEMBERS: variant_members,
     kernels.XML_ESCAPED: xml_escaped,
+    kernels.XML_VALUES: xml_values,
+    kernels.FROM_XML: from_xml,
+    kernels.SCHEMA_OF_XML: schema_of_xml,
     kernels.XPATH_NODES: xpath_nodes,
     kernels.XPATH_TEXT: xpath_text,
     kernels.XPATH_NUMBER: xpath_number,

@@ -1,33 +1,28 @@
 """The kernel of `schema_of_json`: the type of a JSON text, as Spark infers it."""
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 
 import pyarrow as pa
 
+from streamapp_runtime.kernels.inferred_types import (
+    DOUBLE,
+    NULL,
+    STRING,
+    Field,
+    Fields,
+    InferredType,
+    usual,
+    utf16_order,
+    written,
+)
 from streamapp_systems.variants.json_generator import java_text
 from streamapp_systems.variants.json_tokens import Dialect, MalformedJsonError, TokenKind, Tokens, tokens
 
 _LONG_BITS = 63
 _LONG_PRECISION = 20
 _MAX_PRECISION = 38
-_PLAIN_NAME = re.compile("[a-zA-Z_][a-zA-Z0-9_]*")
 _SCALARS = {TokenKind.TRUE: "BOOLEAN", TokenKind.FALSE: "BOOLEAN", TokenKind.FLOAT: "DOUBLE", TokenKind.NULL: "NULL"}
-
-
-@dataclass(frozen=True, slots=True)
-class _Type:
-    """An inferred type: `precision` is that of a decimal, `element` of an array, `fields` of a struct."""
-
-    name: str
-    precision: int = 0
-    element: "_Type | None" = None
-    fields: Sequence[tuple[str, "_Type"]] = ()
-
-
-_NULL, _STRING, _DOUBLE = _Type("NULL"), _Type("STRING"), _Type("DOUBLE")
 
 
 def schema_of_json(texts: pa.Array, leading_zeros: pa.Array) -> pa.Array:
@@ -40,95 +35,68 @@ def schema_of_json(texts: pa.Array, leading_zeros: pa.Array) -> pa.Array:
             found = tokens(text, Dialect(non_numeric_numbers=True, leading_zeros=zeros))
         except MalformedJsonError:
             return None
-        return _written(_top(_inferred(found, 0) if found else _NULL))
+        return written(_top(_inferred(found, 0) if found else NULL))
 
     return pa.array(map(schema, texts.to_pylist(), leading_zeros.to_pylist()), pa.string())
 
 
-def _inferred(found: Tokens, start: int) -> _Type:
+def _inferred(found: Tokens, start: int) -> InferredType:
     kind, text = found.kinds[start], found.texts[start]
     if kind is TokenKind.STRING:
-        return _STRING if text else _NULL
+        return STRING if text else NULL
     if kind is TokenKind.INTEGER:
         return _whole(text)
     if kind in _SCALARS:
-        return _Type(_SCALARS[kind])
+        return InferredType(_SCALARS[kind])
     if kind is TokenKind.OBJECT:
         fields = [(java_text(found.texts[name]), _inferred(found, name + 1)) for name in found.parts(start)]
-        return _Type("STRUCT", fields=sorted(fields, key=lambda field: _order(field[0])))
-    return _Type("ARRAY", element=reduce(_common, (_inferred(found, place) for place in found.parts(start)), _NULL))
+        return InferredType("STRUCT", fields=sorted(fields, key=lambda field: utf16_order(field[0])))
+    return InferredType(
+        "ARRAY", element=reduce(_common, (_inferred(found, place) for place in found.parts(start)), NULL)
+    )
 
 
-def _whole(text: str) -> _Type:
+def _whole(text: str) -> InferredType:
     digits = text.lstrip("-")
     if len(digits) <= _LONG_PRECISION and -(2**_LONG_BITS) <= int(text) < 2**_LONG_BITS:
-        return _Type("BIGINT")
-    return _Type("DECIMAL", len(digits)) if len(digits) <= _MAX_PRECISION else _DOUBLE
+        return InferredType("BIGINT")
+    return InferredType("DECIMAL", len(digits)) if len(digits) <= _MAX_PRECISION else DOUBLE
 
 
-def _order(name: str) -> bytes:
-    return name.encode("utf-16-be", "surrogatepass")
-
-
-def _common(one: _Type, other: _Type) -> _Type:
+def _common(one: InferredType, other: InferredType) -> InferredType:
     """Return the type that holds values of two types."""
-    if other in (one, _NULL):
+    if other in (one, NULL):
         return one
-    if one == _NULL:
+    if one == NULL:
         return other
     names = {one.name, other.name}
     if names <= {"BIGINT", "DECIMAL"}:
         least = _LONG_PRECISION if "BIGINT" in names else 0
-        return _Type("DECIMAL", max(one.precision, other.precision, least))
+        return InferredType("DECIMAL", max(one.precision, other.precision, least))
     if names <= {"BIGINT", "DECIMAL", "DOUBLE"}:
-        return _DOUBLE
+        return DOUBLE
     if names == {"ARRAY"}:
-        return replace(one, element=_common(one.element or _NULL, other.element or _NULL))
-    return replace(one, fields=_merged(one.fields, other.fields)) if names == {"STRUCT"} else _STRING
+        return replace(one, element=_common(one.element or NULL, other.element or NULL))
+    return replace(one, fields=_merged(one.fields, other.fields)) if names == {"STRUCT"} else STRING
 
 
-def _merged(ones: Sequence[tuple[str, _Type]], others: Sequence[tuple[str, _Type]]) -> Sequence[tuple[str, _Type]]:
+def _merged(ones: Fields, others: Fields) -> Fields:
     """Merge the fields of two structs, which are in order."""
     return reduce(_added, others, list(ones))
 
 
-def _added(fields: list[tuple[str, _Type]], field: tuple[str, _Type]) -> list[tuple[str, _Type]]:
+def _added(fields: list[Field], field: Field) -> list[Field]:
     name, added = field
     known = [place for place, (there, _) in enumerate(fields) if there == name]
     if known:
         fields[known[0]] = (name, _common(fields[known[0]][1], added))
         return fields
-    return sorted([*fields, field], key=lambda one: _order(one[0]))
+    return sorted([*fields, field], key=lambda one: utf16_order(one[0]))
 
 
-def _top(found: _Type) -> _Type:
+def _top(found: InferredType) -> InferredType:
     if found.name == "STRUCT":
-        return _usual(found) or replace(found, fields=())
+        return usual(found) or replace(found, fields=())
     if found.element and found.element.name == "STRUCT":
-        return replace(found, element=_usual(found.element) or _Type("STRUCT"))
-    return _usual(found) or _STRING
-
-
-def _usual(found: _Type) -> _Type | None:
-    """Return a type with strings for nulls, without fields that have no name or nothing inside; None of nothing."""
-    if found == _NULL:
-        return _STRING
-    if found.element:
-        element = _usual(found.element)
-        return element and replace(found, element=element)
-    if found.name == "STRUCT":
-        fields = [(name, usual) for name, inner in found.fields if name and (usual := _usual(inner))]
-        return replace(found, fields=fields) if fields else None
-    return found
-
-
-def _written(found: _Type) -> str:
-    if found.element:
-        return f"ARRAY<{_written(found.element)}>"
-    if found.name == "STRUCT":
-        return f"STRUCT<{', '.join(f'{_name(name)}: {_written(inner)}' for name, inner in found.fields)}>"
-    return f"DECIMAL({found.precision},0)" if found.precision else found.name
-
-
-def _name(name: str) -> str:
-    return name if _PLAIN_NAME.fullmatch(name) else f"`{name.replace('`', '``')}`"
+        return replace(found, element=usual(found.element) or InferredType("STRUCT"))
+    return usual(found) or STRING

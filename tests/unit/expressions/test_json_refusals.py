@@ -1,4 +1,4 @@
-"""What JSON functions can't do as Spark does is refused, with what there is instead."""
+"""What functions of JSON, CSV and XML can't do as Spark does is refused, with what there is instead."""
 
 import pytest
 
@@ -35,6 +35,18 @@ SCHEMA = parse_schema("s string, i int, st struct<a:int>, m map<string,int>, mm 
         ("from_csv(s, 'a int', map('sep', '\"'))", "is one character"),
         ("from_csv(s, 'a int', map('header', 'true'))", "it has timestampFormat"),
         ("from_csv(s, 'a int', map('mode', 'FAILFAST'))", "is PERMISSIVE"),
+        ("schema_of_csv(s)", "must be a literal"),
+        ("schema_of_csv('1', map('header', 'true'))", "it has timestampFormat"),
+        ("from_xml(s, 'array<int>')", "reads a list of columns"),
+        ("from_xml(s, 'a map<string,int>')", "reads no maps"),
+        ("from_xml(s, 'a array<array<int>>')", "structs or single values"),
+        ("from_xml(s, 'a struct<xs_any:string>')", "name the elements"),
+        ("from_xml(s, 'a binary')", "unbase64"),
+        ("from_xml(s, 'a int', map('mode', 'FAILFAST'))", "is PERMISSIVE"),
+        ("from_xml(s, 'a int', map('nullValue', 'x'))", "it has attributePrefix"),
+        ("from_xml(s, 'a int', map('valueTag', '_'))", "another one than attributePrefix"),
+        ("from_xml(s, 'a int', map('excludeAttribute', 'maybe'))", "'true' or 'false'"),
+        ("schema_of_xml(s)", "must be a literal"),
         ("to_csv(i)", "takes a struct of single values"),
         ("to_csv(struct(m))", "takes a struct of single values"),
     ],

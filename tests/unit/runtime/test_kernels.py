@@ -293,6 +293,7 @@ ARGUMENTS = {
     "array<float>": st.lists(st.none() | st.floats(width=32), max_size=9),
     "array<string>": st.lists(st.none() | TEXTS, max_size=4),
     "boolean": st.booleans(),
+    "array<boolean>": st.lists(st.none() | st.booleans(), max_size=4),
 }
 JSON_TEXTS = TEXTS | st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=4),
@@ -312,8 +313,10 @@ ARROW_TYPES = {
     "float": pa.float32(),
     "array<float>": pa.list_(pa.float32()),
     "array<bigint>": pa.list_(pa.int64()),
+    "array<boolean>": pa.list_(pa.bool_()),
     "array<array<int>>": pa.list_(pa.list_(pa.int32())),
 }
+XML_OPTIONS = '{"attribute_prefix":"_","value_tag":"_VALUE","attributes":true,"trims":true,"local_names":false}'
 LITERALS = {
     "number_to_char": {-1: "S9,999.99"},
     "char_to_number": {-1: "S9,999.99"},
@@ -321,6 +324,10 @@ LITERALS = {
     "from_json": {-1: "struct<a:int>"},
     "from_csv": {1: "struct<a:int,b:string>", 2: ","},
     "to_csv": {1: ","},
+    "from_xml": {1: "struct<a:int,b:date>", 2: XML_OPTIONS},
+    "xml_values": {1: XML_OPTIONS},
+    "schema_of_xml": {1: XML_OPTIONS},
+    "csv_values": {1: ","},
     "read_variant": {1: "array<string>"},
 }
 """The arguments, by place, that are never a row's."""

@@ -36,6 +36,7 @@ from streamapp_core.expressions.functions.urls import URLS
 from streamapp_core.expressions.functions.variants import VARIANTS
 from streamapp_core.expressions.functions.vectors import VECTORS
 from streamapp_core.expressions.functions.xml_paths import XML_PATHS
+from streamapp_core.expressions.functions.xml_types import XML_READERS
 from streamapp_core.expressions.functions.xml_writers import XML_WRITERS
 from streamapp_core.expressions.functions.zone_functions import ZONE_FUNCTIONS
 
@@ -68,6 +69,7 @@ FUNCTIONS: tuple[Function, ...] = (
     *CSV_TEXTS,
     *VARIANTS,
     *XML_PATHS,
+    *XML_READERS,
     *XML_WRITERS,
     *MOMENTS,
     *DATE_PARTS,

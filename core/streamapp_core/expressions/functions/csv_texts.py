@@ -1,4 +1,4 @@
-"""`from_csv` and `to_csv`: lines of CSV read by a type, and structs as lines. The kernels go row by row."""
+"""`from_csv` and `to_csv`: lines of CSV by a type, structs as lines, and the type of a line. Kernels go row by row."""
 
 import re
 
@@ -7,11 +7,12 @@ from streamapp_core.expressions.conversions import converted
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.functions.json_types import TextReader, moment_patterns, schema_type
+from streamapp_core.expressions.functions.text_moments import TextMoments
 from streamapp_core.expressions.functions.text_options import OPTIONS, moment_text, text_options, write_patterns
 from streamapp_core.expressions.kernel_texts import structure_text, text_type
-from streamapp_core.expressions.kernels import FROM_CSV, TO_CSV
-from streamapp_core.expressions.typed_sql import Value, cast, text
-from streamapp_core.schema import STRING, VOID, TypeKind
+from streamapp_core.expressions.kernels import CSV_VALUES, FROM_CSV, SCHEMA_OF_CSV, TO_CSV
+from streamapp_core.expressions.typed_sql import Value, bound, cast, text
+from streamapp_core.schema import DATE, STRING, TIMESTAMP, VOID, TypeKind
 
 _SEPARATOR = re.compile(r'[^\x00-\x08\x0a-\x20"\\]')
 _READ = "timestampFormat, dateFormat, mode, sep"
@@ -31,6 +32,16 @@ def _from_csv(value: Value, schema: Value, options: Value | None = None) -> Valu
     transformed = Value(text_type(data_type), f"json_transform({read}, {text(structure_text(data_type))})")
     reader = TextReader(moment_patterns(given, "from_csv"), counts_days=False)
     return Value(data_type, reader.typed(transformed, data_type).sql)
+
+
+def _schema_of(value: Value, options: Value | None = None) -> Value:
+    separator, given = _separator(options, "schema_of_csv", _READ)
+    moments = TextMoments(moment_patterns(given, "schema_of_csv"))
+
+    def write(values: str) -> str:
+        return SCHEMA_OF_CSV.over(values, moments.there(values, DATE), moments.there(values, TIMESTAMP))
+
+    return Value(STRING, bound([Value(None, CSV_VALUES.over(value.sql, text(separator)))], write))
 
 
 def _to_csv(value: Value, options: Value | None = None) -> Value:
@@ -66,6 +77,15 @@ def _separator(options: Value | None, function: str, known: str) -> tuple[str, d
 
 
 CSV_TEXTS = (
+    Function(
+        name="schema_of_csv",
+        parameters=(Parameter("csv", Accepts.TEXT_LITERAL), OPTIONS),
+        optional=1,
+        result="string",
+        doc="The type of a line of CSV that is a literal, such as `STRUCT<_c0: INT, _c1: STRING>`; null if it is "
+        "empty. Options as of `from_csv`.",
+        write=_schema_of,
+    ),
     Function(
         name="from_csv",
         parameters=(Parameter("csv", Accepts.ANY), Parameter("schema", Accepts.TEXT_LITERAL), OPTIONS),
