@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from streamapp_core.data_types import DataType, TypeKind
+from streamapp_core.expressions.growth import MAX_GROWTH
 from streamapp_core.expressions.kernels import VARIANT_MEMBERS
 from streamapp_runtime.kernels.row_functions import each_row, literal_type
 from streamapp_runtime.kernels.variant_texts import read
@@ -64,7 +65,7 @@ def schema_of_variant(variants: pa.Array) -> pa.Array:
 
 def variant_members(variants: pa.Array) -> pa.Array:
     """Return the members of arrays and objects, with their places and names; null of other values."""
-    listed = [None if variant is None else members(variant) for variant in variants_of(variants)]
+    listed = [None if variant is None else _members(variant) for variant in variants_of(variants)]
     found = list(chain.from_iterable(filter(None, listed)))
     columns = [
         pa.array([place for row in listed if row for place in range(len(row))], pa.int32()),
@@ -75,6 +76,16 @@ def variant_members(variants: pa.Array) -> pa.Array:
     starts = pa.array([0, *accumulate(0 if row is None else len(row) for row in listed)], pa.int32())
     missing = pa.array([row is None for row in listed], pa.bool_())
     return pa.ListArray.from_arrays(starts, structs, type=_MEMBERS, mask=missing)
+
+
+def _members(variant: Variant) -> list[tuple[str | None, Variant]] | None:
+    """Return the members of a value, with all its names as in Spark, or with their own if that would be too much."""
+    found = members(variant)
+    if found is None or len(found) * len(variant.metadata) <= MAX_GROWTH:
+        return found
+    node = decoded(variant)
+    held = node.held if node.kind is VariantKind.OBJECT else [(None, inner) for inner in node.held]
+    return [(name, encoded(inner)) for name, inner in held]
 
 
 def read_variant(variants: pa.Array, types: pa.Array) -> pa.Array:

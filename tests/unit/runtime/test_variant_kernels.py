@@ -122,6 +122,18 @@ def test_the_fast_reader_of_json_finds_what_the_exact_one_does(text):
     assert variant_of_json(text) == variant_of_tokens(text)
 
 
+@pytest.mark.parametrize("array", [False, True])
+def test_the_members_of_a_value_with_many_names_have_their_own(array):
+    fields = {f"k{number:05}": number for number in range(20_000)}
+    text = json.dumps([{name: value} for name, value in fields.items()] if array else fields)
+    found = variant_members(parsed_variant(pa.array([text])))
+    assert found.nbytes < 10_000_000
+    values = found.flatten().field(2)
+    expected = [f'{{"{name}":{value}}}' for name, value in fields.items()] if array else list(map(str, fields.values()))
+    assert format_variants(values).to_pylist() == expected
+    assert found.flatten().field(1).to_pylist() == ([None] * 20_000 if array else list(fields))
+
+
 def test_a_column_keeps_nulls_and_slices():
     column = parsed_variant(pa.array(["1", None, "[2]", "null"]))
     assert [variant is None for variant in variants_of(column)] == [False, True, False, False]
