@@ -5,7 +5,7 @@ from random import Random
 from typing import Protocol
 
 from simulation.deterministic_scheduler import Scheduler
-from simulation.fault_schedules import Fault, FaultKind, asks_at_once, asks_for_fewer
+from simulation.fault_schedules import BEFORE_ALL_STEPS, Fault, FaultKind, asks_at_once, asks_for_fewer, lets_through
 from simulation.faulty_network import BrokerService, FaultyNetwork
 from simulation.simulated_disk import Disk
 from simulation.simulated_host import Worker
@@ -13,8 +13,6 @@ from simulation.simulated_log import SimulatedLog
 from simulation.simulated_process import Machine, SimulatedProcess
 
 _MOST_PARTITIONS = 8
-_LET_THROUGH = 3
-"""One of so many workers that start is met."""
 
 
 class DisturbedWorld(Protocol):
@@ -104,7 +102,7 @@ class FaultInjector:
                 world.service.is_slow = _some_ids(fault.target)
                 world.scheduler.at(until, self._hasten_markers)
             case FaultKind.KILL_STARTING_AT | FaultKind.PAUSE_STARTING_AT:
-                self._awaiting.append((fault, fault.target % _LET_THROUGH))
+                self._awaiting.append((fault, lets_through(fault.target)))
             case (
                 FaultKind.KILL_DRIVER
                 | FaultKind.KILL_DRIVER_AT
@@ -207,6 +205,8 @@ def _lie_in_wait(process: SimulatedProcess, fault: Fault) -> None:
     """Let a process die or stand still at a step."""
     if fault.kind in (FaultKind.KILL_WORKER_AT, FaultKind.KILL_STARTING_AT):
         process.dies_at = _at_step(fault)
+    elif fault.step == BEFORE_ALL_STEPS:
+        process.pause(fault.seconds)
     else:
         process.pauses_at = (_at_step(fault), fault.seconds)
 

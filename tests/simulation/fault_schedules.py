@@ -66,6 +66,11 @@ _START_STEPS = {
 }
 """The steps of a worker that starts: how often each is taken."""
 _COMMIT_STEPS = {"stage": 2, "AddPartitionsToTxn": 6, "Produce": 1, "EndTxn": 2, "publish": 1, "LMDB write": 1}
+_LET_THROUGH = 3
+"""One of so many workers that start is met by a fault that awaits one."""
+_BEGINNERS_MET = 2
+BEFORE_ALL_STEPS = ""
+"""In place of a step of a worker that starts: before all its steps."""
 _AT_ONCE = 0.7
 _BEGINNERS = 0.8
 _STORIES_SHARE = 0.5
@@ -138,6 +143,24 @@ def make_log_faults(random: Random, until: float, *, several: bool) -> tuple[Fau
     if several:
         faults += _standstill_in_a_commit(random, random.uniform(2.5, 0.5 * until), {"EndTxn": 1})
     return tuple(faults)
+
+
+def make_beginner_faults(random: Random, until: float) -> tuple[Fault, ...]:
+    """Make workers stand still before they take their ids; they go on beside those of their driver's successor.
+
+    One of them is a new processor, which the successor does not have: nobody takes its id from it. Its driver does not
+    know of the successor. So only the worker itself can find out that others have its tasks.
+    """
+    at, lasting = random.uniform(2.5, 0.4 * until), random.uniform(9.0, 13.0)
+    begin = _aimed(random, at - 0.1, FaultKind.PAUSE_STARTING_AT, lasting, {BEFORE_ALL_STEPS: 1, "InitProducerId": 1})
+    cut, lasting = at + random.uniform(2.0, 3.0), random.uniform(20.0, 30.0)
+    return (
+        *(replace(begin, target=others) for others in range(_BEGINNERS_MET)),
+        _rescale(random, at, at_once=True, fewer=False),
+        _aimed(random, cut, FaultKind.CUT_DOCUMENTS, lasting),
+        _aimed(random, cut, FaultKind.CUT_DRIVER, lasting),
+        _rescale(random, cut + random.uniform(0.1, 0.5), at_once=False),
+    )
 
 
 def _standstill_in_a_start(random: Random, at: float) -> list[Fault]:
@@ -244,6 +267,11 @@ def _rescale(random: Random, at: float, *, at_once: bool, fewer: bool = True) ->
     """Return a change of the number of processors."""
     fits = [number for number in range(64) if (asks_for_fewer(number), asks_at_once(number)) == (fewer, at_once)]
     return Fault(at=at, kind=FaultKind.SCALE, target=random.choice(fits), seconds=0.0, step="", count=1)
+
+
+def lets_through(target: int) -> int:
+    """Return how many workers that start the fault with this target lets through before it meets one."""
+    return target % _LET_THROUGH
 
 
 def asks_for_fewer(target: int) -> bool:

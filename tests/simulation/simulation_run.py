@@ -12,7 +12,7 @@ from random import Random
 from simulation.deterministic_scheduler import Scheduler, SimulationStuck
 from simulation.expected_results import wrong_results
 from simulation.fault_injector import FaultInjector
-from simulation.fault_schedules import Fault, FaultKind, make_faults, make_log_faults
+from simulation.fault_schedules import Fault, FaultKind, make_beginner_faults, make_faults, make_log_faults
 from simulation.faulty_network import BrokerService, FaultyNetwork
 from simulation.input_writer import InputWriter, count_inputs
 from simulation.kafka_requests import CreatePartitions
@@ -36,6 +36,8 @@ _PATIENCE_SECONDS = 400.0
 """How long after the last fault the app may take to come to its end."""
 _REOPENING_SECONDS = 15.0
 """How long stores may take to be open again after a loss of power: a log can be read at once, so results don't tell."""
+_BEGINNERS_EVERY = 10
+"""One of so many schedules, if it has several drivers, is that of workers that begin beside a driver's successor."""
 _REACHING_SHARE, _REFUSING_SHARE = 0.4, 0.5
 _MOST_TURNS = 1_000_000
 _CHECK_SECONDS = 2.0
@@ -98,7 +100,10 @@ def faults_of(seed: int) -> tuple[Fault, ...]:
 
 
 def _faults_of(seed: int) -> tuple[Fault, ...]:
-    return make_faults(Random(f"faults {seed}"), _FAULT_SECONDS, several=_shape_of(seed).kubernetes)
+    random, several = Random(f"faults {seed}"), _shape_of(seed).kubernetes
+    if several and seed % _BEGINNERS_EVERY == _BEGINNERS_EVERY - 1:
+        return make_beginner_faults(random, _FAULT_SECONDS)
+    return make_faults(random, _FAULT_SECONDS, several=several)
 
 
 def _shape_of(seed: int) -> AppShape:

@@ -6,7 +6,8 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulation.fault_schedules import FaultKind, asks_at_once, make_faults, shrink
+from simulation.fault_schedules import BEFORE_ALL_STEPS, FaultKind, asks_at_once, make_faults, shrink
+from simulation.simulation_run import faults_of, shape_of
 
 
 @given(st.integers(0, 10_000))
@@ -55,3 +56,23 @@ def test_a_tenth_of_the_schedules_has_the_death_of_a_worker_just_before_the_end(
     schedules = [make_faults(Random(seed), 25.0) for seed in range(400)]
     near = [faults for faults in schedules if any(f.kind is FaultKind.KILL_WORKER and f.at > 22.5 for f in faults)]
     assert len(near) > len(schedules) / 10
+
+
+def test_a_sixteenth_of_the_schedules_with_several_drivers_has_workers_that_begin_beside_a_successor():
+    apps = [seed for seed in range(400) if shape_of(seed).kubernetes]
+    beginning = [seed for seed in apps if _begins_beside_a_successor(faults_of(seed))]
+    assert len(beginning) > len(apps) / 16
+
+
+def _begins_beside_a_successor(faults):
+    """Return whether a worker stands still while it begins, until its driver, which is cut off, has a successor."""
+    return any(
+        worker.kind is FaultKind.PAUSE_STARTING_AT
+        and worker.step in (BEFORE_ALL_STEPS, "InitProducerId")
+        and {cut.kind for cut in faults if worker.at < cut.at < successor.at}
+        >= {FaultKind.CUT_DOCUMENTS, FaultKind.CUT_DRIVER}
+        and successor.kind is FaultKind.SCALE
+        and not asks_at_once(successor.target)
+        and successor.at < worker.at + worker.seconds - 5.0
+        for worker, successor in permutations(faults, 2)
+    )
