@@ -16,7 +16,7 @@ DEPS := $(CACHE)/python-$(PINS)
 RUN := .venv/bin/python
 # Tests run in several processes; unit tests wait for half of their time.
 CORES := $(shell getconf _NPROCESSORS_ONLN)
-PARALLEL := --numprocesses=$(CORES) --dist=loadgroup
+PARALLEL := --numprocesses=$(CORES) --dist=loadscope
 UNIT_PARALLEL := --numprocesses=$(shell expr 2 \* $(CORES)) --dist=worksteal
 CODE := core systems runtime operator cli tests benchmarks examples tools
 

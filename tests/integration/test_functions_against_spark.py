@@ -36,7 +36,7 @@ from support.spark_oracle import judge_session
 from support.variant_calls import VARIANT_CALLS, VARIANT_CASTS
 from support.xml_texts import sound_xml_text, xpath_of_nodes, xpath_value
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(900), pytest.mark.xdist_group("functions")]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 ROWS = 250
 INT_MIN, INT_MAX, LONG_MIN, LONG_MAX = -(2**31), 2**31 - 1, -(2**63), 2**63 - 1

@@ -3,7 +3,7 @@
 import pytest
 from benchmarks.spark_examples import Verdict, judged_examples
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600), pytest.mark.xdist_group("functions")]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 LEAST_RIGHT = 936
 

@@ -14,7 +14,7 @@ from streamapp_systems.arrow_types import arrow_schema
 from support import aggregates
 from support.spark_oracle import judge_session
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600), pytest.mark.xdist_group("functions")]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 SCHEMA = parse_schema("i int, b bigint, d double, s string, x binary, t boolean")
 ROW = st.tuples(

@@ -14,8 +14,6 @@ from support import apps
 from support.idle_visits import idle_visits
 from support.kafka import PATIENT, Topics, answered_ends, cluster_at, eventually, ssp_of
 
-pytestmark = pytest.mark.xdist_group("paused-broker")  # one broker
-
 IDLE_SECONDS = 30
 """So long may the app and its writers take, on a slow machine, until the late row is there."""
 

@@ -18,8 +18,6 @@ from streamapp_systems.protocols import CommitUnknown, Fenced, StreamSystemError
 from support import apps, numbered
 from support.kafka import DEADLINE, Topics, cluster_at, eventually, ssp_of, values_of
 
-pytestmark = pytest.mark.xdist_group("broken-brokers")  # one broker, in this order
-
 NOBODY = "127.0.0.1:1"
 TIMEOUT = 8
 """Seconds after which the impatient take a broker for gone: a busy one answers before."""

@@ -12,8 +12,6 @@ from support.behaviours import behaviours
 from support.kafka_markers import cut_last_marker
 from support.kafka_wire import WireNetwork
 
-pytestmark = pytest.mark.xdist_group("broker behaviour")
-
 HASTY = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": 100, "log.cleaner.backoff.ms": 100}
 """What a broker does by itself, it does at once."""
 

@@ -19,8 +19,6 @@ from support.kafka_proxy import KafkaProxy, pass_all
 from support.late_end_of_transaction import FENCED, LateEndOfTransaction
 from support.soak import Soak
 
-pytestmark = pytest.mark.xdist_group("late-ends")  # one broker
-
 COMMITS = int(os.environ.get("STREAMAPP_LATE_COMMITS", "40"))
 PARTITIONS = 3
 CHECKPOINT = PARTITIONS - 1

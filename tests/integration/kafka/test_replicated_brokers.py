@@ -17,8 +17,6 @@ from support.kafka import DEADLINE, Topics, answered_ends, cluster_at, eventuall
 from support.soak import Soak
 from support.waiting import nothing_for
 
-pytestmark = pytest.mark.xdist_group("replicated-brokers")
-
 OUTAGES = int(os.environ.get("STREAMAPP_BROKER_OUTAGES", "0"))
 PARTITIONS = 6
 SECONDS = (15.0, 60.0) if OUTAGES else (1.0, 5.0)

@@ -17,8 +17,6 @@ from support import apps, numbered
 from support.kafka import PATIENT
 from support.kafka_acls import Acls, Right, documented_rights
 
-pytestmark = pytest.mark.xdist_group("broker-with-acls")  # one broker, one user
-
 RECORDS, OUTPUTS = 500, 3
 RIGHTS = documented_rights()
 TOPICS = "<prefix>."

@@ -12,8 +12,6 @@ from streamapp_systems.protocols import StreamSystemError
 from support import apps, numbered, waiting
 from support.kafka import PATIENT, Topics, cluster_at, committed
 
-pytestmark = pytest.mark.xdist_group("secured-broker")  # one broker
-
 PASSWORD = "do-not-show"
 LOGIN = {"sasl.mechanism": "PLAIN", "sasl.username": "ann", "sasl.password": PASSWORD}
 RECORDS = 4_000

@@ -16,8 +16,6 @@ from support.processes import resident_bytes, workers_of
 from support.soak import Soak
 from support.waiting import eventually
 
-pytestmark = pytest.mark.xdist_group("soak")  # one broker
-
 KILLS = int(os.environ.get("STREAMAPP_SOAK_KILLS", "10"))
 RESTARTS = 1 + KILLS // 10
 ON_SPARK = 3 + KILLS // 10
