@@ -80,7 +80,7 @@ lint: .venv/ready ## Check style and the layers
 type: .venv/ready ## Check the types (mypy, strict)
 	@echo "== mypy"
 	@$(RUN) -m mypy
-	@$(RUN) -m mypy --namespace-packages --explicit-package-bases $(addprefix -p tools.,cluster images kafka machine scratch unused)
+	@$(RUN) -m mypy --namespace-packages --explicit-package-bases $(addprefix -p tools.,cluster images kafka machine release scratch unused)
 
 .PHONY: fmt
 fmt: .venv/ready ## Format the code and fix what can be fixed
@@ -122,7 +122,7 @@ images: .venv/ready ## Make the operator's and the runtime's image; a cluster th
 
 .PHONY: release
 release: .venv/ready ## Make what a release publishes, into dist/
-	@$(RUN) -m tools.release
+	@$(RUN) -m tools.release $(RELEASE_ARGS)
 
 .PHONY: crds
 crds: .venv/ready ## Write the CustomResourceDefinition from the spec models

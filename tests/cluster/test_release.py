@@ -8,13 +8,18 @@ import sys
 import sysconfig
 import tarfile
 import venv
+from datetime import UTC, datetime
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 import yaml
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from tools.cluster.binaries import kube_binaries
 from tools.cluster.cached import default_cache
-from tools.release import NAMESPACE, ROOT, SUMS, make_release
+from tools.release.artefacts import BILL, NAMESPACE, PROVENANCE, REQUIREMENTS, ROOT, SUMS, ReleaseRequest, make_release
+from tools.release.python_packages import PythonPackage
 
 from support.waiting import eventually
 
@@ -34,6 +39,9 @@ spec:
 """
 
 
+DIGEST = f"sha256:{64 * '0'}"
+PACKAGES = (PythonPackage(name="pydantic", version="2.0", sha256=64 * "1", licence="MIT"),)
+SIGNED = (SUMS, PROVENANCE)
 PACKED = ("--namespace", "packed")
 IN_DEFAULT = ("--namespace", "default", "--selector", "app.kubernetes.io/instance=packed")
 
@@ -41,7 +49,18 @@ IN_DEFAULT = ("--namespace", "default", "--selector", "app.kubernetes.io/instanc
 @pytest.fixture(scope="module")
 def release(tmp_path_factory):
     folder = tmp_path_factory.mktemp("release")
-    make_release(folder, image="registry.invalid/streamapp-operator", images=False)
+    request = ReleaseRequest(
+        image="registry.invalid/streamapp-operator",
+        digest=DIGEST,
+        images=False,
+        builder="https://builder.invalid",
+        serial=UUID(int=1),
+        key=Ed25519PrivateKey.generate(),
+    )
+    make_release(folder, request, lambda: PACKAGES, lambda: datetime(2026, 1, 1, tzinfo=UTC))
+    (folder.parent / "release.pub").write_bytes(
+        request.key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    )
     return folder
 
 
@@ -97,10 +116,30 @@ def test_it_is_complete_and_every_file_has_its_sum(release, version):
         f"streamapp-{version}.tgz",
         "streamapps.streamapp.dev.yaml",
         "install.yaml",
+        REQUIREMENTS,
+        BILL,
         SUMS,
+        PROVENANCE,
+        *(f"{name}.sig" for name in SIGNED),
     }
     sums = dict(reversed(line.split("  ")) for line in (release / SUMS).read_text().splitlines())
-    assert sums == {name: hashlib.sha256((release / name).read_bytes()).hexdigest() for name in names - {SUMS}}
+    summed = {name for name in names if name != SUMS and not name.endswith(".sig")}
+    assert sums == {name: hashlib.sha256((release / name).read_bytes()).hexdigest() for name in summed}
+    statement = json.loads((release / PROVENANCE).read_text())
+    named = {subject["name"]: subject["digest"]["sha256"] for subject in statement["subject"]}
+    assert named == {name: sums[name] for name in summed - {PROVENANCE}}
+
+
+@pytest.mark.parametrize("name", SIGNED)
+def test_openssl_checks_the_signatures_as_the_docs_say(release, name, tmp_path):
+    def check(file):
+        command = ["openssl", "pkeyutl", "-verify", "-pubin", "-inkey", release.parent / "release.pub", "-rawin"]
+        signature = release / f"{name}.sig"
+        return subprocess.run([*command, "-in", file, "-sigfile", signature], check=False, timeout=60).returncode
+
+    assert check(release / name) == 0
+    (tmp_path / name).write_bytes((release / name).read_bytes() + b" ")
+    assert check(tmp_path / name) != 0
 
 
 def test_the_source_builds_the_same_wheel(release, version, tmp_path):
@@ -131,9 +170,10 @@ def test_the_manifest_installs_the_operator_without_helm(release, kubectl, get):
     kubectl("apply", "--server-side", "--force-conflicts", "--filename", str(release / "install.yaml"))
     deployment = get("deployment", "streamapp-operator", "--namespace", NAMESPACE)
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
-    assert container["image"].startswith("registry.invalid/streamapp-operator:")
+    assert container["image"] == f"registry.invalid/streamapp-operator@{DIGEST}"
     ours = ("--selector", "app.kubernetes.io/instance=streamapp")
-    kubectl("delete", "clusterroles,clusterrolebindings", *ours)
+    policies = "validatingadmissionpolicies,validatingadmissionpolicybindings"
+    kubectl("delete", f"clusterroles,clusterrolebindings,{policies}", *ours)
     kubectl("delete", "namespace", NAMESPACE, "--wait=false")
 
 

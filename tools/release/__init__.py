@@ -1,0 +1,1 @@
+"""Makes what a release publishes: `python -m tools.release`."""
