@@ -49,6 +49,9 @@ def plan(
     ] = None,
     previous: Annotated[Path | None, typer.Option(help="The active job model (JSON).")] = None,
     processors: Annotated[Path | None, typer.Option(help="The live processors and their locations (JSON).")] = None,
+    defaults: Annotated[
+        Path | None, typer.Option(help="The defaults that a cluster's administrator has set (YAML), below the spec.")
+    ] = None,
     output: Annotated[Output, typer.Option(help="How to print the plan.")] = Output.TABLE,
     types: Annotated[
         bool, typer.Option("--types", help="With mermaid: write the type of the rows on every arrow.")
@@ -61,7 +64,15 @@ def plan(
     from streamapp_cli.plan_command import plan_app
 
     raise typer.Exit(
-        plan_app(file, streams=streams, previous=previous, processors=processors, output=output, types=types)
+        plan_app(
+            file,
+            streams=streams,
+            previous=previous,
+            processors=processors,
+            defaults=defaults,
+            output=output,
+            types=types,
+        )
     )
 
 

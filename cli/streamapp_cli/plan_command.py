@@ -2,14 +2,23 @@
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from streamapp_cli.command_options import Output
 from streamapp_cli.consoles import new_console
-from streamapp_cli.plan_inputs import ask_counts, read_app, read_counts, read_job_model, read_processors
+from streamapp_cli.plan_inputs import (
+    ask_counts,
+    read_app,
+    read_completed_app,
+    read_counts,
+    read_job_model,
+    read_processors,
+)
 from streamapp_cli.print_problems import print_problems
 from streamapp_cli.text_tables import new_table
 from streamapp_core.job_model.build_job_model import build_job_model
@@ -24,10 +33,17 @@ ACCEPTED, REFUSED = 0, 1
 
 
 def plan_app(
-    file: Path, *, streams: Path | None, previous: Path | None, processors: Path | None, output: Output, types: bool
+    file: Path,
+    *,
+    streams: Path | None,
+    previous: Path | None,
+    processors: Path | None,
+    defaults: Path | None,
+    output: Output,
+    types: bool,
 ) -> int:
     """Plan the app of a file, print the plan or its problems, and return the exit code."""
-    parsed = read_app(file)
+    parsed, taken = (read_app(file), {}) if defaults is None else read_completed_app(file, defaults)
     counts = ask_counts(parsed.app, file) if streams is None else read_counts(streams)
     before = None if previous is None else read_job_model(previous)
     live = None if processors is None else read_processors(processors)
@@ -35,7 +51,7 @@ def plan_app(
     if result.plan is not None and _has_code(result.plan):
         result = _check_code(result.plan, file, found_elsewhere=streams is not None) or result
     model = None if result.plan is None else build_job_model(result.plan, before, live)
-    _print(file, parsed, result, model, output, types=types)
+    _print(_name(parsed, file), result, model, output, taken, types=types)
     return REFUSED if result.plan is None else ACCEPTED
 
 
@@ -58,19 +74,25 @@ def _check_code(plan: Plan, file: Path, *, found_elsewhere: bool) -> PlanResult 
     return None
 
 
+def _name(parsed: ParsedApp, file: Path) -> str:
+    return file.stem if parsed.app is None else parsed.app.metadata.name
+
+
 def _print(
-    file: Path, parsed: ParsedApp, result: PlanResult, model: JobModel | None, output: Output, *, types: bool
+    name: str, result: PlanResult, model: JobModel | None, output: Output, taken: Mapping[str, Any], *, types: bool
 ) -> None:
     console = new_console()
-    name = parsed.app.metadata.name if parsed.app is not None else file.stem
     if output is Output.JSON:
-        print(json.dumps(to_document(result, None if model is None else model.to_document()), indent=2))
+        document = to_document(result, None if model is None else model.to_document())
+        print(json.dumps(document | ({"defaults": taken} if taken else {}), indent=2))
     elif result.plan is None or model is None:
         print_problems(console, name, result.problems)
     elif output is Output.MERMAID:
         print(to_mermaid(result.plan, types=types), end="")
     else:
         _print_plan(console, result.plan, model)
+        if taken:
+            console.print(Text(f"defaults of the cluster: {json.dumps(taken)}"))
 
 
 def _print_plan(console: Console, plan: Plan, model: JobModel) -> None:

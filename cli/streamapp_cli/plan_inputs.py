@@ -1,18 +1,21 @@
 """The inputs of planning: the app, the counts of its streams, a job model, processors; read or asked for."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, NoReturn, TypeVar
+from typing import Annotated, Any, NoReturn, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from streamapp_cli.app_files import exit_with_error, read_json, read_text
+from streamapp_core.deployment.spec_defaults import merge_defaults, parse_defaults
 from streamapp_core.job_model.job_model import JobModel, ProcessorModel
 from streamapp_core.job_model.job_model_errors import JobModelTooNewError
 from streamapp_core.job_model.job_model_shards import parse_job_model
+from streamapp_core.problems import sorted_problems
 from streamapp_core.spec.app import StreamApp
-from streamapp_core.spec.parse import ParsedApp, parse_text
-from streamapp_core.spec.yaml_document import DocumentError
+from streamapp_core.spec.parse import ParsedApp, parse_document, parse_text
+from streamapp_core.spec.yaml_document import DocumentError, read_document
 
 _Value = TypeVar("_Value")
 
@@ -33,6 +36,24 @@ def read_app(path: Path) -> ParsedApp:
     """Read a StreamApp, or end the program if the file has none; one with problems is read as far as possible."""
     try:
         return parse_text(read_text(path))
+    except DocumentError as error:
+        exit_with_error(f"{path}: {error}")
+
+
+def read_completed_app(path: Path, defaults: Path) -> tuple[ParsedApp, Mapping[str, Any]]:
+    """Read a StreamApp with a cluster's defaults below its spec, and those that it leaves open, or end the program."""
+    try:
+        below = parse_defaults(read_document(read_text(defaults))[0])
+    except (DocumentError, ValueError) as error:
+        exit_with_error(f"{defaults}: {error}")
+    try:
+        document, duplicates = read_document(read_text(path))
+        taken: Mapping[str, Any] = {}
+        if isinstance(document, dict) and isinstance(document.get("spec"), dict):
+            spec, taken = merge_defaults(below, document["spec"])
+            document = {**document, "spec": spec}
+        parsed = parse_document(document)
+        return replace(parsed, problems=sorted_problems((*duplicates, *parsed.problems))), taken
     except DocumentError as error:
         exit_with_error(f"{path}: {error}")
 

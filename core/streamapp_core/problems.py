@@ -38,6 +38,7 @@ class ProblemCode(StrEnum):
     GROUP_KEY_MISMATCH = "GroupKeyMismatch"
     GROUP_PARTITION_MISMATCH = "GroupPartitionMismatch"
     MULTIPLICITY_MISMATCH = "MultiplicityMismatch"
+    NOT_ALLOWED = "NotAllowed"
     NOT_SUPPORTED = "NotSupported"
     CHANGES_UNSUPPORTED = "ChangesUnsupported"
     TABLE_FILLED_TWICE = "TableFilledTwice"

@@ -17,6 +17,7 @@ from streamapp_systems.kubernetes.kubernetes_api import Kind
 from streamapp_systems.kubernetes.kubernetes_client import KubernetesClient
 from streamapp_systems.metadata.config_maps import ConfigMapMetadataStore
 from support.api_server import Planner
+from support.chart import Chart
 from support.machine import need
 from support.operator_process import HOME, access_manifests
 from support.shop_resources import Shop
@@ -126,3 +127,16 @@ def documents_of(api):
 
     yield documents_of
     kubernetes.close()
+
+
+@pytest.fixture(scope="session")
+def chart():
+    """The chart as Helm renders it; no API server is asked."""
+    need(missing_for_light())
+    return Chart(kube_binaries(default_cache()))
+
+
+@pytest.fixture(scope="session")
+def as_it_is(chart):
+    """The objects that the chart makes of its own values."""
+    return chart.render()

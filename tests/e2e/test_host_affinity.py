@@ -16,7 +16,7 @@ from support.cluster_apps import eventually
 from support.machine import need
 
 APP = "numbers"
-FOLDER = "/var/lib/streamapp-e2e"
+FOLDER = "/var/lib/streamapp/e2e"
 USER = "10001"
 TASKS = 20
 

@@ -16,6 +16,7 @@ DRIVER = {
     ("", "secrets"): "create",
     ("", "persistentvolumeclaims"): "list create deletecollection",
     ("coordination.k8s.io", "leases"): "create patch",
+    ("streamapp.dev", "drivers"): "run",
 }
 DRIVER_RULES = [
     {"apiGroups": [group], "resources": [resource], "verbs": verbs.split()}
@@ -23,6 +24,7 @@ DRIVER_RULES = [
 ]
 DRIVER_RIGHTS = {(group, resource, "", verb) for (group, resource), verbs in DRIVER.items() for verb in verbs.split()}
 """All that a driver and the Spark in it do, as `rights` gives it."""
+VARIABLE = "STREAMAPP_OPERATOR_"
 LEASES = ("coordination.k8s.io", "leases")
 _WHOLE = {"resources.requests", "resources.limits"}
 
@@ -102,6 +104,15 @@ class Chart:
 
     def _run(self, *arguments, values):
         return run([*self._helm, *arguments, "--values=-"], env=self._environment, text=json.dumps(values or {}))
+
+
+def operator_rules(rendered):
+    role = rendered.one("ClusterRole", "streamapp-operator") or rendered.all("Role")[0]
+    return rights(role["rules"])
+
+
+def monitor(rendered):
+    return rendered.one("ServiceMonitor", "streamapp-operator")
 
 
 def defaults():

@@ -42,13 +42,14 @@ REFUSED = resource(generation=2, operators=BROKEN)
 """The shop; after an edit that restarts its driver; after one that is refused."""
 
 
-def plan_request(app=SHOP, counts=COUNTS, *, previous=None, model=None, run_id="r1"):
+def plan_request(app=SHOP, counts=COUNTS, *, previous=None, model=None, run_id="r1", new=True):
     return PlanRequest(
         text=app.text,
         counts=tuple(sorted(counts.items())),
         previous=None if previous is None else previous.text,
         model=model,
         run_id=run_id,
+        new=new,
     )
 
 

@@ -79,6 +79,7 @@ class Operated:
         self.driver_role = DriverRole(kind="ClusterRole", name="streamapp-driver")
         self.network = AppNetwork(isolated=True)
         self.planner = PLANNER
+        self.defaults = {}
         self.now = datetime(2025, 1, 1, tzinfo=UTC)
         self.cluster = MemoryCluster(now=self.time)
         self.counts = {"orders": 4, "totals": 4} if counts is None else counts
@@ -102,7 +103,9 @@ class Operated:
         self.metrics = OperatorMetrics()
         self.controller = Controller(
             ControllerDependencies(
-                observer=Observer(cached, cache, self._read_counts, self._read_backup, lambda: "run1"),
+                observer=Observer(
+                    cached, cache, self._read_counts, self._read_backup, lambda: "run1", defaults=self.defaults
+                ),
                 actor=Actor(cached, self._delete_streams, lambda: self.now, self.actions.append),
                 context=DecisionContext(
                     planner=self.planner,

@@ -34,7 +34,7 @@ UNKNOWN = {
 }
 
 BY_SCHEMA = {
-    "no image": (("spec", "image"), ABSENT, "spec: required"),
+    "no streams": (("spec", "streams"), ABSENT, "spec: required"),
     "no `on`": (("spec", "operators", 0, "joinTable", "on"), ABSENT, "joinTable: required"),
     "several inputs without merge": (("spec", "operators", 1, "from"), ["typed", "a"], "operators[1]: anyOf"),
     "one name for two operators": (("spec", "operators", 1, "name"), "typed", "operators: x-kubernetes-list-map-keys"),

@@ -74,10 +74,11 @@ class LightCluster:
             name="light", kubeconfig=kubeconfig, programs=self._binaries, api_cache=self._folder / "api-cache"
         )
 
-    def seen_by_service_account(self, namespace: str, name: str) -> Cluster:
-        """Return the cluster as pods of a service account see it; the account must exist."""
-        token = self.cluster.kubectl("create", "token", name, "--namespace", namespace, "--duration=24h")
-        user = f"{namespace}.{name}"
+    def seen_by_service_account(self, namespace: str, name: str, *, pod: str = "") -> Cluster:
+        """Return the cluster as a service account sees it, or a pod with its token; account and pod must exist."""
+        bound = ("--bound-object-kind=Pod", f"--bound-object-name={pod}") if pod else ()
+        token = self.cluster.kubectl("create", "token", name, "--namespace", namespace, "--duration=24h", *bound)
+        user = f"{namespace}.{name}.{pod}"
         self._write_kubeconfig(user, token.strip())
         return self.seen_by(user)
 

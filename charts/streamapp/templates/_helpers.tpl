@@ -33,6 +33,15 @@
 {{- end -}}
 {{- end -}}
 
+{{/* What the pods of apps may use, as JSON: with the accounts that the chart makes for them. */}}
+{{- define "streamapp.allowed" -}}
+{{- $names := .Values.allowed.serviceAccounts -}}
+{{- range .Values.jobs.serviceAccounts -}}
+{{- $names = append $names .name -}}
+{{- end -}}
+{{- set (deepCopy .Values.allowed) "serviceAccounts" (uniq $names) | toJson -}}
+{{- end -}}
+
 {{/* The labels by which the Deployment, the Service and the NetworkPolicy select the operator's pod. */}}
 {{- define "streamapp.selector" -}}
 app.kubernetes.io/name: {{ .Chart.Name }}

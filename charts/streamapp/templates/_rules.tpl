@@ -46,7 +46,7 @@
   verbs: [list, delete]
 {{- end -}}
 
-{{/* All rights of a driver and the Spark in it, in the namespace of their app. */}}
+{{/* All rights of a driver and the Spark in it, in the namespace of their app. The driver policy says which objects. */}}
 {{- define "streamapp.driverRules" -}}
 # Executors.
 - apiGroups: [""]
@@ -68,4 +68,8 @@
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   verbs: [create, patch]
+# Nothing that any API serves: the driver policy knows drivers by it.
+- apiGroups: [streamapp.dev]
+  resources: [drivers]
+  verbs: [run]
 {{- end -}}

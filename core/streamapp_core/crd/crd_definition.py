@@ -1,10 +1,12 @@
 """The CustomResourceDefinition of StreamApp, generated from the spec models (docs/crd.md)."""
 
+import json
 from typing import Any
 
 from streamapp_core.crd.cel_rules import CONSTRAINTS, ROOT
 from streamapp_core.crd.status_model import StreamAppStatus
 from streamapp_core.crd.structural_schema import Schema, structural_schema
+from streamapp_core.deployment.spec_defaults import MERGEABLE
 from streamapp_core.spec.app import API_VERSION, KIND, StreamAppSpec
 
 _GROUP, _, _VERSION = API_VERSION.partition("/")
@@ -51,7 +53,7 @@ def custom_resource_definition() -> dict[str, Any]:
 
 def _schema() -> Schema:
     spec = structural_schema(StreamAppSpec, CONSTRAINTS)
-    spec["required"] = ["image", *spec["required"]]  # read on Kubernetes only
+    _leave_open(spec["properties"])
     for entries in ("operators", "imagePullSecrets"):
         spec["properties"][entries] |= _map_by("name")
     status = structural_schema(StreamAppStatus, {})
@@ -69,6 +71,22 @@ def _schema() -> Schema:
         },
         **ROOT,
     }
+
+
+def _leave_open(fields: dict[str, Schema]) -> None:
+    """Remove the defaults of fields for which administrators may have others: nobody could tell what users wrote."""
+    for name, parts in MERGEABLE.items():
+        if not parts:
+            fields[name].pop("default", None)
+        for part in parts:
+            default = fields[name]["properties"][part].pop("default", None)
+            if default not in (None, {}):
+                _note_default(fields[name]["properties"][part], default)
+
+
+def _note_default(field: Schema, default: object) -> None:
+    text = field.get("description", "")
+    field["description"] = f"{text} Default: {json.dumps(default)}, or the cluster's.".strip()
 
 
 def _map_by(key: str) -> Schema:

@@ -48,9 +48,10 @@ class AppVersion(Document):
 
 
 class AcceptedSpec(AppVersion):
-    """The last spec that was accepted, and the generation of the resource that it came in."""
+    """The last spec that was accepted, the generation of the resource that it came in, and the defaults below it."""
 
     generation: int
+    defaults: Mapping[str, Any] | None = None
 
 
 class Launch(AppVersion):
@@ -74,9 +75,10 @@ class Launch(AppVersion):
 
 
 class FailedUpgrade(Document):
-    """A spec that was rolled back, as its driver did not come to run: the digest of its text, and the reason."""
+    """A spec that was rolled back, as its driver did not come to run: its digest, its defaults, and the reason."""
 
     app: str
+    defaults: Mapping[str, Any] | None = None
     reason: str
 
 

@@ -104,7 +104,12 @@ def _accept_rolled_back(
     known = {**accepted.counts, **{name: n for name, n in (counts or {}).items() if name in accepted.counts}}
     if not inputs_differ(observed, accepted.counts, known):
         return rolled_back
-    restored = replace(observed.app, text=active.record.text(accepted), generation=accepted.generation)
+    restored = replace(
+        observed.app,
+        text=active.record.text(accepted),
+        generation=accepted.generation,
+        defaults=accepted.defaults or {},
+    )
     grown = _plan(replace(observed, app=restored), planner, known, active, unchanged=True)
     return replace(grown, state=rolled_back.state) if grown.state is AcceptanceState.ACCEPTED else grown
 
@@ -140,13 +145,18 @@ def _plan(
         previous=None if record is None or unchanged else record.text(record.accepted),
         model=_model(observed),
         run_id=_default_run_id(observed),
+        new=not unchanged,
     )
     verdict = planner(request)
     if verdict.plan is None:
         state = AcceptanceState.STREAMS_REFUSED if unchanged else AcceptanceState.SPEC_REFUSED
         return Acceptance(state=state, active=active, problems=verdict.problems)
     accepted = AcceptedSpec(
-        app=digest(text), run_id=verdict.plan.run_id, counts=counts, generation=observed.app.generation
+        app=digest(text),
+        run_id=verdict.plan.run_id,
+        counts=counts,
+        generation=observed.app.generation,
+        defaults=observed.app.defaults or None,
     )
     texts = {accepted.app: text}
     if record is None:
@@ -165,6 +175,7 @@ def plan_active_spec(observed: Observed, active: ActiveSpec, planner: Planner) -
         previous=None,
         model=_model(observed),
         run_id=accepted.run_id,
+        new=False,
     )
     return planner(request)
 

@@ -65,6 +65,7 @@ def judge_admission(
             previous=None if record is None else record.text(record.accepted),
             model=model,
             run_id=DEFAULT_RUN_ID if record is None else record.accepted.run_id,
+            new=True,
         )
     )
     not_judged = {(f"spec.streams.{name}", ProblemCode.STREAM_NOT_FOUND) for name in unknown}

@@ -65,7 +65,7 @@ def decide_upgrade(observed: Observed, active: ActiveSpec, driver: DriverDecisio
     if blocked is not None:
         advice = "Correct the spec: the next edit is tried at once"
         return replace(unchanged, blocked=f"{what}. It is not rolled back, as {blocked}. {advice}")
-    failed = FailedUpgrade(app=record.accepted.app, reason=what)
+    failed = FailedUpgrade(app=record.accepted.app, defaults=record.accepted.defaults, reason=what)
     return UpgradeDecision(active=_with_record(active, record.model_copy(update={"failed_upgrade": failed}), back))
 
 
@@ -134,6 +134,7 @@ def _find_blocker(
         previous=record.text(record.accepted),
         model=None if observed.model is None else observed.model.model,
         run_id=back.run_id,
+        new=False,
     )
     verdict = planner(request)
     if verdict.plan is not None:

@@ -4,13 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from streamapp_core.deployment.pod_policy import PodPolicy, find_forbidden
 from streamapp_core.edits import EditClass, run_id_problems
 from streamapp_core.edits.classify_edits import classify_edits
 from streamapp_core.edits.edit_classes import strongest
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan.plan import Plan
 from streamapp_core.plan.planner import plan
-from streamapp_core.problems import Problem, sorted_problems
+from streamapp_core.problems import Problem, ProblemCode, sorted_problems
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.parse import ParsedApp
 from streamapp_core.tasks import AlgorithmLookup, built_in_algorithm
@@ -22,7 +23,8 @@ from streamapp_operator.observe.bounded_cache import MAXIMUM_CHARACTERS, Bounded
 class PlanRequest:
     """A resource's text, the partition counts of its streams, and what it follows: a previous text, a job model.
 
-    `run_id` is for an app that names none.
+    `run_id` is for an app that names none. A spec that is `new`, or edited, is also judged by the policy for its pods;
+    what was accepted keeps what it has.
     """
 
     text: str
@@ -30,11 +32,12 @@ class PlanRequest:
     previous: str | None
     model: JobModel | None
     run_id: str
+    new: bool
 
     @property
     def key(self) -> tuple[object, ...]:
         """Everything that the verdict depends on; of the job model not who runs the tasks."""
-        return self.text, self.counts, self.previous, self.run_id, _continuity(self.model)
+        return self.text, self.counts, self.previous, self.run_id, self.new, _continuity(self.model)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +48,12 @@ class PlanVerdict:
     plan: Plan | None
 
 
+_NO_IMAGE = Problem(
+    path="spec.image",
+    code=ProblemCode.INVALID_SPEC,
+    message="on Kubernetes an app needs an image; an administrator can set one for all apps: `defaults.image` in the "
+    "values of StreamApp's chart",
+)
 RESTARTING_EDITS = (EditClass.RESTART, EditClass.RESTORE, EditClass.NEW_RUN)
 Planner = Callable[[PlanRequest], PlanVerdict]
 
@@ -71,13 +80,20 @@ def classify_texts(old: str, new: str, run_id: str) -> EditClass:
     return strongest(classify_edits(parse_accepted_app(old), parse_accepted_app(new), run_id=run_id))
 
 
-def plan_app(request: PlanRequest, algorithms: AlgorithmLookup = built_in_algorithm) -> PlanVerdict:
-    """Plan an app, or find everything that is wrong with it and with what it would do to its run."""
+def plan_app(
+    request: PlanRequest,
+    algorithms: AlgorithmLookup = built_in_algorithm,
+    policy: PodPolicy = PodPolicy(),  # noqa: B008 - it is immutable
+) -> PlanVerdict:
+    """Plan an app, or find everything that is wrong with it, with what it would do to its run, and with its pods."""
     parsed = read_app(request.text)
     result = plan(parsed, dict(request.counts), request.model, run_id=request.run_id, algorithms=algorithms)
     found = {(problem.path, problem.code) for problem in result.problems}
     more = [problem for problem in _edit_problems(parsed, request) if (problem.path, problem.code) not in found]
-    problems = sorted_problems([*result.problems, *more])
+    if parsed.app is not None and parsed.app.spec.image is None:
+        more.append(_NO_IMAGE)
+    forbidden = find_forbidden(parsed.app, policy) if request.new and parsed.app is not None else ()
+    problems = sorted_problems([*result.problems, *more, *forbidden])
     return PlanVerdict(problems=problems, plan=None if problems else result.plan)
 
 

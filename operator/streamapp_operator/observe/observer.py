@@ -5,7 +5,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import TypeVar
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 from streamapp_core.deployment.app_documents import DocumentUnreadableError, StoredDocument
 from streamapp_core.deployment.app_record import RECORD, AppRecord
@@ -15,6 +16,7 @@ from streamapp_core.job_model.job_model_errors import JobModelUnreadableError
 from streamapp_core.job_model.job_model_shards import POINTER
 from streamapp_core.job_model.stored_job_model import StoredJobModel, read_job_model
 from streamapp_core.metadata_store import ABSENT, Versioned
+from streamapp_operator.observe.app_defaults import complete_app
 from streamapp_operator.observe.document_recovery import (
     DocumentRecovery,
     ReadBackup,
@@ -48,7 +50,10 @@ class Observer:
         read_counts: ReadCounts,
         read_backup: ReadBackup,
         new_run_id: Callable[[], str],
+        *,
+        defaults: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
+        self._defaults = defaults
         self._api = api
         self._cache = cache
         self._read_counts = read_counts
@@ -71,6 +76,7 @@ class Observer:
         objects = _keep_owned(objects, app.uid)
         stored = _find_documents(app, objects)
         documents = self._read_run_documents(stored, app)
+        app = complete_app(app, documents.record, self._defaults)
         recovery = DocumentRecovery()
         if (documents.record is None or documents.model is None) and not app.deleting:
             recovery = recover_documents(app, documents, self._read_backup)

@@ -42,7 +42,8 @@ class AppKey:
 class AppResource:
     """A StreamApp as the user wrote it, and its status as we last wrote it.
 
-    `text` is the resource as planner and driver read it; equal resources have equal texts.
+    `text` is the resource as planner and driver read it, with `defaults` of an administrator below its spec, of which
+    `taken_defaults` are those that it leaves open; equal resources have equal texts.
     """
 
     key: AppKey
@@ -54,6 +55,8 @@ class AppResource:
     text: str
     deleting: bool
     finalizers: tuple[str, ...]
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    taken_defaults: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -124,20 +127,26 @@ class Pod:
         return not self.finished and self.deleting_at is None
 
 
+def write_text(key: AppKey, uid: str, spec: Mapping[str, Any]) -> str:
+    """Write a resource as planner and driver read it."""
+    named = {"name": key.name, "namespace": key.namespace, "uid": uid}
+    document = {"apiVersion": API_VERSION, "kind": KIND, "metadata": named, "spec": spec}
+    return json.dumps(document, sort_keys=True, separators=(",", ":"))
+
+
 def parse_app_resource(item: Object) -> AppResource:
     """Parse a StreamApp."""
     metadata = item["metadata"]
     spec = item.get("spec", {})
-    named = {"name": metadata["name"], "namespace": metadata["namespace"], "uid": metadata["uid"]}
-    document = {"apiVersion": API_VERSION, "kind": KIND, "metadata": named, "spec": spec}
+    key = AppKey(namespace=metadata["namespace"], name=metadata["name"])
     return AppResource(
-        key=AppKey(namespace=metadata["namespace"], name=metadata["name"]),
+        key=key,
         uid=metadata["uid"],
         version=metadata["resourceVersion"],
         generation=metadata.get("generation", 0),
         spec=spec,
         status=item.get("status", {}),
-        text=json.dumps(document, sort_keys=True, separators=(",", ":")),
+        text=write_text(key, metadata["uid"], spec),
         deleting="deletionTimestamp" in metadata,
         finalizers=tuple(metadata.get("finalizers", ())),
     )

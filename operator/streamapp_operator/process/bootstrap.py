@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,7 @@ from streamapp_operator.decide.admission import AdmissionVerdict, judge_admissio
 from streamapp_operator.decide.reconciliation import DecisionContext
 from streamapp_operator.decide.validation import CachingPlanner, plan_app
 from streamapp_operator.observe.admission_reviews import AdmissionRequest
+from streamapp_operator.observe.app_defaults import complete_app
 from streamapp_operator.observe.app_text import read_app
 from streamapp_operator.observe.broker_processes import BrokerProcesses
 from streamapp_operator.observe.brokers import Brokers
@@ -87,7 +89,7 @@ class KubernetesOperator:
             )
         self._leadership = Leadership(election, self._metrics.leader.set)
         cached = CachedApi(LeaderWrites(self._api, self._leadership.check), self._cache)
-        planner = partial(plan_app, algorithms=installed_algorithm)
+        planner = partial(plan_app, algorithms=installed_algorithm, policy=settings.pod_policy)
         context = DecisionContext(
             planner=CachingPlanner(planner),
             driver_role=DriverRole(kind=settings.driver_role_kind, name=settings.driver_role),
@@ -96,7 +98,12 @@ class KubernetesOperator:
         )
         self._planner = CachingPlanner(planner, maximum=_JUDGED_CHARACTERS)
         self._observer = Observer(
-            cached, self._cache, self._brokers.read_counts, self._brokers.read_job_model_backup, new_run_id
+            cached,
+            self._cache,
+            self._brokers.read_counts,
+            self._brokers.read_job_model_backup,
+            new_run_id,
+            defaults=settings.app_defaults,
         )
         self._controller = Controller(
             ControllerDependencies(
@@ -164,9 +171,11 @@ class KubernetesOperator:
 
     def _judge(self, request: AdmissionRequest) -> AdmissionVerdict:
         """Judge an app by what is known of it, its streams and its run."""
+        documents = None if request.before is None else self._observer.read_documents(request.app)
+        record = None if documents is None else documents.record
+        request = replace(request, app=complete_app(request.app, record, self._settings.app_defaults))
         parsed = read_app(request.app.text).app
         counts = {} if parsed is None else self._brokers.known_counts(request.app.key.namespace, parsed)
-        documents = None if request.before is None else self._observer.read_documents(request.app)
         return judge_admission(request, documents, counts, self._planner)
 
     def _delete_topics(self, namespace: str, prefix: str, systems: Mapping[str, SystemSpec]) -> None:

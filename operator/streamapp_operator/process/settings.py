@@ -4,8 +4,10 @@ import argparse
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from streamapp_core.deployment.pod_policy import PodPolicy
+from streamapp_core.deployment.spec_defaults import parse_defaults
 from streamapp_operator.observe.observed_state import AppNetwork
 
 PREFIX = "STREAMAPP_OPERATOR_"
@@ -33,6 +35,11 @@ class Settings:
     )
     isolate_apps: str = _setting("true", "Whether apps get NetworkPolicies: true or false.")
     app_pages_from: str = _setting("[]", "The clients of drivers' pages: peers of a NetworkPolicy, as JSON; none: all.")
+    allowed: str = _setting(
+        json.dumps(PodPolicy().model_dump(mode="json", by_alias=True), sort_keys=True, separators=(",", ":")),
+        "What the pods of new and edited apps may use: a policy, as JSON.",
+    )
+    defaults: str = _setting("{}", "The defaults below the specs of all apps: a part of a spec, as JSON.")
     lease_namespace: str = _setting(
         "", "The namespace of the Lease by which one of several operators is elected; none: this one always acts."
     )
@@ -68,6 +75,24 @@ class Settings:
         """
         peers = json.loads(self.app_pages_from)
         return AppNetwork(isolated=self.isolate_apps == "true", pages_from=tuple(peers))
+
+    @property
+    def pod_policy(self) -> PodPolicy:
+        """The policy for the pods of new and edited apps.
+
+        Raises:
+            ValueError: the setting is no policy.
+        """
+        return PodPolicy.model_validate_json(self.allowed)
+
+    @property
+    def app_defaults(self) -> Mapping[str, Any]:
+        """The defaults below the specs of all apps.
+
+        Raises:
+            ValueError: the setting is no part of a spec, or of one that can't have defaults.
+        """
+        return parse_defaults(json.loads(self.defaults))
 
 
 def read_settings(arguments: Sequence[str], environment: Mapping[str, str]) -> Settings:

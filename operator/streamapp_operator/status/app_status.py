@@ -85,6 +85,8 @@ def build_status(inputs: StatusInputs) -> dict[str, JsonValue]:
     more: dict[str, JsonValue] = {}
     if acceptance.active is None:
         more |= {name: value for name, value in observed.app.status.items() if name in _EVIDENCE_OF_A_RUN}
+    if observed.app.taken_defaults:
+        more["defaults"] = dict(observed.app.taken_defaults)
     if launch is not None:
         more["driver"] = {"epoch": launch.epoch, "cause": launch.cause.value, "deaths": launch.attempt}
     if inputs.report is not None:

@@ -28,6 +28,7 @@ class Kind(Enum):
     LEASE = ("coordination.k8s.io/v1", "Lease", "leases")
     NETWORK_POLICY = ("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies")
     EVENT = ("v1", "Event", "events")
+    DEFINITION = ("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions")
     VALIDATING_WEBHOOK = (
         "admissionregistration.k8s.io/v1",
         "ValidatingWebhookConfiguration",

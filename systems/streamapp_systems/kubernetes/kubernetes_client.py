@@ -27,6 +27,7 @@ _RETRIES = urllib3.Retry(connect=1, read=1)
 _PAGE = 500
 _NOT_FOUND, _CONFLICT, _TOO_MANY, _FIRST_SERVER_ERROR = 404, 409, 429, 500
 _MERGE_PATCH = "application/merge-patch+json"
+_APPLY_PATCH = "application/apply-patch+yaml"
 
 
 class KubernetesClient:
@@ -82,6 +83,16 @@ class KubernetesClient:
         """See `KubernetesApi.patch`."""
         path = kind.path(namespace, name) + ("/status" if status else "")
         return self._request("PATCH", path, body, content_type=_MERGE_PATCH)
+
+    def apply(self, kind: Kind, namespace: str | None, name: str, body: Object, *, manager: str) -> Object:
+        """Create or change an object server-side: the fields in `body` become the manager's, all others stay.
+
+        Raises:
+            KubernetesError: it was not done.
+        """
+        query = urlencode({"fieldManager": manager, "force": "true"})
+        path = f"{kind.path(namespace, name)}?{query}"
+        return self._request("PATCH", path, {**_typed(kind), **body}, content_type=_APPLY_PATCH)
 
     def delete(
         self, kind: Kind, namespace: str, name: str, *, uid: str | None = None, version: str | None = None

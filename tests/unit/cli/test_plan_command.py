@@ -174,3 +174,21 @@ def test_code_that_is_there_is_looked_at_and_left_as_it_was(tmp_path):
     assert plan_here(tmp_path, with_function()).exit_code == 0
     assert sys.path == before
     assert "planned_code" not in sys.modules
+
+
+def test_a_cluster_s_defaults_are_below_the_spec_and_shown(plan, tmp_path):
+    document = stateless("kafka")
+    document["spec"]["job"] = {"commitInterval": "2s"}
+    right = json.dumps(document)
+    (tmp_path / "defaults.yaml").write_text("job: {commitInterval: 5s, watermarkInterval: 1s}")
+    shown = plan(right, "--defaults", "defaults.yaml")
+    assert 'defaults of the cluster: {"job": {"watermarkInterval": "1s"}}' in shown.stdout
+    document = json.loads(plan(right, "--defaults", "defaults.yaml", "--output", "json").stdout)
+    assert document["defaults"] == {"job": {"watermarkInterval": "1s"}}
+    assert "defaults" not in json.loads(plan(right, "--output", "json").stdout)
+    (tmp_path / "defaults.yaml").write_text("runId: r1")
+    refused = plan(right, "--defaults", "defaults.yaml")
+    assert refused.exit_code == 2
+    assert "no default for runId" in refused.stderr
+    found = plan(FIVE, "--defaults", "defaults.yaml")
+    assert found.exit_code == 2

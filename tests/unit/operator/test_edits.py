@@ -1,8 +1,12 @@
 """A running app whose spec or streams change."""
 
+from functools import partial
+
 import yaml
 
 from streamapp_core.deployment.app_record import LaunchCause, StopCause
+from streamapp_core.deployment.pod_policy import PodPolicy
+from streamapp_operator.decide.validation import CachingPlanner, plan_app
 from streamapp_systems.kubernetes.kubernetes_api import Kind
 from support.operated import BROKEN, SENT, SHOP, Operated
 
@@ -121,6 +125,9 @@ class TestEdits:
         assert running.condition("Accepted")[0] == "True"
 
     def test_another_account_is_bound_instead(self, running):
+        policy = PodPolicy(serviceAccounts=("mine",))
+        running.planner = CachingPlanner(partial(plan_app, policy=policy))
+        running.start()
         running.apply(serviceAccountName="mine")
         running.reconcile_all()
         running.gone("shop-driver-1")

@@ -3,13 +3,13 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamapp_core.deployment.template_merge import merge_template
 from streamapp_core.job_model.job_model import JobModel, ProcessorModel, TaskModel
 from streamapp_core.spec.parse import parse_document
 from streamapp_operator.decide.manifests.access import build_driver_service, build_role_binding, build_service_account
 from streamapp_operator.decide.manifests.cleanup_pod import build_cleanup_pods
 from streamapp_operator.decide.manifests.driver_pod import build_driver_pod
 from streamapp_operator.decide.manifests.executor_template import build_executor_template
-from streamapp_operator.decide.manifests.template_merge import merge_template
 from streamapp_operator.observe.observed_state import DriverBinding, DriverRole
 from streamapp_operator.observe.resource_views import parse_app_resource
 from support.operated import SHOP
@@ -55,7 +55,11 @@ def test_pods_are_restricted(pod):
     assert spec["securityContext"]["runAsNonRoot"] is True
     assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
     for container in spec["containers"]:
-        assert container["securityContext"] == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
     assert not {"hostNetwork", "hostPID", "hostIPC"} & set(spec)
     assert spec["enableServiceLinks"] is False
 
@@ -184,3 +188,37 @@ def test_an_empty_template_changes_nothing(ours):
 def test_merging_a_template_twice_is_merging_it_once(ours, users):
     once = merge_template(ours, users)
     assert merge_template(once, users) == once
+
+
+@pytest.mark.parametrize("pod", [driver(), executors()], ids=["driver", "executors"])
+def test_pods_write_to_volumes_of_a_limited_size_only(pod):
+    folders = [volume["emptyDir"] for volume in pod["spec"]["volumes"] if "emptyDir" in volume]
+    assert folders
+    assert all("sizeLimit" in folder for folder in folders)
+
+
+def test_an_executor_has_a_folder_that_spark_takes_for_its_own():
+    (mount,) = [
+        m for m in executors()["spec"]["containers"][0]["volumeMounts"] if m["name"].startswith("spark-local-dir-")
+    ]
+    assert {"name": mount["name"], "emptyDir": {"sizeLimit": "1Gi"}} in executors()["spec"]["volumes"]
+
+
+def test_a_template_sets_limits_of_cpu_and_room_and_lets_a_container_write():
+    template = {
+        "spec": {
+            "containers": [
+                {
+                    "name": "driver",
+                    "resources": {"limits": {"cpu": 2}},
+                    "securityContext": {"readOnlyRootFilesystem": False},
+                }
+            ],
+            "volumes": [{"name": "tmp", "emptyDir": {"sizeLimit": "5Gi"}}],
+        }
+    }
+    pod = driver(driver={"template": template})["spec"]
+    (container,) = pod["containers"]
+    assert container["resources"]["limits"] == {"cpu": 2, "memory": "1Gi"}
+    assert container["securityContext"]["readOnlyRootFilesystem"] is False
+    assert {"name": "tmp", "emptyDir": {"sizeLimit": "5Gi"}} in pod["volumes"]

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 
 from streamapp_core.deployment.kubernetes_names import STATE_FOLDER, STATE_VOLUME, Role
+from streamapp_core.deployment.template_merge import merge_template
 from streamapp_core.naming import app_state_path
 from streamapp_core.spec.app import StreamAppSpec
 from streamapp_operator.decide.manifests.pod_parts import (
@@ -13,7 +14,6 @@ from streamapp_operator.decide.manifests.pod_parts import (
     build_labels,
     build_pull_secrets,
 )
-from streamapp_operator.decide.manifests.template_merge import merge_template
 from streamapp_operator.observe.resource_views import AppResource
 from streamapp_systems.kubernetes.kubernetes_api import Object
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from streamapp_core.deployment import kubernetes_names as names
 from streamapp_core.deployment.kubernetes_names import Role, driver_account, driver_pod, driver_service
+from streamapp_core.deployment.template_merge import merge_template
 from streamapp_core.spec.app import StreamAppSpec
 from streamapp_operator.decide.manifests.pod_parts import (
     RESTRICTED_CONTAINER,
@@ -14,7 +15,6 @@ from streamapp_operator.decide.manifests.pod_parts import (
     build_pull_secrets,
     build_volumes,
 )
-from streamapp_operator.decide.manifests.template_merge import merge_template
 from streamapp_operator.observe.resource_views import AppResource
 from streamapp_systems.kubernetes.kubernetes_api import Object
 

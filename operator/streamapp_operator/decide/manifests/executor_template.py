@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from streamapp_core.deployment.kubernetes_names import PROCESSOR_CONTAINER, STATE_FOLDER, STATE_VOLUME, Role
+from streamapp_core.deployment.template_merge import merge_template
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.spec.app import StreamAppSpec
 from streamapp_core.spec.processors import LocationBy
@@ -18,9 +19,9 @@ from streamapp_operator.decide.manifests.pod_parts import (
     RESTRICTED_POD,
     build_labels,
     build_pull_secrets,
+    build_spark_folder,
     build_volumes,
 )
-from streamapp_operator.decide.manifests.template_merge import merge_template
 from streamapp_systems.kubernetes.kubernetes_api import Object
 
 _PREFERRED_NODES = 100
@@ -30,6 +31,9 @@ _HIGHEST_WEIGHT = 100
 def build_executor_template(app: str, spec: StreamAppSpec, epoch: int, model: JobModel | None) -> Object:
     """Return the template of the executors of an epoch; `model` has the locations of the tasks' state."""
     found, mounts = build_volumes(spec)
+    spark, spark_mount = build_spark_folder()
+    found.append(spark)
+    mounts.append(spark_mount)
     state = _state_volume(spec)
     if state is not None:
         found.append(state)

@@ -18,8 +18,15 @@ RESTRICTED_POD = {
     "fsGroupChangePolicy": "OnRootMismatch",
     "seccompProfile": {"type": "RuntimeDefault"},
 }
-RESTRICTED_CONTAINER = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
-"""The fields of Kubernetes' "restricted" Pod Security Standard. The user is the image's, which must be a number."""
+RESTRICTED_CONTAINER = {
+    "allowPrivilegeEscalation": False,
+    "readOnlyRootFilesystem": True,
+    "capabilities": {"drop": ["ALL"]},
+}
+"""The fields of Kubernetes' "restricted" Pod Security Standard, and no writes outside of volumes. The user is the
+image's, which must be a number."""
+_SCRATCH = {"sizeLimit": "1Gi"}
+"""Nobody keeps anything in such a volume; a pod that fills it is evicted, and not its node's others."""
 
 
 def build_labels(app: str, role: Role, epoch: int | None = None) -> dict[str, str]:
@@ -32,7 +39,7 @@ def build_volumes(spec: StreamAppSpec) -> tuple[list[Mapping[str, Any]], list[Ma
     """Return the volumes and mounts of the files that an app reads: secrets of its systems, its code in ConfigMaps."""
     secrets = sorted({s.kafka.auth.secret_name for s in spec.systems.values() if s.kafka and s.kafka.auth})
     code = [name for name in spec.py_files if is_config_map(name)]
-    found: list[Mapping[str, Any]] = [{"name": "tmp", "emptyDir": {}}]
+    found: list[Mapping[str, Any]] = [{"name": "tmp", "emptyDir": _SCRATCH}]
     mounts: list[Mapping[str, Any]] = [{"name": "tmp", "mountPath": "/tmp"}]  # noqa: S108 - in the container
     for number, secret in enumerate(secrets):
         found.append({"name": f"secret-{number}", "secret": {"secretName": secret}})
@@ -41,6 +48,12 @@ def build_volumes(spec: StreamAppSpec) -> tuple[list[Mapping[str, Any]], list[Ma
         found.append({"name": f"code-{number}", "configMap": {"name": config_map}})
         mounts.append({"name": f"code-{number}", "mountPath": f"{APP_FOLDER}/{config_map}", "readOnly": True})
     return found, mounts
+
+
+def build_spark_folder() -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """Return volume and mount of the folder of Spark in an executor; by its name Spark takes it for its own."""
+    name = "spark-local-dir-1"
+    return {"name": name, "emptyDir": _SCRATCH}, {"name": name, "mountPath": "/var/data/spark"}
 
 
 def is_config_map(py_file: str) -> bool:

@@ -34,6 +34,7 @@ PENDING = StreamCounts()
 ODD = StreamCounts(known={"orders": 6, "totals": 4})
 """A growth that tasks can't follow: 6 is no multiple of 4."""
 LOST = "the documents of run r1 are gone"
+FORBIDDEN = {"count": 2, "state": {"hostPath": "/etc"}}
 
 
 @pytest.mark.parametrize(
@@ -178,3 +179,18 @@ def test_an_app_that_an_earlier_release_accepted_with_such_a_setting_runs_on():
     app = resource(systems=CERTIFIED)
     acceptance = accept(observe_running(app=app, record=record(app), counts=SILENT), PLANNER)
     assert (acceptance.state, acceptance.counts_error) == (AcceptanceState.ACCEPTED, "nobody answers")
+
+
+@pytest.mark.parametrize("counts", [StreamCounts(known=COUNTS), StreamCounts(known=GROWN)])
+def test_what_was_accepted_keeps_what_is_not_allowed_any_more(counts):
+    app = resource(processors=FORBIDDEN)
+    kept = accept(observe_running(app=app, record=record(app), counts=counts), PLANNER)
+    assert (kept.state, kept.problems) == (AcceptanceState.ACCEPTED, ())
+
+
+def test_a_new_or_edited_spec_is_refused_for_what_is_not_allowed():
+    app = resource(generation=2, processors=FORBIDDEN)
+    for observed in (observe(app=app), observe_running(app=app)):
+        refused = accept(observed, PLANNER)
+        assert refused.state is AcceptanceState.SPEC_REFUSED
+        assert {problem.code for problem in refused.problems} == {ProblemCode.NOT_ALLOWED}

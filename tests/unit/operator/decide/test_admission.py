@@ -80,3 +80,9 @@ def test_settings_that_name_files_are_refused():
     config = {"ssl.ca.location": "/proc/self/fd/1"}
     verdict = judge(resource(systems={"kafka": {"kafka": {**HUB, "config": config}}}))
     assert [problem.path for problem in verdict.problems] == ["spec.systems.kafka.kafka.config.ssl.ca.location"]
+
+
+def test_what_is_not_allowed_is_refused_with_all_else():
+    forbidden = resource(**{**TWO_MISTAKES.spec, "processors": {"count": 2, "state": {"hostPath": "/etc"}}})
+    forbidden = replace(forbidden, text=forbidden.text.replace('"sendTo":"totals"', '"sendTo":"total"'))
+    assert codes(judge(forbidden)) == codes(judge(TWO_MISTAKES)) | {ProblemCode.NOT_ALLOWED}

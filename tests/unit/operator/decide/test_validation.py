@@ -20,7 +20,7 @@ from support.observed_values import (
 from support.operated import BROKEN, SENT
 
 OTHER_STATE = resource(operators=[{**BROKEN[0], "aggregate": {"by": ["item"], "select": "max(item) as last"}}, SENT])
-OTHER_FOLDER = resource(processors={"count": 2, "state": {"hostPath": "/elsewhere"}})
+OTHER_FOLDER = resource(processors={"count": 2, "state": {"hostPath": "/var/lib/streamapp/elsewhere"}})
 MODEL = unbound_model()
 
 

@@ -1,4 +1,4 @@
-"""The merge of a user's pod template into ours."""
+"""The merge of one pod template into another: a user's into ours, or into an administrator's."""
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
