@@ -38,6 +38,9 @@ class TypeKind(StrEnum):
     YEAR_MONTH_INTERVAL = "year-month interval"
     VARIANT = "variant"
     """A JSON value, whose type is its own."""
+    GEOMETRY = "geometry"
+    GEOGRAPHY = "geography"
+    """Shapes on a plane, and on the globe: in expressions, as intervals are."""
     ARRAY = "array"
     MAP = "map"
     STRUCT = "struct"
@@ -45,9 +48,10 @@ class TypeKind(StrEnum):
 
 INTERVALS = frozenset({TypeKind.DAY_TIME_INTERVAL, TypeKind.YEAR_MONTH_INTERVAL})
 """Lengths of time: operands and results in expressions, which no column holds."""
-UNSTORED = INTERVALS | {TypeKind.VOID}
+SPATIAL = frozenset({TypeKind.GEOMETRY, TypeKind.GEOGRAPHY})
+UNSTORED = INTERVALS | SPATIAL | {TypeKind.VOID}
 """The families of types that no column has."""
-UNORDERED = frozenset({TypeKind.MAP, TypeKind.VARIANT})
+UNORDERED = frozenset({TypeKind.MAP, TypeKind.VARIANT}) | SPATIAL
 """The families of types whose values can't be compared."""
 VARIANT_PARTS = ("\x01value", "\x01metadata")
 """The fields of the structs that hold variants in batches of rows: no schema can name a field so."""
@@ -59,7 +63,8 @@ class DataType:
     """The type of a column, `str()` as in Spark's DDL.
 
     `precision` and `scale` are a decimal's, else 0. `fields` are the types inside: those of a struct, the `element` of
-    an array, the `key` and `value` of a map. `units` are those of an interval: `day to second`, `month`.
+    an array, the `key` and `value` of a map. `units` are those of an interval: `day to second`, `month`; or the
+    reference system of a geometry.
     """
 
     kind: TypeKind
@@ -94,6 +99,8 @@ class DataType:
                 return f"{self.kind}<{','.join(str(part.type) for part in self.fields)}>"
             case TypeKind.STRUCT:
                 return f"struct<{','.join(f'{written_name(part.name)}:{part.type}' for part in self.fields)}>"
+            case TypeKind.GEOMETRY | TypeKind.GEOGRAPHY:
+                return f"{self.kind}({self.units})"
             case _:
                 return f"interval {self.units}" if self.units else str(self.kind)
 

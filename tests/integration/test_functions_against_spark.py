@@ -31,6 +31,7 @@ from streamapp_systems.variants.variant_columns import variants_of
 from support import aggregates
 from support.csv_texts import csv_text
 from support.function_calls import FUNCTION_CALLS, NESTED_EXPRESSIONS, SCHEMA, expressions
+from support.geometries import sound_wkb
 from support.json_texts import json_path, json_text, sound_json_text
 from support.spark_oracle import judge_session
 from support.variant_calls import VARIANT_CALLS, VARIANT_CASTS
@@ -183,6 +184,7 @@ def rows() -> pa.Table:
         "sound": lambda: pick(["{}"], lambda: sound_json_text(draw)),
         "xml": lambda: pick(["<a/>"], lambda: sound_xml_text(draw)),
         "csv": lambda: pick([""], lambda: csv_text(draw)),
+        "wkb": lambda: pick([None], lambda: sound_wkb(draw)),
     }
     schema = arrow_schema(SCHEMA)
     columns = []

@@ -11,7 +11,7 @@ SCHEMA = parse_schema(
     "ard array<double>, aa array<array<int>>, mp map<string,int>, mi map<int,struct<a:int,b:string>>, "
     "st struct<a:int,b:string,c:array<double>,`d e`:struct<f:bigint>>, "
     "st2 struct<a:int,b:string,c:array<double>,`d e`:struct<f:bigint>>, ast array<struct<a:int,b:string>>, "
-    "js string, path string, sound string, xml string, csv string"
+    "js string, path string, sound string, xml string, csv string, wkb binary"
 )
 
 
@@ -442,6 +442,12 @@ xpath_string(xml, 'a'); xpath_string(xml, "concat(name(*), ' ', count(//b))"); x
 xpath_boolean(xml, '//b'); xpath_boolean(xml, '//b > 1.5'); xpath_double(xml, '//b'); xpath_number(xml, 'sum(//@b)')
 xpath_float(xml, '//@a'); xpath_int(xml, '//b'); xpath_int(xml, "string(//b) * 3000000000"); xpath_long(xml, '//c')
 xpath_long(xml, 'count(//*) * 1000000000000'); xpath_short(xml, '//b * 40000'); xpath_short(xml, 'number(//a/@x)')
+st_asbinary(st_geomfromwkb(wkb)); st_asbinary(st_geogfromwkb(wkb)); st_srid(st_geomfromwkb(wkb)); st_srid(null)
+st_asbinary(st_geomfromwkb(wkb, 4326), 'XDR'); st_asbinary(st_setsrid(st_geomfromwkb(wkb), 3857), 'ndr')
+st_srid(st_setsrid(st_geomfromwkb(wkb), 3857)); st_srid(st_setsrid(st_geogfromwkb(wkb), 4326))
+st_srid(st_geomfromwkb(wkb, 4326)); typeof(st_geomfromwkb(wkb)); typeof(st_setsrid(st_geogfromwkb(wkb), 4326))
+typeof(st_setsrid(st_geomfromwkb(wkb, 4326), 0)); typeof(st_setsrid(null, 4326)); st_asbinary(null)
+st_asbinary(if(t, st_geomfromwkb(wkb), null)); st_asbinary(coalesce(st_geogfromwkb(wkb), st_geogfromwkb(null)))
 from_xml(xml, 'a int, b string, _a int, _x string'); from_xml(xml, 'a array<string>, b array<double>, _VALUE string')
 from_xml(xml, 'b array<struct<a:double,_VALUE:string,_x:int,c:string>>, c struct<_VALUE:array<string>,b:tinyint>')
 from_xml(xml, 'a timestamp, b date, c decimal(10,2), _b date'); from_xml(xml, 'A bigint, b boolean, c struct<a:string>')

@@ -34,6 +34,7 @@ array_insert(arr, 2147483647, 1); array_insert(arr, -2147483648, 1); array_inser
 str_to_map(s, 'a|b', '(.)*1'); sequence(dt, date'0001-01-01'); sequence(ts, timestamp'1970-01-01', interval '-1' month)
 vector_cosine_similarity(cast(ard as array<float>), cast(ard as array<float>)); rpad(x, 10000, x); lpad(x, 10000, x'01')
 from_xml(concat('<p>', repeat('<a b="1">1</a>', 9999), '</p>'), 'a array<struct<b:int,_b:bigint,_VALUE:date>>')
+hex(st_asbinary(st_geomfromwkb(x))); st_asbinary(st_geogfromwkb(concat(x'010700000001FFFF00', x)), 'XDR')
 from_xml(concat('<p>', repeat('<a>', 9999)), 'a string'); from_xml(concat('<p><a>', s, '</a></p>'), 'a string, b int')
 from_xml(concat('<p><a>', num, '</a></p>'), 'a double'); from_xml(concat('<p><a>', num, '</a></p>'), 'a decimal(38,0)')
 """

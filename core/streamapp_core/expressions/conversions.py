@@ -5,7 +5,7 @@ A value that does not fit gives null, wraps around or saturates, as in Spark wit
 
 from collections.abc import Callable
 
-from streamapp_core.data_types import INTERVALS, NESTED, VARIANT
+from streamapp_core.data_types import INTERVALS, NESTED, SPATIAL, VARIANT
 from streamapp_core.expressions import nested_values, text_formats
 from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.interval_values import cast_interval, interval_of_number, text_of_interval
@@ -86,7 +86,7 @@ def implied(value: Value, target: DataType) -> Value:
         or (source in NUMERIC and target.kind in NUMERIC)
         or (source is TypeKind.STRING and target.kind is not TypeKind.BOOLEAN)
         or (source in _MOMENTS and target.kind in _MOMENTS)
-        or (target == STRING and source not in (*NESTED, TypeKind.VARIANT))
+        or (target == STRING and source not in (*NESTED, *SPATIAL, TypeKind.VARIANT))
         or source is TypeKind.VOID
     )
     if allowed:
@@ -142,6 +142,8 @@ def _to_text(value: Value, source: DataType) -> str:
 
 
 def _writer(source: DataType) -> Callable[[Value, DataType], str]:
+    if source.kind in SPATIAL:
+        raise Refusal(f"{source} can't be cast to string; use hex(st_asbinary(...))")
     if source.nested:
         return _text_of_nested
     return text_of_interval if source.kind in INTERVALS else _to_text

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from streamapp_core.data_types import struct_of
+from streamapp_core.data_types import SPATIAL, struct_of
 from streamapp_core.expressions import nested_values
 from streamapp_core.expressions.typed_sql import Value, variant_value
 from streamapp_core.schema import VOID, DataType, TypeKind
@@ -13,7 +13,7 @@ MAX_ELEMENTS = 10_000
 """The most elements that `sequence` and `array_repeat` make: a batch must fit in memory."""
 SHORT = 16
 """Characters of a literal that no text grows much by."""
-_VARIABLE = frozenset({TypeKind.STRING, TypeKind.BINARY, TypeKind.ARRAY, TypeKind.MAP, TypeKind.VARIANT})
+_VARIABLE = SPATIAL | {TypeKind.STRING, TypeKind.BINARY, TypeKind.ARRAY, TypeKind.MAP, TypeKind.VARIANT}
 
 
 def varies(data_type: DataType | None) -> bool:
@@ -27,8 +27,8 @@ def size(value: Value) -> str:
     match data_type.kind:
         case TypeKind.STRING:
             return f"coalesce(strlen({value.sql}), 0)"
-        case TypeKind.BINARY | TypeKind.VARIANT:
-            content = value.sql if data_type.kind is TypeKind.BINARY else variant_value(value.sql)
+        case TypeKind.BINARY | TypeKind.VARIANT | TypeKind.GEOMETRY | TypeKind.GEOGRAPHY:
+            content = variant_value(value.sql) if data_type.kind is TypeKind.VARIANT else value.sql
             return f"coalesce(octet_length({content}), 0)"
         case TypeKind.ARRAY:
             return _elements(value.sql, data_type.element)

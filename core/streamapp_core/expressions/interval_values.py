@@ -1,6 +1,6 @@
 """Parts, casts and texts of intervals."""
 
-from streamapp_core.data_types import INTERVALS, all_types
+from streamapp_core.data_types import INTERVALS, SPATIAL, all_types
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.interval_types import MICROSECONDS, MONTHS, bounds, units
 from streamapp_core.expressions.typed_sql import Value, bound, cast, duckdb_type, try_cast
@@ -72,16 +72,18 @@ def text_of_interval(value: Value, data_type: DataType) -> str:
 
 
 def check_held(data_type: DataType, what: str) -> None:
-    """Refuse intervals where a value is kept or sent.
+    """Refuse intervals and geometries where a value is kept or sent.
 
     Raises:
         Refusal: The type is, or holds, one that no column has.
     """
-    found = next((inner for inner in all_types(data_type) if inner.kind in INTERVALS), None)
+    found = next((inner for inner in all_types(data_type) if inner.kind in INTERVALS | SPATIAL), None)
     if found is None:
         return
-    repair = f"cast it to string, or to bigint (so many {bounds(found)[1]}s)"
-    article = "an" if found is data_type else "of type"
+    repair = "write it by st_asbinary"
+    if found.kind in INTERVALS:
+        repair = f"cast it to string, or to bigint (so many {bounds(found)[1]}s)"
+    article = "of type" if found is not data_type else "an" if found.kind in INTERVALS else "a"
     raise Refusal(f"{what} is {article} {data_type}, which no column can hold: {repair}")
 
 

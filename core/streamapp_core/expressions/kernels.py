@@ -116,6 +116,8 @@ VARIANT_MEMBERS = Kernel(
     array_of(struct_of([Column("pos", INT), Column("key", STRING), Column("value", VARIANT)])),
 )
 """The elements of an array, or the fields of an object with their names; null of others."""
+WKB = Kernel("wkb", (BINARY, BOOLEAN, BOOLEAN), BINARY)
+"""A geometry in well-known binary, written again: it may have to lie on the globe, and have the greatest byte first."""
 THETA_ESTIMATE = Kernel("theta_estimate", (BINARY,), BIGINT)
 
 KERNELS = (
@@ -128,5 +130,5 @@ KERNELS = (
     PARSED_VARIANT, MADE_VARIANT, VARIANT_PART, VARIANT_JSON, SCHEMA_OF_VARIANT, READ_VARIANT,
     VARIANT_MEMBERS,
     XML_ESCAPED, XML_VALUES, FROM_XML, SCHEMA_OF_XML, XPATH_NODES, XPATH_TEXT, XPATH_NUMBER, XPATH_CONDITION,
-    SORTED_PLACES, THETA_ESTIMATE,
+    SORTED_PLACES, WKB, THETA_ESTIMATE,
 )  # fmt: skip

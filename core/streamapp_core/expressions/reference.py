@@ -14,6 +14,7 @@ from streamapp_core.expressions.functions.date_parts import DATE_PARTS
 from streamapp_core.expressions.functions.dates_and_times import MOMENTS
 from streamapp_core.expressions.functions.encryption import ENCRYPTION
 from streamapp_core.expressions.functions.function_table import Function
+from streamapp_core.expressions.functions.geometries import GEOMETRIES
 from streamapp_core.expressions.functions.hashes import HASHES
 from streamapp_core.expressions.functions.interval_functions import INTERVAL_FUNCTIONS
 from streamapp_core.expressions.functions.json_parts import JSON_PARTS
@@ -107,6 +108,7 @@ def reference() -> str:
         ("CSV", _lines(CSV_TEXTS)),
         ("Variants", _lines(VARIANTS)),
         ("XML", _lines((*XML_PATHS, *XML_READERS, *XML_WRITERS))),
+        ("Geometries", _lines(GEOMETRIES)),
         ("Dates and timestamps", _lines((*MOMENTS, *DATE_PARTS, *INTERVAL_FUNCTIONS, *ZONE_FUNCTIONS))),
         ("Aggregates (in `window` and `aggregate`)", AGGREGATES),
         ("Many rows of one (in `flatMap`)", GENERATORS),

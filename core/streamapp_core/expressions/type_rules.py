@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from streamapp_core.data_types import INTERVALS, NESTED, array_of, map_of, struct_of, unordered
+from streamapp_core.data_types import INTERVALS, NESTED, SPATIAL, array_of, map_of, struct_of, unordered
 from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.interval_types import common_interval
 from streamapp_core.schema import BIGINT, DOUBLE, INT, MAX_PRECISION, STRING, Column, DataType, TypeKind
@@ -16,7 +16,7 @@ _NUMBER_ORDER = (
 )  # fmt: skip
 _MOMENTS = (TypeKind.TIMESTAMP, TypeKind.TIMESTAMP_NTZ, TypeKind.DATE)
 """The widest first."""
-_NO_TEXTS = frozenset({TypeKind.BOOLEAN, TypeKind.BINARY, TypeKind.VARIANT, *NESTED, *INTERVALS})
+_NO_TEXTS = frozenset({TypeKind.BOOLEAN, TypeKind.BINARY, TypeKind.VARIANT, *SPATIAL, *NESTED, *INTERVALS})
 """Types of values that no string beside them draws to string."""
 _WHOLE_DIGITS = {TypeKind.TINYINT: 3, TypeKind.SMALLINT: 5, TypeKind.INT: 10, TypeKind.BIGINT: 20}
 _MIN_ADJUSTED_SCALE = 6

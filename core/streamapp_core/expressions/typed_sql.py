@@ -52,6 +52,8 @@ DUCKDB_TYPES = {
     TypeKind.DAY_TIME_INTERVAL: "BIGINT",
     TypeKind.YEAR_MONTH_INTERVAL: "INTEGER",
     TypeKind.VARIANT: "STRUCT(" + ", ".join(f'"{part}" BLOB' for part in VARIANT_PARTS) + ")",
+    TypeKind.GEOMETRY: "BLOB",
+    TypeKind.GEOGRAPHY: "BLOB",
 }
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from streamapp_core.data_types import INTERVALS, VARIANT, VARIANT_PARTS, VOID, all_types
+from streamapp_core.data_types import INTERVALS, SPATIAL, VARIANT, VARIANT_PARTS, VOID, all_types
 from streamapp_core.expressions import nested_values, text_formats
 from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.kernel_texts import structure_text, text_type
@@ -28,7 +28,7 @@ def to_variant(value: Value, *, objects: bool) -> Value:
     if not objects and kinds & {TypeKind.STRUCT, TypeKind.MAP}:
         raise Refusal(f"{data_type} can't be cast to variant: write to_variant_object(...)")
     keys = (part.key for part in all_types(data_type) if part.kind is TypeKind.MAP)
-    if kinds & (INTERVALS | {TypeKind.VOID}) or any(key != STRING for key in keys):
+    if kinds & (INTERVALS | SPATIAL | {TypeKind.VOID}) or any(key != STRING for key in keys):
         raise Refusal(f"there is no variant of {data_type}: no intervals, nulls without a type, and keys but strings")
     return Value(VARIANT, MADE_VARIANT.over(text(str(data_type)), value.sql))
 

@@ -36,6 +36,7 @@ from streamapp_runtime.kernels.variant_kernels import (
     variant_part,
 )
 from streamapp_runtime.kernels.vector_kernels import cosine_similarity, inner_product, l2_distance, norm, normalized
+from streamapp_runtime.kernels.wkb_kernels import wkb
 from streamapp_runtime.kernels.xml_escapes import xml_escaped
 from streamapp_runtime.kernels.xml_kernels import xpath_condition, xpath_nodes, xpath_number, xpath_text
 from streamapp_runtime.kernels.xml_readers import from_xml, xml_values
@@ -89,6 +90,7 @@ KERNEL_FUNCTIONS: Mapping[Kernel, Callable[..., pa.Array]] = {
     kernels.SCHEMA_OF_VARIANT: schema_of_variant,
     kernels.READ_VARIANT: read_variant,
     kernels.VARIANT_MEMBERS: variant_members,
+    kernels.WKB: wkb,
     kernels.XML_ESCAPED: xml_escaped,
     kernels.XML_VALUES: xml_values,
     kernels.FROM_XML: from_xml,

@@ -14,6 +14,7 @@ from streamapp_core.expressions.functions.date_parts import DATE_PARTS
 from streamapp_core.expressions.functions.dates_and_times import MOMENTS
 from streamapp_core.expressions.functions.encryption import ENCRYPTION
 from streamapp_core.expressions.functions.function_table import Function
+from streamapp_core.expressions.functions.geometries import GEOMETRIES
 from streamapp_core.expressions.functions.hashes import HASHES
 from streamapp_core.expressions.functions.interval_functions import INTERVAL_FUNCTIONS, WITH_UNIT
 from streamapp_core.expressions.functions.json_parts import JSON_PARTS
@@ -71,6 +72,7 @@ FUNCTIONS: tuple[Function, ...] = (
     *XML_PATHS,
     *XML_READERS,
     *XML_WRITERS,
+    *GEOMETRIES,
     *MOMENTS,
     *DATE_PARTS,
     *INTERVAL_FUNCTIONS,
