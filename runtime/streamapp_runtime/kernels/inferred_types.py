@@ -43,7 +43,7 @@ def written(found: InferredType) -> str:
     if found.element:
         return f"ARRAY<{written(found.element)}>"
     if found.name == "STRUCT":
-        return f"STRUCT<{', '.join(f'{_name(name)}: {written(inner)}' for name, inner in found.fields)}>"
+        return f"STRUCT<{', '.join(f'{quoted_name(name)}: {written(inner)}' for name, inner in found.fields)}>"
     return f"DECIMAL({found.precision},0)" if found.precision else found.name
 
 
@@ -52,5 +52,6 @@ def utf16_order(name: str) -> bytes:
     return name.encode("utf-16-be", "surrogatepass")
 
 
-def _name(name: str) -> str:
+def quoted_name(name: str) -> str:
+    """Return the name of a field as types write it: in back quotes if it is no plain word."""
     return name if _PLAIN_NAME.fullmatch(name) else f"`{name.replace('`', '``')}`"

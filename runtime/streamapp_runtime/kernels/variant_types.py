@@ -1,17 +1,16 @@
 """The types of variants, and the type that holds values of two of them, as `schema_of_variant` writes them."""
 
-import re
 from collections.abc import Mapping
 from functools import reduce
 from typing import NamedTuple
 
+from streamapp_runtime.kernels.inferred_types import quoted_name
 from streamapp_systems.variants.variant_encoding import Node, VariantKind
 
 MAX_INFERENCE_STEPS = 1_000_000
 """The most fields that are looked at to find one type: a second or two."""
 _MAX_PRECISION = 38
 _LONG_DIGITS = 20
-_PLAIN_NAME = re.compile("[a-zA-Z_][a-zA-Z0-9_]*")
 _NAMES = {
     VariantKind.NULL: "VOID",
     VariantKind.BOOLEAN: "BOOLEAN",
@@ -156,9 +155,5 @@ def written(found: VariantType) -> str:
     if found.element:
         return f"ARRAY<{written(found.element)}>"
     if found.name == "OBJECT":
-        return f"OBJECT<{', '.join(f'{_name(name)}: {written(inner)}' for name, inner in found.fields)}>"
+        return f"OBJECT<{', '.join(f'{quoted_name(name)}: {written(inner)}' for name, inner in found.fields)}>"
     return f"DECIMAL({sum(found.digits)},{found.digits[1]})" if found.name == "DECIMAL" else found.name
-
-
-def _name(name: str) -> str:
-    return name if _PLAIN_NAME.fullmatch(name) else f"`{name.replace('`', '``')}`"
