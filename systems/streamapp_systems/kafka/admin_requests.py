@@ -48,11 +48,11 @@ class AdminRequests:
         keys: Sequence[Key],
         deadline: float,
         transient: frozenset[int] = TRANSIENT,
-        is_answer: Callable[[Answer], bool] = lambda _: True,
+        error_in: Callable[[Answer], KafkaError | None] = lambda _: None,
     ) -> tuple[Mapping[Key, Answer], Mapping[Key, KafkaError]]:
         """Request all keys, as `request_with_retry` does."""
         answers, errors = request_with_retry(
-            ask, keys, deadline, transient, permanent=self._permanent, is_answer=is_answer
+            ask, keys, deadline, transient, permanent=self._permanent, error_in=error_in
         )
         if answers:
             self._problems.clear()

@@ -57,12 +57,12 @@ def request_with_retry(
     transient: frozenset[int] = TRANSIENT,
     *,
     permanent: Callable[[], bool],
-    is_answer: Callable[[Answer], bool] = lambda _: True,
+    error_in: Callable[[Answer], KafkaError | None] = lambda _: None,
 ) -> tuple[Mapping[Key, Answer], Mapping[Key, KafkaError]]:
     """Request all keys at once, and again those whose error is transient, until the deadline.
 
-    `deadline` is in seconds of the monotonic clock; a permanent problem of the client ends the retries. A result that
-    is no answer counts as none.
+    `deadline` is in seconds of the monotonic clock; a permanent problem of the client ends the retries. `error_in`
+    returns the error that an answer holds, if it does.
 
     Returns the answers and the errors that remained.
     """
@@ -75,10 +75,11 @@ def request_with_retry(
         for key, future in asked.items():
             errors.pop(key, None)
             try:
-                if is_answer(result := future.result(0)):
-                    answers[key] = result
+                answer = future.result(0)
+                if error := error_in(answer):
+                    errors[key] = error
                 else:
-                    errors[key] = KafkaError(KafkaError._TIMED_OUT, "no answer")
+                    answers[key] = answer
             except KafkaException as error:
                 errors[key] = error.args[0]
             except TimeoutError:

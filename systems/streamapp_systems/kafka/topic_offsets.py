@@ -11,6 +11,8 @@ from streamapp_systems.kafka.kafka_errors import MISSING, TRANSIENT
 from streamapp_systems.kafka.missing_rights import on_group, on_topic
 from streamapp_systems.protocols import StreamDescriptor
 
+_SILENCE = KafkaError(KafkaError._TIMED_OUT, "no answer")
+"""What an offset below 0 means, which the client returns where none came in time."""
 _ATTEMPTS = 3
 """A request waits for so small a part of the timeout: a leader that has died answers none, and the next one does."""
 
@@ -39,7 +41,7 @@ def read_offsets(
         list(ssps),
         deadline,
         TRANSIENT | MISSING,
-        is_answer=lambda result: result.offset >= 0,  # below 0 where none came in time
+        error_in=lambda found: None if found.offset >= 0 else _SILENCE,
     )
     for key, error in errors.items():
         requests.fail(
@@ -66,15 +68,15 @@ def commit_group_offsets(
 ) -> None:
     """Commit positions for a consumer group; see `KafkaAdmin.publish_group_offsets`."""
     deadline, places = requests.deadline(), _positions(streams, positions)
-    answers, errors = requests.request(
+    _, errors = requests.request(
         lambda keys: requests.client.alter_consumer_group_offsets(
             [ConsumerGroupTopicPartitions(key, places) for key in keys], request_timeout=seconds_left(deadline)
         ),
         [group] if places else [],
         deadline,
+        error_in=lambda answer: next(filter(_is_refusal, (at.error for at in answer.topic_partitions or ())), None),
     )
-    refused = [at.error for answer in answers.values() for at in answer.topic_partitions or () if at.error]
-    for error in (*errors.values(), *refused):
+    for error in errors.values():
         if error.code() not in MISSING:
             needs = {**on_group("Read", group), **on_topic("Read", *{place.topic for place in places})}
             requests.fail(f"consumer group {group}: its offsets can't be written", error, needs)
@@ -91,6 +93,10 @@ def delete_group(requests: AdminRequests, group: str) -> None:
     for error in errors.values():
         if error.code() != KafkaError.GROUP_ID_NOT_FOUND:
             requests.fail(f"consumer group {group} can't be deleted", error, on_group("Delete", group))
+
+
+def _is_refusal(error: KafkaError | None) -> bool:
+    return error is not None and error.code() not in MISSING
 
 
 def _positions(streams: Sequence[StreamDescriptor], offsets: Mapping[Ssp, int]) -> list[TopicPartition]:

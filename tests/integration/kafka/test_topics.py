@@ -1,14 +1,13 @@
 """Topics are made once, with the counts that were asked for, whoever else makes them."""
 
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import closing
 
 import pytest
 from confluent_kafka.admin import AdminClient, ConfigResource, ConfigSource, ResourceType
 
 from streamapp_systems.kafka import KafkaAdmin
-from streamapp_systems.protocols import Unavailable
-from support.kafka import committed, eventually, ssp_of
+from support.kafka import committed, ssp_of
 
 
 @pytest.fixture
@@ -58,16 +57,8 @@ def test_positions_are_shown_under_a_group_and_forgotten_with_it(admin, cluster,
     stream = topics.create("s", 2)
     group = f"{topics.prefix}.group"
     admin.publish_group_offsets(group, [stream], {})
-
-    def published(offset):
-        """A broker without any groups makes their topic first, and has no coordinator until then."""
-        with suppress(Unavailable):
-            admin.publish_group_offsets(group, [stream], {ssp_of(stream): offset, ssp_of(stream, 1): 1})
-            return True
-        return False
-
     for offset in (3, 4):
-        eventually(lambda offset=offset: published(offset), True)
+        admin.publish_group_offsets(group, [stream], {ssp_of(stream): offset, ssp_of(stream, 1): 1})
     assert committed(cluster, group) == {(stream.address, 0): 4, (stream.address, 1): 1}
     for _ in range(2):
         admin.delete_group(group)
