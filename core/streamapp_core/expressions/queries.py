@@ -5,10 +5,13 @@ batch goes through all of them in one query.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
+from streamapp_core.data_types import array_of
 from streamapp_core.expressions.aggregate_select import Aggregation
+from streamapp_core.expressions.growth import size
 from streamapp_core.expressions.select import Condition, SelectColumn
-from streamapp_core.expressions.typed_sql import quoted
+from streamapp_core.expressions.typed_sql import Value, quoted
 
 DUCKDB_SETTINGS = {
     "TimeZone": "UTC",
@@ -36,6 +39,28 @@ def filter_sql(condition: Condition, source: str) -> str:
 def select_sql(columns: Sequence[SelectColumn], source: str, passthrough: Iterable[str] = ()) -> str:
     """Write the query of a select list; columns of the source named in `passthrough` go along unchanged."""
     return f"SELECT {_items(columns, passthrough)} FROM {source}"
+
+
+def lists_sql(columns: Sequence[SelectColumn], source: str, passthrough: Iterable[str] = ()) -> str:
+    """Write the query of a select list with a generator that leaves its lists as they are: a row for each row."""
+    return select_sql([replace(column, generated=False) for column in columns], source, passthrough)
+
+
+def unnest_sql(columns: Sequence[SelectColumn], source: str, passthrough: Iterable[str] = ()) -> str:
+    """Write the query that makes the rows of a generator out of the result of `lists_sql`."""
+    return select_sql([replace(column, sql=quoted(column.name)) for column in columns], source, passthrough)
+
+
+def growth_sql(columns: Sequence[SelectColumn], source: str) -> str:
+    """Write the query that counts, for each row of the result of `lists_sql`, the characters and elements it makes.
+
+    Every row that is made has the values beside the generator again.
+    """
+    lists = [Value(array_of(column.type), quoted(column.name)) for column in columns if column.generated]
+    others = [Value(column.type, quoted(column.name)) for column in columns if not column.generated]
+    row = " + ".join(["1", *(size(value) for value in others)])
+    made = " + ".join([f"coalesce(len({lists[0].sql}), 0) * ({row})", *(size(value) for value in lists)])
+    return f"SELECT CAST({made} AS DOUBLE) AS growth FROM {source}"
 
 
 def partials_sql(aggregation: Aggregation, source: str, also_by: Sequence[str] = ()) -> str:
@@ -71,7 +96,9 @@ def result_sql(aggregation: Aggregation, source: str, also_by: Sequence[str] = (
 
 
 def _items(columns: Sequence[SelectColumn], passthrough: Iterable[str]) -> str:
-    items = [f"{column.sql} AS {quoted(column.name)}" for column in columns]
+    items = [
+        f"{f'unnest({column.sql})' if column.generated else column.sql} AS {quoted(column.name)}" for column in columns
+    ]
     return ", ".join(items + [quoted(name) for name in passthrough])
 
 

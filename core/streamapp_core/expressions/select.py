@@ -41,13 +41,15 @@ class Condition:
 class SelectColumn:
     """One column of a result: its DuckDB SQL over the input's columns.
 
-    `source_column` is the input column whose values these are, unchanged; None if they are computed.
+    `source_column` is the input column whose values these are, unchanged; None if they are computed. The SQL of a
+    `generated` column is a list: each of its elements is the value of another row.
     """
 
     name: str
     type: DataType
     sql: str
     source_column: str | None = None
+    generated: bool = False
 
 
 @dataclass(frozen=True)
@@ -173,7 +175,7 @@ class _ListBuilder:
         name, node = output_name(item)
         self._add(name, self.checker.check(node))
 
-    def _add(self, name: str | None, value: Value | None) -> None:
+    def _add(self, name: str | None, value: Value | None, *, generated: bool = False) -> None:
         if value is not None and value.type is None:
             self.refuse(invalid(f"`{name}` is null without a type: write cast(null as string)"))
             return
@@ -182,9 +184,9 @@ class _ListBuilder:
                 invalid(f"`{name}` is {value.type}, with nulls without a type: write cast(... as array<string>)")
             )
             return
-        self._column(name, value, value.column if value else None)
+        self._column(name, value, value.column if value else None, generated=generated)
 
-    def _column(self, name: str | None, value: Value | None, source: str | None) -> None:
+    def _column(self, name: str | None, value: Value | None, source: str | None, *, generated: bool = False) -> None:
         try:
             name = check_name(name, self._position, self._taken)
             if value and value.type:
@@ -193,7 +195,10 @@ class _ListBuilder:
             self.refuse(refusal)
             return
         if value and value.type:
-            self.columns.append(SelectColumn(name=name, type=value.type, sql=guarded(value), source_column=source))
+            sql = guarded(value)
+            self.columns.append(
+                SelectColumn(name=name, type=value.type, sql=sql, source_column=source, generated=generated)
+            )
 
     def _generated(self, names: tuple[str, ...], node: exp.Anonymous) -> None:
         self.generators += 1
@@ -211,4 +216,4 @@ class _ListBuilder:
         for (given, values), chosen in zip(columns, names or [None] * len(columns), strict=True):
             # DuckDB allows no TRY around unnest: the list is given as guarded already.
             element = values.type.element if values.type else VOID
-            self._add(chosen or given, Value(element, f"unnest({guarded(values)})", simple=True))
+            self._add(chosen or given, Value(element, guarded(values), simple=True), generated=True)

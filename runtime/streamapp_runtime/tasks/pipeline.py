@@ -1,6 +1,6 @@
 """The operators of one task, wired: rows and watermarks flow through them in the order of the graph."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -15,9 +15,10 @@ from streamapp_runtime.state.checkpoint import OperatorWatermark
 class Node:
     """One operator in place: `inputs` are streams or nodes it reads from, `streams` those whose messages reach it.
 
-    `ports` take the rows of each input. What the operator emits may be older than its watermark by as much as
-    `max_output_delay` (milliseconds), so the watermarks of those after it are lower by that. All results of `watermark`
-    have been emitted; the operator has `reached` a later one while it `has_pending_results`.
+    `ports` take the rows of each input; those of an operator that must `divide` them one part after the other. What
+    the operator emits may be older than its watermark by as much as `max_output_delay` (milliseconds), so the
+    watermarks of those after it are lower by that. All results of `watermark` have been emitted; the operator has
+    `reached` a later one while it `has_pending_results`.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Node:
     ports: tuple[InputPort, ...]
     streams: frozenset[str]
     max_output_delay: int = 0
+    divide: Callable[[pa.Table], Iterator[pa.Table]] | None = None
     watermark: int | None = field(default=None, init=False)
     reached: int = field(default=BEGINNING, init=False)
 
@@ -52,9 +54,17 @@ class Pipeline:
         while waiting:
             name, batch = waiting.pop()
             for node, port in self._consumers.get(name, ()):
+                if node.divide is not None:
+                    for part in node.divide(batch):
+                        self._push_result(node, port(part))
+                    continue
                 result = port(batch)
                 if result is not None and len(result):
                     waiting.append((node.name, result))
+
+    def _push_result(self, node: Node, result: pa.Table | None) -> None:
+        if result is not None and len(result):
+            self.push(node.name, result)
 
     def advance(self, watermark_of: Callable[[Iterable[str]], int | None]) -> bool:
         """Advance every operator to its watermark, the minimum over the streams that reach it; return whether one rose.
@@ -74,9 +84,7 @@ class Pipeline:
             if node.watermark is not None and node.reached <= node.watermark:
                 continue
             risen = True
-            result = node.operator.advance_watermark(node.reached)
-            if result is not None and len(result):
-                self.push(node.name, result)
+            self._push_result(node, node.operator.advance_watermark(node.reached))
             if node.operator.has_pending_results:
                 return True
             node.watermark = node.reached

@@ -14,6 +14,7 @@ from streamapp_runtime.functions.process_function import ProcessFunction
 from streamapp_runtime.functions.stateful_function import StatefulFunction
 from streamapp_runtime.functions.user_errors import UserFunctionFailed
 from streamapp_runtime.operators.aligned_window import AlignedWindow
+from streamapp_runtime.operators.flat_map import FlatMap
 from streamapp_runtime.operators.guarded_operator import GuardedOperator
 from streamapp_runtime.operators.interval_join import IntervalJoin
 from streamapp_runtime.operators.join_table import JoinTable
@@ -57,6 +58,7 @@ def build_pipeline(context: TaskContext) -> Pipeline:
                 ports=ports,
                 streams=last.streams,
                 max_output_delay=max_output_delay,
+                divide=step.divide if isinstance(step, FlatMap) else None,
             )
         )
     return Pipeline(nodes)
@@ -64,6 +66,8 @@ def build_pipeline(context: TaskContext) -> Pipeline:
 
 def _operator(chain: Sequence[PlannedOperator], context: TaskContext) -> Operator:
     planned = chain[-1]
+    if planned.kind is OperatorKind.FLAT_MAP:
+        return _flat_map(chain, context)
     if planned.kind in ROW_KINDS:
         return _row_operator(chain, context)
     if planned.kind in _WRITES and _is_written_elsewhere(planned, context):
@@ -87,12 +91,29 @@ def _is_written_elsewhere(planned: PlannedOperator, context: TaskContext) -> boo
     return rows.everywhere and context.name != context.processor.broadcast_writer
 
 
+def _flat_map(chain: Sequence[PlannedOperator], context: TaskContext) -> FlatMap:
+    planned, processor = chain[-1], context.processor
+    assert isinstance(planned.compiled, Select)
+    return FlatMap(
+        planned.name,
+        _query(chain, context),
+        planned.compiled.columns,
+        processor.engine,
+        on_error=processor.plan.app.spec.job.on_error,
+        bad_rows=context.bad_rows,
+    )
+
+
 def _row_operator(chain: Sequence[PlannedOperator], context: TaskContext) -> Operator:
     compiled = chain[0].compiled
     if len(chain) == 1 and isinstance(compiled, Select):
         plain = plain_projection(compiled.columns, after=[EVENT_TIME_COLUMN])
         if plain is not None:
             return PlainSelect(plain)
+    return _query(chain, context)
+
+
+def _query(chain: Sequence[PlannedOperator], context: TaskContext) -> Operator:
     processor, sql = context.processor, chain_sql(chain)
     query = SqlOperator(processor.engine, sql)
     if FUNCTION_PREFIX not in sql:

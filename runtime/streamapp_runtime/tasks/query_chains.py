@@ -3,25 +3,27 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from streamapp_core.expressions import Condition, Select, filter_sql, nested, select_sql, table
+from streamapp_core.expressions import Condition, Select, filter_sql, lists_sql, nested, table
 from streamapp_core.plan.plan import PlannedOperator
 from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_core.spec.operators import OperatorKind
 
-ROW_KINDS = frozenset({OperatorKind.FILTER, OperatorKind.MAP, OperatorKind.FLAT_MAP})
+_CONTINUED = frozenset({OperatorKind.FILTER, OperatorKind.MAP})
+ROW_KINDS = _CONTINUED | {OperatorKind.FLAT_MAP}
 
 
 def row_operator_chains(operators: Mapping[str, PlannedOperator]) -> list[tuple[PlannedOperator, ...]]:
     """Group operators, in their order: a row operator joins the chain it reads from if it is its only reader.
 
-    A chain is known by its last operator's name and reads what its first reads; all others are alone.
+    A chain is known by its last operator's name and reads what its first reads; all others are alone. A flat map ends
+    its chain: the rows that it makes come in several batches.
     """
     readers = Counter(name for operator in operators.values() for name in operator.inputs)
     grouped: dict[str, list[PlannedOperator]] = {}
     for operator in operators.values():
         source = operator.inputs[0]
         previous = grouped.get(source)
-        if operator.kind in ROW_KINDS and previous and previous[-1].kind in ROW_KINDS and readers[source] == 1:
+        if operator.kind in ROW_KINDS and previous and previous[-1].kind in _CONTINUED and readers[source] == 1:
             grouped[operator.name] = [*grouped.pop(source), operator]
         else:
             grouped[operator.name] = [operator]
@@ -29,7 +31,10 @@ def row_operator_chains(operators: Mapping[str, PlannedOperator]) -> list[tuple[
 
 
 def chain_sql(chain: Sequence[PlannedOperator]) -> str:
-    """Return one query that nests those of a chain, the first innermost; it carries the hidden event time through."""
+    """Return one query that nests those of a chain, the first innermost; it carries the hidden event time through.
+
+    That of a flat map leaves the lists of its generator as they are.
+    """
     query = ""
     source = table("rows")
     for operator in chain:
@@ -37,6 +42,6 @@ def chain_sql(chain: Sequence[PlannedOperator]) -> str:
             query = filter_sql(operator.compiled, source)
         else:
             assert isinstance(operator.compiled, Select)
-            query = select_sql(operator.compiled.columns, source, (EVENT_TIME_COLUMN,))
+            query = lists_sql(operator.compiled.columns, source, (EVENT_TIME_COLUMN,))
         source = nested(query)
     return query
