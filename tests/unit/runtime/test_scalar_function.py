@@ -46,9 +46,10 @@ def test_values_of_every_type_come_and_go_as_they_are(data, by_row, declared):
     schema = data.draw(schemas().filter(lambda found: all(VARIANT not in all_types(c.type) for c in found.columns)))
     given_rows = data.draw(rows(schema))
     column = data.draw(st.sampled_from(schema.columns))
+    name = column.name.replace("`", "``")
     result = computed(
         lambda value: value,
-        f"f(`{column.name}`) as x",
+        f"f(`{name}`) as x",
         pa.Table.from_pylist(given_rows, arrow_schema(schema)),
         schema,
         returns=str(column.type),

@@ -17,24 +17,27 @@ STREAM = StreamDescriptor(name="s", system="kafka", address="topic", format=Stre
 
 
 class Requests:
-    """Requests of an admin whose client answers with one offset."""
+    """Requests of an admin whose client answers with one offset after the other, and with the last one from then on."""
 
-    def __init__(self, offset):
-        self.offset, self.client = offset, self
+    cluster = SimpleNamespace(timeout=0.5)
+
+    def __init__(self, *offsets):
+        self.offsets, self.client = list(offsets), self
 
     def deadline(self):
-        return time.monotonic() + 60
+        return time.monotonic() + self.cluster.timeout
 
     def describe_expected(self, streams, deadline):
         return {"topic": SimpleNamespace(partitions=["one"])}
 
     def list_offsets(self, wanted, **_):
-        return {at: _answered(SimpleNamespace(offset=self.offset)) for at in wanted}
+        offset = self.offsets.pop(0) if len(self.offsets) > 1 else self.offsets[0]
+        return {at: _answered(SimpleNamespace(offset=offset)) for at in wanted}
 
-    def request(self, ask, keys, deadline, transient):
-        return request_with_retry(ask, keys, deadline, transient, permanent=lambda: False)
+    def request(self, ask, keys, deadline, transient, error_in):
+        return request_with_retry(ask, keys, deadline, transient, permanent=lambda: False, error_in=error_in)
 
-    def fail(self, what, error):
+    def fail(self, what, error, needs):
         raise Unavailable(f"{what}: {error.str()}")
 
 
@@ -51,3 +54,7 @@ def test_no_answer_is_no_empty_partition():
 
 def test_an_answer_is_the_offset():
     assert read_offsets(Requests(7), [STREAM], OffsetSpec.latest(), "end") == {Ssp("kafka", "s", 0): 7}
+
+
+def test_a_leader_that_gives_no_answer_is_asked_again():
+    assert read_offsets(Requests(-1001, 7), [STREAM], OffsetSpec.latest(), "end") == {Ssp("kafka", "s", 0): 7}
