@@ -46,9 +46,6 @@ def namespace(api, api_client):
         core.create_namespaced_pod(NAMESPACE, driver_pod(name))
     yield NAMESPACE
     chart.uninstall(RELEASE, HOME)
-    policies = client.AdmissionregistrationV1Api(api_client)
-    policies.delete_validating_admission_policy_binding(DRIVER_ROLE)
-    policies.delete_validating_admission_policy(DRIVER_ROLE)
 
 
 def driver_pod(name):

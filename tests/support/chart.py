@@ -66,6 +66,7 @@ class Chart:
 
     def __init__(self, programs, environment=None):
         self._helm = [programs / "helm"]
+        self._kubectl = programs / "kubectl"
         self._environment = environment or {}
 
     def render(self, values=None, *, release="streamapp", namespace=HOME):
@@ -91,7 +92,11 @@ class Chart:
         return run([*self._helm, "test", release, "--namespace", namespace], env=self._environment)
 
     def uninstall(self, release, namespace):
+        """Remove a release, and the policy that it leaves: it would confine the drivers of the next one, too."""
         run([*self._helm, "uninstall", release, "--namespace", namespace, "--wait"], env=self._environment)
+        kinds = "validatingadmissionpolicies,validatingadmissionpolicybindings"
+        of_release = f"--selector=app.kubernetes.io/instance={release}"
+        run([self._kubectl, "delete", kinds, of_release, "--ignore-not-found", "--wait"], env=self._environment)
 
     def definitions(self):
         """Return the CustomResourceDefinition as `helm show crds` prints it."""
