@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from simulation.numbered_app import (
+    DELETED,
     JOIN_MS,
     KEYS,
     LATE,
@@ -54,6 +55,7 @@ def wrong_results(
     if shape.table:
         problems.append(_wrong_order("named", rows, found["named"], complete=complete))
         problems.append(_wrong_names(found["named"]))
+        problems.append(_wrong_deletion(shape, found["named"], complete=complete))
     if shape.files:
         problems.append(_wrong_files(rows, folder, complete=complete))
     return next((problem for problem in problems if problem is not None), None)
@@ -98,6 +100,14 @@ def _wrong_names(partitions: Sequence[Sequence[dict]]) -> str | None:
         if key in KEYS and (None in versions or versions != sorted(versions)):
             return f"named: the versions of {key} do not rise: {versions}"
     return None
+
+
+def _wrong_deletion(shape: AppShape, partitions: Sequence[Sequence[dict]], *, complete: bool) -> str | None:
+    """Look at what was found long after it was deleted: nothing, if the app has such a name."""
+    versions, expected = _numbers(partitions, "v")[DELETED], [None] if shape.aging else []
+    if versions == expected or (not complete and not versions):
+        return None
+    return f"named: the versions of a name that was deleted are {versions}"
 
 
 def _wrong_totals(rows: Sequence[Row], partitions: Sequence[Sequence[dict]], *, complete: bool) -> str | None:

@@ -69,6 +69,9 @@ _COMMIT_STEPS = {"stage": 2, "AddPartitionsToTxn": 6, "Produce": 1, "EndTxn": 2,
 _LET_THROUGH = 3
 """One of so many workers that start is met by a fault that awaits one."""
 _BEGINNERS_MET = 2
+_AWAY_SECONDS = 11.0
+_REPORTS_UNTIL_OPEN = 3
+"""With this report a worker that starts says that its stores are open."""
 BEFORE_ALL_STEPS = ""
 """In place of a step of a worker that starts: before all its steps."""
 _AT_ONCE = 0.7
@@ -160,6 +163,37 @@ def make_beginner_faults(random: Random, until: float) -> tuple[Fault, ...]:
         _aimed(random, cut, FaultKind.CUT_DOCUMENTS, lasting),
         _aimed(random, cut, FaultKind.CUT_DRIVER, lasting),
         _rescale(random, cut + random.uniform(0.1, 0.5), at_once=False),
+    )
+
+
+def make_declared_dead_faults(random: Random) -> tuple[Fault, ...]:
+    """Make workers stand still before all their steps; their driver declares them dead and gives their tasks to others.
+
+    They take their ids when they go on: only the answers to their reports end them.
+    """
+    at = random.uniform(2.5, 10.0)
+    begin = _aimed(random, at - 0.1, FaultKind.PAUSE_STARTING_AT, random.uniform(17.0, 24.0), {BEFORE_ALL_STEPS: 1})
+    return (
+        *(replace(begin, target=others) for others in range(_BEGINNERS_MET)),
+        _rescale(random, at, at_once=True, fewer=False),
+        _rescale(random, at + random.uniform(1.5, 3.0), at_once=True),
+    )
+
+
+def make_aging_faults(random: Random) -> tuple[Fault, ...]:
+    """Make a worker be away twice; in between it opens its stores, and dies.
+
+    Its stores are young enough to be used again after the first time, but not after both: the deletion of what was
+    deleted meanwhile is forgotten then.
+    """
+    at = random.uniform(3.0, 4.5)
+    away = _aimed(random, at - 0.1, FaultKind.PAUSE_STARTING_AT, _AWAY_SECONDS, {BEFORE_ALL_STEPS: 1})
+    dies = _aimed(random, at - 0.1, FaultKind.KILL_STARTING_AT, 0.0, {"report": 1})
+    return (
+        replace(away, target=0),
+        replace(dies, target=0, count=_REPORTS_UNTIL_OPEN),
+        replace(away, target=1),
+        _aimed(random, at, FaultKind.KILL_WORKER, 0.0),
     )
 
 

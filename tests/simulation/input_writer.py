@@ -7,7 +7,22 @@ from itertools import chain
 from random import Random
 
 from simulation.faulty_network import BrokerService, FaultyNetwork
-from simulation.numbered_app import HUB, KEYS, NAME, AppShape, Change, Written, first_names, last_rows
+from simulation.kafka_requests import CreateTopic, TopicSettings
+from simulation.numbered_app import (
+    DELETED,
+    FAR_MS,
+    HUB,
+    KEYS,
+    NAME,
+    TOMBSTONES_MS,
+    AppShape,
+    Change,
+    Deletion,
+    Row,
+    Written,
+    first_names,
+    last_rows,
+)
 from simulation.simulated_admin import SimulatedAdmin
 from simulation.simulated_log import SimulatedLog, describe
 from simulation.simulated_process import SimulatedProcess
@@ -20,6 +35,8 @@ from support.hashed_keys import partition_of
 _PAUSE_SECONDS = 0.5
 _END_SECONDS = 3.0
 """How long before the last partitions the first ones get their last rows."""
+_DELETION_SECONDS = 5.0
+"""When a name is deleted, if one is."""
 _CHANGE_SHARE = 0.3
 """How often a name changes as rows are written."""
 
@@ -50,10 +67,12 @@ class InputWriter:
         if self._shape.embedded:
             self._log.create(self._shape.inputs)
         else:
+            if self._shape.aging:
+                self._create_compacted("names")
             streams = {describe(name): partitions for name, partitions in self._shape.inputs.items()}
             SimulatedAdmin(self._network, CLUSTER).create(streams)
         if self._shape.table:
-            self._write_until_done(first_names())
+            self._write_until_done(first_names(deleted=self._shape.aging))
             while not (self._shape.embedded or self._readable("names")):
                 self._network.sleep(_PAUSE_SECONDS)
 
@@ -62,6 +81,7 @@ class InputWriter:
         rows, random = list(self._shape.records), self._random
         pause = self._seconds / max(len(rows) / 4, 1)
         versions = Counter[str]()
+        deletions = [Deletion(key=DELETED)] if self._shape.aging else []
         while rows:
             some = rows[: random.randint(1, 8)]
             names: list[Written] = []
@@ -69,16 +89,26 @@ class InputWriter:
                 key = random.choice(KEYS)
                 versions[key] += 1
                 names.append(Change(key=key, version=versions[key]))
+            if self._process.scheduler.now >= _DELETION_SECONDS:
+                names += deletions
+                deletions = []
             self._write_until_done([*chain.from_iterable(some), *names])
             rows = rows[len(some) :]
             self._network.sleep(random.expovariate(1 / pause))
         self._write_last_rows()
+
+    def _create_compacted(self, stream: str) -> None:
+        settings = TopicSettings(compacted=True, delete_retention_ms=TOMBSTONES_MS)
+        partitions = self._shape.inputs[stream]
+        self._service.handle(CreateTopic(topic=f"{NAME}.{stream}", partitions=partitions, settings=settings))
 
     def _write_last_rows(self) -> None:
         """Write what ends all windows: some partitions get it earlier than others."""
         self._wait_until(self._seconds - _END_SECONDS)
         count = count_inputs(self._shape, self._service, self._log)
         last = list(last_rows(count))
+        if self._shape.aging:
+            last.append(Row(key=DELETED, number=0, at=FAR_MS))
         self._random.shuffle(last)
         first = len(last) // 2
         self._write_until_done(last[:first])

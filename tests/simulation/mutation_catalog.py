@@ -293,6 +293,17 @@ MUTATIONS = (
         shows=frozenset({"table"}),
     ),
     Mutation(
+        name="opening the store of a side input makes it young",
+        changes=(
+            Change(
+                file=f"{_RUNTIME}/tables/adjunct_store.py",
+                old="        if not self._behind:\n            self._up_to_date = now\n",
+                new="        self._up_to_date = now\n",
+            ),
+        ),
+        shows=frozenset({"aging"}),
+    ),
+    Mutation(
         name="a function does not find its earlier timers after a restart",
         changes=(
             Change(

@@ -19,6 +19,10 @@ _FEWEST = 80
 """Rows of an input that come so seldom that a partition may be silent for long."""
 _EMBEDDED_SHARE, _OUTSIDE_SHARE, _IDLE_SHARE, _CONTAINERS_SHARE = 0.1, 0.2, 0.6, 0.6
 KEYS = [f"k{number}" for number in range(7)]
+MAX_AGE_MS, TOMBSTONES_MS = 16_000, 17_000
+"""How old a table may be that is used again, and how long its topic keeps tombstones."""
+DELETED = "deleted"
+"""The key of a name that is deleted."""
 LATE = "late"
 """The key of rows that are older than those before them."""
 WINDOW_MS, SESSION_GAP_MS, JOIN_MS = 1_000, 1_000, 700
@@ -45,8 +49,8 @@ class Written(Protocol):
         ...
 
     @property
-    def value(self) -> bytes:
-        """Its value."""
+    def value(self) -> bytes | None:
+        """Its value; None deletes its key."""
         ...
 
 
@@ -63,6 +67,16 @@ class Change:
     def value(self) -> bytes:
         """The record's value."""
         return json.dumps({"k": self.key, "v": self.version}).encode()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deletion:
+    """A deletion from the table."""
+
+    key: str
+
+    stream: ClassVar[str] = "names"
+    value: ClassVar[None] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +121,8 @@ class AppShape:
     Kafka, or in a log that is `embedded`, on the one machine, where workers may have `containers` of their own.
     `outside`: others open transactions in the inputs and do not commit them. Of the windows that are due, at most
     `results_at_once` are closed in one step. `idle`: partitions of the input have an idle timeout; its writer must
-    not stand still then.
+    not stand still then. `aging`: the table has a `maxAge`, and its topic is compacted; a name is deleted early, and
+    looked up at the end.
     """
 
     partitions: int
@@ -131,6 +146,7 @@ class AppShape:
     idle: bool
     results_at_once: int | None
     containers: bool
+    aging: bool
 
     @classmethod
     def of(cls, random: Random) -> "AppShape":
@@ -157,6 +173,7 @@ class AppShape:
             idle=random.random() < _IDLE_SHARE,
             results_at_once=random.choice([1, 3, None]),
             containers=random.random() < _CONTAINERS_SHARE,
+            aging=False,
         )
         shape = replace(shape, idle=shape.idle and shape.timed and shape.rows > _FEWEST)
         if shape.embedded:
@@ -205,7 +222,8 @@ class AppShape:
             "processors": {"count": self.processors},
         }
         if self.table:
-            spec["tables"] = {"name": {"key": "k", "value": "v", "sideInputs": ["names"]}}
+            aging = {"maxAge": f"{MAX_AGE_MS}ms"} if self.aging else {}
+            spec["tables"] = {"name": {"key": "k", "value": "v", "sideInputs": ["names"], **aging}}
         document = {
             "apiVersion": "streamapp.dev/v1alpha1",
             "kind": "StreamApp",
@@ -322,9 +340,9 @@ class AppShape:
         return [Row(key=LATE, number=index // _LATE_EVERY, at=row.at - _LATE_MS)]
 
 
-def first_names() -> Sequence[Change]:
-    """Return what fills the table before the app begins."""
-    return [Change(key=key, version=0) for key in KEYS]
+def first_names(*, deleted: bool) -> Sequence[Change]:
+    """Return what fills the table before the app begins; perhaps with a name that will be deleted."""
+    return [Change(key=key, version=0) for key in (KEYS + [DELETED] * deleted)]
 
 
 def last_rows(partitions: Mapping[str, int]) -> Sequence[Written]:

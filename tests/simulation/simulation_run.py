@@ -12,7 +12,15 @@ from random import Random
 from simulation.deterministic_scheduler import Scheduler, SimulationStuck
 from simulation.expected_results import wrong_results
 from simulation.fault_injector import FaultInjector
-from simulation.fault_schedules import Fault, FaultKind, make_beginner_faults, make_faults, make_log_faults
+from simulation.fault_schedules import (
+    Fault,
+    FaultKind,
+    make_aging_faults,
+    make_beginner_faults,
+    make_declared_dead_faults,
+    make_faults,
+    make_log_faults,
+)
 from simulation.faulty_network import BrokerService, FaultyNetwork
 from simulation.input_writer import InputWriter, count_inputs
 from simulation.kafka_requests import CreatePartitions
@@ -38,9 +46,14 @@ _REOPENING_SECONDS = 15.0
 """How long stores may take to be open again after a loss of power: a log can be read at once, so results don't tell."""
 _BEGINNERS_EVERY = 10
 """One of so many schedules, if it has several drivers, is that of workers that begin beside a driver's successor."""
+_DECLARED_DEAD_EVERY, _DECLARED_DEAD, _FEWEST_PARTITIONS = 25, 2, 4
+"""One of so many schedules, if its app has so many partitions, is that of workers declared dead before they begin."""
+_AGING_EVERY, _AGING = 30, 3
+"""One of so many schedules, if its streams are in Kafka, has a table whose store gets too old."""
 _REACHING_SHARE, _REFUSING_SHARE = 0.4, 0.5
 _MOST_TURNS = 1_000_000
 _CHECK_SECONDS = 2.0
+_COMPACTION_SECONDS = 1.0
 _SILENCING = {FaultKind.KILL_BROKER, FaultKind.SLOW_MARKERS}
 """Faults that stop the writer of the input."""
 
@@ -100,14 +113,22 @@ def faults_of(seed: int) -> tuple[Fault, ...]:
 
 
 def _faults_of(seed: int) -> tuple[Fault, ...]:
-    random, several = Random(f"faults {seed}"), _shape_of(seed).kubernetes
+    random, shape = Random(f"faults {seed}"), _shape_of(seed)
+    several, partitions = shape.kubernetes, max(shape.partitions, shape.intermediate_partitions)
+    if shape.aging:
+        return make_aging_faults(random)
+    if seed % _DECLARED_DEAD_EVERY == _DECLARED_DEAD and partitions >= _FEWEST_PARTITIONS:
+        return make_declared_dead_faults(random)
     if several and seed % _BEGINNERS_EVERY == _BEGINNERS_EVERY - 1:
         return make_beginner_faults(random, _FAULT_SECONDS)
     return make_faults(random, _FAULT_SECONDS, several=several)
 
 
 def _shape_of(seed: int) -> AppShape:
-    return AppShape.of(Random(f"shape {seed}"))
+    shape = AppShape.of(Random(f"shape {seed}"))
+    if seed % _AGING_EVERY == _AGING and not shape.embedded:
+        return replace(shape, aging=True, table=True, outside=False)
+    return shape
 
 
 def shape_of(seed: int) -> AppShape:
@@ -174,6 +195,8 @@ class _World(Surroundings):
         for fault in self._faults:
             self.scheduler.at(fault.at, lambda fault=fault: self._injector.inject(fault))
         self.scheduler.at(_CHECK_SECONDS, self._check)
+        if self.shape.aging:
+            self.scheduler.at(_COMPACTION_SECONDS, self._compact)
         try:
             self.scheduler.run()
         except (WrongResult, SimulationStuck) as problem:
@@ -313,6 +336,11 @@ class _World(Surroundings):
             self._done = True
         else:
             self.scheduler.at(self.scheduler.now + _CHECK_SECONDS, self._check)
+
+    def _compact(self) -> None:
+        """Compact topics, again and again."""
+        self.service.broker.compact(round(1_000 * self.scheduler.now))
+        self.scheduler.at(self.scheduler.now + _COMPACTION_SECONDS, self._compact)
 
     def _verify_states(self, user: SimulatedProcess) -> None:
         """Compare the stores that the app has left on its one machine with their changelogs."""

@@ -7,7 +7,16 @@ from random import Random
 import pytest
 
 from simulation.expected_results import wrong_results
-from simulation.numbered_app import JOIN_MS, KEYS, SESSION_GAP_MS, SLIDE_MS, SLIDING_MS, WINDOW_MS, AppShape
+from simulation.numbered_app import (
+    DELETED,
+    JOIN_MS,
+    KEYS,
+    SESSION_GAP_MS,
+    SLIDE_MS,
+    SLIDING_MS,
+    WINDOW_MS,
+    AppShape,
+)
 
 SHAPE = replace(
     AppShape.of(Random(0)),
@@ -130,6 +139,18 @@ def test_a_row_that_was_joined_with_nothing_or_an_older_version_is_seen(tmp_path
     results = right()
     results["named"][-1] = {**results["named"][-1], "v": version}
     assert wrong(results, tmp_path, complete=False) is not None
+
+
+@pytest.mark.parametrize(
+    ("versions", "complete", "is_wrong"),
+    [([None], True, False), ([], False, False), ([], True, True), ([None, None], False, True), ([0], False, True)],
+)
+def test_a_name_that_is_found_after_it_was_deleted_is_seen(tmp_path, versions, complete, is_wrong):
+    results = right()
+    results["named"] = [*results["named"], *({"k": DELETED, "n": 0, "v": version} for version in versions)]
+    aging = replace(SHAPE, aging=True)
+    found = wrong_results(aging, {name: [values] for name, values in results.items()}, tmp_path, complete=complete)
+    assert (found is not None) == is_wrong
 
 
 def test_a_row_that_came_alone_though_it_has_a_partner_is_seen(tmp_path):

@@ -6,7 +6,16 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulation.fault_schedules import BEFORE_ALL_STEPS, FaultKind, asks_at_once, make_faults, shrink
+from simulation.fault_schedules import (
+    BEFORE_ALL_STEPS,
+    FaultKind,
+    asks_at_once,
+    asks_for_fewer,
+    lets_through,
+    make_faults,
+    shrink,
+)
+from simulation.numbered_app import MAX_AGE_MS, TOMBSTONES_MS
 from simulation.simulation_run import faults_of, shape_of
 
 
@@ -76,3 +85,32 @@ def _begins_beside_a_successor(faults):
         and successor.at < worker.at + worker.seconds - 5.0
         for worker, successor in permutations(faults, 2)
     )
+
+
+def test_a_fortieth_of_the_schedules_has_workers_that_are_declared_dead_before_they_begin():
+    declared = [seed for seed in range(400) if _is_declared_dead_before_it_begins(faults_of(seed))]
+    assert len(declared) > 400 / 40
+
+
+def _is_declared_dead_before_it_begins(faults):
+    """Return whether workers that stand still before all their steps are asked to leave meanwhile, by their driver."""
+    begins = [f for f in faults if f.kind is FaultKind.PAUSE_STARTING_AT and f.step == BEFORE_ALL_STEPS]
+    return {lets_through(worker.target) for worker in begins} == {0, 1} and all(
+        any(
+            fewer.kind is FaultKind.SCALE
+            and asks_at_once(fewer.target)
+            and asks_for_fewer(fewer.target)
+            and worker.at + 1.0 < fewer.at < worker.at + worker.seconds - 10.0
+            for fewer in faults
+        )
+        for worker in begins
+    )
+
+
+def test_a_fortieth_of_the_schedules_has_a_table_that_is_young_after_each_of_two_absences_but_not_after_both():
+    aging = [seed for seed in range(400) if shape_of(seed).aging]
+    assert len(aging) > 400 / 40
+    for faults in map(faults_of, aging):
+        away = [f.seconds * 1_000 for f in faults if f.kind is FaultKind.PAUSE_STARTING_AT]
+        assert len(away) == 2
+        assert max(away) < MAX_AGE_MS < TOMBSTONES_MS < sum(away)
