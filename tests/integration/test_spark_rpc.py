@@ -35,6 +35,16 @@ def context(tmp_path_factory):
     context = start_spark(settings)
     yield context
     context.stop()
+    end_jvm()
+
+
+def end_jvm():
+    """Give the next context of this process a JVM of its own: this one keeps the settings it was started with."""
+    gateway = pyspark.SparkContext._gateway
+    pyspark.SparkContext._gateway = pyspark.SparkContext._jvm = None
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(timeout=60)
 
 
 def joining(context, properties, environment):
