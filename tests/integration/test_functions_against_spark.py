@@ -229,7 +229,12 @@ i in (1, 2, null); i not in (1, -1); num in (1, 2); i in ('1', '5'); d in (1, 2.
 dt in ('2024-02-29'); i in (1.0, 2); i between -5 and i2; i not between 0 and 10; s between 'a' and 'b'
 dt between '2000-01-01' and dt2; num between 1 and 10; s like 'a%'; s like '%b_'; s like 'a\\%b\\_c'; s like '_'
 s not like '%a%'; s like ''; i like '1%'; s like '%\n%'; s rlike 'a'; s rlike '^a'; s rlike 'b$'; s rlike '^[a-c]+$'
-s rlike '\\d+'; s rlike '\\s'; s rlike 'a.b'; s not rlike '[^a-z]'; s rlike ''; s rlike '^(a|b){2,3}'; s rlike '\\W'
+s rlike '\\d+'; s rlike '\\s'; s rlike 'a.b'; s not rlike '[^a-z]'; s rlike '(?i)B'; s rlike '(?i)[^a-c]'
+s rlike '(?i)é'
+word rlike '(?i)[k-s]'; s rlike '\\p{Punct}'; s rlike '[\\p{Alpha}_]{2}'; s rlike '\\P{ASCII}'; s rlike '\\p{Upper}'
+s like any ('a%', '%b'); s not like any ('a%', '%b'); s like all ('a%', '%c'); s not like all ('%a%', '%b')
+s ilike any ('A%', '%B'); s not ilike all ('A%', '%B'); s like some ('a', 'b') and t; s rlike ''
+s rlike '^(a|b){2,3}'; s rlike '\\W'
 s rlike 'x(y|z)*?z'; s rlike '\\.'; i rlike '5'; s rlike '[\\w-]+=[0-9]{1,2}'; s || s2; s || i || d; x || x; x || s
 s || null; m || ''; t || dt; case when i > 0 then 'p' when i < 0 then 'n' end; case when t then i else b end
 case when t then i else m end; case when t then s else i end; case i when 1 then 1 when 2 then 2.5 else 1e0 end
@@ -275,12 +280,24 @@ CAST = [
     ("num i b f d m t", "boolean"),
     ("day moment dt ts", "date timestamp string"),
 ]
+TRIED = [
+    ("num i b f d t tiny small2", "tinyint smallint int bigint double boolean decimal(10,2) string"),
+    ("m m2 fine whole", "tinyint smallint int double boolean decimal(4,1) string"),
+    ("day moment dt ts", "date timestamp string"),
+]
 CASTS = [
+    *(f"try_cast({a} as {b})" for columns, types in TRIED for a in columns.split() for b in types.split()),
     *(f"cast({a} as {b})" for columns, types in CAST for a in columns.split() for b in types.split()),
     *expressions(
         r"""
 cast(i as timestamp); cast(b2 % 1000000 as timestamp); cast(small as timestamp); cast(ts as bigint); cast(ts as int)
-cast(ts as double); cast(s as binary); cast(x as string); cast(s as string); i::string; cast(null as int)
+cast(ts as double); cast(double('4.9e-324') as string); cast(double('-1e-323') as string)
+cast(float('1.4e-45') as string)
+cast(float('1e-44') as string); cast(double('1e-320') as string); cast(t as decimal(3,1)); cast(t as decimal(1,1))
+cast(t as timestamp); cast(ts as boolean); cast(ts2 as decimal(20,6)); cast(ts2 as decimal(10,0)); cast(m as timestamp)
+cast(fine as timestamp); cast(i as binary); cast(b as binary); cast(tiny as binary); cast(small2 as binary)
+to_timestamp(i); to_timestamp(m); to_timestamp(small)
+cast(s as binary); cast(x as string); cast(s as string); i::string; cast(null as int)
 """
     ),
 ]

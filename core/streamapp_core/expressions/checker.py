@@ -42,7 +42,6 @@ _CHANGING = frozenset(
 """Spark's functions of the present time and of its session."""
 _RANDOM = frozenset({"rand", "randn", "random", "randstr", "uniform", "uuid", "shuffle", "monotonically_increasing_id"})
 _INSTEAD = {
-    "try_cast": "cast: it gives null where a value does not fit",
     "strftime": "date_format(at, 'yyyy-MM-dd')",
     "json_extract": "get_json_object(a, '$.b'), or a struct or map in the schema of the stream, and its fields: a.b",
     "assert_true": "filter: a condition that does not hold can't stop an app",

@@ -12,7 +12,7 @@ from streamapp_core.expressions.interval_values import cast_interval, interval_o
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL, NUMERIC, as_decimal
 from streamapp_core.expressions.typed_sql import Value, bound, cast, duckdb_type, try_cast
 from streamapp_core.expressions.variant_values import from_variant, to_variant
-from streamapp_core.schema import DOUBLE, INT, STRING, DataType, TypeKind
+from streamapp_core.schema import BIGINT, DOUBLE, INT, STRING, DataType, TypeKind
 
 WHOLE_BITS = {TypeKind.TINYINT: 8, TypeKind.SMALLINT: 16, TypeKind.INT: 32, TypeKind.BIGINT: 64}
 _WIDER = {TypeKind.TINYINT: "INTEGER", TypeKind.SMALLINT: "INTEGER", TypeKind.INT: "BIGINT", TypeKind.BIGINT: "HUGEINT"}
@@ -239,6 +239,21 @@ def _floating_to_timestamp(value: Value, _target: DataType) -> str:
     return f"TRY(make_timestamptz({microseconds}))"
 
 
+def _decimal_to_timestamp(value: Value, _target: DataType) -> str:
+    def moment(v: str) -> str:
+        whole = f"CAST(trunc({v}) AS HUGEINT) * {_MICROSECONDS}"
+        fraction = f"CAST(trunc(({v} - trunc({v})) * {_MICROSECONDS}) AS HUGEINT)"
+        return f"TRY(make_timestamptz({wrapped(f'{whole} + {fraction}', BIGINT)}))"
+
+    return bound([value], moment)
+
+
+def _whole_to_bytes(value: Value, _target: DataType) -> str:
+    """Return the bytes of a whole number, the greatest first."""
+    digits = WHOLE_BITS[value.kind or TypeKind.BIGINT] // 4
+    return f"unhex(right('{'0' * digits}' || hex(CAST({value.sql} AS BIGINT)), {digits}))"
+
+
 def floor_division(sql: str, divisor: int) -> str:
     """Divide a bigint, rounding down, where DuckDB's own division rounds towards zero; yields a hugeint."""
     shift = 2**63 // divisor + 1
@@ -272,6 +287,7 @@ _CASTS: dict[tuple[str, TypeKind], _Caster] = {
     ("whole", TypeKind.FLOAT): lambda v, t: cast(v.sql, t),
     ("whole", TypeKind.DOUBLE): lambda v, t: cast(v.sql, t),
     ("whole", TypeKind.DECIMAL): _to_decimal,
+    ("whole", TypeKind.BINARY): _whole_to_bytes,
     ("whole", TypeKind.BOOLEAN): lambda v, _: f"({v.sql} <> 0)",
     ("whole", TypeKind.TIMESTAMP): _whole_to_timestamp,
     ("whole", TypeKind.DAY_TIME_INTERVAL): interval_of_number,
@@ -292,6 +308,7 @@ _CASTS: dict[tuple[str, TypeKind], _Caster] = {
     ("decimal", TypeKind.FLOAT): _decimal_to_floating,
     ("decimal", TypeKind.DOUBLE): _decimal_to_floating,
     ("decimal", TypeKind.DECIMAL): _to_decimal,
+    ("decimal", TypeKind.TIMESTAMP): _decimal_to_timestamp,
     ("decimal", TypeKind.BOOLEAN): lambda v, _: f"({v.sql} <> 0)",
     ("boolean", TypeKind.TINYINT): lambda v, t: cast(v.sql, t),
     ("boolean", TypeKind.SMALLINT): lambda v, t: cast(v.sql, t),
@@ -299,6 +316,8 @@ _CASTS: dict[tuple[str, TypeKind], _Caster] = {
     ("boolean", TypeKind.BIGINT): lambda v, t: cast(v.sql, t),
     ("boolean", TypeKind.FLOAT): lambda v, t: cast(v.sql, t),
     ("boolean", TypeKind.DOUBLE): lambda v, t: cast(v.sql, t),
+    ("boolean", TypeKind.DECIMAL): lambda v, t: try_cast(cast(v.sql, "INTEGER"), t),
+    ("boolean", TypeKind.TIMESTAMP): lambda v, _: f"make_timestamptz(CAST({v.sql} AS BIGINT))",
     ("string", TypeKind.TIMESTAMP_NTZ): lambda v, _: text_formats.timestamp_from_text(v.sql, zoned=False),
     ("date", TypeKind.TIMESTAMP): lambda v, _: aware(v.sql),
     ("date", TypeKind.TIMESTAMP_NTZ): lambda v, t: cast(v.sql, t),
@@ -309,4 +328,8 @@ _CASTS: dict[tuple[str, TypeKind], _Caster] = {
     ("timestamp", TypeKind.INT): _timestamp_to_whole,
     ("timestamp", TypeKind.BIGINT): _timestamp_to_whole,
     ("timestamp", TypeKind.DOUBLE): _timestamp_to_floating,
+    ("timestamp", TypeKind.DECIMAL): lambda v, t: _floating_to_decimal(
+        Value(DOUBLE, _timestamp_to_floating(v, DOUBLE)), t
+    ),
+    ("timestamp", TypeKind.BOOLEAN): lambda v, _: f"(epoch_us({v.sql}) <> 0)",
 }

@@ -19,6 +19,7 @@ from streamapp_core.expressions.functions.strings import concatenation, matches
 from streamapp_core.expressions.functions.text_parts import like_whatever_case, trimmed
 from streamapp_core.expressions.interval_literals import interval_literal
 from streamapp_core.expressions.literals import cast_target, check_moment, literal, number
+from streamapp_core.expressions.tried_casts import tried
 from streamapp_core.expressions.typed_sql import Value
 from streamapp_core.schema import BINARY
 
@@ -93,9 +94,24 @@ def _flattened(node: exp.Expr) -> list[exp.Expr]:
 
 
 def _like(checker: NodeChecker, node: exp.Expr) -> Value | None:
+    if isinstance(node.args["expression"], exp.Any | exp.All):
+        return _like_several(checker, node)
     write = _PATTERNS[type(node)]
     value = checker.parts(write, node.this, node.args["expression"])
     return comparisons.negation(value) if value and node.args.get("negate") else value
+
+
+def _like_several(checker: NodeChecker, node: exp.Expr) -> Value | None:
+    several = node.args["expression"]
+    negated = bool(node.args.get("negate"))
+    patterns = several.this.expressions if isinstance(several.this, exp.Tuple) else [several.this]
+
+    def write(value: Value, *listed: Value) -> Value:
+        found = [_PATTERNS[type(node)](value, pattern) for pattern in listed]
+        matches = [comparisons.negation(one) if negated else one for one in found]
+        return comparisons.conjunction("OR" if isinstance(several, exp.Any) else "AND", matches)
+
+    return checker.parts(write, node.this, *(part.unnest() for part in patterns))
 
 
 def _escaped(checker: NodeChecker, node: exp.Expr) -> Value | None:
@@ -201,7 +217,8 @@ def _cast(checker: NodeChecker, node: exp.Expr) -> Value | None:
     target = cast_target(node.args["to"])
     if type(node) is exp.Cast:  # date '...' and timestamp '...'; what is written as a cast comes as TryCast
         check_moment(str(node.this.this), target)
-    return checker.parts(lambda value: converted(value, target), node.this)
+    write = tried if node.args.get("safe") else converted
+    return checker.parts(lambda value: write(value, target), node.this)
 
 
 _HINTS: dict[type[exp.Expr], str] = {
@@ -256,7 +273,7 @@ FORMS: dict[type[exp.Expr], Form] = {
     **dict.fromkeys(
         (exp.Literal, exp.RawString, exp.Boolean, exp.Null), _form("this is_string", lambda _, node: literal(node))
     ),
-    **dict.fromkeys((exp.Cast, exp.TryCast), _form("this to requires_string", _cast)),
+    **dict.fromkeys((exp.Cast, exp.TryCast), _form("this to requires_string safe", _cast)),
     **dict.fromkeys(AGGREGATE_FORMS, _form("this expression", lambda checker, node: checker.aggregate(node))),
     exp.Anonymous: _form("this expressions", lambda checker, node: checker.call(node)),
     exp.BitwiseNot: _form("this", lambda checker, node: checker.parts(inverted, node.this)),

@@ -43,7 +43,7 @@ class _Parser(SparkParser):
     NO_PAREN_FUNCTIONS = {}
     FUNCTION_PARSERS = {
         name: SparkParser.FUNCTION_PARSERS[name]
-        for name in ("CAST", "EXTRACT", "OVERLAY", "POSITION", "SUBSTRING", "SUBSTR", "TRIM")
+        for name in ("CAST", "TRY_CAST", "EXTRACT", "OVERLAY", "POSITION", "SUBSTRING", "SUBSTR", "TRIM")
     }
     ARRAY_CONSTRUCTORS = {}
     NO_PAREN_FUNCTION_PARSERS = {"CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]}

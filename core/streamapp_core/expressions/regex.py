@@ -1,9 +1,11 @@
 r"""Regular expressions: the part of Java's language that DuckDB's engine (RE2) reads with the same meaning.
 
-Everything else is refused: look-around, back-references, flags, possessive repetition, nested classes. Where both
-write the same thing with another meaning (`.`, `$`, `\s`), the text is translated.
+Everything else is refused: look-around, back-references, flags but `(?i)` at the start, possessive repetition, nested
+classes. Where both write the same thing with another meaning (`.`, `$`, `\s`, `(?i)`, which in Java folds letters of
+ASCII only), the text is translated.
 """
 
+import re
 from dataclasses import dataclass
 
 from streamapp_core.expressions.expression_issues import Refusal, invalid
@@ -14,6 +16,20 @@ MAX_REPEAT = 255
 _LINE_ENDS = r"\n\r\x{85}\x{2028}\x{2029}"
 _END = r"(?:\r\n|[\n\r\x{85}\x{2028}\x{2029}])?\z"
 _CLASSES = {"d": "0-9", "w": "a-zA-Z0-9_", "s": r" \t\n\x0b\f\r"}
+_POSIX = {
+    "Lower": "a-z",
+    "Upper": "A-Z",
+    "Alpha": "a-zA-Z",
+    "Digit": "0-9",
+    "Alnum": "a-zA-Z0-9",
+    "Punct": r"\x21-\x2f\x3a-\x40\x5b-\x60\x7b-\x7e",
+    "Space": _CLASSES["s"],
+    "Blank": r" \t",
+    "XDigit": "0-9a-fA-F",
+    "ASCII": r"\x00-\x7f",
+}
+_ANY_CASE = "(?i)"
+_NAMED = re.compile(r"\?<([a-zA-Z][a-zA-Z0-9]*)>")
 _CONTROLS = {"t": r"\t", "n": r"\n", "r": r"\r", "f": r"\f"}
 _CONTROL_CODES = {r"\t": 9, r"\n": 10, r"\r": 13, r"\f": 12}
 _SPECIAL = frozenset("\\.[]{}()*+?^$|")
@@ -51,15 +67,17 @@ class _Reader:
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
-        self.position = 0
+        self.any_case = pattern.startswith(_ANY_CASE)
+        self.position = len(_ANY_CASE) if self.any_case else 0
         self.groups = 0
+        self.names: set[str] = set()
         self.ends = False
         self.repeats = 0
 
     def refused(self, what: str) -> Refusal:
         return invalid(
             f"the pattern '{self.pattern}' has {what} at position {self.position + 1}; allowed are characters, "
-            ". \\d \\w \\s [..] (..) (?:..) | * + ? {m,n} ^ and a final $"
+            ". \\d \\w \\s \\p{Punct} [..] (..) (?:..) (?<name>..) | * + ? {m,n} ^, (?i) at the start and a final $"
         )
 
     def peek(self) -> str:
@@ -115,7 +133,12 @@ class _Reader:
     def _group(self, depth: int) -> tuple[str, bool]:
         self.position += 1
         opening = "("
-        if self.peek() == "?":
+        named = _NAMED.match(self.pattern, self.position)
+        if named and named[1] not in self.names:
+            self.names.add(named[1])
+            self.position = named.end()
+            self.groups += 1
+        elif self.peek() == "?":
             if self.pattern[self.position : self.position + 2] != "?:":
                 raise self.refused("an unsupported group")
             self.position += 2
@@ -141,18 +164,38 @@ class _Reader:
         if character in _SPECIAL:
             self.position -= 1
             raise self.refused(f"a misplaced {character}")
-        return _literal(character)
+        other = self._other_case(character, character)
+        return f"[{character}{other}]" if other else _literal(character)
 
     def _escape(self) -> str:
         character = self.take()
         if character.lower() in _CLASSES:
             negation = "^" if character.isupper() else ""
             return f"[{negation}{_CLASSES[character.lower()]}]"
+        if character in "pP":
+            return f"[{'^' if character == 'P' else ''}{self._posix()}]"
         if character in _CONTROLS:
             return _CONTROLS[character]
         if character.isascii() and not character.isalnum():
             return _literal(character)
         raise self.refused(f"the unsupported \\{character}")
+
+    def _posix(self) -> str:
+        """Read the name of a class of ASCII characters, as in `{Punct}`."""
+        end = self.pattern.find("}", self.position)
+        name = self.pattern[self.position + 1 : end] if self.peek() == "{" else ""
+        if name not in _POSIX or (self.any_case and name in ("Lower", "Upper")):
+            raise self.refused("an unsupported \\p")
+        self.position = end + 1
+        return _POSIX[name]
+
+    def _other_case(self, low: str, high: str) -> str:
+        """Return the letters of ASCII in a range in their other case, as a range, or nothing if case matters."""
+        if not self.any_case:
+            return ""
+        ranges = ((max(ord(low), first), min(ord(high), last)) for first, last in ((65, 90), (97, 122)))
+        swapped = ((chr(first).swapcase(), chr(last).swapcase()) for first, last in ranges if first <= last)
+        return "".join(first if first == last else f"{first}-{last}" for first, last in swapped)
 
     def _class(self) -> str:
         negation = "^" if self.peek() == "^" else ""
@@ -167,12 +210,13 @@ class _Reader:
         low = self._class_character()
         following = self.pattern[self.position + 1 : self.position + 2]
         if self.peek() != "-" or following in ("]", ""):
-            return low
+            return low + (self._other_case(low, low) if len(low) == 1 else "")
         self.position += 1
         high = self._class_character()
-        if {low, high} & set(_CLASSES.values()) or _code(low) > _code(high):
+        classes = {*_CLASSES.values(), *_POSIX.values()}
+        if {low, high} & classes or _code(low) > _code(high):
             raise self.refused("a range out of order")
-        return f"{low}-{high}"
+        return f"{low}-{high}{self._other_case(chr(_code(low)), chr(_code(high)))}"
 
     def _class_character(self) -> str:
         character = self.take()
@@ -184,6 +228,8 @@ class _Reader:
         character = self.take()
         if character in _CLASSES:
             return _CLASSES[character]
+        if character == "p":
+            return self._posix()
         if character in _CONTROLS:
             return _CONTROLS[character]
         if character.isascii() and not character.isalnum():

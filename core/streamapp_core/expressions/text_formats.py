@@ -111,20 +111,27 @@ def text_of_floating(value: Value) -> str:
         return (
             f"CASE WHEN isnan({v}) THEN 'NaN' WHEN isinf({v}) THEN CASE WHEN {v} > 0 THEN '' ELSE '-' END "
             f"|| 'Infinity' WHEN {v} = 0 OR (abs({v}) >= 1e-3 AND abs({v}) < 1e7) THEN {t} "
-            f"WHEN contains({t}, 'e') THEN split_part({t}, 'e', 1) "
-            f"|| CASE WHEN contains({t}, '.') THEN '' ELSE '.0' END "
-            f"|| 'E' || CAST(CAST(split_part({t}, 'e', 2) AS INTEGER) AS VARCHAR) "
+            f"WHEN contains({t}, 'e') THEN {_with_exponent(v, t)} "
             f"ELSE CASE WHEN {v} < 0 THEN '-' ELSE '' END || {mantissa} || 'E' || {exponent} END"
         )
 
     return bound([number], lambda v: bound([Value(DOUBLE, v, simple=True), Value(None, cast(v, "VARCHAR"))], write))
 
 
+def _with_exponent(v: str, t: str) -> str:
+    """Return a text with an exponent as Java's: of the numbers next to 0, too, it has the nearest two digits."""
+    two = f"CASE WHEN contains({t}, '.') THEN {t} ELSE format('{{:.1e}}', {v}) END"
+    return bound(
+        [Value(None, two)],
+        lambda s: f"split_part({s}, 'e', 1) || 'E' || CAST(CAST(split_part({s}, 'e', 2) AS INTEGER) AS VARCHAR)",
+    )
+
+
 def _double_of_float(value: Value) -> Value:
     """Return the double with the fewest digits that still round to the float; DuckDB writes some floats with more."""
 
     def write(v: str) -> str:
-        tries = ", ".join(f"format('{{:.{digits}e}}', CAST({v} AS DOUBLE))" for digits in range(9))
+        tries = ", ".join(f"format('{{:.{digits}e}}', CAST({v} AS DOUBLE))" for digits in range(1, 9))
         return f"CAST(list_filter([{tries}], lambda __s: CAST(__s AS FLOAT) = {v})[1] AS DOUBLE)"
 
     return Value(DOUBLE, bound([value], write))

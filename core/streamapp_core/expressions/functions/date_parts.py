@@ -5,7 +5,7 @@ from functools import partial
 
 from streamapp_core.data_types import INTERVALS
 from streamapp_core.expressions.arithmetic import digits_of
-from streamapp_core.expressions.conversions import aware, converted, floor_division, implied, naive
+from streamapp_core.expressions.conversions import aware, converted, floor_division, implied, naive, wrapped
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.functions.date_patterns import has_zone, read_moment, written_moment
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter, fixed
@@ -189,7 +189,9 @@ def _by_pattern(moment: Value, pattern: Value) -> Value:
 
 
 def _from_unix(seconds: Value, pattern: Value = _USUAL_PATTERN) -> Value:
-    return _by_pattern(converted(implied(seconds, BIGINT), TIMESTAMP), pattern)
+    """Write `from_unixtime`: the microseconds wrap around."""
+    microseconds = f"CAST({implied(seconds, BIGINT).sql} AS HUGEINT) * {_MICROSECONDS}"
+    return _by_pattern(Value(TIMESTAMP, f"TRY(make_timestamptz({wrapped(microseconds, BIGINT)}))"), pattern)
 
 
 def _timestamp_of(unit: int, value: Value) -> Value:

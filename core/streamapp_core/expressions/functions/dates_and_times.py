@@ -6,7 +6,7 @@ from streamapp_core.expressions.conversions import aware, converted, naive
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.functions.date_parts import moment_by_pattern, since_epoch
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter, fixed
-from streamapp_core.expressions.type_rules import INTEGRAL
+from streamapp_core.expressions.type_rules import INTEGRAL, NUMERIC
 from streamapp_core.expressions.typed_sql import Value, cast
 from streamapp_core.schema import BIGINT, DATE, INT, TIMESTAMP, TIMESTAMP_NTZ, DataType, TypeKind
 
@@ -29,7 +29,8 @@ def _date_trunc(unit: Value, moment: Value) -> Value:
 def _to(target: DataType, value: Value, pattern: Value | None = None) -> Value:
     if pattern is not None:
         return moment_by_pattern(target, value, pattern)
-    if value.kind not in (None, TypeKind.STRING, TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMP_NTZ):
+    numbers = NUMERIC if target == TIMESTAMP else ()
+    if value.kind not in (None, TypeKind.STRING, TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMP_NTZ, *numbers):
         raise Refusal(f"to_{target} takes a string, date or timestamp, got {value.type}")
     return converted(value, target)
 

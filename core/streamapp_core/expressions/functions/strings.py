@@ -217,8 +217,16 @@ def _of_text(name: str, template: str, doc: str, *aliases: str) -> Function:
     )
 
 
-def _search(name: str, template: str, doc: str) -> Function:
-    return Function(name=name, parameters=(_TEXT, _PART), result="boolean", doc=doc, write=fixed(BOOLEAN, template))
+def _search(name: str, function: str, doc: str) -> Function:
+    def write(value: Value, part: Value) -> Value:
+        if value.type == part.type == BINARY:
+            sides = [f"regexp_replace(hex({side.sql}), '(..)', '\\1 ', 'g')" for side in (value, part)]
+        else:
+            sides = [implied(side, STRING).sql for side in (value, part)]
+        return Value(BOOLEAN, f"{function}({', '.join(sides)})")
+
+    parameters = (_TEXT_OR_BYTES, Parameter("part", Accepts.TEXT_OR_BINARY))
+    return Function(name=name, parameters=parameters, result="boolean", doc=doc, write=write)
 
 
 STRINGS = (
@@ -283,9 +291,9 @@ STRINGS = (
         doc="With every `search` replaced (removed without a replacement).",
         write=_replace,
     ),
-    _search("startswith", "starts_with({0}, {1})", "Whether the text begins with the part."),
-    _search("endswith", "ends_with({0}, {1})", "Whether the text ends with the part."),
-    _search("contains", "contains({0}, {1})", "Whether the text holds the part."),
+    _search("startswith", "starts_with", "Whether the text begins with the part."),
+    _search("endswith", "ends_with", "Whether the text ends with the part."),
+    _search("contains", "contains", "Whether the text holds the part."),
     Function(
         name="instr",
         parameters=(_TEXT, _PART),

@@ -11,6 +11,8 @@ _TEXT = Parameter("text", Accepts.TEXT)
 _BYTES = Parameter("value", Accepts.BINARY)
 _BLANKS = r" \t\n\x0b\f\r\x1c-\x1f\x{1680}\x{2000}-\x{2006}\x{2008}-\x{200a}\x{2028}\x{2029}\x{205f}\x{3000}"
 _ANY = Parameter("value", Accepts.ANY)
+_LINE = 57
+"""The most bytes that a line of Base64 holds."""
 
 
 def _character(number: Value) -> Value:
@@ -31,6 +33,14 @@ def _hexadecimal(value: Value) -> Value:
 def _bytes_of_hexadecimal(v: str) -> str:
     digits = f"CASE WHEN length({v}) % 2 = 1 THEN '0' || {v} ELSE {v} END"
     return f"CASE WHEN regexp_matches({v}, '^[0-9A-Fa-f]*$') AND NOT contains({v}, chr(10)) THEN unhex({digits}) END"
+
+
+def _base64(value: Value) -> Value:
+    def write(v: str) -> str:
+        lines = f"regexp_replace(base64({v}), '(.{{76}})', '\\1' || chr(13) || chr(10), 'g')"
+        return f"CASE WHEN octet_length({v}) <= {_LINE} THEN base64({v}) ELSE rtrim({lines}, chr(13) || chr(10)) END"
+
+    return Value(STRING, bound([value], write))
 
 
 def _bytes_of_base64(v: str) -> str:
@@ -110,8 +120,8 @@ TEXT_CODES = (
         name="base64",
         parameters=(_BYTES,),
         result="string",
-        doc="The bytes in Base64.",
-        write=fixed(STRING, "base64({0})"),
+        doc="The bytes in Base64, in lines of 76 characters with `\\r\\n` between them.",
+        write=_base64,
     ),
     Function(
         name="unbase64",
