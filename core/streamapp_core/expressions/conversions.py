@@ -328,8 +328,5 @@ _CASTS: dict[tuple[str, TypeKind], _Caster] = {
     ("timestamp", TypeKind.INT): _timestamp_to_whole,
     ("timestamp", TypeKind.BIGINT): _timestamp_to_whole,
     ("timestamp", TypeKind.DOUBLE): _timestamp_to_floating,
-    ("timestamp", TypeKind.DECIMAL): lambda v, t: _floating_to_decimal(
-        Value(DOUBLE, _timestamp_to_floating(v, DOUBLE)), t
-    ),
     ("timestamp", TypeKind.BOOLEAN): lambda v, _: f"(epoch_us({v.sql}) <> 0)",
 }

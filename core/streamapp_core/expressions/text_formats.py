@@ -119,8 +119,9 @@ def text_of_floating(value: Value) -> str:
 
 
 def _with_exponent(v: str, t: str) -> str:
-    """Return a text with an exponent as Java's: of the numbers next to 0, too, it has the nearest two digits."""
-    two = f"CASE WHEN contains({t}, '.') THEN {t} ELSE format('{{:.1e}}', {v}) END"
+    """Return a text with an exponent as Java's, which has two digits of the double next to 0, too."""
+    least = f"format('{{:.1e}}', {v})"
+    two = f"CASE WHEN contains({t}, '.') THEN {t} WHEN abs({v}) = 5e-324 THEN {least} ELSE replace({t}, 'e', '.0e') END"
     return bound(
         [Value(None, two)],
         lambda s: f"split_part({s}, 'e', 1) || 'E' || CAST(CAST(split_part({s}, 'e', 2) AS INTEGER) AS VARCHAR)",

@@ -17,12 +17,16 @@ def tried(value: Value, target: DataType) -> Value:
     Raises:
         Refusal: There is no such cast here.
     """
-    if value.type is None or value.type == target or target.kind is TypeKind.STRING:
+    texts = (
+        target.kind is TypeKind.STRING and value.kind is not TypeKind.DECIMAL
+    )  # which try_cast writes in another form
+    if value.type is None or value.type == target or texts:
         return converted(value, target)
     if target.kind in WHOLE_BITS and value.kind is not TypeKind.BOOLEAN:
         return Value(target, bound([value], lambda v: _whole(Value(value.type, v, simple=True), target)))
-    numbers = value.kind in (*INTEGRAL, *FRACTIONAL, TypeKind.DECIMAL)
-    if value.kind in _SAFE or (numbers and target.kind is not TypeKind.TIMESTAMP) or _is_day(value, target):
+    number = value.kind in (*INTEGRAL, *FRACTIONAL, TypeKind.DECIMAL)
+    of_number = number and target.kind not in (TypeKind.TIMESTAMP, TypeKind.STRING)  # where try_cast gives other values
+    if value.kind in _SAFE or of_number or _is_day(value, target):
         return converted(value, target)
     raise Refusal(f"try_cast takes no {value.type} to {target}; use cast")
 
