@@ -191,7 +191,7 @@ def _judged_aggregate(text: str, theirs: pa.Table, spark: SparkSession, engine: 
     except (ExpressionError, SchemaError) as error:
         return Verdict.REFUSED, str(error)
     operator = Aggregate(engine, MemoryEnvironment().store("example"), aggregation)
-    batch = add_event_time(rows.toArrow(), None)
+    batch = add_event_time(rows.toArrow(), ())
     try:
         results = [operator.process(batch.slice(at, 1)) for at in range(len(batch))]
     except duckdb.Error as error:

@@ -113,6 +113,14 @@ class Schema(msgspec.Struct, frozen=True, cache_hash=True, dict=True):
         """Find a column by name, whatever its case."""
         return self._by_name.get(name.lower())
 
+    def find(self, path: str) -> Column | None:
+        """Find a column, or a field of structs by the path to it (`bid.at`), whatever their case."""
+        first, *names = [path] if self.get(path) else path.split(".")
+        column = self.get(first)
+        for name in names:
+            column = column.type.get(name) if column is not None and column.type.kind is TypeKind.STRUCT else None
+        return column
+
 
 def parse_schema(text: str) -> Schema:
     """Parse a column list such as `k string, price decimal(10,2), tags array<string>, at struct<x:double,y:double>`.

@@ -102,11 +102,11 @@ class Bench:
         columns = {field.name: [row[field.name] for row in rows] for field in schema}
         typed = {name: pa.array(values, _wire_type(schema.field(name))) for name, values in columns.items()}
         table = pa.table({name: values.cast(schema.field(name).type) for name, values in typed.items()})
-        return process(add_event_time(table, event_time))
+        return process(add_event_time(table, [event_time] if event_time else ()))
 
     def fill(self, changes):
         rows = [{self.key: change["key"], **(change["row"] or {})} for change in changes]
-        table = add_event_time(pa.Table.from_pylist(rows, schema=self.table_schema), None)
+        table = add_event_time(pa.Table.from_pylist(rows, schema=self.table_schema), ())
         self.table.fill(with_deleted_column(table, [change["row"] is None for change in changes]))
 
     def take(self, step):

@@ -8,12 +8,12 @@ from streamapp_runtime.rows.event_time_column import add_event_time, without_eve
 from streamapp_runtime.rows.row_codec import encode_key
 
 
-def computed(engine, aggregation, batches, event_time=None):
+def computed(engine, aggregation, batches, event_times=()):
     """Compute the results of every group of these batches, in the order in which the groups first came."""
     partials, results = PartialAggregator(engine, aggregation), AggregateResults(engine, aggregation)
     by, states = len(aggregation.by_columns), {}
     for batch in batches:
-        added = {encode_key(row[:by]): row for row in partials.aggregate(add_event_time(batch, event_time))}
+        added = {encode_key(row[:by]): row for row in partials.aggregate(add_event_time(batch, event_times))}
         merged = partials.merge_all([states.get(key) for key in added], list(added.values()))
         states.update(zip(added, merged, strict=True))
     return without_event_time(results.build([[*state, None] for state in states.values()]))

@@ -77,13 +77,14 @@ def _check_columns(name: str, stream: StreamSpec, schema: Schema, collector: Pro
         collector.add(f"{path}.key", ProblemCode.UNKNOWN_COLUMN, missing)
     if stream.event_time is None:
         return
-    column = schema.get(stream.event_time.column)
-    if column is None:
-        missing = missing_column(stream.event_time.column, schema, name) or ""
-        collector.add(f"{path}.eventTime.column", ProblemCode.UNKNOWN_COLUMN, missing)
-    elif column.type.kind not in _EVENT_TIMES:
-        collector.add(
-            f"{path}.eventTime.column",
-            ProblemCode.TYPE_MISMATCH,
-            f"`{column.name}` is {column.type}; an event time is a timestamp, or a bigint of milliseconds since 1970",
-        )
+    for number, place in enumerate(stream.event_time.columns):
+        at = f"{path}.eventTime.{f'orElse[{number - 1}]' if number else 'column'}"
+        column = schema.find(place)
+        if column is None:
+            collector.add(at, ProblemCode.UNKNOWN_COLUMN, missing_column(place, schema, name) or "")
+        elif column.type.kind not in _EVENT_TIMES:
+            collector.add(
+                at,
+                ProblemCode.TYPE_MISMATCH,
+                f"`{place}` is {column.type}; an event time is a timestamp, or a bigint of milliseconds since 1970",
+            )

@@ -85,9 +85,13 @@ class CsvOptions(SpecModel):
 
 
 class EventTime(SpecModel):
-    """The column with the event time of a row, and how late rows may come."""
+    """The place of a row's event time, and how late rows may come."""
 
-    column: ColumnName
+    column: Annotated[ColumnName, Field(description="A column, or a field of structs: `bid.at`.")]
+    or_else: Annotated[
+        tuple[ColumnName, ...],
+        Field(max_length=100, description="Where that is null: the first of these columns or fields that is not."),
+    ] = ()
     max_out_of_orderness: Duration = "0ms"  # type: ignore[assignment]
     idle_timeout: Duration | None = None
     max_ahead: Annotated[
@@ -96,6 +100,11 @@ class EventTime(SpecModel):
             description="By how much it may be later than its record's own time; a row that is later is a bad record."
         ),
     ] = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns and fields of structs of which the first that is not null is the event time."""
+        return (self.column, *self.or_else)
 
 
 class StreamSpec(SpecModel):

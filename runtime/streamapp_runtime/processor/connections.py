@@ -186,10 +186,10 @@ class Connections:
                 keys.setdefault(name, None if column is None else _key_column(stream, column))
         return keys
 
-    def _event_time_columns(self) -> dict[str, str | None]:
+    def _event_time_columns(self) -> dict[str, tuple[str, ...]]:
         specs = {stream.name: stream.spec for stream in self._plan.streams.values()}
         return {
-            name: spec.event_time.column if spec.event_time is not None else None
+            name: spec.event_time.columns if spec.event_time is not None else ()
             for name, spec in specs.items()
             if spec is not None
         }

@@ -39,7 +39,7 @@ class DecodingInputSource:
         intermediate: Mapping[str, pa.Schema],
         shared: Mapping[str, pa.Schema],
         external: Mapping[str, MessageDecoder],
-        event_times: Mapping[str, str | None],
+        event_times: Mapping[str, Sequence[str]],
         deletion_keys: Mapping[str, KeyColumn | None],
         on_error: OnError,
         claims: ClaimChecker,
@@ -132,9 +132,9 @@ class DecodingInputSource:
         )
 
     def _stamped(self, stream: str, read: MessageRows) -> pa.Table | None:
-        column = self._event_times[stream]
-        timestamps = read.messages.timestamps if column is None else ()
-        return add_event_time(read.rows, column, timestamps) if len(read.rows) else None
+        columns = self._event_times[stream]
+        timestamps = () if columns else read.messages.timestamps
+        return add_event_time(read.rows, columns, timestamps) if len(read.rows) else None
 
     def _raise_unless_skipped(self, bad: Sequence[BadRecord]) -> None:
         """Raise the first record that can't be read, unless the app skips them."""
@@ -145,10 +145,10 @@ class DecodingInputSource:
         """Decode another app's intermediate stream: rows keep their event times, unless a column has them."""
         stream = fetched.ssp.stream
         decoded = self._decode_messages(fetched, partial(decode_shared_rows, schema=self._shared[stream]))
-        column = self._event_times[stream]
-        if decoded.rows is None or column is None:
+        columns = self._event_times[stream]
+        if decoded.rows is None or not columns:
             return decoded
-        return replace(decoded, rows=add_event_time(without_event_time(decoded.rows), column))
+        return replace(decoded, rows=add_event_time(without_event_time(decoded.rows), columns))
 
     def _decode_messages(self, fetched: FetchedBatch, rows_of: Callable[..., pa.Table]) -> DecodedBatch:
         tables, offsets, controls = [], [], []

@@ -3,6 +3,8 @@
 The bound goes by what is stored with each record, not by a clock, so a record that is read again is judged the same.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 
@@ -20,10 +22,10 @@ _HIGHEST = 1 << 62
 class BoundedEventTimes:
     """The decoder of a stream, with a bound for event times; it costs a comparison per batch."""
 
-    def __init__(self, decoder: MessageDecoder, column: str, max_ahead: int) -> None:
-        """Take the decoder, the column with event times, and by how many ms they may be ahead of their records'."""
+    def __init__(self, decoder: MessageDecoder, columns: Sequence[str], max_ahead: int) -> None:
+        """Take the decoder, the columns with event times, and by how many ms they may be ahead of their records'."""
         self._decoder = decoder
-        self._column = column
+        self._columns = columns
         self._max_ahead = min(max_ahead, _HIGHEST - 1)
 
     def decode(self, messages: Messages, ssp: Ssp) -> MessageRows:
@@ -31,7 +33,7 @@ class BoundedEventTimes:
         read = self._decoder.decode(messages, ssp)
         if not len(read.rows):
             return read
-        times, missing = event_times(add_event_time(read.rows, self._column).select([EVENT_TIME_COLUMN]))
+        times, missing = event_times(add_event_time(read.rows, self._columns).select([EVENT_TIME_COLUMN]))
         written = np.minimum(np.array(read.messages.timestamps, np.int64), _HIGHEST)
         refused = (times > written + self._max_ahead) & ~missing
         if not refused.any():
@@ -48,9 +50,10 @@ class BoundedEventTimes:
         )
 
     def _bad(self, ssp: Ssp, offset: int, ahead: int) -> BadRecord:
+        names = " or ".join(f"`{column}`" for column in self._columns)
         return BadRecord(
             ssp,
             offset,
-            f"`{self._column}` is {format_duration(ahead)} ahead of the record's own time, more than "
+            f"{names} is {format_duration(ahead)} ahead of the record's own time, more than "
             f"spec.streams.{ssp.stream}.eventTime.maxAhead ({format_duration(self._max_ahead)})",
         )

@@ -1,6 +1,7 @@
 """The hidden event time of every row (docs/concepts.md): set at the source, carried by every operator."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
@@ -13,15 +14,15 @@ EVENT_TIME_FIELD = pa.field(EVENT_TIME_COLUMN, pa.int64())
 _MICROSECONDS = 1_000
 
 
-def add_event_time(rows: pa.Table, column: str | None, timestamps: Sequence[int] = ()) -> pa.Table:
-    """Add the hidden event time: a column of the rows (timestamps or milliseconds), else the records' own times.
+def add_event_time(rows: pa.Table, columns: Sequence[str], timestamps: Sequence[int] = ()) -> pa.Table:
+    """Add the hidden event time: of these columns or fields of structs the first that is not null.
 
-    Without either the rows have none.
+    They hold timestamps or milliseconds. Without columns the records' own times count, without either there is none.
     """
-    if column is None:
-        times = pa.array(timestamps, pa.int64()) if timestamps else pa.nulls(len(rows), pa.int64())
+    if columns:
+        times = reduce(pc.coalesce, (_milliseconds(_values(rows, path)) for path in columns))
     else:
-        times = _milliseconds(rows.column(column))
+        times = pa.array(timestamps, pa.int64()) if timestamps else pa.nulls(len(rows), pa.int64())
     return rows.append_column(EVENT_TIME_FIELD, times)
 
 
@@ -39,6 +40,22 @@ def event_times(rows: pa.Table) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.b
 def without_event_time(rows: pa.Table) -> pa.Table:
     """Drop the hidden column: outputs don't have it."""
     return rows.drop_columns([EVENT_TIME_COLUMN])
+
+
+def _values(rows: pa.Table, path: str) -> pa.ChunkedArray:
+    """Return the values of a column, or of a field of structs by the path to it, whatever the case of the names."""
+    column = _place(path, rows.schema)
+    if column is not None:
+        return rows.column(column)
+    first, *names = path.split(".")
+    values = rows.column(_place(first, rows.schema))
+    for name in names:
+        values = pc.struct_field(values, _place(name, values.type))
+    return values
+
+
+def _place(name: str, fields: Iterable[pa.Field]) -> int | None:
+    return next((place for place, field in enumerate(fields) if field.name.lower() == name.lower()), None)
 
 
 def _milliseconds(timestamps: pa.ChunkedArray) -> pa.Array:

@@ -46,7 +46,7 @@ def message_decoder(schema: pa.Schema, stream: StreamSpec | None, unread: Collec
     time = None if stream is None else stream.event_time
     if time is None or time.max_ahead is None:
         return decoder
-    return BoundedEventTimes(decoder, time.column, time.max_ahead)
+    return BoundedEventTimes(decoder, time.columns, time.max_ahead)
 
 
 def encode_messages(rows: pa.Table, stream: StreamSpec | None) -> list[bytes | None]:

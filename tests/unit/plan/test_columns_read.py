@@ -47,6 +47,13 @@ def test_the_column_of_event_times_is_read():
     assert unread(mapped, stream={"eventTime": {"column": "at"}}) == {"Word", "note"}
 
 
+def test_the_fields_of_event_times_are_read():
+    mapped = {"name": "last", "from": "in", "map": "k, n"}
+    schema = "k string, n int, Shipped struct<At:timestamp>, ordered struct<at:timestamp>, note string"
+    dated = {"schema": schema, "eventTime": {"column": "shipped.at", "orElse": ["ordered.at"]}}
+    assert unread(mapped, stream=dated) == {"note"}
+
+
 def test_what_fills_a_table_is_read_whole():
     tables = {"words": {"sideInputs": ["in"], "key": "k"}}
     streams = {"other": {"schema": "k string", "key": "k"}}

@@ -256,6 +256,29 @@ def test_files_without_an_event_time_reach_no_window():
     assert accepted(document(operators, streams=streams, systems=LOG_AND_FILES), {"in": 1}).mode == "bounded"
 
 
+NESTED_TIMES = "k string, Bid struct<At:timestamp,price:bigint>, noted string"
+
+
+@pytest.mark.parametrize(
+    ("event_time", "problem"),
+    [
+        ({"column": "bid.at"}, None),
+        ({"column": "BID.price", "orElse": ["bid.at"]}, None),
+        ({"column": "bid.when"}, ("UnknownColumn", "spec.streams.in.eventTime.column")),
+        ({"column": "noted.at"}, ("UnknownColumn", "spec.streams.in.eventTime.column")),
+        ({"column": "bid"}, ("TypeMismatch", "spec.streams.in.eventTime.column")),
+        ({"column": "bid.at", "orElse": ["bid.at", "noted"]}, ("TypeMismatch", "spec.streams.in.eventTime.orElse[1]")),
+    ],
+)
+def test_an_event_time_may_be_a_field_of_structs_and_stand_in_several_places(event_time, problem):
+    operators = [{"name": "f", "from": "in", "filter": "true"}, {"name": "o", "from": "f", "sendTo": "out"}]
+    app = document(operators, streams={"in": {"schema": NESTED_TIMES, "eventTime": event_time}, "out": {}})
+    if problem is None:
+        assert accepted(app, {"in": 1})
+    else:
+        assert found(app, {"in": 1}) == {problem}
+
+
 def ordered(order=None, *, state=True, **stream):
     """Give an app with a function over files, whose rows have event times or not."""
     process = {"function": "m:f", "schema": "k string"} | ({"state": {"key": "k"}} if state else {})

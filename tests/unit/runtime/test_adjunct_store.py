@@ -81,7 +81,7 @@ class Stream:
         if not records:
             return DecodedBatch(ssp=ssp, next_offset=offsets.stop, rows=None)
         rows = pa.table([list(column) for column in zip(*records, strict=True)], schema=ROWS)
-        rows = with_deleted_column(add_event_time(rows, None), [value is None for _, value in records])
+        rows = with_deleted_column(add_event_time(rows, ()), [value is None for _, value in records])
         return DecodedBatch(ssp=ssp, next_offset=offsets.stop, rows=rows)
 
     def fold(self, below):

@@ -32,7 +32,7 @@ def test_rows_within_the_bound_stay_and_each_of_the_others_is_named(rows, max_ah
         )
         for n, (at, written, good) in enumerate(rows)
     )
-    read = BoundedEventTimes(JsonDecoder(SCHEMA), "at", max_ahead).decode(messages, SSP)
+    read = BoundedEventTimes(JsonDecoder(SCHEMA), ["at"], max_ahead).decode(messages, SSP)
     bound = min(max_ahead, (1 << 62) - 1)
     fits = [at is None or at <= min(written, 1 << 62) + bound for at, written, _ in rows]
     kept = [n for n, (_, _, good) in enumerate(rows) if good and fits[n]]

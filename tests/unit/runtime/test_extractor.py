@@ -19,7 +19,7 @@ COLUMNS = pa.schema([("n", pa.int64())])
 
 def batch(*deleted):
     rows = pa.table({"k": [f"k{number}" for number in range(len(deleted))], "n": list(range(len(deleted)))})
-    return with_deleted_column(add_event_time(rows, None), deleted)
+    return with_deleted_column(add_event_time(rows, ()), deleted)
 
 
 def extractor(function):
@@ -102,7 +102,7 @@ def test_the_example_of_the_page_keeps_the_contract():
     rows = pa.table({"airport": ["jfk", "lga"], "temp": [32.0, None], "wind": [30.0, None]})
     columns = pa.schema([("celsius", pa.float64()), ("windy", pa.bool_())])
     made = Extractor("m:f", names["by_airport"], pa.string(), columns)(
-        with_deleted_column(add_event_time(rows, None), [False, True])
+        with_deleted_column(add_event_time(rows, ()), [False, True])
     )
     assert made.to_pylist() == [
         {"__key": "JFK", "celsius": 0.0, "windy": True, "__deleted": False},

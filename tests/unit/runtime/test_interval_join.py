@@ -95,7 +95,8 @@ class Subject:
     def take(self, side, batch):
         schema = LEFT if side == "left" else RIGHT
         table = add_event_time(
-            pa.table(dict(zip(schema.names, map(list, zip(*batch, strict=True)), strict=True)), schema), schema.names[2]
+            pa.table(dict(zip(schema.names, map(list, zip(*batch, strict=True)), strict=True)), schema),
+            [schema.names[2]],
         )
         process = self.join.process_left if side == "left" else self.join.process_right
         return counted(process(table))

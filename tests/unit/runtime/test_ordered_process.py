@@ -97,7 +97,9 @@ def timer_table(key, time):
 
 
 def batch(*rows):
-    return add_event_time(pa.table(dict(zip(ROWS.names, map(list, zip(*rows, strict=True)), strict=True)), ROWS), "at")
+    return add_event_time(
+        pa.table(dict(zip(ROWS.names, map(list, zip(*rows, strict=True)), strict=True)), ROWS), ["at"]
+    )
 
 
 def plain(table):

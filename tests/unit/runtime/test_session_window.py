@@ -74,7 +74,7 @@ def test_sessions_are_those_of_the_definition(steps):
     for step, argument in [*steps, ("watermark", END_OF_TIME)]:
         if step == "rows":
             table = pa.table(dict(zip(COLUMNS.names, map(list, zip(*argument, strict=True)), strict=True)), COLUMNS)
-            assert window.process(add_event_time(table, "at")) is None
+            assert window.process(add_event_time(table, ["at"])) is None
             defined.take(argument)
         elif step == "restart":
             window.flush()

@@ -75,7 +75,9 @@ def operator(made, environment, on_error=OnError.FAIL):
 
 
 def batch(*rows):
-    return add_event_time(pa.table(dict(zip(ROWS.names, map(list, zip(*rows, strict=True)), strict=True)), ROWS), "at")
+    return add_event_time(
+        pa.table(dict(zip(ROWS.names, map(list, zip(*rows, strict=True)), strict=True)), ROWS), ["at"]
+    )
 
 
 def rows(table):
@@ -197,7 +199,7 @@ def test_a_key_of_any_type_has_one_value_and_its_timers(kind, batches, key, orde
     for keys in batches:
         columns = [pa.array(keys, kind), pa.array([1] * len(keys)), pa.array([0] * len(keys))]
         rows = pa.table(columns, names=["k", "n", "at"])
-        operator.process(add_event_time(rows, "at"))
+        operator.process(add_event_time(rows, ["at"]))
     found = operator.advance_watermark(END_OF_TIME)
     totals = [row["total"] for row in found.to_pylist() if row["k"] == key or row["k"] is key or row["k"] != row["k"]]
     assert totals == [3]
