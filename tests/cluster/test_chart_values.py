@@ -39,6 +39,7 @@ SELECTED = {
         "app.kubernetes.io/component": "operator",
     }
 }
+SELECTOR = {"matchLabels": {"team": "a"}, "matchExpressions": [{"key": "old", "operator": "DoesNotExist"}]}
 HOOKED = {"enabled": True}
 WEBHOOK = "streamapp-operator-webhook"
 ADMISSION = "admissionregistration.k8s.io"
@@ -94,6 +95,15 @@ CASES = {
         {"watch": {"namespaces": ["a", "b"]}},
         lambda r: r.environment[VARIABLE + "NAMESPACES"],
         "a,b",
+    ),
+    "watch.namespaceSelector": (
+        {"watch": {"namespaceSelector": SELECTOR}},
+        lambda r: (
+            json.loads(r.environment[VARIABLE + "NAMESPACE_SELECTOR"]),
+            r.one(POLICY + "Binding")["spec"]["matchResources"]["namespaceSelector"],
+            {right for right in operator_rules(r) if right[1] == "namespaces"},
+        ),
+        (SELECTOR, SELECTOR, {("", "namespaces", "", "list"), ("", "namespaces", "", "watch")}),
     ),
     "settings.workers": ({"settings": {"workers": 3}}, lambda r: r.environment[VARIABLE + "WORKERS"], "3"),
     "settings.executorTimeout": (
@@ -229,6 +239,11 @@ CASES = {
         {"webhook": HOOKED, "watch": {"namespaces": ["a"]}},
         lambda r: webhook(r)["namespaceSelector"]["matchExpressions"][0]["values"],
         ["a"],
+    ),
+    "webhook.enabled: in namespaces of some labels": (
+        {"webhook": HOOKED, "watch": {"namespaceSelector": SELECTOR}},
+        lambda r: webhook(r)["namespaceSelector"],
+        SELECTOR,
     ),
     "webhook.enabled: through a network policy": (
         {"webhook": HOOKED, "networkPolicy": CLOSED},
@@ -373,6 +388,25 @@ REFUSED = {
     "a pull secret as text": ({"imagePullSecrets": ["login"]}, "object"),
     "a namespace twice": ({"watch": {"namespaces": ["a", "a"]}}, "are equal"),
     "no namespace's name": ({"watch": {"namespaces": ["A"]}}, "pattern"),
+    "namespaces by name and by label": (
+        {"watch": {"namespaces": ["a", "b"], "namespaceSelector": SELECTOR}},
+        "the namespaces a, b are named",
+    ),
+    "a selector as text": ({"watch": {"namespaceSelector": "team=a"}}, "object"),
+    "an unknown part of a selector": ({"watch": {"namespaceSelector": {"team": "a"}}}, "team"),
+    "a label that is none": ({"watch": {"namespaceSelector": {"matchLabels": {"team": "a,b"}}}}, "pattern"),
+    "an unknown operator": (
+        {"watch": {"namespaceSelector": {"matchExpressions": [{"key": "a", "operator": "Is", "values": ["b"]}]}}},
+        "operator",
+    ),
+    "an operator without values": (
+        {"watch": {"namespaceSelector": {"matchExpressions": [{"key": "a", "operator": "In"}]}}},
+        "values",
+    ),
+    "an operator with too many values": (
+        {"watch": {"namespaceSelector": {"matchExpressions": [{"key": "a", "operator": "Exists", "values": ["b"]}]}}},
+        "values",
+    ),
     "a list as text": ({"watch": {"namespaces": "a,b"}}, "array"),
     "no workers": ({"settings": {"workers": 0}}, "minimum"),
     "half a worker": ({"settings": {"workers": 1.5}}, "integer"),

@@ -39,7 +39,7 @@ class MemoryCluster:
         with self._lock:
             return [
                 copied(item)
-                for (k, ns, _), item in sorted(self.objects.items(), key=lambda entry: entry[0][1:])
+                for (k, ns, _), item in sorted(self.objects.items(), key=lambda entry: (entry[0][1] or "", entry[0][2]))
                 if k is kind
                 and namespace in (None, ns)
                 and fits(selector, item["metadata"].get("labels", {}))

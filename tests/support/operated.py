@@ -13,6 +13,7 @@ from streamapp_operator.decide.reconciliation import DecisionContext
 from streamapp_operator.decide.validation import CachingPlanner
 from streamapp_operator.observe.document_recovery import JobModelBackup
 from streamapp_operator.observe.informer import Informer
+from streamapp_operator.observe.namespace_selection import NamespaceSelection
 from streamapp_operator.observe.object_cache import WATCHED, CachedApi, ObjectCache
 from streamapp_operator.observe.observed_state import AppNetwork, DriverRole, StreamCounts
 from streamapp_operator.observe.observer import Observer
@@ -80,6 +81,7 @@ class Operated:
         self.network = AppNetwork(isolated=True)
         self.planner = PLANNER
         self.defaults = {}
+        self.namespaces = NamespaceSelection()
         self.now = datetime(2025, 1, 1, tzinfo=UTC)
         self.cluster = MemoryCluster(now=self.time)
         self.counts = {"orders": 4, "totals": 4} if counts is None else counts
@@ -104,7 +106,13 @@ class Operated:
         self.controller = Controller(
             ControllerDependencies(
                 observer=Observer(
-                    cached, cache, self._read_counts, self._read_backup, lambda: "run1", defaults=self.defaults
+                    cached,
+                    cache,
+                    self._read_counts,
+                    self._read_backup,
+                    lambda: "run1",
+                    defaults=self.defaults,
+                    namespaces=self.namespaces,
                 ),
                 actor=Actor(cached, self._delete_streams, lambda: self.now, self.actions.append),
                 context=DecisionContext(
@@ -119,7 +127,7 @@ class Operated:
                 workers=1,
             )
         )
-        informer = Informer(self.cluster, cache, self.due.add, ())
+        informer = Informer(self.cluster, cache, self.due.add, self.namespaces)
         informer.list_all()
         self.cluster.listeners[:] = [lambda *event: event[1] in WATCHED and handle_event(informer, *event)]
 

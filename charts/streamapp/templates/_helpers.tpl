@@ -27,6 +27,18 @@
 {{ if .Values.watch.namespaces }}Role{{ else }}ClusterRole{{ end }}
 {{- end -}}
 
+{{/* The selector of the watched namespaces, for what API servers ask; empty: all. */}}
+{{- define "streamapp.namespaceSelector" -}}
+{{- if .Values.watch.namespaces -}}
+matchExpressions:
+  - key: kubernetes.io/metadata.name
+    operator: In
+    values: {{ toJson .Values.watch.namespaces }}
+{{- else if .Values.watch.namespaceSelector -}}
+{{ toYaml .Values.watch.namespaceSelector }}
+{{- end -}}
+{{- end -}}
+
 {{- define "streamapp.image" -}}
 {{- with .Values.image -}}
 {{ with .registry }}{{ . }}/{{ end }}{{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}

@@ -40,6 +40,12 @@
   verbs: [get]
 {{- end }}
 {{- end }}
+{{- if .Values.watch.namespaceSelector }}
+# The namespaces that the selector matches.
+- apiGroups: [""]
+  resources: [namespaces]
+  verbs: [list, watch]
+{{- end }}
 # The state of an app that is deleted with its state.
 - apiGroups: [""]
   resources: [persistentvolumeclaims]

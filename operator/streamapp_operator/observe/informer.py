@@ -4,11 +4,12 @@ kopf watches; its handlers are a few lines and write nothing: `on.event` handler
 finalizers. The first listing is ours, so that no decision is made from a part of the objects.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import kopf
 
+from streamapp_operator.observe.namespace_selection import NamespaceSelection
 from streamapp_operator.observe.object_cache import WATCHED, ObjectCache, find_app_key
 from streamapp_operator.observe.resource_views import AppKey
 from streamapp_systems.kubernetes.kubernetes_api import Kind, KubernetesApi, Object
@@ -20,11 +21,13 @@ Enqueue = Callable[[AppKey], object]
 class Informer:
     """Keeps the object cache up to date, and enqueues the apps whose objects change."""
 
-    def __init__(self, api: KubernetesApi, cache: ObjectCache, enqueue: Enqueue, namespaces: Sequence[str]) -> None:
+    def __init__(
+        self, api: KubernetesApi, cache: ObjectCache, enqueue: Enqueue, namespaces: NamespaceSelection
+    ) -> None:
         self._api = api
         self._cache = cache
         self._enqueue = enqueue
-        self._namespaces: Sequence[str | None] = namespaces or (None,)
+        self._namespaces = namespaces
 
     def handle_event(self, event: str | None, kind: Kind, item: Object) -> None:
         """Apply an event of a watch: ADDED, MODIFIED, DELETED, or None for an object that the watch began with."""
@@ -32,7 +35,13 @@ class Informer:
             self._cache.remove(kind, item)
         elif not self._cache.put(kind, item):
             return
-        self._enqueue(find_app_key(kind, item))
+        self._enqueue_selected(find_app_key(kind, item))
+
+    def handle_namespace_event(self, event: str | None, item: Object) -> None:
+        """Apply an event of the watch of the namespaces that match the selector."""
+        change = self._namespaces.remove if event == "DELETED" else self._namespaces.add
+        if change(item):
+            self._enqueue_all_of({item["metadata"]["name"]})
 
     def list_all(self) -> None:
         """Fill the cache, before anything is decided.
@@ -40,11 +49,12 @@ class Informer:
         Raises:
             KubernetesError: the API server can't be reached.
         """
+        self._namespaces.correct({}, self._list_namespaces())
         for kind in WATCHED:
             for item in self._list(kind):
                 self._cache.put(kind, item)
         for key in self._cache.list_apps():
-            self._enqueue(key)
+            self._enqueue_selected(key)
 
     def resync(self, pause: Callable[[], object]) -> int:
         """List all objects, apply the changes that the watches missed, and return how many objects those were.
@@ -54,10 +64,14 @@ class Informer:
         Raises:
             KubernetesError: the API server can't be reached.
         """
+        selected = self._namespaces.snapshot()
         known = {kind: list(self._cache.list_kind(kind)) for kind in WATCHED}
+        namespaces = self._list_namespaces()
         listed = {kind: self._list(kind) for kind in WATCHED}
         pause()
-        return sum(self._apply_missed(kind, known[kind], listed[kind]) for kind in WATCHED)
+        missed = self._namespaces.correct(selected, namespaces)
+        self._enqueue_all_of(missed)
+        return len(missed) + sum(self._apply_missed(kind, known[kind], listed[kind]) for kind in WATCHED)
 
     def _apply_missed(self, kind: Kind, known: Sequence[Object], listed: Sequence[Object]) -> int:
         existing = {item["metadata"]["uid"] for item in listed}
@@ -67,7 +81,7 @@ class Informer:
             self.handle_event("DELETED", kind, item)
         newer = [item for item in listed if self._cache.put(kind, item)]
         for item in newer:
-            self._enqueue(find_app_key(kind, item))
+            self._enqueue_selected(find_app_key(kind, item))
         return len(gone) + len(newer)
 
     def _is_gone(self, kind: Kind, item: Object) -> bool:
@@ -77,11 +91,34 @@ class Informer:
         return found is None or found["metadata"]["uid"] != metadata["uid"]
 
     def _list(self, kind: Kind) -> list[Object]:
-        return [item for space in self._namespaces for item in self._api.list(kind, space, WATCHED[kind])]
+        spaces = self._namespaces.names or (None,)
+        return [item for space in spaces for item in self._api.list(kind, space, WATCHED[kind])]
+
+    def _list_namespaces(self) -> Sequence[Object]:
+        selector = self._namespaces.selector
+        return self._api.list(Kind.NAMESPACE, None, selector) if selector else ()
+
+    def _enqueue_selected(self, key: AppKey) -> None:
+        if self._namespaces.includes(key.namespace):
+            self._enqueue(key)
+
+    def _enqueue_all_of(self, namespaces: Collection[str]) -> None:
+        """Enqueue the apps of namespaces that were added or removed: also what is no longer run is to be forgotten."""
+        for key in self._cache.list_apps() if namespaces else ():
+            if key.namespace in namespaces:
+                self._enqueue(key)
 
 
-def register_watches(registry: kopf.OperatorRegistry, settings: kopf.OperatorSettings, informer: Informer) -> None:
-    """Register a watch of kopf for every kind that is cached, filtered by the API server."""
+def register_watches(
+    registry: kopf.OperatorRegistry, settings: kopf.OperatorSettings, informer: Informer, namespace_selector: str
+) -> None:
+    """Register a watch of kopf for every kind that is cached, filtered by the API server.
+
+    With a selector there is one of the namespaces that match it, too.
+    """
+    if namespace_selector:
+        settings.watching.label_selectors["", "v1", Kind.NAMESPACE.plural] = namespace_selector
+        _register_namespace_watch(registry, informer)
     for kind, selector in WATCHED.items():
         group, _, version = kind.api_version.rpartition("/")
         if selector:
@@ -93,3 +130,9 @@ def _register_watch(registry: kopf.OperatorRegistry, group: str, version: str, k
     @kopf.on.event(group, version, kind.plural, registry=registry, id=kind.plural)  # type: ignore[untyped-decorator]
     async def handle(event: kopf.RawEvent, **_: Any) -> None:
         informer.handle_event(event["type"], kind, event["object"])
+
+
+def _register_namespace_watch(registry: kopf.OperatorRegistry, informer: Informer) -> None:
+    @kopf.on.event("", "v1", Kind.NAMESPACE.plural, registry=registry, id="namespaces")  # type: ignore[untyped-decorator]
+    async def handle(event: kopf.RawEvent, **_: Any) -> None:
+        informer.handle_namespace_event(event["type"], event["object"])

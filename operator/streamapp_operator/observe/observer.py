@@ -23,6 +23,7 @@ from streamapp_operator.observe.document_recovery import (
     RunDocuments,
     recover_documents,
 )
+from streamapp_operator.observe.namespace_selection import NamespaceSelection
 from streamapp_operator.observe.object_cache import ObjectCache
 from streamapp_operator.observe.observed_state import AppMemory, DriverBinding, DriverRole, Observed, StreamCounts
 from streamapp_operator.observe.pod_events import PodEvents
@@ -52,7 +53,9 @@ class Observer:
         new_run_id: Callable[[], str],
         *,
         defaults: Mapping[str, Any] = MappingProxyType({}),
+        namespaces: NamespaceSelection,
     ) -> None:
+        self._namespaces = namespaces
         self._defaults = defaults
         self._api = api
         self._cache = cache
@@ -63,14 +66,14 @@ class Observer:
         self._events = PodEvents(api)
 
     def observe(self, key: AppKey, now: datetime, memory: AppMemory) -> Observed | None:
-        """Return the state of an app; None if there is no such app (any more).
+        """Return the state of an app; None if there is no such app in the selected namespaces (any more).
 
         Raises:
             KubernetesError: shards of its job model can't be fetched.
         """
         objects = self._cache.list_objects(key)
         item = objects.get((Kind.APP, key.name))
-        if item is None:
+        if item is None or not self._namespaces.includes(key.namespace):
             return None
         app = self._parsed.get(item, lambda: parse_app_resource(item))
         objects = _keep_owned(objects, app.uid)

@@ -73,6 +73,7 @@ class KubernetesOperator:
         self._settings = settings
         self._api = KubernetesClient(connections=settings.workers + _SPARE_CONNECTIONS)
         self._cache = ObjectCache()
+        self._namespaces = settings.namespace_selection
         self._metrics = OperatorMetrics()
         self._processes = BrokerProcesses()
         self._brokers = Brokers(
@@ -104,6 +105,7 @@ class KubernetesOperator:
             self._brokers.read_job_model_backup,
             new_run_id,
             defaults=settings.app_defaults,
+            namespaces=self._namespaces,
         )
         self._controller = Controller(
             ControllerDependencies(
@@ -116,7 +118,7 @@ class KubernetesOperator:
                 workers=settings.workers,
             )
         )
-        self._informer = Informer(self._api, self._cache, self._enqueue, settings.watched_namespaces)
+        self._informer = Informer(self._api, self._cache, self._enqueue, self._namespaces)
         self._resyncs = ResyncLoop(
             self._informer,
             self._metrics.missed_objects.inc,
@@ -195,8 +197,8 @@ class KubernetesOperator:
         settings.scanning.disabled = True
         settings.posting.enabled = False
         settings.peering.standalone = True
-        register_watches(registry, settings, self._informer)
-        namespaces = self._settings.watched_namespaces
+        register_watches(registry, settings, self._informer, self._namespaces.selector)
+        namespaces = self._namespaces.names
         kopf.run(
             registry=registry, settings=settings, standalone=True, clusterwide=not namespaces, namespaces=namespaces
         )
@@ -209,7 +211,11 @@ class KubernetesOperator:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def _list_phases(self) -> list[str]:
-        return [item.get("status", {}).get("phase", "Pending") for item in self._cache.list_kind(Kind.APP)]
+        return [
+            item.get("status", {}).get("phase", "Pending")
+            for item in self._cache.list_kind(Kind.APP)
+            if self._namespaces.includes(item["metadata"]["namespace"])
+        ]
 
     def _read_secret(self, namespace: str, name: str) -> Mapping[str, bytes]:
         return read_secret(self._api, namespace, name)

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 from streamapp_core.deployment.pod_policy import PodPolicy
 from streamapp_core.deployment.spec_defaults import parse_defaults
+from streamapp_operator.observe.label_selector import LabelSelector
+from streamapp_operator.observe.namespace_selection import NamespaceSelection
 from streamapp_operator.observe.observed_state import AppNetwork
 
 PREFIX = "STREAMAPP_OPERATOR_"
@@ -25,6 +27,9 @@ class Settings:
     """All settings. Times are in seconds."""
 
     namespaces: str = _setting("", "The namespaces to watch, separated by commas; none: the whole cluster.")
+    namespace_selector: str = _setting(
+        "{}", "The labels of the namespaces to watch: a label selector, as JSON; none: as `namespaces` says."
+    )
     workers: int = _setting(8, "The number of apps that are reconciled at the same time.")
     http_port: int = _setting(8081, "The port of /healthz and /metrics; 0: a free one.")
     driver_role_kind: str = _setting("ClusterRole", "The kind of the role that drivers get: ClusterRole or Role.")
@@ -62,9 +67,20 @@ class Settings:
     )
 
     @property
-    def watched_namespaces(self) -> tuple[str, ...]:
-        """The namespaces by name; none: the whole cluster."""
-        return tuple(name.strip() for name in self.namespaces.split(",") if name.strip())
+    def namespace_selection(self) -> NamespaceSelection:
+        """The namespaces whose apps are run.
+
+        Raises:
+            ValueError: the selector is none, or there are names, too.
+        """
+        names = tuple(name.strip() for name in self.namespaces.split(",") if name.strip())
+        selector = LabelSelector.model_validate_json(self.namespace_selector).text
+        if names and selector:
+            raise ValueError(
+                f"the namespaces {', '.join(names)} are named, and others are selected by `{selector}`: "
+                "leave out one of --namespaces and --namespace-selector"
+            )
+        return NamespaceSelection(names, selector)
 
     @property
     def app_network(self) -> AppNetwork:

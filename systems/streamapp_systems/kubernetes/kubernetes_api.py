@@ -27,6 +27,7 @@ class Kind(Enum):
     VOLUME_CLAIM = ("v1", "PersistentVolumeClaim", "persistentvolumeclaims")
     LEASE = ("coordination.k8s.io/v1", "Lease", "leases")
     NETWORK_POLICY = ("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies")
+    NAMESPACE = ("v1", "Namespace", "namespaces")
     EVENT = ("v1", "Event", "events")
     DEFINITION = ("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions")
     VALIDATING_WEBHOOK = (

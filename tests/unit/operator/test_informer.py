@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamapp_operator.observe.informer import Informer
+from streamapp_operator.observe.namespace_selection import NamespaceSelection
 from streamapp_operator.observe.object_cache import CachedApi, ObjectCache
 from streamapp_operator.observe.resource_views import AppKey
 from streamapp_systems.kubernetes.kubernetes_api import Kind
@@ -71,7 +72,7 @@ class TestResync:
 
     @pytest.fixture
     def informer(self, cluster, cache, changed):
-        informer = Informer(cluster, cache, changed.append, ["default"])
+        informer = Informer(cluster, cache, changed.append, NamespaceSelection(["default"]))
         informer.list_all()
         changed.clear()
         return informer

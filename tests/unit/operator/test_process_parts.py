@@ -46,8 +46,15 @@ def test_flags_win_over_variables_over_defaults():
 
 
 def test_namespaces_are_a_list_and_none_means_all():
-    assert read_settings(["--namespaces", "a, b"], {}).watched_namespaces == ("a", "b")
-    assert read_settings([], {}).watched_namespaces == ()
+    assert read_settings(["--namespaces", "a, b"], {}).namespace_selection.names == ("a", "b")
+    assert read_settings([], {}).namespace_selection.names == ()
+
+
+def test_namespaces_are_named_or_selected_by_labels_not_both():
+    selector = ["--namespace-selector", '{"matchLabels": {"team": "a"}}']
+    assert read_settings(selector, {}).namespace_selection.selector == "team=a"
+    with pytest.raises(ValueError, match="namespaces a, b are named, and others are selected by `team=a`"):
+        _ = read_settings(["--namespaces", "a,b", *selector], {}).namespace_selection
 
 
 def test_a_setting_that_is_no_number_is_refused(capsys):
