@@ -220,7 +220,7 @@ class _Reader:
 
     def _class_character(self) -> str:
         character = self.take()
-        if character in "[]&^":
+        if character in "[]^" or (character == "&" and self.peek() == "&"):  # in Java && makes an intersection
             self.position -= 1
             raise self.refused(f"a {character} in [..]; write \\{character}")
         if character != "\\":
