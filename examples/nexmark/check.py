@@ -1,0 +1,144 @@
+"""Runs the Nexmark queries and compares their results with those of an oracle: DuckDB, over all events at once.
+
+generate.py && check.py                 all queries
+check.py q08 q11 --host in-process      some of them, without Spark
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import duckdb
+
+HERE = Path(__file__).parent
+QUERIES = tuple(sorted(path.stem for path in (HERE / "queries").glob("q*.yaml")))
+KEYS = {"q15": ("day",), "q16": ("channel", "day"), "q17": ("auction", "day")}
+"""The queries whose results are corrected: of the rows with one key the last one counts."""
+SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """The number of rows that an app should have found, and examples of those that it lacks or has beyond them."""
+
+    rows: int
+    missing: tuple[tuple[Any, ...], ...]
+    surplus: tuple[tuple[Any, ...], ...]
+
+    @property
+    def equal(self) -> bool:
+        """Whether the app has found what the oracle has."""
+        return not self.missing and not self.surplus
+
+    def __str__(self) -> str:
+        if self.equal:
+            return f"{self.rows:,} rows, equal to the oracle's"
+        lines = [f"{self.rows:,} rows are expected"]
+        for name, rows in (("missing", self.missing), ("surplus", self.surplus)):
+            lines += [f"  {name}: {row}" for row in rows]
+        return "\n".join(lines)
+
+
+class Oracle:
+    """The results that queries should have over the events in a folder."""
+
+    def __init__(self, data: Path) -> None:
+        """Read the events, `events/*.jsonl`, and the side input, `side.jsonl`."""
+        self._database = duckdb.connect(config={"threads": 1})
+        self._database.execute("SET TimeZone = 'UTC'")
+        views = (HERE / "oracle" / "events.sql").read_text(encoding="utf-8")
+        self._database.execute(views.format(events=data / "events" / "*.jsonl", side=data / "side.jsonl"))
+
+    def compare(self, query: str, results: Path) -> Comparison:
+        """Compare the part files that an app has written with what the query should find.
+
+        Raises:
+            ValueError: the rows have other columns.
+        """
+        columns = self.columns(query)
+        found = self._found(results, columns, KEYS.get(query, ()))
+        self._database.execute(f"CREATE OR REPLACE TEMP TABLE found AS {found}")
+        (rows,) = self._database.execute("SELECT count(*) FROM expected").fetchall()[0]
+        return Comparison(rows=rows, missing=self._less("expected", "found"), surplus=self._less("found", "expected"))
+
+    def columns(self, query: str) -> dict[str, str]:
+        """Run a query into the table `expected`; return the types of its columns by their names."""
+        text = (HERE / "oracle" / f"{query}.sql").read_text(encoding="utf-8")
+        self._database.execute(f"CREATE OR REPLACE TEMP TABLE expected AS {text}")
+        return {str(name): str(kind) for name, kind, *_ in self._database.execute("DESCRIBE expected").fetchall()}
+
+    def _found(self, results: Path, columns: dict[str, str], key: tuple[str, ...]) -> str:
+        """Write the query that reads the results; of those with one key the last."""
+        names = ", ".join(f'"{name}"' for name in columns)
+        parts = [str(part) for part in sorted(results.glob("part-*"), key=_in_order)]
+        if not parts:
+            return "FROM expected LIMIT 0"
+        for (written,) in self._database.execute(
+            f"SELECT DISTINCT json_keys(json) FROM read_ndjson_objects({parts})"
+        ).fetchall():
+            if written != [*columns]:
+                raise ValueError(f"the columns are {', '.join(written)}; expected are {', '.join(columns)}")
+        read = f"read_json({parts}, format = 'newline_delimited', columns = {columns})"
+        if not key:
+            return f"SELECT {names} FROM {read}"
+        numbered = f"SELECT *, row_number() OVER () AS place FROM {read}"
+        return f"SELECT {names} FROM ({numbered}) QUALIFY place = max(place) OVER (PARTITION BY {', '.join(key)})"
+
+    def _less(self, some: str, others: str) -> tuple[tuple[Any, ...], ...]:
+        query = f"FROM {some} EXCEPT ALL FROM {others} ORDER BY ALL LIMIT {SHOWN}"
+        return tuple(self._database.execute(query).fetchall())
+
+    def close(self) -> None:
+        """Release the events."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _in_order(part: Path) -> list[int]:
+    """Order part files as they were written: by run, processor and number."""
+    return [int(number) for number in re.findall(r"\d+", part.name)]
+
+
+def main() -> None:
+    """Run the queries and compare their results."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("queries", nargs="*", metavar="query", help=f"default: all; {', '.join(QUERIES)}")
+    parser.add_argument("--host", default="spark", help="where the apps run: spark (default), in-process")
+    given = parser.parse_args()
+    if unknown := set(given.queries) - set(QUERIES):
+        parser.error(f"there is no query {', '.join(sorted(unknown))}; there are {', '.join(QUERIES)}")
+    if not (HERE / "data" / "events").is_dir():
+        sys.exit(f"there are no events in {HERE / 'data'}: generate.py makes them")
+    failed = []
+    with Oracle(HERE / "data") as oracle:
+        for query in given.queries or QUERIES:
+            run(query, given.host)
+            comparison = oracle.compare(query, HERE / "out" / query)
+            print(f"{query}: {comparison}", flush=True)
+            failed += [] if comparison.equal else [query]
+    if failed:
+        sys.exit(f"not equal: {', '.join(failed)}")
+
+
+def run(query: str, host: str) -> None:
+    """Run the app of a query from the beginning; a failure ends the program."""
+    command = [str(Path(sys.executable).with_name("streamapp")), "run", str(HERE / "queries" / f"{query}.yaml")]
+    done = subprocess.run([*command, "--fresh", "--quiet", "--host", host], check=False)  # noqa: S603
+    if done.returncode:
+        sys.exit(f"{query} has failed")
+
+
+if __name__ == "__main__":
+    main()

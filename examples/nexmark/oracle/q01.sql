@@ -1,0 +1,1 @@
+SELECT auction, bidder, euros(price) AS price, "dateTime", extra FROM bid

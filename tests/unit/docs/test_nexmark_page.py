@@ -1,0 +1,31 @@
+"""The page about the Nexmark queries: its commands print what it shows, and it has a row for each query."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from unit.docs import pages
+
+ROOT = Path(__file__).parents[3]
+QUERIES = ROOT / "examples" / "nexmark" / "queries"
+
+
+def test_the_commands_print_what_the_page_shows(tmp_path):
+    shutil.copytree(
+        ROOT / "examples" / "nexmark",
+        tmp_path / "examples" / "nexmark",
+        ignore=shutil.ignore_patterns("data", "out", ".streamapp"),
+    )
+    (tmp_path / ".venv").symlink_to(ROOT / ".venv")
+    commands, printed = pages.fences(pages.read("nexmark.md"))
+    done = subprocess.run(commands.text, check=False, shell=True, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.stdout, done.returncode) == (printed.text, 0), done.stderr
+
+
+def test_each_query_has_a_row_and_no_other_is_said_to_be_missing():
+    text = pages.read("nexmark.md")
+    listed = re.findall(r"^\| \[(q\d+)\]\(../examples/nexmark/queries/\1.yaml\) \|", text, re.MULTILINE)
+    assert listed == sorted(path.stem for path in QUERIES.glob("*.yaml"))
+    missing = {int(number) for number in re.findall(r"\bq(\d+)\b", text[text.index("Not there") :])}
+    assert missing == set(range(24)) - {int(name[1:]) for name in listed}
