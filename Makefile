@@ -56,7 +56,7 @@ integration: .venv/ready java $(DATA)/ready ## Run the tests with real Spark and
 
 .PHONY: light
 light: .venv/ready ## Run the tests with a real Kubernetes API server (no nodes)
-	@echo "== Kubernetes' programs (built once, about 10 minutes; kept in $(CACHE))"
+	@echo "== Kubernetes' programs and those that check manifests (built once, about 10 minutes; kept in $(CACHE))"
 	@if command -v go >/dev/null; then $(RUN) -m tools.cluster binaries >/dev/null; fi
 	@echo "== tests on an API server"
 	@$(RUN) -m pytest tests/cluster $(PYTEST_ARGS)

@@ -70,8 +70,12 @@ class Chart:
         self._environment = environment or {}
 
     def render(self, values=None, *, release="streamapp", namespace=HOME):
-        text = self._run("template", release, CHART, "--namespace", namespace, values=values)
+        text = self.write(values, release=release, namespace=namespace)
         return Rendered([item for item in yaml.safe_load_all(text) if item])
+
+    def write(self, values=None, *, release="streamapp", namespace=HOME):
+        """Return the manifests as Helm writes them."""
+        return self._run("template", release, CHART, "--namespace", namespace, values=values)
 
     def refusal(self, values):
         """Return why values are refused; empty if they are not."""

@@ -9,6 +9,7 @@ from tools.cluster.cached import default_cache
 from tools.cluster.check import missing
 from tools.cluster.errors import ClusterError
 from tools.cluster.lifecycle import down, up
+from tools.cluster.manifest_checkers import manifest_checkers
 from tools.cluster.ways import choose_way
 
 NAME = "streamapp"
@@ -44,7 +45,7 @@ def _run(command: str, name: str, archive: Path | None) -> int:
             kube_binaries(cache)
             choose_way(cache)
         case "binaries":
-            sys.stdout.write(f"{kube_binaries(cache)}\n")
+            sys.stdout.write(f"{kube_binaries(cache)}\n{manifest_checkers(cache)}\n")
         case "check":
             lacking = missing()
             sys.stdout.write("".join(f"{item}\n" for item in lacking))

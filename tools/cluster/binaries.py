@@ -50,12 +50,22 @@ def kube_binaries(cache: Path) -> Path:
     Raises:
         ClusterError: there is no Go, or the build failed.
     """
-    if not shutil.which("go"):
-        raise ClusterError("Kubernetes is built from Go modules: install Go 1.24 or newer, and put it on the PATH")
+    version = go_version()
     flags = _linker_flags(VERSIONS.kubernetes, VERSIONS.modules["helm.sh/helm/v3"])
     sources = [path for path in KUBEBOX.rglob("*") if path.suffix in {".go", ".mod", ".sum"}]
-    key = key_of(sources, run(["go", "env", "GOVERSION"]), flags, " ".join((*_PACKAGES, *LINKS, KIND_FILES)))
+    key = key_of(sources, version, flags, " ".join((*_PACKAGES, *LINKS, KIND_FILES)))
     return kept(cache, f"kubebox-{key}", lambda work: _build(work, flags), what="building Kubernetes, about 7 minutes")
+
+
+def go_version() -> str:
+    """Return the version of the Go that programs are built with.
+
+    Raises:
+        ClusterError: there is none.
+    """
+    if not shutil.which("go"):
+        raise ClusterError("Kubernetes is built from Go modules: install Go 1.24 or newer, and put it on the PATH")
+    return run(["go", "env", "GOVERSION"])
 
 
 def _linker_flags(kubernetes: str, helm: str) -> str:
@@ -80,19 +90,23 @@ def _build(work: Path, flags: str) -> None:
     say("   downloading the modules")
     run(["go", "mod", "download"], cwd=KUBEBOX, env=_ENVIRONMENT)
     for package in _PACKAGES:
-        _build_one(package, work / package.rpartition("/")[2], flags)
+        build_program(package, work / package.rpartition("/")[2], flags, KUBEBOX)
     for name in LINKS:
         (work / name).symlink_to("kubebox")
     kind = run(["go", "list", "-m", "-f", "{{.Dir}}", _KIND], cwd=KUBEBOX, env=_ENVIRONMENT)
     shutil.copytree(Path(kind.strip()) / "images/base/files", work / KIND_FILES, copy_function=shutil.copyfile)
 
 
-def _build_one(package: str, target: Path, flags: str) -> None:
-    """Build one program; `go` names every package it compiles, which is the progress shown."""
+def build_program(package: str, target: Path, flags: str, module: Path) -> None:
+    """Build one program of a Go module, and show the progress: `go` names every package it compiles.
+
+    Raises:
+        ClusterError: the build failed.
+    """
     start = time.monotonic()
     command = ["go", "build", "-v", "-trimpath", "-ldflags", flags, "-o", str(target), package]
     compiled, shown, output = 0, start, ""
-    with started(command, env=_ENVIRONMENT, cwd=KUBEBOX) as process:
+    with started(command, env=_ENVIRONMENT, cwd=module) as process:
         assert process.stderr is not None
         for line in process.stderr:
             compiled += 1

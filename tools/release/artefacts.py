@@ -10,7 +10,7 @@ import json
 import shutil
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -84,7 +84,7 @@ def make_release(
     run([helm, "package", CHART, "--destination", into])
     for definition in sorted((CHART / "crds").iterdir()):
         shutil.copy(definition, into)
-    (into / "install.yaml").write_text("---\n".join(_manifests(helm, request)))
+    (into / "install.yaml").write_text(write_manifest(helm, request))
     (into / REQUIREMENTS).write_text(write_requirements(packages))
     bill = write_bill(project["name"], project["version"], packages, serial=request.serial, at=started)
     (into / BILL).write_text(json.dumps(bill, indent=1))
@@ -116,13 +116,12 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _manifests(helm: Path, request: ReleaseRequest) -> Iterator[str]:
-    """Yield the objects that install the operator, as the chart makes them of its defaults."""
-    yield _NAMESPACE_MANIFEST
-    for definition in sorted((CHART / "crds").iterdir()):
-        yield definition.read_text()
+def write_manifest(helm: Path, request: ReleaseRequest) -> str:
+    """Return the objects that install the operator, as the chart makes them of its defaults."""
+    definitions = [file.read_text() for file in sorted((CHART / "crds").iterdir())]
     values = (
         *("--set", f"image.repository={request.image}", "--set", "image.tag="),
         *("--set", f"image.digest={request.digest}"),
     )
-    yield run([helm, "template", "streamapp", CHART, "--namespace", NAMESPACE, *values])
+    chart = run([helm, "template", "streamapp", CHART, "--namespace", NAMESPACE, *values])
+    return "---\n".join([_NAMESPACE_MANIFEST, *definitions, chart])
