@@ -90,7 +90,7 @@ fmt: .venv/ready ## Format the code and fix what can be fixed
 # What keeps the cores busy runs in several processes; the others measure, or wait for seconds that pass.
 SOAK_CORES := tests/unit/apps/test_differential.py tests/unit/simulation
 SOAK_KAFKA := $(addprefix tests/integration/kafka/test_,soak.py supervision.py side_inputs.py late_end_of_transaction.py \
-  outages.py replicated_brokers.py apps.py)
+  outages.py replicated_brokers.py apps.py nexmark.py)
 SOAK := $(SOAK_KAFKA) tests/integration/test_side_input_kills.py tests/integration/test_kills.py \
   tests/cluster/test_operator_deaths.py tests/cluster/test_operator_scale.py tests/e2e/test_apps.py tests/e2e/soak_cluster.py
 
@@ -99,7 +99,7 @@ soak: .venv/ready java $(DATA)/ready ## Run the long versions of the sampled tes
 	@export STREAMAPP_KILL_RUNS=50 STREAMAPP_SOAK_KILLS=100 STREAMAPP_ZOMBIE_SECONDS=30 STREAMAPP_OPERATOR_ALL_ACTIONS=1 \
 	  STREAMAPP_OPERATOR_IDLE_SECONDS=300 STREAMAPP_UNDISTURBED_SECONDS=120 STREAMAPP_DIFFERENTIAL_SEEDS=500 \
 	  STREAMAPP_LATE_COMMITS=3000 STREAMAPP_OUTAGES=17,30,120 STREAMAPP_BROKER_OUTAGES=8 \
-	  STREAMAPP_SIMULATION_SCHEDULES=10000 STREAMAPP_CLUSTER_SOAK_MINUTES=30; failed=0; \
+	  STREAMAPP_SIMULATION_SCHEDULES=10000 STREAMAPP_CLUSTER_SOAK_MINUTES=30 STREAMAPP_NEXMARK_SEEDS=3; failed=0; \
 	  $(RUN) -m pytest $(SOAK_CORES) $(UNIT_PARALLEL) $(PYTEST_ARGS) || failed=1; \
 	  $(RUN) -m pytest $(SOAK) $(PYTEST_ARGS) || failed=1; \
 	  exit $$failed

@@ -1,0 +1,78 @@
+"""The Nexmark queries from topic to topic, killed again and again: they find what the oracle finds in the events.
+
+`make test` takes two of them; `make soak` sets STREAMAPP_NEXMARK_SEEDS and runs all, each with so many seeds.
+"""
+
+import os
+import subprocess
+from datetime import UTC, datetime
+from random import Random
+
+import pytest
+import yaml
+from examples.nexmark.check import HERE, QUERIES, Oracle
+from examples.nexmark.generate import make, write_files, write_topic
+
+from support import crashes
+
+SEEDS = int(os.environ.get("STREAMAPP_NEXMARK_SEEDS", "0"))
+RUNS = [(query, seed) for seed in range(1, SEEDS + 1) for query in QUERIES] or [("q08", 1), ("q17", 2)]
+EVENTS, RATE, DISORDER = 20_000, 500, 4000
+KILLS = 3
+
+
+def lay_out(folder, query, random, topics, bootstrap_servers):
+    """Write the app of a query with topics as input and output, and some commit interval and number of processors."""
+    app = yaml.safe_load((HERE / "queries" / f"{query}.yaml").read_text())
+    app["metadata"]["name"] = topics.prefix[-40:].lstrip("-")
+    spec = app["spec"]
+    spec["systems"] = {"files": {"file": {"path": ".."}}, "kafka": {"kafka": {"bootstrapServers": bootstrap_servers}}}
+    spec["defaultSystem"] = "kafka"
+    spec["streams"]["events"] |= {"system": "kafka", "name": f"{topics.prefix}.events", "bounded": True}
+    spec["streams"]["results"] |= {"system": "kafka", "name": f"{topics.prefix}.results", "partitions": 3}
+    spec["job"] = {"commitInterval": random.choice(["20ms", "100ms", "500ms", "5s"]), "watermarkInterval": "1ms"}
+    spec["processors"]["count"] = random.randint(1, 3)
+    (folder / "app").mkdir()
+    (folder / "app" / "app.yaml").write_text(yaml.safe_dump(app))
+
+
+def run_with_kills(folder, random):
+    """Start the app and kill it, a few times, and have it come to its end; tell how often it was killed."""
+    killed = 0
+    for _ in range(KILLS):
+        process = crashes.start(folder, "--host", "in-process")
+        try:
+            process.wait(timeout=random.uniform(0.5, 4.0))
+        except subprocess.TimeoutExpired:
+            crashes.kill_group(process)
+            killed += 1
+        else:
+            crashes.end(process)
+    code, output = crashes.end(crashes.start(folder, "--host", "in-process"))
+    assert code == 0, output
+    return killed
+
+
+def written(topics, folder):
+    """Copy what was committed to the output into a file, partition by partition: a key is in one of them."""
+    results = topics.values(topics.named(f"{topics.prefix}.results"))
+    folder.mkdir()
+    lines = [value + b"\n" for _, values in sorted(results.items()) for value in values]
+    (folder / "part-1.json").write_bytes(b"".join(lines))
+    return folder
+
+
+@pytest.mark.parametrize(("query", "seed"), RUNS)
+def test_a_query_that_is_killed_finds_what_its_oracle_finds(query, seed, tmp_path, kafka, topics):
+    random = Random(f"{query} {seed}")
+    partitions = random.randint(1, 4)
+    start = datetime(2024, 2, 29, 23, 59, 45, tzinfo=UTC)
+    lines = [*make(events=EVENTS, seed=seed, rate=RATE, start=start, disorder=DISORDER)]
+    write_files(tmp_path / "data", lines, partitions)
+    write_topic(kafka.bootstrap_servers, f"{topics.prefix}.events", lines, partitions)
+    lay_out(tmp_path, query, random, topics, kafka.bootstrap_servers)
+    assert run_with_kills(tmp_path / "app", random) > 0
+    with Oracle(tmp_path / "data") as oracle:
+        comparison = oracle.compare(query, written(topics, tmp_path / "results"))
+    assert comparison.equal, comparison
+    assert comparison.rows > 0
