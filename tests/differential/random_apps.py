@@ -32,6 +32,7 @@ ALL_KEYS = "count(*) as id, sum(v) as v"
 RESTORED = "cast(id as int) as id, k, g, cast(v as int) as v"
 WINDOWS = ({"tumbling": "1h"}, {"sliding": "2h", "every": "1h"}, {"session": "1h"}, {"tumbling": "30m"})
 JOINS = ("inner", "left", "right", "full")
+ORDERS = ("v desc, id", "abs(v), id desc nulls first", "id % 3 nulls last, v")
 MOST_STEPS = 6
 PROCESSORS = (1, 1, 2, 3)
 FUNCTIONS = ("Totals", "Silence", "Hourly", "Before")
@@ -157,9 +158,34 @@ def _aggregate(draft: _Draft) -> None:
     draft.result(draft.add("restored", made, map=RESTORED))
 
 
+def _top_n(draft: _Draft) -> None:
+    by, n = draft.random.choice(GROUPS), draft.random.choice([1, 1, 2, 3])
+    rank = {} if n == 1 else {"rank": "place"}
+    top = {"by": list(by), "orderBy": draft.random.choice(ORDERS), "n": n, **rank}
+    made = draft.add("top", _grouped(draft, by), topN=top)
+    draft.result(draft.add("restored", made, map="id, k, g, place as v") if rank else made)
+
+
+def _dedup(draft: _Draft) -> None:
+    """Add an output of the different keys: which of their rows are first, and their times, have no one meaning."""
+    by = draft.random.choice(GROUPS)
+    once = draft.add("once", _grouped(draft, by), dedup={"by": list(by)})
+    name = f"different-{once}"
+    draft.streams[name] = {"system": "files", "name": f"out/{name}", "format": "csv"}
+    columns = ", ".join(column if column in by else f"{by[0]} as {column}" for column in ("k", "g"))
+    draft.add("sent", draft.add("keys", once, map=f"1 as id, {columns}, 1 as v"), sendTo=name)
+
+
 def _window(draft: _Draft) -> None:
     by = draft.random.choice(GROUPS)
     window = {**draft.random.choice(WINDOWS), "by": list(by), "select": _select(draft, by)}
+    if "session" not in window and draft.random.random() < 0.3:
+        del window["select"]
+        ties = draft.random.random() < 0.5
+        window["topN"] = {"orderBy": draft.random.choice(ORDERS), "n": draft.random.randint(1, 2), "ties": ties}
+        made = draft.add("window", _grouped(draft, by), window=window)
+        draft.result(draft.add("restored", made, map=MAPS[0]))
+        return
     made = draft.add("window", _grouped(draft, by), window=window)
     draft.result(draft.add("restored", made, map=RESTORED))
 
@@ -168,8 +194,8 @@ def _join(draft: _Draft) -> None:
     left, right = _grouped(draft, ("k",)), _grouped(draft, ("k",))
     key = f"cast(k as {draft.kind.joined_as})" if draft.random.random() < 0.15 else "k"
     other = draft.add("other", right, map=f"id as rid, {key} as rk, g as rg, v as rv")
-    kind = draft.random.choice(JOINS)
-    join = {"with": other, "on": {"left": "k", "right": "rk"}, "type": kind, "within": "1h"}
+    bound = {} if draft.random.random() < 0.3 else {"type": draft.random.choice(JOINS), "within": "1h"}
+    join = {"with": other, "on": {"left": "k", "right": "rk"}, **bound}
     made = draft.add("join", left, join=join)
     columns = "coalesce(id, 0) + coalesce(rid, 0) as id, k, coalesce(g, rg) as g, coalesce(v, rv) as v"
     draft.result(draft.add("joined", made, map=columns))
@@ -250,7 +276,21 @@ def _keep_last_rows_waiting(draft: _Draft) -> None:
                 event_time["maxOutOfOrderness"] = "1ms"
 
 
-STEPS = (_filter, _map, _flat_map, _shuffle, _broadcast, _merge, _aggregate, _window, _join, _join_table, _process)
+STEPS = (
+    _filter,
+    _map,
+    _flat_map,
+    _shuffle,
+    _broadcast,
+    _merge,
+    _aggregate,
+    _top_n,
+    _dedup,
+    _window,
+    _join,
+    _join_table,
+    _process,
+)
 WEIGHTED = (*STEPS, _merge, _merge, _window, _window, _join, _process, _process, _fill_table, _fill_table)
 
 

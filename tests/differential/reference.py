@@ -105,6 +105,13 @@ def _edge(operator: dict[str, Any], inputs: list[Edge], spec: dict[str, Any], un
         by = ", ".join(operator["aggregate"]["by"])
         sql = f"SELECT {by}, {operator['aggregate']['select']}, max(t) AS t FROM ({first.sql}) GROUP BY {by}"
         return Edge(sql=sql, key=tuple(operator["aggregate"]["by"]))
+    if "topN" in operator:
+        return _ranked(operator["topN"], first)
+    if "dedup" in operator:
+        by = ", ".join(operator["dedup"]["by"])
+        return Edge(
+            sql=f"SELECT *, NULL AS t FROM (SELECT DISTINCT {by} FROM ({first.sql}))", meaning=first.key is None
+        )
     if "window" in operator:
         return _windowed(operator["window"], first, until)
     if "process" in operator:
@@ -133,12 +140,13 @@ def _mapped(columns: str, edge: Edge) -> Edge:
 
 def _joined(join: dict[str, Any], left: Edge, right: Edge, until: int) -> Edge:
     """Pair rows; one without a partner is emitted when none can come any more."""
-    on = join["on"]
+    on, kind = join["on"], join.get("type", "inner")
+    near = f"abs(l.t - r.t) <= {HOUR}" if "within" in join else "true"
     sql = f"""
         SELECT l.id, coalesce(l.{on["left"]}, r.{on["right"]}) AS k, l.g, l.v, r.rid, r.rg, r.rv,
                greatest(l.t, r.t) AS t
-        FROM ({left.sql}) AS l {join["type"]} JOIN ({right.sql}) AS r
-        ON l.{on["left"]} = r.{on["right"]} AND abs(l.t - r.t) <= {HOUR}
+        FROM ({left.sql}) AS l {kind} JOIN ({right.sql}) AS r
+        ON l.{on["left"]} = r.{on["right"]} AND {near}
         WHERE (l.t IS NOT NULL AND r.t IS NOT NULL) OR coalesce(l.t, r.t) <= {until}"""
     return Edge(sql=sql)
 
@@ -186,9 +194,30 @@ def _windowed(window: dict[str, Any], edge: Edge, until: int) -> Edge:
             FROM (SELECT *, sum(far) OVER (PARTITION BY {by} ORDER BY t) AS n
                   FROM (SELECT *, CASE WHEN t - lag(t) OVER (PARTITION BY {by} ORDER BY t) > {HOUR} THEN 1 ELSE 0 END
                                AS far FROM ({edge.sql})))"""
+    if "topN" in window:
+        return Edge(sql=_first_rows(window["topN"], f"{by}, s, e", f"SELECT * FROM ({bounds}) WHERE e <= {until}"))
     return Edge(
         sql=f"SELECT {by}, {window['select']}, e - 1 AS t FROM ({bounds}) WHERE e <= {until} GROUP BY {by}, s, e"
     )
+
+
+def _ranked(top: dict[str, Any], edge: Edge) -> Edge:
+    by = top["by"]
+    return Edge(sql=_first_rows(top, ", ".join(by), edge.sql), key=(*by, *(["place"] if "rank" in top else [])))
+
+
+def _first_rows(top: dict[str, Any], groups: str, rows: str) -> str:
+    """Rank rows; of rows that are equal in the order, those with the least columns are the first, but with ties."""
+    terms = [_spark_nulls(term) for term in top["orderBy"].split(", ")]
+    ranked = "rank()" if top.get("ties") else "row_number()"
+    order = ", ".join(terms if top.get("ties") else [*terms, "id", "k", "g", "v"])
+    place = f"{ranked} OVER (PARTITION BY {groups} ORDER BY {order})"
+    return f"SELECT id, k, g, v, t, {place} AS place FROM ({rows}) QUALIFY place <= {top['n']}"
+
+
+def _spark_nulls(term: str) -> str:
+    """Write where Spark puts nulls."""
+    return term if "nulls" in term else f"{term} nulls {'last' if term.endswith(' desc') else 'first'}"
 
 
 def _duration(text: str) -> int:

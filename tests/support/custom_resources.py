@@ -42,8 +42,8 @@ def repeated(entries, key):
 LABEL = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 KINDS = (
     "has(self.filter), has(self.map), has(self.flatMap), has(self.merge), has(self.partitionBy), has(self.broadcast), "
-    "has(self.join), has(self.joinTable), has(self.sendToTable), has(self.aggregate), has(self.window), "
-    "has(self.process), has(self.sendTo)"
+    "has(self.join), has(self.joinTable), has(self.sendToTable), has(self.aggregate), has(self.topN), has(self.dedup), "
+    "has(self.window), has(self.process), has(self.sendTo)"
 )
 
 
@@ -73,6 +73,15 @@ MEANINGS = {
         lambda window: count(window, "tumbling", "sliding", "session") == 1
     ),
     "has(self.sliding) == has(self.every)": lambda window: ("sliding" in window) == ("every" in window),
+    "has(self.select) != has(self.topN)": lambda window: ("select" in window) != ("topN" in window),
+    "!has(self.topN) || !has(self.session)": lambda window: "topN" not in window or "session" not in window,
+    "self.n == 1 || has(self.rank)": lambda top: top["n"] == 1 or "rank" in top,
+    "!has(self.within) || !has(self.keep) || self.keep == 'first'": (
+        lambda dedup: "within" not in dedup or dedup.get("keep", "first") == "first"
+    ),
+    "has(self.within) || !has(self.type) || self.type == 'inner'": (
+        lambda join: "within" in join or join.get("type", "inner") == "inner"
+    ),
     "!has(self.order) || self.order != 'eventTime' || has(self.state)": (
         lambda process: process.get("order") != "eventTime" or "state" in process
     ),

@@ -65,6 +65,27 @@ BY_RULE = {
     "a window of two kinds": ((*WINDOW, "session"), "5m", "tumbling, sliding and session"),
     "a window of no kind": ((*WINDOW, "tumbling"), ABSENT, "tumbling, sliding and session"),
     "every without sliding": ((*WINDOW, "every"), "5m", "sliding and every"),
+    "a window that lists and ranks": ((*WINDOW, "topN"), {"orderBy": "a", "n": 1}, "either select"),
+    "a session that ranks": (
+        WINDOW,
+        {"session": "5m", "by": ["k"], "topN": {"orderBy": "a", "n": 1}},
+        "tumbling and sliding windows",
+    ),
+    "several first rows without a place": (
+        ("spec", "operators", 1),
+        {"name": "top", "from": "typed", "topN": {"by": ["k"], "orderBy": "a", "n": 2}},
+        "rank names the column",
+    ),
+    "the last row of a key within a span": (
+        ("spec", "operators", 1),
+        {"name": "once", "from": "typed", "dedup": {"by": ["k"], "keep": "last", "within": "1h"}},
+        "within belongs to keep: first",
+    ),
+    "an outer join for ever": (
+        ("spec", "operators", 1),
+        {"name": "met", "from": "typed", "join": {"with": "others", "on": "k", "type": "left"}},
+        "without within is an inner one",
+    ),
     "a function without state in event-time order": (
         ("spec", "operators", 1),
         {"name": "late", "from": "typed", "process": {"function": "m:f", "schema": "x int", "order": "eventTime"}},

@@ -11,7 +11,8 @@ from typing import Any
 from streamapp_core.crd.structural_schema import Constraints, Schema
 from streamapp_core.spec.app import StreamAppSpec
 from streamapp_core.spec.base import DNS_LABEL
-from streamapp_core.spec.operators import OperatorKind, OperatorSpec, Process, Window
+from streamapp_core.spec.groups import Dedup, TopN, Window
+from streamapp_core.spec.operators import Join, OperatorKind, OperatorSpec, Process
 from streamapp_core.spec.processors import Location, StateStorage
 from streamapp_core.spec.systems import SystemKind, SystemSpec
 from streamapp_core.spec.tables import TableSpec
@@ -74,6 +75,18 @@ CONSTRAINTS: Constraints = {
             "has(self.sliding) == has(self.every)",
             "sliding and every belong together: sliding: 1h with every: 5m",
         ),
+        _rule(
+            "has(self.select) != has(self.topN)",
+            "a window has either select, a list of aggregates, or topN, its first rows",
+        ),
+        _rule("!has(self.topN) || !has(self.session)", "topN is for tumbling and sliding windows"),
+    ),
+    TopN: _rules(_rule("self.n == 1 || has(self.rank)", "rank names the column of the place, if n is more than 1")),
+    Dedup: _rules(
+        _rule("!has(self.within) || !has(self.keep) || self.keep == 'first'", "within belongs to keep: first"),
+    ),
+    Join: _rules(
+        _rule("has(self.within) || !has(self.type) || self.type == 'inner'", "a join without within is an inner one"),
     ),
     Process: _rules(
         _rule(

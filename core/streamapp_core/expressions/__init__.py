@@ -6,6 +6,7 @@ Nothing is evaluated here. See docs/expressions.md.
 from streamapp_core.expressions.aggregate_select import Aggregation, check_aggregate
 from streamapp_core.expressions.checker import KNOWN_FUNCTIONS
 from streamapp_core.expressions.expression_issues import ExpressionError, ExpressionIssue
+from streamapp_core.expressions.ordering import Ordering, check_ordering
 from streamapp_core.expressions.partial_aggregates import ARRIVAL_COLUMN, FOLDS, Merge, Partial, PlainAggregate
 from streamapp_core.expressions.queries import (
     DUCKDB_SETTINGS,
@@ -42,6 +43,7 @@ __all__ = [
     "ExpressionIssue",
     "FunctionSignature",
     "Merge",
+    "Ordering",
     "Partial",
     "PlainAggregate",
     "Select",
@@ -50,6 +52,7 @@ __all__ = [
     "check_aggregate",
     "check_condition",
     "check_flat_map",
+    "check_ordering",
     "check_select",
     "filter_sql",
     "growth_sql",

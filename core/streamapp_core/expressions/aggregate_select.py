@@ -48,7 +48,7 @@ def check_aggregate(
     """
     builder = PartialsBuilder()
     issues: list[ExpressionIssue] = []
-    by_columns = _by_columns(by, schema, issues)
+    by_columns = check_by_columns(by, schema, issues)
     grouped = {
         column.name.lower(): Value(column.type, quoted(column.name), simple=True, column=column.name)
         for column in by_columns
@@ -63,7 +63,8 @@ def check_aggregate(
     return Aggregation(by_columns=by_columns, partials=tuple(builder.partials), columns=tuple(filter(None, columns)))
 
 
-def _by_columns(by: Sequence[str], schema: Schema, issues: list[ExpressionIssue]) -> tuple[SelectColumn, ...]:
+def check_by_columns(by: Sequence[str], schema: Schema, issues: list[ExpressionIssue]) -> tuple[SelectColumn, ...]:
+    """Return the columns of a group, with equal values made alike; what is wrong with them is added to `issues`."""
     columns: list[SelectColumn] = []
     for name in by:
         column = schema.get(name)

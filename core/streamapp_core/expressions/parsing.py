@@ -21,7 +21,8 @@ MAX_NESTING = 25
 MAX_DEPTH = 100
 """Levels of the tree; `a and b and c` is one, `a + b + c` two."""
 
-_PREFIX = "SELECT "
+_SELECT = "SELECT "
+_ORDER_BY = "SELECT 1 ORDER BY "
 _DIALECT = Spark()
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
@@ -139,9 +140,25 @@ def parse_items(text: str) -> tuple[exp.Expr, ...]:
         ExpressionError: The text is no such list, or too long or too deeply nested.
     """
     try:
-        return _parsed(text)
+        select = _parsed(text, _SELECT, "expressions")
     except Refusal as refusal:
         raise ExpressionError((refusal.issue,)) from None
+    if not select.expressions:
+        raise ExpressionError((invalid("the text has no expression").issue,))
+    return tuple(select.expressions)
+
+
+def parse_ordering(text: str) -> tuple[exp.Ordered, ...]:
+    """Parse a list of expressions with directions, as it stands behind ORDER BY.
+
+    Raises:
+        ExpressionError: The text is no such list, or too long or too deeply nested.
+    """
+    try:
+        select = _parsed(text, _ORDER_BY, "order")
+    except Refusal as refusal:
+        raise ExpressionError((refusal.issue,)) from None
+    return tuple(select.args["order"].expressions)
 
 
 def children(node: exp.Expr) -> Iterator[exp.Expr]:
@@ -173,28 +190,28 @@ def output_names(item: exp.Expr) -> tuple[tuple[str, ...], exp.Expr]:
     return (() if name is None else (name,)), node
 
 
-def _parsed(text: str) -> tuple[exp.Expr, ...]:
+def _parsed(text: str, prefix: str, clause: str) -> exp.Select:
     if len(text) > MAX_TEXT_LENGTH:
         raise invalid(f"the text has {len(text)} characters, {MAX_TEXT_LENGTH} is the most")
     if not text.strip():
         raise invalid("the text is empty")
     try:
-        tokens = _with_binaries(_DIALECT.tokenize(_PREFIX + text))
+        tokens = _with_binaries(_DIALECT.tokenize(prefix + text))
         _check_tokens(tokens)
-        statements = _Parser(dialect=_DIALECT).parse(tokens, _PREFIX + text)
+        statements = _Parser(dialect=_DIALECT).parse(tokens, prefix + text)
     except ParseError as error:
-        raise invalid(_syntax_message(error)) from None
+        raise invalid(_syntax_message(error, prefix)) from None
     except (SqlglotError, ValueError, AttributeError, TypeError, IndexError, KeyError):
         raise invalid("it is not a Spark SQL expression") from None
     except RecursionError:
         raise invalid(f"it is nested too deeply (at most {MAX_NESTING} levels)") from None
     select = statements[0] if len(statements) == 1 else None
-    if type(select) is not exp.Select or any(part for name, part in select.args.items() if name != "expressions"):
+    if type(select) is not exp.Select or any(
+        part for name, part in select.args.items() if name not in ("expressions", clause)
+    ):
         raise invalid("expected expressions only: no SELECT, FROM, WHERE or other clauses, no semicolon")
-    if not select.expressions:
-        raise invalid("the text has no expression")
     _check_depth(select)
-    return tuple(select.expressions)
+    return select
 
 
 def _with_binaries(tokens: list[Token]) -> list[Token]:
@@ -232,11 +249,11 @@ def _check_depth(root: exp.Expr) -> None:
             stack.append((child, depth + (not flat)))
 
 
-def _syntax_message(error: ParseError) -> str:
+def _syntax_message(error: ParseError, prefix: str) -> str:
     if not error.errors:
         return "it is not a Spark SQL expression"
     first = error.errors[0]
-    column = (first.get("col") or 0) - (len(_PREFIX) if first.get("line") == 1 else 0)
+    column = (first.get("col") or 0) - (len(prefix) if first.get("line") == 1 else 0)
     near = str(first.get("highlight") or "").strip()[:40]
     where = f" near `{near}`" if near else ""
     description = str(first.get("description") or "it does not parse").rstrip(".")

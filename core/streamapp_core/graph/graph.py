@@ -55,6 +55,8 @@ _MEETING = (
     OperatorKind.JOIN_TABLE,
     OperatorKind.WINDOW,
     OperatorKind.AGGREGATE,
+    OperatorKind.TOP_N,
+    OperatorKind.DEDUP,
     OperatorKind.PROCESS,
 )
 

@@ -16,7 +16,7 @@ def null_key_column(plan: Plan, operator: PlannedOperator) -> str | None:
 
     None where no rows are grouped, or where files claim only that rows of a key are in one of them.
     """
-    by = _grouped_by(operator)
+    by = operator.spec.group_columns
     if not by:
         return None
     (source,), (schema,) = operator.inputs, operator.input_schemas
@@ -38,11 +38,3 @@ def _initial_partition(plan: Plan, ssp: Ssp) -> int | None:
     if stream.broadcast:
         return None
     return plan.expansion.initial_partitions(stream.partitions, stream.initial_partitions)[ssp.partition]
-
-
-def _grouped_by(operator: PlannedOperator) -> Collection[str]:
-    spec = operator.spec
-    group = spec.aggregate or spec.window
-    if group is not None:
-        return group.by
-    return () if spec.process is None or spec.process.state is None else (spec.process.state.key,)

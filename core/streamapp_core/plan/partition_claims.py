@@ -90,7 +90,7 @@ def _relied_on(plan: Plan) -> frozenset[str]:
 
 def _grouped_with_nulls(plan: Plan) -> frozenset[str]:
     """Return the streams and operators whose rows without a key surely reach a group: no operator drops them before."""
-    grouped = [name for operator in plan.operators.values() if _groups(operator) for name in operator.inputs]
+    grouped = [name for operator in plan.operators.values() if operator.spec.group_columns for name in operator.inputs]
     return _reaching(plan, grouped, _KEEP_ROWS)
 
 
@@ -113,12 +113,7 @@ def _inputs_that_meet(plan: Plan, operator: PlannedOperator) -> Sequence[str]:
         return () if plan.tables[spec.join_table.table].broadcast else operator.inputs[:1]
     if spec.join is not None:
         return () if any(_in_every_task(plan, name) for name in operator.inputs) else operator.inputs
-    return operator.inputs if _groups(operator) or spec.send_to_table is not None else ()
-
-
-def _groups(operator: PlannedOperator) -> bool:
-    state = operator.spec.process is not None and operator.spec.process.state is not None
-    return operator.kind in (OperatorKind.AGGREGATE, OperatorKind.WINDOW) or state
+    return operator.inputs if spec.group_columns or spec.send_to_table is not None else ()
 
 
 def _in_every_task(plan: Plan, name: str) -> bool:

@@ -11,30 +11,28 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from streamapp_core.expressions import (
-    Aggregation,
     Condition,
     Select,
     UserFunctions,
-    check_aggregate,
     check_condition,
     check_flat_map,
     check_select,
 )
 from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.plan.declared_functions import read_functions
-from streamapp_core.plan.joined_columns import difference, keys_match, lacking, missing_column, repeated, without
+from streamapp_core.plan.group_schemas import GROUP_KINDS, Group, GroupFlow
+from streamapp_core.plan.joined_columns import difference, keys_match, lacking, repeated, without
 from streamapp_core.plan.problem_collector import ProblemCollector
+from streamapp_core.plan.required_columns import require_column
 from streamapp_core.plan.table_rows import TableRows, read_tables
 from streamapp_core.problems import ProblemCode
-from streamapp_core.schema import TIMESTAMP, Column, DataType, Schema
-from streamapp_core.spec.operators import Aggregate, Join, JoinTable, OperatorKind, PartitionBy, Process, Window
+from streamapp_core.schema import Column, DataType, Schema
+from streamapp_core.spec.operators import Join, JoinTable, PartitionBy, Process
 
-Compiled = Condition | Select | Aggregation
+Compiled = Condition | Select | Group
 C = TypeVar("C", Condition, Select)
 
-_IN_AGGREGATES = "compute it in a `map` before, and aggregate its column"
 _IN_TABLES = "compute it in a `map`, and fill the table by `sendToTable`, or use an `extractor`"
-WINDOW_COLUMNS = (Column("window_start", TIMESTAMP), Column("window_end", TIMESTAMP))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +73,8 @@ class _Flow:
         self.schemas: dict[str, Schema | None] = {**streams, **dict.fromkeys(graph.opaque)}
         self.functions = read_functions(graph.spec.functions, graph.opaque, collector)
         self.tables = read_tables(graph, self.schemas, replace(self.functions, instead=_IN_TABLES), collector)
-        self.in_aggregates = replace(self.functions, instead=_IN_AGGREGATES)
         self.compiled: dict[str, Compiled] = {}
+        self.groups = GroupFlow(collector, self.functions, self.compiled)
         self.compared: dict[str, DataType] = {}
 
     def follow(self, operator: Operator) -> Schema | None:
@@ -98,9 +96,8 @@ class _Flow:
             return self._join_table(operator, spec.join_table, first)
         if spec.partition_by is not None:
             return self._partition_by(operator, spec.partition_by, first)
-        group = spec.window or spec.aggregate
-        if group is not None:
-            return self._group(operator, group, first)
+        if operator.kind in GROUP_KINDS:
+            return self.groups.follow(operator, first)
         return self._row_by_row(operator, first)
 
     def _row_by_row(self, operator: Operator, schema: Schema) -> Schema | None:
@@ -126,7 +123,7 @@ class _Flow:
 
     def _process(self, operator: Operator, process: Process, schema: Schema | None) -> Schema | None:
         if process.state is not None and schema is not None:
-            self._require(operator, process.state.key, schema, "process", "state", "key")
+            require_column(self.collector, operator, process.state.key, schema, "process", "state", "key")
         return self.collector.parse(operator.path("process", "schema"), process.output_schema)
 
     def _merge(self, operator: Operator, schemas: Sequence[Schema | None]) -> Schema | None:
@@ -145,13 +142,15 @@ class _Flow:
         return first
 
     def _partition_by(self, operator: Operator, partition_by: PartitionBy, schema: Schema) -> Schema:
-        self._require(operator, partition_by.key, schema, "partitionBy", "key")
+        require_column(self.collector, operator, partition_by.key, schema, "partitionBy", "key")
         return schema
 
     def _join(self, operator: Operator, join: Join, left: Schema, right: Schema | None) -> Schema | None:
         on = join.columns
-        known = self._require(operator, on.left, left, "join", "on")
-        if right is None or not (self._require(operator, on.right, right, "join", "on", side=1) and known):
+        known = require_column(self.collector, operator, on.left, left, "join", "on")
+        if right is None or not (
+            require_column(self.collector, operator, on.right, right, "join", "on", side=1) and known
+        ):
             return None
         left_key, right_key = left.get(on.left), right.get(on.right)
         if left_key is not None and right_key is not None and not keys_match(left_key.type, right_key.type):
@@ -166,7 +165,7 @@ class _Flow:
         return self._both(operator, left, without(right, on.right), operator.inputs[1], "join")
 
     def _join_table(self, operator: Operator, join: JoinTable, schema: Schema) -> Schema | None:
-        known = self._require(operator, join.on, schema, "joinTable", "on")
+        known = require_column(self.collector, operator, join.on, schema, "joinTable", "on")
         table = self.tables.get(join.table)
         if table is None or table.stored is None or not known:
             return None
@@ -198,30 +197,6 @@ class _Flow:
         )
         return None
 
-    def _group(self, operator: Operator, group: Window | Aggregate, schema: Schema) -> Schema | None:
-        kind = operator.kind
-        known = [column for column in group.by if self._require(operator, column, schema, kind, "by")]
-        aggregation = self.collector.compile(
-            check_aggregate, operator.path_parts(kind, "select"), group.select, tuple(known), schema, self.in_aggregates
-        )
-        if aggregation is None or len(known) < len(group.by):
-            return None
-        self.compiled[operator.name] = aggregation
-        by = [column for name in group.by if (column := schema.get(name)) is not None]
-        between = WINDOW_COLUMNS if kind is OperatorKind.WINDOW else ()
-        columns = (*by, *between, *(Column(column.name, column.type) for column in aggregation.columns))
-        twice = repeated(columns)
-        if twice is None:
-            return Schema(columns)
-        self.collector.add(
-            operator.path(kind, "select"),
-            ProblemCode.TYPE_MISMATCH,
-            f"two columns of the result would be named `{twice.name}`; it has the columns of `by`, "
-            + ("window_start, window_end, " if between else "")
-            + "and those of `select`",
-        )
-        return None
-
     def _send_to_table(self, operator: Operator, name: str, schema: Schema) -> None:
         table = self.tables.get(name)
         if table is None or table.filling is None or table.extracted:
@@ -233,9 +208,3 @@ class _Flow:
                 ProblemCode.TYPE_MISMATCH,
                 f"the rows of `{operator.inputs[0]}` do not fit to the schema of table `{name}`: {lacks}",
             )
-
-    def _require(self, operator: Operator, column: str, schema: Schema, *field: str, side: int = 0) -> bool:
-        missing = missing_column(column, schema, operator.inputs[side])
-        if missing is not None:
-            self.collector.add(operator.path(*field), ProblemCode.UNKNOWN_COLUMN, missing)
-        return missing is None

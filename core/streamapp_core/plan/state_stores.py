@@ -2,15 +2,16 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from streamapp_core.expressions import Aggregation
+from streamapp_core.expressions import Aggregation, Ordering, SelectColumn
 from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.plan.stream_types.check_event_time import process_order
 from streamapp_core.plan.stream_types.stream_partitioning import Hashed, Partitioning
 from streamapp_core.plan.stream_types.stream_type import StreamType
 from streamapp_core.plan.table_rows import TableRows
+from streamapp_core.spec.groups import Window
 from streamapp_core.spec.operators import OperatorKind
 from streamapp_core.spec.tables import TableSpec
 
@@ -19,6 +20,8 @@ _KEEP_STATE = (
     OperatorKind.JOIN_TABLE,
     OperatorKind.SEND_TO_TABLE,
     OperatorKind.AGGREGATE,
+    OperatorKind.TOP_N,
+    OperatorKind.DEDUP,
     OperatorKind.WINDOW,
 )
 
@@ -67,15 +70,23 @@ def _state(operator: Operator, rows: RowFlow, types: Mapping[str, StreamType]) -
     if spec.process is not None and spec.process.state is not None:
         order = process_order(operator, types)  # functions in event-time order store rows that wait
         return [spec.process.model_dump(mode="json", exclude={"output_schema", "order"}), order]
-    aggregation = rows.compiled.get(operator.name)
-    if isinstance(aggregation, Aggregation):
-        lengths = None if spec.window is None else spec.window.model_dump(mode="json", exclude={"select", "by"})
-        return [
-            lengths,
-            [column.name.lower() for column in aggregation.by_columns],
-            [repr(p) for p in aggregation.partials],
-        ]
+    group = rows.compiled.get(operator.name)
+    if isinstance(group, Aggregation):
+        return [_lengths(spec.window), _names(group.by_columns), [repr(p) for p in group.partials]]
+    if isinstance(group, Ordering):
+        ranking = spec.top_n or spec.dedup or (spec.window and spec.window.top_n)
+        options = None if ranking is None else ranking.model_dump(mode="json", exclude={"order_by", "by", "rank"})
+        return [_lengths(spec.window), _names(group.by_columns), group.terms, options]
     return None
+
+
+def _lengths(window: Window | None) -> object:
+    fields = {"tumbling", "sliding", "every", "session"}
+    return None if window is None else window.model_dump(mode="json", include=fields)
+
+
+def _names(columns: Iterable[SelectColumn]) -> list[str]:
+    return [column.name.lower() for column in columns]
 
 
 def _table_shape(table: TableSpec, rows: TableRows) -> object:

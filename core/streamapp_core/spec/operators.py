@@ -15,6 +15,7 @@ from streamapp_core.spec.base import (
     SpecModel,
     Text,
 )
+from streamapp_core.spec.groups import Aggregate, Dedup, TopN, Window
 
 
 class OperatorKind(StrEnum):
@@ -30,6 +31,8 @@ class OperatorKind(StrEnum):
     JOIN_TABLE = "joinTable"
     SEND_TO_TABLE = "sendToTable"
     AGGREGATE = "aggregate"
+    TOP_N = "topN"
+    DEDUP = "dedup"
     WINDOW = "window"
     PROCESS = "process"
     SEND_TO = "sendTo"
@@ -89,12 +92,27 @@ class JoinColumns(SpecModel):
 
 
 class Join(SpecModel):
-    """Pairs of rows of two streams with equal keys and at most `within` between their event times."""
+    """Pairs of rows of two streams with equal keys, and at most `within` between their event times if that is given."""
 
     with_: Annotated[Name, Field(alias="with")]
     on: ColumnName | JoinColumns
     type: JoinType = JoinType.INNER
-    within: Duration
+    within: Annotated[
+        Duration | None,
+        Field(
+            description="How far apart the event times of a pair may be. Without it every pair with equal keys is "
+            "emitted, and all rows of both sides are kept."
+        ),
+    ] = None
+
+    @model_validator(mode="after")
+    def _bounded_if_outer(self) -> Self:
+        if self.within is None and self.type is not JoinType.INNER:
+            raise ValueError(
+                f"a {self.type} join needs `within`: without a bound in time a partner may always come, so no row "
+                "is ever known to have none; set `within`, or make it an inner join"
+            )
+        return self
 
     @property
     def columns(self) -> JoinColumns:
@@ -108,35 +126,6 @@ class JoinTable(SpecModel):
     table: Name
     on: ColumnName
     type: TableJoinType = TableJoinType.INNER
-
-
-class Aggregate(SpecModel):
-    """Running results per key: each batch emits the new result of every key in it."""
-
-    by: Annotated[tuple[ColumnName, ...], Field(min_length=1, max_length=100)]
-    select: Expression
-
-
-class Window(SpecModel):
-    """Results per key and event-time window, emitted once when the watermark passes."""
-
-    tumbling: Duration | None = None
-    sliding: Duration | None = None
-    every: Duration | None = None
-    session: Duration | None = None
-    by: Annotated[tuple[ColumnName, ...], Field(max_length=100)] = ()
-    select: Expression
-
-    @model_validator(mode="after")
-    def _exactly_one(self) -> Self:
-        lengths = [length for length in (self.tumbling, self.sliding, self.session) if length is not None]
-        if len(lengths) != 1:
-            raise ValueError("a window is exactly one of tumbling, sliding and session")
-        if (self.sliding is None) != (self.every is None):
-            raise ValueError("sliding and every belong together: `sliding: 1h` with `every: 5m`")
-        if min([*lengths, self.every or 1]) < 1:
-            raise ValueError("a window is at least 1ms long")
-        return self
 
 
 class ProcessState(SpecModel):
@@ -190,6 +179,8 @@ class OperatorSpec(SpecModel):
     join_table: JoinTable | None = None
     send_to_table: Name | None = None
     aggregate: Aggregate | None = None
+    top_n: TopN | None = None
+    dedup: Dedup | None = None
     window: Window | None = None
     process: Process | None = None
     send_to: Name | None = None
@@ -214,10 +205,10 @@ class OperatorSpec(SpecModel):
 
     @property
     def group_columns(self) -> tuple[str, ...]:
-        """The columns whose equal values must be in one task: those of a window, an aggregate or a function's state."""
+        """The columns whose equal values must be in one task: those of a group, or of a function's state."""
         if self.process is not None:
             return () if self.process.state is None else (self.process.state.key,)
-        group = self.window or self.aggregate
+        group = self.window or self.aggregate or self.top_n or self.dedup
         return () if group is None else group.by
 
     @property

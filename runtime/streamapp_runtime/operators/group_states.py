@@ -1,17 +1,21 @@
 """Per-key state of aggregates and windows: partial results, cached decoded in front of a store."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from streamapp_runtime.operators.batch_aggregation import Row
 from streamapp_runtime.rows.row_codec import decode_row, encode_row
+from streamapp_runtime.state.chunked_values import CHUNK_BYTES, delete_chunks, get_chunks, join_chunks, put_chunks
 from streamapp_runtime.state.store import Store
 
 _CACHED_ROWS = 200_000
 
 
 class GroupStates:
-    """A map from keys to rows of plain values; changes reach the store with `flush`."""
+    """A map from keys to rows of plain values; changes reach the store with `flush`.
+
+    No key may be another one with four bytes more: large rows are stored in chunks.
+    """
 
     def __init__(self, store: Store, cached: int = _CACHED_ROWS) -> None:
         """Keep about `cached` decoded rows in memory between commits."""
@@ -19,6 +23,8 @@ class GroupStates:
         self._cached_limit = cached
         self._rows: dict[bytes, Row] = {}
         self._changed: set[bytes] = set()
+        self._chunked: set[bytes] = set()
+        """Keys whose rows are, or were, larger than one chunk."""
         self._due: deque[tuple[bytes, bytes]] = deque()
         self._scanned_below = self._end = b""
 
@@ -29,10 +35,18 @@ class GroupStates:
         merge_all: Callable[[Sequence[Row | None], Sequence[Row]], list[Row]],
     ) -> list[Row]:
         """Merge a row into that of each key (no key twice), None where a key is new; return the merged rows."""
-        states = merge_all([self._get(key) for key in keys], rows)
-        self._rows.update(zip(keys, states, strict=True))
-        self._changed.update(keys)
+        states = merge_all(self.get_all(keys), rows)
+        self.put_all(keys, states)
         return states
+
+    def get_all(self, keys: Iterable[bytes]) -> list[Row | None]:
+        """Return the row of each key; None where a key is new."""
+        return [self._get(key) for key in keys]
+
+    def put_all(self, keys: Sequence[bytes], rows: Sequence[Row]) -> None:
+        """Set the row of each key."""
+        self._rows.update(zip(keys, rows, strict=True))
+        self._changed.update(keys)
 
     @property
     def has_pending_results(self) -> bool:
@@ -47,12 +61,16 @@ class GroupStates:
         self._end = end
         if not self._due and self._scanned_below < end:
             self._write()
-            self._due.extend(self._store.scan(end=end))
+            self._due.extend(join_chunks(self._store.scan(end=end)))
             self._scanned_below = end
         popped = [self._due.popleft() for _ in range(min(limit, len(self._due)))]
-        for key, _ in popped:
+        for key, data in popped:
             self._rows.pop(key, None)
-            self._store.delete(key)
+            if len(data) < CHUNK_BYTES:
+                self._store.delete(key)
+            else:
+                delete_chunks(self._store, key)
+            self._chunked.discard(key)
         return [decode_row(data) for _, data in popped]
 
     def flush(self) -> None:
@@ -65,11 +83,23 @@ class GroupStates:
         row = self._rows.get(key)
         if row is None:
             data = self._store.get(key)
+            if data is not None and len(data) == CHUNK_BYTES:
+                data = get_chunks(self._store, key)
+                self._chunked.add(key)
             if data is not None:
                 return decode_row(data)
         return row
 
     def _write(self) -> None:
         keys = sorted(self._changed)  # changelog and LMDB write in this order: their own sorting is then free
-        self._store.put_all((key, encode_row(self._rows[key])) for key in keys)
+        self._store.put_all(self._small((key, encode_row(self._rows[key])) for key in keys))
         self._changed.clear()
+
+    def _small(self, entries: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
+        """Return the entries of one chunk; put the others, and those that were larger, in chunks."""
+        for key, data in entries:
+            if len(data) < CHUNK_BYTES and key not in self._chunked:
+                yield key, data
+            else:
+                put_chunks(self._store, key, data)
+                self._chunked.add(key)

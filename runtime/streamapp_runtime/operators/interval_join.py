@@ -2,20 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_core.spec.operators import JoinType
 from streamapp_runtime.operators.join_side import JoinSide
+from streamapp_runtime.operators.joined_rows import LEFT, RIGHT, JoinedRows, equal_keys
 from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.operators.window_bounds import BEGINNING
-from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD, event_times
+from streamapp_runtime.rows.event_time_column import event_times
 from streamapp_runtime.state.store import Store
 
-_LEFT, _RIGHT = 0, 1
 _EMITS_ALONE: Mapping[JoinType, Sequence[bool]] = {
     JoinType.INNER: (False, False),
     JoinType.LEFT: (True, False),
@@ -37,24 +33,21 @@ class IntervalJoin(BaseOperator):
         """Take for the left and the right side the column to join on and all columns; `within` is in milliseconds."""
         self._sides = [JoinSide(store, name, key, within) for name, key in zip((b"l", b"r"), keys, strict=True)]
         self._keys = keys
-        self._schemas = schemas
+        self._joined = JoinedRows(keys, schemas)
         self._emits_alone = _EMITS_ALONE[kind]
         self._within = within
         self.max_output_delay = within if any(self._emits_alone) else 0
         """The most by which an emitted row may be older than the watermark."""
-        self._right_columns = [name for name in schemas[_RIGHT].names if name != keys[_RIGHT]]
-        fields = [*schemas[_LEFT], *(schemas[_RIGHT].field(name) for name in self._right_columns)]
-        self._output = pa.schema([*fields, EVENT_TIME_FIELD])
         self._watermark = BEGINNING
         self._late = self._undated = 0
 
     def process_left(self, rows: pa.Table) -> pa.Table | None:
         """Process a batch of the left stream; return the pairs it completes."""
-        return self._process(rows, _LEFT)
+        return self._process(rows, LEFT)
 
     def process_right(self, rows: pa.Table) -> pa.Table | None:
         """Process a batch of the right stream; return the pairs it completes."""
-        return self._process(rows, _RIGHT)
+        return self._process(rows, RIGHT)
 
     def advance_watermark(self, watermark: int) -> pa.Table | None:
         """Emit the unmatched rows of outer sides that can't match any more, and delete what has expired."""
@@ -63,8 +56,8 @@ class IntervalJoin(BaseOperator):
         unmatched = [
             side.expire(limit, emit_unmatched=emit) for side, emit in zip(self._sides, self._emits_alone, strict=True)
         ]
-        alone = [self._left_alone(rows) for rows in unmatched[_LEFT]] + [
-            self._right_alone(rows) for rows in unmatched[_RIGHT]
+        alone = [self._joined.left_alone(rows) for rows in unmatched[LEFT]] + [
+            self._joined.right_alone(rows) for rows in unmatched[RIGHT]
         ]
         return pa.concat_tables(alone) if alone else None
 
@@ -89,7 +82,7 @@ class IntervalJoin(BaseOperator):
         run, sorted_rows = mine.sort(rows)
         pairs = []
         for found in theirs.candidates(run):
-            equal = _equal(
+            equal = equal_keys(
                 sorted_rows.column(self._keys[side]).take(pa.array(found.batch)),
                 found.rows.column(self._keys[1 - side]).take(pa.array(found.here)),
             )
@@ -99,7 +92,7 @@ class IntervalJoin(BaseOperator):
                 if self._emits_alone[1 - side]:
                     theirs.mark_matched(found, here)
                 both = sorted_rows.take(pa.array(batch)), found.rows.take(pa.array(here))
-                pairs.append(self._paired(*(both if side == _LEFT else reversed(both))))
+                pairs.append(self._joined.pair(*(both if side == LEFT else reversed(both))))
         mine.add(run, sorted_rows)
         return pa.concat_tables(pairs) if pairs else None
 
@@ -113,33 +106,3 @@ class IntervalJoin(BaseOperator):
         if not self._emits_alone[side]:
             usable &= rows.column(self._keys[side]).is_valid().to_numpy()
         return rows if usable.all() else rows.filter(pa.array(usable))
-
-    def _paired(self, left: pa.Table, right: pa.Table) -> pa.Table:
-        time = pc.max_element_wise(left.column(EVENT_TIME_COLUMN), right.column(EVENT_TIME_COLUMN))
-        columns = [left.column(name) for name in self._schemas[_LEFT].names]
-        columns += [right.column(name) for name in self._right_columns]
-        return pa.Table.from_arrays([*columns, time], schema=self._output)
-
-    def _left_alone(self, rows: pa.Table) -> pa.Table:
-        columns = [rows.column(name) for name in self._schemas[_LEFT].names]
-        columns += [pa.nulls(len(rows), self._schemas[_RIGHT].field(name).type) for name in self._right_columns]
-        return pa.Table.from_arrays([*columns, rows.column(EVENT_TIME_COLUMN)], schema=self._output)
-
-    def _right_alone(self, rows: pa.Table) -> pa.Table:
-        """Return unmatched right rows with their key in the left key column: the right one is not in the output."""
-        key = rows.column(self._keys[_RIGHT])
-        columns = [
-            key.cast(field.type) if field.name == self._keys[_LEFT] else pa.nulls(len(rows), field.type)
-            for field in self._schemas[_LEFT]
-        ]
-        columns += [rows.column(name) for name in self._right_columns]
-        return pa.Table.from_arrays([*columns, rows.column(EVENT_TIME_COLUMN)], schema=self._output)
-
-
-def _equal(left: pa.ChunkedArray, right: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
-    """Compare keys; null equals nothing, NaN equals NaN (as in Spark)."""
-    equal = pc.equal(left, right)
-    if pa.types.is_floating(left.type) and pa.types.is_floating(right.type):
-        equal = pc.or_(equal, pc.and_(pc.is_nan(left), pc.is_nan(right)))
-    mask: npt.NDArray[np.bool_] = pc.fill_null(equal, fill_value=False).to_numpy()
-    return mask

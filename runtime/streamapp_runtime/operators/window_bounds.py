@@ -13,6 +13,9 @@ BEGINNING = -(1 << 63)
 BOUNDS = tuple(pa.field(name, pa.timestamp("us", tz="UTC")) for name in ("window_start", "window_end"))
 _MICROSECONDS = 1_000
 
+EMITTED_AT_ONCE = 500_000
+"""Results per commit: what follows from them must fit a commit that takes seconds."""
+
 
 def end_key(end: int) -> bytes:
     """Encode a window's end so that bytes order as numbers do."""

@@ -1,6 +1,7 @@
 """Values of any size in a store: in chunks that each fit a changelog record, which brokers limit to about 1 MB."""
 
 import struct
+from collections.abc import Iterable, Iterator
 from itertools import count
 
 from streamapp_runtime.state.store import Store
@@ -26,6 +27,20 @@ def get_chunks(store: Store, key: bytes) -> bytes | None:
     while (chunk := store.get(_chunk_key(key, len(chunks)))) is not None:
         chunks.append(chunk)
     return b"".join(chunks) if chunks else None
+
+
+def join_chunks(entries: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
+    """Put values together again that `put_chunks` put: a scan gives their chunks one after the other."""
+    first, chunks = b"", list[bytes]()
+    for key, value in entries:
+        if chunks and len(chunks[-1]) == CHUNK_BYTES and key == _chunk_key(first, len(chunks)):
+            chunks.append(value)
+            continue
+        if chunks:
+            yield first, b"".join(chunks)
+        first, chunks = key, [value]
+    if chunks:
+        yield first, b"".join(chunks)
 
 
 def delete_chunks(store: Store, key: bytes) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from streamapp_core.expressions import Aggregation, Select
+from streamapp_core.expressions import Aggregation, Ordering, Select
 from streamapp_core.expressions.user_functions import FUNCTION_PREFIX
 from streamapp_core.plan.null_keys import has_null_group, null_key_column
 from streamapp_core.plan.plan import PlannedOperator
@@ -14,6 +14,8 @@ from streamapp_runtime.functions.process_function import ProcessFunction
 from streamapp_runtime.functions.stateful_function import StatefulFunction
 from streamapp_runtime.functions.user_errors import UserFunctionFailed
 from streamapp_runtime.operators.aligned_window import AlignedWindow
+from streamapp_runtime.operators.dedup import Dedup
+from streamapp_runtime.operators.dedup_within import DedupWithin
 from streamapp_runtime.operators.flat_map import FlatMap
 from streamapp_runtime.operators.guarded_operator import GuardedOperator
 from streamapp_runtime.operators.interval_join import IntervalJoin
@@ -22,11 +24,14 @@ from streamapp_runtime.operators.null_key_guard import NullKeyGuard
 from streamapp_runtime.operators.operator import InputPort, Operator, TaskOperator
 from streamapp_runtime.operators.ordered_process import OrderedProcess
 from streamapp_runtime.operators.outputs import Broadcast, NotWritten, PartitionBy, SendToFile, SendToStream
+from streamapp_runtime.operators.regular_join import RegularJoin
 from streamapp_runtime.operators.row_operators import CallingQuery, Merge, PlainSelect, SqlOperator
 from streamapp_runtime.operators.running_aggregate import Aggregate
 from streamapp_runtime.operators.send_to_table import SendToTable
 from streamapp_runtime.operators.session_window import SessionWindow
 from streamapp_runtime.operators.stateful_process import StatefulProcess
+from streamapp_runtime.operators.top_n import TopN
+from streamapp_runtime.operators.window_top_n import WindowTopN
 from streamapp_runtime.rows.projection import plain_projection
 from streamapp_runtime.tasks.pipeline import Node, Pipeline
 from streamapp_runtime.tasks.query_chains import ROW_KINDS, chain_sql, row_operator_chains
@@ -46,7 +51,7 @@ def build_pipeline(context: TaskContext) -> Pipeline:
         if last.kind is OperatorKind.JOIN:
             step = join = _join(last, context)
             ports: tuple[InputPort, ...] = (join.process_left, join.process_right)
-            max_output_delay = join.max_output_delay
+            max_output_delay = join.max_output_delay if isinstance(join, IntervalJoin) else 0
         else:
             step = operator = _operator(chain, context)
             ports = (_guarded(last, operator.process, context),) * len(inputs)
@@ -127,17 +132,16 @@ def _query(chain: Sequence[PlannedOperator], context: TaskContext) -> Operator:
     )
 
 
-def _join(planned: PlannedOperator, context: TaskContext) -> IntervalJoin:
+def _join(planned: PlannedOperator, context: TaskContext) -> IntervalJoin | RegularJoin:
     join = planned.spec.join
     assert join is not None
     left, right = planned.input_schemas
-    return IntervalJoin(
-        context.state.logged_store(planned.name),
-        keys=(_column(left, join.columns.left), _column(right, join.columns.right)),
-        schemas=(arrow_schema(left), arrow_schema(right)),
-        kind=join.type,
-        within=join.within,
-    )
+    store = context.state.logged_store(planned.name)
+    keys = _column(left, join.columns.left), _column(right, join.columns.right)
+    schemas = arrow_schema(left), arrow_schema(right)
+    if join.within is None:
+        return RegularJoin(store, keys=keys, schemas=schemas)
+    return IntervalJoin(store, keys=keys, schemas=schemas, kind=join.type, within=join.within)
 
 
 def _merge(planned: PlannedOperator, _: TaskContext) -> Operator:
@@ -169,18 +173,41 @@ def _window(planned: PlannedOperator, context: TaskContext) -> Operator:
     window = planned.spec.window
     assert window is not None
     store = context.state.logged_store(planned.name)
+    engine, limit = context.processor.engine, context.processor.results_at_once
     if window.session is not None:
-        return SessionWindow(context.processor.engine, store, _aggregation(planned), window.session)
+        return SessionWindow(engine, store, _aggregation(planned), window.session)
     length = window.tumbling or window.sliding
     assert length is not None
-    return AlignedWindow(
-        context.processor.engine,
+    step = window.every or length
+    if window.top_n is None:
+        return AlignedWindow(engine, store, _aggregation(planned), length=length, step=step, limit=limit)
+    top, (schema,) = window.top_n, planned.input_schemas
+    return WindowTopN(
+        engine,
         store,
-        _aggregation(planned),
+        _ordering(planned),
+        arrow_schema(schema),
         length=length,
-        step=window.every or length,
-        limit=context.processor.results_at_once,
+        step=step,
+        n=top.n,
+        ties=top.ties,
+        place=top.rank,
+        limit=limit,
     )
+
+
+def _top_n(planned: PlannedOperator, context: TaskContext) -> Operator:
+    top, (schema,) = planned.spec.top_n, planned.input_schemas
+    assert top is not None
+    store = context.state.logged_store(planned.name)
+    return TopN(context.processor.engine, store, _ordering(planned), arrow_schema(schema), n=top.n, place=top.rank)
+
+
+def _dedup(planned: PlannedOperator, context: TaskContext) -> Operator:
+    dedup, store = planned.spec.dedup, context.state.logged_store(planned.name)
+    assert dedup is not None
+    by = [column.name for column in _ordering(planned).by_columns]
+    return Dedup(store, by, dedup.keep) if dedup.within is None else DedupWithin(store, by, dedup.within)
 
 
 def _process(planned: PlannedOperator, context: TaskContext) -> Operator:
@@ -236,6 +263,11 @@ def _aggregation(planned: PlannedOperator) -> Aggregation:
     return planned.compiled
 
 
+def _ordering(planned: PlannedOperator) -> Ordering:
+    assert isinstance(planned.compiled, Ordering)
+    return planned.compiled
+
+
 _WRITES = frozenset({OperatorKind.PARTITION_BY, OperatorKind.BROADCAST, OperatorKind.SEND_TO})
 
 _BUILDERS: Mapping[OperatorKind, Callable[[PlannedOperator, TaskContext], Operator]] = {
@@ -244,6 +276,8 @@ _BUILDERS: Mapping[OperatorKind, Callable[[PlannedOperator, TaskContext], Operat
     OperatorKind.BROADCAST: _broadcast,
     OperatorKind.JOIN_TABLE: _join_table,
     OperatorKind.AGGREGATE: _aggregate,
+    OperatorKind.TOP_N: _top_n,
+    OperatorKind.DEDUP: _dedup,
     OperatorKind.WINDOW: _window,
     OperatorKind.PROCESS: _process,
     OperatorKind.SEND_TO_TABLE: _send_to_table,

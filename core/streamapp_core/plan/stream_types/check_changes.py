@@ -1,8 +1,8 @@
 """Results that are replaced later (`upsert`), and operators that would take each of them for an event.
 
-A running aggregate emits a new result of a key again and again. How many there are depends on commits and batches; only
-the last one is the meaning. So an operator after it is right only if it does the same to every result of a key
-(docs/planner.md).
+A running aggregate emits a new result of a key again and again, as do `topN` and `dedup` with `keep: last`. How many
+there are depends on commits and batches; only the last one is the meaning. So an operator after it is right only if it
+does the same to every result of a key (docs/planner.md).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -66,6 +66,10 @@ def check_changes(graph: Graph, rows: RowFlow, types: Mapping[str, StreamType]) 
 
 def _group(reader: _Reader) -> _Reason | None:
     return None, f"`{reader.operator.name}` would count every one of them; {_INSTEAD}"
+
+
+def _ranking(reader: _Reader) -> _Reason | None:
+    return None, f"`{reader.operator.name}` would keep those that are replaced, too; {_INSTEAD}"
 
 
 def _join(reader: _Reader) -> _Reason | None:
@@ -137,6 +141,8 @@ def _send_to(reader: _Reader) -> _Reason | None:
 
 _RULES: Mapping[OperatorKind, Callable[[_Reader], _Reason | None]] = {
     OperatorKind.AGGREGATE: _group,
+    OperatorKind.TOP_N: _ranking,
+    OperatorKind.DEDUP: _ranking,
     OperatorKind.WINDOW: _group,
     OperatorKind.JOIN: _join,
     OperatorKind.MERGE: _merge,

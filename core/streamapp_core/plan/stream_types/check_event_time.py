@@ -16,7 +16,9 @@ def check_event_time(graph: Graph, types: Mapping[str, StreamType]) -> Iterator[
     Records of Kafka and of the log have a timestamp; rows of files have an event time only if a column gives it.
     """
     for operator in graph.of_kinds(*_MEASURED, OperatorKind.PROCESS):
-        process = operator.spec.process
+        process, join = operator.spec.process, operator.spec.join
+        if join is not None and join.within is None:
+            continue
         if operator.kind in _MEASURED:
             path, need = operator.path(operator.kind), "compares event times"
         elif process is not None and process.order is ProcessOrder.EVENT_TIME:

@@ -45,13 +45,8 @@ def check_keys(
                 extracted = [s for s in sides[1:] if rows.tables[table].extracted and partitions.get(s.name) != 1]
                 sides = [sides[0], *(side for side in extracted if _has_place(graph, side.name, types))]
             yield from _check_join(graph, operator, sides, rows, types)
-        elif operator.spec.window is not None:
-            yield from _check_group(graph, operator, operator.spec.window.by, rows, types)
-        elif operator.spec.aggregate is not None:
-            yield from _check_group(graph, operator, operator.spec.aggregate.by, rows, types)
-        elif operator.spec.process is not None and operator.spec.process.state is not None:
-            by = [operator.spec.process.state.key]
-            yield from _check_group(graph, operator, by, rows, types)
+        elif operator.spec.process is None or operator.spec.process.state is not None:
+            yield from _check_group(graph, operator, operator.spec.group_columns, rows, types)
 
 
 def _check_join(

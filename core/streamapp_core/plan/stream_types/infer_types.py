@@ -12,6 +12,7 @@ from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.plan.stream_types.stream_partitioning import Hashed, Partitioning, Unhashed
 from streamapp_core.plan.stream_types.stream_type import APPEND, StreamType, Upsert
+from streamapp_core.spec.groups import Keep
 from streamapp_core.spec.job import Grouper
 from streamapp_core.spec.operators import OperatorKind
 from streamapp_core.spec.streams import StreamSpec
@@ -117,7 +118,8 @@ def _join(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: froz
         side, key = (inputs[1], on.right) if inputs[0].everywhere else (inputs[0], on.left)
         if not isinstance(side.partitioning, Hashed) or not side.partitioning.holds(key):
             partitioning = side.partitioning
-    return StreamType(partitioning=partitioning, partitioned_by=operator.name)
+    undated = None if any(side.undated_by is None for side in inputs) else inputs[0].undated_by
+    return StreamType(partitioning=partitioning, partitioned_by=operator.name, undated_by=undated)
 
 
 def _join_table(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, broadcast: frozenset[str]) -> StreamType:
@@ -135,17 +137,28 @@ def _by_left_key(inputs: Sequence[StreamType], left: str) -> Partitioning:
 
 
 def _group(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: frozenset[str]) -> StreamType:
-    """Keep the key if the group has it; an aggregate's results replace earlier ones of their group."""
-    first, group = inputs[0], operator.spec.window or operator.spec.aggregate
-    assert group is not None
-    by = tuple(column.lower() for column in group.by)
-    if operator.kind is OperatorKind.AGGREGATE:
-        made = replace(first, changes=Upsert(by), changed_by=operator.name)
-    else:
-        made = replace(first, changes=APPEND, changed_by=None, undated_by=None)
-    if not isinstance(first.partitioning, Hashed):
+    """Keep the key if the group has it; results of a group that may still change replace earlier ones."""
+    made, spec = inputs[0], operator.spec
+    replaced = _replaced_by(operator)
+    if replaced is not None:
+        made = replace(made, changes=Upsert(replaced), changed_by=operator.name)
+    elif spec.window is not None:
+        made = replace(made, changes=APPEND, changed_by=None, undated_by=None)
+    emits_rows = spec.top_n or spec.dedup or (spec.window and spec.window.top_n)
+    if emits_rows or not isinstance(made.partitioning, Hashed):
         return made
-    return _partitioned(operator, made, first.partitioning.with_columns(first.partitioning.columns.intersection(by)))
+    by = {column.lower() for column in spec.group_columns}
+    return _partitioned(operator, made, made.partitioning.with_columns(made.partitioning.columns.intersection(by)))
+
+
+def _replaced_by(operator: Operator) -> tuple[str, ...] | None:
+    """Return the columns whose equal values replace each other in the results of a group; None: results stay."""
+    spec = operator.spec
+    by = tuple(column.lower() for column in spec.group_columns)
+    if spec.top_n is not None:
+        return by if spec.top_n.rank is None else (*by, spec.top_n.rank.lower())
+    replaced = spec.aggregate is not None or (spec.dedup is not None and spec.dedup.keep is Keep.LAST)
+    return by if replaced else None
 
 
 def _partition_by(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: frozenset[str]) -> StreamType:
@@ -174,6 +187,8 @@ _RULES: Mapping[OperatorKind, _Rule] = {
     OperatorKind.JOIN: _join,
     OperatorKind.JOIN_TABLE: _join_table,
     OperatorKind.AGGREGATE: _group,
+    OperatorKind.TOP_N: _group,
+    OperatorKind.DEDUP: _group,
     OperatorKind.WINDOW: _group,
     OperatorKind.PROCESS: _process,
 }

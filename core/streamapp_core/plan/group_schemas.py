@@ -1,0 +1,104 @@
+"""The columns of groups: aggregates, rankings, duplicates and windows, and their expressions compiled on the way."""
+
+from collections.abc import MutableMapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from streamapp_core.expressions import Aggregation, Ordering, UserFunctions, check_aggregate, check_ordering
+from streamapp_core.graph.graph import Operator
+from streamapp_core.plan.joined_columns import repeated
+from streamapp_core.plan.problem_collector import ProblemCollector
+from streamapp_core.plan.required_columns import require_column
+from streamapp_core.problems import ProblemCode
+from streamapp_core.schema import INT, TIMESTAMP, Column, Schema
+from streamapp_core.spec.groups import Aggregate, Dedup, Ranking, Window
+from streamapp_core.spec.operators import OperatorKind
+
+Group = Aggregation | Ordering
+GROUP_KINDS = frozenset([OperatorKind.AGGREGATE, OperatorKind.TOP_N, OperatorKind.DEDUP, OperatorKind.WINDOW])
+WINDOW_COLUMNS = (Column("window_start", TIMESTAMP), Column("window_end", TIMESTAMP))
+_INSTEAD = "compute it in a `map` before, and use its column"
+
+
+class GroupFlow:
+    """Follows the columns through the operators of `GROUP_KINDS`."""
+
+    def __init__(
+        self, collector: ProblemCollector, functions: UserFunctions, compiled: MutableMapping[str, Any]
+    ) -> None:
+        """Add the expressions of operators to `compiled`, and problems to `collector`."""
+        self._collector = collector
+        self._functions = replace(functions, instead=_INSTEAD)
+        self._compiled = compiled
+
+    def follow(self, operator: Operator, schema: Schema) -> Schema | None:
+        """Check one operator and return its columns; None if something is wrong with it."""
+        spec = operator.spec
+        if spec.top_n is not None:
+            return self._ranking(operator, spec.top_n, spec.top_n.by, schema)
+        if spec.dedup is not None:
+            return self._dedup(operator, spec.dedup, schema)
+        if spec.window is not None and spec.window.top_n is not None:
+            return self._ranking(operator, spec.window.top_n, spec.window.by, schema)
+        group = spec.window or spec.aggregate
+        assert group is not None
+        assert group.select is not None
+        return self._group(operator, group, group.select, schema)
+
+    def _group(self, operator: Operator, group: Window | Aggregate, select: str, schema: Schema) -> Schema | None:
+        kind = operator.kind
+        known = [column for column in group.by if require_column(self._collector, operator, column, schema, kind, "by")]
+        aggregation = self._collector.compile(
+            check_aggregate, operator.path_parts(kind, "select"), select, tuple(known), schema, self._functions
+        )
+        if aggregation is None or len(known) < len(group.by):
+            return None
+        self._compiled[operator.name] = aggregation
+        by = [column for name in group.by if (column := schema.get(name)) is not None]
+        between = WINDOW_COLUMNS if kind is OperatorKind.WINDOW else ()
+        columns = (*by, *between, *(Column(column.name, column.type) for column in aggregation.columns))
+        bounds = "window_start, window_end, " if between else ""
+        return self._distinct(
+            operator.path(kind, "select"), columns, f"it has the columns of `by`, {bounds}and those of `select`"
+        )
+
+    def _dedup(self, operator: Operator, dedup: Dedup, schema: Schema) -> Schema | None:
+        known = tuple(
+            column for column in dedup.by if require_column(self._collector, operator, column, schema, "dedup", "by")
+        )
+        groups = self._collector.compile(check_ordering, operator.path_parts("dedup", "by"), None, known, schema)
+        if groups is None or len(known) < len(dedup.by):
+            return None
+        self._compiled[operator.name] = groups
+        return schema
+
+    def _ranking(self, operator: Operator, ranking: Ranking, by: tuple[str, ...], schema: Schema) -> Schema | None:
+        field = ("topN",) if operator.spec.top_n is not None else ("window", "topN")
+        known = tuple(
+            column for column in by if require_column(self._collector, operator, column, schema, operator.kind, "by")
+        )
+        ordering = self._collector.compile(
+            check_ordering, operator.path_parts(*field, "orderBy"), ranking.order_by, known, schema, self._functions
+        )
+        if ordering is None or len(known) < len(by):
+            return None
+        self._compiled[operator.name] = ordering
+        bounds = WINDOW_COLUMNS if operator.kind is OperatorKind.WINDOW else ()
+        place = () if ranking.rank is None else (Column(ranking.rank, INT),)
+        return self._distinct(
+            operator.path(*field),
+            (*schema.columns, *bounds, *place),
+            f"it has the columns of `{operator.inputs[0]}`, {'window_start, window_end ' if bounds else ''}"
+            f"and that of `rank`; rename one with a map",
+        )
+
+    def _distinct(self, path: str, columns: Sequence[Column], has: str) -> Schema | None:
+        """Return the schema of a result, unless two of its columns have one name."""
+        twice = repeated(columns)
+        if twice is None:
+            return Schema(tuple(columns))
+        self._collector.add(
+            path, ProblemCode.TYPE_MISMATCH, f"two columns of the result would be named `{twice.name}`; {has}"
+        )
+        return None

@@ -1,0 +1,98 @@
+"""Operators over groups of rows: aggregates, rankings, duplicates, windows."""
+
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from streamapp_core.spec.base import ColumnName, Duration, Expression, SpecModel
+
+
+class Aggregate(SpecModel):
+    """Running results per key: each batch emits the new result of every key in it."""
+
+    by: Annotated[tuple[ColumnName, ...], Field(min_length=1, max_length=100)]
+    select: Expression
+
+
+class Ranking(SpecModel):
+    """The first rows by an order: columns or expressions, each with `desc` if the greatest comes first."""
+
+    order_by: Annotated[Expression, Field(description="As in SQL: `price desc, at`. Of equal rows the least is first.")]
+    n: Annotated[int, Field(ge=1, le=1000)]
+    rank: Annotated[ColumnName | None, Field(description="A column to add: the place of the row, from 1.")] = None
+
+
+class TopN(Ranking):
+    """The first n rows of each group so far, emitted again where they change."""
+
+    by: Annotated[tuple[ColumnName, ...], Field(min_length=1, max_length=100)]
+
+    @model_validator(mode="after")
+    def _replaceable(self) -> Self:
+        if self.n > 1 and self.rank is None:
+            raise ValueError(
+                "name the column of the place in `rank`: of several rows of a group a later result says by its place "
+                "which one it replaces"
+            )
+        return self
+
+
+class WindowTopN(Ranking):
+    """The first n rows of each group of a window."""
+
+    ties: Annotated[bool, Field(description="Also take all rows that are equal to the n-th in the order.")] = False
+
+
+class Keep(StrEnum):
+    """The row of a key that stays."""
+
+    FIRST = "first"
+    LAST = "last"
+
+
+class Dedup(SpecModel):
+    """One row of each key: the first to come, or the one with the latest event time."""
+
+    by: Annotated[tuple[ColumnName, ...], Field(min_length=1, max_length=100)]
+    keep: Keep = Keep.FIRST
+    within: Annotated[
+        Duration | None,
+        Field(
+            description="How far apart in event time rows of a key may be to be duplicates of each other. Without it "
+            "all are, and every key is kept."
+        ),
+    ] = None
+
+    @model_validator(mode="after")
+    def _first_within(self) -> Self:
+        if self.within is not None and self.keep is Keep.LAST:
+            raise ValueError("`within` belongs to `keep: first`; leave it out, or use a window with `topN`")
+        return self
+
+
+class Window(SpecModel):
+    """Results per key and event-time window, emitted once when the watermark passes."""
+
+    tumbling: Duration | None = None
+    sliding: Duration | None = None
+    every: Duration | None = None
+    session: Duration | None = None
+    by: Annotated[tuple[ColumnName, ...], Field(max_length=100)] = ()
+    select: Expression | None = None
+    top_n: WindowTopN | None = None
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        if (self.select is None) == (self.top_n is None):
+            raise ValueError("a window has either `select`, a list of aggregates, or `topN`, its first rows")
+        if self.top_n is not None and self.session is not None:
+            raise ValueError("`topN` is for tumbling and sliding windows; use `select` in a session")
+        lengths = [length for length in (self.tumbling, self.sliding, self.session) if length is not None]
+        if len(lengths) != 1:
+            raise ValueError("a window is exactly one of tumbling, sliding and session")
+        if (self.sliding is None) != (self.every is None):
+            raise ValueError("sliding and every belong together: `sliding: 1h` with `every: 5m`")
+        if min([*lengths, self.every or 1]) < 1:
+            raise ValueError("a window is at least 1ms long")
+        return self

@@ -1,0 +1,90 @@
+"""The first row of each key within a span of event time: state ends when no duplicate can come any more."""
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+
+import msgspec
+import pyarrow as pa
+
+from streamapp_core.control.messages import END_OF_TIME
+from streamapp_runtime.operators.operator import BaseOperator
+from streamapp_runtime.operators.window_bounds import BEGINNING, end_key
+from streamapp_runtime.rows.event_time_column import event_times
+from streamapp_runtime.rows.row_codec import encode_key, to_plain_rows
+from streamapp_runtime.state.store import Store
+
+_BY_KEY, _BY_TIME = b"k", b"t"
+_DELETED_AT_ONCE = 100_000
+_TIME_BYTES = 8
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(list[int]).decode
+
+
+class DedupWithin(BaseOperator):
+    """Emits a row unless one of its key was emitted at most `within` before or after it in event time.
+
+    A row older than the watermark is late, one without event time is a duplicate of nothing: both are dropped and
+    counted. The store has the times of each key's emitted rows, and an entry for each of them by time.
+    """
+
+    def __init__(self, store: Store, by: Sequence[str], within: int) -> None:
+        """Take the columns of the key, and the span in milliseconds."""
+        self._store = store
+        self._by = list(by)
+        self._within = within
+        self._watermark = BEGINNING
+        self._late = self._undated = 0
+
+    def process(self, rows: pa.Table) -> pa.Table | None:
+        """See `Operator.process`."""
+        times, missing = event_times(rows)
+        late = ~missing & (times < self._watermark)
+        self._undated += int(missing.sum())
+        self._late += int(late.sum())
+        usable = rows.filter(pa.array(~missing & ~late))
+        keys = map(encode_key, to_plain_rows(usable.select(self._by).columns))
+        emitted = [
+            index
+            for index, (key, time) in enumerate(zip(keys, event_times(usable)[0].tolist(), strict=True))
+            if self._is_first(key, time)
+        ]
+        return usable.take(pa.array(emitted)) if emitted else None
+
+    def advance_watermark(self, watermark: int) -> pa.Table | None:
+        """Delete the times that no row can be near to any more, some at a time: those that are left do no harm."""
+        self._watermark = watermark
+        if watermark == END_OF_TIME:
+            return None
+        expired = self._store.scan(_BY_TIME, _BY_TIME + end_key(max(watermark - self._within, BEGINNING)))
+        for entry, _ in list(islice(expired, _DELETED_AT_ONCE)):
+            self._forget(entry[len(_BY_TIME) + _TIME_BYTES :], watermark)
+            self._store.delete(entry)
+        return None
+
+    def resume(self, watermark: int) -> None:
+        """See `Operator.resume`."""
+        self._watermark = watermark
+
+    def counters(self) -> Mapping[str, int]:
+        """See `Operator.counters`."""
+        return {"late": self._late, "undated": self._undated}
+
+    def _is_first(self, key: bytes, time: int) -> bool:
+        known = self._times(key)
+        if any(abs(time - other) <= self._within for other in known):
+            return False
+        self._store.put(_BY_KEY + key, _encode([*known, time]))
+        self._store.put(_BY_TIME + end_key(time) + key, b"")
+        return True
+
+    def _forget(self, key: bytes, watermark: int) -> None:
+        left = [time for time in self._times(key) if time >= watermark - self._within]
+        if left:
+            self._store.put(_BY_KEY + key, _encode(left))
+        else:
+            self._store.delete(_BY_KEY + key)
+
+    def _times(self, key: bytes) -> list[int]:
+        data = self._store.get(_BY_KEY + key)
+        return [] if data is None else _decode(data)

@@ -1,0 +1,213 @@
+"""The rows of one side of a join that has no bound in time: all of them, in the order in which they came.
+
+Rows are stored in blocks, which are numbered by their first row. A flush appends a block; many small neighbours are
+compacted into one, until it has about a megabyte. Which rows have a key is known by sorted hashes in
+memory (12 bytes a row); they are stored beside their block, unsorted.
+"""
+
+import struct
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from streamapp_core.murmur2 import Hashes
+from streamapp_runtime.operators.sorted_run import RowIndices
+from streamapp_runtime.rows.arrow_ipc import encode_rows
+from streamapp_runtime.rows.partitioning import key_hashes
+from streamapp_runtime.state.chunked_values import delete_chunks, get_chunks, put_chunks
+from streamapp_runtime.state.store import Store
+
+_ROWS, _HASHES = b"r", b"i"
+_FIRST = struct.Struct(">Q")
+_BYTES = struct.Struct(">Q")
+_BLOCK_BYTES = 1 << 20
+_COMPACTED = 8
+_SIZE_CLASS_BITS = 3
+_FULL = _BLOCK_BYTES.bit_length() // _SIZE_CLASS_BITS
+_CACHED_BYTES = 256 << 20
+_PAIRS_AT_ONCE = 1 << 16
+_FULL_INDEX = 64
+"""Larger than any size class: indices are compacted however large they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Rows with consecutive numbers; `rows` are those of a block that is not stored yet."""
+
+    first: int
+    hashes: Hashes
+    size: int
+    rows: pa.Table | None = None
+
+    @property
+    def size_class(self) -> int:
+        return self.size.bit_length() // _SIZE_CLASS_BITS
+
+
+@dataclass(frozen=True, slots=True)
+class _IndexRun:
+    """Hashes in their order, and the numbers of their rows."""
+
+    hashes: Hashes
+    numbers: RowIndices
+
+    @property
+    def size_class(self) -> int:
+        return len(self.hashes).bit_length() // _SIZE_CLASS_BITS
+
+
+class KeptRows:
+    """All rows of one side; none is ever deleted."""
+
+    def __init__(self, store: Store, prefix: bytes, key: str) -> None:
+        """Open the entries with `prefix`; `key` is the column to join on."""
+        self._store = store
+        self._prefix = prefix
+        self._key = key
+        self._blocks = [self._load_block(first) for first in self._stored_blocks()]
+        self._next = sum(len(block.hashes) for block in self._blocks)
+        self._index = [_index_run(self._blocks)] if self._blocks else []
+        self._cache: OrderedDict[int, pa.Table] = OrderedDict()
+        self._cached = 0
+
+    def add(self, rows: pa.Table) -> None:
+        """Add a batch."""
+        rows = rows.combine_chunks()
+        block = _Block(self._next, key_hashes(rows.column(self._key)), rows.nbytes, rows)
+        self._blocks.append(block)
+        self._next += len(rows)
+        self._index.append(_index_run([block]))
+        while (tail := _small_tail(self._index, _FULL_INDEX)) > 1:
+            self._index[-tail:] = [_merged(self._index[-tail:])]
+
+    def candidates(self, keys: pa.ChunkedArray) -> Iterator[tuple[RowIndices, pa.Table]]:
+        """Find the rows whose keys have the hashes of these: the indices of the keys, and a row for each index.
+
+        Those of one block come together, and not more at once than fit in memory.
+        """
+        if not self._index:
+            return
+        hashes = key_hashes(keys)
+        found = [_find(hashes, run) for run in self._index]
+        given, numbers = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        order = np.argsort(numbers, kind="stable")
+        given, numbers = given[order], numbers[order]
+        starts = np.array([block.first for block in self._blocks], np.int64)
+        places = np.searchsorted(starts, numbers, "right") - 1
+        for place in np.unique(places):
+            start, end = np.searchsorted(places, [place, place + 1])
+            for part in range(start, end, _PAIRS_AT_ONCE):
+                pairs = slice(part, min(part + _PAIRS_AT_ONCE, end))
+                rows = self._rows_of(self._blocks[place])
+                yield given[pairs], rows.take(pa.array(numbers[pairs] - starts[place]))
+
+    def flush(self) -> None:
+        """Write everything to the store."""
+        unstored = [block for block in self._blocks if block.rows is not None]
+        if not unstored:
+            return
+        del self._blocks[-len(unstored) :]
+        for block in _divide(self._merge_blocks(unstored)):
+            self._store_block(block)
+        while (tail := _small_tail(self._blocks, _FULL)) > 1:
+            small = self._blocks[-tail:]
+            merged = self._merge_blocks(small)
+            for block in small:
+                self._drop(block)
+            del self._blocks[-tail:]
+            self._store_block(merged)
+
+    def _merge_blocks(self, blocks: Sequence[_Block]) -> _Block:
+        rows = pa.concat_tables([self._rows_of(block) for block in blocks]).combine_chunks()
+        return _Block(blocks[0].first, np.concatenate([block.hashes for block in blocks]), rows.nbytes, rows)
+
+    def _store_block(self, block: _Block) -> None:
+        assert block.rows is not None
+        put_chunks(self._store, self._entry(_ROWS, block.first), encode_rows(block.rows))
+        put_chunks(self._store, self._entry(_HASHES, block.first), _BYTES.pack(block.size) + block.hashes.tobytes())
+        self._blocks.append(replace(block, rows=None))
+        self._keep(block.first, block.rows)
+
+    def _rows_of(self, block: _Block) -> pa.Table:
+        if block.rows is not None:
+            return block.rows
+        if block.first not in self._cache:
+            data = get_chunks(self._store, self._entry(_ROWS, block.first))
+            assert data is not None
+            self._keep(block.first, pa.ipc.open_stream(data).read_all().combine_chunks())
+        self._cache.move_to_end(block.first)
+        return self._cache[block.first]
+
+    def _keep(self, first: int, rows: pa.Table) -> None:
+        self._cache[first] = rows
+        self._cached += rows.nbytes
+        while self._cached > _CACHED_BYTES and len(self._cache) > 1:
+            self._cached -= self._cache.popitem(last=False)[1].nbytes
+
+    def _drop(self, block: _Block) -> None:
+        for kind in (_ROWS, _HASHES):
+            delete_chunks(self._store, self._entry(kind, block.first))
+        rows = self._cache.pop(block.first, None)
+        self._cached -= 0 if rows is None else rows.nbytes
+
+    def _stored_blocks(self) -> list[int]:
+        start = self._prefix + _HASHES
+        names = (key[len(start) :] for key, _ in self._store.scan(start, start + b"\xff" * _FIRST.size))
+        return [_FIRST.unpack(name)[0] for name in names if len(name) == _FIRST.size]
+
+    def _load_block(self, first: int) -> _Block:
+        data = get_chunks(self._store, self._entry(_HASHES, first))
+        assert data is not None
+        (size,) = _BYTES.unpack_from(data)
+        return _Block(first, np.frombuffer(data, np.uint32, offset=_BYTES.size), size)
+
+    def _entry(self, kind: bytes, first: int) -> bytes:
+        return self._prefix + kind + _FIRST.pack(first)
+
+
+def _divide(block: _Block) -> Iterator[_Block]:
+    """Divide a block into some of a few megabytes at most, if its rows are about equally large."""
+    assert block.rows is not None
+    count = max(block.size // (_COMPACTED * _BLOCK_BYTES), 1)
+    length = -(-len(block.rows) // count)
+    for start in range(0, len(block.rows), length):
+        rows = block.rows if count == 1 else block.rows.slice(start, length)
+        yield _Block(block.first + start, block.hashes[start : start + length], rows.nbytes, rows)
+
+
+def _small_tail(parts: Sequence[_Block] | Sequence[_IndexRun], full: int) -> int:
+    """Return how many of the last parts are to be compacted into one: many of about one size; 0 if there are not."""
+    tail = 0
+    for size_class in range(full):
+        while tail < len(parts) and parts[-1 - tail].size_class <= size_class:
+            tail += 1
+        if tail >= _COMPACTED:
+            return tail
+        if tail == len(parts):
+            return 0
+    return 0
+
+
+def _index_run(blocks: Sequence[_Block]) -> _IndexRun:
+    hashes = np.concatenate([block.hashes for block in blocks])
+    order = np.argsort(hashes, kind="stable")
+    return _IndexRun(hashes[order], blocks[0].first + order)
+
+
+def _merged(runs: Sequence[_IndexRun]) -> _IndexRun:
+    hashes = np.concatenate([run.hashes for run in runs])
+    order = np.argsort(hashes, kind="stable")
+    return _IndexRun(hashes[order], np.concatenate([run.numbers for run in runs])[order])
+
+
+def _find(hashes: npt.NDArray[np.uint32], run: _IndexRun) -> tuple[RowIndices, RowIndices]:
+    """Return the pairs of equal hashes: indices of these, and numbers of rows."""
+    first = np.searchsorted(run.hashes, hashes, "left")
+    counts = np.searchsorted(run.hashes, hashes, "right") - first
+    mine = np.repeat(np.arange(len(hashes)), counts)
+    theirs = np.arange(len(mine)) - np.repeat(np.cumsum(counts) - counts - first, counts)
+    return mine, run.numbers[theirs]

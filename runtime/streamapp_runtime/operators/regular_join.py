@@ -1,0 +1,47 @@
+"""Joins of two streams without a bound in time: every pair of rows with equal keys, once both have come."""
+
+import pyarrow as pa
+
+from streamapp_runtime.operators.joined_rows import LEFT, RIGHT, JoinedRows, equal_keys
+from streamapp_runtime.operators.kept_rows import KeptRows
+from streamapp_runtime.operators.operator import BaseOperator
+from streamapp_runtime.state.store import Store
+
+
+class RegularJoin(BaseOperator):
+    """Inner joins that keep both sides for ever: no row is late (Flink's regular join).
+
+    A pair is emitted with the later row, and has the later of both event times.
+    """
+
+    def __init__(self, store: Store, *, keys: tuple[str, str], schemas: tuple[pa.Schema, pa.Schema]) -> None:
+        """Take for the left and the right side the column to join on and all columns."""
+        self._sides = [KeptRows(store, name, key) for name, key in zip((b"l", b"r"), keys, strict=True)]
+        self._keys = keys
+        self._joined = JoinedRows(keys, schemas)
+
+    def process_left(self, rows: pa.Table) -> pa.Table | None:
+        """Process a batch of the left stream; return the pairs it completes."""
+        return self._process(rows, LEFT)
+
+    def process_right(self, rows: pa.Table) -> pa.Table | None:
+        """Process a batch of the right stream; return the pairs it completes."""
+        return self._process(rows, RIGHT)
+
+    def flush(self) -> None:
+        """See `Operator.flush`."""
+        for side in self._sides:
+            side.flush()
+
+    def _process(self, rows: pa.Table, side: int) -> pa.Table | None:
+        rows = rows.filter(rows.column(self._keys[side]).is_valid())
+        if not len(rows):
+            return None
+        keys, pairs = rows.column(self._keys[side]), []
+        for given, found in self._sides[1 - side].candidates(keys):
+            equal = equal_keys(keys.take(pa.array(given)), found.column(self._keys[1 - side]))
+            mine, theirs = rows.take(pa.array(given[equal])), found.filter(pa.array(equal))
+            if len(mine):
+                pairs.append(self._joined.pair(*((mine, theirs) if side == LEFT else (theirs, mine))))
+        self._sides[side].add(rows)
+        return pa.concat_tables(pairs) if pairs else None

@@ -1,0 +1,120 @@
+"""Rankings, duplicates and joins without a bound, as the planner sees them."""
+
+import pytest
+
+from support.plan_documents import accepted, document, planned
+
+COLUMNS = "k string, x string, v double, m map<string,int>, s struct<a:int>"
+STREAMS = {"a": COLUMNS, "b": "k string, w int", "out": {}}
+
+
+def app(*operators, **fields):
+    """Operators from `a` on, each over the one before; the last one is sent."""
+    names = ["a", *(operator["name"] for operator in operators)]
+    chained = [{"from": before, **operator} for before, operator in zip(names, operators, strict=False)]
+    sent = {"name": "sent", "from": names[-1], "sendTo": "out"}
+    used = {name for name in STREAMS if f"'{name}'" in str([*chained, sent])}
+    streams = {name: STREAMS[name] for name in used}
+    return document([*chained, sent], streams=streams, **fields)
+
+
+def problems(*operators):
+    return [(problem.path, str(problem.code), problem.message) for problem in planned(app(*operators)).problems]
+
+
+def top(**fields):
+    return {"name": "top", "topN": {"by": ["k"], "orderBy": "v desc", "n": 1, **fields}}
+
+
+def emitted(*operators):
+    """The columns of the last operator, and how its rows change."""
+    planned_ = accepted(app(*operators)).operators[operators[-1]["name"]]
+    return str(planned_.schema), str(planned_.type.changes), str(planned_.type)
+
+
+def test_a_ranking_adds_the_place_and_its_rows_replace_each_other():
+    assert emitted(top()) == (str(accepted(app(top())).streams["a"].schema), "upsert(k)", "hashed(k)")
+    columns, changes, _ = emitted(top(n=5, rank="place", by=["X", "k"]))
+    assert columns.endswith(", place int")
+    assert changes == "upsert(x, k, place)"
+
+
+def test_duplicates_are_events_or_the_newest_rows():
+    assert emitted({"name": "once", "dedup": {"by": ["k"]}})[1] == "append"
+    assert emitted({"name": "once", "dedup": {"by": ["k"], "within": "1h"}})[1] == "append"
+    assert emitted({"name": "once", "dedup": {"by": ["k", "x"], "keep": "last"}})[1:] == ("upsert(k, x)", "hashed(k)")
+
+
+def test_the_first_rows_of_a_window_are_final():
+    ranked = {"orderBy": "v", "n": 2, "rank": "place"}
+    columns, changes, type_ = emitted({"name": "w", "window": {"tumbling": "1h", "by": ["k"], "topN": ranked}})
+    assert columns.endswith(", window_start timestamp, window_end timestamp, place int")
+    assert (changes, type_) == ("append", "hashed(k)")
+
+
+def test_a_join_without_a_bound_needs_no_event_times():
+    operators = [
+        {"name": "left", "from": "a", "map": "k, v"},
+        {"name": "met", "from": "left", "join": {"with": "b", "on": "k"}},
+        {"name": "sent", "from": "met", "sendTo": "out"},
+    ]
+    files = {"system": "files", "format": "csv", "key": "k", "partitioned": True}
+    streams = {"a": {"schema": "k string, v double", **files}, "b": {"schema": STREAMS["b"], **files}, "out": {}}
+    systems = {"log": {"log": {"path": "log"}}, "files": {"file": {"path": "."}}}
+    spec = document(operators, streams=streams, systems=systems)
+    assert planned(spec, {"a": 1, "b": 1}).problems == ()
+    operators[1]["join"]["within"] = "1h"
+    assert [str(problem.code) for problem in planned(spec, {"a": 1, "b": 1}).problems] == ["EventTimeMissing"]
+
+
+@pytest.mark.parametrize(
+    ("operator", "path", "code", "part"),
+    [
+        (top(by=["nothing"]), "spec.operators[0].topN.by", "UnknownColumn", "nothing"),
+        (top(by=["x"]), "spec.operators[0].topN.by", "GroupKeyMismatch", "`top` groups by `x`"),
+        (top(by=["k", "m"]), "spec.operators[0].topN.orderBy", "TypeMismatch", "`m` in by is map<string,int>"),
+        (top(orderBy="nothing desc"), "spec.operators[0].topN.orderBy", "UnknownColumn", "nothing"),
+        (top(orderBy="s"), "spec.operators[0].topN.orderBy", "TypeMismatch", "which has no order"),
+        (top(orderBy="1"), "spec.operators[0].topN.orderBy", "InvalidExpression", "the same for all rows"),
+        (top(orderBy="v desc limit 3"), "spec.operators[0].topN.orderBy", "InvalidExpression", "expressions only"),
+        (top(rank="V"), "spec.operators[0].topN", "TypeMismatch", "two columns of the result would be named `V`"),
+        (top(n=2), "spec.operators[0].topN", "InvalidSpec", "name the column of the place in `rank`"),
+        (top(n=0), "spec.operators[0].topN.n", "InvalidSpec", ""),
+        (
+            {"name": "d", "dedup": {"by": ["k", "s"]}},
+            "spec.operators[0].dedup.by",
+            "TypeMismatch",
+            "`s` in by is struct",
+        ),
+        ({"name": "d", "dedup": {"by": ["y"]}}, "spec.operators[0].dedup.by", "UnknownColumn", "y"),
+        ({"name": "d", "dedup": {"by": ["k"], "keep": "last", "within": "1h"}}, None, "InvalidSpec", "keep: first"),
+        ({"name": "j", "join": {"with": "b", "on": "k", "type": "left"}}, None, "InvalidSpec", "needs `within`"),
+        ({"name": "w", "window": {"tumbling": "1h", "by": ["k"]}}, None, "InvalidSpec", "either `select`"),
+        (
+            {"name": "w", "window": {"session": "1h", "by": ["k"], "topN": {"orderBy": "v", "n": 1}}},
+            None,
+            "InvalidSpec",
+            "tumbling and sliding",
+        ),
+    ],
+)
+def test_what_can_not_be_right_is_refused_at_its_place(operator, path, code, part):
+    found = problems(operator)
+    assert len(found) == 1, found
+    assert found[0][1] == code
+    assert part in found[0][2]
+    assert path in (None, found[0][0])
+
+
+@pytest.mark.parametrize(
+    "reader",
+    [
+        {"name": "again", "topN": {"by": ["k"], "orderBy": "v", "n": 1}},
+        {"name": "again", "dedup": {"by": ["k"]}},
+        {"name": "again", "aggregate": {"by": ["k"], "select": "count(*) as n"}},
+        {"name": "again", "filter": "v > 1"},
+    ],
+)
+@pytest.mark.parametrize("running", [top(), {"name": "top", "dedup": {"by": ["k"], "keep": "last"}}])
+def test_who_would_keep_what_is_replaced_is_refused(running, reader):
+    assert [code for _, code, _ in problems(running, reader)] == ["ChangesUnsupported"]
