@@ -1,8 +1,8 @@
 """The files that a release publishes.
 
 The Python package (wheel and source), the packed Helm chart, the definition of StreamApp, a manifest that installs the
-operator without Helm, the images, the hashes of the Python packages and a bill of them, and what vouches for all:
-checksums, provenance, and signatures if there is a key. Nothing is sent: that takes rights.
+operator without Helm, the images with a bill of each, the hashes of the Python packages and a bill of them, and what
+vouches for all: checksums, provenance, and signatures if there is a key. Nothing is sent: that takes rights.
 """
 
 import hashlib
@@ -14,14 +14,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tools.cluster.binaries import kube_binaries
 from tools.cluster.cached import default_cache
 from tools.cluster.process import run
 from tools.images.build import build_images
-from tools.release.bill_of_materials import write_bill
+from tools.release.bill_of_materials import Component, package_component, write_bill
+from tools.release.image_archives import read_images
+from tools.release.image_components import find_components, is_wanted, learn_facts
 from tools.release.provenance import Build, write_statement
 from tools.release.python_packages import PythonPackage, write_requirements
 from tools.release.signatures import sign
@@ -86,10 +88,12 @@ def make_release(
         shutil.copy(definition, into)
     (into / "install.yaml").write_text(write_manifest(helm, request))
     (into / REQUIREMENTS).write_text(write_requirements(packages))
-    bill = write_bill(project["name"], project["version"], packages, serial=request.serial, at=started)
+    name, version = project["name"], project["version"]
+    whole = Component(name=name, version=version, url=f"pkg:pypi/{name}@{version}")
+    bill = write_bill(whole, map(package_component, packages), serial=request.serial, at=started)
     (into / BILL).write_text(json.dumps(bill, indent=1))
     if request.images:
-        build_images(default_cache(), into)
+        write_image_bills(into, build_images(default_cache(), into).archive, request.serial, started)
     build = Build(
         commit=run(["git", "rev-parse", "HEAD"], cwd=ROOT).strip(),
         pins={name: _digest(ROOT / name) for name in PINS},
@@ -114,6 +118,19 @@ def _digests(folder: Path) -> Mapping[str, str]:
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_image_bills(into: Path, archive: Path, serial: UUID, at: datetime) -> None:
+    """Write a bill of each image of an archive; their serials are made of the release's."""
+    for image in read_images(archive, is_wanted, learn_facts):
+        name, _, tag = image.name.rpartition("/")[2].partition(":")
+        version = image.labels.get("org.opencontainers.image.version", tag)
+        whole = Component(
+            name=name, version=version, url=f"pkg:generic/{name}@{version}", sha256=image.digest.removeprefix("sha256:")
+        )
+        parts = find_components(image.files)
+        bill = write_bill(whole, parts, kind="container", serial=uuid5(serial, name), at=at)
+        (into / f"{name}.cdx.json").write_text(json.dumps(bill, indent=1))
 
 
 def write_manifest(helm: Path, request: ReleaseRequest) -> str:

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 import yaml
 from tools.cluster.errors import ClusterError
-from tools.release.bill_of_materials import write_bill
+from tools.release.bill_of_materials import Component, package_component, write_bill
 from tools.release.provenance import Build, write_statement
 from tools.release.python_packages import PythonPackage, find_packages, write_requirements
 from tools.release.signatures import read_key, sign
@@ -52,7 +52,8 @@ def test_pip_finds_the_hashes_and_installs_by_them(index):
 
 
 def test_the_bill_names_every_package_with_its_hash_and_licence():
-    bill = write_bill("streamapp-operator", "1.0", PACKAGES, serial=UUID(int=7), at=NOON)
+    whole = Component(name="streamapp-operator", version="1.0", url="pkg:pypi/streamapp-operator@1.0")
+    bill = write_bill(whole, map(package_component, PACKAGES), serial=UUID(int=7), at=NOON)
     assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.5")
     assert bill["serialNumber"] == "urn:uuid:00000000-0000-0000-0000-000000000007"
     assert bill["metadata"]["component"]["purl"] == "pkg:pypi/streamapp-operator@1.0"
