@@ -2,6 +2,7 @@
 
 import argparse
 import difflib
+import re
 import sys
 from pathlib import Path
 
@@ -20,6 +21,10 @@ class _Dumper(yaml.SafeDumper):
 
     def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - the same for all
         return True
+
+
+# Kubernetes' tools read YAML 1.1 to the letter, in which these are booleans: they are written in quotes.
+_Dumper.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^[yYnN]$"), list("yYnN"))
 
 
 def text() -> str:

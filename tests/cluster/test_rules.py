@@ -33,6 +33,8 @@ def rules(schema):
 OPERATORS = {
     "flatMap": {"name": "words", "from": "a", "flatMap": "k, explode(split(body, ' ')) as word"},
     "process": {"name": "sized", "from": "a", "process": {"function": "baskets:large", "schema": "k string"}},
+    "topN": {"name": "latest", "from": "a", "topN": {"by": ["k"], "orderBy": "at desc", "n": 3, "rank": "place"}},
+    "dedup": {"name": "once", "from": "a", "dedup": {"by": ["k"], "within": "1h"}},
     "window": {"name": "hourly", "from": "a", "window": {"tumbling": "1h", "by": ["k"], "select": "count(*) as n"}},
 }
 for _operator in [operator for vector in RIGHT for operator in vector["app"]["spec"]["operators"]]:

@@ -1,3 +1,4 @@
+import re
 import shutil
 import subprocess
 import sys
@@ -28,6 +29,12 @@ def check(folder):
 
 def test_the_file_in_the_repository_is_what_the_models_say():
     assert yaml.safe_load(FILE.read_text()) == custom_resource_definition()
+
+
+def test_it_means_the_same_to_kubernetes_tools_which_read_yes_and_no_in_short():
+    """They read YAML 1.1 to the letter: `n` is false there, which PyYAML does not know."""
+    unquoted = re.findall(r"^\s*(?:- )?([yYnN])(?::.*)?$|: ([yYnN])$", FILE.read_text(), re.MULTILINE)
+    assert unquoted == []
 
 
 def test_a_file_that_is_out_of_date_is_shown_with_the_way_out(tmp_path):
