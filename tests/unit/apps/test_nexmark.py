@@ -35,7 +35,7 @@ CIRCUMSTANCES = [
     Circumstances(1, "2024-02-29T23:59:45", rate=100, partitions=1, processors=1, commit_interval="5s"),
     Circumstances(2, "2024-03-31T06:59:45", rate=100, partitions=2, processors=3, commit_interval="20ms"),
     Circumstances(3, "2024-10-27T18:59:45", rate=20, partitions=3, processors=2, commit_interval="100ms"),
-    Circumstances(1, "2024-12-31T23:59:55", rate=100, partitions=4, processors=3, commit_interval="500ms"),
+    Circumstances(1, "2024-12-31T23:59:59.900", rate=10_000, partitions=4, processors=3, commit_interval="500ms"),
 ]
 
 
