@@ -142,7 +142,7 @@ class _Statement:
 
     def run(self, tables: Mapping[str, pa.Table | pa.RecordBatch]) -> pa.Table:
         for name, table in tables.items():
-            self._sources[name].table = table if isinstance(table, pa.Table) else pa.Table.from_batches([table])
+            self._sources[name].set(table if isinstance(table, pa.Table) else pa.Table.from_batches([table]))
         try:
             return self._relation.to_arrow_table()
         finally:
@@ -169,6 +169,29 @@ class _Source:
     def __init__(self, schema: pa.Schema) -> None:
         self.empty = schema.empty_table()
         self.table = self.empty
+        self._nested = [place for place, field in enumerate(schema) if _holds_structs(field.type)]
+
+    def set(self, table: pa.Table) -> None:
+        """Take the table of a run. DuckDB refuses structs in structs that are a slice of others: these are copied."""
+        for place in self._nested:
+            column = table.column(place)
+            if any(map(_sliced, column.chunks)):
+                chunks = [pa.concat_arrays([chunk]) for chunk in column.chunks]
+                table = table.set_column(place, table.field(place), pa.chunked_array(chunks, column.type))
+        self.table = table
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.table.__arrow_c_stream__(requested_schema)
+
+
+def _holds_structs(kind: pa.DataType) -> bool:
+    parts = [kind.field(place).type for place in range(kind.num_fields)]
+    return any(pa.types.is_struct(part) or _holds_structs(part) for part in parts)
+
+
+def _sliced(array: pa.Array) -> bool:
+    if pa.types.is_list(array.type):
+        return _sliced(array.values)
+    if not pa.types.is_struct(array.type):
+        return False
+    return array.offset > 0 or any(_sliced(array.field(place)) for place in range(array.type.num_fields))

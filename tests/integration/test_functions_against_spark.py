@@ -209,7 +209,17 @@ COMPARED = [
     ("x", "x"), ("num", "m"), ("num", "d"), ("num", "b"), ("dt", "'2024-01-01'"), ("t", "'true'"), ("f", "d"),
     ("fine", "m"),
 ]  # fmt: skip
+WIDE_DECIMALS = expressions(
+    r"""
+m2 * fine * m2; cast(m2 as decimal(38,10)) + m; cast(b as decimal(38,18)) - m2; cast(m as decimal(38,20)) / fine
+cast(m2 as decimal(38,18)) % m; fine % cast(i2 as decimal(38,0)); pmod(m, m2); pmod(i, fine)
+pmod(cast(b as decimal(38,0)), m); cast(b as decimal(38,10)) / cast(m as decimal(38,10))
+m * m2 * whole / fine; cast(m as decimal(38,30)) * cast(fine as decimal(38,38)); m - cast(fine as decimal(38,12))
+try_add(cast(m as decimal(38,6)), fine); cast(whole as decimal(38,6)) * 3
+"""
+)
 OPERATORS = [
+    *WIDE_DECIMALS,
     *(f"{a} {op} {b}" for a, b in PAIRS for op in "+-*/%"),
     *(f"{b} {op} {a}" for a, b in PAIRS[:8] for op in "-/%"),
     *(f"-{a}" for a in NUMERIC),
@@ -304,6 +314,13 @@ cast(s as binary); cast(x as string); cast(s as string); i::string; cast(null as
 
 AGGREGATES = expressions(
     r"""
+max(st); min(st2); max(arr); min(ars); max(aa); min(ast); max(array(i, i2)); min(struct(m, s)); max(struct(s2, i)).i
+count(distinct st); count(distinct arr); count(distinct ard); count(distinct s, t); count(distinct d, f, st2)
+count(distinct i2, t) filter (where t2); sum(distinct i2); sum(distinct tiny) filter (where t); sum(distinct m)
+avg(distinct i2); avg(distinct m); max(distinct s); sort_array(collect_set(arr)); sort_array(collect_set(struct(i2, s)))
+sort_array(collect_list(distinct s)); sort_array(array_agg(distinct aa))
+sum(cast(m2 as decimal(30,4))); sum(cast(i as decimal(38,28)))
+avg(cast(m2 as decimal(30,4))); avg(cast(m as decimal(25,20))); avg(cast(i as decimal(38,10)))
 count(*); count(i); count(1); sum(i); sum(b); sum(m); sum(whole); sum(i2 / 4); avg(i2); mean(m); avg(i2 + 0.5)
 min(i); max(d); min(d); min(s); max(s); max(dt); min(ts); max(t); min(m); max(f); round(avg(i2), 1)
 sum(i2) / count(*); coalesce(sum(i), 0) + g; max(length(s)) - min(length(s)); sum(if(t, 1, 0))
@@ -337,6 +354,10 @@ array_join(slice(collect_list(1.5 + g), 1, 3), ' | '); array_join(slice(collect_
 
 BY_ARRIVAL = expressions(
     r"""
+first(st); last(arr); first(mp); any_value(ast, true); last(mi) ignore nulls; first(struct(i, s)) filter (where t)
+collect_list(st2); collect_list(struct(i, s as x)); collect_list(arr); array_agg(mp); collect_list(aa) filter (where t)
+max_by(st, i); min_by(arr, d); max_by(struct(s, i2), m); max_by(s, struct(i2, b)); min_by(i, ars); max_by(mp, i, 3)
+collect_list(struct(i, ts)).i; to_json(first(ast)); max_by(struct(s, i2), m).s
 first(i); last(i); first(s) ignore nulls; last(d) ignore nulls; first(m, true); last(ts, true); any_value(x)
 any_value(s) ignore nulls; first_value(dt); last_value(t, true); first(i) filter (where t)
 last(i, true) filter (where t); first(s) respect nulls; max_by(s, i); max_by(i, s); min_by(d, i2); max_by(ts, d)

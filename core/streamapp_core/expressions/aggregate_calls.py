@@ -10,7 +10,9 @@ from streamapp_core.expressions.literals import literal
 
 _COLLECTED = "array_join(slice(collect_list(a), 1, n), ', ')"
 JOINING = "array_join"
-_DISTINCT = frozenset({"count", "listagg", "string_agg"})
+_DISTINCT = frozenset(
+    {"count", "listagg", "string_agg", "sum", "avg", "mean", "min", "max", "collect_list", "array_agg", "collect_set"}
+)
 AGGREGATE_FORMS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
 """The nodes around the call of an aggregate: `sum(a) filter (where b)`, `first(a) ignore nulls`."""
 
@@ -88,12 +90,12 @@ def _call(name: str, node: exp.Expr) -> AggregateCall:
     distinct = bool(arguments) and isinstance(arguments[0], exp.Distinct)
     if distinct:
         if name not in _DISTINCT:
-            raise invalid(f"{name} is without distinct here, which count and listagg take")
+            raise invalid(f"{name} is without distinct here, which {', '.join(sorted(_DISTINCT))} take")
         if arguments[0].args.get("on"):
             raise invalid(f"write {name}(distinct a)")
         arguments = [*arguments[0].expressions, *arguments[1:]]
-        if name == "count" and (len(arguments) != 1 or isinstance(arguments[0], exp.Star)):
-            raise invalid("count(distinct ...) takes one expression")
+        if any(isinstance(argument, exp.Star) for argument in arguments):
+            raise invalid(f"{name}(distinct ...) takes expressions, not *")
     if name in NULLS_COUNT and len(arguments) == 2:  # noqa: PLR2004
         if not isinstance(arguments[1], exp.Boolean):
             raise invalid(f"the second argument of {name}(a, true) says whether nulls are left out: true or false")

@@ -2,20 +2,21 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from streamapp_core.data_types import array_of
-from streamapp_core.expressions import comparisons
+from streamapp_core.data_types import unordered
+from streamapp_core.expressions import comparisons, nested_values
 from streamapp_core.expressions.aggregate_calls import AggregateCall
-from streamapp_core.expressions.arithmetic import digits_of, divided
 from streamapp_core.expressions.conversions import converted, number, wrapped
+from streamapp_core.expressions.distinct_aggregates import DISTINCT, distinct_values
 from streamapp_core.expressions.expression_issues import Refusal, invalid
-from streamapp_core.expressions.ordered_aggregates import BY_ORDER, collected
+from streamapp_core.expressions.ordered_aggregates import BY_ORDER, COLLECTED, ENDS, EXTREMES, chosen, collected
 from streamapp_core.expressions.partial_aggregates import Merge, PartialsBuilder, PlainAggregate
-from streamapp_core.expressions.percentiles import PERCENTILES, counted_values, percentile
+from streamapp_core.expressions.percentiles import PERCENTILES, percentile
 from streamapp_core.expressions.select import guarded
 from streamapp_core.expressions.statistics import STATISTICS, both, checked_sum, statistic
 from streamapp_core.expressions.summary_aggregates import OF_VARIANTS, SUMMARIES
-from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL, decimal
-from streamapp_core.expressions.typed_sql import Value, cast, one_zero, try_cast
+from streamapp_core.expressions.sums_of_decimals import SUM_DIGITS, average_of, sum_type
+from streamapp_core.expressions.type_rules import INTEGRAL
+from streamapp_core.expressions.typed_sql import Value, cast, try_cast
 from streamapp_core.schema import BIGINT, BOOLEAN, DOUBLE, INT, MAX_PRECISION, DataType, TypeKind
 
 _ORDERED = (TypeKind.INT, TypeKind.BIGINT, TypeKind.DATE, TypeKind.TIMESTAMP)
@@ -26,8 +27,9 @@ _INSIDE = {
     **dict.fromkeys((TypeKind.MAP, TypeKind.STRUCT), "a field"),
 }
 """What of a value is taken instead of it."""
-_SUM_DIGITS = 10
-_AVERAGE_DIGITS = 4
+_OF_ANY = frozenset({"count", OF_VARIANTS, *ENDS, *COLLECTED, *EXTREMES})
+"""Aggregates of values of any type, but where these are compared."""
+_COMPARED = frozenset({"min", "max", "collect_set"})
 _ROW = Value(INT, "1", 1, simple=True)
 
 
@@ -41,7 +43,7 @@ def written(
     """
     kept = None if condition is None else comparisons.condition(condition)
     _check_types(call, arguments)
-    if call.name in BY_ORDER and not call.limit:
+    if call.name in BY_ORDER and not call.limit and not (call.distinct and call.name in DISTINCT):
         return BY_ORDER[call.name](builder, call, arguments, kept)
     return _writer(call)(builder, call, _filtered(call, arguments, kept))
 
@@ -63,9 +65,9 @@ def _writer(call: AggregateCall) -> Callable[[PartialsBuilder, AggregateCall, Se
 
 
 def _single(builder: PartialsBuilder, call: AggregateCall, arguments: Sequence[Value]) -> Value:
+    if call.distinct and call.name in DISTINCT:
+        return DISTINCT[call.name](builder, call, arguments)
     (argument,) = _exactly(1, call.name, arguments)
-    if call.distinct:
-        return _distinct(builder, argument)
     if call.limit:
         return collected(builder, argument, call.limit, call.separator)
     return _WRITERS[call.name](builder, argument, argument.type or DOUBLE)
@@ -93,10 +95,18 @@ def _check_types(call: AggregateCall, arguments: Sequence[Value]) -> None:
     for argument in (arguments[place] for place in _places_of_values(call, arguments)):
         if argument.type is None:
             raise Refusal(f"{call.name} takes a value with a type, got null")
-        allowed = call.name in ("count", OF_VARIANTS) and not call.distinct
-        if argument.kind in _INSIDE and not allowed:
+        if argument.kind in _INSIDE and call.name not in _OF_ANY | _COMPARED:
             inside = _INSIDE[argument.kind]
             raise Refusal(f"{call.name} takes no {argument.type}; take what is inside of it: {inside}")
+    _check_compared(call, arguments)
+
+
+def _check_compared(call: AggregateCall, arguments: Sequence[Value]) -> None:
+    """Refuse values that have no order, or are not equal or different, where that counts."""
+    compared = arguments if call.distinct or call.name in _COMPARED else arguments[1:2]
+    for argument in compared if call.distinct or call.name in _COMPARED | EXTREMES else ():
+        if argument.type and (kind := unordered(argument.type)):
+            raise Refusal(f"{call.name} takes no {argument.type} there, as {kind}s can't be compared")
 
 
 def _exactly(count: int, name: str, arguments: Sequence[Value]) -> Sequence[Value]:
@@ -130,7 +140,9 @@ def _count_if(builder: PartialsBuilder, argument: Value, _: DataType) -> Value:
 
 def _sum(builder: PartialsBuilder, argument: Value, _: DataType) -> Value:
     value = number(argument)
-    target = _sum_type(value.type or DOUBLE)
+    if value.kind is TypeKind.DECIMAL and (value.type or DOUBLE).precision + SUM_DIGITS > MAX_PRECISION:
+        return checked_sum(builder, value)
+    target = sum_type(value.type or DOUBLE)
     plain = _plain("sum", value) if value.kind in INTEGRAL else None
     return builder.add(target, _sum_sql(Value(value.type, guarded(value)), target), Merge.SUM, plain=plain)
 
@@ -147,21 +159,28 @@ def _average(builder: PartialsBuilder, argument: Value, _: DataType) -> Value:
     if source.kind is not TypeKind.DECIMAL:
         total = _sum(builder, converted(value, DOUBLE), DOUBLE)
         return Value(DOUBLE, f"({total.sql} / {count.sql})")
-    total = _sum(builder, value, source)
-    decimal(source.precision + _SUM_DIGITS + _AVERAGE_DIGITS, source.scale)
-    target = decimal(source.precision + _AVERAGE_DIGITS, source.scale + _AVERAGE_DIGITS)
-    digits = f"{digits_of(total)} * {10**_AVERAGE_DIGITS}"
-    return Value(target, divided(digits, cast(count.sql, "HUGEINT"), target))
+    return average_of(_sum(builder, value, source), count, source)
 
 
 def _least(builder: PartialsBuilder, argument: Value, data_type: DataType) -> Value:
+    if data_type.nested:
+        return _extreme_of_nested(builder, argument, data_type, Merge.MIN)
     plain = _plain("min", argument) if data_type.kind in _ORDERED else None
     return builder.add(data_type, f"min({guarded(argument)})", Merge.MIN, plain=plain)
 
 
 def _greatest(builder: PartialsBuilder, argument: Value, data_type: DataType) -> Value:
+    if data_type.nested:
+        return _extreme_of_nested(builder, argument, data_type, Merge.MAX)
     plain = _plain("max", argument) if data_type.kind in _ORDERED else None
     return builder.add(data_type, f"max({guarded(argument)})", Merge.MAX, plain=plain)
+
+
+def _extreme_of_nested(builder: PartialsBuilder, argument: Value, data_type: DataType, merge: Merge) -> Value:
+    value = guarded(argument)
+    order = nested_values.order_key(Value(data_type, value, simple=True))
+    sql = chosen(Value(data_type, value), order, [f"{value} IS NOT NULL"], greatest=merge is Merge.MAX)
+    return builder.add(data_type, sql, merge)
 
 
 def _all_true(builder: PartialsBuilder, argument: Value, _: DataType) -> Value:
@@ -179,20 +198,6 @@ def _bits(merge: Merge) -> Callable[[PartialsBuilder, Value, DataType], Value]:
         return builder.add(data_type, f"{merge}({guarded(argument)})", merge)
 
     return write
-
-
-def _distinct(builder: PartialsBuilder, argument: Value) -> Value:
-    value = guarded(argument)
-    if argument.kind in FRACTIONAL:
-        # As text every NaN equals the others.
-        value = cast(one_zero(value), "VARCHAR")
-    partial = builder.add(BIGINT, f"list(DISTINCT {value}) FILTER ({value} IS NOT NULL)", Merge.UNION)
-    return Value(BIGINT, f"coalesce({partial.sql}, 0)")
-
-
-def _set(builder: PartialsBuilder, argument: Value, data_type: DataType) -> Value:
-    values = f"list_transform({counted_values(builder, argument)}, lambda __c: __c.value)"
-    return Value(array_of(data_type), cast(f"coalesce({values}, [])", array_of(data_type)))
 
 
 def _numbers(y: Value, x: Value) -> tuple[Value, Value]:
@@ -214,16 +219,6 @@ def _average_y(builder: PartialsBuilder, y: Value, x: Value) -> Value:
 
 def _plain(function: str, argument: Value) -> PlainAggregate | None:
     return PlainAggregate(function, argument.column) if argument.column is not None else None
-
-
-def _sum_type(data_type: DataType) -> DataType:
-    if data_type.kind in INTEGRAL:
-        return BIGINT
-    if data_type.kind is TypeKind.DECIMAL:
-        if data_type.precision + _SUM_DIGITS > MAX_PRECISION:
-            raise Refusal(f"a sum of {data_type} may have more than {MAX_PRECISION} digits; cast to a smaller decimal")
-        return DataType(TypeKind.DECIMAL, data_type.precision + _SUM_DIGITS, data_type.scale)
-    return DOUBLE
 
 
 def _sum_sql(value: Value, target: DataType) -> str:
@@ -248,7 +243,7 @@ _WRITERS: Mapping[str, Callable[[PartialsBuilder, Value, DataType], Value]] = {
     "max": _greatest,
     **dict.fromkeys(("bool_and", "every"), _all_true),
     **dict.fromkeys(("bool_or", "any", "some"), _any_true),
-    "collect_set": _set,
+    "collect_set": distinct_values,
     "bit_and": _bits(Merge.BIT_AND),
     "bit_or": _bits(Merge.BIT_OR),
     "bit_xor": _bits(Merge.BIT_XOR),

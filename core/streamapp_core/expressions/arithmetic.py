@@ -5,6 +5,7 @@ The SQL takes it that DuckDB gives null for every division by zero (`DUCKDB_SETT
 
 from streamapp_core.expressions.conversions import converted, number, widened, wrapped
 from streamapp_core.expressions.expression_issues import Refusal
+from streamapp_core.expressions.kernels import DECIMAL_RESULT
 from streamapp_core.expressions.type_rules import (
     INTEGRAL,
     adjusted_decimal,
@@ -12,17 +13,17 @@ from streamapp_core.expressions.type_rules import (
     common_number,
     decimal,
 )
-from streamapp_core.expressions.typed_sql import Value, bound, cast, try_cast
+from streamapp_core.expressions.typed_sql import Value, bound, cast, text, try_cast
 from streamapp_core.schema import DOUBLE, MAX_PRECISION, DataType, TypeKind
 
 _MIN_DIVISION_SCALE = 6
 
 
 def arithmetic(operator: str, left: Value, right: Value) -> Value:
-    """Combine two numbers by `+ - * / %`.
+    """Combine two numbers by `+ - * / %`, or two decimals by `pmod`.
 
     Raises:
-        Refusal: An operand is no number, or the exact decimal result has too many digits.
+        Refusal: An operand is no number.
     """
     if left.kind is None and right.kind is not None:
         left = converted(left, number(right).type or DOUBLE)
@@ -86,6 +87,13 @@ def from_digits(sql: str, target: DataType) -> str:
     return try_cast(f"TRY({whole} * {unit})", target)
 
 
+def of_decimals(operator: str, left: Value, right: Value, target: DataType) -> Value:
+    """Compute two decimals by an operator of `DECIMAL_RESULT`, with all digits on the way: slow."""
+    sides = (cast(side.sql, "VARCHAR") for side in (left, right))
+    found = DECIMAL_RESULT.over(text(operator), *sides, str(target.precision), str(target.scale))
+    return Value(target, cast(found, target))
+
+
 def _operand(operator: str, value: Value) -> Value:
     try:
         return number(value)
@@ -112,14 +120,18 @@ def _as_decimal(value: Value) -> Value:
 def _sum(operator: str, left: Value, right: Value) -> Value:
     (p1, s1), (p2, s2) = _shape(left), _shape(right)
     scale = max(s1, s2)
-    target = decimal(max(p1 - s1, p2 - s2) + scale + 1, scale)
+    precision = max(p1 - s1, p2 - s2) + scale + 1
+    target = adjusted_decimal(precision, scale)
+    if precision > MAX_PRECISION:
+        return of_decimals(operator, left, right, target)
     return Value(target, cast(f"{cast(left.sql, target)} {operator} {cast(right.sql, target)}", target))
 
 
 def _product(left: Value, right: Value) -> Value:
     (p1, s1), (p2, s2) = _shape(left), _shape(right)
-    decimal(p1 + p2, s1 + s2)
     target = adjusted_decimal(p1 + p2 + 1, s1 + s2)
+    if p1 + p2 > MAX_PRECISION:
+        return of_decimals("*", left, right, target)
     # One side as wide as can be: DuckDB would multiply two narrow decimals in 64 bits.
     wide = cast(left.sql, f"DECIMAL({MAX_PRECISION},{s1})")
     return Value(target, try_cast(f"{wide} * {right.sql}", target))
@@ -131,17 +143,26 @@ def _quotient(left: Value, right: Value) -> Value:
     target = adjusted_decimal(integral + scale, scale)
     shift = target.scale + s2 - s1
     if shift < 0 or p1 + shift > MAX_PRECISION:
-        decimal(p1 + abs(shift) + 1, 0)
+        return of_decimals("/", left, right, target)
     return Value(target, divided(f"{digits_of(left)} * {10**shift}", digits_of(right), target))
 
 
 def _remainder(left: Value, right: Value) -> Value:
     (p1, s1), (p2, s2) = _shape(left), _shape(right)
     scale = max(s1, s2)
-    common = decimal(max(p1 - s1, p2 - s2) + scale, scale)
+    precision = max(p1 - s1, p2 - s2) + scale
     target = decimal(min(p1 - s1, p2 - s2) + scale, scale)
+    if precision > MAX_PRECISION:
+        return of_decimals("%", left, right, target)
+    common = decimal(precision, scale)
     left_digits, right_digits = digits_of(converted(left, common)), digits_of(converted(right, common))
     return Value(target, from_digits(f"{left_digits} % {right_digits}", target))
+
+
+def _positive_remainder(left: Value, right: Value) -> Value:
+    (p1, s1), (p2, s2) = _shape(left), _shape(right)
+    scale = max(s1, s2)
+    return of_decimals("pmod", left, right, decimal(min(p1 - s1, p2 - s2) + scale, scale))
 
 
 def _shape(value: Value) -> tuple[int, int]:
@@ -155,4 +176,5 @@ _DECIMALS = {
     "*": _product,
     "/": _quotient,
     "%": _remainder,
+    "pmod": _positive_remainder,
 }

@@ -55,6 +55,8 @@ null), and four numbers: size of groups, fewest whole digits, fewest and most di
 FORMATTED = Kernel("formatted", None, STRING)
 """The texts and numbers behind a format, written into it, as Java's Formatter does."""
 OTHER_BASE = Kernel("other_base", (STRING, INT, INT), STRING)
+DECIMAL_RESULT = Kernel("decimal_result", (STRING, STRING, STRING, INT, INT), STRING)
+"""Two decimals combined by `+ - * / %` or `pmod`: a decimal of a precision and a scale; null if it is too long."""
 HALF_EVEN = Kernel("half_even", (DOUBLE, INT), DOUBLE)
 EXPM1 = Kernel("expm1", (DOUBLE,), DOUBLE)
 LOG1P = Kernel("log1p", (DOUBLE,), DOUBLE)
@@ -123,7 +125,7 @@ THETA_ESTIMATE = Kernel("theta_estimate", (BINARY,), BIGINT)
 KERNELS = (
     MURMUR3, XXHASH64, CRC32, SHA2, AES_ENCRYPTED, AES_DECRYPTED,
     REPAIRED_UTF8, ENCODED, DECODED, EDIT_DISTANCE, NUMBER_TO_CHAR, CHAR_TO_NUMBER,
-    GROUPED_NUMBER, FORMATTED, OTHER_BASE, HALF_EVEN, EXPM1, LOG1P, URL_PART, FIRST_PLACES,
+    GROUPED_NUMBER, FORMATTED, OTHER_BASE, DECIMAL_RESULT, HALF_EVEN, EXPM1, LOG1P, URL_PART, FIRST_PLACES,
     COMMON_PLACES, MISSING_PLACES, OVERLAP, GET_JSON_OBJECT, JSON_ARRAY_LENGTH, JSON_OBJECT_KEYS, JSON_FIELDS,
     INNER_PRODUCT, L2_DISTANCE, COSINE_SIMILARITY, NORM, NORMALIZED,
     FROM_JSON, SCHEMA_OF_JSON, FROM_CSV, CSV_VALUES, SCHEMA_OF_CSV, TO_CSV,

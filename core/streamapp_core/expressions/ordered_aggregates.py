@@ -4,12 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from streamapp_core.data_types import array_of
+from streamapp_core.expressions import nested_values
 from streamapp_core.expressions.aggregate_calls import AggregateCall
 from streamapp_core.expressions.conversions import converted
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.partial_aggregates import ARRIVAL_COLUMN, Merge, PartialsBuilder
 from streamapp_core.expressions.select import guarded
 from streamapp_core.expressions.summary_aggregates import extremes
+from streamapp_core.expressions.type_rules import FRACTIONAL
 from streamapp_core.expressions.typed_sql import Value, cast, quoted, text
 from streamapp_core.schema import BINARY, DOUBLE, EVENT_TIME_COLUMN, STRING
 
@@ -30,9 +32,17 @@ def _end(
     (argument,) = arguments
     value = guarded(argument)
     conditions = ([guarded(kept)] if kept else []) + ([f"{value} IS NOT NULL"] if call.ignores_nulls else [])
-    choose = "arg_min" if merge is Merge.FIRST else "arg_max"
-    sql = f"{choose}({{'time': {_TIME}, 'value': {value}}}, {_BY_TIME}){_filter(conditions)}"
+    pair = Value(argument.type, f"{{'time': {_TIME}, 'value': {value}}}")
+    sql = chosen(pair, _BY_TIME, conditions, greatest=merge is Merge.LAST)
     return builder.add(argument.type or DOUBLE, sql, merge)
+
+
+def chosen(value: Value, order: str, conditions: Sequence[str], *, greatest: bool) -> str:
+    """Write the value of the row with the least or greatest order: one of the type of `value`, perhaps with others."""
+    if value.type and value.type.kinds & FRACTIONAL:
+        # DuckDB's faster functions turn -0.0 into 0.0.
+        return f"(list({value.sql} ORDER BY {order} {'DESC' if greatest else 'ASC'}){_filter(conditions)})[1]"
+    return f"{'arg_max' if greatest else 'arg_min'}({value.sql}, {order}){_filter(conditions)}"
 
 
 def _extreme(
@@ -44,13 +54,13 @@ def _extreme(
     if len(arguments) > 2:  # noqa: PLR2004
         return extremes(builder, call, arguments, kept, greatest=merge is Merge.GREATEST_BY)
     value, order = (guarded(argument) for argument in arguments)
+    key = nested_values.order_key(Value(arguments[1].type, order, simple=True))
     conditions = ([guarded(kept)] if kept else []) + [f"{order} IS NOT NULL"]
-    if merge is Merge.GREATEST_BY:
-        choose, latest = "arg_max", f"'time': {_TIME}, 'arrival': {_ARRIVAL}"
-    else:
-        choose, latest = "arg_min", f"'time': ~{_TIME}, 'arrival': ~{_ARRIVAL}"
-    pair = f"{{'order': {order}, 'time': {_TIME}, 'value': {value}}}"
-    sql = f"{choose}({pair}, {{'order': {order}, {latest}}}){_filter(conditions)}"
+    greatest = merge is Merge.GREATEST_BY
+    sign = "" if greatest else "~"
+    pair = Value(arguments[0].type, f"{{'order': {order}, 'time': {_TIME}, 'value': {value}}}")
+    by = f"{{'order': {key}, 'time': {sign}{_TIME}, 'arrival': {sign}{_ARRIVAL}}}"
+    sql = chosen(pair, by, conditions, greatest=greatest)
     return builder.add(arguments[0].type or DOUBLE, sql, merge, order=arguments[1].type)
 
 
@@ -108,11 +118,15 @@ def _filter(conditions: Sequence[str]) -> str:
     return f" FILTER ({' AND '.join(conditions)})" if conditions else ""
 
 
+_FIRSTS, _LASTS = ("first", "first_value", "any_value"), ("last", "last_value")
+ENDS = frozenset(_FIRSTS + _LASTS)
+COLLECTED = frozenset({"collect_list", "array_agg"})
+EXTREMES = frozenset({"max_by", "min_by"})
 BY_ORDER: Mapping[str, OrderedWriter] = {
-    **dict.fromkeys(("first", "first_value", "any_value"), partial(_end, Merge.FIRST)),
-    **dict.fromkeys(("last", "last_value"), partial(_end, Merge.LAST)),
+    **dict.fromkeys(_FIRSTS, partial(_end, Merge.FIRST)),
+    **dict.fromkeys(_LASTS, partial(_end, Merge.LAST)),
     "max_by": partial(_extreme, Merge.GREATEST_BY),
     "min_by": partial(_extreme, Merge.LEAST_BY),
     **dict.fromkeys(("listagg", "string_agg"), _joined),
-    **dict.fromkeys(("collect_list", "array_agg"), _all),
+    **dict.fromkeys(COLLECTED, _all),
 }

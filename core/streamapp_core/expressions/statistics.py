@@ -7,8 +7,9 @@ from streamapp_core.expressions.conversions import implied
 from streamapp_core.expressions.expression_issues import invalid
 from streamapp_core.expressions.partial_aggregates import ARRIVAL_COLUMN, Merge, PartialsBuilder
 from streamapp_core.expressions.select import guarded
-from streamapp_core.expressions.typed_sql import Value, quoted
-from streamapp_core.schema import BIGINT, DOUBLE
+from streamapp_core.expressions.sums_of_decimals import sum_type
+from streamapp_core.expressions.typed_sql import Value, cast, quoted
+from streamapp_core.schema import DOUBLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +39,9 @@ def both(value: Value, other: Value) -> Value:
 
 
 def checked_sum(builder: PartialsBuilder, value: Value) -> Value:
-    """Write the sum of whole numbers that is null once it has been too large."""
-    sql = guarded(value)
-    return builder.add(BIGINT, _list(f"CAST({sql} AS BIGINT)", f"{sql} IS NOT NULL"), Merge.CHECKED_SUM)
+    """Write the sum of whole numbers that is null once it has been too large, or that of decimals if it is so."""
+    sql, target = guarded(value), sum_type(value.type or DOUBLE)
+    return builder.add(target, _list(cast(sql, target), f"{sql} IS NOT NULL"), Merge.CHECKED_SUM)
 
 
 def _added(builder: PartialsBuilder, merge: Merge, numbers: Sequence[Value]) -> str:

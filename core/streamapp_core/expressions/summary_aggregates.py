@@ -39,6 +39,8 @@ def extremes(
         raise invalid(f"the third argument of {call.name} is a number from 1 to {_MAX_KEPT}")
     assert value.type is not None
     assert order.type is not None
+    if order.type.nested:
+        raise Refusal(f"{call.name} of several values goes by no {order.type}; take what is inside of it")
     taken = f"{guarded(order)} IS NOT NULL" + (f" AND {guarded(kept)}" if kept else "")
     pair = f"CASE WHEN {taken} THEN {{'value': {guarded(value)}, 'order': {guarded(order)}}} END"
     parameters = (int(str(most.literal)), int(greatest), order.type.kind.value)

@@ -11,6 +11,7 @@ from streamapp_runtime.kernels.byte_kernels import crc32, decoded, encoded, repa
 from streamapp_runtime.kernels.cipher_kernels import aes_decrypted, aes_encrypted
 from streamapp_runtime.kernels.csv_kernels import from_csv, to_csv
 from streamapp_runtime.kernels.csv_schemas import csv_values, schema_of_csv
+from streamapp_runtime.kernels.decimal_kernels import decimal_result
 from streamapp_runtime.kernels.hash_kernels import murmur3, xxhash64
 from streamapp_runtime.kernels.json_path_kernels import (
     get_json_object,
@@ -59,6 +60,7 @@ KERNEL_FUNCTIONS: Mapping[Kernel, Callable[..., pa.Array]] = {
     kernels.GROUPED_NUMBER: grouped_number,
     kernels.FORMATTED: formatted,
     kernels.OTHER_BASE: other_base,
+    kernels.DECIMAL_RESULT: decimal_result,
     kernels.HALF_EVEN: half_even,
     kernels.EXPM1: expm1,
     kernels.LOG1P: log1p,

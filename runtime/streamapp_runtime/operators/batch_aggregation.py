@@ -23,10 +23,11 @@ from streamapp_core.expressions import (
 )
 from streamapp_core.schema import BIGINT, EVENT_TIME_COLUMN, DataType, TypeKind
 from streamapp_runtime.operators.arrow_aggregation import arrow_group_by
-from streamapp_runtime.operators.compound_partials import COMPOUND_MERGES, compound_merger, ordering_key
+from streamapp_runtime.operators.compound_partials import COMPOUND_MERGES, PAIRS, compound_merger, ordering_key
 from streamapp_runtime.operators.moments import BatchValues, fold_of, folded
 from streamapp_runtime.rows.row_codec import to_plain_rows
 from streamapp_runtime.sql_engine import SqlEngine
+from streamapp_runtime.summaries import GIVEN_BACK
 
 _WRAP, _HALF = 1 << 64, 1 << 63
 _EXACT = Context(prec=80)
@@ -50,6 +51,7 @@ class PartialAggregator:
         first = len(aggregation.by_columns) + len(also_by)
         self._mergers = list(enumerate(map(_merger, aggregation.partials), first))
         self._folds = [at for at, partial in enumerate(aggregation.partials, first) if partial.merge in FOLDS]
+        self._exact = [at for at, partial in enumerate(aggregation.partials, first) if _is_given_back(partial)]
         self._by_arrival = any(partial.merge.by_arrival for partial in aggregation.partials)
 
     def number_rows(self, rows: pa.Table) -> pa.Table:
@@ -62,7 +64,8 @@ class PartialAggregator:
         """Aggregate a batch (never an empty one) into a row of partial results per key."""
         if self._plain is not None:
             return to_plain_rows(self._plain.aggregate(rows).columns)
-        partials = to_plain_rows(self._engine.query(self._sql, rows=self.number_rows(rows)).columns)
+        found = self._engine.query(self._sql, rows=self.number_rows(rows))
+        partials = to_plain_rows(found.columns, self._exact)
         if not self._folds:
             return partials
         columns = list(zip(*partials, strict=True))
@@ -90,6 +93,12 @@ class PartialAggregator:
         return list(merged)
 
 
+def _is_given_back(partial: Partial) -> bool:
+    """Return whether values come out as they came in: zeros keep their signs."""
+    given_back = partial.summary is not None and partial.summary.name in GIVEN_BACK
+    return given_back or partial.merge in PAIRS or (partial.type.nested and partial.merge in (Merge.MIN, Merge.MAX))
+
+
 def event_time_partial(name: str, merge: Merge) -> Partial:
     """Return the partial result for the earliest (MIN) or latest (MAX) event time of a key's rows."""
     plain = PlainAggregate(merge.value, EVENT_TIME_COLUMN)
@@ -106,7 +115,7 @@ def _merger(partial: Partial) -> ColumnMerger:
     if partial.merge in _BITS:
         return _each(_BITS[partial.merge])
     choose = min if partial.merge is Merge.MIN else max
-    if partial.type.kind in (TypeKind.DECIMAL, TypeKind.FLOAT, TypeKind.DOUBLE):
+    if partial.type.nested or partial.type.kind in (TypeKind.DECIMAL, TypeKind.FLOAT, TypeKind.DOUBLE):
         key = ordering_key(partial.type)
         return _each(lambda left, right: choose(left, right, key=key))
     return _least if partial.merge is Merge.MIN else _greatest
@@ -176,7 +185,7 @@ def _decimal_sum(kind: DataType) -> Callable[[str, str], str | None]:
 
     def add(left: str, right: str) -> str | None:
         total = _EXACT.add(Decimal(left), Decimal(right))
-        return str(total) if abs(total) < limit else None
+        return str(total) if total.copy_abs() < limit else None
 
     return add
 

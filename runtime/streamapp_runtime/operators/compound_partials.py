@@ -13,6 +13,7 @@ from typing import Any
 from streamapp_core.expressions import FOLDS, Merge, Partial
 from streamapp_core.schema import DataType, TypeKind
 from streamapp_runtime.operators.moments import fold_of
+from streamapp_runtime.summaries.equal_forms import equal_form
 
 PAIRS = frozenset({Merge.FIRST, Merge.LAST, Merge.COLLECT, Merge.LEAST_BY, Merge.GREATEST_BY})
 COMPOUND_MERGES = PAIRS | FOLDS | {Merge.UNION, Merge.COUNTS}
@@ -43,7 +44,21 @@ def ordering_key(data_type: DataType) -> Callable[[Any], Any]:
         return Decimal
     if data_type.kind in (TypeKind.FLOAT, TypeKind.DOUBLE):
         return _nan_last
+    if data_type.nested:
+        return _nested_key(data_type)
     return _itself
+
+
+def _nested_key(data_type: DataType) -> Callable[[Any], Any]:
+    """Return the key of an array or struct: nulls inside come before all others."""
+    keys = [ordering_key(part.type) for part in data_type.fields]
+    if data_type.kind is TypeKind.ARRAY:
+        return lambda value: [_ranked(keys[0], element) for element in value]
+    return lambda value: [_ranked(key, part) for key, part in zip(keys, value, strict=True)]
+
+
+def _ranked(key: Callable[[Any], Any], value: Any) -> tuple[bool, Any]:  # noqa: ANN401 - a part of a value
+    return (False, None) if value is None else (True, key(value))
 
 
 def result_values(partial: Partial, merged: Sequence[Any]) -> list[Any]:
@@ -67,8 +82,8 @@ def result_values(partial: Partial, merged: Sequence[Any]) -> list[Any]:
 
 def _union(before: set[Any] | Sequence[Any], added: Sequence[Any]) -> set[Any]:
     """Add values to the known ones, in place: a copy would cost as much as all of them."""
-    known = before if isinstance(before, set) else set(before)
-    known.update(added)
+    known = before if isinstance(before, set) else set(map(equal_form, before))
+    known.update(map(equal_form, added))
     return known
 
 

@@ -6,14 +6,18 @@ what is kept of a key. Two kept results, of sessions that become one, are merged
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Context, Decimal
+from functools import reduce
 from typing import Any, TypeAlias
 
 from streamapp_core.expressions import Merge, Partial
+from streamapp_core.schema import TypeKind
 from streamapp_runtime.summaries import Summary, summary_of
 
 State: TypeAlias = list[Any]
 
 _HALF = 1 << 63
+_EXACT = Context(prec=80)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +51,28 @@ class _CheckedSum(_Fold):
         return None if state is None else state[0]
 
 
+@dataclass(frozen=True, slots=True)
+class _ExactSum:
+    """The sum of decimals, which are texts, with all its digits; the result is null if these are too many."""
+
+    limit: Decimal
+
+    def add(self, state: State | None, values: Sequence[str]) -> State:
+        return [str(reduce(_EXACT.add, map(Decimal, values), Decimal("0" if state is None else state[0])))]
+
+    def merge(self, left: State, right: State) -> State:
+        return self.add(left, right)
+
+    def result(self, state: State | None) -> str | None:
+        return None if state is None or Decimal(state[0]).copy_abs() >= self.limit else state[0]
+
+
 def fold_of(partial: Partial) -> Summary:
     """Return the computation of a partial result that is one of `FOLDS`."""
     if partial.summary is not None:
         return summary_of(partial.summary.name, partial.summary.parameters)
+    if partial.merge is Merge.CHECKED_SUM and partial.type.kind is TypeKind.DECIMAL:
+        return _ExactSum(Decimal(10) ** (partial.type.precision - partial.type.scale))
     return _FOLDS[partial.merge]
 
 

@@ -5,7 +5,7 @@ Equal values have equal bytes, in whatever batch they were, so encoded columns s
 
 import hashlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -44,12 +44,13 @@ def encode_key(values: Sequence[object]) -> bytes:
     return key[: MAXIMUM_KEY - len(digest)] + digest
 
 
-def to_plain_rows(columns: Iterable[pa.ChunkedArray]) -> list[tuple[Any, ...]]:
+def to_plain_rows(columns: Iterable[pa.ChunkedArray], exact: Container[int] = ()) -> list[tuple[Any, ...]]:
     """Turn columns into rows of values that MessagePack has: numbers, texts, bytes, booleans and nulls.
 
-    A list becomes a list of such values, a structure a tuple of them, a map a list of tuples of key and value.
+    A list becomes a list of such values, a structure a tuple of them, a map a list of tuples of key and value. Floating
+    numbers become what they are as keys, but in the columns at the places `exact`.
     """
-    return list(zip(*(_plain(column) for column in columns), strict=True))
+    return list(zip(*(_plain(column, place not in exact) for place, column in enumerate(columns)), strict=True))
 
 
 def to_arrow_table(rows: Sequence[Sequence[object]], schema: pa.Schema) -> pa.Table:
@@ -67,31 +68,32 @@ def unify_float(value: object) -> object:
     return _NAN if math.isnan(value) else value + 0.0
 
 
-def _plain(column: pa.ChunkedArray) -> list[Any]:
+def _plain(column: pa.ChunkedArray, unified: bool = True) -> list[Any]:
     kind = column.type
     if pa.types.is_nested(kind):
-        return _plain_nested(column)
+        return _plain_nested(column, unified)
     if pa.types.is_timestamp(kind):
         column = column.cast(pa.int64())
     elif pa.types.is_date32(kind):
         column = column.cast(pa.int32())
     elif pa.types.is_decimal(kind):
         column = column.cast(pa.string())
-    column = unify_floats(column)
+    if unified:
+        column = unify_floats(column)
     values: list[Any] = column.to_pylist()
     return values
 
 
-def _plain_nested(column: pa.ChunkedArray) -> list[Any]:
+def _plain_nested(column: pa.ChunkedArray, unified: bool) -> list[Any]:
     """Return lists, maps (as lists of keys and values) and structures as plain values."""
     array = column.combine_chunks()
     if pa.types.is_struct(array.type):
-        parts = (_plain(pa.chunked_array([part])) for part in array.flatten())
+        parts = (_plain(pa.chunked_array([part]), unified) for part in array.flatten())
         values: list[Any] = list(zip(*parts, strict=True))
     else:
         if pa.types.is_map(array.type):
             array = array.cast(pa.list_(_entry(array.type)))
-        items = _plain(pa.chunked_array([array.flatten()]))
+        items = _plain(pa.chunked_array([array.flatten()]), unified)
         ends = np.cumsum(pc.fill_null(array.value_lengths(), 0)).tolist()
         values = [items[start:end] for start, end in zip([0, *ends], ends, strict=False)]
     valid = array.is_valid().to_pylist()

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from streamapp_runtime.summaries.bitmaps import PositionsBitmap, intersection_of_bitmaps, union_of_bitmaps
 from streamapp_runtime.summaries.count_min import CountMin
 from streamapp_runtime.summaries.distinct_estimate import DistinctEstimate
+from streamapp_runtime.summaries.distinct_values import DistinctValues
 from streamapp_runtime.summaries.greatest_values import GreatestValues
 from streamapp_runtime.summaries.most_frequent import MostFrequent
 from streamapp_runtime.summaries.numeric_histogram import NumericHistogram
@@ -19,6 +20,7 @@ _SUMMARIES: Mapping[str, Callable[..., Summary]] = {
     "intersection_of_bitmaps": intersection_of_bitmaps,
     "count_min": CountMin,
     "distinct_estimate": DistinctEstimate,
+    "distinct_values": DistinctValues,
     "greatest_values": GreatestValues,
     "most_frequent": MostFrequent,
     "numeric_histogram": NumericHistogram,
@@ -28,6 +30,8 @@ _SUMMARIES: Mapping[str, Callable[..., Summary]] = {
     "type_of_variants": TypeOfVariants,
     "theta_intersection": ThetaIntersection,
 }
+GIVEN_BACK = frozenset({"distinct_values", "greatest_values"})
+"""Summaries whose results are values that they got."""
 
 
 def summary_of(name: str, parameters: tuple[object, ...]) -> Summary:

@@ -42,6 +42,17 @@ OTHERS = {
     "sum(n) filter (where n > 1)": "CAST(sum(n) FILTER (n > 1) AS BIGINT)",
     "try_sum(n)": "CAST(sum(n) AS BIGINT)",
     "variance(n)": "round(var_samp(n), 9)",
+    "count(distinct n, s)": "count(DISTINCT {'n': n, 's': s}) FILTER (n IS NOT NULL AND s IS NOT NULL)",
+    "count(distinct array(d))": """count(DISTINCT CASE WHEN isnan(d) THEN 'nan' WHEN d = 0 THEN '0'
+        ELSE coalesce(CAST(d AS VARCHAR), 'null') END)""",
+    "sum(distinct n)": "CAST(sum(DISTINCT n) AS BIGINT)",
+    "sum(cast(m as decimal(38,2)))": "CAST(sum(m) AS DECIMAL(38,2))",
+    "max(struct(n, s)).s": "last(s ORDER BY n NULLS FIRST, s NULLS FIRST)",
+    "min(array(m))[0]": "first(m ORDER BY m NULLS FIRST)",
+    "max_by(array(s), struct(n))[0]": "last(s ORDER BY n NULLS FIRST, time, i)",
+    "first(struct(s)).s": "first(s ORDER BY time, i)",
+    "size(collect_set(struct(n, s)))": "CAST(count(DISTINCT {'n': n, 's': s}) AS INTEGER)",
+    "collect_set(struct(n))[0].n": "first(n ORDER BY n NULLS FIRST)",
 }
 LISTED = ", ".join(f"{text} as o{i}" for i, text in enumerate(OTHERS)).replace("variance(n)", "round(variance(n), 9)")
 AGGREGATION = check_aggregate(f"{SELECT}, {COLLECTED}, {LISTED}", ["k"], SCHEMA)
@@ -151,3 +162,15 @@ def test_the_most_frequent_decimal_is_given_as_one():
     rows = [{"m": Decimal(m)} for m in ("1.50", "-1.50", "10.00", "10.00")]
     (result,) = operator.process(pa.Table.from_pylist(rows, schema=DATED)).to_pylist()
     assert result["a"] == Decimal("10.00")
+
+
+def test_a_sum_of_decimals_is_null_while_it_is_too_large():
+    schema = parse_schema("m decimal(38,0)")
+    aggregation = check_aggregate("sum(m) as a, avg(m) as b, count(m) as n", [], schema)
+    operator = Aggregate(ENGINE, MemoryEnvironment().store("o"), aggregation)
+    dated = pa.schema([*arrow_schema(schema), pa.field(EVENT_TIME_COLUMN, pa.int64())])
+    most, found = Decimal(10**38 - 1), []
+    for m in (most, Decimal(1), Decimal(-1)):
+        (result,) = operator.process(pa.Table.from_pylist([{"m": m}], schema=dated)).to_pylist()
+        found.append((result["a"], result["b"], result["n"]))
+    assert found == [(most, None, 1), (None, None, 2), (most, None, 3)]

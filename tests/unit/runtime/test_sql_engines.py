@@ -81,3 +81,23 @@ def test_a_process_ends_without_a_word_of_what_was_open():
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stderr == ""
+
+
+INNER = pa.struct([("x", pa.int64()), ("s", pa.struct([("y", pa.string())]))])
+STRUCTS = pa.array([None, {"x": 1, "s": {"y": "a"}}, {"x": 2, "s": None}, {"x": 3, "s": {"y": "c"}}], INNER)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        STRUCTS.slice(2),
+        pa.StructArray.from_arrays([STRUCTS.slice(1)], ["part"]),
+        pa.ListArray.from_arrays(pa.array([0, 1, 2], pa.int32()), STRUCTS.slice(2)),
+        pa.chunked_array([STRUCTS.slice(0, 1), STRUCTS.slice(3)]),
+    ],
+    ids=["slice", "part", "elements", "chunks"],
+)
+def test_structs_in_structs_may_be_slices(column):
+    rows = pa.table({"a": column})
+    with SqlEngine() as engine:
+        assert engine.query("SELECT a FROM t", t=rows).to_pylist() == rows.to_pylist()

@@ -20,22 +20,28 @@ AGGREGATES = (
     Special(("count",), "count(*), count(a)", "bigint", "Rows; rows where a is not null."),
     Special(
         ("count",),
-        "count(distinct a)",
+        "count(distinct a), count(distinct a, b)",
         "bigint",
-        "How many different values there are, exactly. Each of them is kept.",
+        "How many different values there are, or rows of values without a null, exactly. Each of them is kept.",
     ),
     Special(
         ("sum",),
         "sum(a)",
         "bigint, decimal or double",
-        "Whole numbers wrap around; a decimal gets 10 more digits. Null without values.",
+        "Whole numbers wrap around; a decimal gets 10 more digits, up to 38; null if it has more. Null without values.",
+    ),
+    Special(
+        ("sum", "avg"),
+        "sum(distinct a), avg(distinct a)",
+        "as without it",
+        "Of the values that are different, which are kept. No sums of decimals of more than 28 digits.",
     ),
     Special(("avg", "mean"), "avg(a), mean(a)", "double, or decimal", "The sum over the count of what is not null."),
     Special(
         ("min", "max"),
         "min(a), max(a)",
         "the type of a",
-        "The least and the greatest; NaN is the greatest number, and -0.0 is given as 0.0.",
+        "The least and the greatest, also of arrays and structs; NaN is the greatest number, and -0.0 is given as 0.0.",
     ),
     Special(
         ("try_sum", "try_avg"),
@@ -170,8 +176,8 @@ AGGREGATES = (
         ("collect_list", "array_agg", "collect_set"),
         "collect_list(a), collect_set(a)",
         "an array",
-        "The values that are not null, by event time and arrival; or each different one once, the least first. Each of "
-        "them is kept. Also array_agg.",
+        "The values that are not null, nested ones too, by event time and arrival; or each different one once, the "
+        "least first, as collect_list(distinct a). Each of them is kept. Also array_agg.",
     ),
     Special(
         ("collect_list",),

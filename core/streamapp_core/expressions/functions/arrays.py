@@ -118,6 +118,11 @@ def _sorted(value: Value, *, ascending: bool, nulls_first: bool) -> str:
     return bound([value], lambda v: f"CASE WHEN {v} IS NOT NULL THEN {write(v)} END")
 
 
+def in_order(value: Value) -> str:
+    """Write an array sorted upwards, nulls first."""
+    return _sorted(value, ascending=True, nulls_first=True)
+
+
 def _sort_array(value: Value, ascending: Value | None = None) -> Value:
     up = True if ascending is None else ascending.literal
     if not isinstance(up, bool):

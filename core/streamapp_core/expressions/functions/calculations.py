@@ -53,8 +53,10 @@ def _tried(operator: str, left: Value, right: Value) -> Value:
     if {left.kind, right.kind} & TIMES:
         return combined(operator, left, right)
     left, right = number(left), number(right)
+    if TypeKind.DECIMAL in (left.kind, right.kind) or operator in "/%":
+        return arithmetic(operator, left, right)
     common = common_number(left.type or DOUBLE, right.type or DOUBLE)
-    if common.kind not in INTEGRAL or operator in "/%":
+    if common.kind not in INTEGRAL:
         return arithmetic(operator, left, right)
     return Value(common, try_cast(f"{widened(left, common)} {operator} {widened(right, common)}", common))
 

@@ -1,11 +1,11 @@
 """Functions of numbers."""
 
 from streamapp_core.data_types import INTERVALS
+from streamapp_core.expressions.arithmetic import arithmetic
 from streamapp_core.expressions.conversions import converted, implied, number, widened, wrapped
-from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.kernels import EXPM1, LOG1P
-from streamapp_core.expressions.type_rules import INTEGRAL, common_number
+from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL, common_number
 from streamapp_core.expressions.typed_sql import Value, bound, cast
 from streamapp_core.schema import DOUBLE, TypeKind
 
@@ -42,9 +42,9 @@ def _power(base: Value, exponent: Value) -> Value:
 
 
 def _pmod(dividend: Value, divisor: Value) -> Value:
+    if TypeKind.DECIMAL in (dividend.kind, divisor.kind) and not {dividend.kind, divisor.kind} & FRACTIONAL:
+        return arithmetic("pmod", dividend, divisor)
     common = common_number(dividend.type or DOUBLE, divisor.type or DOUBLE)
-    if common.kind is TypeKind.DECIMAL:
-        raise Refusal("pmod takes whole numbers or doubles, not decimals; cast them")
     whole = common.kind in INTEGRAL
     wide = "HUGEINT"
 
