@@ -239,6 +239,7 @@ def write_files(folder: Path, lines: Iterable[bytes], partitions: int) -> None:
 def write_topic(bootstrap_servers: str, topic: str, lines: Iterable[bytes], partitions: int) -> None:
     """Make a topic that must not exist yet, and write lines into its partitions in turn; messages have no key."""
     admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 2})
+    admin.list_topics(timeout=10)  # says sooner than other requests that there is no broker
     admin.create_topics([NewTopic(topic, partitions)])[topic].result()
     producer = Producer({"bootstrap.servers": bootstrap_servers, "linger.ms": 50, "log_level": 2})
     for line, partition in zip(lines, itertools.cycle(range(partitions)), strict=False):
