@@ -152,7 +152,9 @@ class Checker:
         """Find a column, or a field in one (`a.b.c`); outside of aggregates it must be grouped by."""
         identifiers = [node.args[name] for name in _QUALIFIED if node.args.get(name)]
         if not all(isinstance(identifier, exp.Identifier) for identifier in identifiers):
-            raise invalid("`*` stands alone, or in count(*); write `a.b` for a field of a column")
+            raise invalid(
+                "`*` stands alone, in count(*), or behind a struct in a select list (`a.*`); write `a.b` for a field"
+            )
         if len(identifiers) > 1 and not self._schema.get(identifiers[0].this) and self._schema.get(identifiers[1].this):
             raise invalid(f"write column `{identifiers[1].this}` by its name alone: before a point stands a column too")
         value = self._column(identifiers[0].this)

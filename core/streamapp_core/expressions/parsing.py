@@ -182,6 +182,16 @@ def output_name(item: exp.Expr) -> tuple[str | None, exp.Expr]:
     return None, item
 
 
+def struct_of_star(item: exp.Expr) -> exp.Expr | None:
+    """Return what stands before `.*`, whose fields are meant; None if it is another item."""
+    if isinstance(item, exp.Dot):
+        return item.this if isinstance(item.expression, exp.Star) and not any(item.expression.args.values()) else None
+    if not isinstance(item, exp.Column) or not isinstance(item.this, exp.Star) or any(item.this.args.values()):
+        return None
+    names = item.parts[:-1]
+    return exp.Column(**dict(zip(("this", "table", "db"), reversed(names), strict=False))) if names else None
+
+
 def output_names(item: exp.Expr) -> tuple[tuple[str, ...], exp.Expr]:
     """Split an item with any number of names, `... as (a, b)`, into these and what is named."""
     if isinstance(item, exp.Aliases) and all(isinstance(name, exp.Identifier) for name in item.expressions):

@@ -13,7 +13,7 @@ from streamapp_core.expressions.functions import GENERATOR_NAMES
 from streamapp_core.expressions.generators import generated
 from streamapp_core.expressions.interval_values import check_held
 from streamapp_core.expressions.named_arguments import by_position
-from streamapp_core.expressions.parsing import output_name, output_names, parse_items
+from streamapp_core.expressions.parsing import output_name, output_names, parse_items, struct_of_star
 from streamapp_core.expressions.typed_sql import Value, quoted
 from streamapp_core.expressions.user_functions import NO_FUNCTIONS, UserFunctions
 from streamapp_core.schema import (
@@ -156,6 +156,7 @@ class _ListBuilder:
         self.generators = 0
         self.numbered: dict[ExpressionIssue, int] = {}
         self._schema = schema
+        self._functions = functions
         self._position = 0
         self._taken: set[str] = set()
 
@@ -168,12 +169,31 @@ class _ListBuilder:
             for column in self._schema.columns:
                 self._column(column.name, Value(column.type, quoted(column.name), simple=True), column.name)
             return
+        whole = struct_of_star(item)
+        if whole is not None:
+            self._fields(whole)
+            return
         names, call = output_names(item)
         if generator and isinstance(call, exp.Anonymous) and str(call.this).lower() in GENERATOR_NAMES:
             self._generated(names, call)
             return
         name, node = output_name(item)
         self._add(name, self.checker.check(node))
+
+    def _fields(self, node: exp.Expr) -> None:
+        """Add each field of a struct as a column."""
+        checker = Checker(self._schema, functions=self._functions)
+        value = checker.check(node)
+        self.checker.issues += checker.issues
+        self.checker.incomplete |= checker.incomplete
+        if value is None or value.type is None:
+            return
+        if value.type.kind is not TypeKind.STRUCT:
+            self.refuse(invalid(f"`.*` takes the fields of a struct, got {value.type}"))
+            return
+        for field in value.type.fields:
+            path = exp.Dot(this=node.copy(), expression=exp.to_identifier(field.name, quoted=True))
+            self._add(field.name, self.checker.check(path))
 
     def _add(self, name: str | None, value: Value | None, *, generated: bool = False) -> None:
         if value is not None and value.type is None:

@@ -85,6 +85,42 @@ def test_a_field_is_named_by_itself():
     assert [column.source_column for column in check_select("s.x, s, (i) as j", SCHEMA).columns] == [None, "s", "i"]
 
 
+@pytest.mark.parametrize(
+    "text, rows",
+    [
+        ("i, S.*", [{"i": 1, "x": 2, "y z": {"k": "v"}}, {"i": None, "x": None, "y z": None}]),
+        ("s.`Y z`.*, s.x", [{"k": "v", "x": 2}, {"k": None, "x": None}]),
+        ("l[0].*", [{"x": 3}, {"x": None}]),
+        ("struct(i as n, a[0] as b).*", [{"n": 1, "b": 7}, {"n": None, "b": None}]),
+    ],
+)
+def test_all_fields_of_a_struct_are_columns(text, rows):
+    select = check_select(text, SCHEMA)
+    with SqlEngine() as engine:
+        result = engine.query(select_sql(select.columns, table("t")), t=ROWS)
+    assert result.schema == arrow_schema(select.schema)
+    assert result.to_pylist() == rows
+
+
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ("i.*", "the fields of a struct, got int"),
+        ("l.*", "the fields of a struct, got array<struct<x:int>>"),
+        ("nope.*", "unknown column `nope`"),
+        ("s.nope.*", "there is no field `nope`"),
+        ("s.*, s.x", "two columns would be named `x`"),
+        ("s.* as t", "behind a struct in a select list"),
+        ("upper(s.*)", "behind a struct in a select list"),
+        ("s.* except (x)", "behind a struct in a select list"),
+    ],
+)
+def test_fields_that_are_no_columns_are_refused(text, says):
+    with pytest.raises(ExpressionError) as refused:
+        check_select(text, SCHEMA)
+    assert says in str(refused.value)
+
+
 def test_nested_values_are_counted_but_not_grouped_by():
     assert check_aggregate("count(a) as n", (), SCHEMA).columns
     with pytest.raises(ExpressionError, match="group by what is inside"):
