@@ -28,6 +28,8 @@ from support import apps
 START = datetime(2024, 2, 28, 22, tzinfo=UTC)
 UNTIL = START + timedelta(days=5)
 """A time after all rows but the last ones of streams without an end."""
+DELETED = "d"
+"""The last column of a row of a file that deletes its key."""
 _COLUMNS = ("id", "k", "g", "v")
 WAIT = 0.05
 QUIET = 12.0
@@ -224,12 +226,16 @@ class _Run:
         return all(self._found(name, key) == rows for name, (key, rows) in self.expected.items())
 
     def _found(self, name: str, key: tuple[str, ...] | None) -> Counter:
-        """Read an output: all its rows, or, where there is a key, the last row of each; without what a table gave."""
-        rows = [row[: len(_COLUMNS)] for row in self._rows(name)]
+        """Read an output: all its rows, or, where there is a key, the last row of each that is not deleted.
+
+        What a table gave is left out.
+        """
+        rows = self._rows(name)
         if key is None:
-            return Counter(rows)
+            return Counter(row[: len(_COLUMNS)] for row in rows)
         places = [_COLUMNS.index(column) for column in key]
-        return Counter({tuple(row[place] for place in places): row for row in rows}.values())
+        last = {tuple(row[place] for place in places): row for row in rows}
+        return Counter(row[: len(_COLUMNS)] for row in last.values() if row[-1] != DELETED)
 
     def _rows(self, name: str) -> list[tuple[str, ...]]:
         return [tuple(self._canonical(row)) for row in apps.rows(self._folder / self._streams[name]["name"])]

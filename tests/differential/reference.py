@@ -195,7 +195,11 @@ def _windowed(window: dict[str, Any], edge: Edge, until: int) -> Edge:
                   FROM (SELECT *, CASE WHEN t - lag(t) OVER (PARTITION BY {by} ORDER BY t) > {HOUR} THEN 1 ELSE 0 END
                                AS far FROM ({edge.sql})))"""
     if "topN" in window:
-        return Edge(sql=_first_rows(window["topN"], f"{by}, s, e", f"SELECT * FROM ({bounds}) WHERE e <= {until}"))
+        return Edge(
+            sql=_first_rows(
+                window["topN"], f"{by}, s, e", f"SELECT * REPLACE (e - 1 AS t) FROM ({bounds}) WHERE e <= {until}"
+            )
+        )
     return Edge(
         sql=f"SELECT {by}, {window['select']}, e - 1 AS t FROM ({bounds}) WHERE e <= {until} GROUP BY {by}, s, e"
     )

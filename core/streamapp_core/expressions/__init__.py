@@ -10,6 +10,7 @@ from streamapp_core.expressions.ordering import Ordering, check_ordering
 from streamapp_core.expressions.partial_aggregates import ARRIVAL_COLUMN, FOLDS, Merge, Partial, PlainAggregate
 from streamapp_core.expressions.queries import (
     DUCKDB_SETTINGS,
+    deletions_sql,
     filter_sql,
     growth_sql,
     lists_sql,
@@ -54,6 +55,7 @@ __all__ = [
     "check_flat_map",
     "check_ordering",
     "check_select",
+    "deletions_sql",
     "filter_sql",
     "growth_sql",
     "lists_sql",

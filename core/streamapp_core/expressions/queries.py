@@ -36,6 +36,17 @@ def filter_sql(condition: Condition, source: str) -> str:
     return f"SELECT * FROM {source} WHERE {condition.sql}"
 
 
+def deletions_sql(condition: Condition, source: str, deleted: str, *, marked: bool) -> str:
+    """Write the query that marks, in a column, the rows for which a condition is not true, with all their columns.
+
+    If the source has this column, rows that are `marked` in it stay so.
+    """
+    fails = f"NOT coalesce({condition.sql}, false)"
+    if marked:
+        return f"SELECT * REPLACE (({quoted(deleted)} OR {fails}) AS {quoted(deleted)}) FROM {source}"
+    return f"SELECT *, ({fails}) AS {quoted(deleted)} FROM {source}"
+
+
 def select_sql(columns: Sequence[SelectColumn], source: str, passthrough: Iterable[str] = ()) -> str:
     """Write the query of a select list; columns of the source named in `passthrough` go along unchanged."""
     return f"SELECT {_items(columns, passthrough)} FROM {source}"

@@ -174,6 +174,7 @@ def _operator(
         spec=operator.spec,
         inputs=operator.inputs,
         input_schemas=tuple([schemas[name] for name in operator.inputs]),
+        input_types=tuple([draft.types[name] for name in operator.inputs]),
         schema=schemas[operator.name],
         key=min(type_.partitioning.columns) if isinstance(type_.partitioning, Hashed) else None,
         broadcast=type_.everywhere,

@@ -91,11 +91,12 @@ class PlannedStream:
 class PlannedOperator(msgspec.Struct, frozen=True, kw_only=True):
     """An operator with everything it needs to run.
 
-    `inputs` are the names of streams and operators it reads, the right side of a join last, and `input_schemas` the
-    columns of each. `schema` is what it emits (of a terminal operator: what it takes), `key` the column that is
-    partitioned by, if any, and `type` what else is known of the rows; if `broadcast`, every task has all of them.
-    `compiled` is its expression, if its kind has one. `streams` are those that reach it: its watermark is the minimum
-    over them. `order` is that of the rows and timers of a function with state.
+    `inputs` are the names of streams and operators it reads, the right side of a join last, `input_schemas` the
+    columns of each, and `input_types` what else is known of their rows. `schema` is what it emits (of a terminal
+    operator: what it takes), `key` the column that is partitioned by, if any, and `type` what else is known of the
+    rows; if `broadcast`, every task has all of them. `compiled` is its expression, if its kind has one. `streams` are
+    those that reach it: its watermark is the minimum over them. `order` is that of the rows and timers of a function
+    with state.
     """
 
     name: str
@@ -103,6 +104,7 @@ class PlannedOperator(msgspec.Struct, frozen=True, kw_only=True):
     spec: OperatorSpec
     inputs: tuple[str, ...]
     input_schemas: tuple[Schema, ...]
+    input_types: tuple[StreamType, ...]
     schema: Schema
     key: str | None
     broadcast: bool

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from streamapp_core.plan.plan import PlannedStream
+from streamapp_runtime.operators.moved_keys import MovedKeys
 from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.rows.event_time_column import without_event_time
+from streamapp_runtime.rows.tombstones import with_change_column
 from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 from streamapp_runtime.writing.output_writer import OutputWriter
 from streamapp_runtime.writing.record_check import RecordCheck
@@ -17,15 +19,28 @@ from streamapp_systems.protocols import StagedOutput
 class PartitionBy(BaseOperator):
     """Sends each row to the partition of its key in the operator's intermediate stream."""
 
-    def __init__(self, writer: IntermediateWriter, stream: str, key: str, written: Counter[str] | None = None) -> None:
-        """Take the stream; if only other apps read it, it is an output, whose rows are counted in `written`."""
+    def __init__(
+        self,
+        writer: IntermediateWriter,
+        stream: str,
+        key: str,
+        written: Counter[str] | None = None,
+        moved: MovedKeys | None = None,
+    ) -> None:
+        """Take the stream; if only other apps read it, it is an output, whose rows are counted in `written`.
+
+        Of rows that replace each other, `moved` finds those that go to another partition than before.
+        """
         self._writer = writer
+        self._moved = moved
         self._stream = stream
         self._key = key
         self._written = written
 
     def process(self, rows: pa.Table) -> pa.Table | None:
         """See `Operator.process`."""
+        if self._moved is not None:
+            rows = self._moved.follow(rows)
         self._writer.add(self._stream, rows, self._key)
         if self._written is not None:
             self._written[self._stream] += len(rows)
@@ -55,7 +70,7 @@ class SendToFile(BaseOperator):
 
     def process(self, rows: pa.Table) -> pa.Table | None:
         """See `Operator.process`."""
-        self._output.write(self._stream, without_event_time(rows))
+        self._output.write(self._stream, with_change_column(without_event_time(rows)))
         self._written[self._stream] += len(rows)
         return None
 

@@ -1,6 +1,6 @@
 """The connections of a processor to its systems: consumers, producer, admin clients and file outputs."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 
 import pyarrow as pa
@@ -16,7 +16,7 @@ from streamapp_runtime.processor.claim_checker import ClaimChecker
 from streamapp_runtime.processor.decoding_input_source import DecodingInputSource
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 from streamapp_runtime.rows.message_formats import message_decoder
-from streamapp_runtime.rows.tombstones import KeyColumn
+from streamapp_runtime.rows.tombstones import DELETED_FIELD, KeyColumn
 from streamapp_runtime.state.changelog import ChangelogPartitionReader
 from streamapp_systems.arrow_types import arrow_schema, arrow_type
 from streamapp_systems.protocols import (
@@ -167,12 +167,17 @@ class Connections:
         return outputs
 
     def _message_schemas(self, *roles: StreamRole) -> dict[str, pa.Schema]:
-        """Return the columns of intermediate streams, this app's or other apps', followed by the event time."""
+        """Return the columns of intermediate streams, this app's or other apps', followed by the hidden ones."""
         return {
-            stream.name: arrow_schema(stream.schema).append(EVENT_TIME_FIELD)
+            stream.name: pa.schema([*arrow_schema(stream.schema), *self._hidden_fields(stream)])
             for stream in self._plan.streams.values()
             if stream.role in roles and _has_messages(stream) and stream.schema is not None
         }
+
+    def _hidden_fields(self, stream: PlannedStream) -> Sequence[pa.Field]:
+        operator = self._plan.operators.get(stream.name)
+        deletes = operator is not None and operator.type.deletes
+        return [EVENT_TIME_FIELD, DELETED_FIELD] if deletes else [EVENT_TIME_FIELD]
 
     def _deletion_keys(self) -> dict[str, KeyColumn | None]:
         """Return the column that the keys of messages hold: the stream's key, else the key of the table it fills."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from streamapp_core.spec.streams import KeyFormat
 from streamapp_runtime.rows.partitioning import BINARY_WIDTHS
@@ -37,6 +38,14 @@ def replace_tombstones(messages: Messages, key: KeyColumn | None) -> Messages:
 def with_deleted_column(rows: pa.Table, deleted: Sequence[bool]) -> pa.Table:
     """Add the column that marks rows that delete."""
     return rows.append_column(DELETED_FIELD, pa.array(deleted, pa.bool_()))
+
+
+def with_change_column(rows: pa.Table) -> pa.Table:
+    """Return rows as files have them: where some delete, column `__op` says `u` (the newest value) or `d` (deleted)."""
+    if DELETED_COLUMN not in rows.column_names:
+        return rows
+    changes = pc.if_else(rows.column(DELETED_COLUMN), "d", "u")
+    return rows.drop_columns([DELETED_COLUMN]).append_column("__op", changes)
 
 
 def _row(key: bytes | None, column: KeyColumn | None) -> bytes:

@@ -6,6 +6,7 @@ from streamapp_core.expressions import Aggregation, Ordering, Select
 from streamapp_core.expressions.user_functions import FUNCTION_PREFIX
 from streamapp_core.plan.null_keys import has_null_group, null_key_column
 from streamapp_core.plan.plan import PlannedOperator
+from streamapp_core.plan.stream_types.stream_type import Upsert
 from streamapp_core.schema import EVENT_TIME_COLUMN, Schema
 from streamapp_core.spec.operators import OperatorKind, ProcessOrder
 from streamapp_runtime.errors import RuntimeFailure
@@ -20,11 +21,13 @@ from streamapp_runtime.operators.flat_map import FlatMap
 from streamapp_runtime.operators.guarded_operator import GuardedOperator
 from streamapp_runtime.operators.interval_join import IntervalJoin
 from streamapp_runtime.operators.join_table import JoinTable
+from streamapp_runtime.operators.moved_keys import MovedKeys
 from streamapp_runtime.operators.null_key_guard import NullKeyGuard
 from streamapp_runtime.operators.operator import InputPort, Operator, TaskOperator
 from streamapp_runtime.operators.ordered_process import OrderedProcess
 from streamapp_runtime.operators.outputs import Broadcast, NotWritten, PartitionBy, SendToFile, SendToStream
 from streamapp_runtime.operators.regular_join import RegularJoin
+from streamapp_runtime.operators.retracting_aggregate import RetractingAggregate
 from streamapp_runtime.operators.row_operators import CallingQuery, Merge, PlainSelect, SqlOperator
 from streamapp_runtime.operators.running_aggregate import Aggregate
 from streamapp_runtime.operators.send_to_table import SendToTable
@@ -33,6 +36,7 @@ from streamapp_runtime.operators.stateful_process import StatefulProcess
 from streamapp_runtime.operators.top_n import TopN
 from streamapp_runtime.operators.window_top_n import WindowTopN
 from streamapp_runtime.rows.projection import plain_projection
+from streamapp_runtime.rows.tombstones import DELETED_COLUMN
 from streamapp_runtime.tasks.pipeline import Node, Pipeline
 from streamapp_runtime.tasks.query_chains import ROW_KINDS, chain_sql, row_operator_chains
 from streamapp_runtime.tasks.task_context import TaskContext
@@ -112,7 +116,8 @@ def _flat_map(chain: Sequence[PlannedOperator], context: TaskContext) -> FlatMap
 def _row_operator(chain: Sequence[PlannedOperator], context: TaskContext) -> Operator:
     compiled = chain[0].compiled
     if len(chain) == 1 and isinstance(compiled, Select):
-        plain = plain_projection(compiled.columns, after=[EVENT_TIME_COLUMN])
+        hidden = [EVENT_TIME_COLUMN, DELETED_COLUMN] if chain[0].input_types[0].deletes else [EVENT_TIME_COLUMN]
+        plain = plain_projection(compiled.columns, after=hidden)
         if plain is not None:
             return PlainSelect(plain)
     return _query(chain, context)
@@ -151,7 +156,12 @@ def _merge(planned: PlannedOperator, _: TaskContext) -> Operator:
 def _partition_by(planned: PlannedOperator, context: TaskContext) -> Operator:
     assert planned.spec.partition_by is not None
     written = None if context.processor.plan.streams[planned.name].consumers else context.written
-    return PartitionBy(context.processor.writers.intermediate, planned.name, planned.spec.partition_by.key, written)
+    key, changes, (schema,) = planned.spec.partition_by.key, planned.type.changes, planned.input_schemas
+    moved = None
+    if isinstance(changes, Upsert) and key.lower() not in changes.columns:
+        store, names = context.state.logged_store(planned.name), [_column(schema, name) for name in changes.columns]
+        moved = MovedKeys(store, arrow_schema(schema), names, _column(schema, key))
+    return PartitionBy(context.processor.writers.intermediate, planned.name, key, written, moved)
 
 
 def _broadcast(planned: PlannedOperator, context: TaskContext) -> Operator:
@@ -166,7 +176,15 @@ def _join_table(planned: PlannedOperator, context: TaskContext) -> Operator:
 
 
 def _aggregate(planned: PlannedOperator, context: TaskContext) -> Operator:
-    return Aggregate(context.processor.engine, context.state.logged_store(planned.name), _aggregation(planned))
+    engine, store, aggregation = (
+        context.processor.engine,
+        context.state.logged_store(planned.name),
+        _aggregation(planned),
+    )
+    changes, (schema,) = planned.input_types[0].changes, planned.input_schemas
+    if isinstance(changes, Upsert):
+        return RetractingAggregate(engine, store, aggregation, [_column(schema, name) for name in changes.columns])
+    return Aggregate(engine, store, aggregation)
 
 
 def _window(planned: PlannedOperator, context: TaskContext) -> Operator:

@@ -3,10 +3,12 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from streamapp_core.expressions import Condition, Select, filter_sql, lists_sql, nested, table
+from streamapp_core.expressions import Condition, Select, deletions_sql, filter_sql, lists_sql, nested, table
 from streamapp_core.plan.plan import PlannedOperator
+from streamapp_core.plan.stream_types.upsert_filters import filter_deletes
 from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_core.spec.operators import OperatorKind
+from streamapp_runtime.rows.tombstones import DELETED_COLUMN
 
 _CONTINUED = frozenset({OperatorKind.FILTER, OperatorKind.MAP})
 ROW_KINDS = _CONTINUED | {OperatorKind.FLAT_MAP}
@@ -31,17 +33,23 @@ def row_operator_chains(operators: Mapping[str, PlannedOperator]) -> list[tuple[
 
 
 def chain_sql(chain: Sequence[PlannedOperator]) -> str:
-    """Return one query that nests those of a chain, the first innermost; it carries the hidden event time through.
+    """Return one query that nests those of a chain, the first innermost; it carries the hidden columns through.
 
     That of a flat map leaves the lists of its generator as they are.
     """
     query = ""
     source = table("rows")
     for operator in chain:
-        if isinstance(operator.compiled, Condition):
-            query = filter_sql(operator.compiled, source)
+        deletes = operator.input_types[0].deletes
+        if isinstance(operator.compiled, Select):
+            hidden = (EVENT_TIME_COLUMN, DELETED_COLUMN) if deletes else (EVENT_TIME_COLUMN,)
+            query = lists_sql(operator.compiled.columns, source, hidden)
+            source = nested(query)
+            continue
+        assert isinstance(operator.compiled, Condition)
+        if filter_deletes(operator.compiled, operator.input_types[0].changes):
+            query = deletions_sql(operator.compiled, source, DELETED_COLUMN, marked=deletes)
         else:
-            assert isinstance(operator.compiled, Select)
-            query = lists_sql(operator.compiled.columns, source, (EVENT_TIME_COLUMN,))
+            query = filter_sql(operator.compiled, source)
         source = nested(query)
     return query

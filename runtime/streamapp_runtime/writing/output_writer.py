@@ -14,6 +14,7 @@ from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.event_time_column import without_event_time
 from streamapp_runtime.rows.message_formats import encode_messages
 from streamapp_runtime.rows.partitioning import key_bytes, partition_numbers
+from streamapp_runtime.rows.tombstones import DELETED_COLUMN
 from streamapp_runtime.writing.record_check import written_time
 from streamapp_runtime.writing.row_buffer import RowBuffer, sort_by_partition
 from streamapp_systems.protocols import Producer, SentRecords
@@ -54,10 +55,19 @@ class OutputWriter:
         times = None
         if written_time(stream) is RecordTime.EVENT_TIME:
             times = pc.fill_null(rows.column(EVENT_TIME_COLUMN), self._time_of_day()).to_numpy().tolist()
-        values = encode_messages(without_event_time(rows), stream.spec)
+        values = _values(stream, without_event_time(rows))
         records = SentRecords(timestamps=times, keys=_keys(stream, rows), values=values)
         for partition, place in places:
             self._producer.send_all(Ssp(stream.system, stream.name, partition), records[place])
+
+
+def _values(stream: PlannedStream, rows: pa.Table) -> list[bytes | None]:
+    """Encode rows; one that deletes its key has no value."""
+    if DELETED_COLUMN not in rows.column_names:
+        return encode_messages(rows, stream.spec)
+    values = encode_messages(rows.drop_columns([DELETED_COLUMN]), stream.spec)
+    deleted = rows.column(DELETED_COLUMN).to_pylist()
+    return [None if gone else value for value, gone in zip(values, deleted, strict=True)]
 
 
 def _keys(stream: PlannedStream, rows: pa.Table) -> list[bytes | None]:

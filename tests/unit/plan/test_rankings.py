@@ -111,10 +111,47 @@ def test_what_can_not_be_right_is_refused_at_its_place(operator, path, code, par
     [
         {"name": "again", "topN": {"by": ["k"], "orderBy": "v", "n": 1}},
         {"name": "again", "dedup": {"by": ["k"]}},
-        {"name": "again", "aggregate": {"by": ["k"], "select": "count(*) as n"}},
-        {"name": "again", "filter": "v > 1"},
+        {"name": "again", "window": {"tumbling": "1h", "by": ["k"], "select": "count(*) as n"}},
+        {"name": "again", "join": {"with": "b", "on": "k"}},
+        {"name": "again", "flatMap": "k, explode(split(x, ',')) as x"},
     ],
 )
 @pytest.mark.parametrize("running", [top(), {"name": "top", "dedup": {"by": ["k"], "keep": "last"}}])
 def test_who_would_keep_what_is_replaced_is_refused(running, reader):
     assert [code for _, code, _ in problems(running, reader)] == ["ChangesUnsupported"]
+
+
+@pytest.mark.parametrize(
+    ("reader", "deletes"),
+    [
+        ({"map": "k as key, v"}, False),
+        ({"filter": "k > 'a'"}, False),
+        ({"filter": "v > 1"}, True),
+        ({"partitionBy": {"key": "k"}}, False),
+        ({"partitionBy": {"key": "x"}}, True),
+        ({"aggregate": {"by": ["k"], "select": "count(*) as n"}}, True),
+    ],
+)
+def test_who_follows_the_replacement_may_delete_keys(reader, deletes):
+    spec = app(top(), {"name": "next", **reader})
+    spec["spec"]["streams"]["out"] = {"system": "log", "key": "key" if "map" in reader else "k"}
+    assert accepted(spec).operators["next"].type.deletes is deletes
+
+
+@pytest.mark.parametrize(
+    ("reader", "part"),
+    [
+        ({"broadcast": {}}, "would not be told"),
+        ({"process": {"function": "m:f", "schema": "k string"}}, "would not be told"),
+        ({"sendTo": "out"}, "set spec.streams.out.key to `k`"),
+        ({"partitionBy": {"key": "x", "stream": "shared"}}, "would not be told when its `x` has changed"),
+    ],
+)
+def test_deletions_go_only_where_they_are_understood(reader, part):
+    spec = app(top(), {"name": "kept", "filter": "v > 1"}, {"name": "next", **reader})
+    spec["spec"]["operators"] = spec["spec"]["operators"][:3]
+    del spec["spec"]["streams"]["out"]
+    if "sendTo" in reader:
+        spec["spec"]["streams"]["out"] = {"system": "log"}
+    (problem,) = [one for one in planned(spec).problems if one.code == "ChangesUnsupported"]
+    assert part in problem.message

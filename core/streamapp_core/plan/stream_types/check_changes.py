@@ -8,13 +8,12 @@ does the same to every result of a key (docs/planner.md).
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from streamapp_core.expressions import Condition
-from streamapp_core.expressions.columns_used import columns_used
 from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.plan.stream_types.stream_type import StreamType, Upsert
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.operators import OperatorKind, TableJoinType
+from streamapp_core.spec.systems import SystemKind
 
 _INSTEAD = "aggregate the rows themselves, or use a `window`, whose results are final"
 
@@ -84,17 +83,6 @@ def _flat_map(reader: _Reader) -> _Reason | None:
     return None, f"the rows that `{reader.operator.name}` made of an earlier one would stay; {_INSTEAD}"
 
 
-def _filter(reader: _Reader) -> _Reason | None:
-    """Accept conditions on the key alone: all results of a key pass, or none."""
-    compiled = reader.rows.compiled.get(reader.operator.name)
-    if not isinstance(compiled, Condition) or columns_used(compiled) <= frozenset(reader.changes.columns):
-        return None
-    return reader.operator.path("filter"), (
-        f"one that `{reader.operator.name}` lets pass would stay when the next one does not pass; filter by "
-        f"{reader.keys} only, or where the results are read, or {_INSTEAD}"
-    )
-
-
 def _map(reader: _Reader) -> _Reason | None:
     name = reader.operator.name
     if name not in reader.rows.compiled or isinstance(reader.types[name].changes, Upsert):
@@ -104,10 +92,11 @@ def _map(reader: _Reader) -> _Reason | None:
 
 def _partition_by(reader: _Reader) -> _Reason | None:
     regrouped = reader.operator.spec.partition_by
-    if regrouped is None or reader.has_key(regrouped.key):
+    if regrouped is None or regrouped.stream is None or not reader.types[reader.operator.name].deletes:
         return None
-    return reader.operator.path("partitionBy", "key"), (
-        f"would be in another partition where `{regrouped.key}` has changed; partition by {reader.keys}"
+    return reader.operator.path("partitionBy", "stream"), (
+        f"who reads `{regrouped.stream}` would not be told when its `{regrouped.key}` has changed; leave `stream` out, "
+        f"or partition by {reader.keys}"
     )
 
 
@@ -131,7 +120,18 @@ def _send_to_table(reader: _Reader) -> _Reason | None:
 def _send_to(reader: _Reader) -> _Reason | None:
     name = reader.operator.spec.send_to or ""
     stream = reader.graph.spec.streams.get(name)
-    if stream is None or stream.key is None or reader.has_key(stream.key):
+    if stream is None:
+        return None
+    system = reader.graph.spec.systems.get(stream.system)
+    if reader.changes.deletes and system is not None and system.kind is not SystemKind.FILE:
+        if stream.key is not None and reader.changes.columns == (stream.key.lower(),):
+            return None
+        return None, (
+            f"a key that is gone is deleted by a record without a value, for which `{name}` needs the key: set "
+            f"spec.streams.{name}.key to {reader.keys}"
+            + ("" if len(reader.changes.columns) == 1 else ", made one column by a map before what groups by them")
+        )
+    if stream.key is None or reader.has_key(stream.key):
         return None
     return None, (
         f"who reads `{name}` could not tell which one is the last, since its `key` is `{stream.key}`; set "
@@ -139,19 +139,25 @@ def _send_to(reader: _Reader) -> _Reason | None:
     )
 
 
+def _deletions(reader: _Reader) -> _Reason | None:
+    if not reader.changes.deletes:
+        return None
+    return None, f"some of them only delete their key, which `{reader.operator.name}` would not be told"
+
+
 _RULES: Mapping[OperatorKind, Callable[[_Reader], _Reason | None]] = {
-    OperatorKind.AGGREGATE: _group,
     OperatorKind.TOP_N: _ranking,
     OperatorKind.DEDUP: _ranking,
     OperatorKind.WINDOW: _group,
     OperatorKind.JOIN: _join,
     OperatorKind.MERGE: _merge,
     OperatorKind.FLAT_MAP: _flat_map,
-    OperatorKind.FILTER: _filter,
     OperatorKind.MAP: _map,
     OperatorKind.PARTITION_BY: _partition_by,
     OperatorKind.JOIN_TABLE: _join_table,
     OperatorKind.SEND_TO_TABLE: _send_to_table,
     OperatorKind.SEND_TO: _send_to,
+    OperatorKind.BROADCAST: _deletions,
+    OperatorKind.PROCESS: _deletions,
 }
-"""Operators that are not here take such rows as they come: `broadcast`, and users' functions."""
+"""Operators that are not here follow the replacement: `aggregate` and `filter`."""

@@ -4,14 +4,16 @@ The rules are those of docs/planner.md, "Types of streams".
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace as replace_changes
 
 from msgspec.structs import replace
 
-from streamapp_core.expressions import Select
+from streamapp_core.expressions import Condition, Select
 from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.plan.stream_types.stream_partitioning import Hashed, Partitioning, Unhashed
 from streamapp_core.plan.stream_types.stream_type import APPEND, StreamType, Upsert
+from streamapp_core.plan.stream_types.upsert_filters import filter_deletes
 from streamapp_core.spec.groups import Keep
 from streamapp_core.spec.job import Grouper
 from streamapp_core.spec.operators import OperatorKind
@@ -83,7 +85,9 @@ def _map(operator: Operator, inputs: Sequence[StreamType], rows: RowFlow, _: fro
                 kept.add(column.name.lower())
     if isinstance(first.changes, Upsert):
         by = first.changes.columns
-        first = replace(first, changes=Upsert(tuple(names[c] for c in by)) if set(by) <= names.keys() else APPEND)
+        deletes = first.changes.deletes
+        changes = Upsert(tuple(names[c] for c in by), deletes=deletes) if set(by) <= names.keys() else APPEND
+        first = replace(first, changes=changes)
     if not isinstance(first.partitioning, Hashed):
         return first
     return _partitioned(operator, first, first.partitioning.with_columns(frozenset(kept)))
@@ -141,7 +145,8 @@ def _group(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: fro
     made, spec = inputs[0], operator.spec
     replaced = _replaced_by(operator)
     if replaced is not None:
-        made = replace(made, changes=Upsert(replaced), changed_by=operator.name)
+        retracts = spec.aggregate is not None and isinstance(made.changes, Upsert)
+        made = replace(made, changes=Upsert(replaced, deletes=retracts), changed_by=operator.name)
     elif spec.window is not None:
         made = replace(made, changes=APPEND, changed_by=None, undated_by=None)
     emits_rows = spec.top_n or spec.dedup or (spec.window and spec.window.top_n)
@@ -162,8 +167,22 @@ def _replaced_by(operator: Operator) -> tuple[str, ...] | None:
 
 
 def _partition_by(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: frozenset[str]) -> StreamType:
+    """Regroup rows; one whose newest value goes elsewhere is deleted where it was."""
     assert operator.spec.partition_by is not None
-    return _partitioned(operator, inputs[0], Hashed(frozenset([operator.spec.partition_by.key.lower()])))
+    first, key = inputs[0], operator.spec.partition_by.key.lower()
+    if isinstance(first.changes, Upsert) and key not in first.changes.columns:
+        first = replace(first, changes=replace_changes(first.changes, deletes=True))
+    return _partitioned(operator, first, Hashed(frozenset([key])))
+
+
+def _filter(operator: Operator, inputs: Sequence[StreamType], rows: RowFlow, _: frozenset[str]) -> StreamType:
+    """Keep everything; a newest value that does not pass deletes its key, unless the condition is on the key alone."""
+    first, condition = inputs[0], rows.compiled.get(operator.name)
+    if not isinstance(first.changes, Upsert) or not isinstance(condition, Condition):
+        return first
+    if not filter_deletes(condition, first.changes):
+        return first
+    return replace(first, changes=replace_changes(first.changes, deletes=True))
 
 
 def _process(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: frozenset[str]) -> StreamType:
@@ -180,6 +199,7 @@ def _partitioned(operator: Operator, type_: StreamType, partitioning: Partitioni
 
 _Rule = Callable[[Operator, Sequence[StreamType], RowFlow, frozenset[str]], StreamType]
 _RULES: Mapping[OperatorKind, _Rule] = {
+    OperatorKind.FILTER: _filter,
     OperatorKind.MAP: _map,
     OperatorKind.FLAT_MAP: _map,
     OperatorKind.MERGE: _merge,

@@ -10,9 +10,13 @@ from streamapp_core.plan.stream_types.stream_partitioning import Hashed, Partiti
 
 @dataclass(frozen=True, slots=True)
 class Upsert:
-    """Each row is the newest value of its key: it takes the place of earlier rows with equal `columns` (lower case)."""
+    """Each row is the newest value of its key: it takes the place of earlier rows with equal `columns` (lower case).
+
+    If it `deletes`, rows have a hidden column that marks those which only delete their key.
+    """
 
     columns: tuple[str, ...]
+    deletes: bool = False
 
     def __str__(self) -> str:
         return f"upsert({', '.join(self.columns)})"
@@ -50,6 +54,11 @@ class StreamType(msgspec.Struct, frozen=True, kw_only=True):
         return self.partitioning is Unhashed.EVERYWHERE
 
     @property
+    def deletes(self) -> bool:
+        """Whether some rows delete their key."""
+        return isinstance(self.changes, Upsert) and self.changes.deletes
+
+    @property
     def unknown(self) -> bool:
         """Whether nothing can be concluded, since something before was refused."""
         return self.partitioning is Unhashed.UNKNOWN
@@ -59,6 +68,7 @@ class StreamType(msgspec.Struct, frozen=True, kw_only=True):
         key = self.partitioning if isinstance(self.partitioning, Hashed) else None
         return {
             "changes": str(self.changes),
+            **({"deletions": True} if self.deletes else {}),
             "partitioning": str(self),
             "multiplicity": "each task" if self.everywhere else "once",
             "eventTime": self.undated_by is None,

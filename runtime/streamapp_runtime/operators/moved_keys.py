@@ -1,0 +1,64 @@
+"""Rows that replace each other, regrouped by a column that may change: a key that moves is deleted where it was."""
+
+from collections.abc import Sequence
+
+import msgspec
+import pyarrow as pa
+
+from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
+from streamapp_runtime.rows.latest_changes import latest_changes
+from streamapp_runtime.rows.row_codec import encode_key, to_arrow_table, to_plain_rows
+from streamapp_runtime.rows.tombstones import DELETED_FIELD, with_deleted_column
+from streamapp_runtime.state.store import Store
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.decode
+
+
+class MovedKeys:
+    """Remembers by what value of the column each key was regrouped last."""
+
+    def __init__(self, store: Store, schema: pa.Schema, key: Sequence[str], column: str) -> None:
+        """Take the columns of the rows, those of the key, and the one by which rows are regrouped."""
+        self._store = store
+        self._key = list(key)
+        self._column = column
+        self._deletion = pa.schema(
+            [*(schema.field(name) for name in self._key), schema.field(column), EVENT_TIME_FIELD]
+        )
+        self._schema = pa.schema([*schema, EVENT_TIME_FIELD, DELETED_FIELD])
+
+    def follow(self, rows: pa.Table) -> pa.Table:
+        """Return the changes of a batch, the last one of each key: first the deletions of keys where they were.
+
+        A deletion has the columns of the key and the one by which rows are regrouped; the others are null.
+        """
+        newest, gone = latest_changes(rows, self._key)
+        time = max((t for t in rows.column(EVENT_TIME_FIELD.name).to_pylist() if t is not None), default=None)
+        deletions = []
+        for key in gone:
+            before = self._store.get(encode_key(key))
+            if before is not None:
+                deletions.append([*key, _decode(before), time])
+                self._store.delete(encode_key(key))
+        keys = to_plain_rows(newest.select(self._key).columns) if len(newest) else []
+        places = [value for (value,) in to_plain_rows([newest.column(self._column)])]
+        for key, place in zip(keys, places, strict=True):
+            name, now = encode_key(key), _encode(place)
+            before = self._store.get(name)
+            if before == now:
+                continue
+            if before is not None:
+                deletions.append([*key, _decode(before), time])
+            self._store.put(name, now)
+        added = with_deleted_column(newest, [False] * len(newest)).select(self._schema.names)
+        return pa.concat_tables([self._as_rows(deletions), added.cast(self._schema)]) if deletions else added
+
+    def _as_rows(self, deletions: list[list[object]]) -> pa.Table:
+        known = to_arrow_table(deletions, self._deletion)
+        columns = [
+            known.column(field.name) if field.name in known.column_names else pa.nulls(len(known), field.type)
+            for field in self._schema
+        ]
+        columns[-1] = pa.array([True] * len(known))
+        return pa.Table.from_arrays(columns, schema=self._schema)

@@ -1,0 +1,153 @@
+"""Aggregates of running results, over shuffles: the newest values are right, and keys that are gone are deleted."""
+
+import json
+from collections import defaultdict
+from contextlib import closing
+from itertools import product
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from streamapp_core.spec.streams import StreamFormat
+from streamapp_core.ssp import Ssp
+from streamapp_systems.log import LogAdmin, LogConsumer, LogProducer
+from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
+from support import apps
+
+ITEMS = StreamDescriptor(name="items", system="log", address="items", format=StreamFormat.JSON)
+PARTITIONS = 2
+
+
+def app(processors, commit_interval):
+    """The items as they are now, counted by category; of these, the categories with some items only."""
+    schema = "item string, category string, price bigint, at timestamp"
+    log = {"system": "log"}
+    spec = {
+        "systems": {"log": {"log": {"path": "log.db"}}},
+        "streams": {
+            "items": {
+                **log,
+                "schema": schema,
+                "eventTime": {"column": "at"},
+                "partitions": 2,
+                "bounded": True,
+                "json": {"timestamps": "millis"},
+            },
+            "totals": {**log, "key": "category", "partitions": 3},
+            "large": {**log, "key": "category", "partitions": 1},
+        },
+        "operators": [
+            {"name": "by-item", "from": "items", "partitionBy": {"key": "item"}},
+            {"name": "newest", "from": "by-item", "dedup": {"by": ["item"], "keep": "last"}},
+            {"name": "by-category", "from": "newest", "partitionBy": {"key": "category"}},
+            {
+                "name": "total",
+                "from": "by-category",
+                "aggregate": {"by": ["category"], "select": "count(*) as n, sum(price) as price, max(price) as most"},
+            },
+            {"name": "sent", "from": "total", "sendTo": "totals"},
+            {"name": "several", "from": "total", "filter": "n > 1"},
+            {"name": "kept", "from": "several", "sendTo": "large"},
+        ],
+        "job": {"commitInterval": commit_interval, "watermarkInterval": "1ms", "intermediateStreamPartitions": 3},
+        "processors": {"count": processors},
+    }
+    return {"apiVersion": "streamapp.dev/v1alpha1", "kind": "StreamApp", "metadata": {"name": "app"}, "spec": spec}
+
+
+class Stopped(KeyboardInterrupt):
+    """Ends a run from its listener."""
+
+
+def stop(summary):
+    raise Stopped
+
+
+def written(folder, rows):
+    """Write each item's rows to one partition, so that they have an order."""
+    with closing(LogAdmin(folder / "log.db")) as admin:
+        admin.create({ITEMS: PARTITIONS})
+    with closing(LogProducer(folder / "log.db", [ITEMS], TransactionOwner(id="shop", epoch=1))) as producer:
+        for place, (item, category, price) in enumerate(rows):
+            value = {"item": item, "category": category, "price": price, "at": 1_714_550_400_000 + place}
+            ssp = Ssp("log", "items", ord(item) % PARTITIONS)
+            producer.send(ssp, json.dumps(value).encode(), key=None, timestamp=0)
+        producer.commit()
+
+
+def records(folder, stream, partitions):
+    """Read the keys and values of an output in the order of their partitions."""
+    descriptor = StreamDescriptor(name=stream, system="log", address=stream, format=StreamFormat.JSON)
+    ssps = [Ssp("log", stream, partition) for partition in range(partitions)]
+    with closing(LogConsumer(folder / "log.db", [descriptor])) as consumer:
+        consumer.assign(dict.fromkeys(ssps, 0), {})
+        return [(m.key, m.value) for fetched in consumer.poll(ssps, 10_000, 0) for m in fetched.messages]
+
+
+def folded(found):
+    last = {key: None if value is None else json.loads(value) for key, value in found}
+    return {value["category"]: value for value in last.values() if value is not None}
+
+
+def totals(rows):
+    newest = {item: (category, price) for item, category, price in rows}
+    groups = defaultdict(list)
+    for category, price in newest.values():
+        groups[category].append(price)
+    return {
+        category: {"category": category, "n": len(prices), "price": sum(prices), "most": max(prices)}
+        for category, prices in groups.items()
+    }
+
+
+def explained(rows):
+    """All totals of a category that some prefix of each item's rows gives."""
+    items = defaultdict(list)
+    for item, category, price in rows:
+        items[item].append((item, category, price))
+    prefixes = [[of_item[:length][-1:] for length in range(len(of_item) + 1)] for of_item in items.values()]
+    return {
+        (category, tuple(total.values()))
+        for newest in product(*prefixes)
+        for category, total in totals([row for last in newest for row in last]).items()
+    }
+
+
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    rows=st.lists(
+        st.tuples(st.sampled_from("abcd"), st.sampled_from(["x", "y", "z"]), st.integers(-9, 9)),
+        min_size=1,
+        max_size=14,
+    ),
+    processors=st.integers(1, 3),
+    commit_interval=st.sampled_from(["10ms", "50ms"]),
+    killed=st.integers(0, 3),
+)
+def test_the_newest_values_are_right_and_every_value_was(tmp_path_factory, rows, processors, commit_interval, killed):
+    folder = tmp_path_factory.mktemp("app")
+    written(folder, rows)
+    document = app(processors, commit_interval)
+    for number in range(killed):
+        with pytest.raises(Stopped):
+            apps.run(document, folder, fresh=number == 0, listener=stop)
+    apps.run(document, folder, fresh=not killed)
+    found = records(folder, "totals", 3)
+    assert folded(found) == totals(rows)
+    values = [json.loads(value) for _, value in found if value is not None]
+    assert {(value["category"], tuple(value.values())) for value in values} <= explained(rows)
+    assert folded(records(folder, "large", 1)) == {k: v for k, v in totals(rows).items() if v["n"] > 1}
+
+
+def test_a_category_without_items_is_deleted_by_a_record_without_a_value(tmp_path):
+    written(tmp_path, [("a", "x", 1)])
+    document = app(1, "10ms")
+    del document["spec"]["streams"]["items"]["bounded"]
+    apps.run_until(tmp_path, document, lambda: folded(records(tmp_path, "totals", 3)).keys() == {"x"})
+    with closing(LogProducer(tmp_path / "log.db", [ITEMS], TransactionOwner(id="shop", epoch=2))) as producer:
+        value = {"item": "a", "category": "y", "price": 5, "at": 1_714_550_500_000}
+        producer.send(Ssp("log", "items", ord("a") % 2), json.dumps(value).encode(), key=None, timestamp=0)
+        producer.commit()
+    apps.run_until(tmp_path, document, lambda: folded(records(tmp_path, "totals", 3)).keys() == {"y"})
+    assert (b"x", None) in records(tmp_path, "totals", 3)
