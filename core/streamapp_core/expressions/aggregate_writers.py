@@ -106,7 +106,8 @@ def _check_compared(call: AggregateCall, arguments: Sequence[Value]) -> None:
     compared = arguments if call.distinct or call.name in _COMPARED else arguments[1:2]
     for argument in compared if call.distinct or call.name in _COMPARED | EXTREMES else ():
         if argument.type and (kind := unordered(argument.type)):
-            raise Refusal(f"{call.name} takes no {argument.type} there, as {kind}s can't be compared")
+            inside = f"; take what is inside of it: {_INSIDE[kind]}" if kind in _INSIDE else ""
+            raise Refusal(f"{call.name} takes no {argument.type} there, as {kind}s can't be compared{inside}")
 
 
 def _exactly(count: int, name: str, arguments: Sequence[Value]) -> Sequence[Value]:
