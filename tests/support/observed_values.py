@@ -45,7 +45,7 @@ REFUSED = resource(generation=2, operators=BROKEN)
 def plan_request(app=SHOP, counts=COUNTS, *, previous=None, model=None, run_id="r1", new=True):
     return PlanRequest(
         text=app.text,
-        counts=tuple(sorted(counts.items())),
+        counts=counts,
         previous=None if previous is None else previous.text,
         model=model,
         run_id=run_id,

@@ -7,11 +7,12 @@ import json
 from typing import Any
 
 from streamapp_core.data_types import STRING, Column, DataType, TypeKind, array_of, struct_of
+from streamapp_core.expressions.typed_sql import Value, text
 
 
-def structure_text(data_type: DataType) -> str:
-    """Return the structure of such JSON as DuckDB's `json_transform` takes it."""
-    return json.dumps(_structure(data_type))
+def parsed_texts(sql: str, data_type: DataType) -> Value:
+    """Write the value of such JSON for a type: texts, in lists and structs."""
+    return Value(_text_type(data_type), f"json_transform({sql}, {text(json.dumps(_structure(data_type)))})")
 
 
 def _structure(data_type: DataType) -> Any:  # noqa: ANN401 - a name, or a list or object of names
@@ -26,15 +27,14 @@ def _structure(data_type: DataType) -> Any:  # noqa: ANN401 - a name, or a list 
             return "VARCHAR"
 
 
-def text_type(data_type: DataType) -> DataType:
-    """Return the type of what comes out: texts, in lists and structs."""
+def _text_type(data_type: DataType) -> DataType:
     match data_type.kind:
         case TypeKind.STRUCT:
             fields = enumerate(data_type.fields)
-            return struct_of([Column(f"f{place}", text_type(field.type)) for place, field in fields])
+            return struct_of([Column(f"f{place}", _text_type(field.type)) for place, field in fields])
         case TypeKind.ARRAY:
-            return array_of(text_type(data_type.element))
+            return array_of(_text_type(data_type.element))
         case TypeKind.MAP:
-            return array_of(struct_of([Column("key", STRING), Column("value", text_type(data_type.value))]))
+            return array_of(struct_of([Column("key", STRING), Column("value", _text_type(data_type.value))]))
         case _:
             return STRING

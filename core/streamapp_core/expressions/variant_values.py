@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from streamapp_core.data_types import INTERVALS, SPATIAL, VARIANT, VARIANT_PARTS, VOID, all_types
 from streamapp_core.expressions import nested_values, text_formats
 from streamapp_core.expressions.expression_issues import Refusal
-from streamapp_core.expressions.kernel_texts import structure_text, text_type
+from streamapp_core.expressions.kernel_texts import parsed_texts
 from streamapp_core.expressions.kernels import MADE_VARIANT, READ_VARIANT
 from streamapp_core.expressions.typed_sql import Value, bound, cast, text, try_cast
 from streamapp_core.schema import STRING, DataType, TypeKind
@@ -45,8 +45,7 @@ def from_variant(value: Value, target: DataType) -> str:
     read = READ_VARIANT.over(value.sql, text(str(target)))
     if not target.nested:
         return _scalar(read, target)
-    transformed = f"json_transform({read}, {text(structure_text(target))})"
-    return _typed(Value(text_type(target), transformed), target).sql
+    return _typed(parsed_texts(read, target), target).sql
 
 
 def _typed(value: Value, target: DataType) -> Value:

@@ -141,7 +141,7 @@ def _plan(
     record, text = observed.record, observed.app.text
     request = PlanRequest(
         text=text,
-        counts=tuple(sorted(counts.items())),
+        counts=counts,
         previous=None if record is None or unchanged else record.text(record.accepted),
         model=_model(observed),
         run_id=_default_run_id(observed),
@@ -171,7 +171,7 @@ def plan_active_spec(observed: Observed, active: ActiveSpec, planner: Planner) -
     accepted = active.accepted
     request = PlanRequest(
         text=active.record.text(accepted),
-        counts=tuple(sorted(accepted.counts.items())),
+        counts=accepted.counts,
         previous=None,
         model=_model(observed),
         run_id=accepted.run_id,

@@ -61,7 +61,7 @@ def judge_admission(
     verdict = planner(
         PlanRequest(
             text=resource.text,
-            counts=tuple(sorted(counts.items())),
+            counts=counts,
             previous=None if record is None else record.text(record.accepted),
             model=model,
             run_id=DEFAULT_RUN_ID if record is None else record.accepted.run_id,

@@ -130,7 +130,7 @@ def _find_blocker(
         return f"tasks have opened their state with image {active.app.spec.image}, and {image} may not read it"
     request = PlanRequest(
         text=record.text(back),
-        counts=tuple(sorted(back.counts.items())),
+        counts=back.counts,
         previous=record.text(record.accepted),
         model=None if observed.model is None else observed.model.model,
         run_id=back.run_id,

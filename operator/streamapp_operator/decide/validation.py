@@ -1,6 +1,6 @@
 """The planner's verdict on a spec with the streams as they are now, edits included, and a cache of verdicts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -28,7 +28,7 @@ class PlanRequest:
     """
 
     text: str
-    counts: tuple[tuple[str, int], ...]
+    counts: Mapping[str, int]
     previous: str | None
     model: JobModel | None
     run_id: str
@@ -37,7 +37,8 @@ class PlanRequest:
     @property
     def key(self) -> tuple[object, ...]:
         """Everything that the verdict depends on; of the job model not who runs the tasks."""
-        return self.text, self.counts, self.previous, self.run_id, self.new, _continuity(self.model)
+        counts = tuple(sorted(self.counts.items()))
+        return self.text, counts, self.previous, self.run_id, self.new, _continuity(self.model)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +88,7 @@ def plan_app(
 ) -> PlanVerdict:
     """Plan an app, or find everything that is wrong with it, with what it would do to its run, and with its pods."""
     parsed = read_app(request.text)
-    result = plan(parsed, dict(request.counts), request.model, run_id=request.run_id, algorithms=algorithms)
+    result = plan(parsed, request.counts, request.model, run_id=request.run_id, algorithms=algorithms)
     found = {(problem.path, problem.code) for problem in result.problems}
     more = [problem for problem in _edit_problems(parsed, request) if (problem.path, problem.code) not in found]
     if parsed.app is not None and parsed.app.spec.image is None:

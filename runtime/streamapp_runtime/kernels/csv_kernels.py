@@ -1,7 +1,6 @@
 """The kernels of `from_csv` and `to_csv`. They go row by row."""
 
 import json
-import re
 from collections.abc import Callable, Mapping
 
 import pyarrow as pa
@@ -9,16 +8,12 @@ import pyarrow as pa
 from streamapp_core.data_types import DataType, TypeKind
 from streamapp_core.expressions.conversions import WHOLE_BITS
 from streamapp_runtime.kernels.csv_tokens import ESCAPE, QUOTE, csv_tokens
+from streamapp_runtime.kernels.java_numbers import floating, whole
+from streamapp_runtime.kernels.java_units import JAVA_SPACES
 from streamapp_runtime.kernels.json_readers import UnfitError, decimal_text
 from streamapp_runtime.kernels.row_functions import each_row, literal_type
 
-_WHOLE = re.compile(r"[+-]?[0-9]+")
-_MOST_DIGITS = 1000
-_FLOATING = re.compile(
-    r"[\x00-\x20]*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?NaN|[+-]?Infinity)[dDfF]?[\x00-\x20]*"
-)
 _INFINITIES = {"Inf": "Infinity", "-Inf": "-Infinity"}
-_SPACES = "".join(map(chr, range(ord(" ") + 1)))
 
 
 def from_csv(texts: pa.Array, types: pa.Array, separators: pa.Array) -> pa.Array:
@@ -47,17 +42,12 @@ def _value(token: str, data_type: DataType) -> str | None:
 
 
 def _whole(token: str, bits: int) -> str | None:
-    if not _WHOLE.fullmatch(token) or len(token) > _MOST_DIGITS:
-        return None
-    number = int(token)
-    return str(number) if -(1 << bits - 1) <= number < 1 << bits - 1 else None
+    number = whole(token, bits) if token.isascii() else None
+    return None if number is None else str(number)
 
 
 def _floating(token: str) -> str | None:
-    if token in _INFINITIES:
-        return _INFINITIES[token]
-    match = _FLOATING.fullmatch(token)
-    return match[1].lstrip("+-") if match and match[1].endswith("N") else match[1] if match else None
+    return _INFINITIES.get(token) or floating(token)
 
 
 def _boolean(token: str) -> str | None:
@@ -78,9 +68,9 @@ def _line(row: list[str | None], separator: str) -> str | None:
 
 
 def _written(value: str, separator: str) -> str:
-    value = value.lstrip(_SPACES)
+    value = value.lstrip(JAVA_SPACES)
     plain = value and not any(sign in value for sign in (separator, QUOTE, "\n", "\r"))
-    value = value.rstrip(_SPACES)
+    value = value.rstrip(JAVA_SPACES)
     return value if plain else QUOTE + value.replace(ESCAPE, ESCAPE * 2).replace(QUOTE, ESCAPE + QUOTE) + QUOTE
 
 

@@ -47,11 +47,6 @@ def written(found: InferredType) -> str:
     return f"DECIMAL({found.precision},0)" if found.precision else found.name
 
 
-def utf16_order(name: str) -> bytes:
-    """Return what orders names as Java does."""
-    return name.encode("utf-16-be", "surrogatepass")
-
-
 def quoted_name(name: str) -> str:
     """Return the name of a field as types write it: in back quotes if it is no plain word."""
     return name if _PLAIN_NAME.fullmatch(name) else f"`{name.replace('`', '``')}`"

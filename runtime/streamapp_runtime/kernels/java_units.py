@@ -1,4 +1,12 @@
-"""Texts as Java counts them: characters beyond 16 bits are two halves."""
+"""Texts as Java counts and orders them: characters beyond 16 bits are two halves."""
+
+JAVA_SPACES = "".join(map(chr, range(ord(" ") + 1)))
+"""The characters that Java's `trim` takes away."""
+
+
+def utf16_order(name: str) -> bytes:
+    """Return what orders names as Java does."""
+    return name.encode("utf-16-be", "surrogatepass")
 
 
 def units(text: str) -> str:

@@ -13,9 +13,10 @@ from streamapp_runtime.kernels.inferred_types import (
     Fields,
     InferredType,
     usual,
-    utf16_order,
     written,
 )
+from streamapp_runtime.kernels.java_units import utf16_order
+from streamapp_runtime.kernels.row_functions import each_row
 from streamapp_systems.variants.json_generator import java_text
 from streamapp_systems.variants.json_tokens import Dialect, MalformedJsonError, TokenKind, Tokens, tokens
 
@@ -28,16 +29,14 @@ _SCALARS = {TokenKind.TRUE: "BOOLEAN", TokenKind.FALSE: "BOOLEAN", TokenKind.FLO
 def schema_of_json(texts: pa.Array, leading_zeros: pa.Array) -> pa.Array:
     """Return the types of JSON texts; null for one that is malformed."""
 
-    def schema(text: str | None, zeros: bool | None) -> str | None:
-        if text is None or zeros is None:
-            return None
+    def schema(text: str, zeros: bool) -> str | None:
         try:
             found = tokens(text, Dialect(non_numeric_numbers=True, leading_zeros=zeros))
         except MalformedJsonError:
             return None
         return written(_top(_inferred(found, 0) if found else NULL))
 
-    return pa.array(map(schema, texts.to_pylist(), leading_zeros.to_pylist()), pa.string())
+    return pa.array(each_row(schema, texts, leading_zeros), pa.string())
 
 
 def _inferred(found: Tokens, start: int) -> InferredType:

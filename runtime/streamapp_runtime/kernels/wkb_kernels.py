@@ -4,6 +4,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from streamapp_runtime.kernels.row_functions import each_row
+
 _POINT, _LINE, _POLYGON, _COLLECTION = 1, 2, 3, 7
 _KIND_OF_PARTS = {4: 1, 5: 2, 6: 3}
 _DIMENSIONS = {0: 2, 1: 3, 2: 3, 3: 4}
@@ -20,13 +22,10 @@ class _BrokenError(ValueError):
 
 def wkb(values: pa.Array, geographic: pa.Array, big_endian: pa.Array) -> pa.Array:
     """Write geometries again, in one order of bytes; null of what is none. Those of a globe lie on it."""
-    rows = zip(values.to_pylist(), geographic.to_pylist(), big_endian.to_pylist(), strict=True)
-    return pa.array((_written(value, globe=bool(globe), big=bool(big)) for value, globe, big in rows), pa.binary())
+    return pa.array(each_row(_written, values, geographic, big_endian), pa.binary())
 
 
-def _written(value: bytes | None, *, globe: bool, big: bool) -> bytes | None:
-    if value is None:
-        return None
+def _written(value: bytes, globe: bool, big: bool) -> bytes | None:
     reader = _Reader(value, globe=globe, wanted=">" if big else "<")
     try:
         reader.geometry(0, 0, None, None)

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from functools import lru_cache
 
-_SPACES = "".join(map(chr, range(ord(" ") + 1)))
+from streamapp_runtime.kernels.java_units import JAVA_SPACES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class XmlOptions:
 
     def trimmed(self, text: str) -> str:
         """Return a text without spaces around it, if these don't count."""
-        return text.strip(_SPACES) if self.trims else text
+        return text.strip(JAVA_SPACES) if self.trims else text
 
     def local(self, name: str) -> str:
         """Return a name, perhaps without its prefix."""

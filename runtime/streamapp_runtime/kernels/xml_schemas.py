@@ -6,8 +6,9 @@ from functools import reduce
 
 import pyarrow as pa
 
-from streamapp_runtime.kernels.inferred_types import DOUBLE, NULL, STRING, InferredType, usual, utf16_order, written
+from streamapp_runtime.kernels.inferred_types import DOUBLE, NULL, STRING, InferredType, usual, written
 from streamapp_runtime.kernels.java_numbers import whole
+from streamapp_runtime.kernels.java_units import utf16_order
 from streamapp_runtime.kernels.row_functions import each_row
 from streamapp_runtime.kernels.text_schemas import DATE, TIMESTAMP, UnknownTypeError, holds, is_floating, type_of_word
 from streamapp_runtime.kernels.xml_events import Event, EventKind, EventStream

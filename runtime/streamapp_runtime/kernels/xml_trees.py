@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
+from streamapp_runtime.kernels.java_units import utf16_order
+
 MAX_DEPTH = 250
 MAX_NODES = 500_000
 _MAX_NAME = 1000
@@ -155,7 +157,7 @@ class _Builder:
             raise MalformedXmlError
         element = self._add_child(NodeKind.ELEMENT, name, "")
         self._open.append(element)
-        named = sorted(zip(attributes[::2], attributes[1::2], strict=True), key=lambda pair: _order(pair[0]))
+        named = sorted(zip(attributes[::2], attributes[1::2], strict=True), key=lambda pair: utf16_order(pair[0]))
         element.attributes = [self._add(NodeKind.ATTRIBUTE, key, value) for key, value in named if not _declares(key)]
 
     def _end(self, _name: str) -> None:
@@ -183,10 +185,6 @@ class _Builder:
     def _instruction(self, target: str, text: str) -> None:
         self._add_text()
         self._add_child(NodeKind.INSTRUCTION, target, text)
-
-
-def _order(name: str) -> bytes:
-    return name.encode("utf-16-be", "surrogatepass")
 
 
 def _declares(name: str) -> bool:

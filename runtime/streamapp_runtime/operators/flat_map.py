@@ -9,7 +9,6 @@ import pyarrow as pa
 from streamapp_core.expressions import SelectColumn, growth_sql, table, unnest_sql
 from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_core.spec.job import OnError
-from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.operators.operator import BaseOperator, Operator
 from streamapp_runtime.rows.bad_rows import BadRows
 from streamapp_runtime.sql_engine import SqlEngine
@@ -45,7 +44,7 @@ class FlatMap(BaseOperator):
         self._engine = engine
         self._growth = growth_sql(columns, table("rows"))
         self._unnest = unnest_sql(columns, table("rows"), (EVENT_TIME_COLUMN,))
-        self._skip = on_error is OnError.SKIP
+        self._on_error = on_error
         self._bad_rows = bad_rows
         self._most, self._at_once = most, at_once
         self._too_large = 0
@@ -78,13 +77,10 @@ class FlatMap(BaseOperator):
         return {**self._lists.counters(), TOO_LARGE: self._too_large}
 
     def _refuse(self, count: int, most: int) -> None:
-        message = (
-            f"{self._bad_rows.place}: operator `{self._name}`: a row would make {most:,} characters and elements, more "
+        what = (
+            f"operator `{self._name}`: a row would make {most:,} characters and elements, more "
             f"than {self._most:,}: each row that it makes has the columns beside the generator again. Select fewer of "
             "them, filter such rows out before, or set spec.job.onError to skip: they are then left out and counted"
         )
-        if not self._skip:
-            raise RuntimeFailure(message)
+        self._bad_rows.refuse(what, self._on_error)
         self._too_large += count
-        if not self._bad_rows.full:
-            self._bad_rows.remember(message)

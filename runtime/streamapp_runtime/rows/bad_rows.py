@@ -1,5 +1,8 @@
 """The first rows that a task could not use, for the run's report."""
 
+from streamapp_core.spec.job import OnError
+from streamapp_runtime.errors import RuntimeFailure
+
 _RECORDED = 10
 
 
@@ -18,6 +21,17 @@ class BadRows:
     def full(self) -> bool:
         """Whether no more are recorded."""
         return len(self.descriptions) == _RECORDED
+
+    def refuse(self, what: str, on_error: OnError) -> None:
+        """Record what is wrong with rows that are left out.
+
+        Raises:
+            RuntimeFailure: the app does not skip errors.
+        """
+        message = f"{self.place}: {what}"
+        if on_error is not OnError.SKIP:
+            raise RuntimeFailure(message)
+        self.remember(message)
 
     def remember(self, *rows: str) -> None:
         """Record descriptions, up to a small number."""

@@ -48,7 +48,7 @@ class RecordCheck:
         """Take the output; `bad_rows` has the place of a batch and records rows that are left out."""
         self._stream = stream
         self._limits = limits
-        self._skip = on_error is OnError.SKIP
+        self._on_error = on_error
         self._bad_rows = bad_rows
         self._time_of_day = time_of_day
         self._timed = written_time(stream) is RecordTime.EVENT_TIME and not (limits.before is limits.after is None)
@@ -110,12 +110,8 @@ class RecordCheck:
         )
 
     def _refuse(self, reason: str, count: int, what: str) -> None:
-        message = f"{self._bad_rows.place}: {what}"
-        if not self._skip:
-            raise RuntimeFailure(message)
+        self._bad_rows.refuse(what, self._on_error)
         self.refused[reason] += count
-        if not self._bad_rows.full:
-            self._bad_rows.remember(message)
 
 
 def written_time(stream: PlannedStream) -> RecordTime:

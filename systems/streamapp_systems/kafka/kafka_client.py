@@ -15,6 +15,8 @@ from streamapp_systems.protocols import StreamSystemError
 PAUSE = 0.1
 """Seconds between two requests."""
 
+NO_ANSWER = KafkaError(KafkaError._TIMED_OUT, "no answer")
+
 Key = TypeVar("Key")
 Answer = TypeVar("Answer")
 
@@ -83,7 +85,7 @@ def request_with_retry(
             except KafkaException as error:
                 errors[key] = error.args[0]
             except TimeoutError:
-                errors[key] = KafkaError(KafkaError._TIMED_OUT, "no answer")
+                errors[key] = NO_ANSWER
         keys = [key for key in keys if key in errors and errors[key].code() in transient]
         if not keys or time.monotonic() + PAUSE > deadline or permanent():
             break

@@ -7,12 +7,11 @@ from confluent_kafka.admin import OffsetSpec
 
 from streamapp_core.ssp import Ssp
 from streamapp_systems.kafka.admin_requests import AdminRequests, seconds_left
+from streamapp_systems.kafka.kafka_client import NO_ANSWER
 from streamapp_systems.kafka.kafka_errors import MISSING, TRANSIENT
 from streamapp_systems.kafka.missing_rights import on_group, on_topic
 from streamapp_systems.protocols import StreamDescriptor
 
-_SILENCE = KafkaError(KafkaError._TIMED_OUT, "no answer")
-"""What an offset below 0 means, which the client returns where none came in time."""
 _ATTEMPTS = 3
 """A request waits for so small a part of the timeout: a leader that has died answers none, and the next one does."""
 
@@ -41,7 +40,7 @@ def read_offsets(
         list(ssps),
         deadline,
         TRANSIENT | MISSING,
-        error_in=lambda found: None if found.offset >= 0 else _SILENCE,
+        error_in=lambda found: None if found.offset >= 0 else NO_ANSWER,  # below 0 where none came in time
     )
     for key, error in errors.items():
         requests.fail(

@@ -25,9 +25,8 @@ def members(variant: Variant) -> list[tuple[str | None, Variant]] | None:
 
 def _names(metadata: bytes) -> list[str]:
     size = (metadata[0] >> 6) + 1
-    numbers = [int.from_bytes(metadata[at : at + size], "little") for at in (1,)]
-    count = numbers[0]
     start = 1 + size
+    count = int.from_bytes(metadata[1:start], "little")
     offsets = [
         int.from_bytes(metadata[start + at * size : start + (at + 1) * size], "little") for at in range(count + 1)
     ]

@@ -9,7 +9,7 @@ from streamapp_core.expressions.functions.function_table import Accepts, Functio
 from streamapp_core.expressions.functions.json_types import TextReader, moment_patterns, schema_type
 from streamapp_core.expressions.functions.text_moments import TextMoments
 from streamapp_core.expressions.functions.text_options import OPTIONS, moment_text, text_options, write_patterns
-from streamapp_core.expressions.kernel_texts import structure_text, text_type
+from streamapp_core.expressions.kernel_texts import parsed_texts
 from streamapp_core.expressions.kernels import CSV_VALUES, FROM_CSV, SCHEMA_OF_CSV, TO_CSV
 from streamapp_core.expressions.typed_sql import Value, bound, cast, text
 from streamapp_core.schema import DATE, STRING, TIMESTAMP, VOID, TypeKind
@@ -29,9 +29,8 @@ def _from_csv(value: Value, schema: Value, options: Value | None = None) -> Valu
         raise Refusal("from_csv reads a list of columns that hold no others, as in from_csv(a, 'id int, name string')")
     separator, given = _separator(options, "from_csv", _READ)
     read = FROM_CSV.over(converted(value, STRING).sql, text(str(data_type)), text(separator))
-    transformed = Value(text_type(data_type), f"json_transform({read}, {text(structure_text(data_type))})")
     reader = TextReader(moment_patterns(given, "from_csv"), counts_days=False)
-    return Value(data_type, reader.typed(transformed, data_type).sql)
+    return Value(data_type, reader.typed(parsed_texts(read, data_type), data_type).sql)
 
 
 def _schema_of(value: Value, options: Value | None = None) -> Value:

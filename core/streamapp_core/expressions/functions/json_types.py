@@ -12,8 +12,8 @@ from streamapp_core.expressions.functions.date_parts import moment_by_pattern
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.functions.json_parts import JSON, json_text
 from streamapp_core.expressions.functions.maps import from_entries
-from streamapp_core.expressions.functions.text_options import OPTIONS, text_options
-from streamapp_core.expressions.kernel_texts import structure_text, text_type
+from streamapp_core.expressions.functions.text_options import OPTIONS, flag_option, text_options
+from streamapp_core.expressions.kernel_texts import parsed_texts
 from streamapp_core.expressions.kernels import FROM_JSON, SCHEMA_OF_JSON
 from streamapp_core.expressions.typed_sql import Value, bound, cast, text
 from streamapp_core.schema import DATE, STRING, DataType, TypeKind, parse_schema, parse_type
@@ -42,9 +42,8 @@ def _from_json(value: Value, schema: Value, options: Value | None = None) -> Val
     data_type = schema_type(schema, "from_json")
     given = text_options(options, "from_json", _OPTIONS)
     read = FROM_JSON.over(json_text(value), text(str(data_type)))
-    transformed = f"json_transform({read}, {text(structure_text(data_type))})"
     reader = TextReader(moment_patterns(given, "from_json"), counts_days=True)
-    return Value(data_type, reader.typed(Value(text_type(data_type), transformed), data_type).sql)
+    return Value(data_type, reader.typed(parsed_texts(read, data_type), data_type).sql)
 
 
 def schema_type(schema: Value, function: str) -> DataType:
@@ -147,10 +146,8 @@ def _schema_of(value: Value, options: Value | None = None) -> Value:
     written = str(value.literal)
     if written.count("[") + written.count("{") > _MAX_CONTAINERS:
         raise invalid(f"schema_of_json takes a text with up to {_MAX_CONTAINERS} arrays and objects")
-    zeros = text_options(options, "schema_of_json", _ZEROS).get(_ZEROS.lower(), "false").lower()
-    if zeros not in ("true", "false"):
-        raise invalid(f"option {_ZEROS} of schema_of_json is 'true' or 'false', not '{zeros[:40]}'")
-    return Value(STRING, SCHEMA_OF_JSON.over(value.sql, zeros))
+    zeros = flag_option(text_options(options, "schema_of_json", _ZEROS), _ZEROS, "schema_of_json", usual=False)
+    return Value(STRING, SCHEMA_OF_JSON.over(value.sql, str(zeros).lower()))
 
 
 JSON_READERS = (

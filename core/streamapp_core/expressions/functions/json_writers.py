@@ -7,9 +7,15 @@ from dataclasses import dataclass
 from streamapp_core.data_types import struct_of
 from streamapp_core.expressions import nested_values
 from streamapp_core.expressions.conversions import converted
-from streamapp_core.expressions.expression_issues import Refusal, invalid
+from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
-from streamapp_core.expressions.functions.text_options import OPTIONS, moment_text, text_options, write_patterns
+from streamapp_core.expressions.functions.text_options import (
+    OPTIONS,
+    flag_option,
+    moment_text,
+    text_options,
+    write_patterns,
+)
 from streamapp_core.expressions.growth import bounded, size, varies
 from streamapp_core.expressions.kernels import VARIANT_JSON
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL
@@ -17,7 +23,6 @@ from streamapp_core.expressions.typed_sql import Value, bound, cast, text
 from streamapp_core.schema import STRING, VOID, DataType, TypeKind
 
 _WITH_KEYS = (*INTEGRAL, TypeKind.BOOLEAN, TypeKind.DECIMAL, TypeKind.VOID)
-_FLAGS = ("ignorenullfields", "sortkeys")
 _OPTIONS = "dateFormat, timestampFormat, timestampNTZFormat, ignoreNullFields, sortKeys"
 
 
@@ -128,11 +133,8 @@ def _to_json(value: Value, options: Value | None = None) -> Value:
 
 def _writer(options: Value | None) -> _Writer:
     given = text_options(options, "to_json", _OPTIONS)
-    flags = {name: given.get(name, default).lower() for name, default in zip(_FLAGS, ("true", "false"), strict=True)}
-    wrong = next((name for name, flag in flags.items() if flag not in ("true", "false")), None)
-    if wrong:
-        raise invalid(f"option {wrong} of to_json is 'true' or 'false', not '{flags[wrong][:40]}'")
-    return _Writer(write_patterns(given), flags["ignorenullfields"] == "false", flags["sortkeys"] == "true")
+    leaves_out = flag_option(given, "ignorenullfields", "to_json", usual=True)
+    return _Writer(write_patterns(given), not leaves_out, flag_option(given, "sortkeys", "to_json", usual=False))
 
 
 JSON_WRITERS = (

@@ -36,6 +36,18 @@ def text_options(options: Value | None, function: str, known: str, others: Colle
     return given
 
 
+def flag_option(given: Mapping[str, str], name: str, function: str, *, usual: bool) -> bool:
+    """Return the option of a call that is true or false.
+
+    Raises:
+        Refusal: It is something else.
+    """
+    flag = given.get(name.lower(), str(usual)).lower()
+    if flag not in ("true", "false"):
+        raise invalid(f"option {name} of {function} is 'true' or 'false', not '{flag[:40]}'")
+    return flag == "true"
+
+
 def write_patterns(given: Mapping[str, str]) -> Mapping[TypeKind, str]:
     """Return the patterns by which dates and timestamps are written."""
     return {kind: given.get(name, usual) for kind, (name, usual) in _WRITE_PATTERNS.items()}

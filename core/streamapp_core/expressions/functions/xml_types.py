@@ -8,14 +8,13 @@ from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.functions.json_types import moment_patterns, schema_type
 from streamapp_core.expressions.functions.text_moments import TextMoments
-from streamapp_core.expressions.functions.text_options import OPTIONS, text_options
-from streamapp_core.expressions.kernel_texts import structure_text, text_type
+from streamapp_core.expressions.functions.text_options import OPTIONS, flag_option, text_options
+from streamapp_core.expressions.kernel_texts import parsed_texts
 from streamapp_core.expressions.kernels import FROM_XML, SCHEMA_OF_XML, XML_VALUES
 from streamapp_core.expressions.typed_sql import Value, bound, cast, text
 from streamapp_core.schema import BOOLEAN, DATE, STRING, TIMESTAMP, DataType, TypeKind
 
 _NAMES = {"rowtag": "ROW", "attributeprefix": "_", "valuetag": "_VALUE"}
-_FLAGS = {"excludeattribute": "false", "ignoresurroundingspaces": "true", "ignorenamespace": "false"}
 _OPTIONS = (
     "attributePrefix, valueTag, excludeAttribute, ignoreSurroundingSpaces, ignoreNamespace, timestampFormat, "
     "dateFormat, mode, rowTag"
@@ -36,8 +35,7 @@ def _from_xml(value: Value, schema: Value, options: Value | None = None) -> Valu
 
     def write(v: str) -> str:
         read = FROM_XML.over(v, text(str(data_type)), names, there(v, DATE), there(v, TIMESTAMP))
-        transformed = f"json_transform({read}, {text(structure_text(data_type))})"
-        return moments.typed(Value(text_type(data_type), transformed), data_type).sql
+        return moments.typed(parsed_texts(read, data_type), data_type).sql
 
     return Value(data_type, bound([value], write))
 
@@ -70,19 +68,13 @@ def _names(given: Mapping[str, str], function: str) -> str:
     names = {name: given.get(name, usual) for name, usual in _NAMES.items()}
     if not names["valuetag"] or not names["rowtag"] or names["valuetag"] == names["attributeprefix"]:
         raise invalid(f"valueTag and rowTag of {function} are names, and valueTag is another one than attributePrefix")
-    flags = {}
-    for name, usual in _FLAGS.items():
-        flag = given.get(name, usual).lower()
-        if flag not in ("true", "false"):
-            raise invalid(f"option {name} of {function} is 'true' or 'false', not '{flag[:40]}'")
-        flags[name] = flag == "true"
     return json.dumps(
         {
             "attribute_prefix": names["attributeprefix"],
             "value_tag": names["valuetag"],
-            "attributes": not flags["excludeattribute"],
-            "trims": flags["ignoresurroundingspaces"],
-            "local_names": flags["ignorenamespace"],
+            "attributes": not flag_option(given, "excludeattribute", function, usual=False),
+            "trims": flag_option(given, "ignoresurroundingspaces", function, usual=True),
+            "local_names": flag_option(given, "ignorenamespace", function, usual=False),
         }
     )
 

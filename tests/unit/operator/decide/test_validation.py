@@ -80,7 +80,7 @@ class TestCache:
             (replace(REQUEST, model=unbound_model(counts=GROWN)), 2),
             (replace(REQUEST, model=MODEL.model_copy(update={"run_id": "r2"})), 2),
             (replace(REQUEST, text=EDITED.text), 2),
-            (replace(REQUEST, counts=()), 2),
+            (replace(REQUEST, counts={}), 2),
             (replace(REQUEST, previous=SHOP.text), 2),
             (replace(REQUEST, run_id="r2"), 2),
         ],
