@@ -18,6 +18,7 @@ import duckdb
 HERE = Path(__file__).parent
 QUERIES = tuple(sorted(path.stem for path in (HERE / "queries").glob("q*.yaml")))
 KEYS = {
+    "q04": ("id",),
     "q09": ("id",),
     "q15": ("day",),
     "q16": ("channel", "day"),
@@ -26,6 +27,8 @@ KEYS = {
     "q19": ("auction", "rank_number"),
 }
 """The queries whose results are corrected: of the rows with one key the last one counts."""
+CHANGE = "__op"
+"""The column that says of a row whether it deletes its key (`d`); it is there where keys may be deleted."""
 SHOWN = 3
 
 
@@ -80,21 +83,22 @@ class Oracle:
         return {str(name): str(kind) for name, kind, *_ in self._database.execute("DESCRIBE expected").fetchall()}
 
     def _found(self, results: Path, columns: dict[str, str], key: tuple[str, ...]) -> str:
-        """Write the query that reads the results; of those with one key the last."""
+        """Write the query that reads the results; of those with one key the last, unless it deletes the key."""
         names = ", ".join(f'"{name}"' for name in columns)
         parts = [str(part) for part in sorted(results.glob("part-*"), key=_in_order)]
         if not parts:
             return "FROM expected LIMIT 0"
-        for (written,) in self._database.execute(
-            f"SELECT DISTINCT json_keys(json) FROM read_ndjson_objects({parts})"
-        ).fetchall():
-            if written != [*columns]:
+        allowed = [[*columns], [*columns, CHANGE]] if key else [[*columns]]
+        keys = f"SELECT DISTINCT json_keys(json) FROM read_ndjson_objects({parts})"
+        for (written,) in self._database.execute(keys).fetchall():
+            if written not in allowed:
                 raise ValueError(f"the columns are {', '.join(written)}; expected are {', '.join(columns)}")
-        read = f"read_json({parts}, format = 'newline_delimited', columns = {columns})"
+        read = f"read_json({parts}, format = 'newline_delimited', columns = {columns | {CHANGE: 'VARCHAR'}})"
         if not key:
             return f"SELECT {names} FROM {read}"
         numbered = f"SELECT *, row_number() OVER () AS place FROM {read}"
-        return f"SELECT {names} FROM ({numbered}) QUALIFY place = max(place) OVER (PARTITION BY {', '.join(key)})"
+        last = f"SELECT * FROM ({numbered}) QUALIFY place = max(place) OVER (PARTITION BY {', '.join(key)})"
+        return f"SELECT {names} FROM ({last}) WHERE {CHANGE} IS DISTINCT FROM 'd'"
 
     def _less(self, some: str, others: str) -> tuple[tuple[Any, ...], ...]:
         query = f"FROM {some} EXCEPT ALL FROM {others} ORDER BY ALL LIMIT {SHOWN}"

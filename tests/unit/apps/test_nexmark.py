@@ -137,3 +137,7 @@ def test_of_results_that_are_corrected_the_last_one_counts(tmp_path):
             row = dict(zip(names, right, strict=True)) | {"total_bids": total}
             (results / f"part-1-1-{number}.json").write_text(json.dumps(row) + "\n")
         assert oracle.compare("q15", results).equal
+        (results / "part-1-1-11.json").write_text(json.dumps(row | {"__op": "d"}) + "\n")
+        assert oracle.compare("q15", results).missing == (right,)
+        (results / "part-2-1-0.json").write_text(json.dumps(row | {"__op": "u"}) + "\n")
+        assert oracle.compare("q15", results).equal
