@@ -9,7 +9,7 @@ from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.plan.stream_types.check_event_time import process_order
 from streamapp_core.plan.stream_types.stream_partitioning import Hashed, Partitioning
-from streamapp_core.plan.stream_types.stream_type import StreamType
+from streamapp_core.plan.stream_types.stream_type import StreamType, Upsert
 from streamapp_core.plan.table_rows import TableRows
 from streamapp_core.spec.groups import Window
 from streamapp_core.spec.operators import OperatorKind
@@ -58,6 +58,10 @@ def store_shapes(graph: Graph, rows: RowFlow, types: Mapping[str, StreamType]) -
         if state is not None:
             partitioned = [_key(types[input_].partitioning) for input_ in operator.inputs]
             shapes[operator.name] = [operator.kind, [str(schema) for schema in columns], partitioned, state]
+    for operator in graph.of_kinds(OperatorKind.PARTITION_BY):  # where keys have been is remembered (moved keys)
+        changes, schema = types[operator.name].changes, rows.schemas.get(operator.name)
+        if isinstance(changes, Upsert) and changes.deletes and schema is not None:
+            shapes[operator.name] = [operator.kind, str(schema), str(changes)]
     for name, table in graph.spec.tables.items():
         shapes[name] = _table_shape(table, rows.tables[name])
     return {name: _hash(shape) for name, shape in shapes.items()}
@@ -72,7 +76,9 @@ def _state(operator: Operator, rows: RowFlow, types: Mapping[str, StreamType]) -
         return [spec.process.model_dump(mode="json", exclude={"output_schema", "order"}), order]
     group = rows.compiled.get(operator.name)
     if isinstance(group, Aggregation):
-        return [_lengths(spec.window), _names(group.by_columns), [repr(p) for p in group.partials]]
+        changes = types[operator.inputs[0]].changes
+        retracts = [str(changes)] if isinstance(changes, Upsert) else []
+        return [_lengths(spec.window), _names(group.by_columns), [repr(p) for p in group.partials], *retracts]
     if isinstance(group, Ordering):
         ranking = spec.top_n or spec.dedup or (spec.window and spec.window.top_n)
         options = None if ranking is None else ranking.model_dump(mode="json", exclude={"order_by", "by", "rank"})

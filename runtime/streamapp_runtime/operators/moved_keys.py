@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 import pyarrow as pa
 
-from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
+from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD, latest_event_time
 from streamapp_runtime.rows.latest_changes import latest_changes
 from streamapp_runtime.rows.row_codec import encode_key, to_arrow_table, to_plain_rows
 from streamapp_runtime.rows.tombstones import DELETED_FIELD, with_deleted_column
@@ -34,7 +34,7 @@ class MovedKeys:
         A deletion has the columns of the key and the one by which rows are regrouped; the others are null.
         """
         newest, gone = latest_changes(rows, self._key)
-        time = max((t for t in rows.column(EVENT_TIME_FIELD.name).to_pylist() if t is not None), default=None)
+        time = latest_event_time(rows)
         deletions = []
         for key in gone:
             before = self._store.get(encode_key(key))

@@ -75,7 +75,7 @@ class RetractingAggregate(BaseOperator):
         self._extreme = [partial.merge in (Merge.MIN, Merge.MAX) for partial in self._partials]
         self._remembers = not all(self._exact)
         number = store.get(_NEXT)
-        self._number = 0 if number is None else int(number)
+        self._number = self._stored_number = 0 if number is None else int(number)
         self._changed: dict[bytes, _Group] = {}
 
     def process(self, rows: pa.Table) -> pa.Table | None:
@@ -94,7 +94,9 @@ class RetractingAggregate(BaseOperator):
 
     def flush(self) -> None:
         """See `Operator.flush`."""
-        self._store.put(_NEXT, b"%d" % self._number)
+        if self._number != self._stored_number:
+            self._store.put(_NEXT, b"%d" % self._number)
+            self._stored_number = self._number
 
     def _contributions(self, rows: pa.Table) -> Iterator[tuple[bytes, list[Any], list[Any]]]:
         """Return for each row its key, the columns of its group and its partial results, the event time last."""

@@ -155,3 +155,22 @@ def test_deletions_go_only_where_they_are_understood(reader, part):
         spec["spec"]["streams"]["out"] = {"system": "log"}
     (problem,) = [one for one in planned(spec).problems if one.code == "ChangesUnsupported"]
     assert part in problem.message
+
+
+def test_the_state_of_an_aggregate_is_another_one_if_its_rows_replace_each_other():
+    total = {"name": "total", "aggregate": {"by": ["k"], "select": "count(*) as n"}}
+    newest = {"name": "newest", "dedup": {"by": ["k"], "keep": "last"}}
+    moved = {"name": "moved", "partitionBy": {"key": "x"}}
+    plain, retracting = stores(total), stores(newest, total)
+    assert plain["total"] != retracting["total"]
+    one = stores(newest, moved, {"name": "by-x", "aggregate": {"by": ["x"], "select": "count(*) as n"}}, key="x")
+    newest["dedup"]["by"] = ["k", "v"]
+    two = stores(newest, moved, {"name": "by-x", "aggregate": {"by": ["x"], "select": "count(*) as n"}}, key="x")
+    assert one["moved"] != two["moved"]
+
+
+def stores(*operators, key="k"):
+    """The shapes of the stores of operators, the last of which is sent by a key."""
+    spec = app(*operators)
+    spec["spec"]["streams"]["out"]["key"] = key
+    return accepted(spec).stores
