@@ -8,7 +8,7 @@ from streamapp_runtime.rows.row_codec import decode_row, encode_row
 from streamapp_runtime.state.chunked_values import CHUNK_BYTES, delete_chunks, get_chunks, join_chunks, put_chunks
 from streamapp_runtime.state.store import Store
 
-_CACHED_ROWS = 200_000
+CACHED_ROWS = 200_000
 
 
 class GroupStates:
@@ -17,7 +17,7 @@ class GroupStates:
     No key may be another one with four bytes more: large rows are stored in chunks.
     """
 
-    def __init__(self, store: Store, cached: int = _CACHED_ROWS) -> None:
+    def __init__(self, store: Store, cached: int = CACHED_ROWS) -> None:
         """Keep about `cached` decoded rows in memory between commits."""
         self._store = store
         self._cached_limit = cached

@@ -36,12 +36,13 @@ _FULL_INDEX = 64
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Rows with consecutive numbers; `rows` are those of a block that is not stored yet."""
+    """Rows with consecutive numbers; the rows themselves and their hashes are here until they are stored."""
 
     first: int
-    hashes: Hashes
+    length: int
     size: int
     rows: pa.Table | None = None
+    hashes: Hashes | None = None
 
     @property
     def size_class(self) -> int:
@@ -68,19 +69,20 @@ class KeptRows:
         self._store = store
         self._prefix = prefix
         self._key = key
-        self._blocks = [self._load_block(first) for first in self._stored_blocks()]
-        self._next = sum(len(block.hashes) for block in self._blocks)
-        self._index = [_index_run(self._blocks)] if self._blocks else []
+        loaded = [self._load_block(first) for first in self._stored_blocks()]
+        self._blocks = [block for block, _ in loaded]
+        self._next = sum(block.length for block in self._blocks)
+        self._index = [_index_run(0, np.concatenate([hashes for _, hashes in loaded]))] if loaded else []
         self._cache: OrderedDict[int, pa.Table] = OrderedDict()
         self._cached = 0
 
     def add(self, rows: pa.Table) -> None:
         """Add a batch."""
         rows = rows.combine_chunks()
-        block = _Block(self._next, key_hashes(rows.column(self._key)), rows.nbytes, rows)
-        self._blocks.append(block)
+        hashes = key_hashes(rows.column(self._key))
+        self._blocks.append(_Block(self._next, len(rows), rows.nbytes, rows, hashes))
+        self._index.append(_index_run(self._next, hashes))
         self._next += len(rows)
-        self._index.append(_index_run([block]))
         while (tail := _small_tail(self._index, _FULL_INDEX)) > 1:
             self._index[-tail:] = [_merged(self._index[-tail:])]
 
@@ -123,13 +125,15 @@ class KeptRows:
 
     def _merge_blocks(self, blocks: Sequence[_Block]) -> _Block:
         rows = pa.concat_tables([self._rows_of(block) for block in blocks]).combine_chunks()
-        return _Block(blocks[0].first, np.concatenate([block.hashes for block in blocks]), rows.nbytes, rows)
+        hashes = np.concatenate([self._hashes_of(block) for block in blocks])
+        return _Block(blocks[0].first, len(rows), rows.nbytes, rows, hashes)
 
     def _store_block(self, block: _Block) -> None:
         assert block.rows is not None
+        assert block.hashes is not None
         put_chunks(self._store, self._entry(_ROWS, block.first), encode_rows(block.rows))
         put_chunks(self._store, self._entry(_HASHES, block.first), _BYTES.pack(block.size) + block.hashes.tobytes())
-        self._blocks.append(replace(block, rows=None))
+        self._blocks.append(replace(block, rows=None, hashes=None))
         self._keep(block.first, block.rows)
 
     def _rows_of(self, block: _Block) -> pa.Table:
@@ -141,6 +145,9 @@ class KeptRows:
             self._keep(block.first, pa.ipc.open_stream(data).read_all().combine_chunks())
         self._cache.move_to_end(block.first)
         return self._cache[block.first]
+
+    def _hashes_of(self, block: _Block) -> Hashes:
+        return self._load_block(block.first)[1] if block.hashes is None else block.hashes
 
     def _keep(self, first: int, rows: pa.Table) -> None:
         self._cache[first] = rows
@@ -159,11 +166,12 @@ class KeptRows:
         names = (key[len(start) :] for key, _ in self._store.scan(start, start + b"\xff" * _FIRST.size))
         return [_FIRST.unpack(name)[0] for name in names if len(name) == _FIRST.size]
 
-    def _load_block(self, first: int) -> _Block:
+    def _load_block(self, first: int) -> tuple[_Block, Hashes]:
         data = get_chunks(self._store, self._entry(_HASHES, first))
         assert data is not None
         (size,) = _BYTES.unpack_from(data)
-        return _Block(first, np.frombuffer(data, np.uint32, offset=_BYTES.size), size)
+        hashes = np.frombuffer(data, np.uint32, offset=_BYTES.size)
+        return _Block(first, len(hashes), size), hashes
 
     def _entry(self, kind: bytes, first: int) -> bytes:
         return self._prefix + kind + _FIRST.pack(first)
@@ -172,11 +180,12 @@ class KeptRows:
 def _divide(block: _Block) -> Iterator[_Block]:
     """Divide a block into some of a few megabytes at most, if its rows are about equally large."""
     assert block.rows is not None
+    assert block.hashes is not None
     count = max(block.size // (_COMPACTED * _BLOCK_BYTES), 1)
     length = -(-len(block.rows) // count)
     for start in range(0, len(block.rows), length):
         rows = block.rows if count == 1 else block.rows.slice(start, length)
-        yield _Block(block.first + start, block.hashes[start : start + length], rows.nbytes, rows)
+        yield _Block(block.first + start, len(rows), rows.nbytes, rows, block.hashes[start : start + length])
 
 
 def _small_tail(parts: Sequence[_Block] | Sequence[_IndexRun], full: int) -> int:
@@ -192,10 +201,9 @@ def _small_tail(parts: Sequence[_Block] | Sequence[_IndexRun], full: int) -> int
     return 0
 
 
-def _index_run(blocks: Sequence[_Block]) -> _IndexRun:
-    hashes = np.concatenate([block.hashes for block in blocks])
+def _index_run(first: int, hashes: Hashes) -> _IndexRun:
     order = np.argsort(hashes, kind="stable")
-    return _IndexRun(hashes[order], blocks[0].first + order)
+    return _IndexRun(hashes[order], first + order)
 
 
 def _merged(runs: Sequence[_IndexRun]) -> _IndexRun:

@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from streamapp_core.expressions import Ordering
-from streamapp_runtime.operators.group_states import GroupStates
+from streamapp_runtime.operators.group_states import CACHED_ROWS, GroupStates
 from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.operators.row_ranking import RowRanking, with_place
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
@@ -23,7 +23,7 @@ class TopN(BaseOperator):
     ) -> None:
         """Take the columns of the rows, how many of a group are kept, and the column to add for their place."""
         self._ranking = RowRanking(engine, ordering, schema.append(EVENT_TIME_FIELD), n=n)
-        self._states = GroupStates(store)
+        self._states = GroupStates(store, CACHED_ROWS // n)
         self._place = place
 
     def process(self, rows: pa.Table) -> pa.Table | None:

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from streamapp_core.expressions import Ordering
 from streamapp_core.schema import EVENT_TIME_COLUMN
-from streamapp_runtime.operators.group_states import GroupStates
+from streamapp_runtime.operators.group_states import CACHED_ROWS, GroupStates
 from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.operators.row_ranking import PLACE, RowRanking, with_place
 from streamapp_runtime.operators.window_assignment import WINDOW_END, WindowAssignment
@@ -42,7 +42,7 @@ class WindowTopN(BaseOperator):
         """
         columns = schema.append(EVENT_TIME_FIELD).append(WINDOW_END)
         self._ranking = RowRanking(engine, ordering, columns, n=n, ties=ties, also_by=[WINDOW_END.name])
-        self._states = GroupStates(store)
+        self._states = GroupStates(store, CACHED_ROWS // n)
         self._windows = WindowAssignment(length, step)
         self._place = place
         self._groups_at_once = max((EMITTED_AT_ONCE if limit is None else limit) // n, 1)

@@ -1,8 +1,10 @@
 """Joins without a bound in time against a plain reading of their definition, whatever comes when, over restarts."""
 
+import tracemalloc
 from collections import Counter
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +13,7 @@ from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_runtime.operators.kept_rows import KeptRows
 from streamapp_runtime.operators.regular_join import RegularJoin
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
+from streamapp_runtime.state.lmdb_environment import LmdbEnvironment
 from streamapp_runtime.state.memory_store import MemoryEnvironment
 
 LEFT = pa.schema([("k", pa.string()), ("a", pa.int64())])
@@ -125,3 +128,28 @@ def test_more_pairs_than_are_taken_at_once():
     pairs = tested.take("right", [("x", number, 1) for number in range(400)])
     assert len(pairs) == 160_000
     assert set(pairs.values()) == {1}
+
+
+@pytest.fixture
+def traced():
+    tracemalloc.start()
+    yield
+    tracemalloc.stop()
+
+
+@pytest.mark.usefixtures("traced")
+def test_a_row_that_is_stored_takes_twelve_bytes_of_memory(tmp_path):
+    environment, count, batches = LmdbEnvironment(tmp_path), 100_000, 4
+    kept = KeptRows(environment.store("join"), b"l", "k")
+    before, _ = tracemalloc.get_traced_memory()
+    for first in range(0, count * batches, count):
+        kept.add(pa.table({"k": pa.array(range(first, first + count))}))
+        kept.flush()
+        environment.commit()
+    after, _ = tracemalloc.get_traced_memory()
+    assert 12 <= (after - before) / (count * batches) < 13
+    again = KeptRows(environment.store("join"), b"l", "k")
+    reopened, _ = tracemalloc.get_traced_memory()
+    assert 12 <= (reopened - after) / (count * batches) < 13
+    assert [len(rows) for _, rows in again.candidates(pa.chunked_array([[7]]))] == [1]
+    environment.close()

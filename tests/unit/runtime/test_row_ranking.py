@@ -15,7 +15,7 @@ from streamapp_runtime.operators.top_n import TopN
 from streamapp_runtime.operators.window_top_n import WindowTopN
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 from streamapp_runtime.sql_engine import SqlEngine
-from streamapp_runtime.state.memory_store import MemoryEnvironment
+from streamapp_runtime.state.memory_store import MemoryEnvironment, MemoryStore
 from streamapp_systems.arrow_types import arrow_schema
 
 ENGINE = SqlEngine()
@@ -157,3 +157,29 @@ def test_large_rows_are_kept_in_chunks_that_a_changelog_takes():
     assert sorted(map(len, closed.column("name").to_pylist())) == sorted(map(len, names))
     window.flush()
     assert list(environment.store("w").scan()) == []
+
+
+class CountedReads(MemoryStore):
+    """Counts the keys that are looked up."""
+
+    def __init__(self):
+        super().__init__()
+        self.reads = 0
+
+    def get(self, key):
+        self.reads += 1
+        return super().get(key)
+
+
+@pytest.mark.parametrize(("n", "held"), [(1, True), (1_000, False)])
+def test_groups_of_many_rows_are_not_all_kept_in_memory(n, held):
+    """As many groups as are held with one row each would be 200 million rows with a thousand."""
+    store, batch = CountedReads(), table([((f"{number}", 1.0, "a", None), 0) for number in range(250)])
+    top = TopN(ENGINE, store, ORDER, COLUMNS, n=n, place="place")
+    window = WindowTopN(ENGINE, store, ORDER, COLUMNS, length=10, step=10, n=n, ties=False, place=None)
+    for operator in (top, window):
+        operator.process(batch)
+        operator.flush()
+        before = store.reads
+        operator.process(batch)
+        assert (store.reads == before) is held
