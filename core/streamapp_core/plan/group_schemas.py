@@ -5,13 +5,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from streamapp_core.data_types import check_column_name
 from streamapp_core.expressions import Aggregation, Ordering, UserFunctions, check_aggregate, check_ordering
 from streamapp_core.graph.graph import Operator
 from streamapp_core.plan.joined_columns import repeated
 from streamapp_core.plan.problem_collector import ProblemCollector
 from streamapp_core.plan.required_columns import require_column
 from streamapp_core.problems import ProblemCode
-from streamapp_core.schema import INT, TIMESTAMP, Column, Schema
+from streamapp_core.schema import INT, TIMESTAMP, Column, Schema, SchemaError
 from streamapp_core.spec.groups import Aggregate, Dedup, Ranking, Window
 from streamapp_core.spec.operators import OperatorKind
 
@@ -48,9 +49,9 @@ class GroupFlow:
 
     def _group(self, operator: Operator, group: Window | Aggregate, select: str, schema: Schema) -> Schema | None:
         kind = operator.kind
-        known = [column for column in group.by if require_column(self._collector, operator, column, schema, kind, "by")]
+        known = self._known(operator, group.by, schema)
         aggregation = self._collector.compile(
-            check_aggregate, operator.path_parts(kind, "select"), select, tuple(known), schema, self._functions
+            check_aggregate, operator.path_parts(kind, "select"), select, known, schema, self._functions
         )
         if aggregation is None or len(known) < len(group.by):
             return None
@@ -64,9 +65,7 @@ class GroupFlow:
         )
 
     def _dedup(self, operator: Operator, dedup: Dedup, schema: Schema) -> Schema | None:
-        known = tuple(
-            column for column in dedup.by if require_column(self._collector, operator, column, schema, "dedup", "by")
-        )
+        known = self._known(operator, dedup.by, schema)
         groups = self._collector.compile(check_ordering, operator.path_parts("dedup", "by"), None, known, schema)
         if groups is None or len(known) < len(dedup.by):
             return None
@@ -75,23 +74,45 @@ class GroupFlow:
 
     def _ranking(self, operator: Operator, ranking: Ranking, by: tuple[str, ...], schema: Schema) -> Schema | None:
         field = ("topN",) if operator.spec.top_n is not None else ("window", "topN")
-        known = tuple(
-            column for column in by if require_column(self._collector, operator, column, schema, operator.kind, "by")
-        )
+        known = self._known(operator, by, schema)
         ordering = self._collector.compile(
             check_ordering, operator.path_parts(*field, "orderBy"), ranking.order_by, known, schema, self._functions
         )
-        if ordering is None or len(known) < len(by):
+        if ordering is None or len(known) < len(by) or not self._nameable(operator.path(*field, "rank"), ranking.rank):
             return None
         self._compiled[operator.name] = ordering
         bounds = WINDOW_COLUMNS if operator.kind is OperatorKind.WINDOW else ()
         place = () if ranking.rank is None else (Column(ranking.rank, INT),)
+        added = [*(column.name for column in bounds), *(["that of `rank`"] if place else [])]
         return self._distinct(
             operator.path(*field),
             (*schema.columns, *bounds, *place),
-            f"it has the columns of `{operator.inputs[0]}`, {'window_start, window_end ' if bounds else ''}"
-            f"and that of `rank`; rename one with a map",
+            f"it has the columns of `{operator.inputs[0]}`, {', '.join(added)}; rename one with a map",
         )
+
+    def _known(self, operator: Operator, by: Sequence[str], schema: Schema) -> tuple[str, ...]:
+        """Return those columns of a group that its rows have, each once; the others are problems."""
+        known: dict[str, str] = {}
+        for name in by:
+            if name.lower() in known:
+                self._collector.add(
+                    operator.path(operator.kind, "by"),
+                    ProblemCode.TYPE_MISMATCH,
+                    f"`{name}` stands twice; name each column once (upper and lower case make no difference)",
+                )
+            elif require_column(self._collector, operator, name, schema, operator.kind, "by"):
+                known[name.lower()] = name
+        return tuple(known.values())
+
+    def _nameable(self, path: str, name: str | None) -> bool:
+        """Return whether a new column may have this name."""
+        try:
+            if name is not None:
+                check_column_name(name)
+        except SchemaError as error:
+            self._collector.add(path, ProblemCode.INVALID_SPEC, str(error))
+            return False
+        return True
 
     def _distinct(self, path: str, columns: Sequence[Column], has: str) -> Schema | None:
         """Return the schema of a result, unless two of its columns have one name."""
