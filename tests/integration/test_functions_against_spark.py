@@ -209,6 +209,28 @@ COMPARED = [
     ("x", "x"), ("num", "m"), ("num", "d"), ("num", "b"), ("dt", "'2024-01-01'"), ("t", "'true'"), ("f", "d"),
     ("fine", "m"),
 ]  # fmt: skip
+OF_TEXTS = expressions(
+    r"""
+s like translate(s2, '\\', '/'); s like concat('%', translate(s2, '\\', ''), '%'); s like any ('a%', concat('_', word))
+s not like concat(translate(left(s, 1), '\\', ''), '_%'); s ilike concat(upper(translate(left(s, 2), '\\', '')), '%')
+like(s, translate(s, '\\b', '/%')); ilike(s, translate(s, '\\', '_')); s like null
+lpad(s, i2 % 20, 'xy'); rpad(s, i2 % 20, s2); lpad(x, tiny % 9); rpad(x, tiny % 9, x); rpad(s, tiny % 30)
+repeat(s, i2 % 7); space(i2 % 9); substring_index(s, s2, 1); substring_index(s, left(s, 1), i2 % 4)
+substring_index(repeat(s, 4), s, i2 % 5); substring_index(repeat('a', 9), left('aa', i2 % 3), tiny % 9)
+decode(i2, 1, 2, 3, 4, 5); decode(s, 'a', dt, dt2); decode(s, 'a', null, 'b', s2); decode(s, 'a', i)
+t = i2; t <> tiny; t <=> i; t = 1
+d = t; t = 0.0; contains(x, s); contains(s, x); startswith(x, 'a'); endswith(s, x); to_char(x, 'base64')
+regexp_replace(s, '\\s+$', '!'); regexp_replace(s, '^\\s+|\\s+$', ''); regexp_replace(s, 'b$', '<>')
+regexp_replace(s, '(a|b)$', '[$1]'); regexp_replace(s, '.$', ''); regexp_replace(s, 'a|[a-c]$', '!')
+regexp_replace(concat(s, ' \r\n'), '\\s+$', '!')
+regexp_replace(concat(s, 'ab\r\n'), '(b)$', '$1$1'); regexp_replace(concat(s, '\u2028'), '[a-z ]+$', '!')
+regexp_replace(s, '[a-z]', '#', 3); regexp_replace(s, '^.', '#', 2); regexp_replace(s, 'b$', '!', 2)
+regexp_replace(s, '[^ -~]', '') rlike '\\ba'
+regexp_replace('foo bar', '\\b(\\w)', '<$1>'); regexp_count('a ab-b', '\\bb')
+s rlike '\\p{Lu}'; regexp_replace(s, '[\\p{L}\\p{Nd}]+', '#'); regexp_replace(s, '\\P{L}', ''); split(s, '')
+'it''s'; length(''''); "a""b"; concat('a' , '''b'''); s like '%''%'
+"""
+)
 WIDE_DECIMALS = expressions(
     r"""
 m2 * fine * m2; cast(m2 as decimal(38,10)) + m; cast(b as decimal(38,18)) - m2; cast(m as decimal(38,20)) / fine
@@ -511,6 +533,10 @@ def test_operators_give_what_spark_gives(data, spark, engine):
 
 def test_nested_values_give_what_spark_gives(data, spark, engine):
     compare(NESTED_EXPRESSIONS, data, spark, engine)
+
+
+def test_texts_and_patterns_give_what_spark_gives(data, spark, engine):
+    compare(OF_TEXTS, data, spark, engine)
 
 
 def test_casts_give_what_spark_gives(data, spark, engine):

@@ -6,11 +6,13 @@ from functools import partial, reduce
 from streamapp_core.expressions import nested_values
 from streamapp_core.expressions.conversions import converted, implied
 from streamapp_core.expressions.expression_issues import Refusal, invalid
-from streamapp_core.expressions.type_rules import FRACTIONAL, common_type, comparison_type
+from streamapp_core.expressions.type_rules import FRACTIONAL, NUMERIC, common_type, comparison_type
 from streamapp_core.expressions.typed_sql import NULL, Value, bound, text
 from streamapp_core.schema import BOOLEAN, STRING, TypeKind
 
 _ESCAPE = "\\"
+_LONGEST_PATTERN = 1_000
+"""Characters of a computed pattern; a longer one matches nothing that is known."""
 _ORDERING = frozenset({"<", "<=", ">", ">="})
 
 
@@ -20,12 +22,30 @@ def comparison(operator: str, left: Value, right: Value) -> Value:
     Raises:
         Refusal: Their types can't be compared.
     """
+    truth = _of_truth_and_number(operator, left, right)
+    if truth is not None:
+        return truth
     left, right = _comparable(left, right)
     if operator == "<=>":
         return Value(BOOLEAN, f"({left.sql} IS NOT DISTINCT FROM {right.sql})")
     if operator in _ORDERING:
         return Value(BOOLEAN, f"({nested_values.order_key(left)} {operator} {nested_values.order_key(right)})")
     return Value(BOOLEAN, f"({left.sql} {operator} {right.sql})")
+
+
+def _of_truth_and_number(operator: str, left: Value, right: Value) -> Value | None:
+    """Compare a boolean with a number: 1 is true, 0 is false, all others are neither; None of other types."""
+    truth, number = (left, right) if left.kind is TypeKind.BOOLEAN else (right, left)
+    if truth.kind is not TypeKind.BOOLEAN or number.kind not in NUMERIC or operator in _ORDERING:
+        return None
+
+    def write(t: str, n: str) -> str:
+        equal = f"(CASE WHEN {n} = 1 THEN {t} WHEN {n} = 0 THEN NOT {t} ELSE false END)"
+        if operator == "<=>":
+            return f"CASE WHEN {t} IS NULL OR {n} IS NULL THEN {t} IS NULL AND {n} IS NULL ELSE {equal} END"
+        return f"CASE WHEN {t} IS NOT NULL AND {n} IS NOT NULL THEN {'NOT ' if operator == '<>' else ''}{equal} END"
+
+    return Value(BOOLEAN, bound([truth, number], write))
 
 
 def between(value: Value, low: Value, high: Value) -> Value:
@@ -42,15 +62,16 @@ def membership(value: Value, choices: Sequence[Value]) -> Value:
 
 
 def like(value: Value, pattern: Value, escape: Value | None = None) -> Value:
-    """Match a whole text against a pattern literal of `%` and `_`; a backslash takes them as they are.
+    """Match a whole text against a pattern of `%` and `_`; a backslash takes them as they are.
 
-    Another character does so in place of the backslash if it is given as `escape`.
+    Another character does so in place of the backslash if it is given as `escape`. Of a computed pattern that is
+    malformed the result is null.
     """
     sign = escape.literal if escape else _ESCAPE
     if not isinstance(sign, str) or len(sign) != 1 or sign in "%_":
         raise invalid("the escape character of `like` must be a text literal of one character, not % or _")
     if not isinstance(pattern.literal, str):
-        raise invalid("the pattern of `like` must be a text literal, as in name like 'a%'")
+        return _like_computed(implied(value, STRING), implied(pattern, STRING), sign)
     escaped = False
     for character in pattern.literal:
         if escaped and character not in f"{sign}%_":
@@ -60,6 +81,20 @@ def like(value: Value, pattern: Value, escape: Value | None = None) -> Value:
         raise invalid(f"a pattern of `like` can't end with `{sign}`")
     sql = f"({implied(value, STRING).sql} LIKE {text(pattern.literal)} ESCAPE {text(sign)})"
     return Value(BOOLEAN, sql)
+
+
+def _like_computed(value: Value, pattern: Value, sign: str) -> Value:
+    """Match by a regular expression: DuckDB's own `like` may take very long with a pattern that is no literal."""
+    mark = rf"\x{{{ord(sign):x}}}"
+    made = "CASE __t WHEN '%' THEN '(?s:.*)' WHEN '_' THEN '(?s:.)' ELSE regexp_escape(right(__t, 1)) END"
+
+    def write(v: str, p: str) -> str:
+        tokens = f"regexp_extract_all({p}, '(?s:{mark}.|.)')"
+        regex = f"array_to_string(list_transform({tokens}, lambda __t: {made}), '')"
+        sound = f"regexp_full_match({p}, '(?s:{mark}[%_{mark}]|[^{mark}])*')"
+        return f"CASE WHEN {sound} AND length({p}) <= {_LONGEST_PATTERN} THEN regexp_full_match({v}, {regex}) END"
+
+    return Value(BOOLEAN, bound([value, pattern], write))
 
 
 def condition(value: Value) -> Value:

@@ -206,7 +206,7 @@ def _parsed(text: str, prefix: str, clause: str) -> exp.Select:
     if not text.strip():
         raise invalid("the text is empty")
     try:
-        tokens = _with_binaries(_DIALECT.tokenize(prefix + text))
+        tokens = _with_quotes(_with_binaries(_DIALECT.tokenize(prefix + text)), prefix + text)
         _check_tokens(tokens)
         statements = _Parser(dialect=_DIALECT).parse(tokens, prefix + text)
     except ParseError as error:
@@ -232,6 +232,20 @@ def _with_binaries(tokens: list[Token]) -> list[Token]:
         marked = last and last.token_type is TokenType.VAR and last.text.lower() == "x"
         if last and marked and token.token_type is TokenType.STRING:
             joined[-1] = Token(TokenType.HEX_STRING, token.text, token.line, token.col, last.start, token.end)
+        else:
+            joined.append(token)
+    return joined
+
+
+def _with_quotes(tokens: list[Token], sql: str) -> list[Token]:
+    """Return tokens with texts that touch made one: a quote that stands twice in a text is one of its characters."""
+    joined: list[Token] = []
+    for token in tokens:
+        last = joined[-1] if joined else None
+        texts = last and last.token_type is token.token_type is TokenType.STRING
+        if last and texts and last.end + 1 == token.start and sql[last.end] == sql[token.start]:
+            whole = last.text + sql[token.start] + token.text
+            joined[-1] = Token(TokenType.STRING, whole, last.line, last.col, last.start, token.end)
         else:
             joined.append(token)
     return joined

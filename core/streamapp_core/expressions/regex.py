@@ -14,7 +14,8 @@ MAX_REPEAT = 255
 """The most that {m,n} may ask for; RE2 writes repetitions out, so those inside of others multiply."""
 
 _LINE_ENDS = r"\n\r\x{85}\x{2028}\x{2029}"
-_END = r"(?:\r\n|[\n\r\x{85}\x{2028}\x{2029}])?\z"
+_Z = r"\z"
+_END = r"(?:\r\n|[\n\r\x{85}\x{2028}\x{2029}])?" + _Z
 _CLASSES = {"d": "0-9", "w": "a-zA-Z0-9_", "s": r" \t\n\x0b\f\r"}
 _POSIX = {
     "Lower": "a-z",
@@ -28,6 +29,31 @@ _POSIX = {
     "XDigit": "0-9a-fA-F",
     "ASCII": r"\x00-\x7f",
 }
+_CATEGORIES = frozenset(
+    {
+        *"LMNPSZ",
+        "Lu",
+        "Ll",
+        "Lt",
+        "Lm",
+        "Lo",
+        "Mn",
+        "Mc",
+        "Me",
+        "Nd",
+        "Nl",
+        "No",
+        "Pc",
+        "Pd",
+        "Ps",
+        "Pe",
+        "Pi",
+        "Pf",
+        "Po",
+    }
+    | {"Sm", "Sc", "Sk", "So", "Zs", "Zl", "Zp"}
+)
+"""Unicode's categories of characters, as in `\\p{Lu}`."""
 _ANY_CASE = "(?i)"
 _NAMED = re.compile(r"\?<([a-zA-Z][a-zA-Z0-9]*)>")
 _CONTROLS = {"t": r"\t", "n": r"\n", "r": r"\r", "f": r"\f"}
@@ -37,16 +63,48 @@ _SPECIAL = frozenset("\\.[]{}()*+?^$|")
 
 @dataclass(frozen=True, slots=True)
 class Regex:
-    """A regular expression in RE2's language.
+    r"""A regular expression in RE2's language.
 
     `groups` counts its capturing groups; `ends`: it matches up to the end of the text (`$`), line end
-    included; `may_be_empty` that it can match an empty text.
+    included; `may_be_empty` that it can match an empty text; `bounds` that it looks at what is around (`\b`).
+    `before_end` is the part before `$`.
     """
 
     text: str
     groups: int
     ends: bool
     may_be_empty: bool
+    bounds: bool = False
+    before_end: str = ""
+
+    @property
+    def with_end_in_group(self) -> str | None:
+        """The same with a group around the line end that `$` leaves out; None if that may be another one than Java's.
+
+        Java finds no end between a return and a line feed. RE2 does, unless what is before takes no return, or both.
+        """
+        part = self.before_end
+        greedy = re.fullmatch(r"(\[[^\]]*\])[+*]", part)
+        both = greedy and all(_takes(greedy[1], character) for character in "\r\n")
+        outside = re.sub(r"\[[^\]]*\]", "", part)
+        if not both and (
+            r"\r" in outside
+            or r"\x{d}" in outside
+            or any(_takes(members, "\r") for members in re.findall(r"\[[^\]]*\]", part))
+        ):
+            return None
+        return self.text.removesuffix(_END) + f"({_END.removesuffix(_Z)}){_Z}"
+
+
+def _takes(members: str, character: str) -> bool:
+    """Return whether a class of RE2's takes a character; those of Unicode's categories take no control characters."""
+    negated = members.startswith("[^")
+    plain = re.sub(r"\\p\{\w+\}", "", members)
+    if plain in ("[]", "[^]"):
+        return negated
+    return (
+        re.fullmatch(re.sub(r"\\x\{(\w+)\}", lambda code: rf"\U{int(code[1], 16):08x}", plain), character) is not None
+    )
 
 
 def translated(pattern: str) -> Regex:
@@ -59,7 +117,7 @@ def translated(pattern: str) -> Regex:
     text, empty = reader.alternatives(0)
     if reader.position < len(pattern):
         raise reader.refused("an unmatched )")
-    return Regex(text, reader.groups, reader.ends, empty)
+    return Regex(text, reader.groups, reader.ends, empty, reader.bounds, reader.before_end)
 
 
 class _Reader:
@@ -72,12 +130,14 @@ class _Reader:
         self.groups = 0
         self.names: set[str] = set()
         self.ends = False
+        self.bounds = False
+        self.before_end = self.last = ""
         self.repeats = 0
 
     def refused(self, what: str) -> Refusal:
         return invalid(
             f"the pattern '{self.pattern}' has {what} at position {self.position + 1}; allowed are characters, "
-            ". \\d \\w \\s \\p{Punct} [..] (..) (?:..) (?<name>..) | * + ? {m,n} ^, (?i) at the start and a final $"
+            ". \\d \\w \\s \\b \\p{Lu} [..] (..) (?:..) (?<name>..) | * + ? {m,n} ^, (?i) at the start and a final $"
         )
 
     def peek(self) -> str:
@@ -103,6 +163,7 @@ class _Reader:
         text, empty = "", True
         while self.peek() not in ("", "|", ")"):
             part, part_empty = self.repeated(depth)
+            self.last = part
             text += part
             empty = empty and part_empty
         return text, empty
@@ -118,7 +179,13 @@ class _Reader:
             if self.position < len(self.pattern):
                 raise self.refused("something after $")
             self.ends = True
+            self.before_end = self.last
             return _END, True
+        if self.pattern[self.position : self.position + 2] in (r"\b", r"\B"):
+            self.position += 2
+            self.bounds = True
+            self._no_repetition()
+            return self.pattern[self.position - 2 : self.position], True
         repeats = self.repeats
         text, empty = self._group(depth) if start == "(" else (self._atom(), False)
         repetition, least = self._repetition()
@@ -184,10 +251,13 @@ class _Reader:
         """Read the name of a class of ASCII characters, as in `{Punct}`."""
         end = self.pattern.find("}", self.position)
         name = self.pattern[self.position + 1 : end] if self.peek() == "{" else ""
-        if name not in _POSIX or (self.any_case and name in ("Lower", "Upper")):
+        if self.peek() in ("L", "M", "N", "P", "S", "Z"):
+            name, end = self.peek(), self.position
+        known = name in _POSIX or name in _CATEGORIES
+        if not known or (self.any_case and name in ("Lower", "Upper", "Lu", "Ll", "Lt")):
             raise self.refused("an unsupported \\p")
         self.position = end + 1
-        return _POSIX[name]
+        return _POSIX.get(name) or rf"\p{{{name}}}"
 
     def _other_case(self, low: str, high: str) -> str:
         """Return the letters of ASCII in a range in their other case, as a range, or nothing if case matters."""
@@ -214,7 +284,7 @@ class _Reader:
         self.position += 1
         high = self._class_character()
         classes = {*_CLASSES.values(), *_POSIX.values()}
-        if {low, high} & classes or _code(low) > _code(high):
+        if {low, high} & classes or r"\p" in (low[:2], high[:2]) or _code(low) > _code(high):
             raise self.refused("a range out of order")
         return f"{low}-{high}{self._other_case(chr(_code(low)), chr(_code(high)))}"
 

@@ -1,12 +1,16 @@
 import re
 from contextlib import suppress
 
+import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from streamapp_core.expressions import check_select, select_sql, table
 from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.regex import translated
+from streamapp_core.schema import parse_schema
+from streamapp_runtime.sql_engine import SqlEngine
 
 ATOMS = st.sampled_from(["a", "b", r"\d", r"\w", ".", "[a-c]", "[^x]", "[^&]", "[&a]", r"\.", "-", "é"])
 PATTERNS = st.recursive(
@@ -45,8 +49,9 @@ def test_a_dollar_matches_before_a_last_line_end():
     assert not re.search(as_python(regex.text), "ab\n\n")
 
 
-UNSUPPORTED = r"""( ) a) [ [] [a *a a** a*+ a{ a{2,1} a{1000} (a{9}){9} (a*)* (a|)+ a(?i)a (?=a) (?<n>a)(?<n>b)
-(?i)\p{Lower} (?s)a (a)\1 \b \p{L} \p \p{ [\p{Punct}-a] \ a$b (a$) ^* [a&&b] [&&a] [[a]] [z-a] [\d-z]"""
+UNSUPPORTED = r"""( ) a) [ [] [a *a a** a*+ a{ a{2,1} a{1000} (a{9}){9} (a*)* (a|)+ a(?i)a (?=a) (?<n>a)(?<n>b) \b*
+(?i)\p{Lower} (?s)a (a)\1 \p{Foo} (?i)\p{Lu} [\p{L}-a] \p \p{ [\p{Punct}-a] \ a$b (a$) ^* [a&&b] [&&a] [[a]]
+[z-a] [\d-z]"""
 
 
 @pytest.mark.parametrize(
@@ -62,3 +67,19 @@ def test_what_re2_lacks_or_reads_differently_is_refused(pattern):
 def test_any_text_is_translated_or_refused(pattern):
     with suppress(Refusal):
         re.compile(as_python(translated(pattern).text))
+
+
+ENDS = st.sampled_from(["a", "[ab]+", r"\s+", r"[ab\s]*b", ".", "(a|b)", "a?b", r"\s*a", "b+?"])
+TEXTS_WITH_ENDS = st.lists(st.text("ab \n", max_size=6), min_size=1, max_size=5)
+
+
+@settings(max_examples=60)
+@given(first=st.none() | PATTERNS, end=ENDS, texts=TEXTS_WITH_ENDS)
+def test_what_ends_at_the_end_is_replaced_as_in_java(first, end, texts):
+    pattern = f"{end}$" if first is None else f"{first}|{end}$"
+    assume(not re.fullmatch(first or "x", ""))
+    literal = pattern.replace("\\", "\\\\")
+    select = check_select(f"regexp_replace(s, '{literal}', '<>') as r", parse_schema("s string"))
+    with SqlEngine() as engine:
+        found = engine.query(select_sql(select.columns, table("t")), t=pa.table({"s": texts}))
+    assert found["r"].to_pylist() == [re.sub(pattern, "<>", text, flags=re.ASCII) for text in texts]

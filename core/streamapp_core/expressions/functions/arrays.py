@@ -155,6 +155,9 @@ def _array_size(value: Value) -> Value:
 
 
 def _contains(array: Value, value: Value) -> Value:
+    if value.type is None:
+        raise invalid("array_contains looks for no null: take exists(array, x -> x is null)")
+
     def write(a: str, v: str) -> str:
         nulls = f"len(list_filter({a}, lambda __h: __h IS NULL)) > 0"
         return (
@@ -304,6 +307,8 @@ def _compact(value: Value) -> Value:
 
 
 def _split(value: Value, pattern: Value, limit: Value | None = None) -> Value:
+    if pattern.literal == "" and limit is None:
+        return Value(array_of(STRING), f"string_split({value.sql}, '')")
     regex = consuming("split", pattern)
     most = limit.literal if limit else -1
     if not isinstance(most, int) or most > MAX_REPEAT:
@@ -323,7 +328,7 @@ def _split(value: Value, pattern: Value, limit: Value | None = None) -> Value:
 
 
 def _extract_all(value: Value, pattern: Value, group: Value | None = None) -> Value:
-    regex = consuming("regexp_extract_all", pattern)
+    regex = consuming("regexp_extract_all", pattern, bounds=True)
     number = group.literal if group else 1
     if not isinstance(number, int) or not 0 <= number <= regex.groups:
         raise invalid(f"regexp_extract_all: the pattern has {regex.groups} groups, there is no group {number}")

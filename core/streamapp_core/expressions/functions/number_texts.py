@@ -9,6 +9,7 @@ from streamapp_core.expressions.functions.byte_texts import decoded
 from streamapp_core.expressions.functions.date_parts import DATE_PARTS
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.functions.rounding import decimal_of
+from streamapp_core.expressions.functions.text_codes import base64
 from streamapp_core.expressions.kernels import CHAR_TO_NUMBER, FORMATTED, GROUPED_NUMBER, NUMBER_TO_CHAR, OTHER_BASE
 from streamapp_core.expressions.number_formats import parse_number_format
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL
@@ -26,12 +27,13 @@ def _to_char(value: Value, form: Value) -> Value:
         return _DATE_FORMAT.call([value, form])
     if value.kind is TypeKind.BINARY:
         name = str(form.literal).lower().strip(" ")
-        forms = {"base64": "base64({0})", "hex": "hex({0})"}
         if name == "utf-8":
             return decoded(value, form)
-        if name not in forms:
+        if name == "base64":
+            return base64(value)
+        if name != "hex":
             raise invalid(f"to_char of a binary takes the formats 'base64', 'hex' and 'utf-8', not '{name}'")
-        return Value(STRING, forms[name].format(value.sql))
+        return Value(STRING, f"hex({value.sql})")
     parse_number_format(str(form.literal))
     return Value(STRING, NUMBER_TO_CHAR.over(cast(decimal_of(value).sql, "VARCHAR"), form.sql))
 

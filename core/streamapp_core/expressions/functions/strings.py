@@ -1,15 +1,16 @@
 """Functions of texts. Positions and lengths count characters (Unicode code points), from 1."""
 
+from collections.abc import Callable
 from functools import partial
 
 from streamapp_core.expressions.comparisons import alike
-from streamapp_core.expressions.conversions import implied
+from streamapp_core.expressions.conversions import converted, implied
 from streamapp_core.expressions.expression_issues import invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter, fixed
 from streamapp_core.expressions.growth import MAX_GROWTH, SHORT, bounded
 from streamapp_core.expressions.regex import Regex, translated
 from streamapp_core.expressions.typed_sql import Value, bound, cast, text
-from streamapp_core.schema import BINARY, BOOLEAN, INT, STRING, TypeKind
+from streamapp_core.schema import BINARY, BOOLEAN, INT, STRING, DataType, TypeKind
 
 MAX_TEXT_LENGTH = 10_000
 """The longest text that `lpad`, `rpad` and the most repetitions that `repeat` make: a batch must fit in memory."""
@@ -99,12 +100,16 @@ def _last(value: Value, count: Value) -> Value:
 
 
 def _padded(function: str, value: Value, length: Value, pad: Value | None = None) -> Value:
-    size = _bounded(function, length)
     if value.type == BINARY and (pad is None or pad.type == BINARY):
-        return _padded_bytes(function, value, size, pad or Value(BINARY, "unhex('00')", simple=True))
+        filler = pad or Value(BINARY, "unhex('00')", simple=True)
+        return sized(function, length, BINARY, lambda size: _padded_bytes(function, value, size, filler))
+    return sized(function, length, STRING, lambda size: _padded_text(function, value, size, pad))
+
+
+def _padded_text(function: str, value: Value, size: str, pad: Value | None) -> str:
     value = implied(value, STRING)
     if pad is None:
-        return Value(STRING, f"{function}({value.sql}, {size}, ' ')")
+        return f"{function}({value.sql}, {size}, ' ')"
 
     def write(v: str, p: str) -> str:
         return (
@@ -112,10 +117,10 @@ def _padded(function: str, value: Value, length: Value, pad: Value | None = None
             f"ELSE {function}({v}, {size}, CASE WHEN {p} = '' THEN ' ' ELSE {p} END) END"
         )
 
-    return Value(STRING, bound([value, implied(pad, STRING)], write))
+    return bound([value, implied(pad, STRING)], write)
 
 
-def _padded_bytes(function: str, value: Value, size: int, pad: Value) -> Value:
+def _padded_bytes(function: str, value: Value, size: str, pad: Value) -> str:
     def write(v: str, p: str) -> str:
         missing = f"greatest({size} - octet_length({v}), 0)"
         filling = f"array_slice(repeat({p}, {size} // octet_length({p}) + 1), 1, {missing})"
@@ -123,18 +128,31 @@ def _padded_bytes(function: str, value: Value, size: int, pad: Value) -> Value:
         joined = f"{filling} || {kept}" if function == "lpad" else f"{kept} || {filling}"
         return f"CASE WHEN octet_length({p}) = 0 THEN {kept} ELSE {joined} END"
 
-    return Value(BINARY, bound([value, pad], write))
+    return bound([value, pad], write)
 
 
 def _repeat(value: Value, count: Value) -> Value:
-    times = _bounded("repeat", count)
-    return Value(STRING, bound([value], lambda v: bounded([f"strlen({v})", str(times)], f"repeat({v}, {times})")))
+    def write(times: str) -> str:
+        return bound([value], lambda v: bounded([f"strlen({v})", times], f"repeat({v}, {times})"))
+
+    return sized("repeat", count, STRING, write)
 
 
-def _bounded(function: str, length: Value) -> int:
+def sized(function: str, length: Value, data_type: DataType, write: Callable[[str], str]) -> Value:
+    """Write what a function makes of a length, which is 0 if it is below; null of one that is computed and too long.
+
+    Raises:
+        Refusal: A literal is too long.
+    """
+    if length.literal is None:
+
+        def within(n: str) -> str:
+            return f"CASE WHEN {n} <= {MAX_TEXT_LENGTH} THEN {write(f'greatest({n}, 0)')} END"
+
+        return Value(data_type, bound([length], within))
     if not isinstance(length.literal, int) or length.literal > MAX_TEXT_LENGTH:
         raise invalid(f"{function} makes texts of at most {MAX_TEXT_LENGTH} characters, not {length.literal}")
-    return max(length.literal, 0)
+    return Value(data_type, write(str(max(length.literal, 0))))
 
 
 def _concat(*values: Value) -> Value:
@@ -185,8 +203,10 @@ def _regexp_extract(value: Value, pattern: Value, group: Value | None = None) ->
     return Value(STRING, f"regexp_extract({value.sql}, {text(regex.text)}, {number})")
 
 
-def consuming(function: str, pattern: Value) -> Regex:
-    """Translate a pattern that matches no empty text: which of those are found differs between engines.
+def consuming(function: str, pattern: Value, *, bounds: bool = False) -> Regex:
+    r"""Translate a pattern that matches no empty text: which of those are found differs between engines.
+
+    With `bounds` it may hold `\b`.
 
     Raises:
         Refusal: It does, or it is no regular expression that both engines read alike.
@@ -194,6 +214,8 @@ def consuming(function: str, pattern: Value) -> Regex:
     regex = translated(str(pattern.literal))
     if regex.may_be_empty or regex.ends:
         raise invalid(f"the pattern of {function} can't match an empty text, nor hold `$`")
+    if regex.bounds and not bounds:
+        raise invalid(f"the pattern of {function} can't hold `\\b`")
     return regex
 
 
@@ -219,8 +241,9 @@ def _of_text(name: str, template: str, doc: str, *aliases: str) -> Function:
 
 def _search(name: str, function: str, doc: str) -> Function:
     def write(value: Value, part: Value) -> Value:
-        if value.type == part.type == BINARY:
-            sides = [f"regexp_replace(hex({side.sql}), '(..)', '\\1 ', 'g')" for side in (value, part)]
+        if BINARY in (value.type, part.type):
+            raw = [converted(side if side.type == BINARY else implied(side, STRING), BINARY) for side in (value, part)]
+            sides = [f"regexp_replace(hex({side.sql}), '(..)', '\\1 ', 'g')" for side in raw]
         else:
             sides = [implied(side, STRING).sql for side in (value, part)]
         return Value(BOOLEAN, f"{function}({', '.join(sides)})")
@@ -303,7 +326,7 @@ STRINGS = (
     ),
     Function(
         name="lpad",
-        parameters=(_TEXT_OR_BYTES, Parameter("length", Accepts.WHOLE_LITERAL), Parameter("pad", Accepts.ANY)),
+        parameters=(_TEXT_OR_BYTES, Parameter("length", Accepts.WHOLE), Parameter("pad", Accepts.ANY)),
         optional=1,
         result="string; binary of binaries",
         doc="Filled up on the left with `pad` (a space, or a byte 0), or cut, to a length.",
@@ -311,7 +334,7 @@ STRINGS = (
     ),
     Function(
         name="rpad",
-        parameters=(_TEXT_OR_BYTES, Parameter("length", Accepts.WHOLE_LITERAL), Parameter("pad", Accepts.ANY)),
+        parameters=(_TEXT_OR_BYTES, Parameter("length", Accepts.WHOLE), Parameter("pad", Accepts.ANY)),
         optional=1,
         result="string; binary of binaries",
         doc="Filled up on the right with `pad` (a space, or a byte 0), or cut, to a length.",
@@ -319,7 +342,7 @@ STRINGS = (
     ),
     Function(
         name="repeat",
-        parameters=(_TEXT, Parameter("count", Accepts.WHOLE_LITERAL)),
+        parameters=(_TEXT, Parameter("count", Accepts.WHOLE)),
         result="string",
         doc="The text so many times.",
         write=_repeat,

@@ -35,7 +35,9 @@ def _bytes_of_hexadecimal(v: str) -> str:
     return f"CASE WHEN regexp_matches({v}, '^[0-9A-Fa-f]*$') AND NOT contains({v}, chr(10)) THEN unhex({digits}) END"
 
 
-def _base64(value: Value) -> Value:
+def base64(value: Value) -> Value:
+    """Write bytes in Base64, in lines of 76 characters."""
+
     def write(v: str) -> str:
         lines = f"regexp_replace(base64({v}), '(.{{76}})', '\\1' || chr(13) || chr(10), 'g')"
         return f"CASE WHEN octet_length({v}) <= {_LINE} THEN base64({v}) ELSE rtrim({lines}, chr(13) || chr(10)) END"
@@ -121,7 +123,7 @@ TEXT_CODES = (
         parameters=(_BYTES,),
         result="string",
         doc="The bytes in Base64, in lines of 76 characters with `\\r\\n` between them.",
-        write=_base64,
+        write=base64,
     ),
     Function(
         name="unbase64",

@@ -2,7 +2,7 @@
 
 from streamapp_core.expressions.expression_issues import invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter, fixed
-from streamapp_core.expressions.functions.strings import MAX_TEXT_LENGTH, lowered, upper
+from streamapp_core.expressions.functions.strings import lowered, sized, upper
 from streamapp_core.expressions.typed_sql import Value, bound, text
 from streamapp_core.schema import BOOLEAN, STRING
 
@@ -51,9 +51,7 @@ def _masked(value: Value, *masks: Value) -> Value:
 
 
 def _spaces(count: Value) -> Value:
-    if not isinstance(count.literal, int) or count.literal > MAX_TEXT_LENGTH:
-        raise invalid(f"space takes a number up to {MAX_TEXT_LENGTH}, not {count.literal}")
-    return Value(STRING, text(" " * max(count.literal, 0)), " " * max(count.literal, 0), simple=True)
+    return sized("space", count, STRING, lambda size: f"repeat(' ', {size})")
 
 
 def _luhn(value: Value) -> Value:
@@ -95,7 +93,7 @@ TEXT_FORMS = (
     ),
     Function(
         name="space",
-        parameters=(Parameter("count", Accepts.WHOLE_LITERAL),),
+        parameters=(Parameter("count", Accepts.WHOLE),),
         result="string",
         doc="So many spaces.",
         write=_spaces,

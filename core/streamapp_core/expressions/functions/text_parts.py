@@ -8,12 +8,13 @@ from streamapp_core.expressions.functions.byte_texts import decoded
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter, fixed
 from streamapp_core.expressions.functions.strings import lowered, substring
 from streamapp_core.expressions.growth import SHORT, bounded
-from streamapp_core.expressions.typed_sql import NULL, Value, bound, cast, text
+from streamapp_core.expressions.typed_sql import Value, bound, cast, text
 from streamapp_core.schema import BIGINT, BINARY, INT, STRING, TypeKind
 
 _TEXT = Parameter("text", Accepts.TEXT)
 _PART = Parameter("part", Accepts.TEXT)
 _COUNT = Parameter("count", Accepts.WHOLE)
+_NO_TEXT = Value(STRING, cast("NULL", STRING), simple=True)
 _ONE = Value(INT, "1", 1, simple=True)
 
 
@@ -58,9 +59,9 @@ def overlaid(value: Value, replacement: Value, start: Value, length: Value | Non
 
 
 def like_whatever_case(value: Value, pattern: Value, escape: Value | None = None) -> Value:
-    """Write `value ilike pattern`, for a pattern literal; see `comparisons.like`."""
+    """Write `value ilike pattern`; see `comparisons.like`."""
     if not isinstance(pattern.literal, str):
-        raise invalid("the pattern of `ilike` must be a text literal, as in name ilike 'a%'")
+        return comparisons.like(lowered(implied(value, STRING)), lowered(implied(pattern, STRING)), escape)
     folded = pattern.literal.lower()
     return comparisons.like(lowered(implied(value, STRING)), Value(STRING, text(folded), folded, simple=True), escape)
 
@@ -79,7 +80,9 @@ def _split_part(value: Value, delimiter: Value, number: Value) -> Value:
 
 def _up_to_delimiter(value: Value, delimiter: Value, count: Value) -> Value:
     """Write `substring_index`; from the right, a delimiter that overlaps itself would be found in other places."""
-    mark = str(delimiter.literal)
+    if not isinstance(delimiter.literal, str):
+        return _up_to_computed_delimiter(value, delimiter, count)
+    mark = delimiter.literal
     if any(mark.startswith(mark[start:]) for start in range(1, len(mark))):
         raise invalid(f"substring_index: the delimiter '{mark}' begins as it ends; such delimiters are not supported")
     if mark == "":
@@ -95,6 +98,33 @@ def _up_to_delimiter(value: Value, delimiter: Value, count: Value) -> Value:
         )
 
     return Value(STRING, bound([value, count], write))
+
+
+def _up_to_computed_delimiter(value: Value, delimiter: Value, count: Value) -> Value:
+    """Write `substring_index` by all places of the delimiter, which may overlap."""
+
+    def write(v: str, d: str, n: str) -> str:
+        single = (
+            f"list_filter(list_transform(string_split({v}, ''), lambda __c, __i: CASE WHEN __c = {d} THEN __i END), "
+        )
+        single += "lambda __i: __i IS NOT NULL)"
+        several = (
+            f"list_filter(range(1, length({v}) - length({d}) + 2), lambda __i: substring({v}, __i, length({d})) = {d})"
+        )
+        places = f"CASE WHEN length({d}) = 1 THEN {single} ELSE {several} END"
+
+        def cut(p: str) -> str:
+            first = f"CASE WHEN {n} > len({p}) THEN {v} ELSE left({v}, {p}[{n}] - 1) END"
+            last = f"CASE WHEN -{n} > len({p}) THEN {v} ELSE substring({v}, {p}[{n}] + length({d})) END"
+            return f"CASE WHEN {n} = 0 OR {d} = '' THEN '' WHEN {n} > 0 THEN {first} ELSE {last} END"
+
+        whole = bounded(
+            [f"strlen({v})", f"CASE WHEN length({d}) = 1 THEN 1 ELSE strlen({v}) END"],
+            bound([Value(None, places)], cut),
+        )
+        return f"CASE WHEN {v} IS NOT NULL AND {d} IS NOT NULL AND {n} IS NOT NULL THEN {whole} END"
+
+    return Value(STRING, bound([value, delimiter, Value(BIGINT, cast(count.sql, BIGINT))], write))
 
 
 def _joined(separator: Value, *values: Value) -> Value:
@@ -138,15 +168,13 @@ def _decoded(value: Value, *rest: Value) -> Value:
     """
     if len(rest) == 1:
         return decoded(value, rest[0])
-    pairs, default = rest[: len(rest) // 2 * 2], rest[-1] if len(rest) % 2 else NULL
-    results = (*rest[1::2], default)
-    if any(result.kind not in (None, TypeKind.STRING) for result in results):
-        raise invalid("the results of decode are strings; cast them")
+    pairs, default = rest[: len(rest) // 2 * 2], rest[-1] if len(rest) % 2 else _NO_TEXT
     branches = [
         (comparisons.comparison("<=>", value, search), result)
         for search, result in zip(pairs[::2], pairs[1::2], strict=True)
     ]
-    return converted(comparisons.case(branches, default), STRING)
+    found = comparisons.case(branches, default)
+    return found if found.type else converted(found, STRING)
 
 
 def _place_in_list(value: Value, listed: Value) -> Value:
@@ -199,7 +227,7 @@ TEXT_PARTS = (
     ),
     Function(
         name="substring_index",
-        parameters=(_TEXT, Parameter("delimiter", Accepts.TEXT_LITERAL), _COUNT),
+        parameters=(_TEXT, Parameter("delimiter", Accepts.TEXT), _COUNT),
         result="string",
         doc="What is before so many delimiters; below 0, what is after so many, counted from the end.",
         write=_up_to_delimiter,
@@ -230,8 +258,8 @@ TEXT_PARTS = (
         ),
         optional=1,
         repeated=True,
-        result="string",
-        doc="The result (a string) behind the first search that equals the value (null equals null); else the last "
+        result="the common type of the results; string without a last one",
+        doc="The result behind the first search that equals the value (null equals null); else the last "
         "one, if it stands alone, or null. `decode(binary, charset)`: the text of the bytes in a character set, as of "
         "`encode`; null if they are none.",
         write=_decoded,
@@ -252,14 +280,14 @@ TEXT_PARTS = (
     ),
     Function(
         name="ilike",
-        parameters=(_TEXT, Parameter("pattern", Accepts.TEXT_LITERAL)),
+        parameters=(_TEXT, Parameter("pattern", Accepts.TEXT)),
         result="boolean",
         doc="As `text ilike pattern`.",
         write=like_whatever_case,
     ),
     Function(
         name="like",
-        parameters=(_TEXT, Parameter("pattern", Accepts.TEXT_LITERAL)),
+        parameters=(_TEXT, Parameter("pattern", Accepts.TEXT)),
         result="boolean",
         doc="As `text like pattern`.",
         write=comparisons.like,

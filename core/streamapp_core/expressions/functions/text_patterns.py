@@ -1,11 +1,13 @@
 """Functions of regular expressions: find, count and replace what matches."""
 
 import re
+from collections.abc import Callable
+from functools import partial
 
 from streamapp_core.expressions.expression_issues import invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.functions.strings import consuming, matches
-from streamapp_core.expressions.regex import translated
+from streamapp_core.expressions.regex import Regex, translated
 from streamapp_core.expressions.typed_sql import Value, bound, cast, text
 from streamapp_core.schema import INT, STRING
 
@@ -13,10 +15,56 @@ _TEXT = Parameter("text", Accepts.TEXT)
 _PATTERN = Parameter("pattern", Accepts.TEXT_LITERAL)
 
 
-def _replaced(value: Value, pattern: Value, replacement: Value) -> Value:
-    regex = consuming("regexp_replace", pattern)
+_NOTHING = r"[^\x00-\x{10ffff}]"
+_MOST_GROUPS = 9
+
+
+def _replaced(value: Value, pattern: Value, replacement: Value, position: Value | None = None) -> Value:
+    """Write `regexp_replace`; what is before the position is not looked at."""
+    first = position.literal if position else 1
+    if not isinstance(first, int) or first < 1:
+        raise invalid("the position of regexp_replace is a number from 1")
+    regex = translated(str(pattern.literal))
     target = _rewritten(str(replacement.literal), regex.groups)
-    return Value(STRING, f"regexp_replace({value.sql}, {text(regex.text)}, {text(target)}, 'g')")
+    replaced: Callable[[str], str]
+    if regex.ends:
+        replaced = _replacement_up_to_end(regex, target)
+    else:
+        consuming("regexp_replace", pattern, bounds=True)
+        replaced = partial(_with_replacements, text(regex.text), text(target))
+    if first == 1:
+        return Value(STRING, bound([value], replaced))
+    rest = Value(STRING, f"substring({value.sql}, {first})")
+    return Value(STRING, f"(left({value.sql}, {first - 1}) || {bound([rest], replaced)})")
+
+
+def _with_replacements(pattern: str, target: str, v: str) -> str:
+    return f"regexp_replace({v}, {pattern}, {target}, 'g')"
+
+
+def _replacement_up_to_end(regex: Regex, target: str) -> Callable[[str], str]:
+    """Return what replaces by a pattern with `$`: a line end behind the last match stays, unless it matches itself."""
+    pattern, group = regex.with_end_in_group, regex.groups + 1
+    if re.search(r"(?<!\\)(?:\\\\)*\\0", target):
+        raise invalid("regexp_replace by a pattern with `$` has no $0: put the rest in a group and take that")
+    if pattern is None or regex.may_be_empty or regex.bounds or group > _MOST_GROUPS:
+        raise invalid(
+            "the pattern of regexp_replace can't match an empty text, nor have `$` with `\\b`, more than 8 groups or, "
+            "before it, what takes a return without taking all line ends"
+        )
+    new, inside = text(rf"{target}\{group}"), text(pattern.replace(r"\A", _NOTHING))
+
+    def write(v: str) -> str:
+        replaced = _with_replacements(text(pattern), new, v)
+        end = Value(STRING, f"coalesce(regexp_extract_all({v}, {text(pattern)}, {group})[-1], '')")
+
+        def joined(r: str, e: str) -> str:
+            kept = f"left({r}, length({r}) - length({e})) || {_with_replacements(inside, new, e)}"
+            return f"CASE WHEN {e} = '' THEN {r} ELSE {kept} END"
+
+        return bound([Value(STRING, replaced), end], joined)
+
+    return write
 
 
 def _rewritten(replacement: str, groups: int) -> str:
@@ -42,20 +90,20 @@ def _rewritten(replacement: str, groups: int) -> str:
 
 
 def _count(value: Value, pattern: Value) -> Value:
-    regex = consuming("regexp_count", pattern)
+    regex = consuming("regexp_count", pattern, bounds=True)
     return Value(INT, cast(f"len(regexp_extract_all({value.sql}, {text(regex.text)}))", INT))
 
 
 def _found(value: Value, pattern: Value) -> Value:
-    regex = consuming("regexp_substr", pattern)
+    regex = consuming("regexp_substr", pattern, bounds=True)
     return Value(STRING, f"nullif(regexp_extract({value.sql}, {text(regex.text)}, 0), '')")
 
 
 def _place(value: Value, pattern: Value) -> Value:
     """Write `regexp_instr`."""
     regex = translated(str(pattern.literal))
-    if regex.may_be_empty:
-        raise invalid("the pattern of regexp_instr can't match an empty text")
+    if regex.may_be_empty or regex.bounds:
+        raise invalid("the pattern of regexp_instr can't match an empty text, nor hold `\\b`")
     ahead = text(f"^((?s:.*?))(?:{regex.text})")
 
     def write(v: str) -> str:
@@ -77,9 +125,15 @@ TEXT_PATTERNS = (
     ),
     Function(
         name="regexp_replace",
-        parameters=(_TEXT, _PATTERN, Parameter("replacement", Accepts.TEXT_LITERAL)),
+        parameters=(
+            _TEXT,
+            _PATTERN,
+            Parameter("replacement", Accepts.TEXT_LITERAL),
+            Parameter("position", Accepts.WHOLE_LITERAL),
+        ),
+        optional=1,
         result="string",
-        doc="With every match of a regular expression replaced; `$1` stands for what group 1 matches.",
+        doc="With every match of a regular expression replaced, from a position (1) on; `$1` is what group 1 matches.",
         write=_replaced,
     ),
     Function(
