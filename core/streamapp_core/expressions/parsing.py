@@ -139,13 +139,7 @@ def parse_items(text: str) -> tuple[exp.Expr, ...]:
     Raises:
         ExpressionError: The text is no such list, or too long or too deeply nested.
     """
-    try:
-        select = _parsed(text, _SELECT, "expressions")
-    except Refusal as refusal:
-        raise ExpressionError((refusal.issue,)) from None
-    if not select.expressions:
-        raise ExpressionError((invalid("the text has no expression").issue,))
-    return tuple(select.expressions)
+    return tuple(_select(text, _SELECT, "expressions").expressions)
 
 
 def parse_ordering(text: str) -> tuple[exp.Ordered, ...]:
@@ -154,11 +148,7 @@ def parse_ordering(text: str) -> tuple[exp.Ordered, ...]:
     Raises:
         ExpressionError: The text is no such list, or too long or too deeply nested.
     """
-    try:
-        select = _parsed(text, _ORDER_BY, "order")
-    except Refusal as refusal:
-        raise ExpressionError((refusal.issue,)) from None
-    return tuple(select.args["order"].expressions)
+    return tuple(_select(text, _ORDER_BY, "order").args["order"].expressions)
 
 
 def children(node: exp.Expr) -> Iterator[exp.Expr]:
@@ -200,6 +190,14 @@ def output_names(item: exp.Expr) -> tuple[tuple[str, ...], exp.Expr]:
     return (() if name is None else (name,)), node
 
 
+def _select(text: str, prefix: str, clause: str) -> exp.Select:
+    """Parse a text behind a prefix, with which it is a query that has nothing but one clause."""
+    try:
+        return _parsed(text, prefix, clause)
+    except Refusal as refusal:
+        raise ExpressionError((refusal.issue,)) from None
+
+
 def _parsed(text: str, prefix: str, clause: str) -> exp.Select:
     if len(text) > MAX_TEXT_LENGTH:
         raise invalid(f"the text has {len(text)} characters, {MAX_TEXT_LENGTH} is the most")
@@ -220,6 +218,8 @@ def _parsed(text: str, prefix: str, clause: str) -> exp.Select:
         part for name, part in select.args.items() if name not in ("expressions", clause)
     ):
         raise invalid("expected expressions only: no SELECT, FROM, WHERE or other clauses, no semicolon")
+    if not select.expressions:
+        raise invalid("the text has no expression")
     _check_depth(select)
     return select
 

@@ -1,6 +1,6 @@
 """Tumbling and sliding event-time windows: results per key and window, emitted once at their end."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -9,16 +9,16 @@ from streamapp_core.expressions import Aggregation
 from streamapp_runtime.operators.aggregate_results import AggregateResults
 from streamapp_runtime.operators.batch_aggregation import PartialAggregator
 from streamapp_runtime.operators.group_states import GroupStates
-from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.operators.window_assignment import WINDOW_END, WindowAssignment
-from streamapp_runtime.operators.window_bounds import BOUNDS, EMITTED_AT_ONCE, due_below, end_key, result_row
+from streamapp_runtime.operators.window_bounds import BOUNDS, EMITTED_AT_ONCE, end_key, result_row
+from streamapp_runtime.operators.windowed_groups import WindowedGroups
 from streamapp_runtime.rows.row_codec import encode_key
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.store import Store
 
 
-class AlignedWindow(BaseOperator):
-    """Aggregates of each group and window. State is ordered by the windows' ends, so those that are due lie first."""
+class AlignedWindow(WindowedGroups):
+    """Aggregates of each group and window."""
 
     def __init__(
         self,
@@ -34,12 +34,11 @@ class AlignedWindow(BaseOperator):
 
         At most `limit` results are emitted at once.
         """
+        super().__init__(GroupStates(store), WindowAssignment(length, step))
         self._limit = EMITTED_AT_ONCE if limit is None else limit
-        self._windows = WindowAssignment(length, step)
         self._by = len(aggregation.by_columns)
         self._partials = PartialAggregator(engine, aggregation, [WINDOW_END.name])
         self._results = AggregateResults(engine, aggregation, BOUNDS)
-        self._states = GroupStates(store)
 
     def process(self, rows: pa.Table) -> pa.Table | None:
         """Add rows to their windows."""
@@ -51,26 +50,7 @@ class AlignedWindow(BaseOperator):
 
     def advance_watermark(self, watermark: int) -> pa.Table | None:
         """Close the windows that end at or before the watermark: emit their results, delete their state."""
-        self._windows.watermark = watermark
-        due = self._states.pop_below(due_below(watermark), self._limit)
-        return self._results.build([self._with_bounds(state) for state in due])
-
-    def resume(self, watermark: int) -> None:
-        """See `Operator.resume`."""
-        self._windows.watermark = watermark
-
-    @property
-    def has_pending_results(self) -> bool:
-        """See `Operator.has_pending_results`."""
-        return self._states.has_pending_results
-
-    def flush(self) -> None:
-        """See `Operator.flush`."""
-        self._states.flush()
-
-    def counters(self) -> Mapping[str, int]:
-        """See `Operator.counters`."""
-        return self._windows.counters()
+        return self._results.build([self._with_bounds(state) for state in self._close(watermark, self._limit)])
 
     def _with_bounds(self, state: Sequence[Any]) -> list[Any]:
         """Replace the end by both bounds."""

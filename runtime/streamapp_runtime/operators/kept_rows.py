@@ -29,7 +29,8 @@ _COMPACTED = 8
 _SIZE_CLASS_BITS = 3
 _FULL = _BLOCK_BYTES.bit_length() // _SIZE_CLASS_BITS
 _CACHED_BYTES = 256 << 20
-_PAIRS_AT_ONCE = 1 << 16
+_PAIRS_AT_ONCE = 1 << 11
+"""Few enough for rows of a megabyte: a column of texts holds 2 GB."""
 _FULL_INDEX = 64
 """Larger than any size class: indices are compacted however large they are."""
 

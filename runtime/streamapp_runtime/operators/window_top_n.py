@@ -1,25 +1,23 @@
 """The first rows of tumbling and sliding event-time windows, emitted once at the windows' end."""
 
-from collections.abc import Mapping
-
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamapp_core.expressions import Ordering
 from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_runtime.operators.group_states import CACHED_ROWS, GroupStates
-from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.operators.row_ranking import PLACE, RowRanking, with_place
 from streamapp_runtime.operators.window_assignment import WINDOW_END, WindowAssignment
-from streamapp_runtime.operators.window_bounds import BOUNDS, EMITTED_AT_ONCE, due_below, end_key
+from streamapp_runtime.operators.window_bounds import BOUNDS, EMITTED_AT_ONCE, end_key
+from streamapp_runtime.operators.windowed_groups import WindowedGroups
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 from streamapp_runtime.rows.row_codec import to_arrow_table
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.store import Store
 
 
-class WindowTopN(BaseOperator):
-    """The first rows of each group and window. State is ordered by the windows' ends."""
+class WindowTopN(WindowedGroups):
+    """The first rows of each group and window."""
 
     def __init__(
         self,
@@ -40,10 +38,9 @@ class WindowTopN(BaseOperator):
         `n` rows are kept, with `ties` also those that are equal to the last of them. The groups of about `limit` rows
         are emitted at once.
         """
+        super().__init__(GroupStates(store, CACHED_ROWS // n), WindowAssignment(length, step))
         columns = schema.append(EVENT_TIME_FIELD).append(WINDOW_END)
         self._ranking = RowRanking(engine, ordering, columns, n=n, ties=ties, also_by=[WINDOW_END.name])
-        self._states = GroupStates(store, CACHED_ROWS // n)
-        self._windows = WindowAssignment(length, step)
         self._place = place
         self._groups_at_once = max((EMITTED_AT_ONCE if limit is None else limit) // n, 1)
 
@@ -64,26 +61,8 @@ class WindowTopN(BaseOperator):
 
     def advance_watermark(self, watermark: int) -> pa.Table | None:
         """Close the windows that end at or before the watermark: emit their first rows, delete their state."""
-        self._windows.watermark = watermark
-        due = self._states.pop_below(due_below(watermark), self._groups_at_once)
-        return self._with_bounds(to_arrow_table([row for state in due for row in state], self._ranking.schema))
-
-    def resume(self, watermark: int) -> None:
-        """See `Operator.resume`."""
-        self._windows.watermark = watermark
-
-    @property
-    def has_pending_results(self) -> bool:
-        """See `Operator.has_pending_results`."""
-        return self._states.has_pending_results
-
-    def flush(self) -> None:
-        """See `Operator.flush`."""
-        self._states.flush()
-
-    def counters(self) -> Mapping[str, int]:
-        """See `Operator.counters`."""
-        return self._windows.counters()
+        rows = [row for state in self._close(watermark, self._groups_at_once) for row in state]
+        return self._with_bounds(to_arrow_table(rows, self._ranking.schema))
 
     def _with_bounds(self, ranked: pa.Table) -> pa.Table | None:
         """Replace the end by both bounds, and the event time by the last moment of the window."""
