@@ -64,7 +64,9 @@ OPERATORS = (
     _line("a & b, a | b, a ^ b, ~a", "the common whole type", "The bits of whole numbers."),
     _line("a << b, a >> b, a >>> b", "int or bigint", "Shifts the bits; >> keeps the sign, >>> fills up with zeros."),
     _line(
-        "a = b, <>, !=, <, <=, >, >=", "boolean", "Null if a side is null. NaN equals NaN and is the greatest number."
+        "a = b, <>, !=, <, <=, >, >=",
+        "boolean",
+        "Null if a side is null. NaN equals NaN and is the greatest number; a boolean may equal 0 or 1.",
     ),
     _line("a <=> b", "boolean", "As =, but nulls are equal, and it is never null. Also a is not distinct from b."),
     _line("a and b, a or b, not a", "boolean", "Of conditions; null is unknown."),
@@ -76,7 +78,8 @@ OPERATORS = (
     _line(
         "a like 'pattern'",
         "boolean",
-        "% is any text, _ one character; a backslash, or a character behind `escape`, takes them as they are.",
+        "% is any text, _ one character; a backslash, or a character behind `escape`, takes them as they are. "
+        "The pattern may be computed.",
     ),
     _line("a ilike 'pattern'", "boolean", "As like, whatever the case of the letters."),
     _line(

@@ -103,7 +103,7 @@ NUMBERS = (
         name="pmod",
         parameters=(Parameter("number", _NUMBER), Parameter("divisor", _NUMBER)),
         result="the common type",
-        doc="The remainder, not below 0 for a divisor above 0; no decimals.",
+        doc="The remainder, not below 0 for a divisor above 0; slow for decimals.",
         write=_pmod,
     ),
     _of_double("sqrt", "The square root; NaN below 0.", "{0} < 0", _NAN),
