@@ -118,7 +118,7 @@ class RetractingAggregate(BaseOperator):
         for place, value in enumerate(before.partials):
             if self._exact[place]:
                 group.partials[place] = add_value(group.partials[place], self._partials[place].type, value, -1)
-            elif value is not None and (not self._extreme[place] or value == group.partials[place]):
+            elif value is not None and (not self._extreme[place] or _same(value, group.partials[place])):
                 again.add(before.group)
         if self._remembers:
             self._store.delete(_MEMBER + before.group + key)
@@ -197,6 +197,11 @@ class RetractingAggregate(BaseOperator):
         self._changed = {}
         built = self._results.build(results)
         return None if built is None else with_deleted_column(built, deleted)
+
+
+def _same(value: Any, other: Any) -> bool:  # noqa: ANN401 - plain values of one type
+    """Compare values; NaN equals NaN."""
+    return bool(value == other or (value != value and other != other))  # noqa: PLR0124 - only NaN differs from itself
 
 
 def _digest(values: Sequence[Any]) -> bytes:

@@ -21,7 +21,7 @@ SCHEMA = parse_schema("id int, g string, v bigint, d double, m decimal(20,2)")
 COLUMNS = pa.schema([*arrow_schema(SCHEMA), EVENT_TIME_FIELD, DELETED_FIELD])
 EXACT = "count(*) as n, count(v) as vs, sum(v) as total, avg(v) as mean, sum(m) as paid, sum(d) as ds, avg(d) as dm"
 MERGED = (
-    "max(v) as most, min(d) as least, count(distinct v) as kinds, first(v) as first, last(d) as last, "
+    "max(v) as most, min(d) as least, max(d) as top, count(distinct v) as kinds, first(v) as first, last(d) as last, "
     "collect_list(v) as all, max_by(v, d) as best, stddev(v) as spread, median(v) as middle, bit_xor(v) as bits, "
     "sum(v) filter (where d > 0) as positive, string_agg(cast(v as string), ',') as texts"
 )
@@ -30,7 +30,7 @@ rows = st.fixed_dictionaries(
     {
         "g": st.sampled_from(["x", "y", None]),
         "v": st.one_of(st.none(), st.integers(-5, 5), st.sampled_from([2**63 - 1, -(2**63)])),
-        "d": st.sampled_from([None, 0.1, -0.2, 1e300, -1e300, 5e-324, 3.0]),
+        "d": st.sampled_from([None, 0.1, -0.2, 1e300, -1e300, 5e-324, 3.0, math.nan, math.inf, -math.inf]),
         "m": st.one_of(st.none(), st.decimals(-(10**9), 10**9, places=2)),
     }
 )
@@ -93,8 +93,11 @@ def exact(row, values):
     if "ds" not in row:
         return row
     known = [value for value in values if value is not None]
-    total = math.fsum(known) if known else None
-    return {**row, "ds": total, "dm": None if total is None else total / len(known)}
+    if not known:
+        return {**row, "ds": None, "dm": None}
+    opposite = {math.inf, -math.inf} <= set(known)
+    total = math.nan if opposite else math.fsum(known)
+    return shown({**row, "ds": total, "dm": total / len(known)})
 
 
 @settings(max_examples=70)
