@@ -20,11 +20,17 @@ def decimal_result(
 
 
 def _result(operator: str, left: str, right: str, precision: int, scale: int) -> str | None:
-    first, second = Decimal(left), Decimal(right)
-    if not second and operator not in _WITH_ZERO:
+    if operator not in _OPERATORS:
         return None
-    rounded = _OPERATORS[operator](first, second).quantize(Decimal((0, (1,), -scale)), context=_EXACT)
-    return f"{rounded:f}" if rounded.adjusted() < precision - scale or not rounded else None
+    try:
+        first, second = Decimal(left), Decimal(right)
+        if not second and operator not in _WITH_ZERO:
+            return None
+        rounded = _OPERATORS[operator](first, second).quantize(Decimal((0, (1,), -scale)), context=_EXACT)
+    except ArithmeticError:  # no decimals, or too many digits
+        return None
+    fits = rounded.is_finite() and (not rounded or rounded.adjusted() < precision - scale)
+    return f"{rounded:f}" if fits else None
 
 
 def _quotient(left: Decimal, right: Decimal) -> Decimal:

@@ -1,4 +1,4 @@
-"""What operators over tumbling and sliding windows have in common: the state of groups, until their window closes."""
+"""Groups in tumbling and sliding windows: their state, until their window closes."""
 
 from collections.abc import Mapping
 
