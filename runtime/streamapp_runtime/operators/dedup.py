@@ -11,10 +11,8 @@ from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.operators.window_bounds import BEGINNING
 from streamapp_runtime.rows.event_time_column import event_times
 from streamapp_runtime.rows.row_codec import encode_key, to_plain_rows
+from streamapp_runtime.rows.rows_of_keys import row_of_each_key
 from streamapp_runtime.state.store import Store
-from streamapp_systems.floating_keys import unify_floats
-
-_POSITION = "__position"
 
 
 class Dedup(BaseOperator):
@@ -34,8 +32,11 @@ class Dedup(BaseOperator):
         times = np.where(missing, BEGINNING, times)
         first = self._keep is Keep.FIRST
         order = np.arange(len(rows)) if first else np.argsort(times, kind="stable")
-        keys, positions = self._reduce(rows, order, "min" if first else "max")
-        indices = order[positions]
+        positions = np.empty(len(rows), np.int64)
+        positions[order] = np.arange(len(rows))
+        different, found = row_of_each_key(rows, self._by, positions, "min" if first else "max")
+        keys = list(map(encode_key, to_plain_rows(different.columns)))
+        indices = order[found.to_numpy()]
         states = self._states.get_all(keys)
         if first:
             emitted = [state is None for state in states]
@@ -53,13 +54,3 @@ class Dedup(BaseOperator):
     def flush(self) -> None:
         """See `Operator.flush`."""
         self._states.flush()
-
-    def _reduce(self, rows: pa.Table, order: np.ndarray, choose: str) -> tuple[list[bytes], np.ndarray]:
-        """Return the keys of a batch, encoded, and the least or greatest position in the order of a row of each."""
-        position = np.empty(len(rows), np.int64)
-        position[order] = np.arange(len(rows))
-        columns = [unify_floats(rows.column(name)) for name in self._by]
-        keyed = pa.table([*columns, pa.array(position)], [*self._by, _POSITION])
-        groups = keyed.group_by(self._by, use_threads=False).aggregate([(_POSITION, choose)])
-        keys = [encode_key(values) for values in to_plain_rows(groups.select(self._by).columns)]
-        return keys, groups.column(f"{_POSITION}_{choose}").to_numpy()

@@ -7,7 +7,6 @@ of the runs used last.
 """
 
 import struct
-from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -19,7 +18,8 @@ from streamapp_runtime.operators.sorted_run import RowIndices, SortedRun, sorted
 from streamapp_runtime.rows.arrow_ipc import encode_rows
 from streamapp_runtime.rows.event_time_column import event_times
 from streamapp_runtime.rows.partitioning import key_hashes
-from streamapp_runtime.state.chunked_values import delete_chunks, get_chunks, put_chunks
+from streamapp_runtime.state.chunked_values import chunked_names, delete_chunks, get_chunks, put_chunks
+from streamapp_runtime.state.row_cache import RowCache
 from streamapp_runtime.state.store import Store
 
 _ROWS, _INDEX, _MATCHED = b"r", b"i", b"s"
@@ -69,10 +69,10 @@ class JoinSide:
         self._bucket = max(within, _SHORTEST_BUCKET)
         self._within = within
         self._unflushed: list[tuple[SortedRun, pa.Table]] = []
-        self._stored: list[_StoredRun] = [self._load_run(name) for name in self._names()]
+        names = chunked_names(store, prefix + _INDEX, _ID.size)
+        self._stored: list[_StoredRun] = [self._load_run(name) for name in names]
         self._next = 1 + max((_ID.unpack(stored.name)[1] for stored in self._stored), default=0)
-        self._rows: OrderedDict[bytes, pa.Table] = OrderedDict()
-        self._cached = 0
+        self._rows: RowCache[bytes] = RowCache(_CACHED_BYTES)
 
     def sort(self, rows: pa.Table) -> tuple[SortedRun, pa.Table]:
         """Return a batch as a run, with its rows in the run's order."""
@@ -148,7 +148,7 @@ class JoinSide:
         put_chunks(self._store, self._entry(_ROWS, name), encode_rows(rows))
         put_chunks(self._store, self._entry(_INDEX, name), run.times.tobytes() + run.hashes.tobytes())
         self._stored.append(_StoredRun(run, bucket, name, changed=bool(run.matched.any())))
-        self._cache(name, rows)
+        self._rows.put(name, rows)
 
     def _compact(self, bucket: int) -> None:
         """Compact runs of a bucket that are about equally large into one, until there are few of each size."""
@@ -167,29 +167,17 @@ class JoinSide:
         return None
 
     def _rows_of(self, stored: _StoredRun) -> pa.Table:
-        if stored.name not in self._rows:
-            data = get_chunks(self._store, self._entry(_ROWS, stored.name))
-            assert data is not None
-            self._cache(stored.name, pa.ipc.open_stream(data).read_all().combine_chunks())
-        self._rows.move_to_end(stored.name)
-        return self._rows[stored.name]
+        return self._rows.get(stored.name, lambda: self._load_rows(stored.name))
 
-    def _cache(self, name: bytes, rows: pa.Table) -> None:
-        self._rows[name] = rows
-        self._cached += rows.nbytes
-        while self._cached > _CACHED_BYTES and len(self._rows) > 1:
-            self._cached -= self._rows.popitem(last=False)[1].nbytes
+    def _load_rows(self, name: bytes) -> pa.Table:
+        data = get_chunks(self._store, self._entry(_ROWS, name))
+        assert data is not None
+        return pa.ipc.open_stream(data).read_all().combine_chunks()
 
     def _drop(self, stored: _StoredRun) -> None:
         for kind in (_ROWS, _INDEX, _MATCHED):
             delete_chunks(self._store, self._entry(kind, stored.name))
-        rows = self._rows.pop(stored.name, None)
-        self._cached -= 0 if rows is None else rows.nbytes
-
-    def _names(self) -> list[bytes]:
-        start = self._entry(_INDEX, b"")
-        names = (key[len(start) :] for key, _ in self._store.scan(start, start + b"\xff" * _ID.size))
-        return [name for name in names if len(name) == _ID.size]
+        self._rows.drop(stored.name)
 
     def _load_run(self, name: bytes) -> _StoredRun:
         index = get_chunks(self._store, self._entry(_INDEX, name)) or b""

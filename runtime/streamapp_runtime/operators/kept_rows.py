@@ -6,7 +6,6 @@ memory (12 bytes a row); they are stored beside their block, unsorted.
 """
 
 import struct
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,10 +14,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streamapp_core.murmur2 import Hashes
-from streamapp_runtime.operators.sorted_run import RowIndices
+from streamapp_runtime.operators.sorted_run import RowIndices, indices_of_ranges
 from streamapp_runtime.rows.arrow_ipc import encode_rows
 from streamapp_runtime.rows.partitioning import key_hashes
-from streamapp_runtime.state.chunked_values import delete_chunks, get_chunks, put_chunks
+from streamapp_runtime.state.chunked_values import chunked_names, delete_chunks, get_chunks, put_chunks
+from streamapp_runtime.state.row_cache import RowCache
 from streamapp_runtime.state.store import Store
 
 _ROWS, _HASHES = b"r", b"i"
@@ -74,8 +74,7 @@ class KeptRows:
         self._blocks = [block for block, _ in loaded]
         self._next = sum(block.length for block in self._blocks)
         self._index = [_index_run(0, np.concatenate([hashes for _, hashes in loaded]))] if loaded else []
-        self._cache: OrderedDict[int, pa.Table] = OrderedDict()
-        self._cached = 0
+        self._cache: RowCache[int] = RowCache(_CACHED_BYTES)
 
     def add(self, rows: pa.Table) -> None:
         """Add a batch."""
@@ -135,37 +134,28 @@ class KeptRows:
         put_chunks(self._store, self._entry(_ROWS, block.first), encode_rows(block.rows))
         put_chunks(self._store, self._entry(_HASHES, block.first), _BYTES.pack(block.size) + block.hashes.tobytes())
         self._blocks.append(replace(block, rows=None, hashes=None))
-        self._keep(block.first, block.rows)
+        self._cache.put(block.first, block.rows)
 
     def _rows_of(self, block: _Block) -> pa.Table:
         if block.rows is not None:
             return block.rows
-        if block.first not in self._cache:
-            data = get_chunks(self._store, self._entry(_ROWS, block.first))
-            assert data is not None
-            self._keep(block.first, pa.ipc.open_stream(data).read_all().combine_chunks())
-        self._cache.move_to_end(block.first)
-        return self._cache[block.first]
+        return self._cache.get(block.first, lambda: self._load_rows(block.first))
+
+    def _load_rows(self, first: int) -> pa.Table:
+        data = get_chunks(self._store, self._entry(_ROWS, first))
+        assert data is not None
+        return pa.ipc.open_stream(data).read_all().combine_chunks()
 
     def _hashes_of(self, block: _Block) -> Hashes:
         return self._load_block(block.first)[1] if block.hashes is None else block.hashes
 
-    def _keep(self, first: int, rows: pa.Table) -> None:
-        self._cache[first] = rows
-        self._cached += rows.nbytes
-        while self._cached > _CACHED_BYTES and len(self._cache) > 1:
-            self._cached -= self._cache.popitem(last=False)[1].nbytes
-
     def _drop(self, block: _Block) -> None:
         for kind in (_ROWS, _HASHES):
             delete_chunks(self._store, self._entry(kind, block.first))
-        rows = self._cache.pop(block.first, None)
-        self._cached -= 0 if rows is None else rows.nbytes
+        self._cache.drop(block.first)
 
     def _stored_blocks(self) -> list[int]:
-        start = self._prefix + _HASHES
-        names = (key[len(start) :] for key, _ in self._store.scan(start, start + b"\xff" * _FIRST.size))
-        return [_FIRST.unpack(name)[0] for name in names if len(name) == _FIRST.size]
+        return [_FIRST.unpack(name)[0] for name in chunked_names(self._store, self._prefix + _HASHES, _FIRST.size)]
 
     def _load_block(self, first: int) -> tuple[_Block, Hashes]:
         data = get_chunks(self._store, self._entry(_HASHES, first))
@@ -216,7 +206,5 @@ def _merged(runs: Sequence[_IndexRun]) -> _IndexRun:
 def _find(hashes: npt.NDArray[np.uint32], run: _IndexRun) -> tuple[RowIndices, RowIndices]:
     """Return the pairs of equal hashes: indices of these, and numbers of rows."""
     first = np.searchsorted(run.hashes, hashes, "left")
-    counts = np.searchsorted(run.hashes, hashes, "right") - first
-    mine = np.repeat(np.arange(len(hashes)), counts)
-    theirs = np.arange(len(mine)) - np.repeat(np.cumsum(counts) - counts - first, counts)
+    mine, theirs = indices_of_ranges(first, np.searchsorted(run.hashes, hashes, "right"))
     return mine, run.numbers[theirs]

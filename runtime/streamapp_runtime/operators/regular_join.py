@@ -14,6 +14,8 @@ class RegularJoin(BaseOperator):
     A pair is emitted with the later row, and has the later of both event times.
     """
 
+    max_output_delay = 0
+
     def __init__(self, store: Store, *, keys: tuple[str, str], schemas: tuple[pa.Schema, pa.Schema]) -> None:
         """Take for the left and the right side the column to join on and all columns."""
         self._sides = [KeptRows(store, name, key) for name, key in zip((b"l", b"r"), keys, strict=True)]

@@ -68,7 +68,6 @@ class RetractingAggregate(BaseOperator):
         self._by = len(aggregation.by_columns)
         self._first = self._by + len(self._key)
         self._rows = PartialAggregator(engine, timed, [f"__key_{place}" for place in range(len(self._key))])
-        self._merged = PartialAggregator(engine, aggregation)
         self._results = AggregateResults(engine, aggregation)
         self._partials = aggregation.partials
         self._exact = [partial.merge is Merge.SUM and is_exact(partial.type) for partial in self._partials]
@@ -84,7 +83,10 @@ class RetractingAggregate(BaseOperator):
         self._changed = {}
         again: set[bytes] = set()
         contributions = list(self._contributions(added))
-        for key in [*map(_digest, gone), *(key for key, _, _ in contributions)]:
+        for key in map(_digest, gone):
+            self._take_out(key, again)
+            delete_chunks(self._store, _CONTRIBUTION + key)
+        for key, _, _ in contributions:
             self._take_out(key, again)
         for key, by, partials in contributions:
             self._put_in(key, by, partials)
@@ -112,7 +114,6 @@ class RetractingAggregate(BaseOperator):
         if data is None:
             return
         before = _contribution(data)
-        delete_chunks(self._store, _CONTRIBUTION + key)
         group = self._load(before.group)
         group.rows -= 1
         for place, value in enumerate(before.partials):
@@ -157,8 +158,8 @@ class RetractingAggregate(BaseOperator):
         ]
 
     def _merge(self, before: Row, added: Row) -> list[Any]:
-        padding = [None] * self._by
-        return self._merged.merge([*padding, *before], [*padding, *added])[self._by :]
+        padding = [None] * self._first
+        return self._rows.merge([*padding, *before, None], [*padding, *added, None])[self._first : -1]
 
     def _as_batch(self, partials: list[Any]) -> list[Any]:
         return [

@@ -1,6 +1,6 @@
 """The first rows of groups: rows of a batch are ranked with those that are kept, all groups in one query."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -48,7 +48,6 @@ class RowRanking:
         With `ties`, rows that are equal to the n-th in the order are kept, too.
         """
         self._engine = engine
-        self._schema = schema
         self._by = [*(column.name for column in ordering.by_columns), *also_by]
         self._kept_schema = schema.append(_BEFORE)
         self.schema = schema.append(pa.field(PLACE, pa.int64()))
@@ -83,14 +82,13 @@ class RowRanking:
             else ([encode_key([])] * len(rows))
         )
 
-    def rank(self, rows: pa.Table, kept: Rows) -> Mapping[bytes, RankedGroup]:
-        """Rank the rows of a batch with the kept ones of the same groups; the event time of all is that of the newest.
+    def rank(self, rows: pa.Table, kept: Iterable[Rows | None]) -> Mapping[bytes, RankedGroup]:
+        """Rank the rows of a batch with those kept of each of their groups; the event time of all is the newest's.
 
         Returns:
             The groups of the rows, by their encoded columns.
         """
-        width = len(self._schema)
-        before = to_arrow_table([[*row[:width], row[width]] for row in kept], self._kept_schema)
+        before = to_arrow_table([row for group in kept for row in group or ()], self._kept_schema)
         new = rows.append_column(_BEFORE, pa.nulls(len(rows), _BEFORE.type)).cast(self._kept_schema)
         ranked = self._engine.query(self._rank_sql, rows=pa.concat_tables([new, before]))
         groups: dict[bytes, RankedGroup] = {}

@@ -65,9 +65,7 @@ class SortedRun:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         first = np.searchsorted(other.numbers, other.order.numbers(self.hashes, self.times - within), "left")
         last = np.searchsorted(other.numbers, other.order.numbers(self.hashes, self.times + within), "right")
-        counts = last - first
-        mine = np.repeat(np.arange(len(self)), counts)
-        theirs = np.arange(len(mine)) - np.repeat(np.cumsum(counts) - counts - first, counts)
+        mine, theirs = indices_of_ranges(first, last)
         near = np.abs(self.times[mine] - other.times[theirs]) <= within
         return mine[near], theirs[near]
 
@@ -75,3 +73,10 @@ class SortedRun:
 def sorted_order(hashes: npt.NDArray[np.uint32], times: npt.NDArray[np.int64]) -> RowIndices:
     """Return the order in which rows form a sorted run."""
     return np.argsort(TimeOrder.over(times).numbers(hashes, times))
+
+
+def indices_of_ranges(first: RowIndices, last: RowIndices) -> tuple[RowIndices, RowIndices]:
+    """Return all indices of ranges [first, last), one after the other, and before them the number of their range."""
+    counts = last - first
+    numbers = np.repeat(np.arange(len(counts)), counts)
+    return numbers, np.arange(len(numbers)) - np.repeat(np.cumsum(counts) - counts - first, counts)

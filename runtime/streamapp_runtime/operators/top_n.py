@@ -30,8 +30,8 @@ class TopN(BaseOperator):
         """See `Operator.process`."""
         first = self._ranking.first(rows)
         keys = list(dict.fromkeys(self._ranking.group_keys(first)))
-        kept = [row for state in self._states.get_all(keys) if state is not None for row in state]
-        groups = {key: group for key, group in self._ranking.rank(first, kept).items() if group.changed}
+        ranked = self._ranking.rank(first, self._states.get_all(keys))
+        groups = {key: group for key, group in ranked.items() if group.changed}
         if not groups:
             return None
         self._states.put_all(list(groups), [group.rows for group in groups.values()])

@@ -52,10 +52,8 @@ class WindowTopN(WindowedGroups):
         first = self._ranking.first(assigned)
         ends = dict(zip(self._ranking.group_keys(first), first.column(WINDOW_END.name).to_pylist(), strict=True))
         keys = {group: end_key(end) + group for group, end in ends.items()}
-        kept = [row for state in self._states.get_all(keys.values()) if state is not None for row in state]
-        groups = {
-            keys[group]: ranked.rows for group, ranked in self._ranking.rank(first, kept).items() if ranked.changed
-        }
+        ranked = self._ranking.rank(first, self._states.get_all(keys.values()))
+        groups = {keys[key]: group.rows for key, group in ranked.items() if group.changed}
         self._states.put_all(list(groups), list(groups.values()))
         return None
 

@@ -14,9 +14,9 @@ from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import by_system, changelog_stream, descriptor
 from streamapp_runtime.processor.claim_checker import ClaimChecker
 from streamapp_runtime.processor.decoding_input_source import DecodingInputSource
-from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
+from streamapp_runtime.rows.hidden_columns import hidden_fields
 from streamapp_runtime.rows.message_formats import message_decoder
-from streamapp_runtime.rows.tombstones import DELETED_FIELD, KeyColumn
+from streamapp_runtime.rows.tombstones import KeyColumn
 from streamapp_runtime.state.changelog import ChangelogPartitionReader
 from streamapp_systems.arrow_types import arrow_schema, arrow_type
 from streamapp_systems.protocols import (
@@ -176,8 +176,7 @@ class Connections:
 
     def _hidden_fields(self, stream: PlannedStream) -> Sequence[pa.Field]:
         operator = self._plan.operators.get(stream.name)
-        deletes = operator is not None and operator.type.deletes
-        return [EVENT_TIME_FIELD, DELETED_FIELD] if deletes else [EVENT_TIME_FIELD]
+        return hidden_fields(stream.type if operator is None else operator.type)
 
     def _deletion_keys(self) -> dict[str, KeyColumn | None]:
         """Return the column that the keys of messages hold: the stream's key, else the key of the table it fills."""

@@ -8,10 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamapp_runtime.rows.row_codec import to_plain_rows
+from streamapp_runtime.rows.rows_of_keys import row_of_each_key
 from streamapp_runtime.rows.tombstones import DELETED_COLUMN
-from streamapp_systems.floating_keys import unify_floats
-
-_POSITION = "__position"
 
 
 def latest_changes(rows: pa.Table, key: Sequence[str]) -> tuple[pa.Table, list[tuple[Any, ...]]]:
@@ -19,10 +17,8 @@ def latest_changes(rows: pa.Table, key: Sequence[str]) -> tuple[pa.Table, list[t
 
     The rows have no column that marks deletions any more.
     """
-    columns = [unify_floats(rows.column(name)) for name in key]
-    keyed = pa.table([*columns, pa.array(np.arange(len(rows)))], [*key, _POSITION])
-    groups = keyed.group_by(list(key), use_threads=False).aggregate([(_POSITION, "max")])
-    rows = rows.take(groups.column(f"{_POSITION}_max").sort())
+    _, last = row_of_each_key(rows, key, np.arange(len(rows)), "max")
+    rows = rows.take(last.sort())
     if DELETED_COLUMN not in rows.column_names:
         return rows, []
     deleted = rows.column(DELETED_COLUMN)

@@ -29,6 +29,12 @@ def get_chunks(store: Store, key: bytes) -> bytes | None:
     return b"".join(chunks) if chunks else None
 
 
+def chunked_names(store: Store, prefix: bytes, length: int) -> list[bytes]:
+    """Return what follows a prefix in the keys of values that `put_chunks` put, where all are of one length."""
+    names = (key[len(prefix) :] for key, _ in store.scan(prefix, prefix + b"\xff" * length))
+    return [name for name in names if len(name) == length]
+
+
 def join_chunks(entries: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
     """Put values together again that `put_chunks` put: a scan gives their chunks one after the other."""
     first, chunks = b"", list[bytes]()

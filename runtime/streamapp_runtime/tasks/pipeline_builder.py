@@ -7,6 +7,7 @@ from streamapp_core.expressions.user_functions import FUNCTION_PREFIX
 from streamapp_core.plan.null_keys import has_null_group, null_key_column
 from streamapp_core.plan.plan import PlannedOperator
 from streamapp_core.plan.stream_types.stream_type import Upsert
+from streamapp_core.plan.stream_types.upsert_deletions import partition_moves_keys
 from streamapp_core.schema import EVENT_TIME_COLUMN, Schema
 from streamapp_core.spec.operators import OperatorKind, ProcessOrder
 from streamapp_runtime.errors import RuntimeFailure
@@ -35,8 +36,8 @@ from streamapp_runtime.operators.session_window import SessionWindow
 from streamapp_runtime.operators.stateful_process import StatefulProcess
 from streamapp_runtime.operators.top_n import TopN
 from streamapp_runtime.operators.window_top_n import WindowTopN
+from streamapp_runtime.rows.hidden_columns import hidden_fields
 from streamapp_runtime.rows.projection import plain_projection
-from streamapp_runtime.rows.tombstones import DELETED_COLUMN
 from streamapp_runtime.tasks.pipeline import Node, Pipeline
 from streamapp_runtime.tasks.query_chains import ROW_KINDS, chain_sql, row_operator_chains
 from streamapp_runtime.tasks.task_context import TaskContext
@@ -55,7 +56,7 @@ def build_pipeline(context: TaskContext) -> Pipeline:
         if last.kind is OperatorKind.JOIN:
             step = join = _join(last, context)
             ports: tuple[InputPort, ...] = (join.process_left, join.process_right)
-            max_output_delay = join.max_output_delay if isinstance(join, IntervalJoin) else 0
+            max_output_delay = join.max_output_delay
         else:
             step = operator = _operator(chain, context)
             ports = (_guarded(last, operator.process, context),) * len(inputs)
@@ -116,8 +117,8 @@ def _flat_map(chain: Sequence[PlannedOperator], context: TaskContext) -> FlatMap
 def _row_operator(chain: Sequence[PlannedOperator], context: TaskContext) -> Operator:
     compiled = chain[0].compiled
     if len(chain) == 1 and isinstance(compiled, Select):
-        hidden = [EVENT_TIME_COLUMN, DELETED_COLUMN] if chain[0].input_types[0].deletes else [EVENT_TIME_COLUMN]
-        plain = plain_projection(compiled.columns, after=hidden)
+        hidden = hidden_fields(chain[0].input_types[0])
+        plain = plain_projection(compiled.columns, after=[field.name for field in hidden])
         if plain is not None:
             return PlainSelect(plain)
     return _query(chain, context)
@@ -158,7 +159,7 @@ def _partition_by(planned: PlannedOperator, context: TaskContext) -> Operator:
     written = None if context.processor.plan.streams[planned.name].consumers else context.written
     key, changes, (schema,) = planned.spec.partition_by.key, planned.type.changes, planned.input_schemas
     moved = None
-    if isinstance(changes, Upsert) and key.lower() not in changes.columns:
+    if isinstance(changes, Upsert) and partition_moves_keys(key, changes):
         store, names = context.state.logged_store(planned.name), [_column(schema, name) for name in changes.columns]
         moved = MovedKeys(store, arrow_schema(schema), names, _column(schema, key))
     return PartitionBy(context.processor.writers.intermediate, planned.name, key, written, moved)

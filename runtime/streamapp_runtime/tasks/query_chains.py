@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 
 from streamapp_core.expressions import Condition, Select, deletions_sql, filter_sql, lists_sql, nested, table
 from streamapp_core.plan.plan import PlannedOperator
-from streamapp_core.plan.stream_types.upsert_filters import filter_deletes
-from streamapp_core.schema import EVENT_TIME_COLUMN
+from streamapp_core.plan.stream_types.upsert_deletions import filter_deletes
 from streamapp_core.spec.operators import OperatorKind
+from streamapp_runtime.rows.hidden_columns import hidden_fields
 from streamapp_runtime.rows.tombstones import DELETED_COLUMN
 
 _CONTINUED = frozenset({OperatorKind.FILTER, OperatorKind.MAP})
@@ -40,16 +40,14 @@ def chain_sql(chain: Sequence[PlannedOperator]) -> str:
     query = ""
     source = table("rows")
     for operator in chain:
-        deletes = operator.input_types[0].deletes
+        (rows,) = operator.input_types
         if isinstance(operator.compiled, Select):
-            hidden = (EVENT_TIME_COLUMN, DELETED_COLUMN) if deletes else (EVENT_TIME_COLUMN,)
-            query = lists_sql(operator.compiled.columns, source, hidden)
-            source = nested(query)
-            continue
-        assert isinstance(operator.compiled, Condition)
-        if filter_deletes(operator.compiled, operator.input_types[0].changes):
-            query = deletions_sql(operator.compiled, source, DELETED_COLUMN, marked=deletes)
+            query = lists_sql(operator.compiled.columns, source, [field.name for field in hidden_fields(rows)])
         else:
-            query = filter_sql(operator.compiled, source)
+            assert isinstance(operator.compiled, Condition)
+            if filter_deletes(operator.compiled, rows.changes):
+                query = deletions_sql(operator.compiled, source, DELETED_COLUMN, marked=rows.deletes)
+            else:
+                query = filter_sql(operator.compiled, source)
         source = nested(query)
     return query

@@ -4,7 +4,6 @@ The rules are those of docs/planner.md, "Types of streams".
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace as replace_changes
 
 from msgspec.structs import replace
 
@@ -13,7 +12,7 @@ from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.plan.stream_types.stream_partitioning import Hashed, Partitioning, Unhashed
 from streamapp_core.plan.stream_types.stream_type import APPEND, StreamType, Upsert
-from streamapp_core.plan.stream_types.upsert_filters import filter_deletes
+from streamapp_core.plan.stream_types.upsert_deletions import filter_deletes, partition_moves_keys
 from streamapp_core.spec.groups import Keep
 from streamapp_core.spec.job import Grouper
 from streamapp_core.spec.operators import OperatorKind
@@ -170,19 +169,22 @@ def _partition_by(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, 
     """Regroup rows; one whose newest value goes elsewhere is deleted where it was."""
     assert operator.spec.partition_by is not None
     first, key = inputs[0], operator.spec.partition_by.key.lower()
-    if isinstance(first.changes, Upsert) and key not in first.changes.columns:
-        first = replace(first, changes=replace_changes(first.changes, deletes=True))
+    if partition_moves_keys(key, first.changes):
+        first = _deleting(first)
     return _partitioned(operator, first, Hashed(frozenset([key])))
 
 
 def _filter(operator: Operator, inputs: Sequence[StreamType], rows: RowFlow, _: frozenset[str]) -> StreamType:
     """Keep everything; a newest value that does not pass deletes its key, unless the condition is on the key alone."""
     first, condition = inputs[0], rows.compiled.get(operator.name)
-    if not isinstance(first.changes, Upsert) or not isinstance(condition, Condition):
-        return first
-    if not filter_deletes(condition, first.changes):
-        return first
-    return replace(first, changes=replace_changes(first.changes, deletes=True))
+    deletes = isinstance(condition, Condition) and filter_deletes(condition, first.changes)
+    return _deleting(first) if deletes else first
+
+
+def _deleting(type_: StreamType) -> StreamType:
+    """Return the type of changes of which some delete their key."""
+    assert isinstance(type_.changes, Upsert)
+    return replace(type_, changes=Upsert(type_.changes.columns, deletes=True))
 
 
 def _process(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: frozenset[str]) -> StreamType:

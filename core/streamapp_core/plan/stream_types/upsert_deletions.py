@@ -1,4 +1,4 @@
-"""Filters of rows that replace each other."""
+"""Operators that delete keys of rows that replace each other."""
 
 from streamapp_core.expressions import Condition
 from streamapp_core.expressions.columns_used import columns_used
@@ -11,3 +11,8 @@ def filter_deletes(condition: Condition, changes: Changes) -> bool:
     By a condition on the key alone, all values of a key pass or none does.
     """
     return isinstance(changes, Upsert) and not columns_used(condition) <= frozenset(changes.columns)
+
+
+def partition_moves_keys(column: str, changes: Changes) -> bool:
+    """Return whether a key may go to another partition with a newer value, if such rows are regrouped by a column."""
+    return isinstance(changes, Upsert) and column.lower() not in changes.columns
