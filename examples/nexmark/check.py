@@ -27,6 +27,8 @@ KEYS = {
     "q19": ("auction", "rank_number"),
 }
 """The queries whose results are corrected: of the rows with one key the last one counts."""
+TIMES_OF_DAY = {"q12": ["starttime", "endtime"]}
+"""The columns of results that depend on the time of day; the rows that differ in nothing else are added up."""
 CHANGE = "__op"
 """The column that says of a row whether it deletes its key (`d`); it is there where keys may be deleted."""
 SHOWN = 3
@@ -71,7 +73,7 @@ class Oracle:
             ValueError: the rows have other columns.
         """
         columns = self.columns(query)
-        found = self._found(results, columns, KEYS.get(query, ()))
+        found = self._found(results, columns, KEYS.get(query, ()), TIMES_OF_DAY.get(query, []))
         self._database.execute(f"CREATE OR REPLACE TEMP TABLE found AS {found}")
         (rows,) = self._database.execute("SELECT count(*) FROM expected").fetchall()[0]
         return Comparison(rows=rows, missing=self._less("expected", "found"), surplus=self._less("found", "expected"))
@@ -82,18 +84,21 @@ class Oracle:
         self._database.execute(f"CREATE OR REPLACE TEMP TABLE expected AS {text}")
         return {str(name): str(kind) for name, kind, *_ in self._database.execute("DESCRIBE expected").fetchall()}
 
-    def _found(self, results: Path, columns: dict[str, str], key: tuple[str, ...]) -> str:
+    def _found(self, results: Path, columns: dict[str, str], key: tuple[str, ...], times_of_day: list[str]) -> str:
         """Write the query that reads the results; of those with one key the last, unless it deletes the key."""
         names = ", ".join(f'"{name}"' for name in columns)
         parts = [str(part) for part in sorted(results.glob("part-*"), key=_in_order)]
         if not parts:
             return "FROM expected LIMIT 0"
-        allowed = [[*columns], [*columns, CHANGE]] if key else [[*columns]]
+        allowed = [[*columns], [*columns, CHANGE]] if key else [[*columns, *times_of_day]]
         keys = f"SELECT DISTINCT json_keys(json) FROM read_ndjson_objects({parts})"
         for (written,) in self._database.execute(keys).fetchall():
             if written not in allowed:
                 raise ValueError(f"the columns are {', '.join(written)}; expected are {', '.join(columns)}")
         read = f"read_json({parts}, format = 'newline_delimited', columns = {columns | {CHANGE: 'VARCHAR'}})"
+        if times_of_day:
+            *groups, count = columns
+            return f"SELECT {', '.join(groups)}, sum({count})::BIGINT AS {count} FROM {read} GROUP BY ALL"
         if not key:
             return f"SELECT {names} FROM {read}"
         numbered = f"SELECT *, row_number() OVER () AS place FROM {read}"

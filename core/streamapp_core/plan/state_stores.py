@@ -87,7 +87,7 @@ def _state(operator: Operator, rows: RowFlow, types: Mapping[str, StreamType]) -
 
 
 def _lengths(window: Window | None) -> object:
-    fields = {"tumbling", "sliding", "every", "session"}
+    fields = {"tumbling", "sliding", "every", "session", "time"}
     return None if window is None else window.model_dump(mode="json", include=fields)
 
 

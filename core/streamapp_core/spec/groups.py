@@ -71,13 +71,24 @@ class Dedup(SpecModel):
         return self
 
 
+class WindowTime(StrEnum):
+    """The time that puts rows into windows and closes them."""
+
+    EVENT = "event"
+    PROCESSING = "processing"
+
+
 class Window(SpecModel):
-    """Results per key and event-time window, emitted once when the watermark passes."""
+    """Results per key and window of time, emitted once when the watermark passes, or that time of day has come."""
 
     tumbling: Duration | None = None
     sliding: Duration | None = None
     every: Duration | None = None
     session: Duration | None = None
+    time: Annotated[
+        WindowTime,
+        Field(description="By event time, or by the time of day at which a row comes to the operator (`processing`)."),
+    ] = WindowTime.EVENT
     by: Annotated[tuple[ColumnName, ...], Field(max_length=100)] = ()
     select: Expression | None = None
     top_n: WindowTopN | None = None

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from streamapp_core.control.messages import END_OF_TIME
 from streamapp_runtime.operators.operator import InputPort, TaskOperator
+from streamapp_runtime.operators.processing_time import ProcessingTime
 from streamapp_runtime.operators.window_bounds import BEGINNING
 from streamapp_runtime.state.checkpoint import OperatorWatermark
 
@@ -18,7 +19,8 @@ class Node:
     `ports` take the rows of each input; those of an operator that must `divide` them one part after the other. What
     the operator emits may be older than its watermark by as much as `max_output_delay` (milliseconds), so the
     watermarks of those after it are lower by that. All results of `watermark` have been emitted; the operator has
-    `reached` a later one while it `has_pending_results`.
+    `reached` a later one while it `has_pending_results`. A node with a `clock` has the clock's watermark until its
+    streams have ended, and those after it follow.
     """
 
     name: str
@@ -28,8 +30,17 @@ class Node:
     streams: frozenset[str]
     max_output_delay: int = 0
     divide: Callable[[pa.Table], Iterator[pa.Table]] | None = None
+    clock: ProcessingTime | None = None
     watermark: int | None = field(default=None, init=False)
     reached: int = field(default=BEGINNING, init=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TimedBy:
+    """The streams and the nodes with a clock that rows have their time from."""
+
+    streams: frozenset[str] = frozenset()
+    clocked: frozenset[str] = frozenset()
 
 
 class Pipeline:
@@ -43,10 +54,19 @@ class Pipeline:
                 self._consumers.setdefault(name, []).append((node, port))
         self._behind: dict[str, int] = {}
         """By how much the rows that come to a node may be older than the watermark of its streams."""
+        self._timed_by: dict[str, _TimedBy] = {}
+        """What the watermarks of the rows that come to a node follow."""
         emitted: dict[str, int] = {}
+        after: dict[str, _TimedBy] = {}
         for node in nodes:
             self._behind[node.name] = max(emitted.get(name, 0) for name in node.inputs)
-            emitted[node.name] = self._behind[node.name] + node.max_output_delay
+            emitted[node.name] = 0 if node.clock else self._behind[node.name] + node.max_output_delay
+            parts = [after.get(name, _TimedBy(streams=frozenset([name]))) for name in node.inputs]
+            self._timed_by[node.name] = timed_by = _TimedBy(
+                streams=frozenset[str]().union(*(part.streams for part in parts)),
+                clocked=frozenset[str]().union(*(part.clocked for part in parts)),
+            )
+            after[node.name] = _TimedBy(clocked=frozenset([node.name])) if node.clock else timed_by
 
     def push(self, source: str, rows: pa.Table) -> None:
         """Pass rows of a stream (or of a node) to all nodes that read from it, and their results to all after them."""
@@ -76,7 +96,7 @@ class Pipeline:
         """
         risen = False
         for node in self.nodes:
-            watermark = _lowered(watermark_of(node.streams), self._behind[node.name])
+            watermark = self._watermark(node, watermark_of)
             if watermark is not None:
                 node.reached = max(node.reached, watermark)  # after a restart its streams may be behind at first
             elif node.reached == BEGINNING:
@@ -89,6 +109,22 @@ class Pipeline:
                 return True
             node.watermark = node.reached
         return risen
+
+    def follows_clock(self, node: Node) -> bool:
+        """Return whether the watermark of a node rises with a clock, whether rows come or not."""
+        return node.clock is not None or bool(self._timed_by[node.name].clocked)
+
+    def _watermark(self, node: Node, watermark_of: Callable[[Iterable[str]], int | None]) -> int | None:
+        if node.clock is not None:
+            return END_OF_TIME if watermark_of(node.streams) == END_OF_TIME else node.clock.watermark
+        timed_by = self._timed_by[node.name]
+        if not timed_by.clocked:
+            return _lowered(watermark_of(node.streams), self._behind[node.name])
+        watermarks = [node.watermark for node in self.nodes if node.name in timed_by.clocked]
+        if timed_by.streams:
+            watermarks.append(watermark_of(timed_by.streams))
+        known = [watermark for watermark in watermarks if watermark is not None]
+        return _lowered(min(known), self._behind[node.name]) if len(known) == len(watermarks) else None
 
     @property
     def watermarks(self) -> dict[str, OperatorWatermark]:
@@ -105,6 +141,8 @@ class Pipeline:
             if node.name in watermarks:
                 node.reached, node.watermark = watermarks[node.name].reached, watermarks[node.name].emitted
                 node.operator.resume(node.reached)
+                if node.clock is not None:
+                    node.clock.resume(node.reached)
 
     @property
     def has_pending_results(self) -> bool:

@@ -9,6 +9,7 @@ from streamapp_core.plan.plan import PlannedOperator
 from streamapp_core.plan.stream_types.stream_type import Upsert
 from streamapp_core.plan.stream_types.upsert_deletions import partition_moves_keys
 from streamapp_core.schema import EVENT_TIME_COLUMN, Schema
+from streamapp_core.spec.groups import WindowTime
 from streamapp_core.spec.operators import OperatorKind, ProcessOrder
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.functions.keyed_state import KeyedState
@@ -27,6 +28,7 @@ from streamapp_runtime.operators.null_key_guard import NullKeyGuard
 from streamapp_runtime.operators.operator import InputPort, Operator, TaskOperator
 from streamapp_runtime.operators.ordered_process import OrderedProcess
 from streamapp_runtime.operators.outputs import Broadcast, NotWritten, PartitionBy, SendToFile, SendToStream
+from streamapp_runtime.operators.processing_time import ProcessingTime
 from streamapp_runtime.operators.regular_join import RegularJoin
 from streamapp_runtime.operators.retracting_aggregate import RetractingAggregate
 from streamapp_runtime.operators.row_operators import CallingQuery, Merge, PlainSelect, SqlOperator
@@ -52,14 +54,16 @@ def build_pipeline(context: TaskContext) -> Pipeline:
     for chain in row_operator_chains(context.processor.plan.operators):
         inputs, last = chain[0].inputs, chain[-1]
         step: TaskOperator
-        max_output_delay = 0
+        max_output_delay, clock = 0, None
         if last.kind is OperatorKind.JOIN:
             step = join = _join(last, context)
             ports: tuple[InputPort, ...] = (join.process_left, join.process_right)
             max_output_delay = join.max_output_delay
         else:
             step = operator = _operator(chain, context)
-            ports = (_guarded(last, operator.process, context),) * len(inputs)
+            clock = _clock(last, context)
+            port = operator.process if clock is None else clock.stamp(operator.process)
+            ports = (_guarded(last, port, context),) * len(inputs)
         nodes.append(
             Node(
                 name=last.name,
@@ -69,6 +73,7 @@ def build_pipeline(context: TaskContext) -> Pipeline:
                 streams=last.streams,
                 max_output_delay=max_output_delay,
                 divide=step.divide if isinstance(step, FlatMap) else None,
+                clock=clock,
             )
         )
     return Pipeline(nodes)
@@ -83,6 +88,15 @@ def _operator(chain: Sequence[PlannedOperator], context: TaskContext) -> Operato
     if planned.kind in _WRITES and _is_written_elsewhere(planned, context):
         return NotWritten()
     return _BUILDERS[planned.kind](planned, context)
+
+
+def _clock(planned: PlannedOperator, context: TaskContext) -> ProcessingTime | None:
+    """Return the clock of a window by processing time; sessions are looked at ten times while one lasts."""
+    window = planned.spec.window
+    if window is None or window.time is WindowTime.EVENT:
+        return None
+    step = window.every or window.tumbling or max((window.session or 0) // 10, 1)
+    return ProcessingTime(context.processor.time_of_day, step)
 
 
 def _guarded(planned: PlannedOperator, port: InputPort, context: TaskContext) -> InputPort:

@@ -159,7 +159,8 @@ class Task:
         node = self._producing.get(stream)
         if node is None or self.pipeline.has_pending_results:
             return None
-        idle = self._control.idle(*self._streams.intersection(node.streams))
+        streams = self._streams.intersection(node.streams)
+        idle = not self.pipeline.follows_clock(node) and self._control.idle(*streams)
         if node.watermark is None and not idle:
             return None
         news = Announcement(watermark=_BEGINNING if node.watermark is None else node.watermark, idle=idle)

@@ -18,7 +18,7 @@ def test_the_example_finds_what_the_page_says(tmp_path, monkeypatch, page, outpu
     monkeypatch.chdir(tmp_path)
     blocks = pages.fences(pages.read(page))
     for block in blocks:
-        if block.language in ("csv", "yaml"):
+        if block.name and block.language in ("csv", "yaml"):
             Path(block.name).parent.mkdir(exist_ok=True)
             Path(block.name).write_text(block.text)
     result = CliRunner().invoke(app, ["run", "app.yaml", "--host", "in-process"])

@@ -252,6 +252,9 @@ def test_files_without_an_event_time_reach_no_window():
     streams = {"in": {"system": "files", "schema": "k string, at timestamp", "key": "k"}, "out": {}}
     app = document(operators, streams=streams, systems=LOG_AND_FILES)
     assert found(app, {"in": 1}) == {("EventTimeMissing", "spec.operators[1].window")}
+    operators[1]["window"]["time"] = "processing"
+    assert accepted(document(operators, streams=streams, systems=LOG_AND_FILES), {"in": 1}).mode == "bounded"
+    del operators[1]["window"]["time"]
     streams["in"]["eventTime"] = {"column": "at"}
     assert accepted(document(operators, streams=streams, systems=LOG_AND_FILES), {"in": 1}).mode == "bounded"
 

@@ -15,6 +15,8 @@ from streamapp_runtime.functions.stateful_function import StatefulFunction
 from streamapp_runtime.operators.aligned_window import AlignedWindow
 from streamapp_runtime.operators.interval_join import IntervalJoin
 from streamapp_runtime.operators.ordered_process import OrderedProcess
+from streamapp_runtime.operators.processing_time import ProcessingTime
+from streamapp_runtime.operators.session_window import SessionWindow
 from streamapp_runtime.rows.bad_rows import BadRows
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.memory_store import MemoryEnvironment
@@ -23,6 +25,7 @@ from streamapp_runtime.tasks.pipeline import Node, Pipeline
 ENGINE = SqlEngine()
 LEFT, RIGHT = pa.schema([("k", pa.string())]), pa.schema([("k", pa.string()), ("b", pa.int64())])
 COUNT = check_aggregate("count(*) as c, count(b) as pairs", ["k"], parse_schema("k string, b bigint"))
+ROWS = check_aggregate("count(*) as c", ["k"], parse_schema("k string"))
 WITHIN, LENGTH = 10, 4
 
 # How far each row lies ahead of the watermark at the time, and how far that moves afterwards.
@@ -42,6 +45,9 @@ class Sent:
 
     def advance_watermark(self, watermark):
         self.times.append(watermark)
+
+    def resume(self, watermark):
+        """Need nothing of what came before."""
 
     def flush(self):
         """Keep nothing."""
@@ -130,3 +136,96 @@ def test_no_result_of_a_function_in_event_time_order_is_late_for_a_window_behind
     assert len(emitted.rows) == len(times) + len(set(times))
     assert [result[EVENT_TIME_COLUMN] for result in emitted.rows if result["b"]] == sorted(times)
     assert sum(result["c"] for result in sent.rows) == len(emitted.rows)
+
+
+# Rows (where they read from), how far the clock moves first (a clock may go back), and whether a restart comes before.
+TICKS = st.lists(st.tuples(st.sampled_from(["left", "right"]), st.integers(-5, 9), st.booleans()), max_size=30)
+
+
+@settings(max_examples=50)
+@given(ticks=TICKS, session=st.booleans())
+def test_windows_by_processing_time_close_once_by_the_clock_and_at_the_end(ticks, session):
+    """Event times count for nothing; what comes after has the clock's time, whatever its other streams have."""
+    environment, clock, closed, times = MemoryEnvironment(), [1_000], [], []
+
+    def build():
+        store, time = environment.store("w"), ProcessingTime(lambda: clock[0], LENGTH)
+        made = SessionWindow(ENGINE, store, ROWS, LENGTH) if session else aligned(store)
+        after, sent = aligned(environment.store("a")), Sent()
+        sent.rows, sent.times = closed, times
+        return (
+            made,
+            after,
+            Pipeline(
+                [
+                    Node(
+                        name="w",
+                        operator=made,
+                        inputs=("left", "right"),
+                        ports=(time.stamp(made.process),) * 2,
+                        streams=frozenset(["left", "right"]),
+                        clock=time,
+                    ),
+                    node("counts", sent, "w"),
+                    node("a", after, "w"),
+                ]
+            ),
+        )
+
+    def node(name, operator, source):
+        streams = frozenset(["left", "right"])
+        return Node(name=name, operator=operator, inputs=(source,), ports=(operator.process,), streams=streams)
+
+    def aligned(store):
+        return AlignedWindow(ENGINE, store, ROWS, length=LENGTH, step=LENGTH)
+
+    made, after, pipeline = build()
+    latest = 0
+    for source, moved, restarts in ticks:
+        if restarts:
+            pipeline.flush()
+            assert made.counters() == after.counters() == {"late": 0, "undated": 0}
+            reached = pipeline.watermarks
+            made, after, pipeline = build()
+            pipeline.resume(reached)
+        clock[0] += moved
+        latest = max(latest, clock[0])
+        pipeline.push(source, row(source, 7))
+        pipeline.advance(lambda _: 5)
+        assert times[-1] == latest - latest % LENGTH
+        assert all(result["window_end"].timestamp() * 1000 <= times[-1] for result in closed)
+    pipeline.advance(lambda _: END_OF_TIME)
+    assert sum(result["c"] for result in closed) == len(ticks)
+    assert times[-1] == END_OF_TIME
+    assert times == sorted(times)
+    starts = [result["window_start"] for result in closed]
+    assert len(starts) == len(set(starts))
+    assert made.counters() == after.counters() == {"late": 0, "undated": 0}
+
+
+def test_a_node_behind_a_clock_and_a_stream_waits_for_both():
+    clock, both = [1_000], frozenset(["left", "right"])
+    environment = MemoryEnvironment()
+    window = AlignedWindow(ENGINE, environment.store("w"), ROWS, length=LENGTH, step=LENGTH)
+    time, sent = ProcessingTime(lambda: clock[0], LENGTH), Sent()
+    pipeline = Pipeline(
+        [
+            Node(
+                name="w",
+                operator=window,
+                inputs=("left",),
+                ports=(time.stamp(window.process),),
+                streams=frozenset(["left"]),
+                clock=time,
+            ),
+            Node(name="sent", operator=sent, inputs=("w", "right"), ports=(sent.process,) * 2, streams=both),
+        ]
+    )
+    pipeline.advance(lambda _: None)
+    assert sent.times == []
+    for watermark, reached in ((600, 600), (1_100, 1_000)):
+        pipeline.advance(lambda streams, at=watermark: at if "right" in streams else 5)
+        assert sent.times[-1] == reached
+    clock[0] = 1_051
+    pipeline.advance(lambda streams: 1_100 if "right" in streams else 5)
+    assert sent.times[-1] == 1_048

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.plan.stream_types.stream_type import StreamType
 from streamapp_core.problems import Problem, ProblemCode
+from streamapp_core.spec.groups import WindowTime
 from streamapp_core.spec.operators import OperatorKind, ProcessOrder
 
 _MEASURED = (OperatorKind.JOIN, OperatorKind.WINDOW)
@@ -17,7 +18,10 @@ def check_event_time(graph: Graph, types: Mapping[str, StreamType]) -> Iterator[
     """
     for operator in graph.of_kinds(*_MEASURED, OperatorKind.PROCESS):
         process, join = operator.spec.process, operator.spec.join
+        window = operator.spec.window
         if join is not None and join.within is None:
+            continue
+        if window is not None and window.time is WindowTime.PROCESSING:
             continue
         if operator.kind in _MEASURED:
             path, need = operator.path(operator.kind), "compares event times"
@@ -25,13 +29,14 @@ def check_event_time(graph: Graph, types: Mapping[str, StreamType]) -> Iterator[
             path, need = operator.path("process", "order"), "takes rows in the order of event times"
         else:
             continue
+        otherwise = "" if window is None else ", or take `time: processing` for the window"
         cause = _undated_by(operator, types)
         if cause is not None and cause not in graph.opaque:
             yield Problem(
                 path=path,
                 code=ProblemCode.EVENT_TIME_MISSING,
                 message=f"`{operator.name}` {need}, and the rows of `{cause}` come from files, which have none; "
-                f"name the column that tells when a row happened in `spec.streams.{cause}.eventTime`",
+                f"name the column that tells when a row happened in `spec.streams.{cause}.eventTime`{otherwise}",
             )
 
 
