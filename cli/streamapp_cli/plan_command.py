@@ -19,7 +19,7 @@ from streamapp_cli.plan_inputs import (
     read_job_model,
     read_processors,
 )
-from streamapp_cli.print_problems import print_problems
+from streamapp_cli.print_problems import print_problems, print_warnings
 from streamapp_cli.text_tables import new_table
 from streamapp_core.job_model.build_job_model import build_job_model
 from streamapp_core.job_model.job_model import JobModel
@@ -91,6 +91,7 @@ def _print(
         print(to_mermaid(result.plan, types=types), end="")
     else:
         _print_plan(console, result.plan, model)
+        print_warnings(console, result.plan.warnings)
         if taken:
             console.print(Text(f"defaults of the cluster: {json.dumps(taken)}"))
 

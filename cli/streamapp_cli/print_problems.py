@@ -1,11 +1,11 @@
-"""Problems of a refused spec, for people."""
+"""Problems of a refused spec, and warnings about an accepted one, for people."""
 
 from collections.abc import Sequence
 
 from rich.console import Console
 from rich.text import Text
 
-from streamapp_core.problems import Problem
+from streamapp_core.problems import PlanWarning, Problem
 
 
 def print_problems(console: Console, name: str, problems: Sequence[Problem]) -> None:
@@ -17,3 +17,11 @@ def print_problems(console: Console, name: str, problems: Sequence[Problem]) -> 
         console.print(f"  {problem.message}")
         if problem.repair is not None:
             console.print(Text.assemble("  ", ("repair:", "green"), f" {problem.repair.text}"))
+
+
+def print_warnings(console: Console, warnings: Sequence[PlanWarning]) -> None:
+    """Print every warning: where, what, and what to write instead."""
+    for warning in warnings:
+        console.print(Text.assemble((warning.path, "bold"), "  ", (warning.code, "yellow")))
+        console.print(f"  {warning.message}")
+        console.print(Text.assemble("  ", ("repair:", "green"), f" {warning.repair}"))

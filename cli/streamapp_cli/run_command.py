@@ -50,7 +50,9 @@ def run_here(
     printer: RunPrinter = (JsonPrinter if output is RunOutput.JSON else TextPrinter)(name, quiet=quiet)
     try:
         with interrupts() as stop_wanted, printer.follow() as listener:
-            summary = run_app(request, _make_host(host), listener, drain=stop_wanted, announce=printer.announce)
+            summary = run_app(
+                request, _make_host(host), listener, drain=stop_wanted, announce=printer.announce, warn=printer.warn
+            )
     except PlanRefused as refused:
         printer.refuse(refused.problems)
         return FAILED

@@ -13,10 +13,10 @@ from pydantic.alias_generators import to_camel
 from streamapp_cli.app_files import print_error
 from streamapp_cli.consoles import new_console
 from streamapp_cli.print_fresh_start import deleted_lines, kept_lines, print_fresh_start
-from streamapp_cli.print_problems import print_problems
+from streamapp_cli.print_problems import print_problems, print_warnings
 from streamapp_cli.progress_display import LINE_SECONDS, follow, print_summary
-from streamapp_core.plan.render import problem_document
-from streamapp_core.problems import Problem
+from streamapp_core.plan.render import problem_document, warning_document
+from streamapp_core.problems import PlanWarning, Problem
 from streamapp_runtime.driver.fresh_start import FreshStart
 from streamapp_runtime.driver.run_record import Summary
 
@@ -30,6 +30,10 @@ class RunPrinter(Protocol):
 
     def announce(self, start: FreshStart) -> None:
         """Print what its start is about to delete."""
+        ...
+
+    def warn(self, warnings: Sequence[PlanWarning]) -> None:
+        """Print what it is about to do that is rarely wanted."""
         ...
 
     def refuse(self, problems: Sequence[Problem]) -> None:
@@ -71,6 +75,11 @@ class TextPrinter:
         """See `RunPrinter.announce`."""
         if not self._quiet:
             print_fresh_start(self._console, self._name, start)
+
+    def warn(self, warnings: Sequence[PlanWarning]) -> None:
+        """See `RunPrinter.warn`."""
+        if not self._quiet:
+            print_warnings(self._console, warnings)
 
     def refuse(self, problems: Sequence[Problem]) -> None:
         """See `RunPrinter.refuse`."""
@@ -122,6 +131,11 @@ class JsonPrinter:
     def announce(self, start: FreshStart) -> None:
         """See `RunPrinter.announce`."""
         self._print("freshStart", deletes=list(deleted_lines(start)), keeps=list(kept_lines(start)))
+
+    def warn(self, warnings: Sequence[PlanWarning]) -> None:
+        """See `RunPrinter.warn`."""
+        if warnings:
+            self._print("warned", warnings=[warning_document(warning) for warning in warnings])
 
     def refuse(self, problems: Sequence[Problem]) -> None:
         """See `RunPrinter.refuse`."""

@@ -81,6 +81,25 @@ class Problem:
         return f"{self.path}: {self.code}: {self.message}"
 
 
+class WarningCode(StrEnum):
+    """The stable codes of warnings about an accepted spec."""
+
+    STATE_GROWS = "StateGrows"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanWarning:
+    """Something an accepted spec should rarely say: `path` points at it, `repair` is what to write instead."""
+
+    path: str
+    code: WarningCode
+    message: str
+    repair: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.code}: {self.message}; {self.repair}"
+
+
 def path_text(parts: Iterable[PathPart]) -> str:
     """Write a path as people read it: names joined by dots, list positions in brackets."""
     text = ""

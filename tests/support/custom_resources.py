@@ -79,6 +79,8 @@ MEANINGS = {
     "!has(self.within) || !has(self.keep) || self.keep == 'first'": (
         lambda dedup: "within" not in dedup or dedup.get("keep", "first") == "first"
     ),
+    "!has(self.within) || !has(self.ttl)": lambda dedup: count(dedup, "within", "ttl") < 2,
+    "!(has(self.within) && has(self.ttl))": lambda join: count(join, "within", "ttl") < 2,
     "has(self.within) || !has(self.type) || self.type == 'inner'": (
         lambda join: "within" in join or join.get("type", "inner") == "inner"
     ),

@@ -84,9 +84,11 @@ CONSTRAINTS: Constraints = {
     TopN: _rules(_rule("self.n == 1 || has(self.rank)", "rank names the column of the place, if n is more than 1")),
     Dedup: _rules(
         _rule("!has(self.within) || !has(self.keep) || self.keep == 'first'", "within belongs to keep: first"),
+        _rule("!has(self.within) || !has(self.ttl)", "within bounds the state, leave ttl out"),
     ),
     Join: _rules(
         _rule("has(self.within) || !has(self.type) || self.type == 'inner'", "a join without within is an inner one"),
+        _rule("!(has(self.within) && has(self.ttl))", "within bounds the state, leave ttl out"),
     ),
     Process: _rules(
         _rule(

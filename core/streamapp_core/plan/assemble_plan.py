@@ -7,6 +7,7 @@ from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.graph.walks import reaching_streams
 from streamapp_core.naming import old_transactional_prefix, run_stream_address, transactional_prefix
 from streamapp_core.plan.delivery import default_system
+from streamapp_core.plan.growing_state import find_growing_state
 from streamapp_core.plan.join_groups import Reach
 from streamapp_core.plan.partition_counts import PartitionCounts
 from streamapp_core.plan.plan import (
@@ -58,11 +59,12 @@ def assemble(app: StreamApp, run_id: str, draft: Draft, previous: PreviousRun | 
     reach = Reach(draft.counts.walk)
     schemas = {name: schema for name, schema in draft.rows.schemas.items() if schema is not None}
     streams = [*_external_streams(draft), *_intermediate_streams(app, run_id, system, draft)]
+    mode = _mode(graph)
     return Plan(
         app=app,
         run_id=run_id,
         transactional_prefix=_transactional_prefix(app, run_id, previous),
-        mode=_mode(graph),
+        mode=mode,
         default_system=system,
         streams={stream.name: stream for stream in sorted(streams, key=lambda stream: stream.name)},
         operators={
@@ -80,6 +82,7 @@ def assemble(app: StreamApp, run_id: str, draft: Draft, previous: PreviousRun | 
         stores=draft.stores,
         stateful=draft.stateful,
         expansion=draft.expansion,
+        warnings=() if mode is Mode.BOUNDED else tuple(find_growing_state(graph)),
     )
 
 

@@ -14,7 +14,7 @@ import msgspec
 from streamapp_core.expressions import FunctionSignature, Select
 from streamapp_core.plan.row_schemas import Compiled
 from streamapp_core.plan.stream_types.stream_type import StreamType
-from streamapp_core.problems import Problem
+from streamapp_core.problems import PlanWarning, Problem
 from streamapp_core.schema import DataType, Schema
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.operators import OperatorKind, OperatorSpec, ProcessOrder
@@ -150,7 +150,7 @@ class Plan:
     (None: broadcast), `stores` a hash of the shape of every operator's and table's state: neither may change within a
     run id. `default_system` holds the intermediate streams and the changelog. `expansion` maps the partitions of a
     stream that has grown to its initial ones. The run's transactional ids begin with `transactional_prefix`, which
-    stays the same for the run.
+    stays the same for the run. `warnings` say what is allowed and rarely wanted.
     """
 
     app: StreamApp
@@ -168,6 +168,7 @@ class Plan:
     stores: Mapping[str, str]
     stateful: bool
     expansion: CheckedAlgorithm = field(compare=False)
+    warnings: tuple[PlanWarning, ...]
 
     @cached_property
     def topology_hash(self) -> str:

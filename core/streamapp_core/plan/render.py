@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from streamapp_core.plan.plan import Plan, PlannedStream, PlanResult, StreamRole
 from streamapp_core.plan.stream_types.stream_type import StreamType
-from streamapp_core.problems import Problem
+from streamapp_core.problems import PlanWarning, Problem
 
 
 class StreamRow(NamedTuple):
@@ -42,6 +42,7 @@ def to_document(result: PlanResult, job_model: Mapping[str, object] | None) -> d
     document: dict[str, Any] = {
         "accepted": plan is not None,
         "problems": [problem_document(problem) for problem in result.problems],
+        "warnings": [],
         "mode": None,
         "streams": {},
         "types": {},
@@ -50,6 +51,7 @@ def to_document(result: PlanResult, job_model: Mapping[str, object] | None) -> d
     }
     if plan is not None and job_model is not None:
         document["mode"] = str(plan.mode)
+        document["warnings"] = [warning_document(warning) for warning in plan.warnings]
         document["streams"] = {name: _stream(stream) for name, stream in plan.streams.items()}
         document["types"] = {name: _type(plan, name) for name in _edges_with_types(plan)}
         document["joinGroups"] = [
@@ -180,6 +182,16 @@ def problem_document(problem: Problem) -> dict[str, Any]:
         edits = [{"op": e.op, "path": e.pointer, "value": e.value} for e in problem.repair.edits]
         document["repair"] = {"text": problem.repair.text, "edits": edits}
     return document
+
+
+def warning_document(warning: PlanWarning) -> dict[str, str]:
+    """Return a warning as programs read it."""
+    return {
+        "path": warning.path,
+        "code": str(warning.code),
+        "message": warning.message,
+        "repair": warning.repair,
+    }
 
 
 def _stream(stream: PlannedStream) -> dict[str, Any]:

@@ -70,7 +70,7 @@ def store_shapes(graph: Graph, rows: RowFlow, types: Mapping[str, StreamType]) -
 def _state(operator: Operator, rows: RowFlow, types: Mapping[str, StreamType]) -> object:
     spec = operator.spec
     if spec.join is not None:
-        return spec.join.model_dump(mode="json", exclude={"with_"})
+        return spec.join.model_dump(mode="json", exclude={"with_", "ttl"})
     if spec.process is not None and spec.process.state is not None:
         order = process_order(operator, types)  # functions in event-time order store rows that wait
         return [spec.process.model_dump(mode="json", exclude={"output_schema", "order"}), order]
@@ -81,7 +81,9 @@ def _state(operator: Operator, rows: RowFlow, types: Mapping[str, StreamType]) -
         return [_lengths(spec.window), _names(group.by_columns), [repr(p) for p in group.partials], *retracts]
     if isinstance(group, Ordering):
         ranking = spec.top_n or spec.dedup or (spec.window and spec.window.top_n)
-        options = None if ranking is None else ranking.model_dump(mode="json", exclude={"order_by", "by", "rank"})
+        options = (
+            None if ranking is None else ranking.model_dump(mode="json", exclude={"order_by", "by", "rank", "ttl"})
+        )
         return [_lengths(spec.window), _names(group.by_columns), group.terms, options]
     return None
 

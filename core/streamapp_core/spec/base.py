@@ -1,7 +1,7 @@
 """The common base of all spec models: strictness, bounds and the small types of fields."""
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
 from pydantic.alias_generators import to_camel
@@ -60,6 +60,15 @@ _duration = (
 )
 Duration = Annotated[int, *_duration]
 """A length of time: text in YAML, whole milliseconds here."""
+
+Forever = Annotated[
+    Literal["forever"],
+    WithJsonSchema(
+        {"type": "string", "enum": ["forever"], "description": "State is kept for ever, and no warning says so."}
+    ),
+]
+
+BOUNDED_TWICE = "`within` bounds the state already; leave `ttl` out"
 
 Name = Annotated[
     str,

@@ -5,7 +5,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from streamapp_core.spec.base import ColumnName, Duration, Expression, SpecModel
+from streamapp_core.spec.base import BOUNDED_TWICE, ColumnName, Duration, Expression, Forever, SpecModel
 
 
 class Aggregate(SpecModel):
@@ -27,6 +27,7 @@ class TopN(Ranking):
     """The first n rows of each group so far, emitted again where they change."""
 
     by: Annotated[tuple[ColumnName, ...], Field(min_length=1, max_length=100)]
+    ttl: Forever | None = None
 
     @model_validator(mode="after")
     def _replaceable(self) -> Self:
@@ -64,8 +65,12 @@ class Dedup(SpecModel):
         ),
     ] = None
 
+    ttl: Forever | None = None
+
     @model_validator(mode="after")
     def _first_within(self) -> Self:
+        if self.within is not None and self.ttl is not None:
+            raise ValueError(BOUNDED_TWICE)
         if self.within is not None and self.keep is Keep.LAST:
             raise ValueError("`within` belongs to `keep: first`; leave it out, or use a window with `topN`")
         return self

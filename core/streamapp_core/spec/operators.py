@@ -6,9 +6,11 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from streamapp_core.spec.base import (
+    BOUNDED_TWICE,
     ColumnName,
     Duration,
     Expression,
+    Forever,
     FunctionName,
     Name,
     SchemaText,
@@ -104,6 +106,14 @@ class Join(SpecModel):
             "emitted, and all rows of both sides are kept."
         ),
     ] = None
+
+    ttl: Forever | None = None
+
+    @model_validator(mode="after")
+    def _bounded_once(self) -> Self:
+        if self.within is not None and self.ttl is not None:
+            raise ValueError(BOUNDED_TWICE)
+        return self
 
     @model_validator(mode="after")
     def _bounded_if_outer(self) -> Self:

@@ -10,7 +10,7 @@ from typing import Any
 
 from streamapp_core.deployment.app_record import AppRecord, digest
 from streamapp_core.plan.planner import DEFAULT_RUN_ID
-from streamapp_core.problems import Problem, ProblemCode, sorted_problems
+from streamapp_core.problems import PlanWarning, Problem, ProblemCode, sorted_problems
 from streamapp_core.spec.app import StreamApp
 from streamapp_operator.decide.validation import Planner, PlanRequest
 from streamapp_operator.observe.admission_reviews import AdmissionRequest
@@ -27,12 +27,13 @@ _LARGEST_TEXT = 300_000
 class AdmissionVerdict:
     """All problems for which a resource is refused, and its streams on brokers whose partition counts are not known.
 
-    If it is `too_large` it was not judged.
+    If it is `too_large` it was not judged. `warnings` are those of its plan.
     """
 
     problems: tuple[Problem, ...] = ()
     unknown_streams: tuple[str, ...] = ()
     too_large: bool = False
+    warnings: tuple[PlanWarning, ...] = ()
 
 
 def judge_admission(
@@ -71,7 +72,11 @@ def judge_admission(
     not_judged = {(f"spec.streams.{name}", ProblemCode.STREAM_NOT_FOUND) for name in unknown}
     problems = [problem for problem in verdict.problems if (problem.path, problem.code) not in not_judged]
     on_files = () if app is None else find_file_settings(app)
-    return AdmissionVerdict(problems=sorted_problems([*problems, *on_files]), unknown_streams=unknown)
+    return AdmissionVerdict(
+        problems=sorted_problems([*problems, *on_files]),
+        unknown_streams=unknown,
+        warnings=() if verdict.plan is None else verdict.plan.warnings,
+    )
 
 
 def _is_judged_already(request: AdmissionRequest, record: AppRecord | None) -> bool:

@@ -9,6 +9,7 @@ from streamapp_operator.observe.admission_reviews import AdmissionRequest
 
 _UNPROCESSABLE = 422
 _SHOWN_STREAMS = 5
+_SHOWN_WARNINGS = 5
 
 
 def build_admission_response(request: AdmissionRequest, verdict: AdmissionVerdict) -> bytes:
@@ -16,10 +17,13 @@ def build_admission_response(request: AdmissionRequest, verdict: AdmissionVerdic
     response: dict[str, Any] = {"uid": request.uid, "allowed": not verdict.problems}
     if verdict.problems:
         response["status"] = _build_refusal(request, verdict)
+    warnings = [str(warning) for warning in verdict.warnings[:_SHOWN_WARNINGS]]
     if verdict.unknown_streams:
-        response["warnings"] = [_warn(verdict.unknown_streams)]
+        warnings.append(_warn(verdict.unknown_streams))
     if verdict.too_large:
-        response["warnings"] = ["a spec of this size is not judged before it is stored; the status will say"]
+        warnings.append("a spec of this size is not judged before it is stored; the status will say")
+    if warnings:
+        response["warnings"] = warnings
     return json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}).encode()
 
 

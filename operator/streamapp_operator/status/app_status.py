@@ -142,12 +142,15 @@ def _plan_summary(inputs: StatusInputs) -> PlanSummary | None:
     plan, model = inputs.plan, inputs.model
     if plan is None or model is None:
         return None
+    shown = [_cut(str(warning), MAXIMUM_MESSAGE) for warning in plan.warnings[:MAXIMUM_PROBLEMS]]
+    warnings = {"warnings": shown} if shown else {}
     return PlanSummary(
         mode=plan.mode,
         tasks=len(model.tasks),
         jobModelVersion=model.version,
         topology=plan.topology_hash,
         streams={name: stream.partitions for name, stream in sorted(model.streams.items())},
+        **warnings,
     )
 
 

@@ -1,6 +1,6 @@
 """One run of an app on this machine, from its spec to its summary."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Protocol
@@ -9,6 +9,7 @@ import msgspec
 
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.metadata_store import MetadataStore
+from streamapp_core.problems import PlanWarning
 from streamapp_runtime.driver.activate_job_model import activate_job_model
 from streamapp_runtime.driver.completed_run import summarize_completed
 from streamapp_runtime.driver.driver_loop import DriverLoop, Epoch, Progress
@@ -42,6 +43,9 @@ class MakeHost(Protocol):
         ...
 
 
+Warn = Callable[[Sequence[PlanWarning]], object]
+"""Takes what the plan of a run warns of, when it starts or continues."""
+
 Drain = Callable[[], bool]
 """Returns whether the run is to be stopped after a last commit."""
 
@@ -69,13 +73,15 @@ def run_app(
     drain: Drain = _never,
     requested_change: RequestedChange = _no_change,
     announce: Announce = _no_announcement,
+    warn: Warn = id,
     timeouts: Timeouts | None = None,
     context: ExecutionContext | None = None,
 ) -> Summary:
     """Run an app to its end, from where the last start left off; of a completed run, return the summary again.
 
     A few times a second, `drain` is asked whether the run is to be stopped after a last commit, and `requested_change`
-    whether it is to change to another job model. `announce` is told what a new run deletes, before it does.
+    whether it is to change to another job model. `announce` is told what a new run deletes, before it does, `warn` what
+    its plan warns of.
     Without a `context`, the run is in that of this process.
 
     Raises:
@@ -93,6 +99,7 @@ def run_app(
                 return summarize_completed(request.text, last, last.summary, context.systems)
             started = context.clock.monotonic()
             run, record = start_run(request, context, folder, store, last, announce=announce)
+            warn(run.plan.warnings)
             local = _LocalPorts(request, context, run, listener, requested_change)
             epoch = Epoch(
                 run=run,

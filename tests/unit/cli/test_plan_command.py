@@ -73,6 +73,19 @@ def test_an_accepted_plan_has_a_job_model_that_plans_again(plan, tmp_path):
     assert again["jobModel"] == first["jobModel"]
 
 
+def test_an_accepted_plan_shows_its_warnings(plan):
+    document = stateless("kafka")
+    document["spec"]["operators"][1:] = [
+        {"name": "keyed", "from": "late", "partitionBy": {"key": "carrier"}},
+        {"name": "once", "from": "keyed", "dedup": {"by": ["carrier"]}},
+        {"name": "sent", "from": "once", "sendTo": "out"},
+    ]
+    result = plan(json.dumps(document))
+    assert result.exit_code == 0, result.stdout
+    assert "spec.operators[2].dedup  StateGrows" in result.stdout
+    assert "repair: set `within`" in result.stdout
+
+
 def test_live_processors_take_the_tasks(plan, tmp_path):
     (tmp_path / "processors.json").write_text('{"a": {"location": "node-1"}, "b": {"location": "node-2"}}')
     document = json.loads(

@@ -10,7 +10,7 @@ from http.client import HTTPSConnection
 
 import pytest
 
-from streamapp_core.problems import Problem, ProblemCode
+from streamapp_core.problems import PlanWarning, Problem, ProblemCode, WarningCode
 from streamapp_operator.decide.admission import AdmissionVerdict
 from streamapp_operator.process.admission_webhook import PATH, serve_webhook
 from streamapp_operator.process.webhook_certificate import MountedCertificate, OwnCertificate
@@ -104,6 +104,14 @@ def test_a_refusal_has_a_cause_for_each_problem_as_far_as_a_status_takes_them(as
     assert status["details"]["causes"][1]["field"] == "spec.operators[1]"
     assert status["message"].startswith("103 problems: spec.operators[0]: InvalidSpec: m0; ")
     assert status["message"].endswith("; and 3 more")
+
+
+def test_what_the_plan_warns_of_is_shown_though_the_app_is_admitted(ask):
+    warning = PlanWarning(path="spec", code=WarningCode.STATE_GROWS, message="m", repair="r")
+    _, answer = ask(lambda _: AdmissionVerdict(warnings=(warning,) * 9, unknown_streams=("a",)))(REVIEW)
+    assert answer["response"]["allowed"]
+    assert answer["response"]["warnings"][:5] == ["spec: StateGrows: m; r"] * 5
+    assert len(answer["response"]["warnings"]) == 6
 
 
 def test_streams_that_were_not_judged_are_a_warning(ask):

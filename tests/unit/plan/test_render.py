@@ -20,6 +20,7 @@ def test_the_document_of_an_accepted_app():
     document_ = to_document(result, build_job_model(result.plan, processors={"0": "node-a"}).to_document())
     assert document_["accepted"] is True
     assert document_["problems"] == []
+    assert document_["warnings"] == []
     assert document_["mode"] == "streaming"
     assert document_["streams"]["by"] == {
         "role": "intermediate",

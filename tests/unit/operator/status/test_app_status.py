@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from streamapp_core.deployment.driver_reports import DriverPhase, StreamProgress
-from streamapp_core.problems import Problem, ProblemCode
+from streamapp_core.problems import PlanWarning, Problem, ProblemCode, WarningCode
 from streamapp_operator.decide.acceptance import Acceptance, AcceptanceState
 from streamapp_operator.decide.actions import ActionKind
 from streamapp_operator.decide.driver_decision import DriverDecision, DriverState
@@ -94,6 +94,12 @@ def test_a_running_app_shows_its_plan_its_driver_and_its_progress():
     assert status["progress"] == {"phase": "Running", "streams": {"orders": {"read": 7}}}
     assert (status["processors"], status["runId"]) == ({"ready": 2}, "r1")
     assert status["selector"] == "streamapp.dev/app=shop,streamapp.dev/role=processor"
+
+
+def test_the_plan_shows_its_warnings():
+    warning = PlanWarning(path="spec", code=WarningCode.STATE_GROWS, message="m", repair="r")
+    plan = replace(planned(), warnings=(warning,))
+    assert status_of(RUNNING, replace(OUTCOME, plan=plan))["plan"]["warnings"] == ["spec: StateGrows: m; r"]
 
 
 def test_problems_are_cut_to_what_the_schema_admits():

@@ -1,0 +1,51 @@
+"""Warnings about state that nothing bounds: an app that never ends outgrows every disk with it."""
+
+from collections.abc import Iterator
+
+from streamapp_core.graph.graph import Graph, Operator
+from streamapp_core.problems import PlanWarning, WarningCode
+from streamapp_core.spec.groups import Keep
+from streamapp_core.spec.operators import OperatorKind
+
+_FOREVER = "`ttl: forever` if that is meant"
+
+
+def find_growing_state(graph: Graph) -> Iterator[PlanWarning]:
+    """Find the operators that keep rows or keys for ever, though nobody has said so.
+
+    The keys of an `aggregate` are its result, which grows with them anyway; it is not warned of.
+    """
+    for operator in graph.of_kinds(OperatorKind.JOIN, OperatorKind.DEDUP, OperatorKind.TOP_N):
+        found = _growth(operator)
+        if found is not None:
+            message, repair = found
+            yield PlanWarning(
+                path=operator.path(operator.kind), code=WarningCode.STATE_GROWS, message=message, repair=repair
+            )
+
+
+def _growth(operator: Operator) -> tuple[str, str] | None:
+    """Return what an operator keeps for ever, and what to do about it; None: it keeps nothing, or is told to."""
+    join, dedup, top_n = operator.spec.join, operator.spec.dedup, operator.spec.top_n
+    if join is not None and join.within is None and join.ttl is None:
+        return (
+            f"`{operator.name}` keeps all rows of both sides for ever",
+            f"set `within`, how far apart in event time the rows of a pair may be, or {_FOREVER}",
+        )
+    if dedup is not None and dedup.within is None and dedup.ttl is None:
+        return (
+            f"`{operator.name}` keeps every value of {_names(dedup.by)} for ever",
+            f"set `within`, how far apart in event time duplicates may be, or {_FOREVER}"
+            if dedup.keep is Keep.FIRST
+            else f"put a `topN` of `n: 1` into a `window`, or set {_FOREVER}",
+        )
+    if top_n is not None and top_n.ttl is None:
+        return (
+            f"`{operator.name}` keeps the first rows of every value of {_names(top_n.by)} for ever",
+            f"put the `topN` into a `window`, or set {_FOREVER}",
+        )
+    return None
+
+
+def _names(columns: tuple[str, ...]) -> str:
+    return ", ".join(f"`{column}`" for column in columns)
