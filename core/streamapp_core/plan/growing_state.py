@@ -7,7 +7,7 @@ from streamapp_core.problems import PlanWarning, WarningCode
 from streamapp_core.spec.groups import Keep
 from streamapp_core.spec.operators import OperatorKind
 
-_FOREVER = "`ttl: forever` if that is meant"
+_OR_TTL = "`ttl`, how long after its last row a key is kept, which may be `forever`"
 
 
 def find_growing_state(graph: Graph) -> Iterator[PlanWarning]:
@@ -30,19 +30,20 @@ def _growth(operator: Operator) -> tuple[str, str] | None:
     if join is not None and join.within is None and join.ttl is None:
         return (
             f"`{operator.name}` keeps all rows of both sides for ever",
-            f"set `within`, how far apart in event time the rows of a pair may be, or {_FOREVER}",
+            "set `within`, how far apart in event time the rows of a pair may be, or `ttl`, how long a row is kept, "
+            "which may be `forever`",
         )
     if dedup is not None and dedup.within is None and dedup.ttl is None:
         return (
             f"`{operator.name}` keeps every value of {_names(dedup.by)} for ever",
-            f"set `within`, how far apart in event time duplicates may be, or {_FOREVER}"
+            f"set `within`, how far apart in event time duplicates may be, or {_OR_TTL}"
             if dedup.keep is Keep.FIRST
-            else f"put a `topN` of `n: 1` into a `window`, or set {_FOREVER}",
+            else f"put a `topN` of `n: 1` into a `window`, or set {_OR_TTL}",
         )
     if top_n is not None and top_n.ttl is None:
         return (
             f"`{operator.name}` keeps the first rows of every value of {_names(top_n.by)} for ever",
-            f"put the `topN` into a `window`, or set {_FOREVER}",
+            f"put the `topN` into a `window`, or set {_OR_TTL}",
         )
     return None
 

@@ -57,7 +57,8 @@ def store_shapes(graph: Graph, rows: RowFlow, types: Mapping[str, StreamType]) -
         state = None if None in columns else _state(operator, rows, types)
         if state is not None:
             partitioned = [_key(types[input_].partitioning) for input_ in operator.inputs]
-            shapes[operator.name] = [operator.kind, [str(schema) for schema in columns], partitioned, state]
+            ends = [] if operator.spec.ttl is None else ["ttl"]  # how long may change, since each entry has its time
+            shapes[operator.name] = [operator.kind, [str(schema) for schema in columns], partitioned, state, *ends]
     for operator in graph.of_kinds(OperatorKind.PARTITION_BY):  # where keys have been is remembered (moved keys)
         changes, schema = types[operator.name].changes, rows.schemas.get(operator.name)
         if isinstance(changes, Upsert) and changes.deletes and schema is not None:

@@ -61,12 +61,28 @@ _duration = (
 Duration = Annotated[int, *_duration]
 """A length of time: text in YAML, whole milliseconds here."""
 
-Forever = Annotated[
-    Literal["forever"],
+Forever = Literal["forever"]
+
+
+def _parse_ttl(value: object) -> object:
+    return value if value == "forever" else _parse_written_duration(value)
+
+
+Ttl = Annotated[
+    int | Forever,
+    BeforeValidator(_parse_ttl),
+    PlainSerializer(lambda ttl: format_duration(ttl) if isinstance(ttl, int) else ttl, return_type=str),
     WithJsonSchema(
-        {"type": "string", "enum": ["forever"], "description": "State is kept for ever, and no warning says so."}
+        {
+            "type": "string",
+            "pattern": "^([0-9]{1,12}(ms|s|m|h|d)|forever)$",
+            "maxLength": 14,
+            "description": "How long after its last row, in event time, a key or row of the state is kept: a length of "
+            "time, or `forever`, which nothing warns of.",
+        }
     ),
 ]
+"""The time to live of an entry of state: text in YAML, whole milliseconds here, or `forever`."""
 
 BOUNDED_TWICE = "`within` bounds the state already; leave `ttl` out"
 

@@ -5,7 +5,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from streamapp_core.spec.base import BOUNDED_TWICE, ColumnName, Duration, Expression, Forever, SpecModel
+from streamapp_core.spec.base import BOUNDED_TWICE, ColumnName, Duration, Expression, SpecModel, Ttl
 
 
 class Aggregate(SpecModel):
@@ -13,6 +13,7 @@ class Aggregate(SpecModel):
 
     by: Annotated[tuple[ColumnName, ...], Field(min_length=1, max_length=100)]
     select: Expression
+    ttl: Ttl | None = None
 
 
 class Ranking(SpecModel):
@@ -27,7 +28,7 @@ class TopN(Ranking):
     """The first n rows of each group so far, emitted again where they change."""
 
     by: Annotated[tuple[ColumnName, ...], Field(min_length=1, max_length=100)]
-    ttl: Forever | None = None
+    ttl: Ttl | None = None
 
     @model_validator(mode="after")
     def _replaceable(self) -> Self:
@@ -65,7 +66,7 @@ class Dedup(SpecModel):
         ),
     ] = None
 
-    ttl: Forever | None = None
+    ttl: Ttl | None = None
 
     @model_validator(mode="after")
     def _first_within(self) -> Self:

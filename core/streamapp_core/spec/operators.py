@@ -10,12 +10,12 @@ from streamapp_core.spec.base import (
     ColumnName,
     Duration,
     Expression,
-    Forever,
     FunctionName,
     Name,
     SchemaText,
     SpecModel,
     Text,
+    Ttl,
 )
 from streamapp_core.spec.groups import Aggregate, Dedup, TopN, Window
 
@@ -107,7 +107,7 @@ class Join(SpecModel):
         ),
     ] = None
 
-    ttl: Forever | None = None
+    ttl: Ttl | None = None
 
     @model_validator(mode="after")
     def _bounded_once(self) -> Self:
@@ -220,6 +220,12 @@ class OperatorSpec(SpecModel):
             return () if self.process.state is None else (self.process.state.key,)
         group = self.window or self.aggregate or self.top_n or self.dedup
         return () if group is None else group.by
+
+    @property
+    def ttl(self) -> int | None:
+        """The milliseconds that entries of the state live after their last event time; None: `ttl` ends none."""
+        keeps = self.join or self.aggregate or self.top_n or self.dedup
+        return keeps.ttl if keeps is not None and isinstance(keeps.ttl, int) else None
 
     @property
     def inputs(self) -> tuple[str, ...]:

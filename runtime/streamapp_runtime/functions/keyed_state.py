@@ -5,7 +5,6 @@ The writes of one call of the function count only if the call succeeds.
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import msgspec
@@ -119,7 +118,7 @@ class KeyedState:
         """Return at most `limit` timers before a time, the earliest first."""
         if self.earliest_timer >= before:
             return []
-        entries = islice(self._store.scan(_TIMER, _timer(before, b"")), limit)
+        entries = self._store.scan(_TIMER, _timer(before, b""), limit)
         timers = [_read_timer(at, value) for at, value in entries]
         self.earliest_timer = timers[0].time if timers else self._first_timer()
         return timers

@@ -1,4 +1,4 @@
-"""One row of each key for ever: the first that comes, or the one with the latest event time so far."""
+"""One row of each key: the first that comes, or the one with the latest event time so far."""
 
 from collections.abc import Sequence
 
@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 from streamapp_core.spec.groups import Keep
-from streamapp_runtime.operators.group_states import GroupStates
-from streamapp_runtime.operators.operator import BaseOperator
+from streamapp_runtime.operators.batch_aggregation import Row
+from streamapp_runtime.operators.running_groups import RunningGroups
 from streamapp_runtime.operators.window_bounds import BEGINNING
 from streamapp_runtime.rows.event_time_column import event_times
 from streamapp_runtime.rows.row_codec import encode_key, to_plain_rows
@@ -15,19 +15,20 @@ from streamapp_runtime.rows.rows_of_keys import row_of_each_key
 from streamapp_runtime.state.store import Store
 
 
-class Dedup(BaseOperator):
+class Dedup(RunningGroups):
     """Emits the first row of each key, or each row that is not older than those of its key before it.
 
-    No row is late. Of rows with equal event times the last to come stays; one without event time is older than others.
+    Of rows with equal event times the last to come stays; one without event time is older than others.
     """
 
-    def __init__(self, store: Store, by: Sequence[str], keep: Keep) -> None:
+    def __init__(self, store: Store, by: Sequence[str], keep: Keep, ttl: int | None = None) -> None:
+        """Take the time to live of a key in milliseconds; None: for ever."""
+        super().__init__(store, ttl)
         self._by = list(by)
         self._keep = keep
-        self._states = GroupStates(store)
+        self._ttl = ttl
 
-    def process(self, rows: pa.Table) -> pa.Table | None:
-        """See `Operator.process`."""
+    def _process(self, rows: pa.Table) -> pa.Table | None:
         times, missing = event_times(rows)
         times = np.where(missing, BEGINNING, times)
         first = self._keep is Keep.FIRST
@@ -44,13 +45,19 @@ class Dedup(BaseOperator):
             emitted = [
                 state is None or state[0] <= time for state, time in zip(states, times[indices].tolist(), strict=True)
             ]
-        if not any(emitted):
-            return None
         chosen = indices[emitted]
         changed = [key for key, new in zip(keys, emitted, strict=True) if new]
-        self._states.put_all(changed, [[]] * len(changed) if first else [[time] for time in times[chosen].tolist()])
-        return rows.take(pa.array(np.sort(chosen)))
+        if not first:
+            self._states.put_all(changed, [[time] for time in times[chosen].tolist()])
+        elif self._ttl is None:
+            self._states.put_all(changed, [[]] * len(changed))
+        else:
+            _, latest = row_of_each_key(rows, self._by, times, "max")
+            self._put_times(keys, states, latest.to_pylist())
+        return rows.take(pa.array(np.sort(chosen))) if len(chosen) else None
 
-    def flush(self) -> None:
-        """See `Operator.flush`."""
-        self._states.flush()
+    def _put_times(self, keys: Sequence[bytes], states: Sequence[Row | None], latest: Sequence[int]) -> None:
+        """Note the latest event time of each key where it has risen."""
+        known = zip(keys, states, latest, strict=True)
+        risen = {key: [time] for key, state, time in known if state is None or state[0] < time}
+        self._states.put_all(list(risen), list(risen.values()))

@@ -1,13 +1,13 @@
 """The first row of each key within a span of event time: state ends when no duplicate can come any more."""
 
 from collections.abc import Mapping, Sequence
-from itertools import islice
 
 import msgspec
 import pyarrow as pa
 
 from streamapp_core.control.messages import END_OF_TIME
 from streamapp_runtime.operators.operator import BaseOperator
+from streamapp_runtime.operators.timely_rows import TimelyRows
 from streamapp_runtime.operators.window_bounds import BEGINNING, end_key
 from streamapp_runtime.rows.event_time_column import event_times
 from streamapp_runtime.rows.row_codec import encode_key, to_plain_rows
@@ -33,16 +33,11 @@ class DedupWithin(BaseOperator):
         self._store = store
         self._by = list(by)
         self._within = within
-        self._watermark = BEGINNING
-        self._late = self._undated = 0
+        self._timely = TimelyRows()
 
     def process(self, rows: pa.Table) -> pa.Table | None:
         """See `Operator.process`."""
-        times, missing = event_times(rows)
-        late = ~missing & (times < self._watermark)
-        self._undated += int(missing.sum())
-        self._late += int(late.sum())
-        usable = rows.filter(pa.array(~missing & ~late))
+        usable = self._timely.filter(rows)
         keys = map(encode_key, to_plain_rows(usable.select(self._by).columns))
         emitted = [
             index
@@ -53,22 +48,22 @@ class DedupWithin(BaseOperator):
 
     def advance_watermark(self, watermark: int) -> pa.Table | None:
         """Delete the times that no row can be near to any more, some at a time: those that are left do no harm."""
-        self._watermark = watermark
+        self._timely.advance(watermark)
         if watermark == END_OF_TIME:
             return None
-        expired = self._store.scan(_BY_TIME, _BY_TIME + end_key(max(watermark - self._within, BEGINNING)))
-        for entry, _ in list(islice(expired, _DELETED_AT_ONCE)):
+        end = _BY_TIME + end_key(max(watermark - self._within, BEGINNING))
+        for entry, _ in self._store.scan(_BY_TIME, end, _DELETED_AT_ONCE):
             self._forget(entry[len(_BY_TIME) + _TIME_BYTES :], watermark)
             self._store.delete(entry)
         return None
 
     def resume(self, watermark: int) -> None:
         """See `Operator.resume`."""
-        self._watermark = watermark
+        self._timely.advance(watermark)
 
     def counters(self) -> Mapping[str, int]:
         """See `Operator.counters`."""
-        return {"late": self._late, "undated": self._undated}
+        return self._timely.counters()
 
     def _is_first(self, key: bytes, time: int) -> bool:
         known = self._times(key)

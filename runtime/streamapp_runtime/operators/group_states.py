@@ -48,6 +48,13 @@ class GroupStates:
         self._rows.update(zip(keys, rows, strict=True))
         self._changed.update(keys)
 
+    def delete(self, key: bytes) -> None:
+        """Delete the row of a key."""
+        self._rows.pop(key, None)
+        self._changed.discard(key)
+        self._chunked.discard(key)
+        delete_chunks(self._store, key)
+
     @property
     def has_pending_results(self) -> bool:
         """Whether `pop_below` may have left rows below the last `end`."""

@@ -15,6 +15,7 @@ PLACE = "__place"
 """The hidden column of a row's place in its group, from 1."""
 _BEFORE = pa.field("__before", pa.int64())
 """The place that a kept row had; null of a row that is new."""
+_LATEST = "__latest"
 _NEW = pa.scalar(None, _BEFORE.type)
 
 Rows = Sequence[Sequence[Any]]
@@ -48,7 +49,7 @@ class RowRanking:
         With `ties`, rows that are equal to the n-th in the order are kept, too.
         """
         self._engine = engine
-        self._by = [*(column.name for column in ordering.by_columns), *also_by]
+        self.by = [*(column.name for column in ordering.by_columns), *also_by]
         self._kept_schema = schema.append(_BEFORE)
         self.schema = schema.append(pa.field(PLACE, pa.int64()))
         """The schema of ranked rows."""
@@ -58,12 +59,14 @@ class RowRanking:
             if column.sql != quoted(column.name)
         )
         star = f"* REPLACE ({alike})" if alike else "*"
-        groups = f"PARTITION BY {', '.join(map(quoted, self._by))}" if self._by else ""
+        groups = f"PARTITION BY {', '.join(map(quoted, self.by))}" if self.by else ""
         order = f"rank() OVER ({groups} ORDER BY {ordering.order_sql})"
         if not ties:
             order = f"row_number() OVER ({groups} ORDER BY {ordering.total_order_sql})"
         time = quoted(EVENT_TIME_COLUMN)
         newest = f"max({time}) FILTER ({quoted(_BEFORE.name)} IS NULL) OVER ({groups})"
+        columns = ", ".join(f"{column.sql} AS {quoted(column.name)}" for column in ordering.by_columns)
+        self._latest_sql = f"SELECT {columns}, max({time}) AS {quoted(_LATEST)} FROM rows GROUP BY ALL"
         self._first_sql = f"SELECT {star} FROM rows QUALIFY {order} <= {n}"
         self._rank_sql = (
             f"SELECT * REPLACE ({newest} AS {time}), {order} AS {quoted(PLACE)} FROM rows QUALIFY {order} <= {n} "
@@ -74,11 +77,16 @@ class RowRanking:
         """Return those rows of a batch that are among the first of their group in it."""
         return self._engine.query(self._first_sql, rows=rows)
 
+    def latest(self, rows: pa.Table) -> Mapping[bytes, int]:
+        """Return the latest event time of each group in a batch, by its encoded columns."""
+        groups = self._engine.query(self._latest_sql, rows=rows)
+        return dict(zip(self.group_keys(groups), groups.column(_LATEST).to_pylist(), strict=True))
+
     def group_keys(self, rows: pa.Table) -> list[bytes]:
         """Return the encoded group of each row."""
         return (
-            [encode_key(values) for values in to_plain_rows(rows.select(self._by).columns)]
-            if self._by
+            [encode_key(values) for values in to_plain_rows(rows.select(self.by).columns)]
+            if self.by
             else ([encode_key([])] * len(rows))
         )
 

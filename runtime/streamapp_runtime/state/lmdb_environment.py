@@ -47,17 +47,21 @@ class LmdbStore:
         """See `Store.delete`."""
         self.waiting[key] = None
 
-    def scan(self, start: bytes = b"", end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
+    def scan(
+        self, start: bytes = b"", end: bytes | None = None, limit: int | None = None
+    ) -> Iterator[tuple[bytes, bytes]]:
         """See `Store.scan`."""
-        entries: dict[bytes, bytes | None] = {}
+        entries: dict[bytes, bytes] = {}
         with self._environment.reader().cursor(self.database) as cursor:
             if cursor.set_range(start):
                 for key, value in ((bytes(key), bytes(value)) for key, value in cursor):
-                    if end is not None and key >= end:
+                    if (end is not None and key >= end) or len(entries) == limit:
                         break
-                    entries[key] = value
-        entries.update((k, v) for k, v in self.waiting.items() if k >= start and (end is None or k < end))
-        return iter(sorted((key, value) for key, value in entries.items() if value is not None))
+                    if key not in self.waiting:
+                        entries[key] = value
+        written = ((k, v) for k, v in self.waiting.items() if k >= start and (end is None or k < end))
+        entries.update((key, value) for key, value in written if value is not None)
+        return iter(sorted(entries.items())[:limit])
 
     def write(self, transaction: lmdb.Transaction) -> None:
         """Put the buffered writes into a transaction, in the order of keys, which LMDB writes fastest."""

@@ -30,10 +30,12 @@ class MemoryStore:
         self._entries.pop(key, None)
         self.changed.add(key)
 
-    def scan(self, start: bytes = b"", end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
+    def scan(
+        self, start: bytes = b"", end: bytes | None = None, limit: int | None = None
+    ) -> Iterator[tuple[bytes, bytes]]:
         """See `Store.scan`."""
         keys = sorted(key for key in self._entries if key >= start and (end is None or key < end))
-        return iter([(key, self._entries[key]) for key in keys])
+        return iter([(key, self._entries[key]) for key in keys[:limit]])
 
 
 class MemoryEnvironment:

@@ -26,8 +26,10 @@ class Store(Protocol):
         """Delete a key; nothing happens if it is absent."""
         ...
 
-    def scan(self, start: bytes = b"", end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
-        """Iterate over the entries with start <= key < end in the order of their keys.
+    def scan(
+        self, start: bytes = b"", end: bytes | None = None, limit: int | None = None
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Iterate over the entries with start <= key < end in the order of their keys, the first `limit` of them.
 
         The entries are those of the moment the scan began, whatever is written meanwhile.
         """

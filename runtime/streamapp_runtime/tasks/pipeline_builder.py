@@ -160,7 +160,7 @@ def _join(planned: PlannedOperator, context: TaskContext) -> IntervalJoin | Regu
     keys = _column(left, join.columns.left), _column(right, join.columns.right)
     schemas = arrow_schema(left), arrow_schema(right)
     if join.within is None:
-        return RegularJoin(store, keys=keys, schemas=schemas)
+        return RegularJoin(store, keys=keys, schemas=schemas, ttl=planned.spec.ttl)
     return IntervalJoin(store, keys=keys, schemas=schemas, kind=join.type, within=join.within)
 
 
@@ -199,7 +199,7 @@ def _aggregate(planned: PlannedOperator, context: TaskContext) -> Operator:
     changes, (schema,) = planned.input_types[0].changes, planned.input_schemas
     if isinstance(changes, Upsert):
         return RetractingAggregate(engine, store, aggregation, [_column(schema, name) for name in changes.columns])
-    return Aggregate(engine, store, aggregation)
+    return Aggregate(engine, store, aggregation, planned.spec.ttl)
 
 
 def _window(planned: PlannedOperator, context: TaskContext) -> Operator:
@@ -233,14 +233,24 @@ def _top_n(planned: PlannedOperator, context: TaskContext) -> Operator:
     top, (schema,) = planned.spec.top_n, planned.input_schemas
     assert top is not None
     store = context.state.logged_store(planned.name)
-    return TopN(context.processor.engine, store, _ordering(planned), arrow_schema(schema), n=top.n, place=top.rank)
+    return TopN(
+        context.processor.engine,
+        store,
+        _ordering(planned),
+        arrow_schema(schema),
+        n=top.n,
+        place=top.rank,
+        ttl=planned.spec.ttl,
+    )
 
 
 def _dedup(planned: PlannedOperator, context: TaskContext) -> Operator:
     dedup, store = planned.spec.dedup, context.state.logged_store(planned.name)
     assert dedup is not None
     by = [column.name for column in _ordering(planned).by_columns]
-    return Dedup(store, by, dedup.keep) if dedup.within is None else DedupWithin(store, by, dedup.within)
+    if dedup.within is not None:
+        return DedupWithin(store, by, dedup.within)
+    return Dedup(store, by, dedup.keep, planned.spec.ttl)
 
 
 def _process(planned: PlannedOperator, context: TaskContext) -> Operator:

@@ -37,6 +37,7 @@ def test_what_is_kept_for_ever_is_warned_of_unless_that_is_meant(kind, path, kep
     assert repair in warning.repair
     ((name, fields),) = kind.items()
     assert accepted(app({name: {**fields, "ttl": "forever"}})).warnings == ()
+    assert accepted(app({name: {**fields, "ttl": "7d"}})).warnings == ()
     assert accepted(app(kind, bounded=True)).warnings == ()
 
 
@@ -60,10 +61,59 @@ def test_state_is_bounded_once():
         assert "`within` bounds the state already" in problem.message
 
 
-def test_saying_that_it_is_meant_keeps_the_state():
-    for kind in (JOIN, FIRST, LAST, TOP):
-        ((name, fields),) = kind.items()
-        assert accepted(app({name: {**fields, "ttl": "forever"}})).stores == accepted(app(kind)).stores
+TOTAL = {"aggregate": {"by": ["k"], "select": "count(*) as n"}}
+KEEP = (JOIN, FIRST, LAST, TOP, TOTAL)
+
+
+@pytest.mark.parametrize("kind", KEEP)
+def test_entries_that_end_are_another_state_and_how_long_they_are_kept_is_not(kind):
+    ((name, fields),) = kind.items()
+    endless, endless_too, hour, day = (
+        accepted(app({name: {**fields, **({} if ttl is None else {"ttl": ttl})}})).stores
+        for ttl in (None, "forever", "1h", "1d")
+    )
+    assert endless == endless_too
+    assert hour == day
+    assert hour != endless
+
+
+@pytest.mark.parametrize("kind", [*KEEP, {"dedup": {"by": ["k"], "within": "1h"}}])
+def test_what_ends_by_event_time_needs_one(kind):
+    ((name, fields),) = kind.items()
+    if "within" not in fields:
+        fields = {**fields, "ttl": "1h"}
+    streams = {"system": "files", "format": "csv", "key": "k", "partitioned": True}
+    spec = app({name: fields}, **streams)
+    spec["spec"]["systems"]["files"] = {"file": {"path": "."}}
+    (problem,) = planned(spec, {"a": 1, "b": 1}).problems
+    assert (str(problem.code), problem.path) == (
+        "EventTimeMissing",
+        f"spec.operators[0].{name}" + (".ttl" if "ttl" in fields else ""),
+    )
+
+
+def test_what_is_told_of_replacements_can_not_forget():
+    newest = {"name": "newest", "from": "a", "dedup": {"by": ["k"], "keep": "last", "ttl": "1h"}}
+    total = {"name": "total", "from": "newest", "aggregate": {"by": ["k"], "select": "count(*) as n", "ttl": "1h"}}
+    sent = {"name": "sent", "from": "total", "sendTo": "out"}
+    streams = {"a": "k string, v int", "out": {"key": "k"}}
+    (problem,) = planned(document([newest, total, sent], streams=streams)).problems
+    assert (str(problem.code), problem.path) == ("ChangesUnsupported", "spec.operators[1].aggregate.ttl")
+    del total["aggregate"]["ttl"]
+    assert accepted(document([newest, total, sent], streams=streams)).warnings == ()
+
+
+def test_places_that_belong_together_are_deleted_together():
+    def deletes(**fields):
+        top = {"topN": {"by": ["k"], "orderBy": "v", **fields}}
+        operators = [{"name": "kept", "from": "a", **top}, {"name": "sent", "from": "kept", "sendTo": "out"}]
+        spec = document(operators, streams={"a": "k string, v int", "out": {"system": "files", "format": "csv"}})
+        spec["spec"]["systems"]["files"] = {"file": {"path": "."}}
+        return accepted(spec).operators["kept"].type.deletes
+
+    assert deletes(n=2, rank="place", ttl="1h")
+    assert not deletes(n=1, ttl="1h")
+    assert not deletes(n=2, rank="place", ttl="forever")
 
 
 def test_the_document_of_a_plan_has_its_warnings():

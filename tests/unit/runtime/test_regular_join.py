@@ -52,6 +52,11 @@ class Subject:
         return counted((self.join.process_left if side == "left" else self.join.process_right)(table))
 
 
+def undated(columns):
+    rows = pa.table(columns)
+    return rows.append_column(EVENT_TIME_FIELD, pa.nulls(len(rows), pa.int64()))
+
+
 def counted(table):
     if table is None:
         return Counter()
@@ -105,7 +110,7 @@ def test_large_batches_are_stored_in_blocks_of_some_megabytes():
     kept = KeptRows(store, b"l", "k")
     for first in range(0, 40, 20):
         texts = pa.array([f"{number}" + "x" * 1_000_000 for number in range(first, first + 20)])
-        kept.add(pa.table({"k": pa.array(range(first, first + 20)), "text": texts}))
+        kept.add(undated({"k": pa.array(range(first, first + 20)), "text": texts}))
         kept.flush()
     blocks = [key for key, _ in store.scan(b"lr", b"ls") if len(key) == len(b"lr") + 8]
     assert 4 <= len(blocks) <= 8
@@ -143,7 +148,7 @@ def test_a_row_that_is_stored_takes_twelve_bytes_of_memory(tmp_path):
     kept = KeptRows(environment.store("join"), b"l", "k")
     before, _ = tracemalloc.get_traced_memory()
     for first in range(0, count * batches, count):
-        kept.add(pa.table({"k": pa.array(range(first, first + count))}))
+        kept.add(undated({"k": pa.array(range(first, first + count))}))
         kept.flush()
         environment.commit()
     after, _ = tracemalloc.get_traced_memory()

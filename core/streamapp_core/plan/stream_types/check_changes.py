@@ -52,7 +52,7 @@ def check_changes(graph: Graph, rows: RowFlow, types: Mapping[str, StreamType]) 
                 continue
             reader = _Reader(operator, type_.changes, graph, rows, types)
             rule = _RULES.get(operator.kind)
-            reason = None if rule is None else rule(reader)
+            reason = (None if rule is None else rule(reader)) or _ttl(reader)
             if reason is not None:
                 path, why = reason
                 yield Problem(
@@ -136,6 +136,16 @@ def _send_to(reader: _Reader) -> _Reason | None:
     return None, (
         f"who reads `{name}` could not tell which one is the last, since its `key` is `{stream.key}`; set "
         f"spec.streams.{name}.key to {reader.keys}"
+    )
+
+
+def _ttl(reader: _Reader) -> _Reason | None:
+    operator = reader.operator
+    if operator.spec.ttl is None:
+        return None
+    return operator.path(operator.kind, "ttl"), (
+        f"what `{operator.name}` had forgotten of one that stays could not be taken back; leave `ttl` out, or give it "
+        "to the operator whose results they are"
     )
 
 

@@ -1,4 +1,4 @@
-"""Windows, joins and functions in event-time order need rows that have an event time (docs/planner.md)."""
+"""Windows, joins, state that ends and functions in event-time order need event times (docs/planner.md)."""
 
 from collections.abc import Iterator, Mapping
 
@@ -8,28 +8,26 @@ from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.groups import WindowTime
 from streamapp_core.spec.operators import OperatorKind, ProcessOrder
 
-_MEASURED = (OperatorKind.JOIN, OperatorKind.WINDOW)
+_MEASURED = (
+    OperatorKind.JOIN,
+    OperatorKind.WINDOW,
+    OperatorKind.AGGREGATE,
+    OperatorKind.TOP_N,
+    OperatorKind.DEDUP,
+)
 
 
 def check_event_time(graph: Graph, types: Mapping[str, StreamType]) -> Iterator[Problem]:
-    """Find windows, joins and functions in event-time order that rows without event times reach.
+    """Find operators that go by event time, and that rows without one reach.
 
     Records of Kafka and of the log have a timestamp; rows of files have an event time only if a column gives it.
     """
     for operator in graph.of_kinds(*_MEASURED, OperatorKind.PROCESS):
-        process, join = operator.spec.process, operator.spec.join
-        window = operator.spec.window
-        if join is not None and join.within is None:
+        found = _need(operator)
+        if found is None:
             continue
-        if window is not None and window.time is WindowTime.PROCESSING:
-            continue
-        if operator.kind in _MEASURED:
-            path, need = operator.path(operator.kind), "compares event times"
-        elif process is not None and process.order is ProcessOrder.EVENT_TIME:
-            path, need = operator.path("process", "order"), "takes rows in the order of event times"
-        else:
-            continue
-        otherwise = "" if window is None else ", or take `time: processing` for the window"
+        path, need = found
+        otherwise = "" if operator.spec.window is None else ", or take `time: processing` for the window"
         cause = _undated_by(operator, types)
         if cause is not None and cause not in graph.opaque:
             yield Problem(
@@ -38,6 +36,20 @@ def check_event_time(graph: Graph, types: Mapping[str, StreamType]) -> Iterator[
                 message=f"`{operator.name}` {need}, and the rows of `{cause}` come from files, which have none; "
                 f"name the column that tells when a row happened in `spec.streams.{cause}.eventTime`{otherwise}",
             )
+
+
+def _need(operator: Operator) -> tuple[str, str] | None:
+    """Return where an operator says that it needs event times, and what for; None: it needs none."""
+    spec = operator.spec
+    if spec.ttl is not None:
+        return operator.path(operator.kind, "ttl"), "ends its state by event times"
+    if spec.process is not None and spec.process.order is ProcessOrder.EVENT_TIME:
+        return operator.path("process", "order"), "takes rows in the order of event times"
+    bounded = spec.join or spec.dedup
+    by_event_time = spec.window is not None and spec.window.time is not WindowTime.PROCESSING
+    if by_event_time or (bounded is not None and bounded.within is not None):
+        return operator.path(operator.kind), "compares event times"
+    return None
 
 
 def process_order(operator: Operator, types: Mapping[str, StreamType]) -> ProcessOrder | None:

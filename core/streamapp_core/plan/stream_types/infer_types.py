@@ -145,7 +145,8 @@ def _group(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: fro
     replaced = _replaced_by(operator)
     if replaced is not None:
         retracts = spec.aggregate is not None and isinstance(made.changes, Upsert)
-        made = replace(made, changes=Upsert(replaced, deletes=retracts), changed_by=operator.name)
+        begins_anew = spec.top_n is not None and spec.top_n.n > 1 and spec.ttl is not None
+        made = replace(made, changes=Upsert(replaced, deletes=retracts or begins_anew), changed_by=operator.name)
     elif spec.window is not None:
         made = replace(made, changes=APPEND, changed_by=None, undated_by=None)
     emits_rows = spec.top_n or spec.dedup or (spec.window and spec.window.top_n)
