@@ -116,7 +116,9 @@ def _edge(operator: dict[str, Any], inputs: list[Edge], spec: dict[str, Any], un
         return _windowed(operator["window"], first, until)
     if "process" in operator:
         return Edge(sql=called(operator["process"], first.sql, until), meaning=first.key is None)
-    return first  # partitionBy, broadcast, sendTo and sendToTable change no rows
+    if "partitionBy" in operator and first.key is not None:  # a row that goes elsewhere is deleted where it was
+        return replace(first, key=(*first.key, *{operator["partitionBy"]["key"]}.difference(first.key)))
+    return first  # broadcast, sendTo and sendToTable change no rows
 
 
 def _inputs(operator: dict[str, Any]) -> list[str]:

@@ -171,7 +171,7 @@ def _merge(planned: PlannedOperator, _: TaskContext) -> Operator:
 def _partition_by(planned: PlannedOperator, context: TaskContext) -> Operator:
     assert planned.spec.partition_by is not None
     written = None if context.processor.plan.streams[planned.name].consumers else context.written
-    key, changes, (schema,) = planned.spec.partition_by.key, planned.type.changes, planned.input_schemas
+    key, changes, (schema,) = planned.spec.partition_by.key, planned.input_types[0].changes, planned.input_schemas
     moved = None
     if isinstance(changes, Upsert) and partition_moves_keys(key, changes):
         store, names = context.state.logged_store(planned.name), [_column(schema, name) for name in changes.columns]

@@ -156,6 +156,10 @@ def test_rows_of_every_task_and_rows_of_one_are_not_merged():
     assert_repaired(spec, {"a": 2, "c": 2}, "MultiplicityMismatch", "spec.operators[0].from[1]")
 
 
+FILES = {
+    "systems": {"log": {"log": {"path": "x.db"}}, "files": {"file": {"path": "."}}},
+    "defaultSystem": "log",
+}
 RUNNING = {"name": "r", "from": "a", "aggregate": {"by": ["k"], "select": "count(*) as n, max(g) as g"}}
 
 
@@ -195,6 +199,37 @@ def test_running_results_may_be_followed_by_what_follows_them(operator):
     tables = {"t": {"key": "k", "sideInputs": ["b"]}} if "joinTable" in operator else {}
     streams = {**STREAMS, "b": broadcast(STREAMS["b"])} if tables else STREAMS
     accepted(app(RUNNING, {"name": "s", "from": "r", **operator}, streams=streams, tables=tables))
+
+
+@pytest.mark.parametrize(
+    "columns, by, changes",
+    [
+        ("k, n, g", "k", "upsert(k)"),
+        ("k, n, g", "g", "upsert(k, g)"),
+        ("k, n, upper(k) as g", "g", "upsert(k)"),
+        ("k, n, concat(k, g) as g", "g", "upsert(k, g)"),
+        ("k, n, '1' as g", "g", "upsert(k)"),
+    ],
+)
+def test_a_row_that_may_go_elsewhere_is_deleted_there_as_the_row_of_another_key(columns, by, changes):
+    """Otherwise its deletion might come behind its newer value, where both meet again."""
+    again = [
+        {"name": "m", "from": "r", "map": columns},
+        {"name": "there", "from": "m", "partitionBy": {"key": by}},
+        {"name": "back", "from": "there", "partitionBy": {"key": "k"}},
+    ]
+    spec = app(RUNNING, *again, streams={**STREAMS, "out": {"system": "files", "format": "csv"}}, **FILES)
+    types = accepted(spec).operators
+    assert [str(types[name].type.changes) for name in ("there", "back")] == [changes, changes]
+    assert types["back"].type.deletes is (changes != "upsert(k)")
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_who_forgets_where_a_row_was_is_refused(kept):
+    regrouped = {"name": "there", "from": "r", "partitionBy": {"key": "g"}}
+    mapped = {"name": "m", "from": "there", "map": "k, n, g" if kept else "k, n"}
+    spec = app(RUNNING, regrouped, mapped, streams={**STREAMS, "out": {"system": "files", "format": "csv"}}, **FILES)
+    assert found(spec) == (set() if kept else {("ChangesUnsupported", "spec.operators[2].map")})
 
 
 def test_an_output_of_running_results_has_their_key():

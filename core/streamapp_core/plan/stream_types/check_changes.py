@@ -17,6 +17,11 @@ from streamapp_core.spec.systems import SystemKind
 
 _INSTEAD = "aggregate the rows themselves, or use a `window`, whose results are final"
 
+_SEVERAL = (
+    ", made one column by a map before what groups by them; or send them to files, whose results may have several, or "
+    "before a partitionBy has added one"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
@@ -129,7 +134,7 @@ def _send_to(reader: _Reader) -> _Reason | None:
         return None, (
             f"a key that is gone is deleted by a record without a value, for which `{name}` needs the key: set "
             f"spec.streams.{name}.key to {reader.keys}"
-            + ("" if len(reader.changes.columns) == 1 else ", made one column by a map before what groups by them")
+            + ("" if len(reader.changes.columns) == 1 else _SEVERAL)
         )
     if stream.key is None or reader.has_key(stream.key):
         return None

@@ -4,15 +4,20 @@ The rules are those of docs/planner.md, "Types of streams".
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace as replace_changes
 
 from msgspec.structs import replace
 
-from streamapp_core.expressions import Condition, Select
+from streamapp_core.expressions import Condition, Select, SelectColumn
+from streamapp_core.expressions.columns_used import columns_used
+from streamapp_core.expressions.user_functions import FUNCTION_PREFIX
 from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.plan.stream_types.stream_partitioning import Hashed, Partitioning, Unhashed
-from streamapp_core.plan.stream_types.stream_type import APPEND, StreamType, Upsert
+from streamapp_core.plan.stream_types.stream_type import APPEND, Changes, StreamType, Upsert
 from streamapp_core.plan.stream_types.upsert_deletions import filter_deletes, partition_moves_keys
+from streamapp_core.schema import Schema, TypeKind
 from streamapp_core.spec.groups import Keep
 from streamapp_core.spec.job import Grouper
 from streamapp_core.spec.operators import OperatorKind
@@ -83,13 +88,31 @@ def _map(operator: Operator, inputs: Sequence[StreamType], rows: RowFlow, _: fro
             if isinstance(first.partitioning, Hashed) and first.partitioning.holds(column.source_column):
                 kept.add(column.name.lower())
     if isinstance(first.changes, Upsert):
-        by = first.changes.columns
-        deletes = first.changes.deletes
-        changes = Upsert(tuple(names[c] for c in by), deletes=deletes) if set(by) <= names.keys() else APPEND
-        first = replace(first, changes=changes)
+        first = replace(
+            first, changes=_mapped_changes(first.changes, compiled, names, rows.schemas[operator.inputs[0]])
+        )
     if not isinstance(first.partitioning, Hashed):
         return first
     return _partitioned(operator, first, first.partitioning.with_columns(frozenset(kept)))
+
+
+def _mapped_changes(changes: Upsert, select: Select, names: Mapping[str, str], schema: Schema) -> Changes:
+    """Return how rows change behind a select list that gives columns these names; without the key nobody knows."""
+    if not set(changes.columns) <= names.keys():
+        return APPEND
+    exact = {column.name.lower() for column in schema.columns if not column.type.nested} & changes.fixed
+    exact -= {column.name.lower() for column in schema.columns if column.type.kind in (TypeKind.FLOAT, TypeKind.DOUBLE)}
+    determined = (column.name.lower() for column in select.columns if _follows(column, exact))
+    by = tuple(names[column] for column in changes.columns)
+    return replace_changes(changes, columns=by, determined=frozenset(determined).difference(by))
+
+
+def _follows(column: SelectColumn, fixed: AbstractSet[str]) -> bool:
+    """Return whether a column has one value wherever these columns have the same; users' functions promise nothing.
+
+    Floating keys are not among them: zeros of both signs are one key, and not one value.
+    """
+    return FUNCTION_PREFIX not in column.sql and columns_used(Select((column,))) <= fixed
 
 
 def _merge(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: frozenset[str]) -> StreamType:
@@ -167,11 +190,15 @@ def _replaced_by(operator: Operator) -> tuple[str, ...] | None:
 
 
 def _partition_by(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: frozenset[str]) -> StreamType:
-    """Regroup rows; one whose newest value goes elsewhere is deleted where it was."""
+    """Regroup rows; one whose newest value goes elsewhere is deleted where it was.
+
+    The deletion and the new value go different ways, and either may be read first. So they are not of one key: behind
+    it, the column is a part of the key.
+    """
     assert operator.spec.partition_by is not None
     first, key = inputs[0], operator.spec.partition_by.key.lower()
-    if partition_moves_keys(key, first.changes):
-        first = _deleting(first)
+    if isinstance(first.changes, Upsert) and partition_moves_keys(key, first.changes):
+        first = replace(first, changes=Upsert((*first.changes.columns, key), deletes=True))
     return _partitioned(operator, first, Hashed(frozenset([key])))
 
 
@@ -185,7 +212,7 @@ def _filter(operator: Operator, inputs: Sequence[StreamType], rows: RowFlow, _: 
 def _deleting(type_: StreamType) -> StreamType:
     """Return the type of changes of which some delete their key."""
     assert isinstance(type_.changes, Upsert)
-    return replace(type_, changes=Upsert(type_.changes.columns, deletes=True))
+    return replace(type_, changes=replace_changes(type_.changes, deletes=True))
 
 
 def _process(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: frozenset[str]) -> StreamType:

@@ -12,11 +12,18 @@ from streamapp_core.plan.stream_types.stream_partitioning import Hashed, Partiti
 class Upsert:
     """Each row is the newest value of its key: it takes the place of earlier rows with equal `columns` (lower case).
 
-    If it `deletes`, rows have a hidden column that marks those which only delete their key.
+    If it `deletes`, rows have a hidden column that marks those which only delete their key. The values of `determined`
+    columns follow from the key, so that they are the same in all rows of it, also in those that delete it.
     """
 
     columns: tuple[str, ...]
     deletes: bool = False
+    determined: frozenset[str] = frozenset()
+
+    @property
+    def fixed(self) -> frozenset[str]:
+        """The columns that never change with a newer row of a key."""
+        return self.determined.union(self.columns)
 
     def __str__(self) -> str:
         return f"upsert({', '.join(self.columns)})"
