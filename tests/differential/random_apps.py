@@ -160,10 +160,21 @@ def _aggregate(draft: _Draft) -> None:
 
 def _top_n(draft: _Draft) -> None:
     by, n = draft.random.choice(GROUPS), draft.random.choice([1, 1, 2, 3])
-    rank = {} if n == 1 else {"rank": "place"}
+    rank = {} if n == 1 or draft.random.random() < 0.2 else {"rank": "place"}
     top = {"by": list(by), "orderBy": draft.random.choice(ORDERS), "n": n, **rank}
     made = draft.add("top", _grouped(draft, by), topN=top)
     draft.result(draft.add("restored", made, map="id, k, g, place as v") if rank else made)
+
+
+def _of_results(draft: _Draft) -> None:
+    """Group the results of an aggregate, which replace each other."""
+    _aggregate(draft)
+    before, unread = draft.open, draft.unread
+    results = before[-1]
+    draft.open, draft.unread = [results], [results]
+    draft.random.choice([_top_n, _top_n, _aggregate])(draft)
+    draft.open = [*before, *draft.open[1:]]
+    draft.unread = [*(name for name in unread if name != results), *draft.unread]
 
 
 def _dedup(draft: _Draft) -> None:
@@ -285,6 +296,7 @@ STEPS = (
     _merge,
     _aggregate,
     _top_n,
+    _of_results,
     _dedup,
     _window,
     _join,

@@ -15,6 +15,7 @@ import pyarrow as pa
 from differential.reference_functions import called
 
 HOUR = 3_600_000
+_COLUMNS = ("id", "k", "g", "v")
 UNITS = {"m": 60_000, "h": HOUR}
 _DATABASE = duckdb.connect(config={"threads": 1})
 """Empty; to make one takes longer than all queries of an app."""
@@ -208,15 +209,16 @@ def _windowed(window: dict[str, Any], edge: Edge, until: int) -> Edge:
 
 
 def _ranked(top: dict[str, Any], edge: Edge) -> Edge:
-    by = top["by"]
-    return Edge(sql=_first_rows(top, ", ".join(by), edge.sql), key=(*by, *(["place"] if "rank" in top else [])))
+    by, columns = top["by"], _COLUMNS if edge.key is None else tuple(f"{column} nulls first" for column in edge.key)
+    key = (*by, "place") if "rank" in top else tuple(by) if top["n"] == 1 else edge.key
+    return Edge(sql=_first_rows(top, ", ".join(by), edge.sql, columns), key=key)
 
 
-def _first_rows(top: dict[str, Any], groups: str, rows: str) -> str:
-    """Rank rows; of rows that are equal in the order, those with the least columns are the first, but with ties."""
+def _first_rows(top: dict[str, Any], groups: str, rows: str, columns: tuple[str, ...] = _COLUMNS) -> str:
+    """Rank rows; of rows that are equal in the order, those with the least of some columns are first, but with ties."""
     terms = [_spark_nulls(term) for term in top["orderBy"].split(", ")]
     ranked = "rank()" if top.get("ties") else "row_number()"
-    order = ", ".join(terms if top.get("ties") else [*terms, "id", "k", "g", "v"])
+    order = ", ".join(terms if top.get("ties") else [*terms, *columns])
     place = f"{ranked} OVER (PARTITION BY {groups} ORDER BY {order})"
     return f"SELECT id, k, g, v, t, {place} AS place FROM ({rows}) QUALIFY place <= {top['n']}"
 

@@ -75,7 +75,6 @@ MEANINGS = {
     "has(self.sliding) == has(self.every)": lambda window: ("sliding" in window) == ("every" in window),
     "has(self.select) != has(self.topN)": lambda window: ("select" in window) != ("topN" in window),
     "!has(self.topN) || !has(self.session)": lambda window: "topN" not in window or "session" not in window,
-    "self.n == 1 || has(self.rank)": lambda top: top["n"] == 1 or "rank" in top,
     "!has(self.within) || !has(self.keep) || self.keep == 'first'": (
         lambda dedup: "within" not in dedup or dedup.get("keep", "first") == "first"
     ),

@@ -71,11 +71,6 @@ BY_RULE = {
         {"session": "5m", "by": ["k"], "topN": {"orderBy": "a", "n": 1}},
         "tumbling and sliding windows",
     ),
-    "several first rows without a place": (
-        ("spec", "operators", 1),
-        {"name": "top", "from": "typed", "topN": {"by": ["k"], "orderBy": "a", "n": 2}},
-        "rank names the column",
-    ),
     "the last row of a key within a span": (
         ("spec", "operators", 1),
         {"name": "once", "from": "typed", "dedup": {"by": ["k"], "keep": "last", "within": "1h"}},

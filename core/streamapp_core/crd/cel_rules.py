@@ -11,7 +11,7 @@ from typing import Any
 from streamapp_core.crd.structural_schema import Constraints, Schema
 from streamapp_core.spec.app import StreamAppSpec
 from streamapp_core.spec.base import DNS_LABEL
-from streamapp_core.spec.groups import Dedup, TopN, Window
+from streamapp_core.spec.groups import Dedup, Window
 from streamapp_core.spec.operators import Join, OperatorKind, OperatorSpec, Process
 from streamapp_core.spec.processors import Location, StateStorage
 from streamapp_core.spec.systems import SystemKind, SystemSpec
@@ -81,7 +81,6 @@ CONSTRAINTS: Constraints = {
         ),
         _rule("!has(self.topN) || !has(self.session)", "topN is for tumbling and sliding windows"),
     ),
-    TopN: _rules(_rule("self.n == 1 || has(self.rank)", "rank names the column of the place, if n is more than 1")),
     Dedup: _rules(
         _rule("!has(self.within) || !has(self.keep) || self.keep == 'first'", "within belongs to keep: first"),
         _rule("!has(self.within) || !has(self.ttl)", "within bounds the state, leave ttl out"),

@@ -85,7 +85,10 @@ def _state(operator: Operator, rows: RowFlow, types: Mapping[str, StreamType]) -
         options = (
             None if ranking is None else ranking.model_dump(mode="json", exclude={"order_by", "by", "rank", "ttl"})
         )
-        return [_lengths(spec.window), _names(group.by_columns), group.terms, options]
+        changes = types[operator.inputs[0]].changes
+        replaced = [str(changes)] if isinstance(changes, Upsert) else []
+        terms = [str(term) for term in group.terms]
+        return [_lengths(spec.window), _names(group.by_columns), terms, options, *replaced]
     return None
 
 

@@ -30,15 +30,6 @@ class TopN(Ranking):
     by: Annotated[tuple[ColumnName, ...], Field(min_length=1, max_length=100)]
     ttl: Ttl | None = None
 
-    @model_validator(mode="after")
-    def _replaceable(self) -> Self:
-        if self.n > 1 and self.rank is None:
-            raise ValueError(
-                "name the column of the place in `rank`: of several rows of a group a later result says by its place "
-                "which one it replaces"
-            )
-        return self
-
 
 class WindowTopN(Ranking):
     """The first n rows of each group of a window."""

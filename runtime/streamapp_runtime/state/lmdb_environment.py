@@ -1,6 +1,7 @@
 """State on disk: one LMDB environment per task, with a write-back cache in front (docs/architecture.md)."""
 
 import os
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +28,8 @@ class LmdbStore:
         self.database = database
         self.waiting: dict[bytes, bytes | None] = {}
         """The entries written since the last commit; None: deleted."""
+        self._sorted: list[bytes] = []
+        """The keys of `waiting` when they were last scanned; it is up to date if there are as many."""
 
     def get(self, key: bytes) -> bytes | None:
         """See `Store.get`."""
@@ -51,17 +54,25 @@ class LmdbStore:
         self, start: bytes = b"", end: bytes | None = None, limit: int | None = None
     ) -> Iterator[tuple[bytes, bytes]]:
         """See `Store.scan`."""
-        entries: dict[bytes, bytes] = {}
+        entries: list[tuple[bytes, bytes]] = []
         with self._environment.reader().cursor(self.database) as cursor:
             if cursor.set_range(start):
                 for key, value in ((bytes(key), bytes(value)) for key, value in cursor):
-                    if (end is not None and key >= end) or len(entries) == limit:
+                    if len(entries) == limit or (end is not None and key >= end):
                         break
                     if key not in self.waiting:
-                        entries[key] = value
-        written = ((k, v) for k, v in self.waiting.items() if k >= start and (end is None or k < end))
-        entries.update((key, value) for key, value in written if value is not None)
-        return iter(sorted(entries.items())[:limit])
+                        entries.append((key, value))
+        if len(self._sorted) != len(self.waiting):
+            self._sorted = sorted(self.waiting)
+        first = bisect_left(self._sorted, start)
+        last = len(self._sorted) if end is None else bisect_left(self._sorted, end)
+        written = [(key, value) for key in self._sorted[first:last] if (value := self.waiting[key]) is not None]
+        return iter(sorted(entries + written)[:limit] if written else entries)
+
+    def forget_waiting(self) -> None:
+        """Forget the entries written since the last commit."""
+        self.waiting.clear()
+        self._sorted = []
 
     def write(self, transaction: lmdb.Transaction) -> None:
         """Put the buffered writes into a transaction, in the order of keys, which LMDB writes fastest."""
@@ -129,19 +140,19 @@ class LmdbEnvironment:
             for store in self._stores.values():
                 store.write(transaction)
         for store in self._stores.values():
-            store.waiting.clear()
+            store.forget_waiting()
 
     def clear(self, name: str) -> None:
         """Empty a store at once."""
         store = self.store(name)
-        store.waiting.clear()
+        store.forget_waiting()
         with self._write_transaction() as transaction:
             transaction.drop(store.database, delete=False)
 
     def discard(self) -> None:
         """Drop what was written since the last commit."""
         for store in self._stores.values():
-            store.waiting.clear()
+            store.forget_waiting()
 
     def sync(self) -> None:
         """Sync everything committed to the disk, so that it survives a crash of the machine."""

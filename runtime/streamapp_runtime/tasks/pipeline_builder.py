@@ -37,6 +37,7 @@ from streamapp_runtime.operators.send_to_table import SendToTable
 from streamapp_runtime.operators.session_window import SessionWindow
 from streamapp_runtime.operators.stateful_process import StatefulProcess
 from streamapp_runtime.operators.top_n import TopN
+from streamapp_runtime.operators.upsert_top_n import UpsertTopN
 from streamapp_runtime.operators.window_top_n import WindowTopN
 from streamapp_runtime.rows.hidden_columns import hidden_fields
 from streamapp_runtime.rows.projection import plain_projection
@@ -232,16 +233,16 @@ def _window(planned: PlannedOperator, context: TaskContext) -> Operator:
 def _top_n(planned: PlannedOperator, context: TaskContext) -> Operator:
     top, (schema,) = planned.spec.top_n, planned.input_schemas
     assert top is not None
-    store = context.state.logged_store(planned.name)
-    return TopN(
+    engine, store, ordering = (
         context.processor.engine,
-        store,
+        context.state.logged_store(planned.name),
         _ordering(planned),
-        arrow_schema(schema),
-        n=top.n,
-        place=top.rank,
-        ttl=planned.spec.ttl,
     )
+    columns, changes = arrow_schema(schema), planned.input_types[0].changes
+    if not isinstance(changes, Upsert):
+        return TopN(engine, store, ordering, columns, n=top.n, place=top.rank, ttl=planned.spec.ttl)
+    key, deletes = [_column(schema, name) for name in changes.columns], planned.type.deletes
+    return UpsertTopN(engine, store, ordering, columns, key, n=top.n, place=top.rank, deletes=deletes)
 
 
 def _dedup(planned: PlannedOperator, context: TaskContext) -> Operator:

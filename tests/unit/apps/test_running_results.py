@@ -36,6 +36,7 @@ def app(processors, commit_interval):
             },
             "totals": {**log, "key": "category", "partitions": 3},
             "large": {**log, "key": "category", "partitions": 1},
+            "first": {**log, "key": "category", "partitions": 2},
         },
         "operators": [
             {"name": "by-item", "from": "items", "partitionBy": {"key": "item"}},
@@ -47,6 +48,10 @@ def app(processors, commit_interval):
                 "aggregate": {"by": ["category"], "select": "count(*) as n, sum(price) as price, max(price) as most"},
             },
             {"name": "sent", "from": "total", "sendTo": "totals"},
+            {"name": "of-all", "from": "total", "map": "category, n, price, most, 'all' as one"},
+            {"name": "together", "from": "of-all", "partitionBy": {"key": "one"}},
+            {"name": "best", "from": "together", "topN": {"by": ["one"], "orderBy": "n desc, price", "n": 2}},
+            {"name": "best-sent", "from": "best", "sendTo": "first"},
             {"name": "several", "from": "total", "filter": "n > 1"},
             {"name": "kept", "from": "several", "sendTo": "large"},
         ],
@@ -101,6 +106,11 @@ def totals(rows):
     }
 
 
+def shown(value):
+    """A category with its totals."""
+    return value["category"], tuple(value[name] for name in ("category", "n", "price", "most"))
+
+
 def explained(rows):
     """All totals of a category that some prefix of each item's rows gives."""
     items = defaultdict(list)
@@ -135,8 +145,11 @@ def test_the_newest_values_are_right_and_every_value_was(tmp_path_factory, rows,
     apps.run(document, folder, fresh=not killed)
     found = records(folder, "totals", 3)
     assert folded(found) == totals(rows)
-    values = [json.loads(value) for _, value in found if value is not None]
-    assert {(value["category"], tuple(value.values())) for value in values} <= explained(rows)
+    assert {shown(json.loads(value)) for _, value in found if value is not None} <= explained(rows)
+    first = records(folder, "first", 2)
+    assert {shown(json.loads(value)) for _, value in first if value is not None} <= explained(rows)
+    best = sorted(totals(rows).values(), key=lambda total: (-total["n"], total["price"], total["category"]))[:2]
+    assert {shown(value) for value in folded(first).values()} == {shown(total) for total in best}
     assert folded(records(folder, "large", 1)) == {k: v for k, v in totals(rows).items() if v["n"] > 1}
 
 

@@ -125,7 +125,6 @@ def test_what_can_not_be_right_is_refused_at_its_place(operator, path, code, par
 @pytest.mark.parametrize(
     "reader",
     [
-        {"name": "again", "topN": {"by": ["k"], "orderBy": "v", "n": 1}},
         {"name": "again", "dedup": {"by": ["k"]}},
         {"name": "again", "window": {"tumbling": "1h", "by": ["k"], "select": "count(*) as n"}},
         {"name": "again", "join": {"with": "b", "on": "k"}},
@@ -135,6 +134,38 @@ def test_what_can_not_be_right_is_refused_at_its_place(operator, path, code, par
 @pytest.mark.parametrize("running", [top(), {"name": "top", "dedup": {"by": ["k"], "keep": "last"}}])
 def test_who_would_keep_what_is_replaced_is_refused(running, reader):
     assert [code for _, code, _ in problems(running, reader)] == ["ChangesUnsupported"]
+
+
+@pytest.mark.parametrize(
+    ("by", "part"),
+    [(["k", "x"], "there is one row of each already; leave `again` out"), (["x"], "in a `topN` with `n: 1`")],
+)
+def test_there_is_a_repair_for_the_different_rows_of_running_results(by, part):
+    newest = {"name": "newest", "dedup": {"by": ["k", "x"], "keep": "last"}}
+    again = {"name": "again", "dedup": {"by": by}}
+    regrouped = {"name": "regrouped", "partitionBy": {"key": by[-1]}}
+    (found,) = [one for one in problems(newest, regrouped, again) if one[1] == "ChangesUnsupported"]
+    assert found[0] == "spec.operators[2].dedup"
+    assert part in found[2]
+
+
+@pytest.mark.parametrize(
+    ("options", "changes", "deletes"),
+    [
+        ({"by": ["k"], "n": 1}, "upsert(k)", False),
+        ({"by": ["k"], "n": 1, "rank": "place"}, "upsert(k, place)", False),
+        ({"by": ["k"], "n": 2, "rank": "place"}, "upsert(k, place)", False),
+        ({"by": ["k"], "n": 2}, "upsert(k, v)", True),
+        ({"by": ["k", "x"], "n": 2, "rank": "place"}, "upsert(k, x, place)", True),
+    ],
+)
+def test_the_first_of_running_results_are_told_apart_by_their_place_or_their_own_key(options, changes, deletes):
+    newest = {"name": "newest", "dedup": {"by": ["k", "v"], "keep": "last"}}
+    spec = app(newest, {"name": "best", "topN": {"orderBy": "x", **options}})
+    spec["spec"]["systems"]["files"] = {"file": {"path": "."}}
+    spec["spec"]["streams"]["out"] = {"system": "files", "format": "json"}
+    type_ = accepted(spec).operators["best"].type
+    assert (str(type_.changes), type_.deletes) == (changes, deletes)
 
 
 @pytest.mark.parametrize(

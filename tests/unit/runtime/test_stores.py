@@ -182,10 +182,10 @@ def test_stores_behave_like_dictionaries(tmp_path_factory):
         def get(self, name, key):
             assert self.environment.store(name).get(key) == self.present[name].get(key)
 
-        @rule(name=STORES, start=KEYS, end=st.none() | KEYS)
-        def scan(self, name, start, end):
+        @rule(name=STORES, start=KEYS, end=st.none() | KEYS, limit=st.none() | st.integers(0, 3))
+        def scan(self, name, start, end, limit):
             expected = sorted(e for e in self.present[name].items() if e[0] >= start and (end is None or e[0] < end))
-            assert list(self.environment.store(name).scan(start, end)) == expected
+            assert list(self.environment.store(name).scan(start, end, limit)) == expected[:limit]
 
         @invariant()
         def all_entries_are_there(self):

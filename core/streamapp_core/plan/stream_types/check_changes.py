@@ -49,6 +49,7 @@ _Reason = tuple[str | None, str]
 
 def check_changes(graph: Graph, rows: RowFlow, types: Mapping[str, StreamType]) -> Iterator[Problem]:
     """Find operators that read results which are replaced later, and can't follow the replacement."""
+    yield from _check_places(graph, types)
     running = [name for name, type_ in types.items() if isinstance(type_.changes, Upsert)]
     for operator in graph.readers_of(running):
         for position, name in enumerate(operator.inputs):
@@ -68,12 +69,34 @@ def check_changes(graph: Graph, rows: RowFlow, types: Mapping[str, StreamType]) 
                 )
 
 
+def _check_places(graph: Graph, types: Mapping[str, StreamType]) -> Iterator[Problem]:
+    """Find several first rows of a group that neither a place nor a key of their own tells apart."""
+    for operator in graph.of_kinds(OperatorKind.TOP_N):
+        top, type_ = operator.spec.top_n, types.get(operator.inputs[0])
+        if top is None or top.n == 1 or top.rank is not None or type_ is None or type_.unknown:
+            continue
+        if not isinstance(type_.changes, Upsert):
+            yield Problem(
+                path=operator.path("topN"),
+                code=ProblemCode.INVALID_SPEC,
+                message="name the column of the place in `rank`: of several rows of a group a later result says by its "
+                "place which one it replaces",
+            )
+
+
 def _group(reader: _Reader) -> _Reason | None:
     return None, f"`{reader.operator.name}` would count every one of them; {_INSTEAD}"
 
 
-def _ranking(reader: _Reader) -> _Reason | None:
-    return None, f"`{reader.operator.name}` would keep those that are replaced, too; {_INSTEAD}"
+def _dedup(reader: _Reader) -> _Reason | None:
+    dedup = reader.operator.spec.dedup
+    by = () if dedup is None else tuple(column.lower() for column in dedup.by)
+    if frozenset(by) >= frozenset(reader.changes.columns):
+        return reader.operator.path("dedup"), f"there is one row of each already; leave `{reader.operator.name}` out"
+    return reader.operator.path("dedup"), (
+        f"which row of {', '.join(f'`{column}`' for column in by)} was the first or the last depends on how often they "
+        "change; say which one you want by an order, in a `topN` with `n: 1` and the same `by`"
+    )
 
 
 def _join(reader: _Reader) -> _Reason | None:
@@ -133,8 +156,7 @@ def _send_to(reader: _Reader) -> _Reason | None:
             return None
         return None, (
             f"a key that is gone is deleted by a record without a value, for which `{name}` needs the key: set "
-            f"spec.streams.{name}.key to {reader.keys}"
-            + ("" if len(reader.changes.columns) == 1 else _SEVERAL)
+            f"spec.streams.{name}.key to {reader.keys}" + ("" if len(reader.changes.columns) == 1 else _SEVERAL)
         )
     if stream.key is None or reader.has_key(stream.key):
         return None
@@ -161,8 +183,7 @@ def _deletions(reader: _Reader) -> _Reason | None:
 
 
 _RULES: Mapping[OperatorKind, Callable[[_Reader], _Reason | None]] = {
-    OperatorKind.TOP_N: _ranking,
-    OperatorKind.DEDUP: _ranking,
+    OperatorKind.DEDUP: _dedup,
     OperatorKind.WINDOW: _group,
     OperatorKind.JOIN: _join,
     OperatorKind.MERGE: _merge,
@@ -175,4 +196,4 @@ _RULES: Mapping[OperatorKind, Callable[[_Reader], _Reason | None]] = {
     OperatorKind.BROADCAST: _deletions,
     OperatorKind.PROCESS: _deletions,
 }
-"""Operators that are not here follow the replacement: `aggregate` and `filter`."""
+"""Operators that are not here follow the replacement: `aggregate`, `topN` and `filter`."""

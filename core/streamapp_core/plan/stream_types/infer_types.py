@@ -18,7 +18,7 @@ from streamapp_core.plan.stream_types.stream_partitioning import Hashed, Partiti
 from streamapp_core.plan.stream_types.stream_type import APPEND, Changes, StreamType, Upsert
 from streamapp_core.plan.stream_types.upsert_deletions import filter_deletes, partition_moves_keys
 from streamapp_core.schema import Schema, TypeKind
-from streamapp_core.spec.groups import Keep
+from streamapp_core.spec.groups import Keep, TopN
 from streamapp_core.spec.job import Grouper
 from streamapp_core.spec.operators import OperatorKind
 from streamapp_core.spec.streams import StreamSpec
@@ -77,8 +77,8 @@ def _map(operator: Operator, inputs: Sequence[StreamType], rows: RowFlow, _: fro
     first = inputs[0]
     if not isinstance(first.partitioning, Hashed) and not isinstance(first.changes, Upsert):
         return first
-    compiled = rows.compiled.get(operator.name)
-    if not isinstance(compiled, Select):
+    compiled, schema = rows.compiled.get(operator.name), rows.schemas.get(operator.inputs[0])
+    if not isinstance(compiled, Select) or schema is None:
         return _UNKNOWN
     names: dict[str, str] = {}
     kept = set()
@@ -88,9 +88,7 @@ def _map(operator: Operator, inputs: Sequence[StreamType], rows: RowFlow, _: fro
             if isinstance(first.partitioning, Hashed) and first.partitioning.holds(column.source_column):
                 kept.add(column.name.lower())
     if isinstance(first.changes, Upsert):
-        first = replace(
-            first, changes=_mapped_changes(first.changes, compiled, names, rows.schemas[operator.inputs[0]])
-        )
+        first = replace(first, changes=_mapped_changes(first.changes, compiled, names, schema))
     if not isinstance(first.partitioning, Hashed):
         return first
     return _partitioned(operator, first, first.partitioning.with_columns(frozenset(kept)))
@@ -165,11 +163,11 @@ def _by_left_key(inputs: Sequence[StreamType], left: str) -> Partitioning:
 def _group(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: frozenset[str]) -> StreamType:
     """Keep the key if the group has it; results of a group that may still change replace earlier ones."""
     made, spec = inputs[0], operator.spec
-    replaced = _replaced_by(operator)
+    replaced = _replaced_by(operator, made.changes)
     if replaced is not None:
-        retracts = spec.aggregate is not None and isinstance(made.changes, Upsert)
+        deletes = isinstance(made.changes, Upsert) and _group_deletes(operator, made.changes)
         begins_anew = spec.top_n is not None and spec.top_n.n > 1 and spec.ttl is not None
-        made = replace(made, changes=Upsert(replaced, deletes=retracts or begins_anew), changed_by=operator.name)
+        made = replace(made, changes=Upsert(replaced, deletes=deletes or begins_anew), changed_by=operator.name)
     elif spec.window is not None:
         made = replace(made, changes=APPEND, changed_by=None, undated_by=None)
     emits_rows = spec.top_n or spec.dedup or (spec.window and spec.window.top_n)
@@ -179,14 +177,30 @@ def _group(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: fro
     return _partitioned(operator, made, made.partitioning.with_columns(made.partitioning.columns.intersection(by)))
 
 
-def _replaced_by(operator: Operator) -> tuple[str, ...] | None:
+def _replaced_by(operator: Operator, changes: Changes) -> tuple[str, ...] | None:
     """Return the columns whose equal values replace each other in the results of a group; None: results stay."""
     spec = operator.spec
     by = tuple(column.lower() for column in spec.group_columns)
     if spec.top_n is not None:
+        if isinstance(changes, Upsert) and _ranks_by_key(spec.top_n):
+            return changes.columns
         return by if spec.top_n.rank is None else (*by, spec.top_n.rank.lower())
     replaced = spec.aggregate is not None or (spec.dedup is not None and spec.dedup.keep is Keep.LAST)
     return by if replaced else None
+
+
+def _group_deletes(operator: Operator, changes: Upsert) -> bool:
+    """Return whether results of a group of such rows may be deleted: a group may lose rows, or a place its row."""
+    top = operator.spec.top_n
+    if top is None:
+        return True
+    leaves = not {column.lower() for column in top.by} <= changes.fixed
+    return changes.deletes or leaves or _ranks_by_key(top)
+
+
+def _ranks_by_key(top: TopN) -> bool:
+    """Return whether the first rows of a group are told apart by the key that they had, and not by their places."""
+    return top.rank is None and top.n > 1
 
 
 def _partition_by(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: frozenset[str]) -> StreamType:
