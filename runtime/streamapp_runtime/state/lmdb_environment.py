@@ -66,7 +66,7 @@ class LmdbStore:
             self._sorted = sorted(self.waiting)
         first = bisect_left(self._sorted, start)
         last = len(self._sorted) if end is None else bisect_left(self._sorted, end)
-        written = [(key, value) for key in self._sorted[first:last] if (value := self.waiting[key]) is not None]
+        written = [(name, new) for name in self._sorted[first:last] if (new := self.waiting[name]) is not None]
         return iter(sorted(entries + written)[:limit] if written else entries)
 
     def forget_waiting(self) -> None:
