@@ -82,7 +82,7 @@ def assemble(app: StreamApp, run_id: str, draft: Draft, previous: PreviousRun | 
         stores=draft.stores,
         stateful=draft.stateful,
         expansion=draft.expansion,
-        warnings=() if mode is Mode.BOUNDED else tuple(find_growing_state(graph)),
+        warnings=() if mode is Mode.BOUNDED else tuple(find_growing_state(graph, draft.types)),
     )
 
 

@@ -1,8 +1,9 @@
 """Warnings about state that nothing bounds: an app that never ends outgrows every disk with it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from streamapp_core.graph.graph import Graph, Operator
+from streamapp_core.plan.stream_types.stream_type import StreamType, Upsert
 from streamapp_core.problems import PlanWarning, WarningCode
 from streamapp_core.spec.groups import Keep
 from streamapp_core.spec.operators import OperatorKind
@@ -10,12 +11,15 @@ from streamapp_core.spec.operators import OperatorKind
 _OR_TTL = "`ttl`, how long after its last row a key is kept, which may be `forever`"
 
 
-def find_growing_state(graph: Graph) -> Iterator[PlanWarning]:
+def find_growing_state(graph: Graph, types: Mapping[str, StreamType]) -> Iterator[PlanWarning]:
     """Find the operators that keep rows or keys for ever, though nobody has said so.
 
-    The keys of an `aggregate` are its result, which grows with them anyway; it is not warned of.
+    The keys of an `aggregate` are its result, which grows with them anyway; it is not warned of. What
+    reads such results keeps as many rows as there are.
     """
     for operator in graph.of_kinds(OperatorKind.JOIN, OperatorKind.DEDUP, OperatorKind.TOP_N):
+        if all(isinstance(types[name].changes, Upsert) for name in operator.inputs):
+            continue
         found = _growth(operator)
         if found is not None:
             message, repair = found

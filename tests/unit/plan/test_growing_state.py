@@ -122,3 +122,14 @@ def test_the_document_of_a_plan_has_its_warnings():
     (warning,) = to_document(result, model)["warnings"]
     assert warning["path"] == "spec.operators[0].dedup"
     assert list(warning) == ["path", "code", "message", "repair"]
+
+
+def test_rows_of_running_results_are_not_warned_of():
+    spec = app(TOP)
+    total = {"name": "total", "from": "a", "aggregate": {"by": ["k"], "select": "count(*) as v"}}
+    spec["spec"]["operators"] = [
+        total,
+        {**spec["spec"]["operators"][0], "from": "total"},
+        *spec["spec"]["operators"][1:],
+    ]
+    assert accepted(spec).warnings == ()
