@@ -27,6 +27,8 @@ KEYS = {
     "q19": ("auction", "rank_number"),
 }
 """The queries whose results are corrected: of the rows with one key the last one counts."""
+FOLDERS = {"q10": ["dt", "hm"]}
+"""The columns of results that are folders in the paths of their files."""
 TIMES_OF_DAY = {"q12": ["starttime", "endtime"]}
 """The columns of results that depend on the time of day; the rows that differ in nothing else are added up."""
 CHANGE = "__op"
@@ -73,8 +75,7 @@ class Oracle:
             ValueError: the rows have other columns.
         """
         columns = self.columns(query)
-        found = self._found(results, columns, KEYS.get(query, ()), TIMES_OF_DAY.get(query, []))
-        self._database.execute(f"CREATE OR REPLACE TEMP TABLE found AS {found}")
+        self._database.execute(f"CREATE OR REPLACE TEMP TABLE found AS {self._found(query, results, columns)}")
         (rows,) = self._database.execute("SELECT count(*) FROM expected").fetchall()[0]
         return Comparison(rows=rows, missing=self._less("expected", "found"), surplus=self._less("found", "expected"))
 
@@ -84,18 +85,21 @@ class Oracle:
         self._database.execute(f"CREATE OR REPLACE TEMP TABLE expected AS {text}")
         return {str(name): str(kind) for name, kind, *_ in self._database.execute("DESCRIBE expected").fetchall()}
 
-    def _found(self, results: Path, columns: dict[str, str], key: tuple[str, ...], times_of_day: list[str]) -> str:
+    def _found(self, query: str, results: Path, columns: dict[str, str]) -> str:
         """Write the query that reads the results; of those with one key the last, unless it deletes the key."""
+        key, folders, times_of_day = KEYS.get(query, ()), FOLDERS.get(query, []), TIMES_OF_DAY.get(query, [])
         names = ", ".join(f'"{name}"' for name in columns)
-        parts = [str(part) for part in sorted(results.glob("part-*"), key=_in_order)]
+        parts = [str(part) for part in sorted(results.rglob("part-*"), key=_in_order)]
         if not parts:
             return "FROM expected LIMIT 0"
-        allowed = [[*columns], [*columns, CHANGE]] if key else [[*columns, *times_of_day]]
+        stored = {name: kind for name, kind in columns.items() if name not in folders}
+        allowed = [[*stored], [*stored, CHANGE]] if key else [[*stored, *times_of_day]]
         keys = f"SELECT DISTINCT json_keys(json) FROM read_ndjson_objects({parts})"
         for (written,) in self._database.execute(keys).fetchall():
             if written not in allowed:
-                raise ValueError(f"the columns are {', '.join(written)}; expected are {', '.join(columns)}")
-        read = f"read_json({parts}, format = 'newline_delimited', columns = {columns | {CHANGE: 'VARCHAR'}})"
+                raise ValueError(f"the columns are {', '.join(written)}; expected are {', '.join(stored)}")
+        options = "format = 'newline_delimited', hive_partitioning = true, hive_types_autocast = false"
+        read = f"read_json({parts}, {options}, columns = {stored | {CHANGE: 'VARCHAR'}})"
         if times_of_day:
             *groups, count = columns
             return f"SELECT {', '.join(groups)}, sum({count})::BIGINT AS {count} FROM {read} GROUP BY ALL"

@@ -27,6 +27,19 @@ def descriptor(stream: PlannedStream) -> StreamDescriptor:
         schema=stream.schema,
         csv=CsvOptions() if stream.spec is None else stream.spec.csv,
         json=JsonOptions() if stream.spec is None else stream.spec.json_options,
+        folder_columns=() if stream.spec is None else stream.spec.folder_columns,
+    )
+
+
+def declared_descriptor(name: str, spec: StreamSpec) -> StreamDescriptor:
+    """Describe a declared stream to its system, as far as its existence and its offsets are concerned."""
+    return StreamDescriptor(
+        name=name,
+        system=spec.system,
+        address=spec.name or name,
+        format=spec.format,
+        csv=spec.csv,
+        folder_columns=spec.folder_columns,
     )
 
 
@@ -66,7 +79,7 @@ def count_partitions(app: StreamApp, systems: Systems) -> dict[str, int]:
     """
     written = {operator.send_to for operator in app.spec.operators}
     declared = [
-        StreamDescriptor(name=name, system=spec.system, address=spec.name or name, format=spec.format, csv=spec.csv)
+        declared_descriptor(name, spec)
         for name, spec in app.spec.streams.items()
         if spec.system in app.spec.systems and _is_asked(app.spec.systems[spec.system], spec, written=name in written)
     ]

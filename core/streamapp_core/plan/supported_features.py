@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from streamapp_core.graph.graph import Graph
+from streamapp_core.plan.check_folder_columns import check_folder_columns
 from streamapp_core.plan.check_nested_columns import check_nested_columns
 from streamapp_core.plan.check_value_formats import WHOLE_VALUES, check_value_formats
 from streamapp_core.plan.check_variants import check_variants
@@ -39,6 +40,7 @@ def check_supported(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
     yield from check_nested_columns(graph, rows)
     yield from check_variants(graph, rows)
     yield from check_value_formats(graph, rows)
+    yield from check_folder_columns(graph, rows)
     yield from _check_transactions(graph)
 
 

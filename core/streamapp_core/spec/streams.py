@@ -136,5 +136,13 @@ class StreamSpec(SpecModel):
     partitions: Annotated[
         PartitionCount | None, Field(description="With how many partitions the app makes it where it is missing.")
     ] = None
+    folder_columns: Annotated[
+        tuple[ColumnName, ...],
+        Field(
+            max_length=20,
+            description="Of files: the columns that are folders in their paths, in their order, as in Hive: "
+            "`dt=2024-05-01/hm=09%3A05/`. The files don't have them.",
+        ),
+    ] = ()
     csv: CsvOptions = CsvOptions()
     json_options: Annotated[JsonOptions, Field(alias="json")] = JsonOptions()

@@ -8,12 +8,12 @@ import msgspec
 from streamapp_core.deployment.driver_reports import NoticeReason
 from streamapp_core.spec.app import StreamApp, StreamAppSpec
 from streamapp_core.spec.parse import parse_text
-from streamapp_runtime.app_streams import FIRST_REQUEST_TIMEOUT, by_system
+from streamapp_runtime.app_streams import FIRST_REQUEST_TIMEOUT, by_system, declared_descriptor
 from streamapp_runtime.driver.run_record import RunRecord, Summary
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.processor.processor_report import RunNotice
 from streamapp_systems.file import FileStat, take_file_stats
-from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
+from streamapp_systems.protocols import StreamSystemError
 from streamapp_systems.registry import Systems
 
 
@@ -49,7 +49,7 @@ def _changed_files(completed: RunRecord, app: StreamApp, systems: Systems) -> It
         assert system is not None
         found: tuple[FileStat, ...] = ()
         with suppress(StreamSystemError):
-            found = take_file_stats(systems.folder / system.path, _descriptor(app, name))
+            found = take_file_stats(systems.folder / system.path, declared_descriptor(name, app.spec.streams[name]))
         before, after = ({file.name: (file.size, file.modified) for file in files} for files in (read, found))
         changed = sorted(name for name in {**before, **after} if before.get(name) != after.get(name))
         if changed:
@@ -59,7 +59,7 @@ def _changed_files(completed: RunRecord, app: StreamApp, systems: Systems) -> It
 def _changed_ends(completed: RunRecord, app: StreamApp, systems: Systems) -> Iterator[str]:
     """Compare the ends of logs and topics; a file's end follows from the file."""
     asked = [name for name in completed.ends if app.spec.systems[app.spec.streams[name].system].kind.transactional]
-    for system, streams in by_system(_descriptor(app, name) for name in asked).items():
+    for system, streams in by_system(declared_descriptor(name, app.spec.streams[name]) for name in asked).items():
         found: dict[str, dict[int, int]] = {}
         with suppress(StreamSystemError):
             admin = systems.open_admin(system, app.system(system), timeout=FIRST_REQUEST_TIMEOUT)
@@ -73,8 +73,3 @@ def _changed_ends(completed: RunRecord, app: StreamApp, systems: Systems) -> Ite
                 yield f"{name} (it was recreated)"
             elif more:
                 yield f"{name} ({more:,} records more)"
-
-
-def _descriptor(app: StreamApp, name: str) -> StreamDescriptor:
-    spec = app.spec.streams[name]
-    return StreamDescriptor(name=name, system=spec.system, address=spec.name or name, format=spec.format, csv=spec.csv)

@@ -5,32 +5,21 @@ import re
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 _DIGITS = Context(prec=11_000)
 _LONG = 2**64
 
 
 def expm1(values: pa.Array) -> pa.Array:
-    """Return e to the power of each number, less one."""
-    with np.errstate(all="ignore"):
-        return pa.array(np.expm1(_doubles(values)), pa.float64(), mask=_nulls(values))
+    """Return e to the power of each number, less one; by the C library, as numpy's differs with the processor's."""
+    return pc.expm1(values)
 
 
 def log1p(values: pa.Array) -> pa.Array:
-    """Return the natural logarithm of one more than each number; null from -1 down."""
-    numbers = _doubles(values)
-    with np.errstate(all="ignore"):
-        return pa.array(np.log1p(numbers), pa.float64(), mask=_nulls(values) | (numbers <= -1))
-
-
-def _doubles(values: pa.Array) -> npt.NDArray[np.float64]:
-    return np.asarray(values.fill_null(0.0), np.float64)
-
-
-def _nulls(values: pa.Array) -> npt.NDArray[np.bool_]:
-    return np.asarray(values.is_null(), np.bool_)
+    """Return the natural logarithm of one more than each number; null from -1 down. See `expm1`."""
+    return pc.log1p(pc.if_else(pc.less_equal(values, -1.0), None, values))
 
 
 def half_even(values: pa.Array, places: pa.Array) -> pa.Array:

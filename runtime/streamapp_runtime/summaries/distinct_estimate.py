@@ -42,7 +42,7 @@ class DistinctEstimate:
             return 0
         registers = np.frombuffer(state, np.uint8)
         size, zeros = self._size, int((registers == 0).sum())
-        inverse = float(np.cumsum(np.exp2(-registers.astype(np.float64)))[-1])
+        inverse = float(np.cumsum(np.ldexp(1.0, -registers.astype(np.int64)))[-1])
         raw = _ALPHAS.get(self._bits, 0.7213 / (1.0 + 1.079 / size)) * size * size / inverse
         if zeros:
             counted = size * math.log(size / zeros)

@@ -5,15 +5,28 @@ crash at any point, so each appears exactly once.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
 import pyarrow as pa
 
+from streamapp_systems.file.column_folders import split_by_folders
 from streamapp_systems.file.output_folder import STAGING, part_name, sync_folder
 from streamapp_systems.file.part_writer import PartWriter
 from streamapp_systems.file.partition_files import endings
 from streamapp_systems.protocols import StagedPart, StreamDescriptor, StreamSystemError
+
+MAXIMUM_OPEN_PARTS = 64
+"""Part files that are written side by side; where rows go to more folders, the oldest part ends for another."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The place of a part: its stream, and its folder in the stream's (empty: that itself)."""
+
+    stream: str
+    folder: str
 
 
 class FileOutput:
@@ -27,10 +40,11 @@ class FileOutput:
         self._streams = {stream.name: stream for stream in streams}
         self._writer = writer
         self._sequence = count()
-        self._open: dict[str, tuple[StagedPart, PartWriter]] = {}
+        self._open: dict[_Place, tuple[StagedPart, PartWriter]] = {}
+        self._finished: list[StagedPart] = []
 
     def write(self, stream: str, rows: pa.Table) -> None:
-        """Add rows to the open part file of this stream.
+        """Add rows to the open part files of this stream: one, or one for each of their folders.
 
         Raises:
             StreamSystemError: the rows have other columns than those before, a type has no form in this format, or the
@@ -38,9 +52,10 @@ class FileOutput:
         """
         if not rows.num_rows:
             return
+        columns = self._stream(stream).folder_columns
         try:
-            part = self._part(stream, rows.schema)
-            part.append(rows)
+            for folder, some in split_by_folders(rows, columns) if columns else [("", rows)]:
+                self._part(_Place(stream, folder), some.schema).append(some)
         except (OSError, pa.ArrowException) as error:
             raise self._unwritable(stream, error) from error
 
@@ -50,17 +65,15 @@ class FileOutput:
         Raises:
             StreamSystemError: one can't be finished.
         """
-        staged: list[StagedPart] = []
-        for stream in list(self._open):
-            names, part = self._open[stream]
+        for place in list(self._open):
             try:
-                part.finish()
-                sync_folder((self._root / names.staged).parent)
+                self._finish(place)
             except (OSError, pa.ArrowException) as error:
-                raise self._unwritable(stream, error) from error
-            del self._open[stream]
-            staged.append(names)
-        return tuple(staged)
+                raise self._unwritable(place.stream, error) from error
+        for folder in {(self._root / names.staged).parent for names in self._finished}:
+            sync_folder(folder)
+        staged, self._finished = tuple(self._finished), []
+        return staged
 
     def publish(self, parts: Iterable[StagedPart]) -> None:
         """Rename staged part files to their final names; those that were published earlier are left alone.
@@ -72,6 +85,7 @@ class FileOutput:
         for part in parts:
             staged, final = self._root / part.staged, self._root / part.final
             try:
+                final.parent.mkdir(parents=True, exist_ok=True)
                 staged.replace(final)
             except FileNotFoundError as error:
                 if not final.exists():
@@ -82,7 +96,8 @@ class FileOutput:
             except OSError as error:
                 raise StreamSystemError(f"output {part.stream}: {staged} can't become {final}: {error}") from error
             else:
-                folders |= {staged.parent, final.parent}
+                stream = staged.parent.parent
+                folders |= {staged.parent, *(folder for folder in final.parents if folder.is_relative_to(stream))}
         for folder in folders:
             sync_folder(folder)
 
@@ -96,25 +111,37 @@ class FileOutput:
         folder = self._root / self._streams[stream].address
         return StreamSystemError(f"output {stream} can't be written in {folder}: {error}")
 
-    def _part(self, stream: str, schema: pa.Schema) -> PartWriter:
-        if stream not in self._open:
-            self._open[stream] = self._create(stream, schema)
-        part = self._open[stream][1]
+    def _part(self, place: _Place, schema: pa.Schema) -> PartWriter:
+        if place not in self._open:
+            if len(self._open) == MAXIMUM_OPEN_PARTS:
+                self._finish(next(iter(self._open)))
+            self._open[place] = self._create(place, schema)
+        part = self._open[place][1]
         if part.schema != schema:
-            raise StreamSystemError(f"output {stream}: rows have columns {_names(schema)} after {_names(part.schema)}")
+            raise StreamSystemError(
+                f"output {place.stream}: rows have columns {_names(schema)} after {_names(part.schema)}"
+            )
         return part
 
-    def _create(self, stream: str, schema: pa.Schema) -> tuple[StagedPart, PartWriter]:
-        descriptor = self._streams.get(stream)
-        if descriptor is None:
-            raise StreamSystemError(f"stream {stream} is none of this output's: {', '.join(sorted(self._streams))}")
-        name = part_name(self._writer, next(self._sequence), endings(descriptor)[0])
-        names = StagedPart(
-            stream=stream, staged=f"{descriptor.address}/{STAGING}/{name}", final=f"{descriptor.address}/{name}"
-        )
+    def _create(self, place: _Place, schema: pa.Schema) -> tuple[StagedPart, PartWriter]:
+        descriptor = self._stream(place.stream)
+        name, address = part_name(self._writer, next(self._sequence), endings(descriptor)[0]), descriptor.address
+        final = f"{address}/{place.folder}/{name}" if place.folder else f"{address}/{name}"
+        names = StagedPart(stream=place.stream, staged=f"{address}/{STAGING}/{name}", final=final)
         path = self._root / names.staged
         path.parent.mkdir(parents=True, exist_ok=True)
         return names, PartWriter(path, schema, descriptor)
+
+    def _finish(self, place: _Place) -> None:
+        names, part = self._open[place]
+        part.finish()
+        del self._open[place]
+        self._finished.append(names)
+
+    def _stream(self, name: str) -> StreamDescriptor:
+        if name not in self._streams:
+            raise StreamSystemError(f"stream {name} is none of this output's: {', '.join(sorted(self._streams))}")
+        return self._streams[name]
 
 
 def _names(schema: pa.Schema) -> str:

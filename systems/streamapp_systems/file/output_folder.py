@@ -107,4 +107,7 @@ def _owner(marker: Path) -> str | None:
 
 
 def _parts(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if _PART.fullmatch(path.name))
+    """List the part files in a folder and in the folders of columns below it."""
+    found = sorted(path for path in folder.iterdir() if _PART.fullmatch(path.name))
+    below = sorted(path for path in folder.iterdir() if "=" in path.name and path.is_dir())
+    return [*found, *(part for path in below for part in _parts(path))]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from streamapp_core.spec.streams import StreamFormat
+from streamapp_systems.file.column_folders import FolderColumns
 from streamapp_systems.file.csv_format import CsvFormat
 from streamapp_systems.file.file_chunks import FileFormat
 from streamapp_systems.file.json_format import JsonFormat
@@ -25,21 +26,24 @@ def partition_files(root: Path, stream: StreamDescriptor) -> tuple[Path, ...]:
 
     The address is a path relative to `root`: a file, a folder (its files with an ending of the format) or a pattern
     (`*`, `?`, `[...]`, and `**` for any folders). Files and folders whose names start with `.` or `_` are left out
-    of folders and patterns.
+    of folders and patterns. Where folders are columns, all that is below the folder counts.
     """
     place = root / stream.address
     if place.is_file():
         return (place,)
-    if place.is_dir():
+    if place.is_dir() and stream.folder_columns:
+        base, names = place, glob.glob("**/*", root_dir=place, recursive=True)  # noqa: PTH207 - as below
+        names = [name for name in names if name.endswith(endings(stream))]
+    elif place.is_dir():
         base, names = place, [path.name for path in place.iterdir() if path.name.endswith(endings(stream))]
     else:
         base, names = root, glob.glob(stream.address, root_dir=root, recursive=True)  # noqa: PTH207 - takes absolute patterns
     written = Path(stream.address).parts
-    shown = [
-        name
-        for name in names
-        if not any(part.startswith((".", "_")) and part not in written for part in Path(name).parts)
-    ]
+
+    def hidden(part: str) -> bool:
+        return part.startswith((".", "_")) and not (stream.folder_columns and "=" in part)
+
+    shown = [name for name in names if not any(hidden(part) and part not in written for part in Path(name).parts)]
     return tuple(path for name in sorted(shown, key=_natural) if (path := base / name).is_file())
 
 
@@ -62,13 +66,15 @@ def file_format(stream: StreamDescriptor) -> FileFormat:
         StreamSystemError: there are no files of its format.
     """
     endings(stream)
+    files: FileFormat
     match stream.format:
         case StreamFormat.CSV:
-            return CsvFormat(stream.csv)
+            files = CsvFormat(stream.csv)
         case StreamFormat.JSON:
-            return JsonFormat(stream.json)
+            files = JsonFormat(stream.json)
         case _:
-            return ParquetFormat()
+            files = ParquetFormat()
+    return FolderColumns(files, stream.folder_columns) if stream.folder_columns else files
 
 
 def _natural(name: str) -> tuple[list[tuple[str, int]], str]:

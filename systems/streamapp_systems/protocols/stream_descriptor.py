@@ -22,3 +22,4 @@ class StreamDescriptor:
     csv: CsvOptions = field(default_factory=CsvOptions)
     json: JsonOptions = field(default_factory=JsonOptions, hash=False)
     keyed: bool = False
+    folder_columns: tuple[str, ...] = ()

@@ -3,20 +3,23 @@
 import datetime
 import json
 
+import pyarrow as pa
 import yaml
 
 from streamapp_core.spec.parse import parse_text
+from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.message_formats import encode_messages, message_decoder
 from streamapp_systems.arrow_types import arrow_schema
-from streamapp_systems.protocols import Message, MessageTuple
+from streamapp_systems.file import FileOutput
+from streamapp_systems.protocols import Message, MessageTuple, StreamDescriptor
 from support.plan_documents import accepted
 from unit.docs import pages
 
 
 def test_the_example_reads_and_writes_what_the_page_shows():
     text = pages.read("formats.md")
-    app, read, written = (block.text for block in pages.fences(text))
+    app, read, written = (block.text for block in pages.fences(text[text.index("## JSON") :]))
     plan = accepted(yaml.safe_load(app), pages.counts(app))
     streams = parse_text(app).app.spec.streams
     decoder = message_decoder(arrow_schema(plan.streams["payments"].schema), streams["payments"], ())
@@ -33,7 +36,7 @@ def test_what_the_page_says_of_texts_and_raw_values_is_accepted():
     operators = [{"name": "taken", "from": "in", "map": "split_part(line, ' ', 1) as word"}]
     operators += [{"name": "sent", "from": "taken", "sendTo": "out"}]
     raw = [{"name": "taken", "from": "in", "map": "cast(data as string) as text"}, operators[1]]
-    app = yaml.safe_load(pages.fences(text)[0].text)
+    app = yaml.safe_load(next(block.text for block in pages.fences(text) if "kind: StreamApp" in block.text))
     for schema, form, written in (("line string", "text", operators), ("data binary", "raw", raw)):
         app["spec"]["streams"] = {
             "in": {"system": "kafka", "format": form, "schema": schema},
@@ -41,3 +44,17 @@ def test_what_the_page_says_of_texts_and_raw_values_is_accepted():
         }
         app["spec"]["operators"] = written
         assert accepted(app, {"in": 1, "out": 1})
+
+
+def test_rows_lie_in_the_folders_that_the_page_shows(tmp_path):
+    declared, paths = (block.text for block in pages.fences(pages.read("formats.md"))[:2])
+    columns = tuple(yaml.safe_load(declared)["streams"]["bids"]["folderColumns"])
+    stream = StreamDescriptor(
+        name="bids", system="files", address="bids", format=StreamFormat.PARQUET, folder_columns=columns
+    )
+    output = FileOutput(tmp_path, [stream], "3-1")
+    day = datetime.date(2024, 5, 1)
+    for city in ("New York", "S/W", None):
+        output.write("bids", pa.table({"day": [day], "city": pa.array([city], pa.string()), "n": [1]}))
+    output.publish(output.stage())
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("part-*")) == sorted(paths.splitlines())

@@ -36,6 +36,8 @@ def app(*, source=None, output=None, default="log", **job):
             "streams.out.format",
         ),
         ({"source": {"format": "csv"}}, "streams.in.format"),
+        ({"output": {"folderColumns": ["n"]}}, "streams.out.folderColumns"),
+        ({"source": {"folderColumns": ["n"]}}, "streams.in.folderColumns"),
         ({"source": {"format": "arrow"}}, "streams.in.format"),
         ({"output": {"format": "parquet"}}, "streams.out.format"),
         ({"output": {"system": "files", "format": "arrow"}}, "streams.out.format"),
@@ -151,3 +153,24 @@ def test_event_times_of_side_inputs_are_not_bounded():
         {"name": "sent", "from": "named", "sendTo": "out"},
     ]
     assert ("NotSupported", "spec.streams.names.eventTime.maxAhead") in found(refused, {**COUNTS, "names": 2})
+
+
+@pytest.mark.parametrize(
+    ("columns", "problems"),
+    [
+        (["n"], set()),
+        (
+            ["K", "n"],
+            {("TypeMismatch", "spec.streams.out.folderColumns[0]"), ("InvalidSpec", "spec.streams.out.folderColumns")},
+        ),
+        (["n", "N"], {("InvalidSpec", "spec.streams.out.folderColumns[1]")}),
+        (["m"], {("UnknownColumn", "spec.streams.out.folderColumns[0]")}),
+    ],
+)
+def test_columns_that_are_folders_are_there_once_and_have_names_and_not_all_are(columns, problems):
+    source = {"schema": "k double, n int", "key": "n"}
+    files = {"system": "files", "format": "parquet", "folderColumns": columns}
+    assert found(app(source=source, output=files), COUNTS) == problems
+    read = files | {"schema": "k double, n int", "partitioned": True}
+    same = {(code, path.replace("out", "in")) for code, path in problems}
+    assert found(app(source=read), COUNTS) == same
