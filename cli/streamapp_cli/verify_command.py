@@ -14,6 +14,7 @@ from streamapp_runtime.driver.verify_run import verify_run
 from streamapp_runtime.errors import FAILURES
 from streamapp_runtime.execution_context import local_context
 from streamapp_runtime.state.changelog_verification import EntryDifference, StateVerdict
+from streamapp_runtime.state.store_size import add_sizes
 
 EQUAL, DIFFERENT = 0, 1
 _SHOWN_BYTES = 40
@@ -45,6 +46,12 @@ def _print(console: Console, verdicts: list[StateVerdict]) -> None:
         position = "" if verdict.position is None else f"{verdict.position:,}"
         table.add_row(verdict.task, f"{verdict.records:,}", f"{verdict.keys:,}", position, _word(verdict))
     console.print(table)
+    sizes = add_sizes(verdict.sizes for verdict in verdicts)
+    if sizes:
+        stores = new_table(console, "state of", "entries", "bytes")
+        for name, size in sorted(sizes.items()):
+            stores.add_row(name, f"{size.entries:,}", f"{size.bytes:,}")
+        console.print(stores)
     for verdict in verdicts:
         for difference in verdict.differences:
             console.print(f"{verdict.task}: {_difference_text(difference)}")

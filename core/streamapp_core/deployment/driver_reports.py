@@ -48,6 +48,13 @@ class StreamProgress(Document):
     watermark: int | None = None
 
 
+class StateSize(Document):
+    """The size of the state of an operator or table, in all tasks: its entries, and its bytes on disk."""
+
+    entries: int
+    bytes: int
+
+
 class Stall(Document):
     """A partition or producer that has held a watermark back for long: the stream, since when, and why."""
 
@@ -101,6 +108,7 @@ class ProgressReport(StoredDocument):
     running: tuple[str, ...] = ()
     message: str | None = None
     streams: Mapping[str, StreamProgress] = {}
+    state: Mapping[str, StateSize] = {}
     stalled: tuple[Stall, ...] = ()
     broken_claims: tuple[BrokenClaim, ...] = ()
     notices: tuple[Notice, ...] = ()

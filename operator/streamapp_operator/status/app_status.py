@@ -90,7 +90,7 @@ def build_status(inputs: StatusInputs) -> dict[str, JsonValue]:
     if launch is not None:
         more["driver"] = {"epoch": launch.epoch, "cause": launch.cause.value, "deaths": launch.attempt}
     if inputs.report is not None:
-        shown = {"phase", "streams"} | ({"notices"} if inputs.report.notices else set())
+        shown = {"phase", "streams"} | {name for name in ("state", "notices") if getattr(inputs.report, name)}
         more["progress"] = inputs.report.model_dump(mode="json", by_alias=True, exclude_none=True, include=shown)
     return {**status.model_dump(mode="json", by_alias=True, exclude_none=True), **more}
 

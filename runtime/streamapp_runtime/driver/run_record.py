@@ -8,6 +8,7 @@ from streamapp_core.metadata_store import ABSENT, MetadataStore, VersionConflict
 from streamapp_runtime.errors import RuntimeFailure, Superseded
 from streamapp_runtime.processor.processor_report import BrokenClaimReport, RunNotice, WatermarkHolderReport
 from streamapp_runtime.side_input_files import SideInputFiles
+from streamapp_runtime.state.store_size import StoreSize
 from streamapp_systems.coordinator_stream import DriverRecord
 from streamapp_systems.file import FileStat
 
@@ -53,7 +54,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     run does not follow a change of its streams, if there is one. `held_back_by` names, by operator, the stream whose
     watermark is the lowest of those that reach it, `broken_claims` the streams with rows that are not where their key
     belongs, as far as rows were checked since the processors started. `notices` say what a person should know of the
-    tables: which files were taken again, which rows are missing.
+    tables: which files were taken again, which rows are missing. `state_sizes` are those of the stores of all tasks at
+    their last commit, by operator or table.
     """
 
     streams: tuple[StreamSummary, ...]
@@ -68,6 +70,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     held_back_by: dict[str, str] = {}
     broken_claims: dict[str, BrokenClaimReport] = {}
     notices: tuple[RunNotice, ...] = ()
+    state_sizes: dict[str, StoreSize] = {}
 
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):

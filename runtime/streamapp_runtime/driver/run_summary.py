@@ -13,6 +13,7 @@ from streamapp_runtime.processor.processor_report import (
     event_time,
 )
 from streamapp_runtime.state.checkpoint import add_counts
+from streamapp_runtime.state.store_size import add_sizes
 
 
 def summarize(
@@ -35,6 +36,7 @@ def summarize(
         held_back_by=_held_back_by(plan, streams),
         broken_claims=_broken_claims(plan, reports),
         notices=tuple(dict.fromkeys(notice for report in reports for notice in report.notices)),
+        state_sizes=add_sizes(report.state_sizes for report in reports),
     )
 
 

@@ -33,6 +33,12 @@ class SummaryCollector(Collector):
             "Rows among those checked that are not in the partition of their key, by stream.",
             labels=[*names, "stream"],
         )
+        entries = GaugeMetricFamily(
+            "streamapp_state_entries", "Entries of the state, by operator or table.", labels=[*names, "name"]
+        )
+        size = GaugeMetricFamily(
+            "streamapp_state_bytes", "Bytes of the state on disk, by operator or table.", labels=[*names, "name"]
+        )
         summary = self._summary()
         if summary is not None:
             for stream in summary.streams:
@@ -46,4 +52,7 @@ class SummaryCollector(Collector):
                     unused.add_metric([*self._labels, name, reason], rows)
             for stream_name, claim in summary.broken_claims.items():
                 misplaced.add_metric([*self._labels, stream_name], claim.misplaced)
-        yield from (read, written, unused, watermark, misplaced)
+            for name, state in summary.state_sizes.items():
+                entries.add_metric([*self._labels, name], state.entries)
+                size.add_metric([*self._labels, name], state.bytes)
+        yield from (read, written, unused, watermark, misplaced, entries, size)

@@ -16,6 +16,7 @@ from streamapp_core.deployment.driver_reports import (
     Notice,
     ProgressReport,
     Stall,
+    StateSize,
     StreamProgress,
 )
 from streamapp_core.job_model.job_model import JobModel
@@ -25,7 +26,7 @@ from streamapp_runtime.driver.run_record import StreamSummary, Summary
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorReport
 
 _ROWS = timedelta(seconds=30)
-"""The interval at which rows and watermarks are written, if nothing else changes."""
+"""The interval at which rows, watermarks and sizes of state are written, if nothing else changes."""
 _STALL = timedelta(seconds=30)
 """A watermark that has not moved while rows came for so long is reported."""
 
@@ -56,7 +57,8 @@ class ProgressReporter:
             return
         kept: dict[str, object] = {}
         if written is not None:
-            kept = {"version": written.version, "streams": written.streams, "notices": written.notices}
+            kept = {"version": written.version, "streams": written.streams}
+            kept |= {"state": written.state, "notices": written.notices}
         self._write(self._report(message=message, **kept))
 
     def progress(self, summary: Summary, model: JobModel, reports: Mapping[str, ProcessorReport]) -> None:
@@ -69,6 +71,9 @@ class ProgressReporter:
             version=model.version if running else None,
             running=tuple(running),
             streams=_streams(summary),
+            state={
+                name: StateSize(entries=size.entries, bytes=size.bytes) for name, size in summary.state_sizes.items()
+            },
             stalled=self._stalls.find(summary),
             notices=_notices(summary),
         )
@@ -89,7 +94,7 @@ class ProgressReporter:
         previous = self._written
         if report == previous:
             return
-        rows: dict[str, object] = {"streams": {}}
+        rows: dict[str, object] = {"streams": {}, "state": {}}
         only_rows = previous is not None and report.model_copy(update=rows) == previous.model_copy(update=rows)
         if only_rows and self._now() < self._written_at + _ROWS:
             return

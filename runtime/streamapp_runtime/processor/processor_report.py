@@ -6,6 +6,7 @@ import msgspec
 
 from streamapp_core.deployment.driver_reports import NoticeReason
 from streamapp_runtime.side_input_files import SideInputFiles
+from streamapp_runtime.state.store_size import StoreSize
 
 
 class Incarnation(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,6 +109,7 @@ class ProcessorReport(msgspec.Struct, frozen=True, kw_only=True):
     task here that holds the watermark back; none, if all that is not idle has ended. `broken_claims` has the streams
     with rows that are not where their key belongs (`onBrokenClaim: report`), `file_keys` samples of the keys of files
     that claim all rows of them, with their files' numbers. `notices` say what a person should know of the tables here.
+    `state_sizes` are those of the stores here at the last commit, by operator or table.
     """
 
     incarnation: Incarnation
@@ -124,4 +126,5 @@ class ProcessorReport(msgspec.Struct, frozen=True, kw_only=True):
     commits: int = 0
     committed: dict[str, dict[int, int]] = {}
     notices: tuple[RunNotice, ...] = ()
+    state_sizes: dict[str, StoreSize] = {}
     done: bool = False

@@ -17,6 +17,7 @@ from streamapp_runtime.processor.processor_report import (
 )
 from streamapp_runtime.processor.task_assembly import AssembledTasks
 from streamapp_runtime.state.checkpoint import add_counts
+from streamapp_runtime.state.store_size import add_sizes
 from streamapp_runtime.tables.adjunct_store import AdjunctStore
 from streamapp_runtime.tables.side_inputs import SideInputs
 
@@ -69,6 +70,7 @@ class ProcessorReportBuilder:
             broken_claims=self._claims.broken(),
             file_keys=self._claims.file_keys(),
             notices=_notices(self._adjunct_stores()),
+            state_sizes=add_sizes(task.state_sizes() for task in self._tasks),
             commits=commits,
             committed=_by_stream(committed),
             done=done,

@@ -1,8 +1,8 @@
 """Verification of a task's state: its stores must equal what a restore of its changelog gives."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 
@@ -10,11 +10,12 @@ import lmdb
 
 from streamapp_runtime.state.changelog import ChangelogReader
 from streamapp_runtime.state.checkpoint import CHECKPOINT_KEY, changelog_key, store_and_key
-from streamapp_runtime.state.lmdb_environment import MAP_SIZE, DamagedState, LmdbEnvironment
+from streamapp_runtime.state.lmdb_environment import MAP_SIZE, DamagedState, LmdbEnvironment, size_of
 from streamapp_runtime.state.state_folder import assess_folder
 from streamapp_runtime.state.state_metadata import CHANGELOG, CHECKPOINT, META, POSITION
 from streamapp_runtime.state.state_owner import StateOwner
 from streamapp_runtime.state.store_marker import StoreCondition
+from streamapp_runtime.state.store_size import StoreSize
 
 _BATCH = 50_000
 _SHOWN = 10
@@ -41,7 +42,7 @@ class StateVerdict:
     """The result for one task: the `records` of its changelog below the store's `position` make so many `keys`.
 
     `position` is None if no store here can be believed. `wrong` is the reason why a store can't be compared;
-    `differences` are the first ones.
+    `differences` are the first ones, `sizes` those of the stores here, by operator or table.
     """
 
     task: str
@@ -50,6 +51,7 @@ class StateVerdict:
     position: int | None = None
     wrong: str | None = None
     differences: tuple[EntryDifference, ...] = ()
+    sizes: Mapping[str, StoreSize] = field(default_factory=dict)
 
     @property
     def equal(self) -> bool:
@@ -94,6 +96,7 @@ def verify_state(
                 keys=sum(1 for _ in restored.contents.entries()),
                 position=position,
                 differences=tuple(restored.differences(state)),
+                sizes=state.sizes(),
             )
 
 
@@ -138,6 +141,10 @@ class _Contents:
             if name != META:
                 for key, value in self._transaction.cursor(database):
                     yield name, bytes(key), bytes(value)
+
+    def sizes(self) -> Mapping[str, StoreSize]:
+        """Return the size of each store."""
+        return {name: size_of(self._transaction, store) for name, store in self._stores.items() if name != META}
 
     def close(self) -> None:
         """Release the files."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import lmdb
 
 from streamapp_runtime.errors import RuntimeFailure
+from streamapp_runtime.state.store_size import StoreSize
 
 MAP_SIZE = 1 << 36
 """Address space for the state of one task (64 GiB, and 1,000 tasks fit one process); disk is used as it grows."""
@@ -18,6 +19,13 @@ _MAXIMUM_STORES = 1_024
 
 class DamagedState(RuntimeFailure):
     """The files in a state folder are no state, or incomplete: restore them from the changelog."""
+
+
+def size_of(transaction: lmdb.Transaction, database: "lmdb._Database") -> StoreSize:
+    """Return the size of a database, which LMDB keeps with it."""
+    stat = transaction.stat(database)
+    pages = stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]
+    return StoreSize(entries=stat["entries"], bytes=pages * stat["psize"])
 
 
 class LmdbStore:
@@ -141,6 +149,10 @@ class LmdbEnvironment:
                 store.write(transaction)
         for store in self._stores.values():
             store.forget_waiting()
+
+    def size(self, name: str) -> StoreSize:
+        """Return the size of a store at its last commit, without reading it."""
+        return size_of(self.reader(), self.store(name).database)
 
     def clear(self, name: str) -> None:
         """Empty a store at once."""

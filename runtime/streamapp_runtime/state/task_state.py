@@ -12,6 +12,7 @@ from streamapp_runtime.state.state_folder import open_or_recreate, sync_and_clos
 from streamapp_runtime.state.state_metadata import CHANGELOG, CHECKPOINT, CURRENT, META, POSITION
 from streamapp_runtime.state.state_owner import StateOwner
 from streamapp_runtime.state.store import Store
+from streamapp_runtime.state.store_size import StoreSize
 
 _MAX_AGE = 12 * 60 * 60 * 1_000
 """Changelogs keep tombstones for a day. A store that is behind for half of it may miss some: it is recreated."""
@@ -69,6 +70,10 @@ class TaskState:
         """Open a store whose changes go to the changelog."""
         self._logged.append(name)
         return self._environment.store(name)
+
+    def sizes(self) -> dict[str, StoreSize]:
+        """Return the sizes of the logged stores by name, as they were committed last."""
+        return {name: self._environment.size(name) for name in self._logged}
 
     def changes(self) -> Iterator[tuple[bytes, bytes | None]]:
         """Yield the changelog entries of what was written since the last commit."""

@@ -15,6 +15,7 @@ from streamapp_runtime.state.checkpoint import (
     add_counts,
     encode_checkpoint,
 )
+from streamapp_runtime.state.store_size import StoreSize
 from streamapp_runtime.tables.side_inputs import SideInputs
 from streamapp_runtime.tasks.pipeline import Pipeline
 from streamapp_runtime.tasks.task_context import TaskContext
@@ -178,6 +179,10 @@ class Task:
     def flush(self) -> None:
         """Write what operators keep in memory to the stores."""
         self.pipeline.flush()
+
+    def state_sizes(self) -> Mapping[str, StoreSize]:
+        """Return the sizes of the stores of its operators and tables at the last commit."""
+        return self._state.sizes()
 
     def changes(self) -> Iterator[tuple[bytes, bytes | None]]:
         """Yield the changelog entries of what changed in the stores since the last commit."""

@@ -37,6 +37,9 @@ def test_the_state_of_a_run_is_what_its_changelog_says(folder):
     assert result.exit_code == 0, result.output
     assert "the state is right" in result.stdout
     assert "Partition 1" in result.stdout
+    (counted,) = [line.split() for line in result.stdout.splitlines() if line.split()[:1] == ["counted"]]
+    assert counted[1] == "2"
+    assert int(counted[2].replace(",", "")) > 0
 
 
 def test_an_entry_that_differs_is_named(folder):

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 import pytest
 
 from streamapp_core.deployment.app_record import (
@@ -23,6 +24,7 @@ from streamapp_runtime.kubernetes.job_model_follower import JobModelFollower
 from streamapp_runtime.kubernetes.progress_reporter import ProgressReporter
 from streamapp_runtime.processor.processor_report import Incarnation, ProcessorReport, StateReport
 from streamapp_runtime.spark.driver_environment import DriverEnvironment, read_environment
+from streamapp_runtime.state.store_size import StoreSize
 from streamapp_systems.kubernetes.kubernetes_api import Kind
 from support import job_models
 from support.kubernetes_api import MemoryCluster
@@ -126,11 +128,13 @@ def test_progress_is_written_when_it_changes_and_rows_every_half_minute(store, c
     version = store.get(PROGRESS).version
     reporter.progress(summary(10), seated(), living)
     clock.sleep(29)
-    reporter.progress(summary(20), seated(), living)
+    larger = {"total": StoreSize(entries=3, bytes=4_096)}
+    reporter.progress(msgspec.structs.replace(summary(20), state_sizes=larger), seated(), living)
     assert store.get(PROGRESS).version == version
     clock.sleep(1)
-    reporter.progress(summary(30), seated(), living)
+    reporter.progress(msgspec.structs.replace(summary(30), state_sizes=larger), seated(), living)
     assert written(store).streams["flights"].read == 30
+    assert written(store).state["total"].entries == 3
     reporter.progress(summary(40), seated(), {})
     assert (written(store).running, written(store).streams["flights"].read) == ((), 40)
 

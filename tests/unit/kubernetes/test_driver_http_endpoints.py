@@ -15,10 +15,18 @@ from streamapp_runtime.kubernetes.driver_metrics import SummaryCollector
 from streamapp_runtime.spark.driver_environment import DriverEnvironment
 from streamapp_runtime.spark.kubernetes_settings import kubernetes_settings
 from streamapp_runtime.spark.pod_memory import overhead
+from streamapp_runtime.state.store_size import StoreSize
 from support import apps
 
 STREAM = StreamSummary(name="in", role="input", partitions=1, ended=0, read=7, total=None, watermark=1_500)
-SUMMARY = Summary(streams=(STREAM,), written={"out": 3}, not_used={"w": {"late": 2}}, bad_rows=(), seconds=1.0)
+SUMMARY = Summary(
+    streams=(STREAM,),
+    written={"out": 3},
+    not_used={"w": {"late": 2}},
+    bad_rows=(),
+    seconds=1.0,
+    state_sizes={"w": StoreSize(entries=5, bytes=4_096)},
+)
 
 
 @pytest.fixture
@@ -64,6 +72,8 @@ def test_status_and_metrics_tell_the_figures_of_the_app(pages):
     assert 'streamapp_rows_read_total{app="delays",namespace="team",stream="in"} 7.0' in text
     assert 'streamapp_watermark_seconds{app="delays",namespace="team",stream="in"} 1.5' in text
     assert 'streamapp_rows_not_used_total{app="delays",name="w",namespace="team",reason="late"} 2.0' in text
+    assert 'streamapp_state_entries{app="delays",name="w",namespace="team"} 5.0' in text
+    assert 'streamapp_state_bytes{app="delays",name="w",namespace="team"} 4096.0' in text
     assert status(f"{url}/nothing")[0] == 404
 
 

@@ -187,6 +187,12 @@ def test_stores_behave_like_dictionaries(tmp_path_factory):
             expected = sorted(e for e in self.present[name].items() if e[0] >= start and (end is None or e[0] < end))
             assert list(self.environment.store(name).scan(start, end, limit)) == expected[:limit]
 
+        @rule(name=STORES)
+        def size(self, name):
+            size = self.environment.size(name)
+            assert size.entries == len(self.committed.get(name, {}))
+            assert (size.bytes > 0) is (size.entries > 0)
+
         @invariant()
         def all_entries_are_there(self):
             if hasattr(self, "environment"):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from streamapp_core.deployment.driver_reports import DriverPhase, StreamProgress
+from streamapp_core.deployment.driver_reports import DriverPhase, StateSize, StreamProgress
 from streamapp_core.problems import PlanWarning, Problem, ProblemCode, WarningCode
 from streamapp_operator.decide.acceptance import Acceptance, AcceptanceState
 from streamapp_operator.decide.actions import ActionKind
@@ -94,6 +94,12 @@ def test_a_running_app_shows_its_plan_its_driver_and_its_progress():
     assert status["progress"] == {"phase": "Running", "streams": {"orders": {"read": 7}}}
     assert (status["processors"], status["runId"]) == ({"ready": 2}, "r1")
     assert status["selector"] == "streamapp.dev/app=shop,streamapp.dev/role=processor"
+
+
+def test_progress_shows_the_size_of_the_state():
+    shown = progress(state={"total": StateSize(entries=3, bytes=4_096)})
+    status = status_of(replace(RUNNING, progress=shown))
+    assert status["progress"]["state"] == {"total": {"entries": 3, "bytes": 4_096}}
 
 
 def test_the_plan_shows_its_warnings():
