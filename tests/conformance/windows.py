@@ -60,13 +60,14 @@ class Bench:
             self.columns = {
                 side: arrow_schema(parse_schema(self.vector[f"{side}Schema"])) for side in ("left", "right")
             }
-            on = config["on"]
+            on, within = config["on"], parse_duration(config["within"])
             self.operator = IntervalJoin(
                 store,
                 keys=(on["left"], on["right"]) if isinstance(on, dict) else (on, on),
                 schemas=(self.columns["left"], self.columns["right"]),
                 kind=JoinType(config["type"]),
-                within=parse_duration(config["within"]),
+                before=within,
+                after=within,
             )
             return
         schema = parse_schema(self.vector["schema"])

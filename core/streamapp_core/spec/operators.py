@@ -93,6 +93,13 @@ class JoinColumns(SpecModel):
     right: ColumnName
 
 
+class JoinBounds(SpecModel):
+    """How much earlier and how much later than the left row's event time that of the right row may be."""
+
+    before: Duration = "0ms"  # type: ignore[assignment]
+    after: Duration = "0ms"  # type: ignore[assignment]
+
+
 class Join(SpecModel):
     """Pairs of rows of two streams with equal keys, and at most `within` between their event times if that is given."""
 
@@ -100,13 +107,13 @@ class Join(SpecModel):
     on: ColumnName | JoinColumns
     type: JoinType = JoinType.INNER
     within: Annotated[
-        Duration | None,
+        Duration | JoinBounds | None,
         Field(
-            description="How far apart the event times of a pair may be. Without it every pair with equal keys is "
-            "emitted, and all rows of both sides are kept."
+            description="How far apart the event times of a pair may be, or how much earlier (`before`) and later "
+            "(`after`) the right one's. Without it every pair with equal keys is emitted, and all rows of both sides "
+            "are kept."
         ),
     ] = None
-
     ttl: Ttl | None = None
 
     @model_validator(mode="after")
@@ -128,6 +135,13 @@ class Join(SpecModel):
     def columns(self) -> JoinColumns:
         """The key columns of both sides."""
         return self.on if isinstance(self.on, JoinColumns) else JoinColumns(left=self.on, right=self.on)
+
+    @property
+    def bounds(self) -> JoinBounds | None:
+        """How far apart the event times of a pair may be, on both sides; None: without a bound."""
+        if self.within is None or isinstance(self.within, JoinBounds):
+            return self.within
+        return JoinBounds.model_construct(before=self.within, after=self.within)
 
 
 class JoinTable(SpecModel):

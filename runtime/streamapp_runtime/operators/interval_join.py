@@ -21,22 +21,36 @@ _EMITS_ALONE: Mapping[JoinType, Sequence[bool]] = {
 
 
 class IntervalJoin(BaseOperator):
-    """Pairs of rows at most `within` apart; an unmatched row of an outer side is emitted alone, with nulls.
+    """Pairs of rows near each other in time; an unmatched row of an outer side is emitted alone, with nulls.
 
     A row older than the watermark is late, one without event time matches nothing: both are dropped and counted. Rows
     that can't match any more are deleted (Flink's interval join).
     """
 
     def __init__(
-        self, store: Store, *, keys: tuple[str, str], schemas: tuple[pa.Schema, pa.Schema], kind: JoinType, within: int
+        self,
+        store: Store,
+        *,
+        keys: tuple[str, str],
+        schemas: tuple[pa.Schema, pa.Schema],
+        kind: JoinType,
+        before: int,
+        after: int,
     ) -> None:
-        """Take for the left and the right side the column to join on and all columns; `within` is in milliseconds."""
-        self._sides = [JoinSide(store, name, key, within) for name, key in zip((b"l", b"r"), keys, strict=True)]
+        """Take for the left and the right side the column to join on and all columns.
+
+        The right row of a pair is at most `before` milliseconds earlier and `after` later than the left one.
+        """
+        self._reach = after, before
+        """How much later than a row of either side its partner may be: so long it is kept."""
+        length = max(before, after)
+        self._sides = [JoinSide(store, name, key, length) for name, key in zip((b"l", b"r"), keys, strict=True)]
         self._keys = keys
         self._joined = JoinedRows(keys, schemas)
         self._emits_alone = _EMITS_ALONE[kind]
-        self._within = within
-        self.max_output_delay = within if any(self._emits_alone) else 0
+        self.max_output_delay = max(
+            reach if emits else 0 for reach, emits in zip(self._reach, self._emits_alone, strict=True)
+        )
         """The most by which an emitted row may be older than the watermark."""
         self._watermark = BEGINNING
         self._late = self._undated = 0
@@ -52,9 +66,9 @@ class IntervalJoin(BaseOperator):
     def advance_watermark(self, watermark: int) -> pa.Table | None:
         """Emit the unmatched rows of outer sides that can't match any more, and delete what has expired."""
         self._watermark = watermark
-        limit = watermark - self._within
         unmatched = [
-            side.expire(limit, emit_unmatched=emit) for side, emit in zip(self._sides, self._emits_alone, strict=True)
+            side.expire(watermark - reach, emit_unmatched=emit)
+            for side, reach, emit in zip(self._sides, self._reach, self._emits_alone, strict=True)
         ]
         alone = [self._joined.left_alone(rows) for rows in unmatched[LEFT]] + [
             self._joined.right_alone(rows) for rows in unmatched[RIGHT]
@@ -81,7 +95,7 @@ class IntervalJoin(BaseOperator):
         mine, theirs = self._sides[side], self._sides[1 - side]
         run, sorted_rows = mine.sort(rows)
         pairs = []
-        for found in theirs.candidates(run):
+        for found in theirs.candidates(run, before=self._reach[1 - side], after=self._reach[side]):
             equal = equal_keys(
                 sorted_rows.column(self._keys[side]).take(pa.array(found.batch)),
                 found.rows.column(self._keys[1 - side]).take(pa.array(found.here)),

@@ -61,13 +61,12 @@ class _StoredRun:
 class JoinSide:
     """The rows of one side, all with event times, and which of them have been matched."""
 
-    def __init__(self, store: Store, prefix: bytes, key: str, within: int) -> None:
-        """Open the entries with `prefix`; `key` is the column to join on, `within` how far apart matches may be."""
+    def __init__(self, store: Store, prefix: bytes, key: str, length: int) -> None:
+        """Open the entries with `prefix`; `key` is the column to join on, `length` how far apart matches may be."""
         self._store = store
         self._prefix = prefix
         self._key = key
-        self._bucket = max(within, _SHORTEST_BUCKET)
-        self._within = within
+        self._bucket = max(length, _SHORTEST_BUCKET)
         self._unflushed: list[tuple[SortedRun, pa.Table]] = []
         names = chunked_names(store, prefix + _INDEX, _ID.size)
         self._stored: list[_StoredRun] = [self._load_run(name) for name in names]
@@ -87,14 +86,17 @@ class JoinSide:
         if len(self._unflushed) == _MAX_UNFLUSHED:
             self._unflushed = [_merge_runs(self._unflushed)]
 
-    def candidates(self, run: SortedRun) -> Iterator[CandidatePairs]:
-        """Find the rows that may match the other side's batch: the hashes of their keys are equal."""
+    def candidates(self, run: SortedRun, *, before: int, after: int) -> Iterator[CandidatePairs]:
+        """Find the rows that may match the other side's batch: the hashes of their keys are equal.
+
+        They are at most `before` milliseconds earlier and `after` later than the batch's.
+        """
         for other, rows in self._unflushed:
-            batch, here = run.matches(other, self._within)
+            batch, here = run.matches(other, before, after)
             if len(batch):
                 yield CandidatePairs(batch=batch, here=here, rows=rows, stored=_StoredRun(other))
         for stored in self._stored:
-            batch, here = run.matches(stored.run, self._within)
+            batch, here = run.matches(stored.run, before, after)
             if len(batch):
                 yield CandidatePairs(batch=batch, here=here, rows=self._rows_of(stored), stored=stored)
 

@@ -56,17 +56,18 @@ class SortedRun:
     def __len__(self) -> int:
         return len(self.hashes)
 
-    def matches(self, other: "SortedRun", within: int) -> tuple[RowIndices, RowIndices]:
-        """Find the pairs with equal hashes and at most `within` milliseconds between their times.
+    def matches(self, other: "SortedRun", before: int, after: int) -> tuple[RowIndices, RowIndices]:
+        """Find the pairs with equal hashes, the other row at most `before` milliseconds earlier and `after` later.
 
         Returns the indices in this run, and those of their matches in the other one.
         """
-        if self.latest < other.earliest - within or self.earliest > other.latest + within:
+        if self.latest + after < other.earliest or self.earliest - before > other.latest:
             return np.empty(0, np.int64), np.empty(0, np.int64)
-        first = np.searchsorted(other.numbers, other.order.numbers(self.hashes, self.times - within), "left")
-        last = np.searchsorted(other.numbers, other.order.numbers(self.hashes, self.times + within), "right")
+        first = np.searchsorted(other.numbers, other.order.numbers(self.hashes, self.times - before), "left")
+        last = np.searchsorted(other.numbers, other.order.numbers(self.hashes, self.times + after), "right")
         mine, theirs = indices_of_ranges(first, last)
-        near = np.abs(self.times[mine] - other.times[theirs]) <= within
+        apart = other.times[theirs] - self.times[mine]
+        near = (-before <= apart) & (apart <= after)
         return mine[near], theirs[near]
 
 

@@ -160,9 +160,10 @@ def _join(planned: PlannedOperator, context: TaskContext) -> IntervalJoin | Regu
     store = context.state.logged_store(planned.name)
     keys = _column(left, join.columns.left), _column(right, join.columns.right)
     schemas = arrow_schema(left), arrow_schema(right)
-    if join.within is None:
+    bounds = join.bounds
+    if bounds is None:
         return RegularJoin(store, keys=keys, schemas=schemas, ttl=planned.spec.ttl)
-    return IntervalJoin(store, keys=keys, schemas=schemas, kind=join.type, within=join.within)
+    return IntervalJoin(store, keys=keys, schemas=schemas, kind=join.type, before=bounds.before, after=bounds.after)
 
 
 def _merge(planned: PlannedOperator, _: TaskContext) -> Operator:

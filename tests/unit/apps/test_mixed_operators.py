@@ -78,12 +78,12 @@ CASES = {
             ("s", "s0", by("d")),
             ("p0", "paid", {"map": "pid, pd"}),
             ("p", "p0", by("pd")),
-            ("j", "s", joined("d", ("p", "pd"), "full", "1h")),
+            ("j", "s", joined("d", ("p", "pd"), "full", {"before": "30m", "after": "2h"})),
             ("plain", "j", {"map": "id, coalesce(cast(d + 0.0 as string), 'none') as d, pid"}),
         ),
         f"""SELECT id, CASE WHEN isnan(x) THEN 'NaN' ELSE coalesce(x::VARCHAR, 'none') END, pid
             FROM (SELECT id, coalesce(d, pd) + 0.0 AS x, pid
-                  FROM sold FULL JOIN paid ON d = pd AND abs(sold.t - paid.t) <= {HOUR})""",
+                  FROM sold FULL JOIN paid ON d = pd AND paid.t - sold.t BETWEEN -{HOUR} / 2 AND 2 * {HOUR})""",
     ),
     "rows without a partner, counted in windows": (
         chain(

@@ -74,7 +74,9 @@ def test_the_rows_that_a_join_keeps_fit_records_and_are_found_after_a_restart():
 
     def join():
         kind, schemas = JoinType.LEFT, (left, right)
-        return IntervalJoin(environment.store("j"), keys=("k", "k"), schemas=schemas, kind=kind, within=count)
+        return IntervalJoin(
+            environment.store("j"), keys=("k", "k"), schemas=schemas, kind=kind, before=count, after=count
+        )
 
     first = join()
     first.process_left(pa.table({"k": numbers, "a": numbers, EVENT_TIME_COLUMN: numbers}))

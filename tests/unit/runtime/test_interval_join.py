@@ -16,7 +16,8 @@ from streamapp_runtime.state.memory_store import MemoryEnvironment
 
 LEFT = pa.schema([("k", pa.string()), ("a", pa.int64()), ("at", pa.int64())])
 RIGHT = pa.schema([("key", pa.string()), ("b", pa.int64()), ("bt", pa.int64())])
-WITHIN = 10
+BOUNDS = [(10, 10), (0, 15), (12, 3), (0, 0)]
+"""How much earlier and how much later than the left row the right one may be."""
 
 keys = st.sampled_from(["x", "y", "z", None])
 times = st.integers(-30, 60)
@@ -36,8 +37,9 @@ steps = st.lists(
 class Defined:
     """The definition of the join, row by row."""
 
-    def __init__(self, kind):
+    def __init__(self, kind, before, after):
         self.kind = kind
+        self.before, self.after = before, after
         self.rows = {"left": [], "right": []}
         self.watermark = -(10**9)
         self.late = 0
@@ -50,9 +52,10 @@ class Defined:
                 continue
             row = {"key": key, "n": number, "t": time, "met": False}
             for other in self.rows["right" if side == "left" else "left"]:
-                if key is not None and other["key"] == key and abs(other["t"] - time) <= WITHIN:
+                left, right = (row, other) if side == "left" else (other, row)
+                near = -self.before <= right["t"] - left["t"] <= self.after
+                if key is not None and other["key"] == key and near:
                     row["met"] = other["met"] = True
-                    left, right = (row, other) if side == "left" else (other, row)
                     given[key, left["n"], left["t"], right["n"], right["t"], max(time, other["t"])] += 1
             self.rows[side].append(row)
         return given
@@ -60,8 +63,8 @@ class Defined:
     def advance(self, watermark):
         self.watermark = max(self.watermark, watermark)
         given = Counter()
-        for side, outer in (("left", ("left", "full")), ("right", ("right", "full"))):
-            gone = [row for row in self.rows[side] if self.watermark > row["t"] + WITHIN]
+        for side, outer, reach in (("left", ("left", "full"), self.after), ("right", ("right", "full"), self.before)):
+            gone = [row for row in self.rows[side] if self.watermark > row["t"] + reach]
             self.rows[side] = [row for row in self.rows[side] if row not in gone]
             for row in gone:
                 if not row["met"] and self.kind in outer:
@@ -73,8 +76,9 @@ class Defined:
 class Subject:
     """The operator, on a store that outlives restarts."""
 
-    def __init__(self, kind):
+    def __init__(self, kind, before=10, after=10):
         self.kind = JoinType(kind)
+        self.before, self.after = before, after
         self.environment = MemoryEnvironment()
         self.watermark = None
         self.late = 0
@@ -82,7 +86,12 @@ class Subject:
 
     def open(self):
         self.join = IntervalJoin(
-            self.environment.store("join"), keys=("k", "key"), schemas=(LEFT, RIGHT), kind=self.kind, within=WITHIN
+            self.environment.store("join"),
+            keys=("k", "key"),
+            schemas=(LEFT, RIGHT),
+            kind=self.kind,
+            before=self.before,
+            after=self.after,
         )
         if self.watermark is not None:
             assert self.join.advance_watermark(self.watermark) is None
@@ -117,9 +126,9 @@ def counted(table):
 
 @pytest.mark.parametrize("kind", ["inner", "left", "right", "full"])
 @settings(max_examples=80)
-@given(steps=steps)
-def test_every_pair_comes_once_and_every_unmatched_row_once(kind, steps):
-    tested, defined = Subject(kind), Defined(kind)
+@given(steps=steps, bounds=st.sampled_from(BOUNDS))
+def test_every_pair_comes_once_and_every_unmatched_row_once(kind, steps, bounds):
+    tested, defined = Subject(kind, *bounds), Defined(kind, *bounds)
     number = 0
     for step, argument in [*steps, ("watermark", END_OF_TIME)]:
         if step == "watermark":

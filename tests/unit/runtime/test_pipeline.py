@@ -26,7 +26,7 @@ ENGINE = SqlEngine()
 LEFT, RIGHT = pa.schema([("k", pa.string())]), pa.schema([("k", pa.string()), ("b", pa.int64())])
 COUNT = check_aggregate("count(*) as c, count(b) as pairs", ["k"], parse_schema("k string, b bigint"))
 ROWS = check_aggregate("count(*) as c", ["k"], parse_schema("k string"))
-WITHIN, LENGTH = 10, 4
+LENGTH = 4
 
 # How far each row lies ahead of the watermark at the time, and how far that moves afterwards.
 STEPS = st.lists(st.tuples(st.sampled_from(["left", "right"]), st.integers(0, 15), st.integers(0, 6)), max_size=30)
@@ -63,10 +63,11 @@ def row(side, time):
 
 @pytest.mark.parametrize("kind", list(JoinType))
 @settings(max_examples=30)
-@given(steps=STEPS)
-def test_no_result_of_a_join_is_late_for_a_window_behind_it(kind, steps):
+@given(steps=STEPS, before=st.sampled_from([0, 10]), after=st.sampled_from([0, 10]))
+def test_no_result_of_a_join_is_late_for_a_window_behind_it(kind, steps, before, after):
     environment, both = MemoryEnvironment(), frozenset(["left", "right"])
-    join = IntervalJoin(environment.store("j"), keys=("k", "k"), schemas=(LEFT, RIGHT), kind=kind, within=WITHIN)
+    store, bounds = environment.store("j"), {"before": before, "after": after}
+    join = IntervalJoin(store, keys=("k", "k"), schemas=(LEFT, RIGHT), kind=kind, **bounds)
     window = AlignedWindow(ENGINE, environment.store("w"), COUNT, length=LENGTH, step=LENGTH)
     sent, joined = Sent(), Sent()
     ports = (join.process_left, join.process_right)

@@ -86,7 +86,7 @@ def arrival(environment, name):
 def join(environment, name):
     right = pa.schema([("k", pa.int64()), ("m", pa.int64())])
     return IntervalJoin(
-        environment.store(name), keys=("k", "k"), schemas=(COLUMNS, right), kind=JoinType.FULL, within=5
+        environment.store(name), keys=("k", "k"), schemas=(COLUMNS, right), kind=JoinType.FULL, before=5, after=5
     )
 
 
