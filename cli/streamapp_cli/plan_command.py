@@ -13,6 +13,7 @@ from streamapp_cli.command_options import Output
 from streamapp_cli.consoles import new_console
 from streamapp_cli.plan_inputs import (
     ask_counts,
+    ask_schema_problems,
     read_app,
     read_completed_app,
     read_counts,
@@ -48,6 +49,9 @@ def plan_app(
     before = None if previous is None else read_job_model(previous)
     live = None if processors is None else read_processors(processors)
     result = make_plan(parsed, counts, before, algorithms=installed_algorithm)
+    if result.plan is not None and streams is None:
+        problems = ask_schema_problems(result.plan, file)
+        result = PlanResult(plan=None, problems=problems) if problems else result
     if result.plan is not None and _has_code(result.plan):
         result = _check_code(result.plan, file, found_elsewhere=streams is not None) or result
     model = None if result.plan is None else build_job_model(result.plan, before, live)

@@ -12,7 +12,8 @@ from streamapp_core.deployment.spec_defaults import merge_defaults, parse_defaul
 from streamapp_core.job_model.job_model import JobModel, ProcessorModel
 from streamapp_core.job_model.job_model_errors import JobModelTooNewError
 from streamapp_core.job_model.job_model_shards import parse_job_model
-from streamapp_core.problems import sorted_problems
+from streamapp_core.plan.plan import Plan
+from streamapp_core.problems import Problem, sorted_problems
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.parse import ParsedApp, parse_document, parse_text
 from streamapp_core.spec.yaml_document import DocumentError, read_document
@@ -68,6 +69,18 @@ def ask_counts(app: StreamApp | None, path: Path) -> Mapping[str, int]:
         return {}
     try:
         return count_partitions(app, local_systems(path.absolute().parent))
+    except StreamSystemError as error:
+        exit_with_error(f"{error}\nTo plan without asking, give the partition counts: --streams STREAMS.json")
+
+
+def ask_schema_problems(plan: Plan, path: Path) -> tuple[Problem, ...]:
+    """Ask the schema registries of an app what its columns don't fit, or end the program."""
+    from streamapp_runtime.avro_schemas import find_schema_problems
+    from streamapp_systems.protocols import StreamSystemError
+    from streamapp_systems.registry import local_systems
+
+    try:
+        return find_schema_problems(plan, local_systems(path.absolute().parent))
     except StreamSystemError as error:
         exit_with_error(f"{error}\nTo plan without asking, give the partition counts: --streams STREAMS.json")
 

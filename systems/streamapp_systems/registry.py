@@ -9,7 +9,15 @@ from typing import Protocol
 
 from streamapp_core.spec.systems import SystemSpec
 from streamapp_systems.file import FileAdmin, FileConsumer, FileOutput
-from streamapp_systems.kafka import Cluster, KafkaAdmin, KafkaConsumer, KafkaProducer, local_cluster
+from streamapp_systems.kafka import (
+    Cluster,
+    KafkaAdmin,
+    KafkaConsumer,
+    KafkaProducer,
+    SchemaRegistryClient,
+    local_cluster,
+    local_schema_registry,
+)
 from streamapp_systems.log import LogAdmin, LogConsumer, LogProducer
 from streamapp_systems.protocols import (
     Admin,
@@ -92,6 +100,14 @@ class Systems(Protocol):
         """
         ...
 
+    def open_schema_registry(self, name: str, system: SystemSpec, *, timeout: float = math.inf) -> SchemaRegistryClient:
+        """Open the registry that has the schemas of a system's messages; it may be silent for `timeout` seconds.
+
+        Raises:
+            StreamSystemError: the system has none, or its secret is not there.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalSystems:
@@ -143,6 +159,13 @@ class LocalSystems:
         if system.file is None:
             raise StreamSystemError(f"system {name} is {system.kind}: it is written by a producer, not as files")
         return FileOutput(self.folder / system.file.path, streams, writer)
+
+    def open_schema_registry(self, name: str, system: SystemSpec, *, timeout: float = math.inf) -> SchemaRegistryClient:
+        """See `Systems.open_schema_registry`."""
+        registry = system.schema_registry
+        if registry is None:
+            raise StreamSystemError(f"system {name} has no schema registry: add it to spec.systems.{name}.kafka")
+        return local_schema_registry(name, registry, self.environment, timeout)
 
     def _cluster(self, name: str, system: SystemSpec) -> Cluster | None:
         return None if system.kafka is None else local_cluster(name, system.kafka, self.environment)

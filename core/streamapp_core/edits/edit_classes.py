@@ -75,6 +75,7 @@ FIELDS: Mapping[Path, EditClass] = {
     ("streams", ANY, "keyFormat"): EditClass.NEW_RUN,
     ("streams", ANY, "csv"): EditClass.RESTART,
     ("streams", ANY, "json"): EditClass.RESTART,
+    ("streams", ANY, "avro"): EditClass.RESTART,
     ("streams", ANY, "recordTime"): EditClass.RESTART,
     ("tables",): EditClass.RESTART,
     ("functions",): EditClass.RESTART,

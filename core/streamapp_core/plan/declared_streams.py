@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 
+from streamapp_core.avro.avro_columns import columns_of_avro
+from streamapp_core.avro.avro_schema import AvroSchemaError, parse_avro_schema
 from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.joined_columns import missing_column
 from streamapp_core.plan.problem_collector import ProblemCollector
 from streamapp_core.problems import ProblemCode
-from streamapp_core.schema import Schema, TypeKind
-from streamapp_core.spec.streams import StreamSpec
+from streamapp_core.schema import Schema, SchemaError, TypeKind
+from streamapp_core.spec.streams import StreamFormat, StreamSpec
 
 _EVENT_TIMES = (TypeKind.TIMESTAMP, TypeKind.BIGINT)
 
@@ -44,6 +46,8 @@ def _read_schema(graph: Graph, name: str, stream: StreamSpec, collector: Problem
     path = f"spec.streams.{name}"
     if stream.stream_schema is not None:
         schema = collector.parse(f"{path}.schema", stream.stream_schema)
+    elif stream.format is StreamFormat.AVRO and stream.avro.record_schema is not None and name not in graph.senders:
+        schema = _columns_of_records(path, stream.avro.record_schema, collector)
     elif name in graph.readers:
         schema = None
         collector.add(
@@ -56,6 +60,14 @@ def _read_schema(graph: Graph, name: str, stream: StreamSpec, collector: Problem
     if schema is not None and name not in graph.senders:
         _check_columns(name, stream, schema, collector)
     return schema
+
+
+def _columns_of_records(path: str, text: str, collector: ProblemCollector) -> Schema | None:
+    try:
+        return columns_of_avro(parse_avro_schema(text))
+    except (AvroSchemaError, SchemaError) as error:
+        collector.add(f"{path}.avro.schema", ProblemCode.INVALID_SPEC, str(error))
+        return None
 
 
 def _schema_of_table(graph: Graph, name: str, collector: ProblemCollector) -> Schema | None:

@@ -12,6 +12,7 @@ class StreamFormat(StrEnum):
     """The format of the rows of a stream."""
 
     JSON = "json"
+    AVRO = "avro"
     CSV = "csv"
     PARQUET = "parquet"
     TEXT = "text"
@@ -84,6 +85,27 @@ class CsvOptions(SpecModel):
     header: bool = True
 
 
+class AvroOptions(SpecModel):
+    """The schema of records of Avro."""
+
+    record_schema: Annotated[
+        str | None,
+        Field(
+            alias="schema",
+            max_length=65_536,
+            description="The schema that records were written with, as JSON; without one, a registry has it.",
+        ),
+    ] = None
+    record_name: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)*$",
+            max_length=255,
+            description="The name of the records that are written: `com.shop.Order`; default: that of the topic.",
+        ),
+    ] = None
+
+
 class EventTime(SpecModel):
     """The place of a row's event time, and how late rows may come."""
 
@@ -146,3 +168,4 @@ class StreamSpec(SpecModel):
     ] = ()
     csv: CsvOptions = CsvOptions()
     json_options: Annotated[JsonOptions, Field(alias="json")] = JsonOptions()
+    avro: AvroOptions = AvroOptions()

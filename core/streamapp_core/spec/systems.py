@@ -32,6 +32,19 @@ class KafkaAuth(SpecModel):
     ] = None
 
 
+class SchemaRegistry(SpecModel):
+    """The registry of the schemas of messages, with the API of Confluent's."""
+
+    url: Annotated[
+        str,
+        Field(pattern=r"^https?://[^\s?#@]+$", max_length=1_024, description="Where it is: `https://registry:8081`."),
+    ]
+    secret_name: Annotated[
+        Name | None,
+        Field(description="A secret with `username` and `password`, `ca.crt`, or all three."),
+    ] = None
+
+
 class KafkaSystem(SpecModel):
     """A Kafka cluster."""
 
@@ -41,6 +54,7 @@ class KafkaSystem(SpecModel):
         Field(max_length=100, description="Settings of the Kafka client, by their names in librdkafka."),
     ] = {}
     auth: KafkaAuth | None = None
+    schema_registry: SchemaRegistry | None = None
 
 
 class LogSystem(SpecModel):
@@ -67,6 +81,20 @@ class SystemSpec(SpecModel):
         if sum(part is not None for part in (self.kafka, self.log, self.file)) != 1:
             raise ValueError("a system is exactly one of kafka, log and file")
         return self
+
+    @property
+    def schema_registry(self) -> SchemaRegistry | None:
+        """The registry that has the schemas of this system's messages, if there is one."""
+        return None if self.kafka is None else self.kafka.schema_registry
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """The names of the secrets that the system's clients read."""
+        if self.kafka is None:
+            return frozenset()
+        auth, registry = self.kafka.auth, self.kafka.schema_registry
+        named = (None if auth is None else auth.secret_name, None if registry is None else registry.secret_name)
+        return frozenset(name for name in named if name is not None)
 
     def with_client_name(self, name: str) -> Self:
         """Return the system with a name for its Kafka clients and their consumer group, where `config` has none."""

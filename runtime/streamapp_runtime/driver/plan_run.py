@@ -13,6 +13,7 @@ from streamapp_core.spec.parse import ParsedApp
 from streamapp_core.spec.streams import StreamSpec
 from streamapp_core.spec.systems import SystemKind
 from streamapp_runtime.app_streams import count_partitions
+from streamapp_runtime.avro_schemas import find_schema_problems
 from streamapp_runtime.errors import PlanRefused
 from streamapp_runtime.functions.function_loader import python_path
 from streamapp_systems.expansion_algorithms import installed_algorithm
@@ -110,5 +111,8 @@ def _plan(
     result = make_plan(parsed, counts, previous, run_id=run_id, algorithms=installed_algorithm)
     if result.plan is None:
         raise PlanRefused(result.problems)
+    problems = find_schema_problems(result.plan, systems)
+    if problems:
+        raise PlanRefused(problems)
     python_path(result.plan.app.spec.py_files, systems.folder)
     return result.plan

@@ -9,6 +9,7 @@ import msgspec
 
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.metadata_store import MetadataStore
+from streamapp_runtime.avro_schemas import register_schemas
 from streamapp_runtime.driver.activate_job_model import announce_epoch
 from streamapp_runtime.driver.check_streams import check_identities, stream_identities
 from streamapp_runtime.driver.create_streams import create_added_streams, create_streams, expand_changelog
@@ -79,11 +80,13 @@ def create_run(
     with fail_point(FailPoint.RUN_STREAMS):
         if record.prepared:
             check()
+            register_schemas(run.plan, context.systems)
             create_added_streams(run, context.systems)
         else:
             delete_previous(record, check)
             prepare_outputs(run.plan, context.systems, check)
             check()
+            register_schemas(run.plan, context.systems)
             create_streams(run, context.systems)
         identities = stream_identities(run.plan, context.systems)
         created = msgspec.structs.replace(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 
 import pyarrow as pa
 
@@ -12,6 +13,7 @@ from streamapp_core.schema import Column
 from streamapp_core.spec.systems import SystemKind
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import by_system, changelog_stream, descriptor
+from streamapp_runtime.avro_schemas import RegisteredWriters, output_headers
 from streamapp_runtime.processor.claim_checker import ClaimChecker
 from streamapp_runtime.processor.decoding_input_source import DecodingInputSource
 from streamapp_runtime.rows.hidden_columns import hidden_fields
@@ -19,6 +21,7 @@ from streamapp_runtime.rows.message_formats import message_decoder
 from streamapp_runtime.rows.tombstones import KeyColumn
 from streamapp_runtime.state.changelog import ChangelogPartitionReader
 from streamapp_systems.arrow_types import arrow_schema, arrow_type
+from streamapp_systems.kafka import SchemaRegistryClient
 from streamapp_systems.protocols import (
     Consumer,
     Producer,
@@ -73,7 +76,10 @@ class Connections:
             shared=self._message_schemas(StreamRole.INPUT, StreamRole.SIDE_INPUT),
             external={
                 stream.name: message_decoder(
-                    arrow_schema(stream.schema), stream.spec, unread_columns(self._plan, stream.name)
+                    stream.schema,
+                    stream.spec,
+                    unread_columns(self._plan, stream.name),
+                    RegisteredWriters(partial(self._registry, stream.system)),
                 )
                 for stream in streams
                 if not _has_messages(stream) and stream.schema is not None
@@ -126,6 +132,17 @@ class Connections:
         producer = self._systems.open_producer(system, spec, streams, owner, confirm_current=confirm_current)
         self._handles.callback(producer.close)
         return producer
+
+    def output_headers(self) -> Mapping[str, bytes]:
+        """Return what values of outputs whose schemas are registered begin with.
+
+        Raises:
+            StreamSystemError: a registry does not answer, or has no such schema.
+        """
+        return output_headers(self._plan, self._systems)
+
+    def _registry(self, system: str) -> SchemaRegistryClient:
+        return self._systems.open_schema_registry(system, self._plan.app.system(system))
 
     def record_limits(self) -> Mapping[str, RecordLimits]:
         """Return the limits of the records of the outputs that are streams, as they are now."""

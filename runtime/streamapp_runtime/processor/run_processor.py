@@ -124,7 +124,7 @@ class _ProcessorStart:
         return Writers(
             producer=producer,
             intermediate=IntermediateWriter(producer, _intermediate_streams(self._plan)),
-            outputs=OutputWriter(producer, self._clock.time_of_day),
+            outputs=OutputWriter(producer, self._clock.time_of_day, self._connections.output_headers()),
             files=self._connections.outputs(f"{self._me.epoch}-{self._me.number}"),
             limits=self._connections.record_limits(),
         )

@@ -1,14 +1,18 @@
-"""The formats of messages that other programs read and write: JSON objects, or a text or bytes as they are."""
+"""The formats of messages that other programs read and write: JSON, Avro, or a text or bytes as they are."""
 
 from collections.abc import Collection
 
 import pyarrow as pa
 
+from streamapp_core.schema import Schema
 from streamapp_core.spec.streams import JsonOptions, StreamFormat, StreamSpec
 from streamapp_core.ssp import Ssp
+from streamapp_runtime.rows.avro_messages import AvroDecoder, WriterSchemas
 from streamapp_runtime.rows.bounded_event_times import BoundedEventTimes
 from streamapp_runtime.rows.json_messages import JsonDecoder, encode_json
 from streamapp_runtime.rows.message_rows import MessageDecoder, MessageRows
+from streamapp_systems.arrow_types import arrow_schema
+from streamapp_systems.avro.avro_encoding import encode_avro_rows
 from streamapp_systems.protocols import BadRecord, Message, Messages, MessageTuple
 
 
@@ -38,22 +42,35 @@ class ValueDecoder:
         return MessageRows(rows=rows, messages=MessageTuple(good), bad=tuple(bad))
 
 
-def message_decoder(schema: pa.Schema, stream: StreamSpec | None, unread: Collection[str]) -> MessageDecoder:
-    """Return the decoder of a stream's messages; texts of `unread` columns need not be kept."""
-    if stream is not None and stream.format is not StreamFormat.JSON:
+def message_decoder(
+    columns: Schema, stream: StreamSpec | None, unread: Collection[str], schemas: WriterSchemas
+) -> MessageDecoder:
+    """Return the decoder of a stream's messages; texts of `unread` columns need not be kept.
+
+    `schemas` has the schemas that messages of Avro name.
+    """
+    schema = arrow_schema(columns)
+    form = StreamFormat.JSON if stream is None else stream.format
+    decoder: MessageDecoder
+    if stream is not None and form is StreamFormat.AVRO:
+        decoder = AvroDecoder(columns, stream.avro.record_schema or schemas)
+    elif form is not StreamFormat.JSON:
         return ValueDecoder(schema)
-    decoder = JsonDecoder(schema, unread, JsonOptions() if stream is None else stream.json_options)
+    else:
+        decoder = JsonDecoder(schema, unread, JsonOptions() if stream is None else stream.json_options)
     time = None if stream is None else stream.event_time
     if time is None or time.max_ahead is None:
         return decoder
     return BoundedEventTimes(decoder, time.columns, time.max_ahead)
 
 
-def encode_messages(rows: pa.Table, stream: StreamSpec | None) -> list[bytes | None]:
-    """Encode each row as the value of a message; a null text or null bytes are no value."""
+def encode_messages(rows: pa.Table, stream: StreamSpec | None, header: bytes = b"") -> list[bytes | None]:
+    """Encode each row as the value of a message, Avro behind a header; a null text or null bytes are no value."""
     if stream is None:
         return [*encode_json(rows)]
     if stream.format is StreamFormat.JSON:
         return [*encode_json(rows, stream.json_options)]
+    if stream.format is StreamFormat.AVRO:
+        return [*encode_avro_rows(rows, header)]
     values: list[bytes | None] = rows.column(0).cast(pa.binary()).to_pylist()
     return values

@@ -17,6 +17,12 @@ DELETED_COLUMN = "__deleted"
 DELETED_FIELD = pa.field(DELETED_COLUMN, pa.bool_())
 
 
+class TombstoneRow(bytes):
+    """The JSON of a row that stands for a tombstone, whatever the format of other values."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class KeyColumn:
     """The column that the keys of messages encode, by the name of its field in JSON, and their encoding."""
@@ -32,7 +38,9 @@ def replace_tombstones(messages: Messages, key: KeyColumn | None) -> Messages:
     """
     if None not in messages.values:
         return messages
-    return MessageTuple(m if m.value is not None else m._replace(value=_row(m.key, key)) for m in messages)
+    return MessageTuple(
+        m if m.value is not None else m._replace(value=TombstoneRow(_row(m.key, key))) for m in messages
+    )
 
 
 def with_deleted_column(rows: pa.Table, deleted: Sequence[bool]) -> pa.Table:

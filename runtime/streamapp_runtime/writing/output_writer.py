@@ -1,6 +1,7 @@
 """Writes a processor's rows to outputs that are streams: messages in the partitions of their keys."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -29,8 +30,12 @@ class OutputWriter:
     A message's timestamp is the event time of its row (the time of day of rows without one), or the time of writing.
     """
 
-    def __init__(self, producer: Producer, time_of_day: Callable[[], int]) -> None:
+    def __init__(
+        self, producer: Producer, time_of_day: Callable[[], int], headers: Mapping[str, bytes] = MappingProxyType({})
+    ) -> None:
+        """Take what values of Avro begin with, by stream."""
         self._producer = producer
+        self._headers = headers
         self._time_of_day = time_of_day
         self._buffers: dict[tuple[str, int], tuple[PlannedStream, RowBuffer]] = {}
 
@@ -55,17 +60,17 @@ class OutputWriter:
         times = None
         if written_time(stream) is RecordTime.EVENT_TIME:
             times = pc.fill_null(rows.column(EVENT_TIME_COLUMN), self._time_of_day()).to_numpy().tolist()
-        values = _values(stream, without_event_time(rows))
+        values = _values(stream, without_event_time(rows), self._headers.get(stream.name, b""))
         records = SentRecords(timestamps=times, keys=_keys(stream, rows), values=values)
         for partition, place in places:
             self._producer.send_all(Ssp(stream.system, stream.name, partition), records[place])
 
 
-def _values(stream: PlannedStream, rows: pa.Table) -> list[bytes | None]:
+def _values(stream: PlannedStream, rows: pa.Table, header: bytes) -> list[bytes | None]:
     """Encode rows; one that deletes its key has no value."""
     if DELETED_COLUMN not in rows.column_names:
-        return encode_messages(rows, stream.spec)
-    values = encode_messages(rows.drop_columns([DELETED_COLUMN]), stream.spec)
+        return encode_messages(rows, stream.spec, header)
+    values = encode_messages(rows.drop_columns([DELETED_COLUMN]), stream.spec, header)
     deleted = rows.column(DELETED_COLUMN).to_pylist()
     return [None if gone else value for value, gone in zip(values, deleted, strict=True)]
 

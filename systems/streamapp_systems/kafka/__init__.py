@@ -1,9 +1,21 @@
 """Kafka: streams are topics, and transactions are the broker's own."""
 
 from streamapp_systems.kafka.admin import KafkaAdmin
-from streamapp_systems.kafka.client_config import Cluster, cluster_of, local_cluster
+from streamapp_systems.kafka.client_config import Cluster, cluster_of, local_cluster, local_schema_registry
 from streamapp_systems.kafka.consumer import KafkaConsumer
 from streamapp_systems.kafka.credentials import SecretItems
 from streamapp_systems.kafka.producer import KafkaProducer
+from streamapp_systems.kafka.schema_registry import RegisteredSchema, SchemaRegistryClient
 
-__all__ = ["Cluster", "KafkaAdmin", "KafkaConsumer", "KafkaProducer", "SecretItems", "cluster_of", "local_cluster"]
+__all__ = [
+    "Cluster",
+    "KafkaAdmin",
+    "KafkaConsumer",
+    "KafkaProducer",
+    "RegisteredSchema",
+    "SchemaRegistryClient",
+    "SecretItems",
+    "cluster_of",
+    "local_cluster",
+    "local_schema_registry",
+]

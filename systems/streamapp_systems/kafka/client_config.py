@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from streamapp_core.spec.kafka_client_settings import CLIENTS_OF_SETTING, ClientKind
-from streamapp_core.spec.systems import KafkaAuth, KafkaSystem
+from streamapp_core.spec.systems import KafkaAuth, KafkaSystem, SchemaRegistry
 from streamapp_systems.kafka.credentials import LocalSecrets, SecretReader, read_certificates, read_credentials
+from streamapp_systems.kafka.schema_registry import SchemaRegistryClient, open_schema_registry
 from streamapp_systems.protocols import StreamSystemError, TransactionOwner
 
 TIMEOUT_VARIABLE = "STREAMAPP_KAFKA_TIMEOUT"
@@ -133,6 +134,18 @@ def local_cluster(name: str, system: KafkaSystem, environment: Mapping[str, str]
         StreamSystemError: as `cluster_of`; or the timeout is no number of seconds.
     """
     return cluster_of(name, system, LocalSecrets(environment), _timeout(environment.get(TIMEOUT_VARIABLE, "")))
+
+
+def local_schema_registry(
+    name: str, registry: SchemaRegistry, environment: Mapping[str, str], timeout: float = math.inf
+) -> SchemaRegistryClient:
+    """Return a client of a system's registry as a process with this environment reaches it.
+
+    Raises:
+        StreamSystemError: as `open_schema_registry` and `local_cluster`.
+    """
+    longest = min(_timeout(environment.get(TIMEOUT_VARIABLE, "")), timeout)
+    return open_schema_registry(name, registry, LocalSecrets(environment), longest)
 
 
 def _timeout(text: str) -> float:

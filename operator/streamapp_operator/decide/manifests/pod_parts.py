@@ -37,7 +37,7 @@ def build_labels(app: str, role: Role, epoch: int | None = None) -> dict[str, st
 
 def build_volumes(spec: StreamAppSpec) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
     """Return the volumes and mounts of the files that an app reads: secrets of its systems, its code in ConfigMaps."""
-    secrets = sorted({s.kafka.auth.secret_name for s in spec.systems.values() if s.kafka and s.kafka.auth})
+    secrets = sorted(frozenset().union(*(system.secrets for system in spec.systems.values())))
     code = [name for name in spec.py_files if is_config_map(name)]
     found: list[Mapping[str, Any]] = [{"name": "tmp", "emptyDir": _SCRATCH}]
     mounts: list[Mapping[str, Any]] = [{"name": "tmp", "mountPath": "/tmp"}]  # noqa: S108 - in the container
