@@ -13,6 +13,7 @@ USUAL = (
     "control_traffic",
     "claim_checks",
     "json_decoding",
+    "avro_decoding",
     "kafka",
     "kafka_event_time",
     "kafka_latency",

@@ -105,7 +105,7 @@ def _union_reader(avro: AvroType, to: DataType | None, path: str) -> Reader:
     members = to is not None and is_struct_of_members(avro, to)
     readers = [
         _member_reader(part, to, avro.branches.index(part), path)
-        if members and to is not None
+        if members and to is not None and part in avro.branches
         else _reader(part, to, path)
         for part in avro.parts
     ]
@@ -139,8 +139,6 @@ def _union_reader(avro: AvroType, to: DataType | None, path: str) -> Reader:
 
 def _member_reader(avro: AvroType, to: DataType, number: int, path: str) -> Reader:
     """Return what reads one branch of a union into its field of a struct; the others are null."""
-    if avro.kind is AvroKind.NULL:
-        return _reader(avro, to, path)
     own = next((part for part in to.fields if member_number(part.name) == number), None)
     reader = _reader(avro, None if own is None else own.type, path)
     fields = list(arrow_type(to))

@@ -70,7 +70,7 @@ def schemas(draw, depth=2, number=None):
         case "map":
             return {"type": "map", "values": draw(below)}
         case "union":
-            parts = draw(st.lists(below, min_size=1, max_size=4))
+            parts = draw(st.lists(below, min_size=1, max_size=3)) + draw(st.sampled_from([[], ["null"]]))
             distinct = {branch_name(part): part for part in parts if not isinstance(part, list)}
             return [*distinct.values()] or ["null", "long"]
         case _:
@@ -355,9 +355,8 @@ ARRAYS = '{"type": "record", "name": "r", "fields": [{"name": "a", "type": {"typ
 )
 def test_what_can_not_be_read_says_why(items, value, reason):
     avro = parse_avro_schema(ARRAYS % items)
-    for columns in (columns_of_avro(avro), parse_schema("other int")):
+    unchecked = any(text in reason for text in ("UTF-8", "no int", "no boolean"))
+    for columns in (columns_of_avro(avro), *(() if unchecked else (parse_schema("other int"),))):
         _, good, why = AvroRowReader(avro, columns).read([b"\x00", value, b"\x00"])
-        if "UTF-8" in reason or "no int" in reason:
-            continue  # nobody looks at what is passed over
         assert good.tolist() == [True, False, True]
         assert why[1].startswith(reason), why

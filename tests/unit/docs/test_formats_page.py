@@ -10,7 +10,6 @@ from streamapp_core.spec.parse import parse_text
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.message_formats import encode_messages, message_decoder
-from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.file import FileOutput
 from streamapp_systems.protocols import Message, MessageTuple, StreamDescriptor
 from support.plan_documents import accepted
@@ -22,7 +21,7 @@ def test_the_example_reads_and_writes_what_the_page_shows():
     app, read, written = (block.text for block in pages.fences(text[text.index("## JSON") :]))
     plan = accepted(yaml.safe_load(app), pages.counts(app))
     streams = parse_text(app).app.spec.streams
-    decoder = message_decoder(arrow_schema(plan.streams["payments"].schema), streams["payments"], ())
+    decoder = message_decoder(plan.streams["payments"].schema, streams["payments"], (), None)
     found = decoder.decode(MessageTuple([Message(0, 0, None, read.strip().encode())]), Ssp("kafka", "payments", 0))
     start = datetime.datetime(2024, 5, 1, 10, tzinfo=datetime.UTC)
     paid = start + datetime.timedelta(milliseconds=123)

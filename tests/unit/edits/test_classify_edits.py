@@ -50,6 +50,7 @@ ROWS = [
     ("streams.*.recordTime", "streams/by-model/recordTime", "processingTime", RESTART),
     ("streams.*.csv", "streams/by-model/csv", {"delimiter": ";"}, RESTART),
     ("streams.*.json", "streams/by-model/json", {"timestamps": "millis"}, RESTART),
+    ("streams.*.avro", "streams/by-model/avro", {"recordName": "a.B"}, RESTART),
     ("operators.*.partitionBy.stream", "operators/by/partitionBy/stream", "by-model-rows", NEW_RUN),
     ("job.intermediateStreamPartitions", "job/intermediateStreamPartitions", 4, NEW_RUN),
     ("job.grouper", "job/grouper", "stream-partition", NEW_RUN),
