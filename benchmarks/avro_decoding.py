@@ -24,7 +24,8 @@ from streamapp_systems.protocols import Message, MessageTuple
 
 _ROWS, _ROUNDS = 20_000, 9
 KINDS = {
-    "flat": "id bigint, customer string, amount double, at timestamp, kind string, count int, paid boolean, note string",
+    "flat": "id bigint, customer string, amount double, at timestamp, kind string, count int, paid boolean, "
+    "note string",
     "nested": "id bigint, customer struct<name:string,zip:int>, at timestamp, "
     "lines array<struct<sku:string,count:int,price:decimal(9,2)>>, labels map<string,string>",
 }

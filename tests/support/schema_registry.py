@@ -11,7 +11,7 @@ NOT_FOUND = Response(404, b'{"error_code": 40401, "message": "not found"}', "app
 
 
 class StubRegistry:
-    """Keeps schemas in order: the id of one is its place in `schemas`, from 1 on; `refusal` is why none is compatible."""
+    """Keeps schemas in order: the id of one is its place in `schemas`, from 1 on; `refusal` is why none fits."""
 
     def __init__(self):
         self.schemas = []

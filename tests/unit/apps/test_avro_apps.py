@@ -24,7 +24,8 @@ ORDER = {
         {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
     ],
 }
-NAME = {"type": "record", "name": "Name", "fields": [{"name": "id", "type": "string"}, {"name": "name", "type": "string"}]}
+NAME_FIELDS = [{"name": "id", "type": "string"}, {"name": "name", "type": "string"}]
+NAME = {"type": "record", "name": "Name", "fields": NAME_FIELDS}
 OUT = ("k", "first", "at", "name")
 
 

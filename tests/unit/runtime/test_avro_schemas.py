@@ -67,7 +67,7 @@ def test_what_is_no_record_of_avro_is_refused(registry, tmp_path, schema, more):
 
 def test_outputs_are_registered_and_have_their_ids(registry, tmp_path):
     plan, systems = planned(registry, "a int"), local_systems(tmp_path)
-    with pytest.raises(StreamSystemError, match="is not registered as 9.shop-out-value any more"):
+    with pytest.raises(StreamSystemError, match=r"is not registered as 9\.shop-out-value any more"):
         output_headers(plan, systems)
     registry.add("other", '"int"')
     register_schemas(plan, systems)
