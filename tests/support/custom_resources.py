@@ -75,6 +75,9 @@ MEANINGS = {
     "has(self.sliding) == has(self.every)": lambda window: ("sliding" in window) == ("every" in window),
     "has(self.select) != has(self.topN)": lambda window: ("select" in window) != ("topN" in window),
     "!has(self.topN) || !has(self.session)": lambda window: "topN" not in window or "session" not in window,
+    "!has(self.emit) || !(has(self.topN) || has(self.session))": (
+        lambda window: "emit" not in window or count(window, "topN", "session") == 0
+    ),
     "!has(self.within) || !has(self.keep) || self.keep == 'first'": (
         lambda dedup: "within" not in dedup or dedup.get("keep", "first") == "first"
     ),

@@ -71,6 +71,11 @@ BY_RULE = {
         {"session": "5m", "by": ["k"], "topN": {"orderBy": "a", "n": 1}},
         "tumbling and sliding windows",
     ),
+    "a session that emits early": (
+        WINDOW,
+        {"session": "5m", "by": ["k"], "select": "count(*) as n", "emit": {"every": "1s"}},
+        "tumbling and sliding windows",
+    ),
     "the last row of a key within a span": (
         ("spec", "operators", 1),
         {"name": "once", "from": "typed", "dedup": {"by": ["k"], "keep": "last", "within": "1h"}},

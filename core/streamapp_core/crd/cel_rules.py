@@ -80,6 +80,10 @@ CONSTRAINTS: Constraints = {
             "a window has either select, a list of aggregates, or topN, its first rows",
         ),
         _rule("!has(self.topN) || !has(self.session)", "topN is for tumbling and sliding windows"),
+        _rule(
+            "!has(self.emit) || !(has(self.topN) || has(self.session))",
+            "emit is for tumbling and sliding windows with select",
+        ),
     ),
     Dedup: _rules(
         _rule("!has(self.within) || !has(self.keep) || self.keep == 'first'", "within belongs to keep: first"),

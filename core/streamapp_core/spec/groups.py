@@ -75,6 +75,12 @@ class WindowTime(StrEnum):
     PROCESSING = "processing"
 
 
+class EarlyEmit(SpecModel):
+    """The time between two emissions of the results of open windows, by the time of day."""
+
+    every: Duration
+
+
 class Window(SpecModel):
     """Results per key and window of time, emitted once when the watermark passes, or that time of day has come."""
 
@@ -89,6 +95,10 @@ class Window(SpecModel):
     by: Annotated[tuple[ColumnName, ...], Field(max_length=100)] = ()
     select: Expression | None = None
     top_n: WindowTopN | None = None
+    emit: Annotated[
+        EarlyEmit | None,
+        Field(description="Also emit results of windows that are still open, where they have changed."),
+    ] = None
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
@@ -96,6 +106,8 @@ class Window(SpecModel):
             raise ValueError("a window has either `select`, a list of aggregates, or `topN`, its first rows")
         if self.top_n is not None and self.session is not None:
             raise ValueError("`topN` is for tumbling and sliding windows; use `select` in a session")
+        if self.emit is not None and (self.top_n is not None or self.session is not None):
+            raise ValueError("`emit` is for tumbling and sliding windows with `select`: their bounds are known early")
         lengths = [length for length in (self.tumbling, self.sliding, self.session) if length is not None]
         if len(lengths) != 1:
             raise ValueError("a window is exactly one of tumbling, sliding and session")

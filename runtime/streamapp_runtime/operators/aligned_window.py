@@ -8,6 +8,7 @@ import pyarrow as pa
 from streamapp_core.expressions import Aggregation
 from streamapp_runtime.operators.aggregate_results import AggregateResults
 from streamapp_runtime.operators.batch_aggregation import PartialAggregator
+from streamapp_runtime.operators.early_results import EarlyResults
 from streamapp_runtime.operators.group_states import GroupStates
 from streamapp_runtime.operators.window_assignment import WINDOW_END, WindowAssignment
 from streamapp_runtime.operators.window_bounds import BOUNDS, EMITTED_AT_ONCE, end_key, result_row
@@ -29,12 +30,14 @@ class AlignedWindow(WindowedGroups):
         length: int,
         step: int,
         limit: int | None = None,
+        early: EarlyResults | None = None,
     ) -> None:
         """Take the windows' length and the step between two of them in milliseconds.
 
-        At most `limit` results are emitted at once.
+        At most `limit` results are emitted at once. With `early`, results of open windows are emitted, too.
         """
         super().__init__(GroupStates(store), WindowAssignment(length, step))
+        self._early = early
         self._limit = EMITTED_AT_ONCE if limit is None else limit
         self._by = len(aggregation.by_columns)
         self._partials = PartialAggregator(engine, aggregation, [WINDOW_END.name])
@@ -46,7 +49,15 @@ class AlignedWindow(WindowedGroups):
         partials = [] if assigned is None else self._partials.aggregate(assigned)
         keys = [end_key(partial[self._by]) + encode_key(partial[: self._by]) for partial in partials]
         self._states.merge(keys, partials, self._partials.merge_all)
+        if self._early is not None:
+            self._early.note(keys)
         return None
+
+    def emit_early(self) -> pa.Table | None:
+        """Emit the results of open windows that have changed, if they are due."""
+        assert self._early is not None
+        due = self._early.take_due()
+        return self._results.build([self._with_bounds(row) for row in self._states.get_all(due) if row is not None])
 
     def advance_watermark(self, watermark: int) -> pa.Table | None:
         """Close the windows that end at or before the watermark: emit their results, delete their state."""

@@ -20,7 +20,7 @@ class Node:
     the operator emits may be older than its watermark by as much as `max_output_delay` (milliseconds), so the
     watermarks of those after it are lower by that. All results of `watermark` have been emitted; the operator has
     `reached` a later one while it `has_pending_results`. A node with a `clock` has the clock's watermark until its
-    streams have ended, and those after it follow.
+    streams have ended, and those after it follow. `emit_early` returns what is due before its watermark.
     """
 
     name: str
@@ -31,6 +31,7 @@ class Node:
     max_output_delay: int = 0
     divide: Callable[[pa.Table], Iterator[pa.Table]] | None = None
     clock: ProcessingTime | None = None
+    emit_early: Callable[[], pa.Table | None] | None = None
     watermark: int | None = field(default=None, init=False)
     reached: int = field(default=BEGINNING, init=False)
 
@@ -96,6 +97,9 @@ class Pipeline:
         """
         risen = False
         for node in self.nodes:
+            early = None if node.emit_early is None else node.emit_early()
+            risen |= early is not None
+            self._push_result(node, early)
             watermark = self._watermark(node, watermark_of)
             if watermark is not None:
                 node.reached = max(node.reached, watermark)  # after a restart its streams may be behind at first

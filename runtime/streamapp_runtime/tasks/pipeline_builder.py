@@ -19,6 +19,7 @@ from streamapp_runtime.functions.user_errors import UserFunctionFailed
 from streamapp_runtime.operators.aligned_window import AlignedWindow
 from streamapp_runtime.operators.dedup import Dedup
 from streamapp_runtime.operators.dedup_within import DedupWithin
+from streamapp_runtime.operators.early_results import EarlyResults
 from streamapp_runtime.operators.flat_map import FlatMap
 from streamapp_runtime.operators.guarded_operator import GuardedOperator
 from streamapp_runtime.operators.interval_join import IntervalJoin
@@ -75,6 +76,7 @@ def build_pipeline(context: TaskContext) -> Pipeline:
                 max_output_delay=max_output_delay,
                 divide=step.divide if isinstance(step, FlatMap) else None,
                 clock=clock,
+                emit_early=step.emit_early if isinstance(step, AlignedWindow) and _emits_early(last) else None,
             )
         )
     return Pipeline(nodes)
@@ -89,6 +91,10 @@ def _operator(chain: Sequence[PlannedOperator], context: TaskContext) -> Operato
     if planned.kind in _WRITES and _is_written_elsewhere(planned, context):
         return NotWritten()
     return _BUILDERS[planned.kind](planned, context)
+
+
+def _emits_early(planned: PlannedOperator) -> bool:
+    return planned.spec.window is not None and planned.spec.window.emit is not None
 
 
 def _clock(planned: PlannedOperator, context: TaskContext) -> ProcessingTime | None:
@@ -215,7 +221,9 @@ def _window(planned: PlannedOperator, context: TaskContext) -> Operator:
     assert length is not None
     step = window.every or length
     if window.top_n is None:
-        return AlignedWindow(engine, store, _aggregation(planned), length=length, step=step, limit=limit)
+        emit, clock = window.emit, context.processor.time_of_day
+        early = None if emit is None else EarlyResults(clock, emit.every)
+        return AlignedWindow(engine, store, _aggregation(planned), length=length, step=step, limit=limit, early=early)
     top, (schema,) = window.top_n, planned.input_schemas
     return WindowTopN(
         engine,

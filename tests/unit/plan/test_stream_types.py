@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamapp_core.plan.stream_types.stream_type import Upsert
 from support.plan_documents import accepted, document, found, planned, repaired
 
 ROWS = "k string, g string, v int, at timestamp"
@@ -308,3 +309,12 @@ def test_rows_joined_with_a_table_that_rows_of_every_task_fill_stay_in_every_tas
     operators = accepted(spec).operators
     assert {str(operators[name].type) for name in ("sized", "kept", "paired", "o")} == {"everywhere"}
     assert all(operators[name].broadcast for name in ("sized", "kept", "paired", "o"))
+
+
+def test_early_results_of_a_window_replace_each_other_until_it_closes():
+    window = {"tumbling": "1h", **COUNT, "emit": {"every": "1s"}}
+    operators = {"name": "w", "from": "a", "window": window}, {"name": "again", "from": "w", "aggregate": COUNT}
+    spec = app(*operators, streams={**STREAMS, "out": {"key": "k"}})
+    assert accepted(spec, {"a": 4}).operators["w"].type.changes == Upsert(("k", "window_start", "window_end"))
+    spec["spec"]["operators"][1] = {"name": "again", "from": "w", "window": {"tumbling": "1d", **COUNT}}
+    assert found(spec, {"a": 4}) == {("ChangesUnsupported", "spec.operators[1].from")}

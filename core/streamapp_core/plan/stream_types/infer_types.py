@@ -13,6 +13,7 @@ from streamapp_core.expressions import Condition, Select, SelectColumn
 from streamapp_core.expressions.columns_used import columns_used
 from streamapp_core.expressions.user_functions import FUNCTION_PREFIX
 from streamapp_core.graph.graph import Graph, Operator
+from streamapp_core.plan.group_schemas import WINDOW_COLUMNS
 from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.plan.stream_types.stream_partitioning import Hashed, Partitioning, Unhashed
 from streamapp_core.plan.stream_types.stream_type import APPEND, Changes, StreamType, Upsert
@@ -168,6 +169,8 @@ def _group(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: fro
         deletes = isinstance(made.changes, Upsert) and _group_deletes(operator, made.changes)
         begins_anew = spec.top_n is not None and spec.top_n.n > 1 and spec.ttl is not None
         made = replace(made, changes=Upsert(replaced, deletes=deletes or begins_anew), changed_by=operator.name)
+        if spec.window is not None:
+            made = replace(made, undated_by=None)
     elif spec.window is not None:
         made = replace(made, changes=APPEND, changed_by=None, undated_by=None)
     emits_rows = spec.top_n or spec.dedup or (spec.window and spec.window.top_n)
@@ -185,6 +188,8 @@ def _replaced_by(operator: Operator, changes: Changes) -> tuple[str, ...] | None
         if isinstance(changes, Upsert) and _ranks_by_key(spec.top_n):
             return changes.columns
         return by if spec.top_n.rank is None else (*by, spec.top_n.rank.lower())
+    if spec.window is not None and spec.window.emit is not None:
+        return (*by, *(column.name for column in WINDOW_COLUMNS))
     replaced = spec.aggregate is not None or (spec.dedup is not None and spec.dedup.keep is Keep.LAST)
     return by if replaced else None
 
