@@ -82,10 +82,6 @@ MEANINGS = {
         lambda dedup: "within" not in dedup or dedup.get("keep", "first") == "first"
     ),
     "!has(self.within) || !has(self.ttl)": lambda dedup: count(dedup, "within", "ttl") < 2,
-    "!(has(self.within) && has(self.ttl))": lambda join: count(join, "within", "ttl") < 2,
-    "has(self.within) || !has(self.type) || self.type == 'inner'": (
-        lambda join: "within" in join or join.get("type", "inner") == "inner"
-    ),
     "!has(self.order) || self.order != 'eventTime' || has(self.state)": (
         lambda process: process.get("order") != "eventTime" or "state" in process
     ),

@@ -81,20 +81,10 @@ BY_RULE = {
         {"name": "once", "from": "typed", "dedup": {"by": ["k"], "keep": "last", "within": "1h"}},
         "within belongs to keep: first",
     ),
-    "a join that is bounded twice": (
-        ("spec", "operators", 1),
-        {"name": "met", "from": "typed", "join": {"with": "others", "on": "k", "within": "1h", "ttl": "forever"}},
-        "within bounds the state",
-    ),
     "duplicates that are bounded twice": (
         ("spec", "operators", 1),
         {"name": "once", "from": "typed", "dedup": {"by": ["k"], "within": "1h", "ttl": "forever"}},
         "within bounds the state",
-    ),
-    "an outer join for ever": (
-        ("spec", "operators", 1),
-        {"name": "met", "from": "typed", "join": {"with": "others", "on": "k", "type": "left"}},
-        "without within is an inner one",
     ),
     "a function without state in event-time order": (
         ("spec", "operators", 1),

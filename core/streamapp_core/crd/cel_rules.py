@@ -12,7 +12,7 @@ from streamapp_core.crd.structural_schema import Constraints, Schema
 from streamapp_core.spec.app import StreamAppSpec
 from streamapp_core.spec.base import DNS_LABEL
 from streamapp_core.spec.groups import Dedup, Window
-from streamapp_core.spec.operators import Join, OperatorKind, OperatorSpec, Process
+from streamapp_core.spec.operators import OperatorKind, OperatorSpec, Process
 from streamapp_core.spec.processors import Location, StateStorage
 from streamapp_core.spec.systems import SystemKind, SystemSpec
 from streamapp_core.spec.tables import TableSpec
@@ -88,10 +88,6 @@ CONSTRAINTS: Constraints = {
     Dedup: _rules(
         _rule("!has(self.within) || !has(self.keep) || self.keep == 'first'", "within belongs to keep: first"),
         _rule("!has(self.within) || !has(self.ttl)", "within bounds the state, leave ttl out"),
-    ),
-    Join: _rules(
-        _rule("has(self.within) || !has(self.type) || self.type == 'inner'", "a join without within is an inner one"),
-        _rule("!(has(self.within) && has(self.ttl))", "within bounds the state, leave ttl out"),
     ),
     Process: _rules(
         _rule(
