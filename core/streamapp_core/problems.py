@@ -23,6 +23,7 @@ class ProblemCode(StrEnum):
     UNKNOWN_COLUMN = "UnknownColumn"
     INVALID_EXPRESSION = "InvalidExpression"
     TYPE_MISMATCH = "TypeMismatch"
+    SQL_UNSUPPORTED = "SqlUnsupported"
     STREAM_NOT_FOUND = "StreamNotFound"
     CYCLE = "Cycle"
     UNUSED_OPERATOR = "UnusedOperator"

@@ -37,6 +37,7 @@ OPERATORS = {
     "dedup": {"name": "once", "from": "a", "dedup": {"by": ["k"], "within": "1h"}},
     "window": {"name": "hourly", "from": "a", "window": {"tumbling": "1h", "by": ["k"], "select": "count(*) as n"}},
 }
+OPERATORS["sql"] = {"name": "large", "sql": "select k from a where length(k) > 9"}
 for _operator in [operator for vector in RIGHT for operator in vector["app"]["spec"]["operators"]]:
     (_kind,) = set(_operator) - {"name", "from"}
     OPERATORS.setdefault(_kind, _operator)

@@ -30,6 +30,7 @@ CHECKS = {
     "maxProperties": lambda value, wanted: not isinstance(value, dict) or len(value) <= wanted,
     "required": lambda value, wanted: not isinstance(value, dict) or set(wanted) <= set(value),
     "anyOf": lambda value, wanted: any(not list(schema_errors(branch, value)) for branch in wanted),
+    "not": lambda value, unwanted: bool(list(schema_errors(unwanted, value))),
     "x-kubernetes-list-map-keys": lambda value, wanted: not repeated(value, wanted[0]),
 }
 
@@ -43,7 +44,7 @@ LABEL = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 KINDS = (
     "has(self.filter), has(self.map), has(self.flatMap), has(self.merge), has(self.partitionBy), has(self.broadcast), "
     "has(self.join), has(self.joinTable), has(self.sendToTable), has(self.aggregate), has(self.topN), has(self.dedup), "
-    "has(self.window), has(self.process), has(self.sendTo)"
+    "has(self.window), has(self.process), has(self.sendTo), has(self.sql)"
 )
 
 

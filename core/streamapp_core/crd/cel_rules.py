@@ -64,7 +64,11 @@ CONSTRAINTS: Constraints = {
     OperatorSpec: {
         **_rules(_rule(_exactly_one(OperatorKind), f"an operator has exactly one kind of {', '.join(OperatorKind)}")),
         # CEL can't see `from`, a text or a list: only fields of one type are declared to it.
-        "anyOf": [{"properties": {"from": {"maxItems": 1}}}, {"required": ["merge"]}],
+        "anyOf": [
+            {"required": ["from"], "properties": {"from": {"maxItems": 1}}},
+            {"required": ["from", "merge"]},
+            {"required": ["sql"], "not": {"required": ["from"]}},
+        ],
     },
     Window: _rules(
         _rule(

@@ -37,6 +37,8 @@ def _operator(operator: OperatorSpec) -> JsonValue:
         mode="json", by_alias=True, exclude_none=True, exclude={"name", "from_"}
     )
     inputs = operator.inputs
+    if operator.sql is not None:
+        return document
     return {"from": inputs[0] if len(inputs) == 1 else list(inputs), **document}
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from streamapp_core.graph.graph import written_name
 from streamapp_core.plan.plan import Plan
 
 
@@ -17,7 +18,7 @@ def state_changers(old: Plan, new: Plan, edited: frozenset[str]) -> frozenset[st
         if name not in new.partition_keys or new.partition_keys[name] != key
     }
     reshaped = [name for name, shape in old.stores.items() if new.stores.get(name, shape) != shape]
-    return edited & (regrouped | _above(old, new, reshaped))
+    return edited & {written_name(name) for name in regrouped | _above(old, new, reshaped)}
 
 
 def _above(old: Plan, new: Plan, names: Iterable[str]) -> set[str]:

@@ -151,6 +151,15 @@ def parse_ordering(text: str) -> tuple[exp.Ordered, ...]:
     return tuple(_select(text, _ORDER_BY, "order").args["order"].expressions)
 
 
+def tokenize(text: str) -> list[Token]:
+    """Split a text into Spark's tokens.
+
+    Raises:
+        SqlglotError: a quote or a comment has no end.
+    """
+    return _with_quotes(_with_binaries(_DIALECT.tokenize(text)), text)
+
+
 def children(node: exp.Expr) -> Iterator[exp.Expr]:
     """Return the direct parts of a node."""
     for value in node.args.values():
@@ -204,7 +213,7 @@ def _parsed(text: str, prefix: str, clause: str) -> exp.Select:
     if not text.strip():
         raise invalid("the text is empty")
     try:
-        tokens = _with_quotes(_with_binaries(_DIALECT.tokenize(prefix + text)), prefix + text)
+        tokens = tokenize(prefix + text)
         _check_tokens(tokens)
         statements = _Parser(dialect=_DIALECT).parse(tokens, prefix + text)
     except ParseError as error:

@@ -14,16 +14,32 @@ K = TypeVar("K")
 T = TypeVar("T")
 
 
-def build_graph(spec: StreamAppSpec, broken: Collection[str] = ()) -> Graph:
-    """Resolve the names of a spec; `broken` are declarations that could not be read (`ParsedApp.broken`).
+def build_graph(
+    spec: StreamAppSpec,
+    broken: Collection[str] = (),
+    places: Sequence[int] | None = None,
+    in_sql: Sequence[bool] | None = None,
+    queries: Mapping[str, Collection[str]] | None = None,
+) -> Graph:
+    """Resolve the names of a spec. The order of everything in the result depends on names, not on that in the spec.
 
-    The order of everything in the result depends on names, not on the order things are written in.
+    Args:
+        spec: its operators are those of the graph.
+        broken: declarations that could not be read (`ParsedApp.broken`).
+        places: of each operator, in the list that was written; by default that of the spec.
+        in_sql: for each operator whether it is a step of one in SQL.
+        queries: what operators in SQL read, by their names.
     """
+    count = len(spec.operators)
     names = Counter(operator.name for operator in spec.operators)
     names.update(spec.streams.keys())
     opaque = frozenset(broken).union(name for name, count in names.items() if count > 1)
     declared = [
-        _operator(index, operator) for index, operator in enumerate(spec.operators) if operator.name not in broken
+        _operator(place, operator, sorted((queries or {}).get(operator.name, ())), in_sql=step)
+        for place, step, operator in zip(
+            places or range(count), in_sql or [False] * count, spec.operators, strict=True
+        )
+        if operator.name not in broken
     ]
     declared.sort(key=attrgetter("name"))
     operators, cycles = _in_order([operator for operator in declared if operator.name not in opaque])
@@ -51,12 +67,12 @@ def _names_of_streams_and_systems(spec: StreamAppSpec) -> set[str]:
     return names.difference(operator.name for operator in spec.operators)
 
 
-def _operator(index: int, spec: OperatorSpec) -> Operator:
+def _operator(index: int, spec: OperatorSpec, queried: Sequence[str], *, in_sql: bool) -> Operator:
     kind = spec.kind
-    inputs = spec.inputs
+    inputs = (*spec.inputs, *queried)
     if kind is OperatorKind.JOIN and spec.join is not None:
         inputs = (*inputs, spec.join.with_)
-    return Operator(index=index, name=spec.name, kind=kind, spec=spec, inputs=inputs)
+    return Operator(index=index, name=spec.name, kind=kind, spec=spec, inputs=inputs, in_sql=in_sql)
 
 
 def _grouped(pairs: Iterable[tuple[K, T]]) -> Mapping[K, tuple[T, ...]]:

@@ -10,14 +10,27 @@ from streamapp_core.spec.app import StreamAppSpec
 from streamapp_core.spec.operators import OperatorKind, OperatorSpec
 
 
+STEP_SEPARATOR = "."
+"""What stands between the name of an operator in SQL and that of a step; no name in a spec has it."""
+
+
+def written_name(name: str) -> str:
+    """Return the name that stands in the spec: of a step, that of the operator in SQL."""
+    return name.partition(STEP_SEPARATOR)[0]
+
+
 class Operator(msgspec.Struct, frozen=True, kw_only=True):
-    """A declared operator: `index` is its place in the list, `inputs` what it reads, the right side of a join last."""
+    """A declared operator: `index` is its place in the list, `inputs` what it reads, the right side of a join last.
+
+    If `in_sql`, it is a step of the operator with this index, which is written in SQL.
+    """
 
     index: int
     name: str
     kind: OperatorKind
     spec: OperatorSpec
     inputs: tuple[str, ...]
+    in_sql: bool = False
 
     @property
     def table(self) -> str | None:
@@ -37,10 +50,12 @@ class Operator(msgspec.Struct, frozen=True, kw_only=True):
 
     def path_parts(self, *parts: PathPart) -> tuple[PathPart, ...]:
         """Return the same path, not written yet."""
-        return ("spec", "operators", self.index, *parts)
+        return ("spec", "operators", self.index, *(("sql",) if self.in_sql else parts))
 
     def input_path(self, position: int) -> str:
         """Write the path of the name it reads at a position of `inputs`."""
+        if self.in_sql:
+            return self.path()
         if position >= len(self.spec.inputs):
             return self.path("join", "with")
         return self.path("from", position) if isinstance(self.spec.from_, tuple) else self.path("from")

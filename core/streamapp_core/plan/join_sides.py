@@ -29,7 +29,7 @@ class Side:
     @property
     def repairable(self) -> bool:
         """Whether an edit exists that regroups its rows, or sends them to every task."""
-        return self.reader is None or self.column is not None
+        return self.reader is None or (self.column is not None and not self.reader.in_sql)
 
 
 def sides_of(graph: Graph, join: Operator, tables: Mapping[str, TableRows]) -> Sequence[Side]:

@@ -6,7 +6,6 @@ The Kubernetes operator, the local runner and the CLI call this one function (do
 from collections.abc import Mapping
 
 from streamapp_core.graph.broadcast_names import broadcast_names
-from streamapp_core.graph.build_graph import build_graph
 from streamapp_core.graph.check_graph import check_graph
 from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.assemble_plan import Draft, assemble
@@ -21,6 +20,7 @@ from streamapp_core.plan.previous_run import PreviousRun
 from streamapp_core.plan.problem_collector import ProblemCollector
 from streamapp_core.plan.row_schemas import flow_rows
 from streamapp_core.plan.shared_streams import check_shared_streams
+from streamapp_core.plan.sql_operators.derive_operators import derive_operators
 from streamapp_core.plan.state_stores import keeps_state, partition_keys, store_shapes
 from streamapp_core.plan.stream_types.check_changes import check_changes
 from streamapp_core.plan.stream_types.check_event_time import check_event_time
@@ -63,9 +63,9 @@ def plan(
     run_id = app.spec.run_id or (previous.run_id if previous is not None else run_id)
     if previous is not None and previous.run_id != run_id:
         previous = None
-    graph = build_graph(app.spec, parsed.broken)
-    draft, problems = _decide(graph, streams, previous, algorithms)
-    problems = [*parsed.problems, *problems]
+    derived = derive_operators(app.spec, parsed.broken)
+    draft, problems = _decide(derived.graph, streams, previous, algorithms)
+    problems = [*parsed.problems, *derived.problems, *problems]
     if problems:
         return PlanResult(problems=sorted_problems(problems), plan=None)
     return PlanResult(problems=(), plan=assemble(app, run_id, draft, previous))

@@ -168,7 +168,7 @@ def _node(plan: Plan, name: str) -> str:
 
 def _id(kind: str, name: str) -> str:
     """Return the id of a node: dashes could be taken for an arrow, and `end` for a keyword."""
-    return f"{kind}_{name.replace('-', '_')}"
+    return f"{kind}_{name.replace('-', '_').replace('.', '__')}"
 
 
 def _partitions(stream: PlannedStream) -> str:

@@ -14,6 +14,7 @@ from streamapp_core.expressions import (
     Condition,
     Select,
     UserFunctions,
+    check_aggregate,
     check_condition,
     check_flat_map,
     check_select,
@@ -53,9 +54,9 @@ def flow_rows(graph: Graph, streams: Mapping[str, Schema | None], collector: Pro
         streams: the schema of each declared stream (`plan.declared_streams`).
         collector: collects the problems of columns, types and expressions.
     """
-    flow = _Flow(graph, streams, collector)
+    flow = RowFollower(graph, streams, collector)
     for operator in graph.operators.values():
-        flow.schemas[operator.name] = flow.follow(operator)
+        flow.follow(operator)
     return RowFlow(schemas=flow.schemas, compiled=flow.compiled, tables=flow.tables, functions=flow.functions)
 
 
@@ -65,10 +66,11 @@ def stream_schemas(graph: Graph, rows: RowFlow, stream: str) -> list[Schema]:
     return [schema for schema in sent or [rows.schemas.get(stream)] if schema is not None]
 
 
-class _Flow:
+class RowFollower:
     """The schemas and expressions of the operators passed so far."""
 
     def __init__(self, graph: Graph, streams: Mapping[str, Schema | None], collector: ProblemCollector) -> None:
+        """Begin with the streams and tables of a graph, whose operators are to be followed in the order of the data."""
         self.collector = collector
         self.schemas: dict[str, Schema | None] = {**streams, **dict.fromkeys(graph.opaque)}
         self.functions = read_functions(graph.spec.functions, graph.opaque, collector)
@@ -77,8 +79,29 @@ class _Flow:
         self.groups = GroupFlow(collector, self.functions, self.compiled)
         self.compared: dict[str, DataType] = {}
 
-    def follow(self, operator: Operator) -> Schema | None:
-        """Check one operator and return its columns."""
+    def follow(self, operator: Operator, collector: ProblemCollector | None = None) -> Schema | None:
+        """Check one operator and return its columns; its problems go to `collector`, if there is one of its own."""
+        if collector is not None:
+            self.collector = collector
+            self.groups = GroupFlow(collector, self.functions, self.compiled)
+        self.schemas[operator.name] = schema = self._follow(operator)
+        return schema
+
+    def check_expression(
+        self, operator: Operator, text: str, schema: Schema, collector: ProblemCollector
+    ) -> None:
+        """Check one item of the list of an operator, or its condition, by itself; problems go to `collector`."""
+        path = operator.path_parts(operator.kind)
+        if operator.spec.filter is not None:
+            collector.compile(check_condition, path, text, schema, self.functions)
+        elif operator.spec.map is not None:
+            collector.compile(check_select, path, text, schema, self.functions)
+        elif operator.spec.flat_map is None and operator.kind in GROUP_KINDS:
+            group = operator.spec.window or operator.spec.aggregate
+            if group is not None and group.select is not None:
+                collector.compile(check_aggregate, path, text, group.by, schema, self.functions)
+
+    def _follow(self, operator: Operator) -> Schema | None:
         inputs = [self.schemas.get(name) for name in operator.inputs]
         first = inputs[0]
         spec = operator.spec

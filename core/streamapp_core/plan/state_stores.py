@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 
 from streamapp_core.expressions import Aggregation, Ordering, SelectColumn
-from streamapp_core.graph.graph import Graph, Operator
+from streamapp_core.graph.graph import Graph, Operator, written_name
 from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.plan.stream_types.check_event_time import process_order
 from streamapp_core.plan.stream_types.stream_partitioning import Hashed, Partitioning
@@ -59,6 +59,8 @@ def store_shapes(graph: Graph, rows: RowFlow, types: Mapping[str, StreamType]) -
             partitioned = [_key(types[input_].partitioning) for input_ in operator.inputs]
             ends = [] if operator.spec.ttl is None else ["ttl"]  # how long may change, since each entry has its time
             shapes[operator.name] = [operator.kind, [str(schema) for schema in columns], partitioned, state, *ends]
+            if operator.in_sql:
+                shapes[operator.name] = [shapes[operator.name], list(_steps_before(graph, operator))]
     for operator in graph.of_kinds(OperatorKind.PARTITION_BY):  # where keys have been is remembered (moved keys)
         changes, schema = types[operator.name].changes, rows.schemas.get(operator.name)
         if isinstance(changes, Upsert) and changes.deletes and schema is not None:
@@ -66,6 +68,16 @@ def store_shapes(graph: Graph, rows: RowFlow, types: Mapping[str, StreamType]) -
     for name, table in graph.spec.tables.items():
         shapes[name] = _table_shape(table, rows.tables[name])
     return {name: _hash(shape) for name, shape in shapes.items()}
+
+
+def _steps_before(graph: Graph, operator: Operator) -> Iterator[object]:
+    """Return the steps of the same query that bring rows to one of them: its name says less than these what it holds."""
+    for name in operator.inputs:
+        step = graph.operators.get(name)
+        if step is None or not step.in_sql or written_name(name) != written_name(operator.name):
+            yield name
+        else:
+            yield [step.spec.model_dump(mode="json", exclude={"name", "from_"}), *_steps_before(graph, step)]
 
 
 def _state(operator: Operator, rows: RowFlow, types: Mapping[str, StreamType]) -> object:

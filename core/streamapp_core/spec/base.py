@@ -98,6 +98,14 @@ Text = Annotated[str, Field(min_length=1, max_length=1_024)]
 Expression = Annotated[
     str, Field(min_length=1, max_length=16_384, description="A condition, an expression or a select list in Spark SQL.")
 ]
+SqlText = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=10_000,
+        description="A query in Spark SQL over streams, operators and tables by their names: `select ... from ...`.",
+    ),
+]
 SchemaText = Annotated[
     str,
     Field(

@@ -14,6 +14,7 @@ from streamapp_core.spec.base import (
     Name,
     SchemaText,
     SpecModel,
+    SqlText,
     Text,
     Ttl,
 )
@@ -38,6 +39,7 @@ class OperatorKind(StrEnum):
     WINDOW = "window"
     PROCESS = "process"
     SEND_TO = "sendTo"
+    SQL = "sql"
 
     @property
     def terminal(self) -> bool:
@@ -192,7 +194,9 @@ class OperatorSpec(SpecModel):
     """A declared operator."""
 
     name: Name
-    from_: Annotated[Name | Annotated[tuple[Name, ...], Field(min_length=1, max_length=100)], Field(alias="from")]
+    from_: Annotated[
+        Name | Annotated[tuple[Name, ...], Field(min_length=1, max_length=100)] | None, Field(alias="from")
+    ] = None
     filter: Expression | None = None
     map: Expression | None = None
     flat_map: Expression | None = None
@@ -208,6 +212,7 @@ class OperatorSpec(SpecModel):
     window: Window | None = None
     process: Process | None = None
     send_to: Name | None = None
+    sql: SqlText | None = None
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
@@ -215,6 +220,12 @@ class OperatorSpec(SpecModel):
         if len(given) != 1:
             kinds = ", ".join(given) if given else "none"
             raise ValueError(f"an operator has exactly one kind, here: {kinds}; kinds are {', '.join(OperatorKind)}")
+        if (self.from_ is None) != (self.sql is not None):
+            raise ValueError(
+                "`from` is required: the stream or operator to read"
+                if self.from_ is None
+                else "leave `from` out: the query of `sql` names what it reads"
+            )
         if isinstance(self.from_, tuple) and len(self.from_) > 1 and self.merge is None:
             raise ValueError(f"only merge reads from several inputs, {given[0]} from one")
         return self
@@ -243,7 +254,9 @@ class OperatorSpec(SpecModel):
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The names it reads from, as one tuple however they were written (the right side of a join not included)."""
+        """The names it reads `from`, as one tuple however they were written; the right side of a join is not included."""
+        if self.from_ is None:
+            return ()
         return self.from_ if isinstance(self.from_, tuple) else (self.from_,)
 
 

@@ -1,0 +1,1 @@
+"""Operators that are written in SQL become operators of the other kinds, before anything is planned (docs/sql.md)."""

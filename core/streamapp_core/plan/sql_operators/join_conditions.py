@@ -1,0 +1,123 @@
+"""Conditions of joins: equalities of the columns of two sources, and bounds on the time between two rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
+
+from streamapp_core.plan.sql_operators.event_windows import read_length
+from streamapp_core.plan.sql_operators.relations import Scope
+from streamapp_core.plan.sql_operators.rows import read
+from streamapp_core.plan.sql_operators.step_builder import StepBuilder
+from streamapp_core.sql.query_parser import split_at
+from streamapp_core.sql.query_tree import Span
+from streamapp_core.sql.sql_expressions import SqlExpression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Equality:
+    """Two expressions that are equal: over sources that are joined already, and over the next one."""
+
+    left: SqlExpression
+    right: SqlExpression
+
+
+def sources_of(builder: StepBuilder, span: Span, scope: Scope) -> set[int]:
+    """Return the sources that a condition reads.
+
+    Raises:
+        SqlIssue: it reads an unknown column.
+    """
+    return {scope.find(reference).relation for reference in read(builder.text, span).references}
+
+
+def equality_of(builder: StepBuilder, span: Span, scope: Scope, joined: set[int], at: int) -> Equality | None:
+    """Return what a condition equates of joined sources and of the next one; None if it does not."""
+    expression = read(builder.text, span)
+    if not isinstance(expression.node, exp.EQ):
+        return None
+    parts = split_at(expression.tokens, lambda token: token.token_type is TokenType.EQ)
+    if len(parts) != 2 or not all(parts):  # noqa: PLR2004 - the two sides
+        return None
+    sides = [Span(span.start + part[0].start, span.start + part[-1].end + 1) for part in parts]
+    read_ = [sources_of(builder, side, scope) for side in sides]
+    if read_[1] == {at} and read_[0] and read_[0] <= joined:
+        return Equality(left=read(builder.text, sides[0]), right=read(builder.text, sides[1]))
+    if read_[0] == {at} and read_[1] and read_[1] <= joined:
+        return Equality(left=read(builder.text, sides[1]), right=read(builder.text, sides[0]))
+    return None
+
+
+def time_bound(builder: StepBuilder, conditions: Sequence[Span], scope: Scope, left: int, right: int) -> int | None:
+    """Return how many milliseconds the event times of a pair may be apart; None if the conditions do not bound it.
+
+    The conditions still have to be checked: they may allow less on one side.
+    """
+    bounds: list[tuple[int | None, int | None]] = []
+    for span in conditions:
+        node = read(builder.text, span).node
+        times = _Times(scope, left, right)
+        if isinstance(node, exp.Between):
+            bounds += times.compare(exp.GTE, node.this, node.args["low"])
+            bounds += times.compare(exp.LTE, node.this, node.args["high"])
+        elif isinstance(node, exp.GT | exp.GTE | exp.LT | exp.LTE):
+            bounds += times.compare(type(node), node.this, node.expression)
+    least = [low for low, _ in bounds if low is not None]
+    most = [high for _, high in bounds if high is not None]
+    return max(abs(max(least)), abs(min(most)), 1) if least and most else None
+
+
+class _Times:
+    """The event times of two sources, in the terms of comparisons: left, or right, and milliseconds that are added."""
+
+    def __init__(self, scope: Scope, left: int, right: int) -> None:
+        self._scope = scope
+        self._sides = (left, right)
+
+    def compare(self, operator: type[exp.Expr], one: exp.Expr, other: exp.Expr) -> list[tuple[int | None, int | None]]:
+        """Return the least and the greatest difference (right less left) that a comparison allows."""
+        first, second = self._term(one), self._term(other)
+        if first is None or second is None or first[0] == second[0]:
+            return []
+        if first[0] == self._sides[0]:
+            return self.compare(_TURNED[operator], other, one)
+        difference = second[1] - first[1]  # right + a >= left + b: right - left >= b - a
+        return [(difference, None)] if operator in (exp.GT, exp.GTE) else [(None, difference)]
+
+    def _term(self, node: exp.Expr) -> tuple[int, int] | None:
+        if isinstance(node, exp.Paren):
+            return self._term(node.this)
+        if isinstance(node, exp.Add | exp.Sub) and isinstance(node.expression, exp.Interval):
+            term, length = self._term(node.this), _milliseconds(node.expression)
+            if term is None or length is None:
+                return None
+            return term[0], term[1] + (length if isinstance(node, exp.Add) else -length)
+        if not isinstance(node, exp.Column):
+            return None
+        names = [part.name.lower() for part in node.parts]
+        for at in self._sides:
+            relation = self._scope.relations[at]
+            path = names[1:] if relation.alias and names[0] == relation.alias.lower() else names
+            column = relation.get(path[0]) if path else None
+            if column is None or (path is names and len(self._owners(path[0])) > 1):
+                continue
+            origin = None if column.origin is None else (*column.origin, *path[1:])
+            timed = relation.timing is not None and relation.timing.time_of(origin, relation.nulls)
+            return (at, 0) if timed else None
+        return None
+
+    def _owners(self, name: str) -> list[int]:
+        return [at for at, relation in enumerate(self._scope.relations) if relation.get(name) is not None]
+
+
+_TURNED: dict[type[exp.Expr], type[exp.Expr]] = {
+    exp.GT: exp.LT, exp.GTE: exp.LTE, exp.LT: exp.GT, exp.LTE: exp.GTE,
+}
+
+
+def _milliseconds(interval: exp.Interval) -> int | None:
+    literal = interval.this
+    if interval.args.get("unit") is not None or not isinstance(literal, exp.Literal):
+        return None
+    return read_length(str(literal.this))

@@ -1,0 +1,309 @@
+"""A query as steps: its parts one after the other, from what it reads to what it selects."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from streamapp_core.expressions.parsing import output_names
+from streamapp_core.plan.sql_operators.group_steps import group_rows, groups_rows
+from streamapp_core.plan.sql_operators.join_steps import join_rows
+from streamapp_core.plan.sql_operators.ranking_steps import Limit, limits_of, rank_rows
+from streamapp_core.plan.sql_operators.relations import Found, Output, Relation, RelationColumn, Scope, unique
+from streamapp_core.plan.sql_operators.rows import Rows, filter_rows, read, write
+from streamapp_core.plan.sql_operators.step_builder import Refused, StepBuilder
+from streamapp_core.plan.sql_operators.written_sources import WrittenSources
+from streamapp_core.problems import ProblemCode
+from streamapp_core.sql.query_tree import Item, Query, Selection, Source, Span, SqlIssue
+
+
+@dataclass(slots=True)
+class _Named:
+    """A query of a `with`; `relation` is what it emits, once something reads it."""
+
+    query: Query
+    place: Span
+    name: str
+    outer: "Mapping[str, _Named]"
+    relation: Relation | None = None
+    read: bool = False
+
+
+class QuerySteps:
+    """The steps of one query, with what it reads."""
+
+    def __init__(self, builder: StepBuilder, sources: WrittenSources) -> None:
+        self._builder = builder
+        self._sources = sources
+
+    def whole(self, query: Query) -> Relation:
+        """Make the steps of a query, and return its rows; the last step has the name of the operator.
+
+        Raises:
+            Refused: it can't be planned; the issues are kept.
+        """
+        return self._query(query, self._builder.name, {}, None)
+
+    def _query(self, query: Query, scope: str, outer: Mapping[str, _Named], limit: Limit | None) -> Relation:
+        named = dict(outer)
+        own: list[_Named] = []
+        for name, inner in query.named:
+            own.append(_Named(inner, inner.place, name, dict(named)))
+            named[name.lower()] = own[-1]
+        relation = self._selections(query, scope, named, limit)
+        for one in own:
+            if not one.read:
+                self._builder.refuse(SqlIssue(one.place, f"nothing reads `{one.name}`; leave it out"))
+                raise Refused
+        return relation
+
+    def _selections(self, query: Query, scope: str, named: Mapping[str, _Named], limit: Limit | None) -> Relation:
+        if len(query.selections) == 1:
+            return self._branch(query.selections[0], scope, named, limit)
+        builder = self._builder
+        names = [builder.step_name(scope, str(number)) for number, _ in enumerate(query.selections, 1)]
+        branches: list[Relation] = builder.gather(
+            lambda branch=branch, name=name: self._branch(branch, name, named, None)  # type: ignore[misc]
+            for branch, name in zip(query.selections, names, strict=True)
+        )
+        return self._union(query, scope, branches)
+
+    def _union(self, query: Query, scope: str, branches: Sequence[Relation]) -> Relation:
+        builder, first = self._builder, branches[0]
+        for branch in branches[1:]:
+            if len(branch.columns) != len(first.columns):
+                raise SqlIssue(
+                    query.place,
+                    f"the queries of `union all` have {len(first.columns)} and {len(branch.columns)} columns; make "
+                    "them alike",
+                )
+        aligned = [self._renamed(branch, first, query.place) for branch in branches]
+        builder.add(scope, [branch.operator for branch in aligned], "merge", {}, query.place)
+        timed = all(branch.timing is not None for branch in branches)
+        timings = [branch.timing.columns if branch.timing else () for branch in branches]
+        timing = first.timing if timed and all(columns == timings[0] for columns in timings) else None
+        columns = []
+        for place, column in enumerate(first.columns):
+            origins = {branch.columns[place].origin for branch in branches}
+            columns.append(replace(column, origin=column.origin if len(origins) == 1 and timing else None))
+        return Relation(
+            operator=scope,
+            alias=None,
+            columns=tuple(columns),
+            timing=timing,
+            nulls=frozenset.intersection(*(branch.nulls for branch in branches)),
+        )
+
+    def _renamed(self, branch: Relation, first: Relation, place: Span) -> Relation:
+        """Return a branch with the names of the first one, in its order and without hidden columns."""
+        stored = tuple(column.stored for column in branch.columns)
+        wanted = tuple(column.stored for column in first.columns)
+        schema = self._builder.schema(branch.operator)
+        if schema is not None and schema.names == stored and stored == wanted:
+            return branch
+        outputs = [
+            Output(name=name, text=column.text, span=place)
+            for name, column in zip(wanted, branch.columns, strict=True)
+        ]
+        name = self._builder.step_name(branch.operator, "renamed")
+        self._builder.add(name, branch.operator, "map", ", ".join(output.item for output in outputs), place)
+        return replace(branch, operator=name)
+
+    def _branch(
+        self, branch: Selection | Query, scope: str, named: Mapping[str, _Named], limit: Limit | None
+    ) -> Relation:
+        if isinstance(branch, Query):
+            return self._query(branch, scope, named, limit)
+        return self._selection(branch, scope, named, limit)
+
+    def _selection(
+        self, selection: Selection, scope: str, named: Mapping[str, _Named], limit: Limit | None
+    ) -> Relation:
+        builder = self._builder
+        limits, where = limits_of(builder.text, selection, self._numbered(selection, named))
+        relations: list[Relation | None] = builder.gather(
+            lambda source=source, number=number: self._source(  # type: ignore[misc]
+                source, scope, named, limits.get(number)
+            )
+            for number, source in enumerate(selection.sources)
+        )
+        rows, left = join_rows(builder, self._sources, selection, where, relations, scope)
+        rows = filter_rows(builder, rows, left, builder.step_name(scope, "where") if left else "")
+        ranked = [item for item in selection.items if item.row_number is not None]
+        if groups_rows(builder.text, selection):
+            if ranked:
+                raise SqlIssue(ranked[0].place, "rank the groups in a query around this one")
+            rows, outputs = group_rows(builder, selection, rows, scope)
+        elif ranked:
+            rows, outputs = rank_rows(builder, selection, rows, scope, limit, self._outputs)
+        else:
+            outputs = self._outputs(selection.items, rows.scope)
+        if not selection.distinct:
+            return self._project(rows, outputs, scope)
+        if ranked:
+            raise SqlIssue(ranked[0].place, "numbered rows are all different; leave out `distinct`")
+        return self._distinct(rows, outputs, scope)
+
+    def _distinct(self, rows: Rows, outputs: Sequence[Output], scope: str) -> Relation:
+        builder = self._builder
+        selected = self._project(rows, outputs, builder.step_name(scope, "select"))
+        place = outputs[0].span
+        by = [column.stored for column in selected.columns]
+        source = selected.operator
+        if not selected.partitioned.intersection(name.lower() for name in by):
+            source = builder.step_name(scope, f"by-{by[0]}")
+            builder.add(source, selected.operator, "partitionBy", {"key": by[0]}, place)
+            selected = replace(selected, partitioned=frozenset([by[0].lower()]))
+        name = builder.step_name(scope, "distinct")
+        builder.add(name, source, "dedup", {"by": by}, place)
+        builder.add(scope, name, "map", "*", place)
+        return replace(selected, operator=scope, timing=selected.timing)
+
+    def _outputs(self, items: Sequence[Item], scope: Scope) -> list[Output]:
+        """Return the columns of a select list, with all that stars mean."""
+        made = self._builder.gather(
+            lambda item=item: _output(self._builder.text, item, scope)  # type: ignore[misc]
+            for item in items
+            if item.row_number is None
+        )
+        return [output for outputs in made for output in outputs]
+
+    def _project(self, rows: Rows, outputs: Sequence[Output], name: str) -> Relation:
+        """Add the step that emits the columns of a select list; the key of rows that replace others goes along."""
+        builder = self._builder
+        taken: set[str] = set()
+        for output in outputs:
+            if output.name.lower() in taken and not output.generates:
+                builder.refuse(SqlIssue(output.span, f"two columns are named `{output.name}`; rename one with `as`"))
+                raise Refused
+            taken.add(output.name.lower())
+        stored = {output.found.column.stored.lower(): output.name for output in outputs if _plain(output)}
+        whole = Span(outputs[0].span.start, outputs[-1].span.end)
+        hidden: dict[str, str] = {}
+        for column in rows.key or ():
+            if column.lower() in stored:
+                continue
+            if name == builder.name:
+                builder.refuse_as(
+                    ProblemCode.CHANGES_UNSUPPORTED,
+                    whole,
+                    f"the result of a group changes, and a later one replaces the earlier one by its key: add "
+                    f"`{column}` to the select list",
+                )
+                raise Refused
+            hidden[column] = unique(column, taken)
+        extra = [
+            Output(name=new, text=RelationColumn(name=old, stored=old, type=rows.types[old.lower()]).text, span=whole)
+            for old, new in hidden.items()
+        ]
+        places = {output.item: output.span for output in (*outputs, *extra)}
+        generates = any(output.generates for output in outputs)
+        schema = builder.add(name, rows.operator, "flatMap" if generates else "map", ", ".join(places), places)
+        now = stored | {old.lower(): new for old, new in hidden.items()}
+        kept = {column.name.lower(): column for column in schema.columns}
+        found = {output.name.lower(): output.found for output in outputs}
+        visible = [column for key, column in kept.items() if key not in {new.lower() for new in hidden.values()}]
+        return Relation(
+            operator=name,
+            alias=None,
+            columns=tuple(
+                RelationColumn(
+                    name=column.name,
+                    stored=column.name,
+                    type=column.type,
+                    origin=source.origin if (source := found.get(column.name.lower())) is not None else None,
+                )
+                for column in visible
+            ),
+            timing=rows.timing,
+            nulls=rows.nulls,
+            partitioned=frozenset(now[column].lower() for column in rows.partitioned if column in now),
+            key=None if rows.key is None else tuple(now[column.lower()] for column in rows.key),
+        )
+
+    def _numbered(self, selection: Selection, named: Mapping[str, _Named]) -> dict[int, Item]:
+        """Return, of each source that is a query with the number of a row, the item that is this number."""
+        found = {}
+        for number, source in enumerate(selection.sources):
+            query: Query | None = source.relation if isinstance(source.relation, Query) else None
+            if isinstance(source.relation, str) and source.relation.lower() in named:
+                query = named[source.relation.lower()].query
+            while query is not None and len(query.selections) == 1:
+                inner = query.selections[0]
+                if isinstance(inner, Query):
+                    query = inner
+                    continue
+                item = next((item for item in inner.items if item.row_number is not None), None)
+                if item is not None:
+                    found[number] = item
+                break
+        return found
+
+    def _source(
+        self, source: Source, scope: str, named: Mapping[str, _Named], limit: Limit | None
+    ) -> Relation | None:
+        """Return the rows of a source; None: it is a table."""
+        builder = self._builder
+        if isinstance(source.relation, Query):
+            name = builder.step_name(scope, source.alias or "from")
+            return self._query(source.relation, name, named, limit).named(source.alias)
+        known = named.get(source.relation.lower())
+        if known is not None:
+            known.read = True
+            relation = known.relation
+            if relation is None or limit is not None:
+                name = builder.step_name(builder.name, known.name)
+                relation = self._query(known.query, name, known.outer, limit)
+                known.relation = relation if limit is None else None
+            return relation.named(source.alias or known.name)
+        if self._sources.is_table(source.relation):
+            return None
+        relation = self._sources.relation(source.relation)
+        if relation is None:
+            builder.refuse_as(ProblemCode.UNKNOWN_STREAM, source.place, self._sources.unknown(source.relation))
+            raise Refused
+        return relation.named(source.alias or source.relation)
+
+
+def _plain(output: Output) -> bool:
+    found = output.found
+    return found is not None and not found.fields and found.column.cast is None
+
+
+def _output(text: str, item: Item, scope: Scope) -> list[Output]:
+    expression = read(text, item.expression)
+    node = expression.node
+    if isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
+        return _starred(node, item, scope)
+    if expression.generates:
+        names, _ = output_names(node)
+        written = write(expression, scope)
+        names = (item.name,) if item.name else names
+        shown = f"{written} as {item.name}" if item.name else written
+        return [Output(name=names[0] if names else "col", text=shown, span=item.place, generates=True)]
+    reference = expression.reference
+    found: Found | None = None if reference is None else scope.find(reference)
+    written = write(expression, scope) if found is None else found.text
+    names = (item.name,) if item.name else output_names(node)[0]
+    if len(names) != 1:
+        raise SqlIssue(item.place, "this column needs a name: ... as name")
+    return [Output(name=names[0], text=written, span=item.place, found=found)]
+
+
+def _starred(node: exp.Expr, item: Item, scope: Scope) -> list[Output]:
+    star = node.this if isinstance(node, exp.Column) else node
+    parts = [part.name for part in node.parts[:-1]] if isinstance(node, exp.Column) else []
+    options = {name: value for name, value in star.args.items() if value}
+    left_out = {column.name.lower() for column in options.pop("except_", [])}
+    if len(parts) > 1 or options or item.name:
+        raise SqlIssue(item.place, "write `*`, `alias.*` or `* except (column)`; otherwise name each column")
+    found = scope.starred(parts[0] if parts else None, item.expression)
+    unknown = left_out - {one.name.lower() for one in found}
+    if unknown:
+        raise SqlIssue(item.place, f"there is no column `{min(unknown)}` to be left out", unknown=True)
+    return [
+        Output(name=one.name, text=one.text, span=item.place, found=one)
+        for one in found
+        if one.name.lower() not in left_out
+    ]
+

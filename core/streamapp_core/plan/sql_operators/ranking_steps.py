@@ -1,0 +1,227 @@
+"""The first rows of each group: `row_number() over (partition by ... order by ...)`, limited by the query around it."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from streamapp_core.plan.sql_operators.relations import (
+    Found,
+    Output,
+    Relation,
+    RelationColumn,
+    Scope,
+    backquoted,
+    unique,
+)
+from streamapp_core.plan.sql_operators.rows import Rows, read, types_of, write
+from streamapp_core.plan.sql_operators.step_builder import StepBuilder
+from streamapp_core.schema import INT
+from streamapp_core.sql.query_tree import Item, Selection, Source, Span, SqlIssue
+from streamapp_core.sql.sql_expressions import SqlExpression, read_ordering
+
+_Outputs = Callable[[Sequence[Item], Scope], list[Output]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """The number of rows of each group that a query takes, and whether it reads their places."""
+
+    n: int
+    ranked: bool
+
+
+def limits_of(
+    text: str, selection: Selection, numbered: Mapping[int, Item]
+) -> tuple[dict[int, Limit], tuple[Span, ...]]:
+    """Find how many rows of each group are taken, of sources that number them.
+
+    Args:
+        text: the text of the query.
+        selection: the query around these sources.
+        numbered: the items that are the number of a row, by the place of the source.
+
+    Returns:
+        The limit of each source that has one, and the conditions behind `where` that remain.
+    """
+    limits: dict[int, Limit] = {}
+    remaining = list(selection.where)
+    for place, item in numbered.items():
+        for span in tuple(remaining):
+            taken = _taken(read(text, span), selection.sources[place], item)
+            if taken is None:
+                continue
+            n, exact = taken
+            if exact:
+                remaining.remove(span)
+            read_elsewhere = any(
+                _names(expression, item) for expression in _expressions(text, selection, remaining)
+            )
+            limits[place] = Limit(n=n, ranked=n > 1 or read_elsewhere)
+            break
+    return limits, tuple(remaining)
+
+
+def _taken(expression: SqlExpression, source: Source, item: Item) -> tuple[int, bool] | None:
+    """Return how many rows a condition on their number leaves, and whether it says no more than that."""
+    node, reference = expression.node, expression.references[0] if len(expression.references) == 1 else None
+    if not isinstance(node, exp.EQ | exp.LTE | exp.LT) or reference is None or item.name is None:
+        return None
+    *alias, name = (part.lower() for part in reference.parts)
+    known = source.alias or (source.relation if isinstance(source.relation, str) else "")
+    if name != item.name.lower() or (alias and alias != [known.lower()]) or not isinstance(node.this, exp.Column):
+        return None
+    literal = node.expression
+    if not isinstance(literal, exp.Literal) or literal.is_string or not str(literal.this).isdecimal():
+        return None
+    n = int(literal.this) - isinstance(node, exp.LT)
+    return (n, not isinstance(node, exp.EQ) or n == 1) if n > 0 else None
+
+
+def _expressions(text: str, selection: Selection, where: Sequence[Span]) -> Iterator[SqlExpression]:
+    spans = [item.expression for item in selection.items if item.row_number is None]
+    spans += [*where, *selection.group_by, *(span for source in selection.sources for span in source.on)]
+    spans += [] if selection.having is None else [selection.having]
+    for item in selection.items:
+        if item.row_number is not None:
+            spans += item.row_number.partition
+            yield read_ordering(text, item.row_number.order)
+    for span in spans:
+        yield read(text, span)
+
+
+def _names(expression: SqlExpression, item: Item) -> bool:
+    """Return whether an expression may read the number of a row."""
+    name = (item.name or "").lower()
+    stars = any(node.find(exp.Star) for node in expression.nodes)
+    return stars or any(name in map(str.lower, reference.parts) for reference in expression.references)
+
+
+def rank_rows(
+    builder: StepBuilder, selection: Selection, rows: Rows, scope: str, limit: Limit | None, outputs_of: _Outputs
+) -> tuple[Rows, list[Output]]:
+    """Add the steps that keep the first rows of each group; return these, and the select list over them.
+
+    Raises:
+        SqlIssue, Refused: they can't be planned.
+    """
+    numbered = [item for item in selection.items if item.row_number is not None]
+    item = numbered[0]
+    number = item.row_number
+    assert number is not None
+    if len(numbered) > 1:
+        raise SqlIssue(numbered[1].place, "rows are ranked once in a query; rank again in one around it")
+    if limit is None or item.name is None:
+        raise SqlIssue(
+            item.place,
+            "name it, and take the first rows in the query around this one: "
+            "select * from (select ..., row_number() over (...) as place from ...) where place <= 10",
+        )
+    outputs = outputs_of(selection.items, rows.scope)
+    taken: set[str] = set()
+    for output in outputs:
+        if output.name.lower() in taken or output.name.lower() == item.name.lower():
+            raise SqlIssue(output.span, f"two columns are named `{output.name}`; rename one with `as`")
+        taken.add(output.name.lower())
+    if limit.ranked:
+        taken.add(item.name.lower())
+    columns = _Columns(rows.scope, list(outputs), taken)
+    by = [columns.expression(read(builder.text, span)) for span in number.partition]
+    order = read_ordering(builder.text, number.order)
+    order_by = write(order, rows.scope, lambda found: backquoted(columns.reference(found, order.span)))
+    by = list(dict.fromkeys(by))
+    kept = columns.kept(rows)
+    name = builder.step_name(scope, "columns")
+    places = {output.item: output.span for output in columns.outputs}
+    builder.add(name, rows.operator, "map", ", ".join(places), places)
+    if not {kept[column] for column in rows.partitioned if column in kept}.intersection(map(str.lower, by)):
+        source, name = name, builder.step_name(scope, f"by-{by[0]}")
+        builder.add(name, source, "partitionBy", {"key": by[0]}, number.partition[0])
+    fields: dict[str, object] = {"by": by, "orderBy": order_by, "n": limit.n}
+    fields |= {"rank": item.name} if limit.ranked else {}
+    source, name = name, builder.step_name(scope, "first")
+    builder.add(name, source, "topN", fields, item.place)
+    made = types_of(builder, name)
+    relation = Relation(
+        operator=name,
+        alias=None,
+        columns=tuple(
+            RelationColumn(
+                name=output.name,
+                stored=output.name,
+                type=made[output.name.lower()],
+                origin=None if output.found is None else output.found.origin,
+            )
+            for output in columns.outputs
+        )
+        + ((RelationColumn(name=item.name, stored=item.name, type=INT),) if limit.ranked else ()),
+    )
+    ranked = replace(
+        rows,
+        operator=name,
+        scope=Scope([relation]),
+        types=made,
+        partitioned=frozenset([by[0].lower()]),
+        key=(*by, item.name) if limit.ranked else tuple(by),
+    )
+    shown = [output.name for output in outputs]
+    place = next(at for at, one in enumerate(selection.items) if one is item)
+    if limit.ranked:
+        before = outputs_of(selection.items[:place], rows.scope) if place else []
+        shown.insert(len(before), item.name)
+    return ranked, [_shown(relation, name_, item.place) for name_ in shown]
+
+
+def _shown(relation: Relation, name: str, span: Span) -> Output:
+    column = relation.get(name)
+    assert column is not None
+    return Output(name=name, text=column.text, span=span, found=Found(relation=0, column=column, fields=()))
+
+
+class _Columns:
+    """The columns that rows need to be ranked: the selected ones, and those by which they are."""
+
+    def __init__(self, scope: Scope, outputs: list[Output], taken: set[str]) -> None:
+        self.outputs = outputs
+        self._scope = scope
+        self._taken = taken
+
+    def reference(self, found: Found, span: Span) -> str:
+        """Return the name of the column that holds a value of the rows."""
+        for output in self.outputs:
+            if output.found is not None and output.found.key == found.key:
+                return output.name
+        name = unique(found.name, self._taken)
+        self.outputs.append(Output(name=name, text=found.text, span=span, found=found))
+        return name
+
+    def expression(self, expression: SqlExpression) -> str:
+        """Return the name of the column that holds an expression."""
+        if expression.reference is not None:
+            return self.reference(self._scope.find(expression.reference), expression.span)
+        text = write(expression, self._scope)
+        name = next((output.name for output in self.outputs if output.text == text), None)
+        if name is None:
+            name = unique("group", self._taken)
+            self.outputs.append(Output(name=name, text=text, span=expression.span))
+        return name
+
+    def kept(self, rows: Rows) -> dict[str, str]:
+        """Return the new names of columns that stay as they are, both in lower case; those of the key are added."""
+        for column in rows.key or ():
+            if not any(_is(output, column) for output in self.outputs):
+                name = unique(column, self._taken)
+                hidden = RelationColumn(name=name, stored=column, type=rows.types[column.lower()])
+                found = Found(relation=-1, column=hidden, fields=())
+                self.outputs.append(Output(name=name, text=hidden.text, span=self.outputs[0].span, found=found))
+        return {
+            output.found.column.stored.lower(): output.name.lower()
+            for output in self.outputs
+            if output.found is not None and _is(output, output.found.column.stored)
+        }
+
+
+def _is(output: Output, stored: str) -> bool:
+    found = output.found
+    plain = found is not None and not found.fields and found.column.cast is None
+    return plain and found is not None and found.column.stored.lower() == stored.lower()

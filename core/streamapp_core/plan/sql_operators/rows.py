@@ -1,0 +1,91 @@
+"""Rows on their way through a query: the columns that its expressions may name, and the operator that emits them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from streamapp_core.plan.sql_operators.relations import Found, Path, Relation, Scope, Timing, backquoted
+from streamapp_core.plan.sql_operators.step_builder import StepBuilder
+from streamapp_core.schema import DataType
+from streamapp_core.sql.query_tree import Span
+from streamapp_core.sql.sql_expressions import Reference, SqlExpression, read_expression
+
+read = read_expression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """The rows that `operator` emits, with the names of the relations that they were made of; else as `Relation`."""
+
+    operator: str
+    scope: Scope
+    types: Mapping[str, DataType]
+    timing: Timing | None = None
+    nulls: frozenset[Path] = frozenset()
+    partitioned: frozenset[str] = frozenset()
+    key: tuple[str, ...] | None = None
+
+
+def rows_of(builder: StepBuilder, relation: Relation) -> Rows:
+    """Return the rows of one relation."""
+    return Rows(
+        operator=relation.operator,
+        scope=Scope([relation]),
+        types=types_of(builder, relation.operator),
+        timing=relation.timing,
+        nulls=relation.nulls,
+        partitioned=relation.partitioned,
+        key=relation.key,
+    )
+
+
+def types_of(builder: StepBuilder, operator: str) -> Mapping[str, DataType]:
+    """Return the types of the columns of a step, by their names in lower case."""
+    schema = builder.schema(operator)
+    return {} if schema is None else {column.name.lower(): column.type for column in schema.columns}
+
+
+def write(
+    expression: SqlExpression, scope: Scope, name: Callable[[Found], str] = lambda found: found.text
+) -> str:
+    """Return the text of an expression over the columns of an operator."""
+
+    def replaced(reference: Reference) -> str:
+        found = scope.find(reference)
+        text = name(found)
+        if reference.names_field and text.strip("`").lower() != reference.parts[-1].lower():
+            return f"{text} as {backquoted(reference.parts[-1])}"
+        return text
+
+    return expression.rewritten(replaced)
+
+
+def filter_rows(builder: StepBuilder, rows: Rows, conditions: Sequence[Span], name: str) -> Rows:
+    """Add the step that keeps the rows for which all conditions are true, if there are any.
+
+    Raises:
+        Refused: a condition can't be right; the issues are kept.
+    """
+    if not conditions:
+        return rows
+    expressions = builder.gather(
+        lambda span=span: _condition(builder.text, span, rows.scope)  # type: ignore[misc]
+        for span in conditions
+    )
+    texts = [text for text, _ in expressions]
+    whole = texts[0] if len(texts) == 1 else " and ".join(f"({text})" for text in texts)
+    builder.add(name, rows.operator, "filter", whole, dict(zip(texts, conditions, strict=True)))
+    nulls = {path for _, path in expressions if path is not None}
+    return replace(rows, operator=name, nulls=rows.nulls | nulls)
+
+
+def _condition(text: str, span: Span, scope: Scope) -> tuple[str, Path | None]:
+    """Return the text of a condition, and what is null where it is true."""
+    expression = read(text, span)
+    node = expression.node
+    null = isinstance(node, exp.Is) and isinstance(node.expression, exp.Null) and isinstance(node.this, exp.Column)
+    path = None
+    if null and len(expression.references) == 1:
+        path = scope.find(expression.references[0]).origin
+    return write(expression, scope), path

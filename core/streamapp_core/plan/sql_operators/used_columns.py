@@ -1,0 +1,48 @@
+"""The columns of joined sources that a query reads: no others go through a join."""
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from streamapp_core.plan.sql_operators.relations import Found, Scope
+from streamapp_core.plan.sql_operators.rows import read
+from streamapp_core.plan.sql_operators.step_builder import StepBuilder
+from streamapp_core.sql.query_tree import Selection, Span, SqlIssue
+from streamapp_core.sql.sql_expressions import SqlExpression, read_ordering
+
+
+def used_columns(
+    builder: StepBuilder, selection: Selection, conditions: Sequence[Span], scope: Scope
+) -> list[Found]:
+    """Return what the expressions of a query read, in the order of the text.
+
+    Names that are none of a column are left out: they may be those of an item, or are refused where they are read.
+    """
+    found: list[Found] = []
+    for expression in _expressions(builder.text, selection, conditions):
+        found += _stars(expression, scope)
+        for reference in expression.references:
+            try:
+                found.append(scope.find(reference))
+            except SqlIssue:
+                continue
+    return found
+
+
+def _expressions(text: str, selection: Selection, conditions: Sequence[Span]) -> list[SqlExpression]:
+    spans = [item.expression for item in selection.items if item.row_number is None]
+    spans += [*conditions, *selection.group_by, *([selection.having] if selection.having else [])]
+    spans += [span for source in selection.sources for span in source.on]
+    numbers = [item.row_number for item in selection.items if item.row_number is not None]
+    spans += [span for number in numbers for span in number.partition]
+    return [*(read(text, span) for span in spans), *(read_ordering(text, number.order) for number in numbers)]
+
+
+def _stars(expression: SqlExpression, scope: Scope) -> list[Found]:
+    node = expression.node
+    if isinstance(node, exp.Star):
+        return scope.starred(None, expression.span)
+    if isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
+        names = [part.name for part in node.parts[:-1]]
+        return scope.starred(names[0], expression.span) if len(names) == 1 else []
+    return []
