@@ -26,7 +26,7 @@ from streamapp_core.job_model.build_job_model import build_job_model
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.plan.plan import Plan, PlanResult
 from streamapp_core.plan.planner import plan as make_plan
-from streamapp_core.plan.render import to_document, to_mermaid, to_rows, to_type_rows
+from streamapp_core.plan.render import to_document, to_mermaid, to_rows, to_step_rows, to_type_rows
 from streamapp_core.spec.parse import ParsedApp
 from streamapp_systems.expansion_algorithms import installed_algorithm
 
@@ -112,6 +112,12 @@ def _print_plan(console: Console, plan: Plan, model: JobModel) -> None:
     for type_row in to_type_rows(plan):
         rows.add_row(*type_row)
     console.print(rows)
+    steps = to_step_rows(plan)
+    if steps:
+        derived = new_table(console, "step", "kind", "reads", "does")
+        for step_row in steps:
+            derived.add_row(*step_row)
+        console.print(derived)
     joined = [group for group in plan.join_groups if len(group.streams) > 1]
     if joined:
         groups = new_table(console, "join", "streams with one partition count")

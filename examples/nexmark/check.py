@@ -2,6 +2,7 @@
 
 generate.py && check.py                 all queries
 check.py q08 q11 --host in-process      some of them, without Spark
+check.py q08 --sql                      its app with operators in SQL
 """
 
 import argparse
@@ -17,6 +18,8 @@ import duckdb
 
 HERE = Path(__file__).parent
 QUERIES = tuple(sorted(path.stem for path in (HERE / "queries").glob("q*.yaml")))
+SQL_QUERIES = tuple(sorted(path.stem for path in (HERE / "sql").glob("q*.yaml")))
+"""The queries whose app there is in SQL, too."""
 KEYS = {
     "q04": ("id",),
     "q09": ("id",),
@@ -136,15 +139,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("queries", nargs="*", metavar="query", help=f"default: all; {', '.join(QUERIES)}")
     parser.add_argument("--host", default="spark", help="where the apps run: spark (default), in-process")
+    parser.add_argument("--sql", action="store_true", help="run the apps with operators in SQL")
     given = parser.parse_args()
-    if unknown := set(given.queries) - set(QUERIES):
-        parser.error(f"there is no query {', '.join(sorted(unknown))}; there are {', '.join(QUERIES)}")
+    queries = SQL_QUERIES if given.sql else QUERIES
+    if unknown := set(given.queries) - set(queries):
+        parser.error(f"there is no query {', '.join(sorted(unknown))}; there are {', '.join(queries)}")
     if not (HERE / "data" / "events").is_dir():
         sys.exit(f"there are no events in {HERE / 'data'}: generate.py makes them")
     failed = []
     with Oracle(HERE / "data") as oracle:
-        for query in given.queries or QUERIES:
-            run(query, given.host)
+        for query in given.queries or queries:
+            run(HERE / ("sql" if given.sql else "queries") / f"{query}.yaml", given.host)
             comparison = oracle.compare(query, HERE / "out" / query)
             print(f"{query}: {comparison}", flush=True)
             failed += [] if comparison.equal else [query]
@@ -152,12 +157,12 @@ def main() -> None:
         sys.exit(f"not equal: {', '.join(failed)}")
 
 
-def run(query: str, host: str) -> None:
-    """Run the app of a query from the beginning; a failure ends the program."""
-    command = [str(Path(sys.executable).with_name("streamapp")), "run", str(HERE / "queries" / f"{query}.yaml")]
+def run(app: Path, host: str) -> None:
+    """Run an app from the beginning; a failure ends the program."""
+    command = [str(Path(sys.executable).with_name("streamapp")), "run", str(app)]
     done = subprocess.run([*command, "--fresh", "--quiet", "--host", host], check=False)  # noqa: S603
     if done.returncode:
-        sys.exit(f"{query} has failed")
+        sys.exit(f"{app} has failed")
 
 
 if __name__ == "__main__":

@@ -36,9 +36,7 @@ def build_graph(
     opaque = frozenset(broken).union(name for name, count in names.items() if count > 1)
     declared = [
         _operator(place, operator, sorted((queries or {}).get(operator.name, ())), in_sql=step)
-        for place, step, operator in zip(
-            places or range(count), in_sql or [False] * count, spec.operators, strict=True
-        )
+        for place, step, operator in zip(places or range(count), in_sql or [False] * count, spec.operators, strict=True)
         if operator.name not in broken
     ]
     declared.sort(key=attrgetter("name"))

@@ -9,7 +9,6 @@ from streamapp_core.problems import PathPart, path_text
 from streamapp_core.spec.app import StreamAppSpec
 from streamapp_core.spec.operators import OperatorKind, OperatorSpec
 
-
 STEP_SEPARATOR = "."
 """What stands between the name of an operator in SQL and that of a step; no name in a spec has it."""
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from streamapp_core.graph.graph import written_name
 from streamapp_core.plan.plan import Plan, PlannedStream, PlanResult, StreamRole
 from streamapp_core.plan.stream_types.stream_type import StreamType
 from streamapp_core.problems import PlanWarning, Problem
@@ -33,6 +34,15 @@ class TypeRow(NamedTuple):
     changes: str
 
 
+class StepRow(NamedTuple):
+    """One line of the table of steps: an operator that a query has become."""
+
+    step: str
+    kind: str
+    reads: str
+    does: str
+
+
 def to_document(result: PlanResult, job_model: Mapping[str, object] | None) -> dict[str, Any]:
     """Return the document that `streamapp plan --output json` prints.
 
@@ -48,6 +58,7 @@ def to_document(result: PlanResult, job_model: Mapping[str, object] | None) -> d
         "types": {},
         "joinGroups": [],
         "jobModel": None,
+        "steps": [],
     }
     if plan is not None and job_model is not None:
         document["mode"] = str(plan.mode)
@@ -58,6 +69,7 @@ def to_document(result: PlanResult, job_model: Mapping[str, object] | None) -> d
             {"operator": group.operator, "streams": list(group.streams)} for group in plan.join_groups
         ]
         document["jobModel"] = dict(job_model)
+        document["steps"] = [row._asdict() for row in to_step_rows(plan)]
     return document
 
 
@@ -90,6 +102,26 @@ def to_type_rows(plan: Plan) -> Sequence[TypeRow]:
             TypeRow(name=name, kind=str(kind), partitioning=str(type_), split=split, changes=str(type_.changes))
         )
     return rows
+
+
+def to_step_rows(plan: Plan) -> Sequence[StepRow]:
+    """Return the lines of the table of steps: query by query, in the order of the data."""
+    rows = []
+    for query in plan.app.spec.operators:
+        if query.sql is None:
+            continue
+        for name, operator in plan.operators.items():
+            if written_name(name) == query.name:
+                does = _does(operator.spec.model_dump(mode="json", by_alias=True, exclude_none=True)[operator.kind])
+                rows.append(StepRow(step=name, kind=operator.kind, reads=", ".join(operator.inputs), does=does))
+    return rows
+
+
+def _does(value: object) -> str:
+    """Write the field of an operator in a line."""
+    if isinstance(value, dict):
+        return "; ".join(f"{name}: {_does(part)}" for name, part in value.items())
+    return ", ".join(map(_does, value)) if isinstance(value, list) else " ".join(str(value).split())
 
 
 def _edges_with_types(plan: Plan) -> Sequence[str]:

@@ -87,9 +87,7 @@ class RowFollower:
         self.schemas[operator.name] = schema = self._follow(operator)
         return schema
 
-    def check_expression(
-        self, operator: Operator, text: str, schema: Schema, collector: ProblemCollector
-    ) -> None:
+    def check_expression(self, operator: Operator, text: str, schema: Schema, collector: ProblemCollector) -> None:
         """Check one item of the list of an operator, or its condition, by itself; problems go to `collector`."""
         path = operator.path_parts(operator.kind)
         if operator.spec.filter is not None:

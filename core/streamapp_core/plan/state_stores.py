@@ -71,7 +71,7 @@ def store_shapes(graph: Graph, rows: RowFlow, types: Mapping[str, StreamType]) -
 
 
 def _steps_before(graph: Graph, operator: Operator) -> Iterator[object]:
-    """Return the steps of the same query that bring rows to one of them: its name says less than these what it holds."""
+    """Return the steps of the same query that bring rows to one of them: what it holds is more than its name says."""
     for name in operator.inputs:
         step = graph.operators.get(name)
         if step is None or not step.in_sql or written_name(name) != written_name(operator.name):

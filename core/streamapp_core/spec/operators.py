@@ -254,7 +254,7 @@ class OperatorSpec(SpecModel):
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The names it reads `from`, as one tuple however they were written; the right side of a join is not included."""
+        """The names it reads `from`, as one tuple however they were written (not the right side of a join)."""
         if self.from_ is None:
             return ()
         return self.from_ if isinstance(self.from_, tuple) else (self.from_,)

@@ -160,7 +160,7 @@ class _Parser:
         called = [token.text.lower() for token in self._tokens[first:over]]
         if called != ["row_number", "(", ")"]:
             raise self._refused(
-                "of window functions there is row_number() over (partition by ... order by ...), as an item of its own; "
+                "of window functions there is row_number() over (partition by ... order by ...), as an item alone; "
                 "for others use group by",
                 end,
             )
@@ -172,7 +172,7 @@ class _Parser:
             partition.append(self._expression())
         self._expect(_T.ORDER_BY, "`order by` is expected")
         order = self._expression(commas=True)
-        self._expect(_T.R_PAREN, "the end, `)`, is expected: a frame (rows between ...) has no meaning for row_number()")
+        self._expect(_T.R_PAREN, "the end, `)`, is expected: row_number() has no frame (rows between ...)")
         if self._next != end:
             raise self._refused("row_number() over (...) is an item of its own; compute with it in a query around this")
         self._next = after
@@ -219,7 +219,7 @@ class _Parser:
                 self._next = first
                 raise self._refused("a stream, an operator, a table, or a query in parentheses is expected", first + 2)
         alias = None
-        if self._take(_T.ALIAS) or (token := self._peek()) and token.token_type in (_T.VAR, _T.IDENTIFIER):
+        if self._take(_T.ALIAS) or ((token := self._peek()) and token.token_type in (_T.VAR, _T.IDENTIFIER)):
             alias = self._name("a name is expected")
             if self._at(_T.L_PAREN):
                 raise self._refused("name the columns in the select list of the query: ... as name")
@@ -263,7 +263,7 @@ class _Parser:
         before = self._tokens[self._next - 1].token_type if self._next > first else None
         if kind is _T.FROM:
             return before is _T.DISTINCT
-        if before is _T.DOT:
+        if before is _T.DOT or (kind is _T.EXCEPT and before is _T.STAR):
             return True
         after = self._tokens[self._next + 1].token_type if self._next + 1 < len(self._tokens) else None
         if kind in _ALSO_FUNCTIONS:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import yaml
-from examples.nexmark.check import HERE, QUERIES, Oracle
+from examples.nexmark.check import HERE, QUERIES, SQL_QUERIES, Oracle
 from examples.nexmark.generate import make, write_files
 
 from support import apps
@@ -51,16 +51,21 @@ def house(request, tmp_path_factory):
         yield given, folder, oracle
 
 
-@pytest.mark.parametrize("query", QUERIES)
-def test_a_query_finds_what_its_oracle_finds(query, house):
+APPS = [*(("queries", query) for query in QUERIES), *(("sql", query) for query in SQL_QUERIES)]
+
+
+@pytest.mark.parametrize(("form", "query"), APPS, ids="-".join)
+def test_a_query_finds_what_its_oracle_finds(form, query, house):
     given, folder, oracle = house
-    app = yaml.safe_load((HERE / "queries" / f"{query}.yaml").read_text())
+    app = yaml.safe_load((HERE / form / f"{query}.yaml").read_text())
     app["spec"]["job"] = {"commitInterval": given.commit_interval, "watermarkInterval": "1ms"}
     app["spec"]["processors"]["count"] = given.processors
-    (folder / query).mkdir()
-    summary = apps.run(app, folder / query)
+    name = f"{query}-{form}"
+    app["spec"]["streams"]["results"]["name"] = f"out/{name}"
+    (folder / name).mkdir()
+    summary = apps.run(app, folder / name)
     assert summary.not_used == {}
-    comparison = oracle.compare(query, folder / "out" / query)
+    comparison = oracle.compare(query, folder / "out" / name)
     assert comparison.equal, comparison
     assert comparison.rows > 0
 

@@ -1,6 +1,6 @@
 """The operators of an app without SQL: each one that is a query becomes the steps that it means."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streamapp_core.graph.broadcast_names import broadcast_names
@@ -15,7 +15,6 @@ from streamapp_core.plan.sql_operators.written_sources import WrittenSources
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.app import StreamAppSpec
 from streamapp_core.spec.operators import OperatorSpec
-from streamapp_core.spec.parse import ParsedApp
 from streamapp_core.sql.query_parser import parse_query, relation_names
 from streamapp_core.sql.query_tree import Query, SqlIssue, located
 
@@ -81,16 +80,14 @@ class _Derivation:
             else:
                 steps[name] = self._derive(operator)
         operators: list[OperatorSpec] = []
-        written: list[int | None] = []
         places: list[int] = []
         for index, spec in enumerate(self._spec.operators):
-            made = steps.get(spec.name, ()) if spec.sql is not None else (spec,)
-            operators += made or (spec,)
-            written += [index if spec.sql is not None else None] * max(len(made), 1)
-            places += [index] * max(len(made), 1)
-        spec = self._spec.model_copy(update={"operators": tuple(operators)})
-        graph = build_graph(spec, self._broken, places, [step is not None for step in written])
-        return DerivedApp(graph=graph, problems=tuple(self._problems))
+            made = steps.get(spec.name) or (spec,)
+            operators += made
+            places += [index] * len(made)
+        derived = self._spec.model_copy(update={"operators": tuple(operators)})
+        in_sql = [self._spec.operators[place].sql is not None for place in places]
+        return DerivedApp(graph=build_graph(derived, self._broken, places, in_sql), problems=tuple(self._problems))
 
     def _derive(self, operator: Operator) -> Sequence[OperatorSpec]:
         """Return the steps of a query; of one with problems none, and of one that reads unknown columns a merge."""

@@ -1,4 +1,4 @@
-"""Windows of event time in a `group by`: `window(at, '10 seconds', '5 seconds')`, `session_window(at, '10 seconds')`."""
+"""Windows of event time in a `group by`: `window(at, '10 seconds')`, `session_window(at, '10 seconds')`."""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +11,12 @@ from streamapp_core.sql.query_tree import Span, SqlIssue
 from streamapp_core.sql.sql_expressions import SqlExpression
 
 _UNITS = {
-    "millisecond": 1, "second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000,
+    "millisecond": 1,
+    "second": 1_000,
+    "minute": 60_000,
+    "hour": 3_600_000,
+    "day": 86_400_000,
+    "week": 604_800_000,
 }
 _PART = re.compile(r"([0-9]{1,9}) ([a-z]+)")
 _LENGTH_ONLY, _WITH_STEP = 2, 3
@@ -60,7 +65,9 @@ def read_window(expression: SqlExpression, rows: Rows) -> EventWindow | None:
         fields = {"tumbling": format_duration(lengths[0])}
     else:
         if lengths[1] > lengths[0]:
-            raise SqlIssue(expression.span, "windows would begin later than the one before has ended; make the step shorter")
+            raise SqlIssue(
+                expression.span, "windows would begin later than the one before has ended; make the step shorter"
+            )
         fields = {"sliding": format_duration(lengths[0]), "every": format_duration(lengths[1])}
     return EventWindow(expression=expression, name=name, fields=fields, condition=condition)
 
@@ -101,7 +108,7 @@ def _check_time(node: exp.Expr, expression: SqlExpression, rows: Rows) -> str | 
         instead = f"take `{first}`"
         if found.origin in timing.columns:
             earlier = ".".join(timing.columns[timing.columns.index(found.origin) - 1])
-            instead = f"where `{earlier}` is not null that is the event time; add `{earlier.split('.')[0]} is null` to `where`"
+            first = earlier.partition(".")[0]
+            instead = f"where `{earlier}` is not null, that is the event time: add `{first} is null` to `where`"
         raise SqlIssue(references[0].span, f"this is not the event time of the rows; {instead}")
     return f"{found.text} is not null" if len(timing.columns) > 1 else None
-

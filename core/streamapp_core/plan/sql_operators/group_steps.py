@@ -13,6 +13,7 @@ from streamapp_core.plan.sql_operators.relations import (
     RelationColumn,
     Scope,
     backquoted,
+    first_names,
     unique,
 )
 from streamapp_core.plan.sql_operators.rows import Rows, read, types_of, write
@@ -85,9 +86,7 @@ class _Groups:
 
     def make(self) -> tuple[Rows, list[Output]]:
         builder, selection = self._builder, self._selection
-        written = builder.gather(
-            lambda span=span: self._grouped_by(span) for span in selection.group_by  # type: ignore[misc]
-        )
+        written = builder.gather(self._grouped_by, selection.group_by)
         place = Span(selection.items[0].place.start, selection.items[-1].place.end)
         if not written and builder.name == self._step:
             raise SqlIssue(
@@ -102,7 +101,7 @@ class _Groups:
         before = _Before(self._rows.scope, {*_BOUNDS.values()} if windows else set())
         self._name_groups([expression for expression in written if read_window(expression, self._rows) is None], before)
         outputs, aggregates, having = self._over_groups(before)
-        self._refuse_lacking(outputs, place)
+        self._refuse_lacking(outputs)
         rows = self._group(before, aggregates, having, place)
         return rows, outputs
 
@@ -172,12 +171,11 @@ class _Groups:
             found = None if held is None else _stored(held.name)
             return Output(name=name, text=text, span=written.place, found=found)
 
-        numbers = range(len(self._items))
-        outputs = self._builder.gather(lambda number=number: item(number) for number in numbers)  # type: ignore[misc]
+        outputs = self._builder.gather(item, range(len(self._items)))
         having = None
         if self._having is not None:
             text = self._over(self._having, before)
-            having = Output(name=unique("having", taken), text=text, span=self._having.span)
+            having = Output(name=unique("passes", taken), text=text, span=self._having.span)
         return outputs, aggregates, having
 
     def _over(self, expression: SqlExpression, before: _Before) -> str:
@@ -221,7 +219,7 @@ class _Groups:
             raise SqlIssue(reference.span, f"a window has `{self._window.name}.start` and `{self._window.name}.end`")
         return bound
 
-    def _refuse_lacking(self, outputs: Sequence[Output], place: Span) -> None:
+    def _refuse_lacking(self, outputs: Sequence[Output]) -> None:
         """Refuse results that replace each other by a key that nobody sees."""
         if self._window is not None or self._builder.name != self._step or self._plain:
             return
@@ -259,7 +257,7 @@ class _Groups:
         if self._plain:
             name = builder.step_name(self._step, "distinct")
             builder.add(name, source, "dedup", {"by": by}, place)
-            return self._rows_of(name, by, kept, key=None)
+            return self._rows_of(name, kept, key=None)
         list_ = [*aggregates, *([having] if having else [])]
         if not list_:
             list_ = [Output(name=unique("rows", {*map(str.lower, by), *_BOUNDS.values()}), text="count(*)", span=place)]
@@ -273,19 +271,13 @@ class _Groups:
         if having is not None:
             groups, name = name, builder.step_name(self._step, "having")
             builder.add(name, groups, "filter", backquoted(having.name), having.span)
-        return self._rows_of(name, by, kept, key=tuple(by) if self._window is None else None)
+        return self._rows_of(name, kept, key=tuple(by) if self._window is None else None)
 
-    def _compute_before(
-        self, before: _Before, extra: Sequence[Output], place: Span
-    ) -> tuple[str, dict[str, str]]:
+    def _compute_before(self, before: _Before, extra: Sequence[Output], place: Span) -> tuple[str, dict[str, str]]:
         """Add the step that computes what the groups need; return its name, and the columns that it keeps."""
         builder, rows = self._builder, self._rows
         outputs = [*before.outputs, *extra]
-        stored = {
-            output.found.column.stored.lower(): output.name.lower()
-            for output in outputs
-            if output.found is not None and not output.found.fields and output.found.column.cast is None
-        }
+        stored = {old: new.lower() for old, new in first_names(outputs).items()}
         for column in rows.key or ():
             if column.lower() not in stored:
                 name = unique(column, before.taken)
@@ -297,14 +289,14 @@ class _Groups:
             builder.add(name, source, "filter", self._window.condition, self._window.span)
             source = name
         name = builder.step_name(self._step, "columns")
-        builder.add(name, source, "map", ", ".join(output.item for output in outputs), {o.item: o.span for o in outputs})
+        builder.add(
+            name, source, "map", ", ".join(output.item for output in outputs), {o.item: o.span for o in outputs}
+        )
         return name, stored
 
-    def _rows_of(self, operator: str, by: Sequence[str], partitioned: set[str], key: tuple[str, ...] | None) -> Rows:
+    def _rows_of(self, operator: str, partitioned: set[str], key: tuple[str, ...] | None) -> Rows:
         types = types_of(self._builder, operator)
-        columns = tuple(
-            RelationColumn(name=name, stored=name, type=type_) for name, type_ in types.items()
-        )
+        columns = tuple(RelationColumn(name=name, stored=name, type=type_) for name, type_ in types.items())
         return Rows(
             operator=operator,
             scope=Scope([Relation(operator=operator, alias=None, columns=columns)]),

@@ -4,8 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from streamapp_core.plan.sql_operators.join_conditions import Equality, equality_of, sources_of, time_bound
-from streamapp_core.plan.sql_operators.relations import Found, Output, Relation, RelationColumn, Scope, backquoted, unique
-from streamapp_core.plan.sql_operators.rows import Rows, filter_rows, read, rows_of, types_of, write
+from streamapp_core.plan.sql_operators.relations import (
+    Found,
+    Output,
+    Relation,
+    RelationColumn,
+    Scope,
+    backquoted,
+    unique,
+)
+from streamapp_core.plan.sql_operators.rows import Rows, filter_rows, rows_of, types_of, write
 from streamapp_core.plan.sql_operators.step_builder import Refused, StepBuilder
 from streamapp_core.plan.sql_operators.used_columns import used_columns
 from streamapp_core.plan.sql_operators.written_sources import WrittenSources
@@ -22,31 +30,6 @@ _NO_EQUALITY = (
 _LOST = "this is null where the table has no row: take the column of the other side, to which it is equal otherwise"
 
 
-def join_rows(
-    builder: StepBuilder,
-    sources: WrittenSources,
-    selection: Selection,
-    where: Sequence[Span],
-    relations: Sequence[Relation | None],
-    scope: str,
-) -> tuple[Rows, tuple[Span, ...]]:
-    """Add the steps of all joins; return their rows, and the conditions that remain to be checked.
-
-    `relations` are the rows of the sources, None for a table.
-
-    Raises:
-        SqlIssue, Refused: they can't be planned.
-    """
-    first = relations[0]
-    if first is None:
-        raise SqlIssue(
-            selection.sources[0].place, "a table has no rows of its own to read; join it with a stream that comes first"
-        )
-    if len(relations) == 1:
-        return rows_of(builder, first), tuple(where)
-    return _Joins(builder, sources, selection, where, relations, scope).make()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Table:
     """A table that is joined: its key, and the columns that a row has of it."""
@@ -55,46 +38,62 @@ class _Table:
     schema: Schema
 
 
-class _Joins:
-    def __init__(
-        self,
-        builder: StepBuilder,
-        written: WrittenSources,
-        selection: Selection,
-        where: Sequence[Span],
-        relations: Sequence[Relation | None],
-        scope: str,
-    ) -> None:
+class Joins:
+    """The joins of one selection."""
+
+    def __init__(self, builder: StepBuilder, written: WrittenSources, selection: Selection, scope: str) -> None:
         self._builder = builder
         self._written = written
         self._step = scope
         self._selection = selection
-        self._tables: dict[int, _Table] = {}
-        self._relations = [
-            self._table(at, selection.sources[at]) if relation is None else relation
-            for at, relation in enumerate(relations)
-        ]
-        aliases = [(relation.alias or "").lower() for relation in self._relations]
-        for at, alias in enumerate(aliases):
-            if alias and alias in aliases[:at]:
-                raise SqlIssue(selection.sources[at].place, f"`{alias}` stands twice; name one by `as`")
-        self._scope = Scope(self._relations)
         self._outer = {at for at, source in enumerate(selection.sources) if source.join is JoinKind.LEFT}
-        for at in self._outer - self._tables.keys():
-            raise SqlIssue(
-                selection.sources[at].place,
-                "a left join of a stream is not known to have no partner; write an operator with `join`, `type: left` "
-                "and `within`, or an inner join",
-            )
-        self._conditions = [*where]
+        self._tables: dict[int, _Table] = {}
+        self._relations: list[Relation] = []
+        self._scope = Scope(())
+        self._conditions: list[Span] = []
         self._own: dict[int, Sequence[Span]] = {}
-        for at, source in enumerate(selection.sources):
+        self._names: dict[tuple[int, str], str] = {}
+        self._taken: set[str] = set()
+
+    def make(self, relations: Sequence[Relation | None], where: Sequence[Span]) -> tuple[Rows, tuple[Span, ...]]:
+        """Add the steps of all joins; return their rows, and the conditions that remain to be checked.
+
+        `relations` are the rows of the sources, None for a table.
+
+        Raises:
+            SqlIssue, Refused: they can't be planned.
+        """
+        first, sources = relations[0], self._selection.sources
+        if first is None:
+            raise SqlIssue(
+                sources[0].place, "a table has no rows of its own to read; join it with a stream that comes first"
+            )
+        if len(relations) == 1:
+            return rows_of(self._builder, first), tuple(where)
+        self._relations = [
+            self._table(at, sources[at]) if relation is None else relation for at, relation in enumerate(relations)
+        ]
+        self._scope = Scope(self._relations)
+        self._check_sources()
+        self._conditions = [*where]
+        for at, source in enumerate(sources):
             if at in self._outer:
                 self._own[at] = source.on
             else:
                 self._conditions += source.on
-        self._names: dict[tuple[int, str], str] = {}
-        self._taken: set[str] = set()
+        return self._join_all()
+
+    def _check_sources(self) -> None:
+        aliases = [(relation.alias or "").lower() for relation in self._relations]
+        for at, source in enumerate(self._selection.sources):
+            if aliases[at] and aliases[at] in aliases[:at]:
+                raise SqlIssue(source.place, f"`{aliases[at]}` stands twice; name one by `as`")
+            if at in self._outer and at not in self._tables:
+                raise SqlIssue(
+                    source.place,
+                    "a row of a stream is never known to have no partner; write an operator with `join`, `type: left` "
+                    "and `within`, or an inner join",
+                )
 
     def _table(self, at: int, source: Source) -> Relation:
         name = str(source.relation)
@@ -112,7 +111,7 @@ class _Joins:
         columns.insert(0, RelationColumn(name=table.key_column, stored=table.key_column, type=key_type))
         return Relation(operator=name, alias=source.alias or name, columns=tuple(columns))
 
-    def make(self) -> tuple[Rows, tuple[Span, ...]]:
+    def _join_all(self) -> tuple[Rows, tuple[Span, ...]]:
         builder = self._builder
         self._push_down()
         used = used_columns(builder, self._selection, self._conditions, self._scope)
@@ -146,7 +145,7 @@ class _Joins:
         self._scope = Scope(self._relations)
 
     def _name_columns(self, used: Sequence[Found]) -> None:
-        """Give each column that is needed a name that no other one of the joined rows has."""
+        """Name the columns that are needed so that no two of the joined rows have one name."""
         for at, table in self._tables.items():
             for column in table.schema.columns:
                 if column.name.lower() in self._taken:
@@ -275,11 +274,10 @@ class _Joins:
         name = builder.step_name(self._step, step)
         builder.add(name, rows.operator, "map", ", ".join(o.item for o in outputs), {o.item: o.span for o in outputs})
         columns |= renamed
-        kept = {
-            output.text.strip("`").lower(): output.name
-            for output in outputs
-            if output.text.strip("`").lower() in rows.types
-        }
+        kept: dict[str, str] = {}
+        for output in outputs:
+            if output.text.strip("`").lower() in rows.types:
+                kept.setdefault(output.text.strip("`").lower(), output.name)
         partitioned = frozenset(kept[old].lower() for old in rows.partitioned if old in kept)
         replaced = None if rows.key is None else tuple(kept[old.lower()] for old in rows.key)
         rows = replace(rows, operator=name, partitioned=partitioned, key=replaced, types=types_of(builder, name))

@@ -7,14 +7,25 @@ from sqlglot import exp
 
 from streamapp_core.expressions.parsing import output_names
 from streamapp_core.plan.sql_operators.group_steps import group_rows, groups_rows
-from streamapp_core.plan.sql_operators.join_steps import join_rows
+from streamapp_core.plan.sql_operators.join_steps import Joins
 from streamapp_core.plan.sql_operators.ranking_steps import Limit, limits_of, rank_rows
-from streamapp_core.plan.sql_operators.relations import Found, Output, Relation, RelationColumn, Scope, unique
+from streamapp_core.plan.sql_operators.relations import (
+    Found,
+    Output,
+    Relation,
+    RelationColumn,
+    Scope,
+    first_names,
+    unique,
+)
 from streamapp_core.plan.sql_operators.rows import Rows, filter_rows, read, write
 from streamapp_core.plan.sql_operators.step_builder import Refused, StepBuilder
 from streamapp_core.plan.sql_operators.written_sources import WrittenSources
 from streamapp_core.problems import ProblemCode
+from streamapp_core.schema import DataType, TypeKind
 from streamapp_core.sql.query_tree import Item, Query, Selection, Source, Span, SqlIssue
+
+_WHOLE = (TypeKind.TINYINT, TypeKind.SMALLINT, TypeKind.INT, TypeKind.BIGINT)
 
 
 @dataclass(slots=True)
@@ -62,9 +73,9 @@ class QuerySteps:
             return self._branch(query.selections[0], scope, named, limit)
         builder = self._builder
         names = [builder.step_name(scope, str(number)) for number, _ in enumerate(query.selections, 1)]
-        branches: list[Relation] = builder.gather(
-            lambda branch=branch, name=name: self._branch(branch, name, named, None)  # type: ignore[misc]
-            for branch, name in zip(query.selections, names, strict=True)
+        branches = builder.gather(
+            lambda branch: self._branch(branch[0], branch[1], named, None),
+            zip(query.selections, names, strict=True),
         )
         return self._union(query, scope, branches)
 
@@ -77,6 +88,11 @@ class QuerySteps:
                     f"the queries of `union all` have {len(first.columns)} and {len(branch.columns)} columns; make "
                     "them alike",
                 )
+        types = [
+            _common([branch.columns[place].type for branch in branches], column.name, query.place)
+            for place, column in enumerate(first.columns)
+        ]
+        first = replace(first, columns=tuple(replace(c, type=t) for c, t in zip(first.columns, types, strict=True)))
         aligned = [self._renamed(branch, first, query.place) for branch in branches]
         builder.add(scope, [branch.operator for branch in aligned], "merge", {}, query.place)
         timed = all(branch.timing is not None for branch in branches)
@@ -99,11 +115,15 @@ class QuerySteps:
         stored = tuple(column.stored for column in branch.columns)
         wanted = tuple(column.stored for column in first.columns)
         schema = self._builder.schema(branch.operator)
-        if schema is not None and schema.names == stored and stored == wanted:
+        cast = [
+            None if column.type == other.type else other.type
+            for column, other in zip(branch.columns, first.columns, strict=True)
+        ]
+        if schema is not None and schema.names == stored and stored == wanted and not any(cast):
             return branch
         outputs = [
-            Output(name=name, text=column.text, span=place)
-            for name, column in zip(wanted, branch.columns, strict=True)
+            Output(name=name, text=replace(column, cast=type_).text, span=place)
+            for name, column, type_ in zip(wanted, branch.columns, cast, strict=True)
         ]
         name = self._builder.step_name(branch.operator, "renamed")
         self._builder.add(name, branch.operator, "map", ", ".join(output.item for output in outputs), place)
@@ -121,13 +141,12 @@ class QuerySteps:
     ) -> Relation:
         builder = self._builder
         limits, where = limits_of(builder.text, selection, self._numbered(selection, named))
-        relations: list[Relation | None] = builder.gather(
-            lambda source=source, number=number: self._source(  # type: ignore[misc]
-                source, scope, named, limits.get(number)
-            )
-            for number, source in enumerate(selection.sources)
+        relations = builder.gather(
+            lambda number: self._source(selection.sources[number], scope, named, limits.get(number)),
+            range(len(selection.sources)),
         )
-        rows, left = join_rows(builder, self._sources, selection, where, relations, scope)
+        joins = Joins(builder, self._sources, selection, scope)
+        rows, left = joins.make(relations, where)
         rows = filter_rows(builder, rows, left, builder.step_name(scope, "where") if left else "")
         ranked = [item for item in selection.items if item.row_number is not None]
         if groups_rows(builder.text, selection):
@@ -135,7 +154,7 @@ class QuerySteps:
                 raise SqlIssue(ranked[0].place, "rank the groups in a query around this one")
             rows, outputs = group_rows(builder, selection, rows, scope)
         elif ranked:
-            rows, outputs = rank_rows(builder, selection, rows, scope, limit, self._outputs)
+            rows, outputs = rank_rows(builder, selection, rows, scope, limit=limit, outputs_of=self._outputs)
         else:
             outputs = self._outputs(selection.items, rows.scope)
         if not selection.distinct:
@@ -162,9 +181,7 @@ class QuerySteps:
     def _outputs(self, items: Sequence[Item], scope: Scope) -> list[Output]:
         """Return the columns of a select list, with all that stars mean."""
         made = self._builder.gather(
-            lambda item=item: _output(self._builder.text, item, scope)  # type: ignore[misc]
-            for item in items
-            if item.row_number is None
+            lambda item: _output(self._builder.text, item, scope), [item for item in items if item.row_number is None]
         )
         return [output for outputs in made for output in outputs]
 
@@ -177,7 +194,7 @@ class QuerySteps:
                 builder.refuse(SqlIssue(output.span, f"two columns are named `{output.name}`; rename one with `as`"))
                 raise Refused
             taken.add(output.name.lower())
-        stored = {output.found.column.stored.lower(): output.name for output in outputs if _plain(output)}
+        stored = first_names(outputs)
         whole = Span(outputs[0].span.start, outputs[-1].span.end)
         hidden: dict[str, str] = {}
         for column in rows.key or ():
@@ -239,9 +256,7 @@ class QuerySteps:
                 break
         return found
 
-    def _source(
-        self, source: Source, scope: str, named: Mapping[str, _Named], limit: Limit | None
-    ) -> Relation | None:
+    def _source(self, source: Source, scope: str, named: Mapping[str, _Named], limit: Limit | None) -> Relation | None:
         """Return the rows of a source; None: it is a table."""
         builder = self._builder
         if isinstance(source.relation, Query):
@@ -265,9 +280,14 @@ class QuerySteps:
         return relation.named(source.alias or source.relation)
 
 
-def _plain(output: Output) -> bool:
-    found = output.found
-    return found is not None and not found.fields and found.column.cast is None
+def _common(types: Sequence[DataType], name: str, place: Span) -> DataType:
+    """Return the type that a column has in all branches of a union: of different whole numbers the widest."""
+    if all(type_ == types[0] for type_ in types):
+        return types[0]
+    if all(type_.kind in _WHOLE for type_ in types):
+        return max(types, key=lambda type_: _WHOLE.index(type_.kind))
+    other = next(type_ for type_ in types if type_ != types[0])
+    raise SqlIssue(place, f"column `{name}` is {types[0]} in one query of `union all` and {other} in another; cast one")
 
 
 def _output(text: str, item: Item, scope: Scope) -> list[Output]:
@@ -306,4 +326,3 @@ def _starred(node: exp.Expr, item: Item, scope: Scope) -> list[Output]:
         for one in found
         if one.name.lower() not in left_out
     ]
-

@@ -12,6 +12,7 @@ from streamapp_core.plan.sql_operators.relations import (
     RelationColumn,
     Scope,
     backquoted,
+    first_names,
     unique,
 )
 from streamapp_core.plan.sql_operators.rows import Rows, read, types_of, write
@@ -54,9 +55,7 @@ def limits_of(
             n, exact = taken
             if exact:
                 remaining.remove(span)
-            read_elsewhere = any(
-                _names(expression, item) for expression in _expressions(text, selection, remaining)
-            )
+            read_elsewhere = any(_names(expression, item) for expression in _expressions(text, selection, remaining))
             limits[place] = Limit(n=n, ranked=n > 1 or read_elsewhere)
             break
     return limits, tuple(remaining)
@@ -98,7 +97,7 @@ def _names(expression: SqlExpression, item: Item) -> bool:
 
 
 def rank_rows(
-    builder: StepBuilder, selection: Selection, rows: Rows, scope: str, limit: Limit | None, outputs_of: _Outputs
+    builder: StepBuilder, selection: Selection, rows: Rows, scope: str, *, limit: Limit | None, outputs_of: _Outputs
 ) -> tuple[Rows, list[Output]]:
     """Add the steps that keep the first rows of each group; return these, and the select list over them.
 
@@ -130,7 +129,7 @@ def rank_rows(
     order = read_ordering(builder.text, number.order)
     order_by = write(order, rows.scope, lambda found: backquoted(columns.reference(found, order.span)))
     by = list(dict.fromkeys(by))
-    kept = columns.kept(rows)
+    kept = {old: new.lower() for old, new in columns.kept(rows).items()}
     name = builder.step_name(scope, "columns")
     places = {output.item: output.span for output in columns.outputs}
     builder.add(name, rows.operator, "map", ", ".join(places), places)
@@ -207,21 +206,11 @@ class _Columns:
         return name
 
     def kept(self, rows: Rows) -> dict[str, str]:
-        """Return the new names of columns that stay as they are, both in lower case; those of the key are added."""
+        """Return the new names of columns that stay as they are; those of the key are added."""
         for column in rows.key or ():
-            if not any(_is(output, column) for output in self.outputs):
+            if column.lower() not in first_names(self.outputs):
                 name = unique(column, self._taken)
                 hidden = RelationColumn(name=name, stored=column, type=rows.types[column.lower()])
                 found = Found(relation=-1, column=hidden, fields=())
                 self.outputs.append(Output(name=name, text=hidden.text, span=self.outputs[0].span, found=found))
-        return {
-            output.found.column.stored.lower(): output.name.lower()
-            for output in self.outputs
-            if output.found is not None and _is(output, output.found.column.stored)
-        }
-
-
-def _is(output: Output, stored: str) -> bool:
-    found = output.found
-    plain = found is not None and not found.fields and found.column.cast is None
-    return plain and found is not None and found.column.stored.lower() == stored.lower()
+        return first_names(self.outputs)

@@ -129,6 +129,19 @@ class Output:
         return self.text if self.generates or self.text == name else f"{self.text} as {name}"
 
 
+def first_names(outputs: Iterable[Output]) -> dict[str, str]:
+    """Return the new names of columns that are emitted unchanged, by the old ones in lower case; of several the first.
+
+    The first is the one that makes rows replace each other, as they did before (`plan.stream_types.infer_types`).
+    """
+    names: dict[str, str] = {}
+    for output in outputs:
+        found = output.found
+        if found is not None and not found.fields and found.column.cast is None:
+            names.setdefault(found.column.stored.lower(), output.name)
+    return names
+
+
 class Scope:
     """The relations whose columns an expression may name."""
 
@@ -147,9 +160,7 @@ class Scope:
                 column = relation.get(parts[1])
                 if column is not None:
                     return self._known(reference, index, column, parts[2:])
-        found = [
-            (index, column) for index, relation in enumerate(self.relations) if (column := relation.get(parts[0]))
-        ]
+        found = [(index, column) for index, relation in enumerate(self.relations) if (column := relation.get(parts[0]))]
         if len(found) > 1:
             aliases = [self.relations[index].alias or "a subquery" for index, _ in found]
             raise SqlIssue(reference.span, f"`{parts[0]}` is a column of {' and '.join(aliases)}; write which one's")
@@ -239,4 +250,3 @@ def unique(name: str, taken: set[str]) -> str:
         made = f"{name}_{number}"
     taken.add(made.lower())
     return made
-

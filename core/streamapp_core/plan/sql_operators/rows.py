@@ -46,9 +46,7 @@ def types_of(builder: StepBuilder, operator: str) -> Mapping[str, DataType]:
     return {} if schema is None else {column.name.lower(): column.type for column in schema.columns}
 
 
-def write(
-    expression: SqlExpression, scope: Scope, name: Callable[[Found], str] = lambda found: found.text
-) -> str:
+def write(expression: SqlExpression, scope: Scope, name: Callable[[Found], str] = lambda found: found.text) -> str:
     """Return the text of an expression over the columns of an operator."""
 
     def replaced(reference: Reference) -> str:
@@ -69,10 +67,7 @@ def filter_rows(builder: StepBuilder, rows: Rows, conditions: Sequence[Span], na
     """
     if not conditions:
         return rows
-    expressions = builder.gather(
-        lambda span=span: _condition(builder.text, span, rows.scope)  # type: ignore[misc]
-        for span in conditions
-    )
+    expressions = builder.gather(lambda span: _condition(builder.text, span, rows.scope), conditions)
     texts = [text for text, _ in expressions]
     whole = texts[0] if len(texts) == 1 else " and ".join(f"({text})" for text in texts)
     builder.add(name, rows.operator, "filter", whole, dict(zip(texts, conditions, strict=True)))

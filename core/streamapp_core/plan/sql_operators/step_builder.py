@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -16,6 +16,8 @@ from streamapp_core.schema import Schema
 from streamapp_core.spec.operators import OperatorSpec
 from streamapp_core.sql.query_tree import Span, SqlIssue, located
 
+T = TypeVar("T")
+R = TypeVar("R")
 _LONGEST_NAME = 63
 _HASHED = 8
 
@@ -61,16 +63,16 @@ class StepBuilder:
         if problem not in self.problems:
             self.problems.append(problem)
 
-    def gather(self, attempts: Iterable[Callable[[], Any]]) -> list[Any]:
-        """Return the results of several attempts; if some fail, all of their issues are kept first.
+    def gather(self, attempt: Callable[[T], R], values: Iterable[T]) -> list[R]:
+        """Return what is made of several values; if some can't be, all of their issues are kept first.
 
         Raises:
-            Refused: some failed.
+            Refused: some can't be.
         """
         results, failed = [], False
-        for attempt in attempts:
+        for value in values:
             try:
-                results.append(attempt())
+                results.append(attempt(value))
             except SqlIssue as issue:
                 self.refuse(issue)
                 failed = True
@@ -114,9 +116,7 @@ class StepBuilder:
                 self.refuse(SqlIssue(span, each["msg"].removeprefix("Value error, ")))
             raise Refused from None
         inputs = spec.inputs if spec.join is None else (*spec.inputs, spec.join.with_)
-        step = Operator(
-            index=self._operator.index, name=name, kind=spec.kind, spec=spec, inputs=inputs, in_sql=True
-        )
+        step = Operator(index=self._operator.index, name=name, kind=spec.kind, spec=spec, inputs=inputs, in_sql=True)
         collector = ProblemCollector()
         schema = self._follower.follow(step, collector)
         if schema is None:
@@ -134,6 +134,7 @@ class StepBuilder:
         explained = False
         for expression, place in single.items():
             issues = ProblemCollector()
+            assert known is not None
             self._follower.check_expression(step, expression, known, issues)
             for problem in issues.problems:
                 explained = True

@@ -11,9 +11,7 @@ from streamapp_core.sql.query_tree import Selection, Span, SqlIssue
 from streamapp_core.sql.sql_expressions import SqlExpression, read_ordering
 
 
-def used_columns(
-    builder: StepBuilder, selection: Selection, conditions: Sequence[Span], scope: Scope
-) -> list[Found]:
+def used_columns(builder: StepBuilder, selection: Selection, conditions: Sequence[Span], scope: Scope) -> list[Found]:
     """Return what the expressions of a query read, in the order of the text.
 
     Names that are none of a column are left out: they may be those of an item, or are refused where they are read.
@@ -24,8 +22,9 @@ def used_columns(
         for reference in expression.references:
             try:
                 found.append(scope.find(reference))
-            except SqlIssue:
-                continue
+            except SqlIssue as issue:
+                if not issue.unknown:
+                    raise
     return found
 
 

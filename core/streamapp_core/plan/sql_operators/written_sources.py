@@ -22,7 +22,7 @@ Origins = dict[str, Path]
 
 
 class WrittenSources:
-    """What the queries of an app may read, as far as its operators are known."""
+    """The streams, operators and tables that queries may read, as far as their columns are known."""
 
     def __init__(self, graph: Graph, follower: RowFollower, broadcast: frozenset[str]) -> None:
         """Read a graph of the operators as they are written; `broadcast` is what every task has."""

@@ -1,0 +1,98 @@
+"""Queries of `sql` operators find what DuckDB finds over all rows at once, whatever the partitions and commits are."""
+
+import json
+import random
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+
+import duckdb
+import pytest
+
+from support import apps
+from support.random_queries import STREAMS, QueryMaker
+
+QUERIES = 12
+START = datetime(2024, 5, 1, 9, tzinfo=UTC)
+
+
+def rows_of(draw, names):
+    """Draw the rows of a stream; each value may be null, but for the time."""
+    for _ in range(draw.randint(5, 25)):
+        values = [draw.choice([None, "a", "b", "B"]), *(draw.choice([None, -2, 0, 1, 2, 5]) for _ in names)]
+        at = START + timedelta(milliseconds=draw.randint(0, 20_000))
+        yield dict(zip(["k", *names, "at"], [*values, at.isoformat().replace("+00:00", "Z")], strict=True))
+
+
+def write(folder, draw):
+    """Write the rows of both streams into some files each."""
+    for name, columns in (("left", ("g", "v")), ("right", ("h", "w"))):
+        (folder / name).mkdir()
+        files = draw.randint(1, 3)
+        lines = [json.dumps(row) + "\n" for row in rows_of(draw, columns)]
+        for number in range(files):
+            (folder / name / f"{number}.json").write_text("".join(lines[number::files]))
+
+
+def app_of(queries, draw):
+    streams = {
+        name: {"system": "files", "schema": schema, "eventTime": {"column": "at", "maxOutOfOrderness": "1m"}}
+        for name, schema in STREAMS.items()
+    }
+    streams |= {f"out-{number}": {"system": "files", "name": f"out/{number}"} for number, _ in enumerate(queries)}
+    steps = [{"name": f"q-{number}", "sql": query.spark} for number, query in enumerate(queries)]
+    steps += [
+        {"name": f"s-{number}", "from": f"q-{number}", "sendTo": f"out-{number}"} for number, _ in enumerate(queries)
+    ]
+    return {
+        "apiVersion": "streamapp.dev/v1alpha1",
+        "kind": "StreamApp",
+        "metadata": {"name": "queries"},
+        "spec": {
+            "systems": {"files": {"file": {"path": "."}}, "log": {"log": {"path": ".streamapp/log.db"}}},
+            "defaultSystem": "log",
+            "streams": streams,
+            "operators": steps,
+            "job": {"commitInterval": draw.choice(["20ms", "5s"]), "intermediateStreamPartitions": draw.randint(1, 3)},
+            "processors": {"count": draw.randint(1, 2)},
+        },
+    }
+
+
+def found(folder, query):
+    """Read the rows of a query; of those with one key the last, unless it deletes the key."""
+    rows = [json.loads(line) for part in apps.parts(folder) for line in part.read_text().splitlines()]
+    if query.key is not None:
+        rows = [
+            row
+            for row in {tuple(row[name] for name in query.key): row for row in rows}.values()
+            if row.get("__op") != "d"
+        ]
+    return Counter(tuple(row[name] for name in query.columns) for row in rows)
+
+
+def expected(database, query):
+    names = ", ".join(query.columns)
+    return Counter(database.execute(f"select {names} from ({query.duckdb})").fetchall())
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_queries_find_what_an_oracle_finds(tmp_path, seed):
+    draw = random.Random(seed)
+    write(tmp_path, draw)
+    maker = QueryMaker(draw)
+    queries = [maker.query() for _ in range(QUERIES)]
+    summary = apps.run(app_of(queries, draw), tmp_path)
+    assert summary.not_used == {}
+    with duckdb.connect() as database:
+        database.execute("SET TimeZone = 'UTC'")
+        for name, columns in STREAMS.items():
+            types = {word.split()[0]: word.split()[1].replace("string", "varchar") for word in columns.split(", ")}
+            database.execute(
+                f"create table \"{name}\" as from read_json('{tmp_path / name}/*.json', columns = {types})"
+            )
+        differing = {
+            query.spark: (rows - wanted, wanted - rows)
+            for number, query in enumerate(queries)
+            if (rows := found(tmp_path / "out" / str(number), query)) != (wanted := expected(database, query))
+        }
+    assert differing == {}

@@ -1,0 +1,294 @@
+"""Operators in SQL: the steps that they become, and what is refused, at its place in the text."""
+
+import re
+
+import pytest
+
+from streamapp_core.edits import EditClass, classify_edits
+from streamapp_core.plan.render import to_step_rows
+from streamapp_core.spec.operators import OperatorSpec
+from streamapp_core.spec.parse import parse_document
+from support.plan_documents import accepted, document, planned
+from unit.docs import pages
+
+BIDS = "item string, bidder string, price int, at timestamp, tags array<string>, more struct<a:int,`b c`:string>"
+STREAMS = {
+    "bids": {"schema": BIDS, "eventTime": {"column": "at"}},
+    "items": {"schema": "id string, kind string, at timestamp", "eventTime": {"column": "at"}},
+    "late-bids": {"schema": f"{BIDS}, made struct<at:timestamp>", "eventTime": {"column": "made.at", "orElse": ["at"]}},
+    "rates": {"schema": "name string, rate double", "key": "name", "broadcast": True},
+}
+TABLES = {
+    "by-name": {"key": "name", "sideInputs": ["rates"]},
+    "by-upper": {"key": "upper(name)", "sideInputs": ["rates"]},
+}
+
+
+def app(*queries, **spec):
+    """An app whose operators are queries, `q-0` and so on; whatever is not read is left out."""
+    read = set(re.findall(r"(?:from|join|,)\s+`?([a-z-]+)", " ".join(queries)))
+    streams = {name: stream | {"system": "log"} for name, stream in STREAMS.items() if name in read}
+    tables = {name: table for name, table in TABLES.items() if name in read}
+    if tables:
+        streams["rates"] = STREAMS["rates"] | {"system": "log"}
+    operators = [{"name": f"q-{number}", "sql": query} for number, query in enumerate(queries)]
+    operators += [{"name": f"s-{number}", "from": f"q-{number}", "sendTo": "out"} for number, _ in enumerate(queries)]
+    systems = {"log": {"log": {"path": "log"}}, "files": {"file": {"path": "."}}}
+    return document(operators, streams=streams | {"out": {"system": "files"}}, tables=tables, systems=systems, **spec)
+
+
+def steps(query):
+    """Return the steps of a query: name, kind, what it reads, and what it does."""
+    return [tuple(row) for row in to_step_rows(accepted(app(query)))]
+
+
+def refused(query):
+    """Return the messages of what is refused of a query, each at the path of its text."""
+    problems = planned(app(query)).problems
+    assert {problem.path for problem in problems} == {"spec.operators[0].sql"}, problems
+    return [f"{problem.code}: {problem.message}" for problem in problems]
+
+
+def test_a_selection_is_a_filter_and_a_map():
+    assert steps(
+        "select b.item, price * 2 as twice, more.`b c` from bids as b where b.price > 1 and item is not null"
+    ) == [
+        ("q-0.where", "filter", "bids", "(price > 1) and (item is not null)"),
+        ("q-0", "map", "q-0.where", "item, price * 2 as twice, more.`b c` as `b c`"),
+    ]
+
+
+def test_a_star_leaves_columns_out_and_a_generator_is_a_flat_map():
+    (step,) = steps("select * except (tags, more, at) from bids")
+    assert step[3] == "item, bidder, price"
+    (step,) = steps("select item, explode(tags) as tag from bids")
+    assert step == ("q-0", "flatMap", "bids", "item, explode(tags) as tag")
+
+
+def test_a_group_is_computed_partitioned_aggregated_and_filtered():
+    query = "select upper(item) as name, max(price) - 1 as most from bids group by name having count(*) > 2"
+    assert steps(query.replace("from", ", upper(item) as again from")) == [
+        ("q-0.columns", "map", "bids", "upper(item) as name, price"),
+        ("q-0.by-name", "partitionBy", "q-0.columns", "key: name"),
+        ("q-0.groups", "aggregate", "q-0.by-name", "by: name; select: max(price) - 1 as most, count(*) > 2 as passes"),
+        ("q-0.having", "filter", "q-0.groups", "passes"),
+        ("q-0", "map", "q-0.having", "name, most, name as again"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("window", "fields"),
+    [
+        ("window(at, '10 seconds')", "tumbling: 10s"),
+        ("window(at, '1 hour 30 minutes')", "tumbling: 90m"),
+        ("window(at, '10 seconds', '10 seconds')", "tumbling: 10s"),
+        ("window(at, '10 seconds', '5 seconds')", "sliding: 10s; every: 5s"),
+        ("window(at, interval '1' day)", "tumbling: 1d"),
+    ],
+)
+def test_a_window_of_event_time_is_a_window(window, fields):
+    query = f"select item, window.start, window.end as until, count(*) as n from bids group by item, {window}"
+    assert steps(query)[-2:] == [
+        ("q-0.windows", "window", "q-0.by-item", f"{fields}; by: item; select: count(*) as n"),
+        ("q-0", "map", "q-0.windows", "item, window_start as start, window_end as until, n"),
+    ]
+
+
+def test_a_window_without_other_groups_is_of_all_rows():
+    made = steps(
+        "select session_window.start as since, count(*) as n from bids group by session_window(at, '1 minute')"
+    )
+    assert [step[3] for step in made[:2]] == ["1 as one", "key: one"]
+    assert made[2][3] == "session: 1m; by: one; select: count(*) as n"
+
+
+def test_the_event_time_has_a_row_only_where_no_earlier_column_has_it():
+    query = "select item, count(*) as n from `late-bids` where made is null group by item, window(at, '1 minute')"
+    assert ("q-0.timed", "filter", "q-0.where", "at is not null") in steps(query)
+    assert "add `made is null`" in refused(query.replace("made is null", "item > 'a'"))[0]
+
+
+def test_a_join_partitions_both_sides_and_filters_behind():
+    query = (
+        "select b.item, i.id, i.at as offered from bids as b, items as i "
+        "where i.kind = 'x' and b.item = i.id and b.price > length(i.kind)"
+    )
+    assert sorted(steps(query)) == sorted(
+        [
+            ("q-0.i-where", "filter", "items", "kind = 'x'"),
+            ("q-0.i-left", "map", "bids", "item, price"),
+            ("q-0.i-right", "map", "q-0.i-where", "id, at, kind"),
+            ("q-0.i-left-by-item", "partitionBy", "q-0.i-left", "key: item"),
+            ("q-0.i-right-by-id", "partitionBy", "q-0.i-right", "key: id"),
+            (
+                "q-0.i-join",
+                "join",
+                "q-0.i-left-by-item, q-0.i-right-by-id",
+                "with: q-0.i-right-by-id; on: left: item; right: id; type: inner",
+            ),
+            ("q-0.where", "filter", "q-0.i-join", "price > length(kind)"),
+            ("q-0", "map", "q-0.where", "item, item as id, at as offered"),
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("bound", "within"),
+    [
+        ("b.at between i.at - interval '5' minutes and i.at + interval '1 minute'", "5m"),
+        ("b.at >= i.at and b.at < i.at + interval '90 seconds'", "90s"),
+        ("i.at - interval '2' hour < b.at and i.at + interval '1' hour >= b.at", "2h"),
+        ("b.at >= i.at", None),
+    ],
+)
+def test_bounds_on_event_times_are_those_of_a_join(bound, within):
+    made = steps(f"select b.item from bids as b join items as i on b.item = i.id where {bound}")
+    (join,) = [does for _, kind, _, does in made if kind == "join"]
+    assert (f"within: {within}" in join) if within else ("within" not in join)
+    assert made[-2][1] == "filter"
+
+
+def test_a_table_is_joined_by_its_key():
+    made = steps("select b.item, t.rate, t.name from bids as b join `by-name` as t on t.name = upper(b.item)")
+    assert made[-2][3] == "table: by-name; on: key; type: inner"
+    assert made[-1][3] == "item, rate, key as name"
+    assert not any(kind == "partitionBy" for _, kind, _, _ in made)
+
+
+def test_the_first_rows_of_a_group_are_ranked():
+    inner = (
+        "select item, price, row_number() over (partition by lower(item) order by price desc, at) as place from bids"
+    )
+    made = steps(f"select max(price) as price, place from ({inner}) where place <= 3 group by place")
+    assert made[:3] == [
+        ("q-0.from.columns", "map", "bids", "item, price, lower(item) as group, at"),
+        ("q-0.from.by-group", "partitionBy", "q-0.from.columns", "key: group"),
+        ("q-0.from.first", "topN", "q-0.from.by-group", "orderBy: price desc, at; n: 3; rank: place; by: group"),
+    ]
+    assert made[4][3] == "place, price, group"
+    assert "add `group` to the select list" in refused(f"select item, price, place from ({inner}) where place <= 3")[0]
+
+
+def test_the_first_row_of_a_group_needs_no_place():
+    inner = "select *, row_number() over (partition by item order by at desc) as place from bids"
+    (top,) = [
+        does for _, kind, _, does in steps(f"select item, price from ({inner}) where place = 1") if kind == "topN"
+    ]
+    assert top == "orderBy: at desc; n: 1; by: item"
+
+
+def test_a_query_that_is_read_twice_has_its_steps_once():
+    made = steps(
+        "with dear as (select item from bids where price > 5) select item from dear union all select item from dear"
+    )
+    assert [name for name, *_ in made] == ["q-0.dear.where", "q-0.dear", "q-0.1", "q-0.2", "q-0"]
+
+
+REFUSED = {
+    "select itm, prise + 1 as x from bids": [
+        "UnknownColumn: line 1, column 13, `prise`: unknown column `prise`; did you mean `price`?",
+        "UnknownColumn: line 1, column 8, `itm`: unknown column `itm`; did you mean `item`?",
+    ],
+    "select item\nfrom bids\n  order by item": ["SqlUnsupported: line 3, column 3, `order by`: a stream has no end"],
+    "select item from bids limit 3": ["line 1, column 23, `limit`: a stream has no first rows"],
+    "select item from bidz": ["UnknownStream: line 1, column 18, `bidz`: `bidz` is neither"],
+    "select item from bids union select id from items": ["line 1, column 23, `union`: write `union all`"],
+    "select item from bids intersect select id from items": ["`intersect`: join the two queries"],
+    "select item from bids where item in (select id from items)": ["column 38, `select`: a query inside an expression"],
+    "select (select 1) as x from bids": ["column 9, `select`: a query inside an expression"],
+    "drop table bids": ["column 1, `drop`: an operator is one query"],
+    "select item from bids; select id from items": ["column 24, `select`: one query is expected"],
+    "select item, rank() over (partition by item order by price) as r from bids": ["`rank() over (partition"],
+    "select item, sum(price) over (partition by item order by at rows 3 preceding) as r from bids": ["row_number()"],
+    "select item, row_number() over (partition by item order by price) as r from bids": ["`row_number() over"],
+    "select count(*) as n from bids": ["column 8, `count(*) as n`: without `group by` all rows are one group"],
+    "select max(price) as most from bids group by item": ["column 46, `item`: the result of a group changes"],
+    "select item, price from bids group by item": ["column 14, `price`: this is neither in `group by` nor"],
+    "select item, count(*) as n from bids group by rollup(item)": ["`rollup`: write one operator for each way"],
+    "select item, count(*) as n from bids group by grouping sets (item)": ["write one operator for each way"],
+    "select item, count(*) as n from bids group by item, window(more, '1 hour')": [
+        "`more`: this is not the event time"
+    ],
+    "select item, count(*) as n from bids group by item, window(at, 'soon')": ["write lengths as '10 seconds'"],
+    "select b.item from bids as b left join items as i on b.item = i.id": ["`items as i`: a row of a stream is never"],
+    "select b.item from bids as b full join items as i on b.item = i.id": ["`full join`: an inner join"],
+    "select b.item from bids as b join items as i on b.price > 3": ["`items as i`: no equality joins it"],
+    "select b.item from bids as b join items as i using (item)": ["`using`: write the condition"],
+    "select at from bids as b join items as i on b.item = i.id": [
+        "`at`: `at` is a column of b and i; write which one's"
+    ],
+    "select b.item from bids as b join `by-upper` as t on t.name = b.item": ["the key of table `by-upper` is computed"],
+    "select t.name from bids as b left join `by-name` as t on t.name = b.item": ["`t.name`: this is null where"],
+    "select name from `by-name`": ["a table has no rows of its own"],
+    "select item + 1 as a, substring(5) as b, more.c from bids": ["`substring(5) as b`", "`more.c`"],
+    "select item, item from bids": ["`item`: two columns are named `item`"],
+    "select price + 1 from bids": ["`price + 1`: this column needs a name"],
+    "select item from bids union all select price from bids": [
+        "is string in one query of `union all` and int in another"
+    ],
+    "select item from bids union all select id, kind from items": ["1 and 2 columns"],
+    "with a as (select 1 as x from bids) select item from bids": ["nothing reads `a`"],
+    "select item from bids where": ["the text ends too early"],
+    "select item from bids where price = 'a' and nothing(item)": ["there is no function nothing"],
+    "select item, current_timestamp() as now from bids": ["another result when the same rows are read again"],
+    "select 'a from bids": ["a quote or a comment may lack its end"],
+}
+
+
+@pytest.mark.parametrize("query", REFUSED)
+def test_what_can_not_be_planned_is_refused_at_its_place(query):
+    messages = refused(query)
+    assert len(messages) == len(REFUSED[query]), messages
+    for message, part in zip(messages, REFUSED[query], strict=True):
+        assert part in message
+
+
+def test_a_query_may_read_another_one_and_not_itself():
+    made = accepted(app("select item, price from bids where price > 2", "select upper(item) as name from `q-0`"))
+    assert made.operators["q-1"].inputs == ("q-0",)
+    (problem,) = planned(app("select item from bids union all select item from `q-0`")).problems
+    assert (str(problem.code), problem.path) == ("Cycle", "spec.operators[0].sql")
+
+
+def test_what_the_planner_finds_in_a_step_is_at_the_text():
+    query = "select * from (select item, count(*) as n from bids group by item) union all select item, 1 as n from bids"
+    assert {problem.path for problem in planned(app(query)).problems} == {"spec.operators[0].sql"}
+
+
+def test_after_an_unknown_column_upstream_nothing_more_is_said():
+    ops = [
+        {"name": "a", "from": "bids", "map": "itm as x"},
+        {"name": "b", "sql": "select x from a"},
+        {"name": "c", "from": "b", "sendTo": "out"},
+    ]
+    problems = planned(document(ops, streams={"bids": STREAMS["bids"], "out": {}})).problems
+    assert [problem.path for problem in problems] == ["spec.operators[0].map"]
+
+
+@pytest.mark.parametrize(
+    ("after", "edit_class"),
+    [
+        ("select item, count(*) as n, 1 as one from bids group by item", EditClass.RESTART),
+        ("select item, count(*) as n from bids where price > 1 group by item", EditClass.NEW_RUN),
+        ("select bidder as item, count(*) as n from bids group by bidder", EditClass.NEW_RUN),
+        ("select item, sum(price) as n from bids group by item", EditClass.NEW_RUN),
+        ("select item from bids", EditClass.NEW_RUN),
+    ],
+)
+def test_an_edit_needs_a_new_run_if_it_changes_what_a_state_holds(after, edit_class):
+    before = parse_document(app("select item, count(*) as n from bids group by item")).app
+    edits = classify_edits(before, parse_document(app(after)).app)
+    assert [edit.edit_class for edit in edits] == [edit_class]
+
+
+def test_from_belongs_to_all_other_kinds():
+    for given in ({"sql": "select 1", "from": "a"}, {"filter": "a"}):
+        with pytest.raises(ValueError, match="from"):
+            OperatorSpec.model_validate({"name": "x", **given})
+
+
+def test_the_queries_of_the_page_are_planned():
+    queries = [block.text for block in pages.fences(pages.read("sql.md")) if block.language == "sql"]
+    for query in queries:
+        assert steps(query)
+    assert queries
