@@ -54,7 +54,7 @@ def house(request, tmp_path_factory):
 APPS = [*(("queries", query) for query in QUERIES), *(("sql", query) for query in SQL_QUERIES)]
 
 
-@pytest.mark.parametrize(("form", "query"), APPS, ids="-".join)
+@pytest.mark.parametrize(("form", "query"), APPS, ids=["-".join(app) for app in APPS])
 def test_a_query_finds_what_its_oracle_finds(form, query, house):
     given, folder, oracle = house
     app = yaml.safe_load((HERE / form / f"{query}.yaml").read_text())

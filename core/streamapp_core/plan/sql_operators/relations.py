@@ -83,7 +83,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What a reference means: a column of a relation, and the fields in it."""
+    """The meaning of a reference: a column of a relation, and the fields in it."""
 
     relation: int
     column: RelationColumn
