@@ -7,6 +7,7 @@ from streamapp_core.graph.graph import written_name
 from streamapp_core.plan.plan import Plan, PlannedStream, PlanResult, StreamRole
 from streamapp_core.plan.stream_types.stream_type import StreamType
 from streamapp_core.problems import PlanWarning, Problem
+from streamapp_core.spec.operators import OperatorSpec
 
 
 class StreamRow(NamedTuple):
@@ -112,9 +113,13 @@ def to_step_rows(plan: Plan) -> Sequence[StepRow]:
             continue
         for name, operator in plan.operators.items():
             if written_name(name) == query.name:
-                does = _does(operator.spec.model_dump(mode="json", by_alias=True, exclude_none=True)[operator.kind])
+                does = _does(_written(operator.spec)[operator.kind])
                 rows.append(StepRow(step=name, kind=operator.kind, reads=", ".join(operator.inputs), does=does))
     return rows
+
+
+def _written(spec: OperatorSpec) -> dict[str, object]:
+    return spec.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
 
 
 def _does(value: object) -> str:

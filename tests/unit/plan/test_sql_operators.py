@@ -124,7 +124,7 @@ def test_a_join_partitions_both_sides_and_filters_behind():
                 "q-0.i-join",
                 "join",
                 "q-0.i-left-by-item, q-0.i-right-by-id",
-                "with: q-0.i-right-by-id; on: left: item; right: id; type: inner",
+                "with: q-0.i-right-by-id; on: left: item; right: id",
             ),
             ("q-0.where", "filter", "q-0.i-join", "price > length(kind)"),
             ("q-0", "map", "q-0.where", "item, item as id, at as offered"),
@@ -150,7 +150,7 @@ def test_bounds_on_event_times_are_those_of_a_join(bound, within):
 
 def test_a_table_is_joined_by_its_key():
     made = steps("select b.item, t.rate, t.name from bids as b join `by-name` as t on t.name = upper(b.item)")
-    assert made[-2][3] == "table: by-name; on: key; type: inner"
+    assert made[-2][3] == "table: by-name; on: key"
     assert made[-1][3] == "item, rate, key as name"
     assert not any(kind == "partitionBy" for _, kind, _, _ in made)
 
