@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 
-from streamapp_core.expressions import Aggregation, Ordering, SelectColumn
+from streamapp_core.expressions import Aggregation, Merge, Ordering, SelectColumn
 from streamapp_core.graph.graph import Graph, Operator, written_name
 from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.plan.stream_types.check_event_time import process_order
@@ -91,7 +91,9 @@ def _state(operator: Operator, rows: RowFlow, types: Mapping[str, StreamType]) -
     if isinstance(group, Aggregation):
         changes = types[operator.inputs[0]].changes
         retracts = [str(changes)] if isinstance(changes, Upsert) else []
-        return [_lengths(spec.window), _names(group.by_columns), [repr(p) for p in group.partials], *retracts]
+        unions = spec.aggregate is not None and any(partial.merge is Merge.UNION for partial in group.partials)
+        entries = ["entries"] if unions else []  # distinct values, if they are many
+        return [_lengths(spec.window), _names(group.by_columns), [repr(p) for p in group.partials], *retracts, *entries]
     if isinstance(group, Ordering):
         ranking = spec.top_n or spec.dedup or (spec.window and spec.window.top_n)
         options = (

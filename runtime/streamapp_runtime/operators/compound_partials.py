@@ -5,7 +5,7 @@ In state each of them is a list, counted values are a map; null stands for no va
 
 import heapq
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 from operator import itemgetter
 from typing import Any
@@ -66,7 +66,7 @@ def result_values(partial: Partial, merged: Sequence[Any]) -> list[Any]:
     of_key: Callable[[Any], Any]
     match partial.merge:
         case Merge.UNION:
-            of_key = len
+            of_key = how_many
         case Merge.COUNTS:
             of_key = _in_order(ordering_key(partial.type))
         case Merge.COLLECT:
@@ -78,6 +78,11 @@ def result_values(partial: Partial, merged: Sequence[Any]) -> list[Any]:
         case _:
             return list(map(fold_of(partial).result, merged))
     return [None if partial_result is None else of_key(partial_result) for partial_result in merged]
+
+
+def how_many(values: Collection[Any]) -> int:
+    """Return the number of distinct values, of which a map has the number (`distinct_entries`)."""
+    return sum(values.values()) if isinstance(values, dict) else len(values)
 
 
 def _union(before: set[Any] | Sequence[Any], added: Sequence[Any]) -> set[Any]:

@@ -5,7 +5,7 @@ time; when the slot is due, the key is deleted, or moves to the slot of its newe
 every batch moves once in a ttl.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from streamapp_runtime.operators.batch_aggregation import Row
 from streamapp_runtime.operators.group_states import CACHED_ROWS, GroupStates
@@ -23,28 +23,42 @@ class ExpiringStates(GroupStates):
     """A map from keys to rows, each with the last event time of its key at its end."""
 
     def __init__(
-        self, store: Store, ttl: int, cached: int = CACHED_ROWS, examined_at_once: int = _EXAMINED_AT_ONCE
+        self,
+        store: Store,
+        ttl: int,
+        cached: int = CACHED_ROWS,
+        *,
+        on_end: Callable[[Row], object] = id,
+        examined_at_once: int = _EXAMINED_AT_ONCE,
     ) -> None:
         """Take the time to live in milliseconds; keep about `cached` decoded rows in memory between commits.
 
-        A watermark examines at most so many keys: what it leaves, the next one does.
+        `on_end` is called once with the last row of each key that ends. A watermark examines at most so many keys: what
+        it leaves, the next one does.
         """
         super().__init__(PrefixedStore(store, _ROWS), cached)
         self._index = PrefixedStore(store, _DUE)
         self._examined_at_once = examined_at_once
         self._slot = max(ttl // _SLOTS, 1)
         self._earliest = self._examined = BEGINNING
+        self._on_end = on_end
         self._absent: set[bytes] = set()
+        self._ended: dict[bytes, Row] = {}
 
     def get_all(self, keys: Iterable[bytes]) -> list[Row | None]:
         """Return the row of each key; None where a key is new, or has ended."""
         keys = list(keys)
         rows = super().get_all(keys)
         self._absent = {key for key, row in zip(keys, rows, strict=True) if row is None}
-        return [None if row is None or row[-1] < self._earliest else row for row in rows]
+        known = ((key, row) for key, row in zip(keys, rows, strict=True) if row is not None)
+        self._ended = {key: row for key, row in known if row[-1] < self._earliest}
+        return [None if key in self._ended else row for key, row in zip(keys, rows, strict=True)]
 
     def put_all(self, keys: Sequence[bytes], rows: Sequence[Row]) -> None:
         """Set the rows of keys, all of which were asked for by the last `get_all`."""
+        for key in keys:
+            if key in self._ended:
+                self._on_end(self._ended.pop(key))
         super().put_all(keys, rows)
         self._index.put_all(
             (self._due_key(key, row[-1]), b"") for key, row in zip(keys, rows, strict=True) if key in self._absent
@@ -64,7 +78,10 @@ class ExpiringStates(GroupStates):
         rows = super().get_all(names)
         for (entry, _), name, row in zip(due, names, rows, strict=True):
             self._index.delete(entry)
-            if row is None or row[-1] < earliest:
+            if row is None:
+                continue
+            if row[-1] < earliest:
+                self._on_end(row)
                 self.delete(name)
             else:
                 self._index.put(self._due_key(name, row[-1]), b"")

@@ -1,7 +1,8 @@
 """Running aggregates over rows that replace each other: a row that changes first takes back what it contributed.
 
-A row counts as a partial result of its own. Sums and counts are kept exactly, so that a contribution can be taken out;
-other results are merged again from the contributions of the group where the one that is taken out may have decided.
+A row counts as a partial result of its own. Sums and counts are kept exactly, and distinct values with how often each
+came, so that a contribution can be taken out; other results are merged again from the contributions of the group where
+the one that is taken out may have decided.
 """
 
 import hashlib
@@ -16,6 +17,7 @@ from streamapp_core.expressions import FOLDS, Aggregation, Merge
 from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_runtime.operators.aggregate_results import AggregateResults
 from streamapp_runtime.operators.batch_aggregation import PartialAggregator, Row, event_time_partial
+from streamapp_runtime.operators.distinct_entries import COUNTED_INLINE, DistinctEntries
 from streamapp_runtime.operators.exact_sums import EMPTY, add_value, is_exact, sum_of
 from streamapp_runtime.operators.moments import BatchValues
 from streamapp_runtime.operators.operator import BaseOperator
@@ -40,7 +42,7 @@ class _Contribution(msgspec.Struct, array_like=True):
 
 
 class _Group(msgspec.Struct, array_like=True):
-    """A group: its columns, how many rows count in it, its partial results (sums as exact ones), the latest time."""
+    """A group: its columns, how many rows count in it, its partial results (exact sums, counted values), its time."""
 
     by: list[Any]
     rows: int
@@ -60,8 +62,19 @@ class RetractingAggregate(BaseOperator):
     of each group.
     """
 
-    def __init__(self, engine: SqlEngine, store: Store, aggregation: Aggregation, key: Sequence[str]) -> None:
-        """Take the columns of the key by which rows replace each other."""
+    def __init__(
+        self,
+        engine: SqlEngine,
+        store: Store,
+        aggregation: Aggregation,
+        key: Sequence[str],
+        *,
+        inline: int = COUNTED_INLINE,
+    ) -> None:
+        """Take the columns of the key by which rows replace each other.
+
+        More than `inline` distinct values of a group are entries of their own.
+        """
         self._store = store
         self._key = list(key)
         timed = replace(aggregation, partials=(*aggregation.partials, _LATEST))
@@ -72,7 +85,11 @@ class RetractingAggregate(BaseOperator):
         self._partials = aggregation.partials
         self._exact = [partial.merge is Merge.SUM and is_exact(partial.type) for partial in self._partials]
         self._extreme = [partial.merge in (Merge.MIN, Merge.MAX) for partial in self._partials]
-        self._remembers = not all(self._exact)
+        self._distinct = [partial.merge is Merge.UNION for partial in self._partials]
+        self._entries = DistinctEntries(store, counted=True, inline=inline)
+        self._taken_back = [exact or distinct for exact, distinct in zip(self._exact, self._distinct, strict=True)]
+        """The partial results that a contribution can be taken out of."""
+        self._remembers = not all(self._taken_back)
         number = store.get(_NEXT)
         self._number = self._stored_number = 0 if number is None else int(number)
         self._changed: dict[bytes, _Group] = {}
@@ -119,6 +136,8 @@ class RetractingAggregate(BaseOperator):
         for place, value in enumerate(before.partials):
             if self._exact[place]:
                 group.partials[place] = add_value(group.partials[place], self._partials[place].type, value, -1)
+            elif self._distinct[place]:
+                group.partials[place] = self._entries.count_values(group.partials[place], value, -1)
             elif value is not None and (not self._extreme[place] or _same(value, group.partials[place])):
                 again.add(before.group)
         if self._remembers:
@@ -130,11 +149,13 @@ class RetractingAggregate(BaseOperator):
         group = self._load(name, by)
         group.rows += 1
         group.time = time if group.time is None else max(group.time, group.time if time is None else time)
-        merged = self._merge([None if exact else held for exact, held in self._held(group)], contributed)
+        merged = self._merge([None if apart else held for apart, held in self._held(group)], contributed)
         for place, exact in enumerate(self._exact):
             if exact:
                 kind = self._partials[place].type
                 group.partials[place] = add_value(group.partials[place], kind, contributed[place], 1)
+            elif self._distinct[place]:
+                group.partials[place] = self._entries.count_values(group.partials[place], contributed[place])
             else:
                 group.partials[place] = merged[place]
         self._number += 1
@@ -154,7 +175,7 @@ class RetractingAggregate(BaseOperator):
             merged = self._merge(merged, self._as_batch(member.partials))
         group = self._load(name)
         group.partials = [
-            held if exact else again for (exact, held), again in zip(self._held(group), merged, strict=True)
+            held if apart else again for (apart, held), again in zip(self._held(group), merged, strict=True)
         ]
 
     def _merge(self, before: Row, added: Row) -> list[Any]:
@@ -168,7 +189,7 @@ class RetractingAggregate(BaseOperator):
         ]
 
     def _held(self, group: _Group) -> Iterator[tuple[bool, Any]]:
-        return zip(self._exact, group.partials, strict=True)
+        return zip(self._taken_back, group.partials, strict=True)
 
     def _load(self, name: bytes, by: list[Any] | None = None) -> _Group:
         group = self._changed.get(name)
@@ -189,15 +210,19 @@ class RetractingAggregate(BaseOperator):
                 put_chunks(self._store, _GROUP + name, _encode(group))
             else:
                 delete_chunks(self._store, _GROUP + name)
-            values = [
-                sum_of(held, partial.type) if exact else held
-                for (exact, held), partial in zip(self._held(group), self._partials, strict=True)
-            ]
-            results.append([*group.by, *values, group.time])
+            results.append([*group.by, *self._values(group), group.time])
             deleted.append(not group.rows)
         self._changed = {}
         built = self._results.build(results)
         return None if built is None else with_deleted_column(built, deleted)
+
+    def _values(self, group: _Group) -> Iterator[Any]:
+        """Return what the results of a group are computed from."""
+        for place, held in enumerate(group.partials):
+            if self._exact[place]:
+                yield sum_of(held, self._partials[place].type)
+            else:
+                yield held
 
 
 def _same(value: Any, other: Any) -> bool:  # noqa: ANN401 - plain values of one type

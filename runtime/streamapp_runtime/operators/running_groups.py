@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from streamapp_core.control.messages import END_OF_TIME
+from streamapp_runtime.operators.batch_aggregation import Row
 from streamapp_runtime.operators.expiring_states import ExpiringStates
 from streamapp_runtime.operators.group_states import CACHED_ROWS, GroupStates
 from streamapp_runtime.operators.operator import BaseOperator
@@ -22,7 +23,7 @@ class RunningGroups(BaseOperator):
     def __init__(self, store: Store, ttl: int | None, cached: int = CACHED_ROWS) -> None:
         """Take the time to live in milliseconds, and about how many rows to keep in memory between commits."""
         self._timely = None if ttl is None else TimelyRows(ttl)
-        self._expiring = None if ttl is None else ExpiringStates(store, ttl, cached)
+        self._expiring = None if ttl is None else ExpiringStates(store, ttl, cached, on_end=self._end)
         self._states: GroupStates = self._expiring or GroupStates(store, cached)
 
     def process(self, rows: pa.Table) -> pa.Table | None:
@@ -50,6 +51,9 @@ class RunningGroups(BaseOperator):
     def counters(self) -> Mapping[str, int]:
         """See `Operator.counters`."""
         return {} if self._timely is None else self._timely.counters()
+
+    def _end(self, row: Row) -> None:
+        """Note that a group ends, which has this state."""
 
     def _process(self, rows: pa.Table) -> pa.Table | None:
         """Process rows that are in time; the rows of states end in the last event time of their group with a `ttl`."""
