@@ -10,6 +10,14 @@ from streamapp_core.spec.operators import OperatorKind
 
 _OR_TTL = "`ttl`, how long after its last row a key is kept, which may be `forever`"
 
+_IN_SQL = {
+    OperatorKind.JOIN: "bound the event times of both sides, or write it as an operator with `join`, which "
+    "takes `ttl`",
+    OperatorKind.DEDUP: "write it as an operator with `dedup`, which takes `within` or `ttl`",
+    OperatorKind.TOP_N: "write it as an operator with `topN`, which takes `ttl`, or as a `window` with `topN`",
+}
+"""What to do about steps of a query, which has no place for these fields."""
+
 
 def find_growing_state(graph: Graph, types: Mapping[str, StreamType]) -> Iterator[PlanWarning]:
     """Find the operators that keep rows or keys for ever, though nobody has said so.
@@ -23,6 +31,8 @@ def find_growing_state(graph: Graph, types: Mapping[str, StreamType]) -> Iterato
         found = _growth(operator)
         if found is not None:
             message, repair = found
+            if operator.in_sql:
+                repair = _IN_SQL[operator.kind]
             yield PlanWarning(
                 path=operator.path(operator.kind), code=WarningCode.STATE_GROWS, message=message, repair=repair
             )

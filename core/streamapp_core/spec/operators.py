@@ -96,7 +96,7 @@ class JoinColumns(SpecModel):
 
 
 class JoinBounds(SpecModel):
-    """How much earlier and how much later than the left row's event time that of the right row may be."""
+    """The most by which the right row's event time may be earlier, and later, than that of the left row."""
 
     before: Duration = "0ms"  # type: ignore[assignment]
     after: Duration = "0ms"  # type: ignore[assignment]
@@ -140,7 +140,7 @@ class Join(SpecModel):
 
     @property
     def bounds(self) -> JoinBounds | None:
-        """How far apart the event times of a pair may be, on both sides; None: without a bound."""
+        """The distances between the event times of a pair that are allowed, on both sides; None: without a bound."""
         if self.within is None or isinstance(self.within, JoinBounds):
             return self.within
         return JoinBounds.model_construct(before=self.within, after=self.within)

@@ -8,8 +8,7 @@ from streamapp_core.spec.operators import JoinType
 from streamapp_runtime.operators.join_side import JoinSide
 from streamapp_runtime.operators.joined_rows import LEFT, RIGHT, JoinedRows, equal_keys
 from streamapp_runtime.operators.operator import BaseOperator
-from streamapp_runtime.operators.window_bounds import BEGINNING
-from streamapp_runtime.rows.event_time_column import event_times
+from streamapp_runtime.operators.timely_rows import TimelyRows
 from streamapp_runtime.state.store import Store
 
 _EMITS_ALONE: Mapping[JoinType, Sequence[bool]] = {
@@ -52,8 +51,7 @@ class IntervalJoin(BaseOperator):
             reach if emits else 0 for reach, emits in zip(self._reach, self._emits_alone, strict=True)
         )
         """The most by which an emitted row may be older than the watermark."""
-        self._watermark = BEGINNING
-        self._late = self._undated = 0
+        self._timely = TimelyRows()
 
     def process_left(self, rows: pa.Table) -> pa.Table | None:
         """Process a batch of the left stream; return the pairs it completes."""
@@ -65,7 +63,7 @@ class IntervalJoin(BaseOperator):
 
     def advance_watermark(self, watermark: int) -> pa.Table | None:
         """Emit the unmatched rows of outer sides that can't match any more, and delete what has expired."""
-        self._watermark = watermark
+        self._timely.advance(watermark)
         unmatched = [
             side.expire(watermark - reach, emit_unmatched=emit)
             for side, reach, emit in zip(self._sides, self._reach, self._emits_alone, strict=True)
@@ -77,7 +75,7 @@ class IntervalJoin(BaseOperator):
 
     def resume(self, watermark: int) -> None:
         """See `Operator.resume`."""
-        self._watermark = watermark
+        self._timely.advance(watermark)
 
     def flush(self) -> None:
         """See `Operator.flush`."""
@@ -86,7 +84,7 @@ class IntervalJoin(BaseOperator):
 
     def counters(self) -> Mapping[str, int]:
         """See `Operator.counters`."""
-        return {"late": self._late, "undated": self._undated}
+        return self._timely.counters()
 
     def _process(self, rows: pa.Table, side: int) -> pa.Table | None:
         rows = self._usable(rows, side)
@@ -112,11 +110,8 @@ class IntervalJoin(BaseOperator):
 
     def _usable(self, rows: pa.Table, side: int) -> pa.Table:
         """Drop rows that are late or undated, and those that can neither match nor be emitted alone."""
-        times, missing = event_times(rows)
-        late = ~missing & (times < self._watermark)
-        self._undated += int(missing.sum())
-        self._late += int(late.sum())
-        usable = ~missing & ~late
-        if not self._emits_alone[side]:
-            usable &= rows.column(self._keys[side]).is_valid().to_numpy()
-        return rows if usable.all() else rows.filter(pa.array(usable))
+        usable = self._timely.filter(rows)
+        if self._emits_alone[side]:
+            return usable
+        keys = usable.column(self._keys[side])
+        return usable.filter(keys.is_valid()) if keys.null_count else usable

@@ -54,6 +54,21 @@ def test_what_is_bounded_or_a_result_is_not_warned_of(kind):
     assert accepted(app(kind)).warnings == ()
 
 
+@pytest.mark.parametrize(
+    ("query", "repair"),
+    [
+        ("select a.k, a.v, b.w from a join b on a.k = b.k", "bound the event times of both sides, or write it as an operator with `join`"),
+        ("select distinct k from a", "write it as an operator with `dedup`"),
+    ],
+)
+def test_steps_of_a_query_are_warned_of_with_what_can_be_written_instead(query, repair):
+    operators = [{"name": "kept", "sql": query}, {"name": "sent", "from": "kept", "sendTo": "out"}]
+    streams = {"a": "k string, v int", "out": {}, **({"b": "k string, w int"} if "join" in query else {})}
+    (warning,) = accepted(document(operators, streams=streams)).warnings
+    assert warning.path == "spec.operators[0].sql"
+    assert repair in warning.repair
+
+
 def test_state_is_bounded_once():
     for kind in (JOIN, FIRST):
         ((name, fields),) = kind.items()

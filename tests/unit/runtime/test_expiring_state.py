@@ -14,12 +14,13 @@ from streamapp_runtime.operators.dedup import Dedup
 from streamapp_runtime.operators.expiring_states import ExpiringStates
 from streamapp_runtime.operators.kept_rows import KeptRows
 from streamapp_runtime.operators.regular_join import RegularJoin
+from streamapp_runtime.operators.retracting_aggregate import RetractingAggregate
 from streamapp_runtime.operators.running_aggregate import Aggregate
 from streamapp_runtime.operators.top_n import TopN
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 from streamapp_runtime.rows.tombstones import DELETED_COLUMN
 from streamapp_runtime.sql_engine import SqlEngine
-from streamapp_runtime.state.memory_store import MemoryEnvironment
+from streamapp_runtime.state.memory_store import MemoryEnvironment, MemoryStore
 
 TTL = 200
 COLUMNS = parse_schema("k string, n bigint")
@@ -182,6 +183,26 @@ def test_no_place_of_a_group_that_was_forgotten_stays_beside_the_new_ones(steps)
         steps,
         emitted,
     )
+
+
+@settings(max_examples=60)
+@given(steps=steps)
+def test_a_key_that_begins_anew_counts_once_behind_it(steps):
+    columns = parse_schema("k string, n bigint, kinds bigint")
+    behind = check_aggregate("count(*) as keys, sum(n) as n, count(distinct n) as different", [], columns)
+    retracting, newest = RetractingAggregate(ENGINE, MemoryStore(), behind, ["k"], inline=2), {}
+
+    def emitted(result, groups):
+        newest.update({key: n for key, n, _, _ in totals(groups)})
+        if result is not None:
+            (row,) = retracting.process(result).to_pylist()
+            assert (row["keys"], row["n"], row["different"]) == (
+                len(newest),
+                sum(newest.values()),
+                len(set(newest.values())),
+            )
+
+    run(aggregate, steps, emitted)
 
 
 @settings(max_examples=60)
