@@ -11,8 +11,7 @@ from streamapp_core.spec.operators import OperatorKind
 _OR_TTL = "`ttl`, how long after its last row a key is kept, which may be `forever`"
 
 _IN_SQL = {
-    OperatorKind.JOIN: "bound the event times of both sides, or write it as an operator with `join`, which "
-    "takes `ttl`",
+    OperatorKind.JOIN: "bound the event times of both sides, or write it as an operator with `join`, which takes `ttl`",
     OperatorKind.DEDUP: "write it as an operator with `dedup`, which takes `within` or `ttl`",
     OperatorKind.TOP_N: "write it as an operator with `topN`, which takes `ttl`, or as a `window` with `topN`",
 }

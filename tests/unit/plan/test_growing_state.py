@@ -57,7 +57,7 @@ def test_what_is_bounded_or_a_result_is_not_warned_of(kind):
 @pytest.mark.parametrize(
     ("query", "repair"),
     [
-        ("select a.k, a.v, b.w from a join b on a.k = b.k", "bound the event times of both sides, or write it as an operator with `join`"),
+        ("select a.k, a.v, b.w from a join b on a.k = b.k", "bound the event times of both sides"),
         ("select distinct k from a", "write it as an operator with `dedup`"),
     ],
 )
