@@ -12,6 +12,7 @@ DEFAULT_NAMESPACE = "default"
 
 CHANGELOG = "_changelog"
 COORDINATOR = "_coordinator"
+DEAD_LETTERS = "_dead-letters"
 """Our own streams among those of an app; no operator can have such a name."""
 
 
@@ -89,6 +90,11 @@ def run_stream_address(prefix: str, run_id: str, stream: str) -> str:
 def coordinator_stream_address(prefix: str) -> str:
     """Return the address of the coordinator stream, which outlives the runs of its app: `<prefix>._coordinator`."""
     return f"{stream_prefix(prefix)}{COORDINATOR}"
+
+
+def dead_letter_stream_address(prefix: str) -> str:
+    """Return the address of the records that an app could not read, of all its runs: `<prefix>._dead-letters`."""
+    return f"{stream_prefix(prefix)}{DEAD_LETTERS}"
 
 
 def app_state_path(app: IdentifiedApp) -> str:

@@ -3,10 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from streamapp_core.naming import CHANGELOG, run_stream_address
+from streamapp_core.naming import CHANGELOG, DEAD_LETTERS, dead_letter_stream_address, run_stream_address
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.plan.supported_features import FILE_FORMATS
 from streamapp_core.spec.app import StreamApp
+from streamapp_core.spec.job import OnError
 from streamapp_core.spec.streams import CsvOptions, JsonOptions, StartFrom, StreamFormat, StreamSpec
 from streamapp_core.spec.systems import SystemKind, SystemSpec
 from streamapp_systems.file import FileAdmin, FileStat, take_file_stats
@@ -52,6 +53,14 @@ def changelog_of(app: StreamApp, run_id: str, system: str) -> StreamDescriptor:
     """Describe the changelog of a run whose plan is not at hand."""
     address = run_stream_address(app.name_prefix, run_id, CHANGELOG)
     return StreamDescriptor(name=CHANGELOG, system=system, address=address, format=StreamFormat.JSON, keyed=True)
+
+
+def dead_letter_stream(plan: Plan) -> StreamDescriptor | None:
+    """Describe the stream of records that can't be read, which outlives runs; None if the app keeps none."""
+    if plan.app.spec.job.on_error is not OnError.DEAD_LETTER:
+        return None
+    address = dead_letter_stream_address(plan.app.name_prefix)
+    return StreamDescriptor(name=DEAD_LETTERS, system=plan.default_system, address=address, format=StreamFormat.JSON)
 
 
 def transaction_owner(plan: Plan, processor: str, epoch: int) -> TransactionOwner:

@@ -31,10 +31,11 @@ class Delivery(StrEnum):
 
 
 class OnError(StrEnum):
-    """The handling of a row that can't be read or processed."""
+    """The handling of a row that can't be read or processed; only records that can't be read are dead letters."""
 
     FAIL = "fail"
     SKIP = "skip"
+    DEAD_LETTER = "deadLetter"
 
 
 class OnBrokenClaim(StrEnum):

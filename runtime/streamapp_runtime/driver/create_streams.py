@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 
+from streamapp_core.naming import DEAD_LETTERS
 from streamapp_core.plan.plan import StreamRole
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import SystemKind
-from streamapp_runtime.app_streams import by_system, changelog_stream, descriptor
+from streamapp_runtime.app_streams import by_system, changelog_stream, dead_letter_stream, descriptor
 from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_systems.protocols import StreamDescriptor
 from streamapp_systems.registry import Systems
@@ -32,6 +33,7 @@ def create_streams(run: PlannedRun, systems: Systems) -> None:
         StreamSystemError: a stream exists with another partition count.
     """
     growing = {s.name for s in run.plan.streams.values() if s.role is not StreamRole.INTERMEDIATE and not s.shared}
+    growing.add(DEAD_LETTERS)
     for system, counts in _created_streams(run).items():
         with closing(systems.open_transactional_admin(system, run.plan.app.system(system))) as admin:
             outside = [stream for stream in counts if stream.name in growing]
@@ -52,6 +54,20 @@ def create_added_streams(run: PlannedRun, systems: Systems) -> None:
         with closing(systems.open_transactional_admin(system, run.plan.app.system(system))) as admin:
             existing = admin.partitions(list(counts)).keys() | {changelog.name}
             admin.create({stream: count for stream, count in counts.items() if stream.name not in existing})
+
+
+def create_dead_letters(run: PlannedRun, systems: Systems) -> None:
+    """Create the stream of records that can't be read where an app that continues has come to keep them.
+
+    Raises:
+        StreamSystemError: it can't be created.
+    """
+    stream = dead_letter_stream(run.plan)
+    if stream is None:
+        return
+    with closing(systems.open_transactional_admin(stream.system, run.plan.app.system(stream.system))) as admin:
+        if not admin.partitions([stream]):
+            admin.create({stream: 1})
 
 
 def expand_changelog(run: PlannedRun, systems: Systems) -> None:
@@ -81,5 +97,6 @@ def _created_streams(run: PlannedRun) -> Mapping[str, Mapping[StreamDescriptor, 
     """Return the partition counts of the streams that an app may create, by system."""
     lasting = (s for s in run.plan.streams.values() if s.shared or s.spec is not None)
     outside = {descriptor(s): s.partitions for s in lasting if s.system_kind is not SystemKind.FILE}
-    counts = streams_of_run(run) | outside
+    dead_letters = dead_letter_stream(run.plan)
+    counts = streams_of_run(run) | outside | ({} if dead_letters is None else {dead_letters: 1})
     return {system: {stream: counts[stream] for stream in streams} for system, streams in by_system(counts).items()}

@@ -12,7 +12,12 @@ from streamapp_core.metadata_store import MetadataStore
 from streamapp_runtime.avro_schemas import register_schemas
 from streamapp_runtime.driver.activate_job_model import announce_epoch
 from streamapp_runtime.driver.check_streams import check_identities, stream_identities
-from streamapp_runtime.driver.create_streams import create_added_streams, create_streams, expand_changelog
+from streamapp_runtime.driver.create_streams import (
+    create_added_streams,
+    create_dead_letters,
+    create_streams,
+    expand_changelog,
+)
 from streamapp_runtime.driver.fencing import fence_previous_epochs
 from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.prepare_outputs import Check, prepare_outputs, remove_uncommitted_parts
@@ -55,6 +60,8 @@ def begin_epoch(
         if record.prepared:
             check_identities(record, run, context.systems)
             expand_changelog(run, context.systems)
+            create_dead_letters(run, context.systems)
+            register_schemas(run.plan, context.systems)
         activate(run.model)
         announce_epoch(record, run, context)
     with fail_point(FailPoint.RUN_FENCE):
@@ -80,7 +87,6 @@ def create_run(
     with fail_point(FailPoint.RUN_STREAMS):
         if record.prepared:
             check()
-            register_schemas(run.plan, context.systems)
             create_added_streams(run, context.systems)
         else:
             delete_previous(record, check)

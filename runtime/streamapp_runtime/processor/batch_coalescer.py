@@ -93,5 +93,6 @@ def _joined(batches: Sequence[DecodedBatch]) -> Sequence[DecodedBatch]:
         ended=any(batch.ended for batch in batches),
         not_used=dict(not_used),
         bad_rows=tuple(bad for batch in batches for bad in batch.bad_rows),
+        dead_letters=tuple(letter for batch in batches for letter in batch.dead_letters),
     )
     return [joined]

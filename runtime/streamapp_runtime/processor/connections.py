@@ -12,7 +12,7 @@ from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.schema import Column
 from streamapp_core.spec.systems import SystemKind
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.app_streams import by_system, changelog_stream, descriptor
+from streamapp_runtime.app_streams import by_system, changelog_stream, dead_letter_stream, descriptor
 from streamapp_runtime.avro_schemas import RegisteredWriters, output_headers
 from streamapp_runtime.processor.claim_checker import ClaimChecker
 from streamapp_runtime.processor.decoding_input_source import DecodingInputSource
@@ -87,6 +87,7 @@ class Connections:
             event_times=self._event_time_columns(),
             deletion_keys=self._deletion_keys(),
             on_error=self._plan.app.spec.job.on_error,
+            dead_letters=self._with_dead_letters(),
             claims=claims,
             later_starts=later_starts,
         )
@@ -127,7 +128,9 @@ class Connections:
         system = self._plan.default_system
         written = (StreamRole.INTERMEDIATE, StreamRole.OUTPUT)
         planned = [s for s in self._plan.streams.values() if s.role in written and s.system == system]
-        streams = [*map(descriptor, planned), changelog_stream(self._plan)]
+        dead_letters = dead_letter_stream(self._plan)
+        own = [changelog_stream(self._plan), *(() if dead_letters is None else (dead_letters,))]
+        streams = [*map(descriptor, planned), *own]
         spec = self._plan.app.system(system)
         producer = self._systems.open_producer(system, spec, streams, owner, confirm_current=confirm_current)
         self._handles.callback(producer.close)
@@ -206,6 +209,12 @@ class Connections:
                 column = None if key is None or stream.schema is None else stream.schema.get(key)
                 keys.setdefault(name, None if column is None else _key_column(stream, column))
         return keys
+
+    def _with_dead_letters(self) -> frozenset[str]:
+        """Return the streams whose unreadable records are kept: those of which one task reads each partition."""
+        if dead_letter_stream(self._plan) is None:
+            return frozenset()
+        return frozenset(s.name for s in self._plan.streams.values() if s.role is StreamRole.INPUT and not s.broadcast)
 
     def _event_time_columns(self) -> dict[str, tuple[str, ...]]:
         specs = {stream.name: stream.spec for stream in self._plan.streams.values()}

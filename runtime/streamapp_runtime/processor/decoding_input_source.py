@@ -14,7 +14,7 @@ from streamapp_core.spec.job import OnError
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.processor.claim_checker import ClaimChecker
 from streamapp_runtime.rows.arrow_ipc import decode_rows, decode_shared_rows
-from streamapp_runtime.rows.decoded_batch import DecodedBatch
+from streamapp_runtime.rows.decoded_batch import DeadLetter, DecodedBatch
 from streamapp_runtime.rows.event_time_column import add_event_time, without_event_time
 from streamapp_runtime.rows.message_rows import MessageDecoder, MessageRows
 from streamapp_runtime.rows.tombstones import KeyColumn, replace_tombstones, with_deleted_column
@@ -42,6 +42,7 @@ class DecodingInputSource:
         event_times: Mapping[str, Sequence[str]],
         deletion_keys: Mapping[str, KeyColumn | None],
         on_error: OnError,
+        dead_letters: Collection[str],
         claims: ClaimChecker,
         later_starts: Mapping[Ssp, Collection[int]],
     ) -> None:
@@ -49,7 +50,8 @@ class DecodingInputSource:
 
         `shared` are intermediate streams of other apps, of which these columns are read.
         In side inputs, messages without a value delete: `deletion_keys` has the column that their keys hold, if one is
-        known. Batches are split at the offsets in `later_starts`.
+        known. Records of the streams `dead_letters` that can't be read are kept, whatever `on_error` says of others.
+        Batches are split at the offsets in `later_starts`.
         """
         self._consumers = consumers
         self._intermediate = intermediate
@@ -58,6 +60,7 @@ class DecodingInputSource:
         self._event_times = event_times
         self._deletion_keys = deletion_keys
         self._skip = on_error is OnError.SKIP
+        self._kept = dead_letters
         self._claims = claims
         self._later_starts = later_starts
 
@@ -99,10 +102,13 @@ class DecodingInputSource:
         if stream in self._deletion_keys:
             return self._decode_side_input(fetched)
         read = self._external[stream].decode(fetched.messages, fetched.ssp)
-        self._raise_unless_skipped(read.bad)
+        dead_letters = _dead_letters(fetched, read.bad) if stream in self._kept else ()
+        if not dead_letters:
+            self._raise_unless_skipped(read.bad)
         self._claims.check(fetched.ssp, read.rows, lambda row: read.messages[row].offset)
         without_value = len(fetched.messages) - len(read.messages) - len(read.bad)
-        not_used = {"unreadable": len(read.bad), "without value": without_value}
+        reason = "dead letters" if dead_letters else "unreadable"
+        not_used = {reason: len(read.bad), "without value": without_value}
         return DecodedBatch(
             ssp=fetched.ssp,
             next_offset=fetched.next_offset,
@@ -110,6 +116,7 @@ class DecodingInputSource:
             ended=fetched.ended,
             not_used={reason: count for reason, count in not_used.items() if count},
             bad_rows=tuple(map(str, read.bad)),
+            dead_letters=dead_letters,
         )
 
     def _decode_side_input(self, fetched: FetchedBatch) -> DecodedBatch:
@@ -169,6 +176,13 @@ class DecodingInputSource:
             controls=tuple(controls),
             ended=fetched.ended,
         )
+
+
+def _dead_letters(fetched: FetchedBatch, bad: Sequence[BadRecord]) -> tuple[DeadLetter, ...]:
+    if not bad:
+        return ()
+    reasons = {record.offset: record.reason for record in bad}
+    return tuple(DeadLetter(m, reasons[m.offset]) for m in fetched.messages if m.offset in reasons)
 
 
 def split_batch(fetched: FetchedBatch, offsets: Collection[int]) -> Iterator[FetchedBatch]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from streamapp_core.control.producers import expected_producers
 from streamapp_core.job_model.job_model import JobModel
-from streamapp_core.naming import CHANGELOG
+from streamapp_core.naming import CHANGELOG, DEAD_LETTERS
 from streamapp_core.plan.partition_claims import partition_claims
 from streamapp_core.plan.plan import Plan, StreamRole
 from streamapp_core.plan.planner import plan as make_plan
@@ -41,6 +41,7 @@ from streamapp_runtime.side_input_files import side_input_paths
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.tables.table_opener import TableOpener
 from streamapp_runtime.tasks.task_context import ProcessorContext, Writers
+from streamapp_runtime.writing.dead_letter_writer import DeadLetterWriter
 from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 from streamapp_runtime.writing.output_writer import OutputWriter
 from streamapp_systems.expansion_algorithms import installed_algorithm
@@ -125,6 +126,7 @@ class _ProcessorStart:
             producer=producer,
             intermediate=IntermediateWriter(producer, _intermediate_streams(self._plan)),
             outputs=OutputWriter(producer, self._clock.time_of_day, self._connections.output_headers()),
+            dead_letters=DeadLetterWriter(producer, Ssp(self._plan.default_system, DEAD_LETTERS, 0)),
             files=self._connections.outputs(f"{self._me.epoch}-{self._me.number}"),
             limits=self._connections.record_limits(),
         )

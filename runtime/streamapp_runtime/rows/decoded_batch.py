@@ -7,6 +7,15 @@ import pyarrow as pa
 
 from streamapp_core.control.messages import ControlMessage
 from streamapp_core.ssp import Ssp
+from streamapp_systems.protocols import Message
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A record that can't be read, and why."""
+
+    message: Message
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +32,11 @@ class DecodedBatch:
     controls: tuple[ControlMessage, ...] = ()
     ended: bool = False
     not_used: Mapping[str, int] = field(default_factory=dict)
-    """Counts of records that were left out, by reason: `unreadable` (`onError: skip`), `without value` (deletions)."""
+    """Counts of records that were left out, by reason: `unreadable` (`onError: skip`), `dead letters`, `without value`
+    (deletions)."""
     bad_rows: tuple[str, ...] = ()
     """Descriptions of the unreadable ones."""
+    dead_letters: tuple[DeadLetter, ...] = ()
+    """The unreadable ones, where the app keeps them."""
     ungated: bool = False
     """Whether the partition waits for no other from here on (see `PartitionGate`)."""

@@ -69,6 +69,7 @@ class Task:
         """The position of each partition: everything before it has been processed."""
         self._not_used: Mapping[str, Mapping[str, int]] = {}
         self._bad_rows = context.bad_rows
+        self._dead_letters = context.processor.writers.dead_letters
         self.written = context.written
         """The number of rows written to each output since the run began."""
         self.touched = False
@@ -244,6 +245,7 @@ class Task:
         if decoded.not_used:
             self._not_used = add_counts(self._not_used, {stream: decoded.not_used})
             self._bad_rows.remember(*decoded.bad_rows)
+            self._dead_letters.send(decoded)
         return 0 if decoded.rows is None else len(decoded.rows)
 
     def _observe(self, decoded: DecodedBatch) -> None:

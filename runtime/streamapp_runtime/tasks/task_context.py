@@ -13,6 +13,7 @@ from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.task_state import TaskState
 from streamapp_runtime.tables.lookup_table import LookupTable
 from streamapp_runtime.tables.table_opener import TableOpener
+from streamapp_runtime.writing.dead_letter_writer import DeadLetterWriter
 from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 from streamapp_runtime.writing.output_writer import OutputWriter
 from streamapp_systems.protocols import Producer, RecordLimits, StagedOutput
@@ -25,12 +26,15 @@ NoteNullKeys = Callable[[PlannedOperator, str, str, int], object]
 class Writers:
     """The writers of a processor: of `intermediate` streams, of `outputs` that are streams, of `files` by system.
 
+    `dead_letters` takes records that can't be read.
+
     All streams are written by one `producer`, in one transaction. `limits` are those of the outputs that have some.
     """
 
     producer: Producer
     intermediate: IntermediateWriter
     outputs: OutputWriter
+    dead_letters: DeadLetterWriter
     files: Mapping[str, StagedOutput]
     limits: Mapping[str, RecordLimits]
 

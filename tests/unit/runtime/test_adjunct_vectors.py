@@ -134,6 +134,7 @@ def test_messages_do_to_a_table_what_the_vector_says(vector, persistent, tmp_pat
         event_times={"planes": ()},
         deletion_keys={"planes": KeyColumn(ROWS.field("k"))},
         on_error=OnError.FAIL,
+        dead_letters=(),
         claims=ClaimChecker({}, OnBrokenClaim.FAIL, lambda: 0.0, Random(0)),
         later_starts={},
     )
