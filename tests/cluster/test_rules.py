@@ -34,6 +34,7 @@ OPERATORS = {
     "flatMap": {"name": "words", "from": "a", "flatMap": "k, explode(split(body, ' ')) as word"},
     "process": {"name": "sized", "from": "a", "process": {"function": "baskets:large", "schema": "k string"}},
     "topN": {"name": "latest", "from": "a", "topN": {"by": ["k"], "orderBy": "at desc", "n": 3, "rank": "place"}},
+    "sorted": {"name": "in-order", "from": "a", "sorted": {}},
     "dedup": {"name": "once", "from": "a", "dedup": {"by": ["k"], "within": "1h"}},
     "window": {"name": "hourly", "from": "a", "window": {"tumbling": "1h", "by": ["k"], "select": "count(*) as n"}},
 }

@@ -44,7 +44,7 @@ LABEL = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 KINDS = (
     "has(self.filter), has(self.map), has(self.flatMap), has(self.merge), has(self.partitionBy), has(self.broadcast), "
     "has(self.join), has(self.joinTable), has(self.sendToTable), has(self.aggregate), has(self.topN), has(self.dedup), "
-    "has(self.window), has(self.process), has(self.sendTo), has(self.sql)"
+    "has(self.window), has(self.sorted), has(self.process), has(self.sendTo), has(self.sql)"
 )
 
 

@@ -23,6 +23,7 @@ _KEEP_STATE = (
     OperatorKind.TOP_N,
     OperatorKind.DEDUP,
     OperatorKind.WINDOW,
+    OperatorKind.SORTED,
 )
 
 
@@ -82,6 +83,8 @@ def _steps_before(graph: Graph, operator: Operator) -> Iterator[object]:
 
 def _state(operator: Operator, rows: RowFlow, types: Mapping[str, StreamType]) -> object:
     spec = operator.spec
+    if spec.sorted is not None:
+        return []
     if spec.join is not None:
         return spec.join.model_dump(mode="json", exclude={"with_", "ttl"})
     if spec.process is not None and spec.process.state is not None:

@@ -37,6 +37,7 @@ class OperatorKind(StrEnum):
     TOP_N = "topN"
     DEDUP = "dedup"
     WINDOW = "window"
+    SORTED = "sorted"
     PROCESS = "process"
     SEND_TO = "sendTo"
     SQL = "sql"
@@ -75,6 +76,10 @@ class TableJoinType(StrEnum):
 
 class Merge(SpecModel):
     """All rows of several inputs, which have the same columns."""
+
+
+class Sorted(SpecModel):
+    """Rows in the order of their event times, once the watermark has passed them."""
 
 
 class Broadcast(SpecModel):
@@ -210,6 +215,7 @@ class OperatorSpec(SpecModel):
     top_n: TopN | None = None
     dedup: Dedup | None = None
     window: Window | None = None
+    sorted: Sorted | None = None
     process: Process | None = None
     send_to: Name | None = None
     sql: SqlText | None = None

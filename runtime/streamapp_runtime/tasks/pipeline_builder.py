@@ -20,6 +20,7 @@ from streamapp_runtime.operators.aligned_window import AlignedWindow
 from streamapp_runtime.operators.dedup import Dedup
 from streamapp_runtime.operators.dedup_within import DedupWithin
 from streamapp_runtime.operators.early_results import EarlyResults
+from streamapp_runtime.operators.event_time_sort import EventTimeSort
 from streamapp_runtime.operators.flat_map import FlatMap
 from streamapp_runtime.operators.guarded_operator import GuardedOperator
 from streamapp_runtime.operators.interval_join import IntervalJoin
@@ -263,6 +264,10 @@ def _dedup(planned: PlannedOperator, context: TaskContext) -> Operator:
     return Dedup(store, by, dedup.keep, planned.spec.ttl)
 
 
+def _sorted(planned: PlannedOperator, context: TaskContext) -> Operator:
+    return EventTimeSort(context.state.logged_store(planned.name), context.processor.results_at_once)
+
+
 def _process(planned: PlannedOperator, context: TaskContext) -> Operator:
     process, on_error = planned.spec.process, context.processor.plan.app.spec.job.on_error
     assert process is not None
@@ -332,6 +337,7 @@ _BUILDERS: Mapping[OperatorKind, Callable[[PlannedOperator, TaskContext], Operat
     OperatorKind.TOP_N: _top_n,
     OperatorKind.DEDUP: _dedup,
     OperatorKind.WINDOW: _window,
+    OperatorKind.SORTED: _sorted,
     OperatorKind.PROCESS: _process,
     OperatorKind.SEND_TO_TABLE: _send_to_table,
     OperatorKind.SEND_TO: _send_to,

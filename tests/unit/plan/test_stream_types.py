@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamapp_core.plan.stream_types.stream_type import Upsert
+from streamapp_core.plan.stream_types.stream_type import APPEND, Upsert
 from support.plan_documents import accepted, document, found, planned, repaired
 
 ROWS = "k string, g string, v int, at timestamp"
@@ -317,4 +317,16 @@ def test_early_results_of_a_window_replace_each_other_until_it_closes():
     spec = app(*operators, streams={**STREAMS, "out": {"key": "k"}})
     assert accepted(spec, {"a": 4}).operators["w"].type.changes == Upsert(("k", "window_start", "window_end"))
     spec["spec"]["operators"][1] = {"name": "again", "from": "w", "window": {"tumbling": "1d", **COUNT}}
+    assert found(spec, {"a": 4}) == {("ChangesUnsupported", "spec.operators[1].from")}
+
+
+def test_rows_are_sorted_by_event_times_that_they_have_and_running_results_are_not():
+    spec = app({"name": "s", "from": "a", "sorted": {}})
+    assert accepted(spec, {"a": 4}).operators["s"].type.changes is APPEND
+    files = {"files": {"file": {"path": "."}}, "log": {"log": {"path": "log.db"}}}
+    undated = document(
+        spec["spec"]["operators"], streams={"a": {"system": "files", "schema": ROWS}, "out": {}}, systems=files
+    )
+    assert found(undated, {"a": 4}) == {("EventTimeMissing", "spec.operators[0].sorted")}
+    spec = app({"name": "g", "from": "a", "aggregate": COUNT}, {"name": "s", "from": "g", "sorted": {}})
     assert found(spec, {"a": 4}) == {("ChangesUnsupported", "spec.operators[1].from")}

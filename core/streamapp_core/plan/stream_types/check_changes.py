@@ -182,6 +182,10 @@ def _deletions(reader: _Reader) -> _Reason | None:
     return None, f"some of them only delete their key, which `{reader.operator.name}` would not be told"
 
 
+def _sorted(_: _Reader) -> _Reason:
+    return None, "an order by event times could put a later one first; sort the rows that they are made of"
+
+
 _RULES: Mapping[OperatorKind, Callable[[_Reader], _Reason | None]] = {
     OperatorKind.DEDUP: _dedup,
     OperatorKind.WINDOW: _group,
@@ -195,5 +199,6 @@ _RULES: Mapping[OperatorKind, Callable[[_Reader], _Reason | None]] = {
     OperatorKind.SEND_TO: _send_to,
     OperatorKind.BROADCAST: _deletions,
     OperatorKind.PROCESS: _deletions,
+    OperatorKind.SORTED: _sorted,
 }
 """Operators that are not here follow the replacement: `aggregate`, `topN` and `filter`."""

@@ -14,6 +14,7 @@ _MEASURED = (
     OperatorKind.AGGREGATE,
     OperatorKind.TOP_N,
     OperatorKind.DEDUP,
+    OperatorKind.SORTED,
 )
 
 
@@ -45,6 +46,8 @@ def _need(operator: Operator) -> tuple[str, str] | None:
         return operator.path(operator.kind, "ttl"), "ends its state by event times"
     if spec.process is not None and spec.process.order is ProcessOrder.EVENT_TIME:
         return operator.path("process", "order"), "takes rows in the order of event times"
+    if spec.sorted is not None:
+        return operator.path("sorted"), "puts rows in the order of event times"
     bounded = spec.join or spec.dedup
     by_event_time = spec.window is not None and spec.window.time is not WindowTime.PROCESSING
     if by_event_time or (bounded is not None and bounded.within is not None):
