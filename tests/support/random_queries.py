@@ -169,25 +169,32 @@ class QueryMaker:
         extra = extra if " or " not in extra else f" and ({extra.removeprefix(' and ')})"
         where = self.where(qualified)
         comma = self.random.random() < 0.3 and not where
+        times = ["", ""]
+        if all(side.spark.startswith("`") for side in sides) and self.random.random() < 0.6:
+            before, after = self.random.randint(0, 6), self.random.randint(0, 6)
+            bound = (
+                "{0}.{q}at{q} between {1}.{q}at{q} - interval '{b} seconds' and {1}.{q}at{q} + interval '{a} seconds'"
+            )
+            times = [f" and {bound.format(*names, q=q, b=before, a=after)}" for q in '`"']
         texts = []
-        for dialect in ("spark", "duckdb"):
+        for dialect, time in zip(("spark", "duckdb"), times, strict=True):
             first, second = (f"{getattr(side, dialect)} as {name}" for side, name in zip(sides, names, strict=True))
             how = f"{first}, {second} where" if comma else f"{first} join {second} on"
-            texts.append(f"select {items} from {how} {keys[0]} = {keys[1]}{extra}{where}")
+            texts.append(f"select {items} from {how} {keys[0]} = {keys[1]}{time}{extra}{where}")
         return RandomQuery(*texts, kinds)
 
     def first(self, depth):
-        source = self.source(depth, append=True)
+        source = self.source(depth, append=False)
         by = self.column(source.columns)
         order = ", ".join(f"{name} {self.random.choice(['asc', 'desc'])} nulls first" for name in source.columns)
-        n = self.random.randint(1, 3)
-        head = f"select *, row_number() over (partition by {by} order by {order}) as place"
+        n, place = self.random.randint(1, 3), f"place{self.alias()}"
+        head = f"select *, row_number() over (partition by {by} order by {order}) as {place}"
         spark, duckdb = self.over(source, head, self.where(source.columns))
         ranked = n > 1 or self.random.random() < 0.5
-        kinds = source.columns | ({"place": "n"} if ranked else {})
-        condition = f"place <= {n}" if n > 1 or self.random.random() < 0.5 else "place = 1"
+        kinds = source.columns | ({place: "n"} if ranked else {})
+        condition = f"{place} <= {n}" if n > 1 or self.random.random() < 0.5 else f"{place} = 1"
         texts = [f"select {', '.join(kinds)} from ({text}) where {condition}" for text in (spark, duckdb)]
-        return RandomQuery(*texts, kinds, (by, "place") if ranked else (by,))
+        return RandomQuery(*texts, kinds, (by, place) if ranked else (by,))
 
     def windows(self, depth):
         name, columns = self.random.choice(

@@ -94,6 +94,19 @@ def test_a_window_of_event_time_is_a_window(window, fields):
     ]
 
 
+def test_having_knows_the_names_of_the_select_list():
+    made = steps("select item, count(*) as n from bids group by item having n > 1 and item > 'a'")
+    assert made[2][3] == "by: item; select: count(*) as n, (count(*)) > 1 and item > 'a' as passes"
+
+
+def test_steps_of_long_names_have_names_of_their_own():
+    inner = "select item, row_number() over (partition by item order by at) as place from bids"
+    made = steps(f"select item from ({inner}) as {'a' * 90} where place = 1")
+    names = [name for name, *_ in made]
+    assert len({*names}) == len(names)
+    assert max(map(len, names)) == 63
+
+
 def test_a_window_without_other_groups_is_of_all_rows():
     made = steps(
         "select session_window.start as since, count(*) as n from bids group by session_window(at, '1 minute')"
@@ -135,9 +148,9 @@ def test_a_join_partitions_both_sides_and_filters_behind():
 @pytest.mark.parametrize(
     ("bound", "within"),
     [
-        ("b.at between i.at - interval '5' minutes and i.at + interval '1 minute'", "5m"),
-        ("b.at >= i.at and b.at < i.at + interval '90 seconds'", "90s"),
-        ("i.at - interval '2' hour < b.at and i.at + interval '1' hour >= b.at", "2h"),
+        ("b.at between i.at - interval '5' minutes and i.at + interval '1 minute'", "before: 1m; after: 5m"),
+        ("b.at >= i.at and b.at < i.at + interval '90 seconds'", "before: 90s"),
+        ("i.at - interval '2' hour < b.at and i.at + interval '1' hour >= b.at", "before: 1h; after: 2h"),
         ("b.at >= i.at", None),
     ],
 )
@@ -268,6 +281,7 @@ def test_after_an_unknown_column_upstream_nothing_more_is_said():
 @pytest.mark.parametrize(
     ("after", "edit_class"),
     [
+        ("select item, count(*) as n from bids group by item having n > 1", EditClass.RESTART),
         ("select item, count(*) as n, 1 as one from bids group by item", EditClass.RESTART),
         ("select item, count(*) as n from bids where price > 1 group by item", EditClass.NEW_RUN),
         ("select bidder as item, count(*) as n from bids group by bidder", EditClass.NEW_RUN),

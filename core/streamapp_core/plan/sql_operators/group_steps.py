@@ -191,6 +191,9 @@ class _Groups:
 
         def name(reference: Reference) -> str:
             text = self._bound(reference)
+            named = self._item_named(reference) if expression is self._having else None
+            if named is not None:
+                return f"({self._over(named, before)})"
             if text is None:
                 found = before.scope.find(reference)
                 if not expression.aggregates and found.key not in grouped:
@@ -205,6 +208,14 @@ class _Groups:
             return text
 
         return expression.rewritten(name, replaced)
+
+    def _item_named(self, reference: Reference) -> SqlExpression | None:
+        """Return the item of the select list that a name means which is none of a column."""
+        name = reference.parts[0].lower()
+        if len(reference.parts) > 1 or any(relation.get(name) for relation in self._rows.scope.relations):
+            return None
+        items = zip(self._selection.items, self._items, strict=True)
+        return next((read_ for item, read_ in items if item.name and item.name.lower() == name), None)
 
     def _bound(self, reference: Reference) -> str | None:
         """Return what a reference to the window of the group means: the start, the end, or both."""

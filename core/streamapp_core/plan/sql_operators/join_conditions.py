@@ -49,10 +49,12 @@ def equality_of(builder: StepBuilder, span: Span, scope: Scope, joined: set[int]
     return None
 
 
-def time_bound(builder: StepBuilder, conditions: Sequence[Span], scope: Scope, left: int, right: int) -> int | None:
-    """Return how many milliseconds the event times of a pair may be apart; None if the conditions do not bound it.
+def time_bounds(
+    builder: StepBuilder, conditions: Sequence[Span], scope: Scope, left: int, right: int
+) -> tuple[int, int] | None:
+    """Return how many milliseconds the right row of a pair may be earlier, and later; None if nothing bounds it.
 
-    The conditions still have to be checked: they may allow less on one side.
+    The conditions still have to be checked: they may allow less.
     """
     bounds: list[tuple[int | None, int | None]] = []
     for span in conditions:
@@ -65,7 +67,7 @@ def time_bound(builder: StepBuilder, conditions: Sequence[Span], scope: Scope, l
             bounds += times.compare(type(node), node.this, node.expression)
     least = [low for low, _ in bounds if low is not None]
     most = [high for _, high in bounds if high is not None]
-    return max(abs(max(least)), abs(min(most)), 1) if least and most else None
+    return (max(-max(least), 0), max(min(most), 0)) if least and most else None
 
 
 class _Times:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from streamapp_core.plan.sql_operators.join_conditions import Equality, equality_of, sources_of, time_bound
+from streamapp_core.plan.sql_operators.join_conditions import Equality, equality_of, sources_of, time_bounds
 from streamapp_core.plan.sql_operators.relations import (
     Found,
     Output,
@@ -224,7 +224,7 @@ class Joins:
             )
         within = None
         if len(joined) == 1:
-            within = time_bound(builder, self._conditions, self._scope, next(iter(joined)), at)
+            within = time_bounds(builder, self._conditions, self._scope, next(iter(joined)), at)
         left, left_key = self._side(rows, joined, columns, equality.left, f"{alias}-left")
         alone = replace(rows_of(builder, relation), scope=self._scope)
         right, right_key = self._side(alone, {at}, columns, equality.right, f"{alias}-right")
@@ -232,7 +232,8 @@ class Joins:
         right = self._partitioned(right, right_key, f"{alias}-right-by-{right_key}", place)
         value: dict[str, object] = {"with": right.operator, "on": {"left": left_key, "right": right_key}}
         if within is not None:
-            value["within"] = format_duration(within)
+            before, after = map(format_duration, within)
+            value["within"] = {"before": before, "after": after}
         name = builder.step_name(self._step, f"{alias}-join")
         builder.add(name, left.operator, "join", value, place)
         for key, column in tuple(columns.items()):
