@@ -35,7 +35,7 @@ def build_graph(
     names.update(spec.streams.keys())
     opaque = frozenset(broken).union(name for name, count in names.items() if count > 1)
     declared = [
-        _operator(place, operator, sorted((queries or {}).get(operator.name, ())), in_sql=step)
+        _operator(place, operator, _queried(operator, queries or {}), in_sql=step)
         for place, step, operator in zip(places or range(count), in_sql or [False] * count, spec.operators, strict=True)
         if operator.name not in broken
     ]
@@ -63,6 +63,11 @@ def _names_of_streams_and_systems(spec: StreamAppSpec) -> set[str]:
     names.update(name for table in spec.tables.values() for name in table.side_inputs)
     names.update(stream.system for stream in spec.streams.values())
     return names.difference(operator.name for operator in spec.operators)
+
+
+def _queried(operator: OperatorSpec, queries: Mapping[str, Collection[str]]) -> Sequence[str]:
+    """Return what the query of an operator reads; its last step has its name, and reads `from` as others do."""
+    return () if operator.sql is None else sorted(queries.get(operator.name, ()))
 
 
 def _operator(index: int, spec: OperatorSpec, queried: Sequence[str], *, in_sql: bool) -> Operator:

@@ -306,3 +306,16 @@ def test_the_queries_of_the_page_are_planned():
     for query in queries:
         assert steps(query)
     assert queries
+
+
+def test_a_name_that_stands_twice_is_one_problem():
+    queries = [{"name": "a", "sql": "select item from bids"}, {"name": "a", "sql": "select bidder from bids"}]
+    ops = [*queries, {"name": "b", "from": "a", "sendTo": "out"}]
+    streams = {"bids": STREAMS["bids"], "out": {}}
+    assert [str(problem.code) for problem in planned(document(ops, streams=streams)).problems] == ["DuplicateName"]
+
+
+def test_what_has_no_columns_yet_is_no_second_problem():
+    ops = [{"name": "a", "sql": "select item from bids"}, {"name": "b", "from": "a", "sendTo": "out"}]
+    (problem,) = planned(document(ops, streams={"bids": {}, "out": {}})).problems
+    assert (problem.path, str(problem.code)) == ("spec.streams.bids", "InvalidSpec")

@@ -87,7 +87,9 @@ class _Derivation:
             places += [index] * len(made)
         derived = self._spec.model_copy(update={"operators": tuple(operators)})
         in_sql = [self._spec.operators[place].sql is not None for place in places]
-        return DerivedApp(graph=build_graph(derived, self._broken, places, in_sql), problems=tuple(self._problems))
+        return DerivedApp(
+            graph=build_graph(derived, self._broken, places, in_sql, self._reads), problems=tuple(self._problems)
+        )
 
     def _derive(self, operator: Operator) -> Sequence[OperatorSpec]:
         """Return the steps of a query; of one with problems none, and of one that reads unknown columns a merge."""

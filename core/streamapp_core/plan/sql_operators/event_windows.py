@@ -105,7 +105,7 @@ def _check_time(node: exp.Expr, expression: SqlExpression, rows: Rows) -> str | 
         )
     if not timing.time_of(found.origin, rows.nulls):
         first = ".".join(timing.columns[0])
-        instead = f"take `{first}`"
+        instead = f"that is `{first}` of the stream, as it is or under another name"
         if found.origin in timing.columns:
             earlier = ".".join(timing.columns[timing.columns.index(found.origin) - 1])
             first = earlier.partition(".")[0]
