@@ -232,8 +232,7 @@ class Joins:
         right = self._partitioned(right, right_key, f"{alias}-right-by-{right_key}", place)
         value: dict[str, object] = {"with": right.operator, "on": {"left": left_key, "right": right_key}}
         if within is not None:
-            before, after = map(format_duration, within)
-            value["within"] = {"before": before, "after": after}
+            value["within"] = dict(zip(("before", "after"), map(format_duration, within), strict=True))
         name = builder.step_name(self._step, f"{alias}-join")
         builder.add(name, left.operator, "join", value, place)
         for key, column in tuple(columns.items()):

@@ -16,7 +16,14 @@ from streamapp_core.spec.operators import OperatorKind
 from streamapp_core.spec.streams import EventTime
 
 _KEEPS_ROWS = frozenset(
-    {OperatorKind.FILTER, OperatorKind.PARTITION_BY, OperatorKind.BROADCAST, OperatorKind.DEDUP, OperatorKind.TOP_N}
+    {
+        OperatorKind.FILTER,
+        OperatorKind.PARTITION_BY,
+        OperatorKind.BROADCAST,
+        OperatorKind.DEDUP,
+        OperatorKind.TOP_N,
+        OperatorKind.SORTED,
+    }
 )
 Origins = dict[str, Path]
 
