@@ -31,8 +31,10 @@ def note_use(folder: Path) -> None:
         os.utime(folder)
 
 
-def kafka_jars(cache: Path, pom: Path = POM) -> Path:
+def kafka_jars(cache: Path, pom: Path = POM, goal: str = "copy-dependencies") -> Path:
     """Return the folder of jars that a pom names (`pom.xml`: the broker's), fetching them if they are not in the cache.
+
+    `goal` is that of Maven's dependency plugin: `copy` takes what the plugin's configuration names, and nothing more.
 
     Several processes may do so at once: each fetches into a folder of its own, the first one's stays.
 
@@ -48,7 +50,7 @@ def kafka_jars(cache: Path, pom: Path = POM) -> Path:
     cache.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix="kafka-", dir=cache))
     try:
-        _fetch(work, pom)
+        _fetch(work, pom, goal)
         if not jars.is_dir():
             (work / "jars").rename(jars)
     except OSError:
@@ -68,10 +70,10 @@ def _folder(cache: Path, pom: Path) -> Path:
     return cache / f"kafka-{hashlib.sha256(pom.read_bytes()).hexdigest()[:16]}"
 
 
-def _fetch(work: Path, pom: Path) -> None:
+def _fetch(work: Path, pom: Path, goal: str) -> None:
     """Copy the jars to `work/jars`; Maven runs on a copy of the pom, so that it leaves nothing in the checkout."""
     shutil.copy(pom, work / "pom.xml")
-    command = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory=jars"]
+    command = ["mvn", "-q", "-B", f"dependency:{goal}", "-DincludeScope=runtime", "-DoutputDirectory=jars"]
     try:
         done = subprocess.run(  # noqa: S603 - a fixed command
             command, cwd=work, capture_output=True, text=True, check=False, timeout=_FETCH_SECONDS
