@@ -37,6 +37,7 @@ BY_SCHEMA = {
     "no streams": (("spec", "streams"), ABSENT, "spec: required"),
     "no `on`": (("spec", "operators", 0, "joinTable", "on"), ABSENT, "joinTable: required"),
     "several inputs without merge": (("spec", "operators", 1, "from"), ["typed", "a"], "operators[1]: anyOf"),
+    "no `from`": (("spec", "operators", 1, "from"), ABSENT, "operators[1]: anyOf"),
     "one name for two operators": (("spec", "operators", 1, "name"), "typed", "operators: x-kubernetes-list-map-keys"),
     "a name that is no label": (("spec", "operators", 1, "name"), "Late", "operators[1].name: pattern"),
     "a list of names that are none": (("spec", "operators", 1, "from"), ["No"], "operators[1].from[0]: pattern"),

@@ -67,7 +67,7 @@ CONSTRAINTS: Constraints = {
         "anyOf": [
             {"required": ["from"], "properties": {"from": {"maxItems": 1}}},
             {"required": ["from", "merge"]},
-            {"required": ["sql"], "not": {"required": ["from"]}},
+            {"required": ["sql"]},
         ],
     },
     Window: _rules(
