@@ -240,6 +240,18 @@ def test_an_output_of_running_results_has_their_key():
 
 
 @pytest.mark.parametrize(
+    "columns, folders, refused",
+    [("k, n, g", ["K"], False), ("k, n, g", ["k", "g"], True), ("k, n, upper(k) as g", ["g"], False)],
+)
+def test_folders_of_running_results_hold_all_those_of_a_key(columns, folders, refused):
+    """Files of different folders have no order; and a deletion has only what follows from the key."""
+    out = {"system": "files", "format": "csv", "folderColumns": folders}
+    mapped = {"name": "m", "from": "r", "map": columns}
+    spec = app(RUNNING, mapped, streams={**STREAMS, "out": out}, **FILES)
+    assert found(spec) == ({("ChangesUnsupported", "spec.streams.out.folderColumns")} if refused else set())
+
+
+@pytest.mark.parametrize(
     "files, partitioned, refused", [(1, False, False), (3, False, True), (3, True, False), (1, True, False)]
 )
 def test_the_key_of_files_says_nothing_about_which_file_a_row_is_in(files, partitioned, refused):

@@ -150,6 +150,12 @@ def _send_to(reader: _Reader) -> _Reason | None:
     stream = reader.graph.spec.streams.get(name)
     if stream is None:
         return None
+    moving = [column for column in stream.folder_columns if column.lower() not in reader.changes.fixed]
+    if moving:
+        return f"spec.streams.{name}.folderColumns", (
+            f"who reads `{name}` could not tell which one is the last, since those of one key would be in several "
+            f"folders; leave {', '.join(f'`{column}`' for column in moving)} out, which may change"
+        )
     system = reader.graph.spec.systems.get(stream.system)
     if reader.changes.deletes and system is not None and system.kind is not SystemKind.FILE:
         if stream.key is not None and reader.changes.columns == (stream.key.lower(),):
