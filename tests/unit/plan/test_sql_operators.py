@@ -319,3 +319,9 @@ def test_what_has_no_columns_yet_is_no_second_problem():
     ops = [{"name": "a", "sql": "select item from bids"}, {"name": "b", "from": "a", "sendTo": "out"}]
     (problem,) = planned(document(ops, streams={"bids": {}, "out": {}})).problems
     assert (problem.path, str(problem.code)) == ("spec.streams.bids", "InvalidSpec")
+
+
+def test_a_third_side_of_the_same_key_needs_one_partition_by_more():
+    joined = "bids as a join bids as b on a.item = b.item join items as i on i.id = b.item"
+    made = steps(f"select a.item, b.price, i.kind from {joined}")
+    assert [does for _, kind, _, does in made if kind == "partitionBy"] == ["key: item", "key: b_item", "key: id"]

@@ -278,7 +278,9 @@ class Joins:
         for output in outputs:
             if output.text.strip("`").lower() in rows.types:
                 kept.setdefault(output.text.strip("`").lower(), output.name)
-        partitioned = frozenset(kept[old].lower() for old in rows.partitioned if old in kept)
+        partitioned = frozenset(
+            output.name.lower() for output in outputs if output.text.strip("`").lower() in rows.partitioned
+        )
         replaced = None if rows.key is None else tuple(kept[old.lower()] for old in rows.key)
         rows = replace(rows, operator=name, partitioned=partitioned, key=replaced, types=types_of(builder, name))
         return rows, key
