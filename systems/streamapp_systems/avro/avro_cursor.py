@@ -37,6 +37,7 @@ class AvroInput:
 
     def __init__(self, values: Sequence[bytes]) -> None:
         buffer = b"".join([*values, bytes(_PADDING)])
+        self.bytes = buffer
         self.data = np.frombuffer(buffer, np.uint8)
         self._buffer = pa.py_buffer(buffer)
         self.words = np.ndarray((len(buffer) - _WORD + 1,), np.dtype("<u8"), buffer, strides=(1,))
@@ -71,6 +72,11 @@ class AvroCursor:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def ends(self) -> Numbers:
+        """Where each value ends."""
+        return self._ends
 
     def at(self, places: npt.NDArray[Any]) -> "AvroCursor":
         """Return the positions of some of these values; `put` brings them back."""

@@ -12,6 +12,7 @@ from streamapp_core.schema import Schema
 from streamapp_systems.arrow_types import arrow_schema, arrow_type
 from streamapp_systems.avro.avro_cursor import AvroCursor, AvroInput, Mask, Numbers
 from streamapp_systems.avro.avro_values import choices, skip_value, value_reader
+from streamapp_systems.avro.avro_walks import Walk, entry_walk, walk_of
 from streamapp_systems.map_keys import check_map_keys
 
 Reader = Callable[[AvroCursor], pa.Array | None]
@@ -19,6 +20,8 @@ Reader = Callable[[AvroCursor], pa.Array | None]
 
 _PART = 8_192
 """Values that are read at once: few enough for a processor's caches."""
+_FEW = 50
+"""Arrays of one length whose elements are found faster one by one than all at once."""
 _FIXED_WIDTHS = (AvroKind.BOOLEAN, AvroKind.FLOAT, AvroKind.DOUBLE, AvroKind.FIXED)
 
 
@@ -157,10 +160,11 @@ def _member_reader(avro: AvroType, to: DataType, number: int, path: str) -> Read
 def _collection_reader(avro: AvroType, to: DataType | None, path: str) -> Reader:
     element = _element_reader(avro, to, path)
     width = avro.parts[0].least_bytes if avro.kind is AvroKind.ARRAY and avro.parts[0].kind in _FIXED_WIDTHS else 0
+    walk = walk_of(avro.parts[0]) if avro.kind is AvroKind.ARRAY else entry_walk(avro.parts[0])
     kind = None if to is None else arrow_type(to)
 
     def read(cursor: AvroCursor) -> pa.Array | None:
-        counts, elements = _read_blocks(cursor, element, width, avro.parts[0].least_bytes, path)
+        counts, elements = _read_blocks(cursor, element, walk, (width, avro.parts[0].least_bytes), path)
         if kind is None:
             return None
         starts = pa.array(np.concatenate(([0], np.cumsum(counts))), pa.int32())
@@ -187,12 +191,14 @@ def _element_reader(avro: AvroType, to: DataType | None, path: str) -> Reader:
 
 
 def _read_blocks(
-    cursor: AvroCursor, element: Reader, width: int, least: int, path: str
+    cursor: AvroCursor, element: Reader, walk: Walk, sizes: tuple[int, int], path: str
 ) -> tuple[Numbers, pa.Array | None]:
     """Read the blocks of arrays or maps: how many elements each has, and all elements, in order.
 
-    The elements with one number, of all arrays, are read at once; those of a fixed width all together.
+    Elements of a fixed width are read all together, and so are those of a few long arrays, whose places `walk` finds;
+    else those with one number, of all arrays, at once. `sizes` are that width, or 0, and the least bytes of an element.
     """
+    width, least = sizes
     counts = np.zeros(len(cursor), np.int64)
     left = np.zeros(len(cursor), np.int64)
     active = np.arange(len(cursor))
@@ -206,14 +212,17 @@ def _read_blocks(
             active = active[left[active] > 0]
         if not len(active):
             break
-        taken = left[active] if width else np.ones(len(active), np.int64)
-        part = _elements(cursor, active, taken, width)
-        found.append(element(part))
-        owners.append(np.repeat(active, taken))
-        if width:
-            cursor.position[active] += taken * width
-        else:
+        places = _places(cursor, active, left[active], width, walk)
+        taken = np.ones(len(active), np.int64) if places is None else left[active]
+        if places is None:
+            part = cursor.at(active)
+            found.append(element(part))
             cursor.put(active, part)
+        else:
+            part = cursor.at(np.repeat(active, taken))
+            part.position, cursor.position[active] = places
+            found.append(element(part))
+        owners.append(np.repeat(active, taken))
         counts[active] += taken
         left[active] -= taken
         left[active[cursor.failed[active]]] = 0
@@ -225,13 +234,31 @@ def _read_blocks(
     return counts, pa.concat_arrays(found).take(pa.array(order[~cursor.failed[owned[order]]]))
 
 
-def _elements(cursor: AvroCursor, active: Numbers, taken: Numbers, width: int) -> AvroCursor:
-    if not width:
-        return cursor.at(active)
-    part = cursor.at(np.repeat(active, taken))
-    firsts = np.repeat(np.cumsum(taken) - taken, taken)
-    part.position += (np.arange(len(part)) - firsts) * width
-    return part
+def _places(
+    cursor: AvroCursor, active: Numbers, left: Numbers, width: int, walk: Walk
+) -> tuple[Numbers, Numbers] | None:
+    """Return where the elements of blocks begin and the blocks end; None: one element after the other is better."""
+    position = cursor.position[active]
+    if width:
+        firsts = np.repeat(np.cumsum(left) - left, left)
+        return np.repeat(position, left) + (np.arange(int(left.sum())) - firsts) * width, position + left * width
+    if left.sum() > _FEW * left.max():
+        return None
+    data, starts = cursor.source.bytes, []
+    try:
+        for number, (at, count, end) in enumerate(
+            zip(position.tolist(), left.tolist(), cursor.ends[active].tolist(), strict=True)
+        ):
+            value, place = data[at:end], 0
+            for _ in range(count):
+                starts.append(at + place)
+                place = walk(value, place)
+                if place > len(value):
+                    return None
+            position[number] = at + place
+    except (ValueError, IndexError):
+        return None
+    return np.array(starts, np.int64), position
 
 
 def _block_counts(cursor: AvroCursor, least: int, path: str) -> Numbers:

@@ -23,6 +23,8 @@ from streamapp_systems.avro.avro_encoding import encode_avro_rows
 
 EPOCH = datetime.datetime.fromisoformat("1970-01-01")
 DAYS = (-719_162, 2_932_896)
+MANY = 60
+"""So many arrays are read all at once, few ones one after the other."""
 TIMES = st.integers(DAYS[0] * 86_400, (DAYS[1] + 1) * 86_400 - 1)
 PLAIN = [
     "null",
@@ -245,7 +247,10 @@ def test_what_is_written_is_read_as_what_it_means(case):
     avro = parse_avro_schema(json.dumps(schema))
     columns = columns_of_avro(avro)
     assert list(find_mismatches(avro, columns)) == []
-    found, good, why = AvroRowReader(avro, columns).read([b"head" + written(schema, row) for row in rows], 4)
+    encoded = [b"head" + written(schema, row) for row in rows]
+    many, _, _ = AvroRowReader(avro, columns).read(encoded * MANY, 4)
+    found, good, why = AvroRowReader(avro, columns).read(encoded, 4)
+    assert repr(many.to_pylist()) == repr(found.to_pylist() * MANY)
     assert (why, good.all()) == ({}, True)
     assert [same(row, meaning(avro, value)) for row, value in zip(found.to_pylist(), rows, strict=True)] == [
         True
@@ -345,6 +350,11 @@ ARRAYS = '{"type": "record", "name": "r", "fields": [{"name": "a", "type": {"typ
         ('"string"', b"\x02\xfe\xff\xff\xff\xff\x0f", "it ends in a[]"),
         ('"string"', b"\x02\x01", "it ends in a[]"),
         ('"string"', b"\x02\x02\xff\x00", "a[]: it is no UTF-8 text"),
+        (
+            '{"type": "array", "items": "double"}',
+            b"\x02\xfe\xff\xff\xff\xff\xff\xff\xff\x7f" + bytes(20),
+            "a[]: more elements are announced than there are bytes for",
+        ),
         ('"int"', b"\x02\x80\x80\x80\x80\x10\x00", "a[]: it is no int"),
         ('"long"', b"\x02" + b"\xff" * 10 + b"\x00", "a number has more than 64 bits"),
         ('"boolean"', b"\x02\x02\x00", "a[]: 2 is no boolean"),
