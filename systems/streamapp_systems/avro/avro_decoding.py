@@ -213,14 +213,14 @@ def _read_blocks(
         if not len(active):
             break
         places = _places(cursor, active, left[active], width, walk)
-        taken = np.ones(len(active), np.int64) if places is None else left[active]
         if places is None:
-            part = cursor.at(active)
+            taken, part = np.ones(len(active), np.int64), cursor.at(active)
             found.append(element(part))
             cursor.put(active, part)
         else:
+            taken, starts, cursor.position[active] = places
             part = cursor.at(np.repeat(active, taken))
-            part.position, cursor.position[active] = places
+            part.position = starts
             found.append(element(part))
         owners.append(np.repeat(active, taken))
         counts[active] += taken
@@ -236,29 +236,42 @@ def _read_blocks(
 
 def _places(
     cursor: AvroCursor, active: Numbers, left: Numbers, width: int, walk: Walk
-) -> tuple[Numbers, Numbers] | None:
-    """Return where the elements of blocks begin and the blocks end; None: one element after the other is better."""
+) -> tuple[Numbers, Numbers, Numbers] | None:
+    """Return how many elements of blocks to read, where they begin, and where they end.
+
+    None: one element after the other is better. The last element of an array may be one that can't be read.
+    """
     position = cursor.position[active]
     if width:
         firsts = np.repeat(np.cumsum(left) - left, left)
-        return np.repeat(position, left) + (np.arange(int(left.sum())) - firsts) * width, position + left * width
+        starts = np.repeat(position, left) + (np.arange(int(left.sum())) - firsts) * width
+        return left.copy(), starts, position + left * width
     if left.sum() > _FEW * left.max():
         return None
-    data, starts = cursor.source.bytes, []
+    taken = np.zeros(len(active), np.int64)
+    places: list[int] = []
+    ends = cursor.ends[active].tolist()
+    for number, (at, count, end) in enumerate(zip(position.tolist(), left.tolist(), ends, strict=True)):
+        found, length = _walked(cursor.source.bytes[at:end], count, walk)
+        taken[number] = len(found)
+        places += [at + start for start in found]
+        position[number] = at + length
+    return taken, np.array(places, np.int64), position
+
+
+def _walked(value: bytes, count: int, walk: Walk) -> tuple[list[int], int]:
+    """Return where elements begin, up to the first that can't be read, and where the last one ends."""
+    starts: list[int] = []
+    place = 0
     try:
-        for number, (at, count, end) in enumerate(
-            zip(position.tolist(), left.tolist(), cursor.ends[active].tolist(), strict=True)
-        ):
-            value, place = data[at:end], 0
-            for _ in range(count):
-                starts.append(at + place)
-                place = walk(value, place)
-                if place > len(value):
-                    return None
-            position[number] = at + place
+        for _ in range(count):
+            starts.append(place)
+            place = walk(value, place)
+            if place > len(value):
+                return starts, len(value)
     except (ValueError, IndexError):
-        return None
-    return np.array(starts, np.int64), position
+        return starts, len(value)
+    return starts, place
 
 
 def _block_counts(cursor: AvroCursor, least: int, path: str) -> Numbers:
