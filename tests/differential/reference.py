@@ -151,7 +151,10 @@ def _joined(join: dict[str, Any], left: Edge, right: Edge, until: int) -> Edge:
         FROM ({left.sql}) AS l {kind} JOIN ({right.sql}) AS r
         ON l.{on["left"]} = r.{on["right"]} AND {near}
         WHERE (l.t IS NOT NULL AND r.t IS NOT NULL) OR coalesce(l.t, r.t) <= {until}"""
-    return Edge(sql=sql)
+    if left.key is None or right.key is None:
+        return Edge(sql=sql)
+    names = {on["right"]: on["left"]}
+    return Edge(sql=sql, key=tuple(dict.fromkeys([*left.key, *(names.get(name, name) for name in right.key)])))
 
 
 def _enriched(join: dict[str, Any], edge: Edge, spec: dict[str, Any]) -> Edge:

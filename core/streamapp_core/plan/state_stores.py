@@ -86,7 +86,9 @@ def _state(operator: Operator, rows: RowFlow, types: Mapping[str, StreamType]) -
     if spec.sorted is not None:
         return []
     if spec.join is not None:
-        return spec.join.model_dump(mode="json", exclude={"with_", "ttl"})
+        join = spec.join.model_dump(mode="json", exclude={"with_", "ttl"})
+        replaced = [str(types[name].changes) for name in operator.inputs]
+        return [join, replaced] if isinstance(types[operator.name].changes, Upsert) else join
     if spec.process is not None and spec.process.state is not None:
         order = process_order(operator, types)  # functions in event-time order store rows that wait
         return [spec.process.model_dump(mode="json", exclude={"output_schema", "order"}), order]

@@ -5,7 +5,6 @@ came, so that a contribution can be taken out; other results are merged again fr
 the one that is taken out may have decided.
 """
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -22,14 +21,13 @@ from streamapp_runtime.operators.exact_sums import EMPTY, add_value, is_exact, s
 from streamapp_runtime.operators.moments import BatchValues
 from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.rows.latest_changes import latest_changes
-from streamapp_runtime.rows.row_codec import encode_key
+from streamapp_runtime.rows.row_codec import DIGEST_BYTES, digest
 from streamapp_runtime.rows.tombstones import with_deleted_column
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.chunked_values import delete_chunks, get_chunks, put_chunks
 from streamapp_runtime.state.store import Store
 
 _CONTRIBUTION, _MEMBER, _GROUP, _NEXT = b"c", b"m", b"g", b"n"
-_DIGEST = 16
 _LATEST = event_time_partial(EVENT_TIME_COLUMN, Merge.MAX)
 
 
@@ -100,7 +98,7 @@ class RetractingAggregate(BaseOperator):
         self._changed = {}
         again: set[bytes] = set()
         contributions = list(self._contributions(added))
-        for key in map(_digest, gone):
+        for key in map(digest, gone):
             self._take_out(key, again)
             delete_chunks(self._store, _CONTRIBUTION + key)
         for key, _, _ in contributions:
@@ -124,7 +122,7 @@ class RetractingAggregate(BaseOperator):
         for place, name in enumerate(self._key):
             rows = rows.append_column(f"__key_{place}", rows.column(name))
         for partial in self._rows.aggregate(rows):
-            yield _digest(partial[self._by : self._first]), list(partial[: self._by]), list(partial[self._first :])
+            yield digest(partial[self._by : self._first]), list(partial[: self._by]), list(partial[self._first :])
 
     def _take_out(self, key: bytes, again: set[bytes]) -> None:
         data = get_chunks(self._store, _CONTRIBUTION + key)
@@ -145,7 +143,7 @@ class RetractingAggregate(BaseOperator):
 
     def _put_in(self, key: bytes, by: list[Any], partials: list[Any]) -> None:
         *contributed, time = partials
-        name = _digest(by)
+        name = digest(by)
         group = self._load(name, by)
         group.rows += 1
         group.time = time if group.time is None else max(group.time, group.time if time is None else time)
@@ -167,7 +165,7 @@ class RetractingAggregate(BaseOperator):
     def _merge_again(self, name: bytes) -> None:
         """Merge what is not exact from the contributions of a group, in the order in which they came."""
         start = _MEMBER + name
-        keys = [entry[len(start) :] for entry, _ in self._store.scan(start, start + b"\xff" * (_DIGEST + 1))]
+        keys = [entry[len(start) :] for entry, _ in self._store.scan(start, start + b"\xff" * (DIGEST_BYTES + 1))]
         found = [get_chunks(self._store, _CONTRIBUTION + key) for key in keys]
         members = sorted((_contribution(data) for data in found if data is not None), key=lambda one: one.number)
         merged: list[Any] = [None] * len(self._partials)
@@ -228,7 +226,3 @@ class RetractingAggregate(BaseOperator):
 def _same(value: Any, other: Any) -> bool:  # noqa: ANN401 - plain values of one type
     """Compare values; NaN equals NaN."""
     return bool(value == other or (value != value and other != other))  # noqa: PLR0124 - only NaN differs from itself
-
-
-def _digest(values: Sequence[Any]) -> bytes:
-    return hashlib.blake2b(encode_key(values), digest_size=_DIGEST).digest()

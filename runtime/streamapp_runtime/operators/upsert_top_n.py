@@ -18,7 +18,7 @@ from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.operators.row_ranking import PLACE, with_place
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD, latest_event_time
 from streamapp_runtime.rows.latest_changes import latest_changes
-from streamapp_runtime.rows.row_codec import MAXIMUM_KEY, encode_key, to_arrow_table, to_plain_rows
+from streamapp_runtime.rows.row_codec import DIGEST_BYTES, MAXIMUM_KEY, digest, to_arrow_table, to_plain_rows
 from streamapp_runtime.rows.tombstones import with_deleted_column
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_runtime.state.chunked_values import delete_chunks, get_chunks, put_chunks
@@ -26,9 +26,8 @@ from streamapp_runtime.state.store import Store
 
 _ROW, _ORDER = b"r", b"o"
 _SORT_KEY = "__sort_key"
-_DIGEST = 16
-_LONGEST_SORT_KEY = MAXIMUM_KEY - _DIGEST - len(_ORDER)
-_CUT = _LONGEST_SORT_KEY - _DIGEST
+_LONGEST_SORT_KEY = MAXIMUM_KEY - DIGEST_BYTES - len(_ORDER)
+_CUT = _LONGEST_SORT_KEY - DIGEST_BYTES
 _HIGHEST = b"\xff"
 
 
@@ -44,7 +43,7 @@ class _KeptRow(msgspec.Struct, array_like=True):
         """The name of its key in the order of its group: a long sort key is cut, and ends in its digest."""
         key = self.sort_key
         if len(key) > _LONGEST_SORT_KEY:
-            key = key[:_CUT] + hashlib.blake2b(key, digest_size=_DIGEST).digest()
+            key = key[:_CUT] + hashlib.blake2b(key, digest_size=DIGEST_BYTES).digest()
         return _ORDER + self.group + key
 
 
@@ -92,7 +91,6 @@ class UpsertTopN(BaseOperator):
         self._deletes = deletes
         self._by_key = place is None and n > 1
         self._by = [schema.get_field_index(column.name) for column in ordering.by_columns]
-        self._key_places = [schema.get_field_index(name) for name in key]
         self._names = schema.names
         self._ranked = pa.schema([*schema, EVENT_TIME_FIELD, pa.field(PLACE, pa.int64())])
         by = ", ".join(f"{column.sql} AS {quoted(column.name)}" for column in ordering.by_columns)
@@ -102,7 +100,7 @@ class UpsertTopN(BaseOperator):
         """See `Operator.process`."""
         added, gone = latest_changes(rows, self._key)
         new = self._sorted(added)
-        changed = [*map(_digest, gone), *new]
+        changed = [*map(digest, gone), *new]
         old = {key: row for key in changed if (row := self._load(key)) is not None}
         groups = {row.group: row for row in (*old.values(), *new.values())}
         before = self._first_rows(groups)
@@ -119,7 +117,7 @@ class UpsertTopN(BaseOperator):
         for one, key in before.items():
             if one not in after:
                 row = (old.get(key) or self._kept(key)) if self._by_key else groups[one.digest]
-                deleted.append([*self._identifying(row), time, one.place])
+                deleted.append([*self._gone(row), time, one.place])
         known = frozenset(changed)
         emitted = [
             [*(new.get(key) or self._kept(key)).values, time, one.place]
@@ -134,9 +132,9 @@ class UpsertTopN(BaseOperator):
             return {}
         found = self._engine.query(self._sql, rows=rows)
         sort_keys = found.column(_SORT_KEY).to_pylist()
-        keys = map(_digest, to_plain_rows(found.select(self._key).columns))
+        keys = map(digest, to_plain_rows(found.select(self._key).columns))
         values = to_plain_rows(found.select(self._names).columns, range(len(self._names)))
-        groups = [_digest([row[place] for place in self._by]) for row in values]
+        groups = [digest([row[place] for place in self._by]) for row in values]
         return {
             key: _KeptRow(group, sort_key, row)
             for key, group, sort_key, row in zip(keys, groups, sort_keys, values, strict=True)
@@ -159,13 +157,14 @@ class UpsertTopN(BaseOperator):
             return [key for _, key in found]
         last = found[-1][0][:alike]
         found = [entry for entry in found if entry[0] < last]
-        found += self._store.scan(last, last + _HIGHEST * (_DIGEST + 1))
+        found += self._store.scan(last, last + _HIGHEST * (DIGEST_BYTES + 1))
         return sorted((key for _, key in found), key=lambda key: self._kept(key).sort_key)[: self._n]
 
-    def _identifying(self, row: _KeptRow) -> list[Any]:
-        """Return the values of a row by which its result is told apart, the others null."""
-        places = self._key_places if self._by_key else self._by
-        return [value if place in places else None for place, value in enumerate(row.values)]
+    def _gone(self, row: _KeptRow) -> Sequence[Any]:
+        """Return the values of a deletion: of a place only the group's columns, which it had whoever was there."""
+        if self._by_key:
+            return row.values
+        return [value if place in self._by else None for place, value in enumerate(row.values)]
 
     def _built(self, deleted: list[list[Any]], emitted: list[list[Any]]) -> pa.Table | None:
         if not deleted and not emitted:
@@ -183,7 +182,3 @@ class UpsertTopN(BaseOperator):
         row = self._load(key)
         assert row is not None
         return row
-
-
-def _digest(values: Sequence[Any]) -> bytes:
-    return hashlib.blake2b(encode_key(values), digest_size=_DIGEST).digest()

@@ -17,6 +17,7 @@ from streamapp_systems.floating_keys import unify_floats
 
 MAXIMUM_KEY = 480
 """LMDB allows 511 bytes; some are left for prefixes of stores."""
+DIGEST_BYTES = 16
 
 _NAN = math.nan
 """Found in dictionaries, as it is the same object: no other is equal to it."""
@@ -40,8 +41,13 @@ def encode_key(values: Sequence[object]) -> bytes:
     key = _encode(values)
     if len(key) <= MAXIMUM_KEY:
         return key
-    digest = hashlib.blake2b(key, digest_size=32).digest()
-    return key[: MAXIMUM_KEY - len(digest)] + digest
+    end = hashlib.blake2b(key, digest_size=32).digest()
+    return key[: MAXIMUM_KEY - len(end)] + end
+
+
+def digest(values: Sequence[object]) -> bytes:
+    """Return `DIGEST_BYTES` for the plain values of a key, where names in a store are to be of one length."""
+    return hashlib.blake2b(encode_key(values), digest_size=DIGEST_BYTES).digest()
 
 
 def to_plain_rows(columns: Iterable[pa.ChunkedArray], exact: Container[int] = ()) -> list[tuple[Any, ...]]:

@@ -25,6 +25,7 @@ from streamapp_runtime.operators.flat_map import FlatMap
 from streamapp_runtime.operators.guarded_operator import GuardedOperator
 from streamapp_runtime.operators.interval_join import IntervalJoin
 from streamapp_runtime.operators.join_table import JoinTable
+from streamapp_runtime.operators.joined_rows import LEFT, RIGHT
 from streamapp_runtime.operators.moved_keys import MovedKeys
 from streamapp_runtime.operators.null_key_guard import NullKeyGuard
 from streamapp_runtime.operators.operator import InputPort, Operator, TaskOperator
@@ -39,6 +40,7 @@ from streamapp_runtime.operators.send_to_table import SendToTable
 from streamapp_runtime.operators.session_window import SessionWindow
 from streamapp_runtime.operators.stateful_process import StatefulProcess
 from streamapp_runtime.operators.top_n import TopN
+from streamapp_runtime.operators.upsert_join import UpsertJoin
 from streamapp_runtime.operators.upsert_top_n import UpsertTopN
 from streamapp_runtime.operators.window_top_n import WindowTopN
 from streamapp_runtime.rows.hidden_columns import hidden_fields
@@ -160,17 +162,37 @@ def _query(chain: Sequence[PlannedOperator], context: TaskContext) -> Operator:
     )
 
 
-def _join(planned: PlannedOperator, context: TaskContext) -> IntervalJoin | RegularJoin:
+def _join(planned: PlannedOperator, context: TaskContext) -> IntervalJoin | RegularJoin | UpsertJoin:
     join = planned.spec.join
     assert join is not None
     left, right = planned.input_schemas
     store = context.state.logged_store(planned.name)
     keys = _column(left, join.columns.left), _column(right, join.columns.right)
     schemas = arrow_schema(left), arrow_schema(right)
+    emitted = planned.type.changes
+    if isinstance(emitted, Upsert):
+        return UpsertJoin(
+            store,
+            join_columns=keys,
+            schemas=schemas,
+            keys=(_key(planned, LEFT), _key(planned, RIGHT)),
+            emitted_key=[_column(planned.schema, name) for name in emitted.columns],
+            deletes=emitted.deletes,
+        )
     bounds = join.bounds
     if bounds is None:
         return RegularJoin(store, keys=keys, schemas=schemas, ttl=planned.spec.ttl)
     return IntervalJoin(store, keys=keys, schemas=schemas, kind=join.type, before=bounds.before, after=bounds.after)
+
+
+def _key(planned: PlannedOperator, number: int) -> list[str]:
+    """Return the columns by which the rows of an input replace each other."""
+    changes = planned.input_types[number].changes
+    return (
+        [_column(planned.input_schemas[number], name) for name in changes.columns]
+        if isinstance(changes, Upsert)
+        else []
+    )
 
 
 def _merge(planned: PlannedOperator, _: TaskContext) -> Operator:

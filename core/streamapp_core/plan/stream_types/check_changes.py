@@ -100,7 +100,20 @@ def _dedup(reader: _Reader) -> _Reason | None:
 
 
 def _join(reader: _Reader) -> _Reason | None:
-    return None, f"`{reader.operator.name}` would join those that are replaced, too; {_INSTEAD}"
+    operator, join = reader.operator, reader.operator.spec.join
+    if join is None:
+        return None
+    if join.within is not None:
+        return operator.path("join", "within"), (
+            f"`{operator.name}` would join those that are replaced, too; leave `within` out: then its pairs follow them"
+        )
+    events = [name for name in operator.inputs if not isinstance(reader.types[name].changes, Upsert)]
+    if not events or any(reader.types[name].unknown for name in events):
+        return None
+    return None, (
+        f"the rows of `{events[0]}` are events, which have no key by which a pair could replace an earlier one; give "
+        f"them one by a `dedup` with `keep: last` before `{operator.name}`, or look up a table by a `joinTable`"
+    )
 
 
 def _merge(reader: _Reader) -> _Reason | None:

@@ -21,7 +21,7 @@ from streamapp_core.plan.stream_types.upsert_deletions import filter_deletes, pa
 from streamapp_core.schema import Schema, TypeKind
 from streamapp_core.spec.groups import Keep, TopN
 from streamapp_core.spec.job import Grouper
-from streamapp_core.spec.operators import OperatorKind
+from streamapp_core.spec.operators import Join, OperatorKind
 from streamapp_core.spec.streams import StreamSpec
 from streamapp_core.spec.systems import SystemKind
 
@@ -144,7 +144,39 @@ def _join(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: froz
         if not isinstance(side.partitioning, Hashed) or not side.partitioning.holds(key):
             partitioning = side.partitioning
     undated = None if any(side.undated_by is None for side in inputs) else inputs[0].undated_by
-    return StreamType(partitioning=partitioning, partitioned_by=operator.name, undated_by=undated)
+    changes = _joined_changes(operator.spec.join, inputs)
+    changed_by = None if changes is APPEND else operator.name
+    return StreamType(
+        partitioning=partitioning,
+        changes=changes,
+        partitioned_by=operator.name,
+        changed_by=changed_by,
+        undated_by=undated,
+    )
+
+
+def _joined_changes(join: Join, inputs: Sequence[StreamType]) -> Changes:
+    """Return how the pairs of a join change: those of rows that replace each other are told apart by both keys.
+
+    A column that is joined by is not needed where the other side's row determines it. If only one side is everywhere it
+    is: the pairs that a row had and those that it has now may be in different tasks, which go their own ways.
+    """
+    left, right = (side.changes for side in inputs)
+    if not isinstance(left, Upsert) or not isinstance(right, Upsert) or join.within is not None:
+        return APPEND
+    on_left, on_right = join.columns.left.lower(), join.columns.right.lower()
+    of_left, of_right = left.columns, right.columns
+    if inputs[0].everywhere == inputs[1].everywhere:
+        if on_right in of_right:
+            of_right = tuple(column for column in of_right if column != on_right)
+        else:
+            of_left = tuple(column for column in of_left if column != on_left)
+    renamed = {on_right: on_left}
+    key = tuple(dict.fromkeys([*of_left, *(renamed.get(column, column) for column in of_right)]))
+    if on_left not in left.fixed or on_right not in right.fixed:
+        return Upsert(key, deletes=True)
+    fixed = left.fixed.union(renamed.get(column, column) for column in right.fixed)
+    return Upsert(key, deletes=left.deletes or right.deletes, determined=fixed.difference(key))
 
 
 def _join_table(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, broadcast: frozenset[str]) -> StreamType:
