@@ -177,6 +177,21 @@ def _of_results(draft: _Draft) -> None:
     draft.unread = [*(name for name in unread if name != results), *draft.unread]
 
 
+def _joined_results(draft: _Draft) -> None:
+    """Join the results of two aggregates, which replace each other."""
+    left, right = (
+        draft.add("total", _grouped(draft, ("k",)), aggregate={"by": ["k"], "select": _select(draft, ("k",))})
+        for _ in range(2)
+    )
+    other = draft.add("other", right, map="cast(id as int) as rid, k as rk, g as rg, cast(v as int) as rv")
+    mine = draft.add("restored", left, map=RESTORED)
+    if draft.random.random() < 0.5:
+        mine = draft.add("filter", mine, filter=draft.random.choice(FILTERS))
+    made = draft.add("join", mine, join={"with": other, "on": {"left": "k", "right": "rk"}})
+    columns = "coalesce(id, 0) + coalesce(rid, 0) as id, k, coalesce(g, rg) as g, coalesce(v, rv) as v"
+    draft.result(draft.add("joined", made, map=columns))
+
+
 def _dedup(draft: _Draft) -> None:
     """Add an output of the different keys: which of their rows are first, and their times, have no one meaning."""
     by = draft.random.choice(GROUPS)
@@ -297,6 +312,7 @@ STEPS = (
     _aggregate,
     _top_n,
     _of_results,
+    _joined_results,
     _dedup,
     _window,
     _join,

@@ -225,3 +225,61 @@ def stores(*operators, key="k"):
     spec = app(*operators)
     spec["spec"]["streams"]["out"]["key"] = key
     return accepted(spec).stores
+
+
+LEFT = {"name": "left", "from": "a", "dedup": {"by": ["k", "x"], "keep": "last"}}
+OF_KEY = {"name": "right", "from": "b", "dedup": {"by": ["k"], "keep": "last"}}
+OF_MORE = {"name": "right", "from": "b", "dedup": {"by": ["k", "w"], "keep": "last"}}
+MET = {"name": "met", "from": "left", "join": {"with": "right", "on": "k"}}
+
+
+def joined(*operators):
+    """Plan a join whose pairs are sent to files."""
+    spec = app(*operators)
+    spec["spec"]["systems"]["files"] = {"file": {"path": "."}}
+    spec["spec"]["streams"]["out"] = {"system": "files", "format": "json"}
+    return spec
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "changes", "deletes"),
+    [
+        ([LEFT], [OF_KEY], "upsert(k, x)", False),
+        ([LEFT], [OF_MORE], "upsert(k, x, w)", False),
+        ([{**LEFT, "dedup": {"by": ["k"], "keep": "last"}}], [OF_MORE], "upsert(k, w)", False),
+        ([{**LEFT, "name": "all"}, {"name": "left", "from": "all", "filter": "v > 1"}], [OF_KEY], "upsert(k, x)", True),
+    ],
+)
+def test_pairs_of_running_results_are_told_apart_by_both_keys(left, right, changes, deletes):
+    type_ = accepted(joined(*left, *right, MET)).operators["met"].type
+    assert (str(type_.changes), type_.deletes, type_.changed_by) == (changes, deletes, "met")
+
+
+@pytest.mark.parametrize(
+    ("operators", "path", "part"),
+    [
+        ([LEFT, {**MET, "join": {"with": "b", "on": "k"}}], "from", "give them one by a `dedup` with `keep: last`"),
+        (
+            [LEFT, OF_KEY, {**MET, "join": {"with": "right", "on": "k", "within": "1h"}}],
+            "join.within",
+            "leave `within`",
+        ),
+        ([LEFT, OF_KEY, {**MET, "join": {"with": "right", "on": "k", "ttl": "1h"}}], "join.ttl", "leave `ttl` out"),
+    ],
+)
+def test_joins_that_do_not_follow_running_results_are_refused(operators, path, part):
+    found = [one for one in planned(joined(*operators)).problems if one.code == "ChangesUnsupported"]
+    assert found
+    for problem in found:
+        assert part in problem.message
+        assert problem.path == f"spec.operators[{len(operators) - 1}].{path}" or problem.path.endswith("join.with")
+
+
+def test_the_pairs_of_a_side_that_is_everywhere_keep_the_column_that_they_are_joined_by():
+    """The row that is everywhere may change it: its old and its new pairs are then in different tasks."""
+    total = {"name": "right", "from": "b", "aggregate": {"by": ["k"], "select": "max(w) as w"}}
+    sent = {"name": "everywhere", "from": "right", "broadcast": {}}
+    named = {"name": "named", "from": "everywhere", "map": "k as rk, cast(w as string) as x2"}
+    met = {"name": "met", "from": "left", "join": {"with": "named", "on": {"left": "x", "right": "x2"}}}
+    type_ = accepted(joined(LEFT, total, sent, named, met)).operators["met"].type
+    assert (str(type_.changes), type_.deletes) == ("upsert(k, x, rk)", True)
