@@ -1,4 +1,4 @@
-"""Makes what brokers of tests need, once: `python -m tools.kafka.prepare`."""
+"""Makes what brokers and schema registries of tests need, once: `python -m tools.kafka.prepare`."""
 
 import sys
 from pathlib import Path
@@ -9,6 +9,7 @@ from tools.cluster.cached import default_cache, kept
 from tools.kafka.broker import Broker
 from tools.kafka.class_archive import FILE, archive_folder
 from tools.kafka.jars import BrokerError, kafka_jars
+from tools.kafka.registry import registry_archive
 
 _END_SECONDS = 300
 _TOPIC = "prepare"
@@ -40,9 +41,10 @@ def _archive(jars: Path, archive: Path) -> None:
 
 
 def main() -> int:
-    """Prepare brokers, or say why that can't be."""
+    """Prepare brokers and registries, or say why that can't be."""
     try:
         prepare(default_cache())
+        registry_archive(default_cache())
     except BrokerError as error:
         sys.stderr.write(f"{error}\n")
         return 1

@@ -17,6 +17,16 @@ POM = Path(__file__).with_name("registry.xml")
 _START_SECONDS = 180
 
 
+def registry_archive(cache: Path) -> Path:
+    """Return the archive with the registry's program, fetched if it is not in the cache (about 110 MB).
+
+    Raises:
+        BrokerError: it can't be fetched.
+    """
+    (archive,) = kafka_jars(cache, POM, "copy").glob("*.tar.gz")
+    return archive
+
+
 class Registry:
     """A registry process. `with Registry(cache) as registry:` starts it and removes it."""
 
@@ -26,7 +36,7 @@ class Registry:
         Raises:
             BrokerError: it can't be fetched.
         """
-        (self._archive,) = kafka_jars(cache, POM, "copy").glob("*.tar.gz")
+        self._archive = registry_archive(cache)
         self._scratch = Scratch("streamapp-registry-")
         (self._port,) = free_ports(1)
         self._process: Companion | None = None
