@@ -60,9 +60,11 @@ class Pipeline:
         emitted: dict[str, int] = {}
         after: dict[str, _TimedBy] = {}
         for node in nodes:
-            self._behind[node.name] = max(emitted.get(name, 0) for name in node.inputs)
+            # A partitionBy has the name of its stream, whose rows and watermarks come from other tasks, too.
+            before = [name for name in node.inputs if name in emitted and name not in node.streams]
+            self._behind[node.name] = max((emitted[name] for name in before), default=0)
             emitted[node.name] = 0 if node.clock else self._behind[node.name] + node.max_output_delay
-            parts = [after.get(name, _TimedBy(streams=frozenset([name]))) for name in node.inputs]
+            parts = [_TimedBy(streams=frozenset(node.inputs).difference(before)), *(after[name] for name in before)]
             self._timed_by[node.name] = timed_by = _TimedBy(
                 streams=frozenset[str]().union(*(part.streams for part in parts)),
                 clocked=frozenset[str]().union(*(part.clocked for part in parts)),

@@ -204,6 +204,23 @@ def test_windows_by_processing_time_close_once_by_the_clock_and_at_the_end(ticks
     assert made.counters() == after.counters() == {"late": 0, "undated": 0}
 
 
+def test_who_reads_what_a_clock_regrouped_follows_the_stream_and_not_the_clock_of_its_own_task():
+    """The rows of other tasks come by the stream, when their clocks have long moved on."""
+    left, regrouped = frozenset(["left"]), frozenset(["p"])
+    window = AlignedWindow(ENGINE, MemoryEnvironment().store("w"), ROWS, length=LENGTH, step=LENGTH)
+    time, written, read = ProcessingTime(lambda: 1_000, LENGTH), Sent(), Sent()
+    port = time.stamp(window.process)
+    pipeline = Pipeline(
+        [
+            Node(name="w", operator=window, inputs=("left",), ports=(port,), streams=left, clock=time),
+            Node(name="p", operator=written, inputs=("w",), ports=(written.process,), streams=left),
+            Node(name="read", operator=read, inputs=("p",), ports=(read.process,), streams=regrouped),
+        ]
+    )
+    pipeline.advance(lambda streams: 600 if "p" in streams else 5)
+    assert (written.times, read.times) == ([1_000], [600])
+
+
 def test_a_node_behind_a_clock_and_a_stream_waits_for_both():
     clock, both = [1_000], frozenset(["left", "right"])
     environment = MemoryEnvironment()
