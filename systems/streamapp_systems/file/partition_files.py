@@ -32,7 +32,7 @@ def partition_files(root: Path, stream: StreamDescriptor) -> tuple[Path, ...]:
     if place.is_file():
         return (place,)
     if place.is_dir() and stream.folder_columns:
-        base, names = place, glob.glob("**/*", root_dir=place, recursive=True)  # noqa: PTH207 - as below
+        base, names = place, glob.glob("**/*", root_dir=place, recursive=True, include_hidden=True)  # noqa: PTH207 - as below
         names = [name for name in names if name.endswith(endings(stream))]
     elif place.is_dir():
         base, names = place, [path.name for path in place.iterdir() if path.name.endswith(endings(stream))]

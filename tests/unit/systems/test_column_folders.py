@@ -135,6 +135,14 @@ def test_rows_of_a_folder_stay_in_order_and_many_folders_are_not_open_together(t
     assert by_place == {f"p{number}": [number, number + count, number + 2 * count] for number in range(count)}
 
 
+@pytest.mark.parametrize("column", [".place", "_place"])
+def test_columns_with_names_of_hidden_files_are_read(tmp_path, column):
+    described = stream((column,), schema=parse_schema(f"`{column}` string, n bigint"))
+    rows = [{column: ".a", "n": 1}, {column: "_b", "n": 2}]
+    write(tmp_path, described, pa.Table.from_pylist(rows))
+    assert in_order(read(tmp_path, described)) == in_order(rows)
+
+
 def test_parts_in_folders_are_staged_beside_the_others_and_found_with_them(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "_streamapp.json").write_text('{"owner": "me"}')
