@@ -192,7 +192,9 @@ class QueryMaker:
         spark, duckdb = self.over(source, head, self.where(source.columns))
         ranked = n > 1 or self.random.random() < 0.5
         kinds = source.columns | ({place: "n"} if ranked else {})
-        condition = f"{place} <= {n}" if n > 1 or self.random.random() < 0.5 else f"{place} = 1"
+        forms = [f"{place} <= {n}", f"{place} < {n + 1}", f"{n} >= {place}", f"{place} between 1 and {n}"]
+        forms += [f"{place} = 1"] if n == 1 else [f"{place} between 2 and {n}", f"{n} = {place}"]
+        condition = self.random.choice(forms)
         texts = [f"select {', '.join(kinds)} from ({text}) where {condition}" for text in (spark, duckdb)]
         return RandomQuery(*texts, kinds, (by, place) if ranked else (by,))
 

@@ -3,6 +3,7 @@
 Spark's SQL knows many more clauses. Each that is not in this grammar is refused with what to write instead.
 """
 
+import difflib
 from collections.abc import Callable, Collection, Sequence
 
 from sqlglot.errors import SqlglotError
@@ -15,6 +16,7 @@ _T = TokenType
 _OPENING = frozenset({_T.L_PAREN, _T.L_BRACKET, _T.L_BRACE, _T.CASE})
 _CLOSING = frozenset({_T.R_PAREN, _T.R_BRACKET, _T.R_BRACE, _T.END})
 _JOINING = frozenset({_T.JOIN, _T.INNER, _T.LEFT, _T.RIGHT, _T.FULL, _T.CROSS, _T.NATURAL, _T.SEMI, _T.ANTI})
+_OUTER = {_T.LEFT: JoinKind.LEFT, _T.RIGHT: JoinKind.RIGHT, _T.FULL: JoinKind.FULL}
 _ALSO_FUNCTIONS = frozenset({_T.LEFT, _T.RIGHT})
 _NEVER = {
     _T.ORDER_BY: "a stream has no end to sort at; leave it out, or take the first rows of each group: "
@@ -128,6 +130,7 @@ class _Parser:
             items.append(self._item())
         if not self._take(_T.FROM):
             self._refuse_clause()
+            self._next = self._misspelled_from(self._next)
             raise self._refused("`from` and a stream or operator are expected")
         sources = self._sources()
         where = self._conjuncts() if self._take(_T.WHERE) else ()
@@ -141,6 +144,18 @@ class _Parser:
             group_by=group_by,
             having=having,
         )
+
+    def _misspelled_from(self, end: int) -> int:
+        """Return the place where `from` was meant in a list that goes on behind a name, or else its end."""
+        words = (_T.VAR, _T.IDENTIFIER)
+        named = [
+            at
+            for at in range(1, end - 1)
+            if _ends_value(self._tokens[at - 1]) and all(self._tokens[i].token_type in words for i in (at, at + 1))
+        ]
+        texts = {self._tokens[at].text.lower(): at for at in reversed(named)}
+        close = difflib.get_close_matches("from", texts, n=1)
+        return texts[close[0]] if close else min(named, default=end)
 
     def _item(self) -> Item:
         first = self._next
@@ -198,16 +213,17 @@ class _Parser:
                 sources.append(self._source(JoinKind.INNER))
             elif self._take(_T.JOIN) or self._take(_T.INNER, _T.JOIN):
                 sources.append(self._source(JoinKind.INNER, on=True))
-            elif self._take(_T.LEFT, _T.JOIN) or self._take(_T.LEFT, _T.OUTER, _T.JOIN):
-                sources.append(self._source(JoinKind.LEFT, on=True))
+            elif (outer := self._outer_join()) is not None:
+                sources.append(self._source(outer, on=True))
             elif self._at(*_JOINING):
-                raise self._refused(
-                    "an inner join, or a left join of a table is expected; for outer joins within a time write an "
-                    "operator with `join`, its `type` and `within`",
-                    self._next + 2,
-                )
+                raise self._refused("`join`, or `left join` of a table, is expected", self._next + 2)
             else:
                 return sources
+
+    def _outer_join(self) -> JoinKind | None:
+        """Pass the words of an outer join, if they are next, and return its kind."""
+        joins = (kind for word, kind in _OUTER.items() if self._take(word, _T.JOIN) or self._take(word, _T.OUTER, _T.JOIN))
+        return next(joins, None)
 
     def _source(self, join: JoinKind, *, on: bool = False) -> Source:
         first = self._next

@@ -34,10 +34,12 @@ class Item:
 
 
 class JoinKind(StrEnum):
-    """The joins that have a meaning here."""
+    """The sides of a join whose rows are selected even without a partner."""
 
     INNER = "inner"
     LEFT = "left"
+    RIGHT = "right"
+    FULL = "full"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

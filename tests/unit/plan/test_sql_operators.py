@@ -190,6 +190,24 @@ def test_the_first_row_of_a_group_needs_no_place():
     assert top == "orderBy: at desc; n: 1; by: item"
 
 
+@pytest.mark.parametrize(
+    ("condition", "n", "filters"),
+    [
+        ("place < 4", 3, False),
+        ("3 >= place", 3, False),
+        ("4 > place", 3, False),
+        ("place between 1 and 3", 3, False),
+        ("place between 2 and 3", 3, True),
+        ("2 = place", 2, True),
+    ],
+)
+def test_a_limit_is_written_in_several_ways(condition, n, filters):
+    inner = "select item, row_number() over (partition by item order by price) as place from bids"
+    made = steps(f"select item, place from ({inner}) where {condition}")
+    assert f"n: {n}; rank: place" in made[2][3]
+    assert [does for _, kind, _, does in made if kind == "filter"] == [condition] * filters
+
+
 def test_a_query_that_is_read_twice_has_its_steps_once():
     made = steps(
         "with dear as (select item from bids where price > 5) select item from dear union all select item from dear"
@@ -223,8 +241,15 @@ REFUSED = {
         "`more`: this is not the event time"
     ],
     "select item, count(*) as n from bids group by item, window(at, 'soon')": ["write lengths as '10 seconds'"],
-    "select b.item from bids as b left join items as i on b.item = i.id": ["`items as i`: a row of a stream is never"],
-    "select b.item from bids as b full join items as i on b.item = i.id": ["`full join`: an inner join"],
+    "select b.item from bids as b left join items as i on b.item = i.id": ["`items as i`: without a bound in time a row"],
+    "select b.item from bids as b full join items as i on b.item = i.id": [
+        "from: items, partitionBy: {key: id}}` and `{name: joined, from: left-side, join: {with: right-side, "
+        '"on": {left: item, right: id}, type: full, within: 1h}}`'
+    ],
+    "select b.item from bids as b left semi join items as i on b.item = i.id": ["`left semi`: `join`, or `left join`"],
+    "select t.rate from bids as b right join `by-name` as t on t.name = b.item": ["a table has no rows of its own"],
+    "select item frm bids": ["line 1, column 13, `frm`: `from` and a stream"],
+    "select price as p, item i bids where item = 'a'": ["line 1, column 25, `i`: `from` and a stream"],
     "select b.item from bids as b join items as i on b.price > 3": ["`items as i`: no equality joins it"],
     "select b.item from bids as b join items as i using (item)": ["`using`: write the condition"],
     "select at from bids as b join items as i on b.item = i.id": [

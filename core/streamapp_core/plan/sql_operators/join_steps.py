@@ -46,7 +46,7 @@ class Joins:
         self._written = written
         self._step = scope
         self._selection = selection
-        self._outer = {at for at, source in enumerate(selection.sources) if source.join is JoinKind.LEFT}
+        self._outer = {at for at, source in enumerate(selection.sources) if source.join is not JoinKind.INNER}
         self._tables: dict[int, _Table] = {}
         self._relations: list[Relation] = []
         self._scope = Scope(())
@@ -91,9 +91,28 @@ class Joins:
             if at in self._outer and at not in self._tables:
                 raise SqlIssue(
                     source.place,
-                    "a row of a stream is never known to have no partner; write an operator with `join`, `type: left` "
-                    "and `within`, or an inner join",
+                    "without a bound in time a row of a stream is never known to have no partner: make it an inner "
+                    f"join, or write the operators {self._outer_join(at, source)}, whose `within` is how far apart in "
+                    "event time partners may be",
                 )
+            if at in self._outer and source.join is not JoinKind.LEFT:
+                raise SqlIssue(source.place, "a table has no rows of its own to read: write `join` or `left join`")
+
+    def _outer_join(self, at: int, source: Source) -> str:
+        """Return the operators of an outer join of streams, as they stand in a spec."""
+        before = self._selection.sources[at - 1]
+        left, right = (each.relation if isinstance(each.relation, str) else "..." for each in (before, source))
+        keys = ("...", "...")
+        for span in source.on:
+            equality = equality_of(self._builder, span, self._scope, {at - 1}, at)
+            if equality is not None and equality.left.reference and equality.right.reference:
+                keys = (equality.left.reference.parts[-1], equality.right.reference.parts[-1])
+        return (
+            f"`{{name: left-side, from: {left}, partitionBy: {{key: {keys[0]}}}}}`, "
+            f"`{{name: right-side, from: {right}, partitionBy: {{key: {keys[1]}}}}}` and "
+            f'`{{name: joined, from: left-side, join: {{with: right-side, "on": {{left: {keys[0]}, right: {keys[1]}}}, '
+            f"type: {source.join}, within: 1h}}}}`"
+        )
 
     def _table(self, at: int, source: Source) -> Relation:
         name = str(source.relation)

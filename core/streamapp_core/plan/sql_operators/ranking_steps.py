@@ -63,18 +63,39 @@ def limits_of(
 
 def _taken(expression: SqlExpression, source: Source, item: Item) -> tuple[int, bool] | None:
     """Return how many rows a condition on their number leaves, and whether it says no more than that."""
-    node, reference = expression.node, expression.references[0] if len(expression.references) == 1 else None
-    if not isinstance(node, exp.EQ | exp.LTE | exp.LT) or reference is None or item.name is None:
+    reference = expression.references[0] if len(expression.references) == 1 else None
+    bounds = _bounds(expression.node)
+    if bounds is None or reference is None or item.name is None:
         return None
     *alias, name = (part.lower() for part in reference.parts)
     known = source.alias or (source.relation if isinstance(source.relation, str) else "")
-    if name != item.name.lower() or (alias and alias != [known.lower()]) or not isinstance(node.this, exp.Column):
+    if name != item.name.lower() or (alias and alias != [known.lower()]):
         return None
-    literal = node.expression
-    if not isinstance(literal, exp.Literal) or literal.is_string or not str(literal.this).isdecimal():
+    least, most = bounds
+    return (most, least <= 1) if most > 0 else None
+
+
+def _bounds(node: exp.Expr) -> tuple[int, int] | None:
+    """Return the least and the greatest number for which a condition on a column is true; None if it has none."""
+    if isinstance(node, exp.Between) and not node.args.get("symmetric"):
+        column, low, high = node.this, _number(node.args["low"]), _number(node.args["high"])
+    elif isinstance(node, exp.EQ | exp.LTE | exp.LT):
+        column, low, high = node.this, 1, _number(node.expression)
+        if isinstance(node, exp.EQ) and high is None:
+            column, high = node.expression, _number(node.this)
+        low = high if isinstance(node, exp.EQ) else low
+    elif isinstance(node, exp.GTE | exp.GT):
+        column, low, high = node.expression, 1, _number(node.this)
+    else:
         return None
-    n = int(literal.this) - isinstance(node, exp.LT)
-    return (n, not isinstance(node, exp.EQ) or n == 1) if n > 0 else None
+    if low is None or high is None or not isinstance(column, exp.Column):
+        return None
+    return low, high - isinstance(node, exp.LT | exp.GT)
+
+
+def _number(node: exp.Expr) -> int | None:
+    whole = isinstance(node, exp.Literal) and not node.is_string and str(node.this).isdecimal()
+    return int(str(node.this)) if whole else None
 
 
 def _expressions(text: str, selection: Selection, where: Sequence[Span]) -> Iterator[SqlExpression]:
