@@ -188,15 +188,17 @@ class QueryMaker:
         by = self.column(source.columns)
         order = ", ".join(f"{name} {self.random.choice(['asc', 'desc'])} nulls first" for name in source.columns)
         n, place = self.random.randint(1, 3), f"place{self.alias()}"
-        head = f"select *, row_number() over (partition by {by} order by {order}) as {place}"
+        of_all = self.random.random() < 0.2
+        partition = "" if of_all else f"partition by {by} "
+        head = f"select *, row_number() over ({partition}order by {order}) as {place}"
         spark, duckdb = self.over(source, head, self.where(source.columns))
-        ranked = n > 1 or self.random.random() < 0.5
+        ranked = of_all or n > 1 or self.random.random() < 0.5
         kinds = source.columns | ({place: "n"} if ranked else {})
         forms = [f"{place} <= {n}", f"{place} < {n + 1}", f"{n} >= {place}", f"{place} between 1 and {n}"]
         forms += [f"{place} = 1"] if n == 1 else [f"{place} between 2 and {n}", f"{n} = {place}"]
         condition = self.random.choice(forms)
         texts = [f"select {', '.join(kinds)} from ({text}) where {condition}" for text in (spark, duckdb)]
-        return RandomQuery(*texts, kinds, (by, place) if ranked else (by,))
+        return RandomQuery(*texts, kinds, (place,) if of_all else (by, place) if ranked else (by,))
 
     def windows(self, depth):
         name, columns = self.random.choice(

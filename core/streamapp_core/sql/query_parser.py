@@ -181,10 +181,11 @@ class _Parser:
             )
         self._next = over + 1
         self._expect(_T.L_PAREN, "(partition by ... order by ...) is expected")
-        self._expect(_T.PARTITION_BY, "`partition by` is expected: a stream is ranked in groups")
-        partition = [self._expression()]
-        while self._take(_T.COMMA):
+        partition: list[Span] = []
+        if self._take(_T.PARTITION_BY):
             partition.append(self._expression())
+            while self._take(_T.COMMA):
+                partition.append(self._expression())
         self._expect(_T.ORDER_BY, "`order by` is expected")
         order = self._expression(commas=True)
         self._expect(_T.R_PAREN, "the end, `)`, is expected: row_number() has no frame (rows between ...)")

@@ -17,7 +17,10 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowNumber:
-    """`row_number() over (partition by ... order by ...)`; `order` is the list behind `order by`."""
+    """`row_number() over (partition by ... order by ...)`; `order` is the list behind `order by`.
+
+    Without `partition`, all rows are one group.
+    """
 
     partition: tuple[Span, ...]
     order: Span

@@ -190,6 +190,19 @@ def test_the_first_row_of_a_group_needs_no_place():
     assert top == "orderBy: at desc; n: 1; by: item"
 
 
+@pytest.mark.parametrize("partition", ["", "partition by 1 "])
+def test_the_first_rows_of_all_are_ranked_in_one_group_that_nobody_sees(partition):
+    inner = f"select item, price, row_number() over ({partition}order by price desc) as place from bids"
+    made = steps(f"select place, item from ({inner}) where place <= 3")
+    assert [does for *_, does in made[:3]] == [
+        "item, price, 1 as one",
+        "key: one",
+        "orderBy: price desc; n: 3; rank: place; by: one",
+    ]
+    assert made[-1][3] == "place, item"
+    assert "add `place` to the select list" in refused(f"select item from ({inner}) where place = 1")[0]
+
+
 @pytest.mark.parametrize(
     ("condition", "n", "filters"),
     [

@@ -49,6 +49,46 @@ def test_each_operator_makes_a_type_of_a_type(operator, partitioning, changes):
     assert (str(type_), str(type_.changes)) == (partitioning, changes)
 
 
+@pytest.mark.parametrize(
+    ("steps", "changes"),
+    [
+        (["1 as one, g, v"], "upsert(rank)"),
+        (["1 as x, g, v", "x + 1 as one, g, v"], "upsert(rank)"),
+        (["v as one, g"], "upsert(one, rank)"),
+        (["1 as g, v as one"], "upsert(one, rank)"),
+    ],
+)
+def test_a_column_with_one_value_in_all_rows_tells_no_places_apart(steps, changes):
+    maps = [{"name": f"m{at}", "from": f"m{at - 1}" if at else "a", "map": text} for at, text in enumerate(steps)]
+    by = {"name": "by", "from": maps[-1]["name"], "partitionBy": {"key": "one"}}
+    top = {"name": "t", "from": "by", "topN": {"by": ["one"], "orderBy": "g", "n": 3, "rank": "rank"}}
+    made = accepted(app(*maps, by, top)).operators
+    assert str(made["t"].type.changes) == changes
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        {"from": ["m", "n"], "merge": {}},
+        {"from": "m", "flatMap": "explode(array(1, 2)) as one, g"},
+        {"from": "m", "aggregate": {"by": ["g"], "select": "count(*) as one"}},
+    ],
+)
+def test_what_was_one_value_may_be_several_behind_some_operators(between):
+    made = accepted(
+        app(
+            {"name": "keyed", "from": "a", "partitionBy": {"key": "g"}},
+            {"name": "m", "from": "keyed", "map": "1 as one, g"},
+            {"name": "n", "from": "keyed", "map": "2 as one, g"},
+            {"name": "x", **between},
+            {"name": "by", "from": "x", "partitionBy": {"key": "one"}},
+            {"name": "rest", "from": "n", "sendTo": "out"},
+            {"name": "t", "from": "by", "topN": {"by": ["one"], "orderBy": "g", "n": 3, "rank": "rank"}},
+        )
+    )
+    assert str(made.operators["t"].type.changes) == "upsert(one, rank)"
+
+
 @pytest.mark.parametrize("kind", ["aggregate", "window", "process"])
 def test_streams_that_are_split_differently_do_not_meet_in_a_group(kind):
     group = {

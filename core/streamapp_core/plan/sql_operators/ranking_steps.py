@@ -137,6 +137,9 @@ def rank_rows(
             "name it, and take the first rows in the query around this one: "
             "select * from (select ..., row_number() over (...) as place from ...) where place <= 10",
         )
+    groups = [expression for span in number.partition if not _is_literal(expression := read(builder.text, span))]
+    if not groups:
+        limit = replace(limit, ranked=True)  # the place alone tells results apart
     outputs = outputs_of(selection.items, rows.scope)
     taken: set[str] = set()
     for output in outputs:
@@ -146,7 +149,7 @@ def rank_rows(
     if limit.ranked:
         taken.add(item.name.lower())
     columns = _Columns(rows.scope, list(outputs), taken)
-    by = [columns.expression(read(builder.text, span)) for span in number.partition]
+    by = [columns.expression(group) for group in groups] or [columns.constant(item.place)]
     order = read_ordering(builder.text, number.order)
     order_by = write(order, rows.scope, lambda found: backquoted(columns.reference(found, order.span)))
     by = list(dict.fromkeys(by))
@@ -156,7 +159,7 @@ def rank_rows(
     builder.add(name, rows.operator, "map", ", ".join(places), places)
     if not {kept[column] for column in rows.partitioned if column in kept}.intersection(map(str.lower, by)):
         source, name = name, builder.step_name(scope, f"by-{by[0]}")
-        builder.add(name, source, "partitionBy", {"key": by[0]}, number.partition[0])
+        builder.add(name, source, "partitionBy", {"key": by[0]}, groups[0].span if groups else item.place)
     fields: dict[str, object] = {"by": by, "orderBy": order_by, "n": limit.n}
     fields |= {"rank": item.name} if limit.ranked else {}
     source, name = name, builder.step_name(scope, "first")
@@ -182,7 +185,7 @@ def rank_rows(
         scope=Scope([relation]),
         types=made,
         partitioned=frozenset([by[0].lower()]),
-        key=(*by, item.name) if limit.ranked else tuple(by),
+        key=(*(by if groups else ()), item.name) if limit.ranked else tuple(by),
     )
     shown = [output.name for output in outputs]
     place = next(at for at, one in enumerate(selection.items) if one is item)
@@ -190,6 +193,10 @@ def rank_rows(
         before = outputs_of(selection.items[:place], rows.scope) if place else []
         shown.insert(len(before), item.name)
     return ranked, [_shown(relation, name_, item.place) for name_ in shown]
+
+
+def _is_literal(expression: SqlExpression) -> bool:
+    return isinstance(expression.node, exp.Literal)
 
 
 def _shown(relation: Relation, name: str, span: Span) -> Output:
@@ -224,6 +231,12 @@ class _Columns:
         if name is None:
             name = unique("group", self._taken)
             self.outputs.append(Output(name=name, text=text, span=expression.span))
+        return name
+
+    def constant(self, span: Span) -> str:
+        """Return the name of a column that has one value in all rows."""
+        name = unique("one", self._taken)
+        self.outputs.append(Output(name=name, text="1", span=span))
         return name
 
     def kept(self, rows: Rows) -> dict[str, str]:

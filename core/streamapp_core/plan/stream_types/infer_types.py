@@ -14,7 +14,7 @@ from streamapp_core.expressions.columns_used import columns_used
 from streamapp_core.expressions.user_functions import FUNCTION_PREFIX
 from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.plan.group_schemas import WINDOW_COLUMNS
-from streamapp_core.plan.row_schemas import RowFlow
+from streamapp_core.plan.row_schemas import Compiled, RowFlow
 from streamapp_core.plan.stream_types.stream_partitioning import Hashed, Partitioning, Unhashed
 from streamapp_core.plan.stream_types.stream_type import APPEND, Changes, StreamType, Upsert
 from streamapp_core.plan.stream_types.upsert_deletions import filter_deletes, partition_moves_keys
@@ -75,10 +75,11 @@ def _operator_type(
 
 def _map(operator: Operator, inputs: Sequence[StreamType], rows: RowFlow, _: frozenset[str]) -> StreamType:
     """Follow the key's columns under their new names; what a map computes is another value."""
-    first = inputs[0]
+    compiled, schema = rows.compiled.get(operator.name), rows.schemas.get(operator.inputs[0])
+    constants = _constants(operator, compiled, inputs[0])
+    first = inputs[0] if constants == inputs[0].constants else replace(inputs[0], constants=constants)
     if not isinstance(first.partitioning, Hashed) and not isinstance(first.changes, Upsert):
         return first
-    compiled, schema = rows.compiled.get(operator.name), rows.schemas.get(operator.inputs[0])
     if not isinstance(compiled, Select) or schema is None:
         return _UNKNOWN
     names: dict[str, str] = {}
@@ -93,6 +94,18 @@ def _map(operator: Operator, inputs: Sequence[StreamType], rows: RowFlow, _: fro
     if not isinstance(first.partitioning, Hashed):
         return first
     return _partitioned(operator, first, first.partitioning.with_columns(frozenset(kept)))
+
+
+def _constants(operator: Operator, compiled: Compiled | None, before: StreamType) -> frozenset[str]:
+    """Return the columns of a map that are computed of no others but constants; a generator has several values."""
+    if operator.kind is not OperatorKind.MAP or not isinstance(compiled, Select):
+        return frozenset()
+    known = before.constants
+    return frozenset(
+        column.name.lower()
+        for column in compiled.columns
+        if (_follows(column, known) if column.source_column is None else column.source_column.lower() in known)
+    )
 
 
 def _mapped_changes(changes: Upsert, select: Select, names: Mapping[str, str], schema: Schema) -> Changes:
@@ -118,8 +131,8 @@ def _merge(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: fro
     """Keep the key that all inputs have in common."""
     undated = next((input_.undated_by for input_ in inputs if input_.undated_by is not None), None)
     merged = inputs[0]
-    if merged.changes is not APPEND or merged.undated_by != undated:
-        merged = replace(merged, changes=APPEND, changed_by=None, undated_by=undated)
+    if merged.changes is not APPEND or merged.undated_by != undated or merged.constants:
+        merged = replace(merged, changes=APPEND, changed_by=None, undated_by=undated, constants=frozenset())
     partitionings = [type_.partitioning for type_ in inputs]
     if all(partitioning is partitionings[0] for partitioning in partitionings):
         return merged
@@ -196,7 +209,11 @@ def _by_left_key(inputs: Sequence[StreamType], left: str) -> Partitioning:
 def _group(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: frozenset[str]) -> StreamType:
     """Keep the key if the group has it; results of a group that may still change replace earlier ones."""
     made, spec = inputs[0], operator.spec
-    replaced = _replaced_by(operator, made.changes)
+    by = {column.lower() for column in spec.group_columns}
+    emits_rows = spec.top_n or spec.dedup or (spec.window and spec.window.top_n)
+    replaced = _replaced_by(operator, made)
+    if not emits_rows and not made.constants <= by:
+        made = replace(made, constants=made.constants & by)
     if replaced is not None:
         deletes = isinstance(made.changes, Upsert) and _group_deletes(operator, made.changes)
         begins_anew = spec.top_n is not None and spec.top_n.n > 1 and spec.ttl is not None
@@ -205,21 +222,24 @@ def _group(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: fro
             made = replace(made, undated_by=None)
     elif spec.window is not None:
         made = replace(made, changes=APPEND, changed_by=None, undated_by=None)
-    emits_rows = spec.top_n or spec.dedup or (spec.window and spec.window.top_n)
     if emits_rows or not isinstance(made.partitioning, Hashed):
         return made
-    by = {column.lower() for column in spec.group_columns}
     return _partitioned(operator, made, made.partitioning.with_columns(made.partitioning.columns.intersection(by)))
 
 
-def _replaced_by(operator: Operator, changes: Changes) -> tuple[str, ...] | None:
-    """Return the columns whose equal values replace each other in the results of a group; None: results stay."""
+def _replaced_by(operator: Operator, before: StreamType) -> tuple[str, ...] | None:
+    """Return the columns whose equal values replace each other in the results of a group; None: results stay.
+
+    Next to a place, columns with the same value in all rows tell nothing apart.
+    """
     spec = operator.spec
     by = tuple(column.lower() for column in spec.group_columns)
     if spec.top_n is not None:
-        if isinstance(changes, Upsert) and _ranks_by_key(spec.top_n):
-            return changes.columns
-        return by if spec.top_n.rank is None else (*by, spec.top_n.rank.lower())
+        if isinstance(before.changes, Upsert) and _ranks_by_key(spec.top_n):
+            return before.changes.columns
+        if spec.top_n.rank is None:
+            return by
+        return (*(column for column in by if column not in before.constants), spec.top_n.rank.lower())
     if spec.window is not None and spec.window.emit is not None:
         return (*by, *(column.name for column in WINDOW_COLUMNS))
     replaced = spec.aggregate is not None or (spec.dedup is not None and spec.dedup.keep is Keep.LAST)

@@ -46,7 +46,8 @@ class StreamType(msgspec.Struct, frozen=True, kw_only=True):
     """The facts about the rows of a stream or of what an operator emits.
 
     `partitioned_by` and `changed_by` name the stream or operator that gave the rows this partitioning and made them
-    changes; `undated_by` names the stream because of which rows have no event time (None: they have one).
+    changes; `undated_by` names the stream because of which rows have no event time (None: they have one). `constants`
+    are columns (lower case) that have the same value in all rows.
     """
 
     partitioning: Partitioning
@@ -54,6 +55,7 @@ class StreamType(msgspec.Struct, frozen=True, kw_only=True):
     partitioned_by: str
     changed_by: str | None = None
     undated_by: str | None = None
+    constants: frozenset[str] = frozenset()
 
     @property
     def everywhere(self) -> bool:
