@@ -223,7 +223,9 @@ class _Parser:
 
     def _outer_join(self) -> JoinKind | None:
         """Pass the words of an outer join, if they are next, and return its kind."""
-        joins = (kind for word, kind in _OUTER.items() if self._take(word, _T.JOIN) or self._take(word, _T.OUTER, _T.JOIN))
+        joins = (
+            kind for word, kind in _OUTER.items() if self._take(word, _T.JOIN) or self._take(word, _T.OUTER, _T.JOIN)
+        )
         return next(joins, None)
 
     def _source(self, join: JoinKind, *, on: bool = False) -> Source:

@@ -254,7 +254,9 @@ REFUSED = {
         "`more`: this is not the event time"
     ],
     "select item, count(*) as n from bids group by item, window(at, 'soon')": ["write lengths as '10 seconds'"],
-    "select b.item from bids as b left join items as i on b.item = i.id": ["`items as i`: without a bound in time a row"],
+    "select b.item from bids as b left join items as i on b.item = i.id": [
+        "`items as i`: without a bound in time a row"
+    ],
     "select b.item from bids as b full join items as i on b.item = i.id": [
         "from: items, partitionBy: {key: id}}` and `{name: joined, from: left-side, join: {with: right-side, "
         '"on": {left: item, right: id}, type: full, within: 1h}}`'

@@ -71,7 +71,7 @@ def test_a_column_with_one_value_in_all_rows_tells_no_places_apart(steps, change
     [
         {"from": ["m", "n"], "merge": {}},
         {"from": "m", "flatMap": "explode(array(1, 2)) as one, g"},
-        {"from": "m", "aggregate": {"by": ["g"], "select": "count(*) as one"}},
+        {"from": "m", "window": {"tumbling": "1h", "by": ["g"], "select": "count(*) as one"}},
     ],
 )
 def test_what_was_one_value_may_be_several_behind_some_operators(between):
