@@ -97,15 +97,20 @@ def _map(operator: Operator, inputs: Sequence[StreamType], rows: RowFlow, _: fro
 
 
 def _constants(operator: Operator, compiled: Compiled | None, before: StreamType) -> frozenset[str]:
-    """Return the columns of a map that are computed of no others but constants; a generator has several values."""
+    """Return the columns of a map that are literals or constants of its input; a generator has several values."""
     if operator.kind is not OperatorKind.MAP or not isinstance(compiled, Select):
         return frozenset()
     known = before.constants
     return frozenset(
         column.name.lower()
         for column in compiled.columns
-        if (_follows(column, known) if column.source_column is None else column.source_column.lower() in known)
+        if (_is_literal(column) if column.source_column is None else column.source_column.lower() in known)
     )
+
+
+def _is_literal(column: SelectColumn) -> bool:
+    """Return whether a column reads no other; names stand in quotes, so most need not be parsed."""
+    return '"' not in column.sql and _follows(column, frozenset())
 
 
 def _mapped_changes(changes: Upsert, select: Select, names: Mapping[str, str], schema: Schema) -> Changes:
