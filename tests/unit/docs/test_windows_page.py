@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import duckdb
 import pytest
 from typer.testing import CliRunner
 
@@ -42,3 +43,16 @@ def lines(folder, columns):
         return [",".join(row) for row in found]
     places = [columns.index(name) for name in KEYS[folder]]
     return list({tuple(row[place] for place in places): ",".join(row) for row in found}.values())
+
+
+def test_the_last_rows_of_part_files_are_found_as_the_page_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (query,) = (block.text for block in pages.fences(pages.read("running-results.md")) if block.language == "sql")
+    (tmp_path / "out/best").mkdir(parents=True)
+    parts = {"1-2-9": "lamp,1,u\nvase,1,u", "1-2-10": "lamp,2,u\nvase,,d\ndesk,5,u", "1-3-0": "desk,6,u"}
+    for name, lines in parts.items():
+        (tmp_path / f"out/best/part-{name}.csv").write_text(f"item,n,__op\n{lines}\n")
+    setting, reading = query.strip().split(";\n")
+    with duckdb.connect() as database:
+        database.execute(setting)
+        assert sorted(database.execute(reading).fetchall()) == [("desk", 6), ("lamp", 2)]
