@@ -189,7 +189,7 @@ def _joined_results(draft: _Draft) -> None:
         mine = draft.add("filter", mine, filter=draft.random.choice(FILTERS))
     made = draft.add("join", mine, join={"with": other, "on": {"left": "k", "right": "rk"}})
     columns = "coalesce(id, 0) + coalesce(rid, 0) as id, k, coalesce(g, rg) as g, coalesce(v, rv) as v"
-    draft.result(draft.add("joined", made, map=columns))
+    draft.result(draft.add("joined-results", made, map=columns))
 
 
 def _dedup(draft: _Draft) -> None:

@@ -28,6 +28,7 @@ from streamapp_core.expressions.parsing import output_name
 from streamapp_core.expressions.times_of_day import has_time_of_day, moment_of_day
 from streamapp_core.expressions.typed_sql import Value, quoted
 from streamapp_core.expressions.user_functions import NO_FUNCTIONS, UserFunctions
+from streamapp_core.near_names import did_you_mean
 from streamapp_core.problems import ProblemCode
 from streamapp_core.schema import Schema, SchemaError
 
@@ -321,8 +322,7 @@ class _CheckedLambda:
 
 def _unknown_column(name: str, schema: Schema) -> str:
     names = schema.names
-    close = difflib.get_close_matches(name.lower(), [known.lower() for known in names], n=1)
-    guess = next((f"; did you mean `{known}`?" for known in names if close and known.lower() == close[0]), ";")
+    guess = did_you_mean(name, names) or ";"
     listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")  # noqa: PLR2004
     return f"unknown column `{name[:80]}`{guess} columns: {listed}"
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from streamapp_core.expressions.type_rules import INTEGRAL
+from streamapp_core.near_names import did_you_mean
 from streamapp_core.schema import Column, DataType, Schema
 
 _SHOWN = 10
@@ -14,7 +15,7 @@ def missing_column(name: str, schema: Schema, where: str) -> str | None:
         return None
     names = [f"`{column}`" for column in schema.names[:_SHOWN]]
     more = f" and {len(schema.columns) - _SHOWN} more" if len(schema.columns) > _SHOWN else ""
-    return f"`{where}` has no column `{name}`; it has {', '.join(names)}{more}"
+    return f"`{where}` has no column `{name}`{did_you_mean(name, schema.names) or ';'} it has {', '.join(names)}{more}"
 
 
 def keys_match(left: DataType, right: DataType) -> bool:

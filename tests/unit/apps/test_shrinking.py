@@ -42,9 +42,16 @@ def rows(case, source: str):
 
 
 def examples(kind: str):
-    """Return some random cases, accepted ones, in which rows reach an operator of a kind."""
+    """Return some random cases, accepted ones, in which rows reach an operator of a kind.
+
+    A join of running results keeps two aggregates, so it is in none of them.
+    """
     cases = (random_case(7, number) for number in count())
-    return islice((case for case in cases if has(case, kind) and accepted(case)), 2)
+    return islice((case for case in cases if has(case, kind) and not joins_results(case) and accepted(case)), 2)
+
+
+def joins_results(case) -> bool:
+    return any(operator["name"].startswith("joined-results-") for operator in case.document["spec"]["operators"])
 
 
 @pytest.mark.parametrize("kind", KINDS)

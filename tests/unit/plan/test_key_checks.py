@@ -195,3 +195,14 @@ def test_the_grouper_that_gives_every_task_all_rows_gives_it_all_of_a_table():
         job={"grouper": "all"},
     )
     assert found(app, {"a": 2, "s": 2}) == {("GrouperUnsupported", "spec.job.grouper")}
+
+
+def test_a_key_that_is_no_column_is_one_problem_with_the_name_that_was_meant():
+    app = then(
+        {"name": "p", "partitionBy": {"key": "kk"}},
+        {"name": "j", "join": JOIN},
+        {"name": "g", "aggregate": {"by": ["k"], "select": "count(*) as n"}},
+    )
+    (problem,) = planned(app).problems
+    assert (problem.code, problem.path) == ("UnknownColumn", "spec.operators[0].partitionBy.key")
+    assert "did you mean `k`?" in problem.message

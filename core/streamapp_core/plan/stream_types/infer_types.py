@@ -265,7 +265,7 @@ def _ranks_by_key(top: TopN) -> bool:
     return top.rank is None and top.n > 1
 
 
-def _partition_by(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: frozenset[str]) -> StreamType:
+def _partition_by(operator: Operator, inputs: Sequence[StreamType], rows: RowFlow, _: frozenset[str]) -> StreamType:
     """Regroup rows; one whose newest value goes elsewhere is deleted where it was.
 
     The deletion and the new value go different ways, and either may be read first. So they are not of one key: behind
@@ -273,6 +273,9 @@ def _partition_by(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, 
     """
     assert operator.spec.partition_by is not None
     first, key = inputs[0], operator.spec.partition_by.key.lower()
+    schema = rows.schemas.get(operator.name)
+    if schema is not None and schema.get(key) is None:
+        return _partitioned(operator, first, Unhashed.UNKNOWN)  # a problem of its own, and no reason for others
     if isinstance(first.changes, Upsert) and partition_moves_keys(key, first.changes):
         first = replace(first, changes=Upsert((*first.changes.columns, key), deletes=True))
     return _partitioned(operator, first, Hashed(frozenset([key])))
