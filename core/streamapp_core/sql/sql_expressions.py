@@ -55,6 +55,12 @@ class SqlExpression:
         return self.references[0] if plain and len(self.references) == 1 else None
 
     @property
+    def is_star(self) -> bool:
+        """Whether it means several columns: `*`, `alias.*`."""
+        node = self.node
+        return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
+
+    @property
     def aggregates(self) -> bool:
         """Whether it calls an aggregate."""
         return any(

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from support import apps
-from support.random_queries import STREAMS, QueryMaker
+from support.random_queries import STREAMS, QueryMaker, RandomQuery
 
 QUERIES = 12
 START = datetime(2024, 5, 1, 9, tzinfo=UTC)
@@ -80,7 +80,32 @@ def test_random_queries_find_what_an_oracle_finds(tmp_path, seed):
     draw = random.Random(seed)
     write(tmp_path, draw)
     maker = QueryMaker(draw)
-    queries = [maker.query() for _ in range(QUERIES)]
+    assert_found([maker.query() for _ in range(QUERIES)], tmp_path, draw)
+
+
+NUMBERS = [
+    ("cast(v as decimal(6,2)) + 0.25", "cast(w as decimal(8,3)) + 0.125"),
+    ("v", "cast(w as decimal(4,1)) / 2"),
+    ("cast(v as bigint) * 3000000000", "cast(w as decimal(12,2))"),
+    ("cast(v as smallint)", "cast(w as bigint) * 3000000000"),
+    ("cast(v as float) / 2", "cast(w as double) / 8"),
+    ("cast(v as decimal(9,2)) + 0.25", "cast(w as double) / 8"),
+]
+
+
+def test_a_union_has_the_type_that_holds_the_numbers_of_all_branches(tmp_path):
+    draw = random.Random(0)
+    write(tmp_path, draw)
+    queries = []
+    for one, other in NUMBERS:
+        union = f'select k as s0, {one} as n0 from "left" union all select upper(k), {other} from "right"'
+        queries.append(RandomQuery(union.replace('"', "`"), union, {"s0": "s", "n0": "n"}))
+        total = f"select s0, sum(n0) as n0, count(*) as n1 from ({union}) group by s0"
+        queries.append(RandomQuery(total.replace('"', "`"), total, {"s0": "s", "n0": "n", "n1": "n"}, ("s0",)))
+    assert_found(queries, tmp_path, draw)
+
+
+def assert_found(queries, tmp_path, draw):
     summary = apps.run(app_of(queries, draw), tmp_path)
     assert summary.not_used == {}
     with duckdb.connect() as database:

@@ -221,6 +221,16 @@ def test_a_limit_is_written_in_several_ways(condition, n, filters):
     assert [does for _, kind, _, does in made if kind == "filter"] == [condition] * filters
 
 
+def test_a_union_has_the_names_of_its_first_branch_and_the_widest_numbers():
+    made = steps("select item, price as n from bids union all select id, length(kind) + 0.5 from items")
+    assert sorted(does for _, kind, _, does in made if kind == "map") == [
+        "id as item, n",
+        "id, length(kind) + 0.5 as n",
+        "item, cast(n as decimal(12,1)) as n",
+        "item, price as n",
+    ]
+
+
 def test_a_query_that_is_read_twice_has_its_steps_once():
     made = steps(
         "with dear as (select item from bids where price > 5) select item from dear union all select item from dear"
@@ -279,6 +289,7 @@ REFUSED = {
     "select item from bids union all select price from bids": [
         "is string in one query of `union all` and int in another"
     ],
+    "select itm from bids union all select upper(idd) from items": ["`idd`: unknown column", "`itm`: unknown column"],
     "select item from bids union all select id, kind from items": ["1 and 2 columns"],
     "with a as (select 1 as x from bids) select item from bids": ["nothing reads `a`"],
     "select item from bids where": ["the text ends too early"],

@@ -155,9 +155,7 @@ class _Groups:
 
         def item(number: int) -> Output:
             written, expression = self._selection.items[number], self._items[number]
-            if isinstance(expression.node, exp.Star) or (
-                isinstance(expression.node, exp.Column) and isinstance(expression.node.this, exp.Star)
-            ):
+            if expression.is_star:
                 raise SqlIssue(written.place, "name the columns of the groups")
             name = written.name or (expression.reference.parts[-1] if expression.reference else None)
             if name is None:

@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from sqlglot import exp
 
+from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.parsing import output_names
+from streamapp_core.expressions.type_rules import NUMERIC, common_number
 from streamapp_core.plan.sql_operators.group_steps import group_rows, groups_rows
 from streamapp_core.plan.sql_operators.join_steps import Joins
 from streamapp_core.plan.sql_operators.ranking_steps import Limit, limits_of, rank_rows
@@ -24,8 +27,6 @@ from streamapp_core.plan.sql_operators.written_sources import WrittenSources
 from streamapp_core.problems import ProblemCode
 from streamapp_core.schema import DataType, TypeKind
 from streamapp_core.sql.query_tree import Item, Query, Selection, Source, Span, SqlIssue
-
-_WHOLE = (TypeKind.TINYINT, TypeKind.SMALLINT, TypeKind.INT, TypeKind.BIGINT)
 
 
 @dataclass(slots=True)
@@ -73,10 +74,17 @@ class QuerySteps:
             return self._branch(query.selections[0], scope, named, limit)
         builder = self._builder
         names = [builder.step_name(scope, str(number)) for number, _ in enumerate(query.selections, 1)]
-        branches = builder.gather(
-            lambda branch: self._branch(branch[0], branch[1], named, None),
-            zip(query.selections, names, strict=True),
-        )
+        first: list[str] = []
+
+        def branch_of(number: int) -> Relation:
+            selection = query.selections[number]
+            if number == 0:
+                relation = self._branch(selection, names[0], named, None)
+                first.extend(column.name for column in relation.columns)
+                return relation
+            return self._branch(_named_like(builder.text, selection, first), names[number], named, None)
+
+        branches = builder.gather(branch_of, range(len(names)))
         return self._union(query, scope, branches)
 
     def _union(self, query: Query, scope: str, branches: Sequence[Relation]) -> Relation:
@@ -280,20 +288,40 @@ class QuerySteps:
         return relation.named(source.alias or source.relation)
 
 
+def _named_like(text: str, branch: Selection | Query, names: Sequence[str]) -> Selection | Query:
+    """Name the expressions without a name of a branch of a union, as the first branch has named its columns."""
+    if isinstance(branch, Query):
+        first, *others = branch.selections
+        return replace(branch, selections=(_named_like(text, first, names), *others))
+    read_ = [None if item.name or item.row_number else read(text, item.expression) for item in branch.items]
+    references = [one.reference for one in read_ if one is not None and one.reference is not None]
+    taken = {item.name.lower() for item in branch.items if item.name}
+    taken |= {reference.parts[-1].lower() for reference in references}
+    items = []
+    for place, (item, expression) in enumerate(zip(branch.items, read_, strict=True)):
+        named = expression is None or expression.reference or expression.is_star or expression.generates
+        name = None if named else unique(names[place] if place < len(names) else "column", taken)
+        items.append(replace(item, name=name) if name else item)
+    return replace(branch, items=tuple(items))
+
+
 def _common(types: Sequence[DataType], name: str, place: Span) -> DataType:
-    """Return the type that a column has in all branches of a union: of different whole numbers the widest."""
-    if all(type_ == types[0] for type_ in types):
+    """Return the type that a column has in all branches of a union: of different numbers the one that holds all."""
+    other = next((type_ for type_ in types if type_ != types[0]), None)
+    if other is None:
         return types[0]
-    if all(type_.kind in _WHOLE for type_ in types):
-        return max(types, key=lambda type_: _WHOLE.index(type_.kind))
-    other = next(type_ for type_ in types if type_ != types[0])
+    if all(type_.kind in NUMERIC for type_ in types):
+        try:
+            return reduce(common_number, types)
+        except Refusal as refusal:
+            raise SqlIssue(place, f"column `{name}` is {types[0]} and {other}: {refusal}") from None
     raise SqlIssue(place, f"column `{name}` is {types[0]} in one query of `union all` and {other} in another; cast one")
 
 
 def _output(text: str, item: Item, scope: Scope) -> list[Output]:
     expression = read(text, item.expression)
     node = expression.node
-    if isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
+    if expression.is_star:
         return _starred(node, item, scope)
     if expression.generates:
         names, _ = output_names(node)
