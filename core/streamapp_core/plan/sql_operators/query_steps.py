@@ -25,7 +25,7 @@ from streamapp_core.plan.sql_operators.rows import Rows, filter_rows, read, writ
 from streamapp_core.plan.sql_operators.step_builder import Refused, StepBuilder
 from streamapp_core.plan.sql_operators.written_sources import WrittenSources
 from streamapp_core.problems import ProblemCode
-from streamapp_core.schema import DataType, TypeKind
+from streamapp_core.schema import DataType
 from streamapp_core.sql.query_tree import Item, Query, Selection, Source, Span, SqlIssue
 
 
