@@ -58,6 +58,11 @@ def test_a_selection_is_a_filter_and_a_map():
     ]
 
 
+def test_variables_of_lambdas_and_fields_are_no_unknown_columns():
+    (made,) = refused("select transform(tags, t -> upper(t)) as tags, more.a, itm from bids")
+    assert "`itm`: unknown column" in made
+
+
 def test_a_star_leaves_columns_out_and_a_generator_is_a_flat_map():
     (step,) = steps("select * except (tags, more, at) from bids")
     assert step[3] == "item, bidder, price"
@@ -277,6 +282,31 @@ REFUSED = {
     "select price as p, item i bids where item = 'a'": ["line 1, column 25, `i`: `from` and a stream"],
     "select b.item from bids as b join items as i on b.price > 3": ["`items as i`: no equality joins it"],
     "select b.item from bids as b join items as i using (item)": ["`using`: write the condition"],
+    "select b.at from bids as b join items as i on b.price = i.id": [
+        "`b.price = i.id`: `b.price` is int and `i.id` is string: rows with such keys never meet; "
+        "write cast(b.price as string) = i.id"
+    ],
+    "select b.at from bids as b join items as i on b.price + 0.5 = length(i.id)": [
+        "write b.price + 0.5 = cast(length(i.id) as decimal(12,1))"
+    ],
+    "select b.at from bids as b join items as i on length(i.id) = b.at": ["cast one of them to the type"],
+    "select b.at from bids as b join `by-name` as t on t.name = b.price": [
+        "`t.name = b.price`: `b.price` is int and `t.name` is string: rows with such keys never meet; write cast("
+    ],
+    "select b.itm, i.knd from bids as b join items as i on b.id = i.id where i.kin = 'a'": [
+        "`i.knd`: unknown column `knd`; did you mean `kind`?",
+        "`b.id`: unknown column `id`",
+        "`i.kin`: unknown column `kin`; did you mean `kind`?",
+        "`b.itm`: unknown column `itm`; did you mean `item`?",
+    ],
+    "select itm, count(*) as n from bids where prise > 1 group by bider, window(att, '1 hour') having m > 1": [
+        "`prise`",
+        "`bider`",
+        "`att`",
+        "`itm`",
+        "`m`",
+    ],
+    "select item from bids where at > now()": ["column 29, `at > now()`: now would give another result"],
     "select at from bids as b join items as i on b.item = i.id": [
         "`at`: `at` is a column of b and i; write which one's"
     ],
@@ -305,6 +335,20 @@ def test_what_can_not_be_planned_is_refused_at_its_place(query):
     assert len(messages) == len(REFUSED[query]), messages
     for message, part in zip(messages, REFUSED[query], strict=True):
         assert part in message
+
+
+def test_a_query_that_is_refused_hides_no_other_problems():
+    queries = ["select itm from bids", "select kin from items", "selec x from bids", "select item from bids"]
+    made = app(*queries)
+    made["spec"]["operators"].append({"name": "other", "from": "bids", "filter": "prise > 1"})
+    made["spec"]["operators"].append({"name": "last", "from": "q-3", "sendTo": "nowhere"})
+    assert {problem.path for problem in planned(made).problems} == {
+        "spec.operators[0].sql",
+        "spec.operators[1].sql",
+        "spec.operators[2].sql",
+        "spec.operators[8].filter",
+        "spec.operators[9].sendTo",
+    }
 
 
 def test_a_query_may_read_another_one_and_not_itself():

@@ -6,10 +6,15 @@ from dataclasses import dataclass
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
+from streamapp_core.expressions.expression_issues import Refusal
+from streamapp_core.expressions.type_rules import NUMERIC, common_number
+from streamapp_core.plan.joined_columns import keys_match
 from streamapp_core.plan.sql_operators.event_windows import read_length
 from streamapp_core.plan.sql_operators.relations import Scope
 from streamapp_core.plan.sql_operators.rows import read
-from streamapp_core.plan.sql_operators.step_builder import StepBuilder
+from streamapp_core.plan.sql_operators.step_builder import Refused, StepBuilder
+from streamapp_core.problems import ProblemCode
+from streamapp_core.schema import STRING, DataType
 from streamapp_core.sql.query_parser import split_at
 from streamapp_core.sql.query_tree import Span
 from streamapp_core.sql.sql_expressions import SqlExpression
@@ -47,6 +52,39 @@ def equality_of(builder: StepBuilder, span: Span, scope: Scope, joined: set[int]
     if read_[0] == {at} and read_[1] and read_[1] <= joined:
         return Equality(left=read(builder.text, sides[1]), right=read(builder.text, sides[0]))
     return None
+
+
+def check_keys(builder: StepBuilder, equality: Equality, left: DataType, right: DataType) -> None:
+    """Check that rows with equal keys meet, whose types these are.
+
+    Raises:
+        Refused: the types differ; the issue is kept.
+    """
+    if keys_match(left, right):
+        return
+    spans = (equality.left.span, equality.right.span)
+    texts = [builder.text[span.start : span.end] for span in spans]
+    common, instead = _common_key(left, right), "cast one of them to the type of the other"
+    if common is not None:
+        sides = zip(texts, (left, right), strict=True)
+        written = [text if type_ == common else f"cast({text} as {common})" for text, type_ in sides]
+        instead = f"write {' = '.join(written)}"
+    builder.refuse_as(
+        ProblemCode.TYPE_MISMATCH,
+        Span(min(span.start for span in spans), max(span.end for span in spans)),
+        f"`{texts[0]}` is {left} and `{texts[1]}` is {right}: rows with such keys never meet; {instead}",
+    )
+    raise Refused
+
+
+def _common_key(left: DataType, right: DataType) -> DataType | None:
+    """Return the type to which keys of two types are best cast; None if there is none that suits all."""
+    if STRING in (left, right):
+        return STRING
+    try:
+        return common_number(left, right) if {left.kind, right.kind} <= NUMERIC else None
+    except Refusal:
+        return None
 
 
 def time_bounds(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from streamapp_core.plan.sql_operators.join_conditions import Equality, equality_of, sources_of, time_bounds
+from streamapp_core.plan.sql_operators.join_conditions import Equality, check_keys, equality_of, sources_of, time_bounds
 from streamapp_core.plan.sql_operators.relations import (
     Found,
     Output,
@@ -15,7 +15,7 @@ from streamapp_core.plan.sql_operators.relations import (
 )
 from streamapp_core.plan.sql_operators.rows import Rows, filter_rows, rows_of, types_of, write
 from streamapp_core.plan.sql_operators.step_builder import Refused, StepBuilder
-from streamapp_core.plan.sql_operators.used_columns import used_columns
+from streamapp_core.plan.sql_operators.used_columns import check_columns, used_columns
 from streamapp_core.plan.sql_operators.written_sources import WrittenSources
 from streamapp_core.schema import STRING, Schema
 from streamapp_core.spec.base import format_duration
@@ -69,6 +69,7 @@ class Joins:
                 sources[0].place, "a table has no rows of its own to read; join it with a stream that comes first"
             )
         if len(relations) == 1:
+            check_columns(self._builder, self._selection, where, Scope([first]))
             return rows_of(self._builder, first), tuple(where)
         self._relations = [
             self._table(at, sources[at]) if relation is None else relation for at, relation in enumerate(relations)
@@ -81,6 +82,8 @@ class Joins:
                 self._own[at] = source.on
             else:
                 self._conditions += source.on
+        conditions = [*self._conditions, *(span for own in self._own.values() for span in own)]
+        check_columns(self._builder, self._selection, conditions, self._scope)
         return self._join_all()
 
     def _check_sources(self) -> None:
@@ -217,6 +220,9 @@ class Joins:
         builder, relation = self._builder, self._relations[at]
         alias, place = relation.alias or relation.operator, self._selection.sources[at].place
         left, key = self._side(rows, joined, columns, equality.left, f"{alias}-left")
+        table = self._written.table(relation.operator)
+        if table is not None and table.key_type is not None:
+            check_keys(builder, equality, left.types[key.lower()], table.key_type)
         if relation.operator not in self._written.broadcast:
             left = self._partitioned(left, key, f"{alias}-by-{key}", place)
         name = builder.step_name(self._step, f"{alias}-join")
@@ -247,6 +253,7 @@ class Joins:
         left, left_key = self._side(rows, joined, columns, equality.left, f"{alias}-left")
         alone = replace(rows_of(builder, relation), scope=self._scope)
         right, right_key = self._side(alone, {at}, columns, equality.right, f"{alias}-right")
+        check_keys(builder, equality, left.types[left_key.lower()], right.types[right_key.lower()])
         left = self._partitioned(left, left_key, f"{alias}-left-by-{left_key}", place)
         right = self._partitioned(right, right_key, f"{alias}-right-by-{right_key}", place)
         value: dict[str, object] = {"with": right.operator, "on": {"left": left_key, "right": right_key}}

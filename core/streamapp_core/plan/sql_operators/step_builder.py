@@ -119,7 +119,7 @@ class StepBuilder:
         step = Operator(index=self._operator.index, name=name, kind=spec.kind, spec=spec, inputs=inputs, in_sql=True)
         collector = ProblemCollector()
         schema = self._follower.follow(step, collector)
-        if schema is None:
+        if schema is None or collector.problems:
             self._explain(step, collector.problems, places, span)
             raise Refused
         self.steps.append(spec)

@@ -1,6 +1,6 @@
-"""The columns of joined sources that a query reads: no others go through a join."""
+"""The columns that a query reads of its sources: all are there, and no others go through a join."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from sqlglot import exp
 
@@ -8,7 +8,37 @@ from streamapp_core.plan.sql_operators.relations import Found, Scope
 from streamapp_core.plan.sql_operators.rows import read
 from streamapp_core.plan.sql_operators.step_builder import StepBuilder
 from streamapp_core.sql.query_tree import Selection, Span, SqlIssue
-from streamapp_core.sql.sql_expressions import SqlExpression, read_ordering
+from streamapp_core.sql.sql_expressions import Reference, SqlExpression, read_ordering
+
+
+def check_columns(builder: StepBuilder, selection: Selection, conditions: Sequence[Span], scope: Scope) -> None:
+    """Look up all columns that a query reads: those behind `where` and `on` are in `conditions`.
+
+    Raises:
+        Refused: some are not there; the issues of all are kept.
+    """
+    numbers = [item.row_number for item in selection.items if item.row_number is not None]
+    grouping = [*selection.group_by, *([selection.having] if selection.having else [])]
+    spans = [item.expression for item in selection.items if item.row_number is None]
+    spans += [*conditions, *grouping, *(span for number in numbers for span in number.partition)]
+    windows = {"window", "session_window"} if selection.group_by else set()
+    names = {item.name.lower() for item in selection.items if item.name}
+
+    def check(read_: Callable[[str, Span], SqlExpression], span: Span) -> None:
+        others = windows | names if span in grouping else windows
+        builder.gather(lambda one: _look_up(one, scope, others), read_(builder.text, span).references)
+
+    expressions = [*((read, span) for span in spans), *((read_ordering, number.order) for number in numbers)]
+    builder.gather(lambda expression: check(*expression), expressions)
+
+
+def _look_up(reference: Reference, scope: Scope, others: Collection[str]) -> None:
+    """Look up a name, which may also be one of others that are no columns: an item, or the window of a group."""
+    try:
+        scope.find(reference)
+    except SqlIssue as issue:
+        if not issue.unknown or reference.parts[0].lower() not in others:
+            raise
 
 
 def used_columns(builder: StepBuilder, selection: Selection, conditions: Sequence[Span], scope: Scope) -> list[Found]:
