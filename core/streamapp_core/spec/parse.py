@@ -17,7 +17,7 @@ from pydantic_core import ErrorDetails
 
 from streamapp_core.problems import PathPart, Problem, ProblemCode, path_text, sorted_problems
 from streamapp_core.spec.app import API_VERSION, KIND, StreamApp
-from streamapp_core.spec.field_suggestions import fields_at
+from streamapp_core.spec.field_suggestions import fields_at, object_form
 from streamapp_core.spec.name_checks import check_names
 from streamapp_core.spec.yaml_document import MAXIMUM_DEPTH, DocumentError, read_document
 
@@ -205,6 +205,10 @@ def _message(path: tuple[PathPart, ...], error: ErrorDetails) -> str:
             return f"`{_shown(name)}` is no field here{hint}"
         case "value_error":
             return error["msg"].removeprefix("Value error, ")
+        case "model_type" if (instead := object_form(path, error["input"])) is not None:
+            return f"an object is expected, not {_shown(error['input'])}: write {instead}"
+        case "model_type" if known := fields_at(path):
+            return f"an object is expected, not {_shown(error['input'])}; its fields are {', '.join(known)}"
         case _:
             return f"{error['msg'][:1].lower()}{error['msg'][1:]}, not {_shown(error['input'])}"
 

@@ -50,6 +50,33 @@ def test_an_unknown_field_is_a_problem_with_a_suggestion():
     assert "did you mean `key`?" in result.problems[0].message
 
 
+@pytest.mark.parametrize(
+    ("operator", "message"),
+    [
+        ({"sorted": True}, "an object is expected, not true: write {}"),
+        ({"window": {"tumbling": "1h", "emit": "10s"}}, "an object is expected, not 10s: write {every: 10s}"),
+        ({"partitionBy": "a"}, "an object is expected, not a: write {key: a}"),
+        ({"partitionBy": "true"}, "an object is expected, not true: write {key: 'true'}"),
+        ({"partitionBy": 3}, "an object is expected, not 3: write {key: ...}"),
+        ({"dedup": ["a", "b"]}, 'an object is expected, not ["a", "b"]: write {by: [a, b]}'),
+        ({"dedup": ["a" * 100]}, "write {by: ...}"),
+        ({"join": "b"}, "an object is expected, not b: write {with: ..., on: ...}"),
+    ],
+)
+def test_what_is_no_object_comes_with_the_one_to_write(operator, message):
+    document = deepcopy(GOOD)
+    document["spec"]["operators"].append({"name": "x", "from": "in", **operator})
+    (problem,) = parse_document(document).problems
+    assert problem.message.endswith(message)
+
+
+def test_an_object_whose_fields_may_all_be_left_out_comes_with_their_names():
+    document = deepcopy(GOOD)
+    document["spec"]["processors"] = 2
+    (problem,) = parse_document(document).problems
+    assert problem.message.startswith("an object is expected, not 2; its fields are count, cores")
+
+
 def test_a_broken_operator_keeps_its_place_and_its_name():
     result = parsed(lambda spec: spec["operators"][1].update(filter="k = 1"))
     assert found(result) == [("spec.operators[1]", "InvalidSpec")]
