@@ -10,6 +10,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from streamapp_core.expressions.parsing import MAX_NESTING, MAX_TEXT_LENGTH, tokenize
+from streamapp_core.near_names import did_you_mean
 from streamapp_core.sql.query_tree import Item, JoinKind, Query, RowNumber, Selection, Source, Span, SqlIssue
 
 _T = TokenType
@@ -40,6 +41,7 @@ _ENDS = frozenset(
     {_T.FROM, _T.WHERE, _T.GROUP_BY, _T.HAVING, _T.UNION, _T.COMMA, _T.R_PAREN, _T.SEMICOLON, _T.ON, *_NEVER, *_JOINING}
 )
 """Before these an expression ends, outside of parentheses."""
+_CLAUSES = ("where", "group by", "having", "union all", "join", "left join")
 _MAX_QUERIES = 100
 
 
@@ -242,6 +244,10 @@ class _Parser:
             alias = self._name("a name is expected")
             if self._at(_T.L_PAREN):
                 raise self._refused("name the columns in the select list of the query: ... as name")
+            if self._at(_T.VAR, _T.IDENTIFIER):
+                self._next -= bool(did_you_mean(alias, _CLAUSES))  # a misspelled clause is read as a name
+                guess = did_you_mean(self._tokens[self._next].text, _CLAUSES)
+                raise self._refused(f"`where`, `group by`, `having`, `union all` or a join is expected{guess}")
         conditions: tuple[Span, ...] = ()
         place = self._since(first)
         if on:

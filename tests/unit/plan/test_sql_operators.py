@@ -278,6 +278,13 @@ REFUSED = {
     ],
     "select b.item from bids as b left semi join items as i on b.item = i.id": ["`left semi`: `join`, or `left join`"],
     "select t.rate from bids as b right join `by-name` as t on t.name = b.item": ["a table has no rows of its own"],
+    "select item from bids wher price > 3": [
+        "line 1, column 23, `wher`: `where`",
+    ],
+    "select b.item from bids as b joyn items as i on b.item = i.id": ["column 30, `joyn`: `where`, `group by`"],
+    "select item from bids b havin price > 3": [
+        "column 25, `havin`",
+    ],
     "select item frm bids": ["line 1, column 13, `frm`: `from` and a stream"],
     "select price as p, item i bids where item = 'a'": ["line 1, column 25, `i`: `from` and a stream"],
     "select b.item from bids as b join items as i on b.price > 3": ["`items as i`: no equality joins it"],

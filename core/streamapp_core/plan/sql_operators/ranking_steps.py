@@ -134,7 +134,7 @@ def rank_rows(
     if limit is None or item.name is None:
         raise SqlIssue(
             item.place,
-            "name it, and take the first rows in the query around this one: "
+            f"{'' if item.name else 'name it, and '}take the first rows in the query around this one: "
             "select * from (select ..., row_number() over (...) as place from ...) where place <= 10",
         )
     groups = [expression for span in number.partition if not _is_literal(expression := read(builder.text, span))]
