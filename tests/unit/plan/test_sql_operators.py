@@ -331,6 +331,7 @@ REFUSED = {
     "with a as (select 1 as x from bids) select item from bids": ["nothing reads `a`"],
     "select item from bids where": ["the text ends too early"],
     "select item from bids where price = 'a' and nothing(item)": ["there is no function nothing"],
+    "select substring(5) as part from bids where nothing(item)": ["`nothing(item)`", "`substring(5) as part`"],
     "select item, current_timestamp() as now from bids": ["another result when the same rows are read again"],
     "select 'a from bids": ["a quote or a comment may lack its end"],
 }

@@ -104,8 +104,9 @@ class _Derivation:
         except Refused:
             pass
         else:
-            self._sources.remember(operator.name, relation)
-            return builder.steps
+            if not builder.problems:
+                self._sources.remember(operator.name, relation)
+                return builder.steps
         self._problems += builder.problems
         self._broken.add(operator.name)
         self._follower.schemas[operator.name] = None

@@ -105,7 +105,7 @@ class StepBuilder:
             places: the place in the text that it is made of; or of each expression that it has.
 
         Raises:
-            Refused: it can't be right; the issues are kept.
+            Refused: its columns are not known; the issues are kept, as are those of a step whose columns are.
         """
         document = {"name": name, "from": source if isinstance(source, str) else list(source), field: value}
         span = places if isinstance(places, Span) else _around(places.values())
@@ -119,8 +119,9 @@ class StepBuilder:
         step = Operator(index=self._operator.index, name=name, kind=spec.kind, spec=spec, inputs=inputs, in_sql=True)
         collector = ProblemCollector()
         schema = self._follower.follow(step, collector)
-        if schema is None or collector.problems:
+        if collector.problems:
             self._explain(step, collector.problems, places, span)
+        if schema is None:
             raise Refused
         self.steps.append(spec)
         return schema
