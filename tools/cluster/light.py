@@ -14,8 +14,6 @@ import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from tools.cluster.audit import AUDIT_POLICY, Request, read_requests
 from tools.cluster.cluster import Cluster
@@ -24,6 +22,7 @@ from tools.cluster.ports import free_ports
 from tools.cluster.process import run
 from tools.companion import Companion
 from tools.scratch import Scratch
+from tools.startable import Startable
 
 ADMIN = "admin"
 _API_SERVER = "kube-apiserver"
@@ -33,7 +32,7 @@ _ATTEMPTS = 3
 _FAST = ("--kube-api-qps=500", "--kube-api-burst=1000", "--leader-elect=false", "--secure-port=0")
 
 
-class LightCluster:
+class LightCluster(Startable):
     """An API server. `with LightCluster(binaries) as api:` starts it and removes it with all it holds.
 
     `users` are names with their groups, who come with tokens; a service account gets one from `service_account`.
@@ -48,19 +47,6 @@ class LightCluster:
         self._processes: dict[str, Companion] = {}
         self._api_server: Sequence[str] = ()
         self.server = ""
-
-    def __enter__(self) -> Self:
-        try:
-            self._start()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @property
     def cluster(self) -> Cluster:

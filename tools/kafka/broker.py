@@ -9,14 +9,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from tools.companion import Companion
 from tools.kafka.class_archive import start_options
 from tools.kafka.jars import BrokerError
 from tools.kafka.security import Login, make_certificate
 from tools.scratch import Scratch
+from tools.startable import Startable
 
 __all__ = ["Broker", "BrokerError", "Login"]
 
@@ -62,7 +61,7 @@ appender.stdout.layout.pattern=%d{ISO8601} %p %m (%c)%n%throwable
 """
 
 
-class Broker:
+class Broker(Startable):
     """A broker process. `with Broker(jars) as broker:` starts it and removes it with all it holds.
 
     `kill` and `start` in between are a crash and a restart at the same address with the same data. With a `login` it
@@ -127,19 +126,6 @@ class Broker:
         """The certificate that clients with TLS must trust, as PEM."""
         return self._folder / "certificate.pem"
 
-    def __enter__(self) -> Self:
-        try:
-            self._format_and_start()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def start(self) -> None:
         """Start the process and wait until it accepts connections.
 
@@ -194,7 +180,7 @@ class Broker:
         log = self._folder / "log"
         return log.read_text(errors="replace") if log.exists() else ""
 
-    def _format_and_start(self) -> None:
+    def _start(self) -> None:
         """Start on free ports; another process may take one before Kafka does, so try again then."""
         if self._given_port and _taken(self._given_port):
             raise BrokerError(f"Port {self._given_port} of {HOST} is taken: end what listens there, or choose another.")

@@ -3,8 +3,6 @@
 import tarfile
 import time
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -12,6 +10,7 @@ from tools.cluster.ports import free_ports
 from tools.companion import Companion
 from tools.kafka.jars import BrokerError, kafka_jars
 from tools.scratch import Scratch
+from tools.startable import Startable
 
 POM = Path(__file__).with_name("registry.xml")
 _START_SECONDS = 180
@@ -27,7 +26,7 @@ def registry_archive(cache: Path) -> Path:
     return archive
 
 
-class Registry:
+class Registry(Startable):
     """A registry process. `with Registry(cache) as registry:` starts it and removes it."""
 
     def __init__(self, cache: Path) -> None:
@@ -45,19 +44,6 @@ class Registry:
     def url(self) -> str:
         """The address of its API that is Confluent's."""
         return f"http://127.0.0.1:{self._port}/apis/ccompat/v7"
-
-    def __enter__(self) -> Self:
-        try:
-            self._start()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """End the process and remove what it holds."""
