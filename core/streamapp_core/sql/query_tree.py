@@ -1,5 +1,6 @@
 """The tree of a query. Its expressions are places in the text, so that whatever is wrong can be shown there."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -98,3 +99,22 @@ def located(text: str, issue: SqlIssue) -> str:
     quoted = " ".join(text[issue.span.start : issue.span.end].split())
     shown = quoted if len(quoted) <= _SHOWN else f"{quoted[:_SHOWN]}…"
     return f"line {line}, column {column}{f', `{shown}`' if shown else ''}: {issue.message}"
+
+
+def relation_names(query: Query, named: Collection[str] = ()) -> set[str]:
+    """Return the streams, operators and tables that a query reads."""
+    known = {name.lower() for name in named}
+    names: set[str] = set()
+    for name, inner in query.named:
+        names |= relation_names(inner, known)
+        known.add(name.lower())
+    for selection in query.selections:
+        if isinstance(selection, Query):
+            names |= relation_names(selection, known)
+            continue
+        for source in selection.sources:
+            if isinstance(source.relation, Query):
+                names |= relation_names(source.relation, known)
+            elif source.relation.lower() not in known:
+                names.add(source.relation)
+    return names

@@ -15,8 +15,8 @@ from streamapp_core.plan.sql_operators.written_sources import WrittenSources
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.app import StreamAppSpec
 from streamapp_core.spec.operators import OperatorSpec
-from streamapp_core.sql.query_parser import parse_query, relation_names
-from streamapp_core.sql.query_tree import Query, SqlIssue, located
+from streamapp_core.sql.query_parser import parse_query
+from streamapp_core.sql.query_tree import Query, SqlIssue, located, relation_names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

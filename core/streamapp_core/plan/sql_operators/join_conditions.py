@@ -15,9 +15,9 @@ from streamapp_core.plan.sql_operators.rows import read
 from streamapp_core.plan.sql_operators.step_builder import Refused, StepBuilder
 from streamapp_core.problems import ProblemCode
 from streamapp_core.schema import STRING, DataType
-from streamapp_core.sql.query_parser import split_at
 from streamapp_core.sql.query_tree import Span
 from streamapp_core.sql.sql_expressions import SqlExpression
+from streamapp_core.sql.token_cursor import split_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,5 @@
 """Rows inside of a query: what its parts emit, by which names their columns are known, and where they come from."""
 
-import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -8,6 +7,7 @@ from functools import lru_cache
 from sqlglot.tokenizer_core import TokenType
 
 from streamapp_core.expressions.parsing import tokenize
+from streamapp_core.near_names import did_you_mean
 from streamapp_core.schema import DataType, Schema, TypeKind
 from streamapp_core.spec.streams import EventTime
 from streamapp_core.sql.query_tree import Span, SqlIssue
@@ -182,8 +182,7 @@ class Scope:
         qualified = [relation for _, relation in self._of(parts[0])] if len(parts) > 1 else []
         name = parts[1] if qualified else parts[0]
         names = [column.name for relation in qualified or self.relations for column in relation.columns]
-        close = difflib.get_close_matches(name.lower(), [known.lower() for known in names], n=1)
-        guess = next((f"; did you mean `{known}`?" for known in names if close and known.lower() == close[0]), ";")
+        guess = did_you_mean(name, names) or ";"
         listed = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
         return f"unknown column `{name}`{guess} columns: {listed}"
 

@@ -1,6 +1,5 @@
 """Streams, operators and tables that a query reads: their columns, and which of these are the event time."""
 
-import difflib
 from collections.abc import Mapping
 
 from sqlglot import exp
@@ -8,6 +7,7 @@ from sqlglot import exp
 from streamapp_core.expressions import ExpressionError
 from streamapp_core.expressions.parsing import output_name, parse_items, struct_of_star
 from streamapp_core.graph.graph import Graph
+from streamapp_core.near_names import did_you_mean
 from streamapp_core.plan.row_schemas import RowFollower
 from streamapp_core.plan.sql_operators.relations import Path, Relation, relation_of
 from streamapp_core.plan.table_rows import TableRows
@@ -63,9 +63,7 @@ class WrittenSources:
     def unknown(self, name: str) -> str:
         """Return the message that there is no such stream or operator."""
         known = [*self._graph.spec.streams, *self._graph.operators, *self._graph.spec.tables]
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f"; did you mean `{close[0]}`?" if close else ""
-        return f"`{name}` is neither a stream nor an operator nor a table{hint}"
+        return f"`{name}` is neither a stream nor an operator nor a table{did_you_mean(name, known)}"
 
     def _times(self, name: str, schema: Schema) -> tuple[EventTime | None, Origins]:
         """Return the event time of the stream that rows come from, and where their columns stand in it."""
