@@ -18,7 +18,8 @@ from support import crashes
 SEEDS = int(os.environ.get("STREAMAPP_NEXMARK_SEEDS", "0"))
 RUNS = [(query, seed) for seed in range(1, SEEDS + 1) for query in QUERIES] or [("q08", 1), ("q17", 2)]
 EVENTS, RATE, DISORDER = 20_000, 500, 4000
-KILLS = 3
+LONGEST = (1.0, 2.5, 4.0)
+"""Seconds until a kill, at most. In the first second no run comes to its end: programs take as long to be loaded."""
 
 
 def lay_out(folder, query, random, topics, bootstrap_servers):
@@ -39,10 +40,10 @@ def lay_out(folder, query, random, topics, bootstrap_servers):
 def run_with_kills(folder, random):
     """Start the app and kill it, a few times, and have it come to its end; tell how often it was killed."""
     killed = 0
-    for _ in range(KILLS):
+    for longest in LONGEST:
         process = crashes.start(folder, "--host", "in-process")
         try:
-            process.wait(timeout=random.uniform(0.5, 4.0))
+            process.wait(timeout=random.uniform(0.5, longest))
         except subprocess.TimeoutExpired:
             crashes.kill_group(process)
             killed += 1
