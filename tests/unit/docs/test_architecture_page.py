@@ -38,11 +38,11 @@ def test_every_term_of_the_glossary_has_a_place_in_the_code():
     assert len(names) == len(set(names))
 
 
-def test_the_ten_questions_of_a_newcomer_lead_to_files_in_the_packages():
+def test_the_questions_of_a_newcomer_lead_to_files_in_the_packages():
     """That the files exist is shown with all other links (`test_links`)."""
     section = dict(pages.sections(pages.read("development.md")))["Where to find it"]
     answers = re.findall(r"^\| (?!where|-)(.+?) \| (.+) \|$", section, re.MULTILINE)
-    assert len(answers) == 10
+    assert len(answers) > 10
     for _, answer in answers:
         links = re.findall(r"\]\(\.\./(\w+)/", answer)
         assert links
