@@ -50,7 +50,7 @@ def write_rows(folder):
     return rows
 
 
-@pytest.mark.parametrize(("processors", "every"), [(1, "0ms"), (2, "20ms")])
+@pytest.mark.parametrize(("processors", "every"), [(1, "0ms"), (2, "2ms")])
 def test_every_early_value_is_right_for_some_rows_and_the_last_for_all(tmp_path, processors, every):
     rows = write_rows(tmp_path)
     apps.run(app(every, processors, {"tumbling": "1h"}), tmp_path)
