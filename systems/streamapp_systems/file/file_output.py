@@ -70,8 +70,11 @@ class FileOutput:
                 self._finish(place)
             except (OSError, pa.ArrowException) as error:
                 raise self._unwritable(place.stream, error) from error
-        for folder in {(self._root / names.staged).parent for names in self._finished}:
-            sync_folder(folder)
+        for stream, staged_in in {(names.stream, (self._root / names.staged).parent) for names in self._finished}:
+            try:
+                sync_folder(staged_in)
+            except OSError as error:
+                raise self._unwritable(stream, error) from error
         staged, self._finished = tuple(self._finished), []
         return staged
 
