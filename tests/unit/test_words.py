@@ -15,6 +15,7 @@ BANNED = {
     "in force": "active",
     "made anew": "recreated, rebuilt, restarted",
     "begin anew": "start again",
+    "begins anew": "starts again",
     "given up": "declared dead, stopped trying",
     "gives up": "stops trying",
     "shut out": "fenced",

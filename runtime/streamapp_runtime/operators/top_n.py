@@ -22,7 +22,7 @@ class TopN(RunningGroups):
     """Rows with a place among the first n of their group; a later row with the same place replaces an earlier one.
 
     What a batch changes has the latest event time of those of its rows that were the first in it. With a `ttl`, a group
-    may have been forgotten: its first rows, when it begins anew, come with deletions of the places it has not filled.
+    may have been forgotten: its first rows, when it starts again, come with deletions of the places it has not filled.
     """
 
     def __init__(

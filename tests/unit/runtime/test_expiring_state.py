@@ -147,7 +147,7 @@ def run(build, steps, check):
     ],
     ids=["first", "last", "aggregate"],
 )
-def test_a_key_begins_anew_once_the_watermark_has_left_its_last_row(build, expected):
+def test_a_key_starts_again_once_the_watermark_has_left_its_last_row(build, expected):
     @settings(max_examples=60)
     @given(steps=steps)
     def check(steps):
@@ -187,7 +187,7 @@ def test_no_place_of_a_group_that_was_forgotten_stays_beside_the_new_ones(steps)
 
 @settings(max_examples=60)
 @given(steps=steps)
-def test_a_key_that_begins_anew_counts_once_behind_it(steps):
+def test_a_key_that_starts_again_counts_once_behind_it(steps):
     columns = parse_schema("k string, n bigint, kinds bigint")
     behind = check_aggregate("count(*) as keys, sum(n) as n, count(distinct n) as different", [], columns)
     retracting, newest = RetractingAggregate(ENGINE, MemoryStore(), behind, ["k"], inline=2), {}

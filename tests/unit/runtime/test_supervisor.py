@@ -161,7 +161,7 @@ def test_one_that_dies_of_an_outage_again_and_again_is_no_defect(harness, error)
     assert harness.supervisor.incidents == (f"the start of processor 0 waits for up to {TIMEOUTS.away:g} s: {error}",)
 
 
-def test_an_outage_that_lasts_ends_the_run_and_one_after_progress_begins_anew(harness):
+def test_an_outage_that_lasts_ends_the_run_and_one_after_progress_starts_again(harness):
     def fail(number, until, **fields):
         while harness.now < until:
             if number in harness.living:

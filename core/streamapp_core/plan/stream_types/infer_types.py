@@ -221,8 +221,8 @@ def _group(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: fro
         made = replace(made, constants=made.constants & by)
     if replaced is not None:
         deletes = isinstance(made.changes, Upsert) and _group_deletes(operator, made.changes)
-        begins_anew = spec.top_n is not None and spec.top_n.n > 1 and spec.ttl is not None
-        made = replace(made, changes=Upsert(replaced, deletes=deletes or begins_anew), changed_by=operator.name)
+        starts_again = spec.top_n is not None and spec.top_n.n > 1 and spec.ttl is not None
+        made = replace(made, changes=Upsert(replaced, deletes=deletes or starts_again), changed_by=operator.name)
         if spec.window is not None:
             made = replace(made, undated_by=None)
     elif spec.window is not None:
