@@ -12,6 +12,7 @@ from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.problems import Problem, ProblemCode, sorted_problems
 from streamapp_core.schema import Schema
 from streamapp_core.spec.streams import AvroOptions, StreamFormat
+from streamapp_systems.avro.avro_header import header_of
 from streamapp_systems.kafka import RegisteredSchema, SchemaRegistryClient
 from streamapp_systems.protocols import StreamSystemError
 from streamapp_systems.registry import Systems
@@ -81,7 +82,7 @@ def output_headers(plan: Plan, systems: Systems) -> Mapping[str, bytes]:
                 f"{registry}: the schema of `{stream.name}` is not registered as {_subject(stream)} any more. Start "
                 "the app again, which registers it"
             )
-        headers[stream.name] = b"\x00" + number.to_bytes(4, "big")
+        headers[stream.name] = header_of(number)
     return headers
 
 

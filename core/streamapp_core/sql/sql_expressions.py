@@ -119,11 +119,7 @@ def read_expression(text: str, span: Span) -> SqlExpression:
     Raises:
         SqlIssue: it is no expression.
     """
-    try:
-        nodes = parse_items(_alone(text, span))
-    except ExpressionError as error:
-        raise SqlIssue(span, str(error)) from None
-    return SqlExpression(text=text, span=span, nodes=nodes, references=_references(nodes, _SELECT))
+    return _read(text, span, parse_items, _SELECT)
 
 
 def read_ordering(text: str, span: Span) -> SqlExpression:
@@ -132,16 +128,21 @@ def read_ordering(text: str, span: Span) -> SqlExpression:
     Raises:
         SqlIssue: it is no such list.
     """
-    try:
-        nodes = parse_ordering(_alone(text, span))
-    except ExpressionError as error:
-        raise SqlIssue(span, str(error)) from None
-    return SqlExpression(text=text, span=span, nodes=nodes, references=_references(nodes, _ORDER_BY))
+    return _read(text, span, parse_ordering, _ORDER_BY)
 
 
 def same_expression(first: SqlExpression, second: SqlExpression) -> bool:
     """Return whether two expressions are written alike, but for blanks and the case of words."""
     return [_word(token) for token in first.tokens] == [_word(token) for token in second.tokens]
+
+
+def _read(text: str, span: Span, parse: Callable[[str], Sequence[exp.Expr]], shift: int) -> SqlExpression:
+    """Read what is at a place of a text; `shift` is how much is put before it where it is parsed."""
+    try:
+        nodes = tuple(parse(_alone(text, span)))
+    except ExpressionError as error:
+        raise SqlIssue(span, str(error)) from None
+    return SqlExpression(text=text, span=span, nodes=nodes, references=_references(nodes, shift))
 
 
 def _alone(text: str, span: Span) -> str:

@@ -53,6 +53,11 @@ class AlignedWindow(WindowedGroups):
             self._early.note(keys)
         return None
 
+    @property
+    def emits_early(self) -> bool:
+        """Whether results of open windows are emitted."""
+        return self._early is not None
+
     def emit_early(self) -> pa.Table | None:
         """Emit the results of open windows that have changed, if they are due."""
         assert self._early is not None

@@ -1,14 +1,13 @@
 """The distinct values of groups: a few in the group's own state, many as entries of their own in the store.
 
 So one more value of a group that has a million of them costs one entry. The entries of a group bear a number: those of
-a group that has ended are deleted some at a time, and if it begins anew, it has another one.
+a group that has ended are deleted some at a time, and if it starts again, it has another one.
 """
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from streamapp_runtime.rows.row_codec import encode_key
+from streamapp_runtime.rows.row_codec import DIGEST_BYTES, digest
 from streamapp_runtime.state.prefixed_store import PrefixedStore
 from streamapp_runtime.state.store import Store
 from streamapp_runtime.summaries.equal_forms import equal_form
@@ -23,7 +22,6 @@ COUNTED_INLINE = 64
 _PREFIX = b"d"
 _VALUE, _ENDED, _NEXT = b"v", b"w", b"x"
 _NUMBER_BYTES = 8
-_DIGEST = 16
 _DELETED_AT_ONCE = 20_000
 
 
@@ -74,7 +72,7 @@ class DistinctEntries:
             return
         for ended, _ in self._store.scan(_ENDED, _NEXT):
             start = _VALUE + ended[len(_ENDED) :]
-            found = list(self._store.scan(start, start + b"\xff" * (_DIGEST + 1), limit))
+            found = list(self._store.scan(start, start + b"\xff" * (DIGEST_BYTES + 1), limit))
             for entry, _ in found:
                 self._store.delete(entry)
             limit -= len(found)
@@ -90,8 +88,7 @@ class DistinctEntries:
 
     def _change(self, number: int, value: Any, change: int) -> int:  # noqa: ANN401 - a plain value
         """Change the count of a value in the store; return by how much the number of values changes."""
-        digest = hashlib.blake2b(encode_key([value]), digest_size=_DIGEST).digest()
-        entry = _VALUE + _name(number) + digest
+        entry = _VALUE + _name(number) + digest([value])
         before = int(self._store.get(entry) or b"0")
         now = before + change if self._counted else 1
         if now == 0:

@@ -1,5 +1,6 @@
 """Groups whose results go on for ever: their state, and when a group is forgotten."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
 import pyarrow as pa
@@ -13,11 +14,11 @@ from streamapp_runtime.operators.timely_rows import TimelyRows
 from streamapp_runtime.state.store import Store
 
 
-class RunningGroups(BaseOperator):
+class RunningGroups(BaseOperator, ABC):
     """Groups that are kept for ever, where no row is late, or until the watermark is `ttl` after their last row.
 
     With a `ttl`, rows that are older than the watermark by more than it, or have no event time, are dropped and
-    counted. A group that is forgotten emits nothing; a later row of it begins it anew.
+    counted. A group that is forgotten emits nothing; a later row of it starts it again.
     """
 
     def __init__(self, store: Store, ttl: int | None, cached: int = CACHED_ROWS) -> None:
@@ -55,6 +56,6 @@ class RunningGroups(BaseOperator):
     def _end(self, row: Row) -> None:
         """Note that a group ends, which has this state."""
 
+    @abstractmethod
     def _process(self, rows: pa.Table) -> pa.Table | None:
         """Process rows that are in time; the rows of states end in the last event time of their group with a `ttl`."""
-        raise NotImplementedError

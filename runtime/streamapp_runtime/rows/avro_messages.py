@@ -16,12 +16,8 @@ from streamapp_runtime.rows.message_rows import MessageRows
 from streamapp_runtime.rows.tombstones import TombstoneRow
 from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.avro.avro_decoding import AvroRowReader
+from streamapp_systems.avro.avro_header import HEADER, MAGIC
 from streamapp_systems.protocols import BadRecord, Message, Messages, MessageTuple
-
-MAGIC = b"\x00"
-"""The first byte of values with the id of a schema."""
-HEADER = 5
-"""The bytes before the record: the first one, and the id in four, the highest first."""
 
 
 class WriterSchemas(Protocol):
@@ -35,11 +31,6 @@ class WriterSchemas(Protocol):
             StreamSystemError: nobody answers.
         """
         ...
-
-
-def header_of(number: int) -> bytes:
-    """Return what values begin with whose schema has this id."""
-    return MAGIC + number.to_bytes(HEADER - 1, "big")
 
 
 class AvroDecoder:

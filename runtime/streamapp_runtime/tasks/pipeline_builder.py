@@ -79,7 +79,7 @@ def build_pipeline(context: TaskContext) -> Pipeline:
                 max_output_delay=max_output_delay,
                 divide=step.divide if isinstance(step, FlatMap) else None,
                 clock=clock,
-                emit_early=step.emit_early if isinstance(step, AlignedWindow) and _emits_early(last) else None,
+                emit_early=step.emit_early if isinstance(step, AlignedWindow) and step.emits_early else None,
             )
         )
     return Pipeline(nodes)
@@ -94,10 +94,6 @@ def _operator(chain: Sequence[PlannedOperator], context: TaskContext) -> Operato
     if planned.kind in _WRITES and _is_written_elsewhere(planned, context):
         return NotWritten()
     return _BUILDERS[planned.kind](planned, context)
-
-
-def _emits_early(planned: PlannedOperator) -> bool:
-    return planned.spec.window is not None and planned.spec.window.emit is not None
 
 
 def _clock(planned: PlannedOperator, context: TaskContext) -> ProcessingTime | None:
@@ -185,14 +181,10 @@ def _join(planned: PlannedOperator, context: TaskContext) -> IntervalJoin | Regu
     return IntervalJoin(store, keys=keys, schemas=schemas, kind=join.type, before=bounds.before, after=bounds.after)
 
 
-def _key(planned: PlannedOperator, number: int) -> list[str]:
-    """Return the columns by which the rows of an input replace each other."""
-    changes = planned.input_types[number].changes
-    return (
-        [_column(planned.input_schemas[number], name) for name in changes.columns]
-        if isinstance(changes, Upsert)
-        else []
-    )
+def _key(planned: PlannedOperator, number: int = 0) -> list[str]:
+    """Return the columns by which the rows of an input replace each other; none of an input whose rows stay."""
+    changes, schema = planned.input_types[number].changes, planned.input_schemas[number]
+    return [_column(schema, name) for name in changes.columns] if isinstance(changes, Upsert) else []
 
 
 def _merge(planned: PlannedOperator, _: TaskContext) -> Operator:
@@ -205,8 +197,8 @@ def _partition_by(planned: PlannedOperator, context: TaskContext) -> Operator:
     key, changes, (schema,) = planned.spec.partition_by.key, planned.input_types[0].changes, planned.input_schemas
     moved = None
     if isinstance(changes, Upsert) and partition_moves_keys(key, changes):
-        store, names = context.state.logged_store(planned.name), [_column(schema, name) for name in changes.columns]
-        moved = MovedKeys(store, arrow_schema(schema), names, _column(schema, key))
+        store = context.state.logged_store(planned.name)
+        moved = MovedKeys(store, arrow_schema(schema), _key(planned), _column(schema, key))
     return PartitionBy(context.processor.writers.intermediate, planned.name, key, written, moved)
 
 
@@ -227,9 +219,8 @@ def _aggregate(planned: PlannedOperator, context: TaskContext) -> Operator:
         context.state.logged_store(planned.name),
         _aggregation(planned),
     )
-    changes, (schema,) = planned.input_types[0].changes, planned.input_schemas
-    if isinstance(changes, Upsert):
-        return RetractingAggregate(engine, store, aggregation, [_column(schema, name) for name in changes.columns])
+    if isinstance(planned.input_types[0].changes, Upsert):
+        return RetractingAggregate(engine, store, aggregation, _key(planned))
     return Aggregate(engine, store, aggregation, planned.spec.ttl)
 
 
@@ -270,10 +261,10 @@ def _top_n(planned: PlannedOperator, context: TaskContext) -> Operator:
         context.state.logged_store(planned.name),
         _ordering(planned),
     )
-    columns, changes = arrow_schema(schema), planned.input_types[0].changes
-    if not isinstance(changes, Upsert):
+    columns = arrow_schema(schema)
+    if not isinstance(planned.input_types[0].changes, Upsert):
         return TopN(engine, store, ordering, columns, n=top.n, place=top.rank, ttl=planned.spec.ttl)
-    key, deletes = [_column(schema, name) for name in changes.columns], planned.type.deletes
+    key, deletes = _key(planned), planned.type.deletes
     return UpsertTopN(engine, store, ordering, columns, key, n=top.n, place=top.rank, deletes=deletes)
 
 

@@ -10,9 +10,10 @@ import pytest
 from streamapp_core.avro.avro_schema import AvroSchemaError, parse_avro_schema
 from streamapp_core.schema import parse_schema
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.rows.avro_messages import AvroDecoder, header_of
+from streamapp_runtime.rows.avro_messages import AvroDecoder
 from streamapp_runtime.rows.message_rows import MessageRows
 from streamapp_runtime.rows.tombstones import KeyColumn, replace_tombstones
+from streamapp_systems.avro.avro_header import header_of
 from streamapp_systems.protocols import Message, MessageTuple, Unavailable
 
 SSP = Ssp("k", "s", 0)

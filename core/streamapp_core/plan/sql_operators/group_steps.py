@@ -16,11 +16,11 @@ from streamapp_core.plan.sql_operators.relations import (
     first_names,
     unique,
 )
-from streamapp_core.plan.sql_operators.rows import Rows, read, types_of, write
+from streamapp_core.plan.sql_operators.rows import Rows, types_of, write
 from streamapp_core.plan.sql_operators.step_builder import Refused, StepBuilder
 from streamapp_core.schema import STRING
-from streamapp_core.sql.query_tree import Item, Selection, Span, SqlIssue
-from streamapp_core.sql.sql_expressions import Reference, SqlExpression, same_expression
+from streamapp_core.sql.query_tree import Selection, Span, SqlIssue
+from streamapp_core.sql.sql_expressions import Reference, SqlExpression, read_expression, same_expression
 
 _BOUNDS = {"start": "window_start", "end": "window_end"}
 
@@ -56,11 +56,7 @@ def groups_rows(text: str, selection: Selection) -> bool:
     """Return whether a selection has groups: it says so, or has an aggregate."""
     if selection.group_by or selection.having is not None:
         return True
-    return any(_read_item(text, item).aggregates for item in selection.items if item.row_number is None)
-
-
-def _read_item(text: str, item: Item) -> SqlExpression:
-    return read(text, item.expression)
+    return any(read_expression(text, item.expression).aggregates for item in selection.items if item.row_number is None)
 
 
 def group_rows(builder: StepBuilder, selection: Selection, rows: Rows, scope: str) -> tuple[Rows, list[Output]]:
@@ -79,8 +75,8 @@ class _Groups:
         self._selection = selection
         self._rows = rows
         self._step = scope
-        self._items = [read(self._text, item.expression) for item in selection.items]
-        self._having = None if selection.having is None else read(self._text, selection.having)
+        self._items = [read_expression(self._text, item.expression) for item in selection.items]
+        self._having = None if selection.having is None else read_expression(self._text, selection.having)
         self._groups: list[_Group] = []
         self._window: EventWindow | None = None
 
@@ -107,7 +103,7 @@ class _Groups:
 
     def _grouped_by(self, span: Span) -> SqlExpression:
         """Return what the group is by: a number is the place of an item, a name that is no column that of one."""
-        expression = read(self._text, span)
+        expression = read_expression(self._text, span)
         items, node = self._selection.items, expression.node
         if isinstance(node, exp.Literal) and not node.is_string and str(node.this).isdecimal():
             if not 1 <= int(node.this) <= len(items):

@@ -11,12 +11,11 @@ from streamapp_core.expressions.type_rules import NUMERIC, common_number
 from streamapp_core.plan.joined_columns import keys_match
 from streamapp_core.plan.sql_operators.event_windows import read_length
 from streamapp_core.plan.sql_operators.relations import Scope
-from streamapp_core.plan.sql_operators.rows import read
 from streamapp_core.plan.sql_operators.step_builder import Refused, StepBuilder
 from streamapp_core.problems import ProblemCode
 from streamapp_core.schema import STRING, DataType
 from streamapp_core.sql.query_tree import Span
-from streamapp_core.sql.sql_expressions import SqlExpression
+from streamapp_core.sql.sql_expressions import SqlExpression, read_expression
 from streamapp_core.sql.token_cursor import split_at
 
 
@@ -34,12 +33,12 @@ def sources_of(builder: StepBuilder, span: Span, scope: Scope) -> set[int]:
     Raises:
         SqlIssue: it reads an unknown column.
     """
-    return {scope.find(reference).relation for reference in read(builder.text, span).references}
+    return {scope.find(reference).relation for reference in read_expression(builder.text, span).references}
 
 
 def equality_of(builder: StepBuilder, span: Span, scope: Scope, joined: set[int], at: int) -> Equality | None:
     """Return what a condition equates of joined sources and of the next one; None if it does not."""
-    expression = read(builder.text, span)
+    expression = read_expression(builder.text, span)
     if not isinstance(expression.node, exp.EQ):
         return None
     parts = split_at(expression.tokens, lambda token: token.token_type is TokenType.EQ)
@@ -48,9 +47,9 @@ def equality_of(builder: StepBuilder, span: Span, scope: Scope, joined: set[int]
     sides = [Span(span.start + part[0].start, span.start + part[-1].end + 1) for part in parts]
     read_ = [sources_of(builder, side, scope) for side in sides]
     if read_[1] == {at} and read_[0] and read_[0] <= joined:
-        return Equality(left=read(builder.text, sides[0]), right=read(builder.text, sides[1]))
+        return Equality(left=read_expression(builder.text, sides[0]), right=read_expression(builder.text, sides[1]))
     if read_[0] == {at} and read_[1] and read_[1] <= joined:
-        return Equality(left=read(builder.text, sides[1]), right=read(builder.text, sides[0]))
+        return Equality(left=read_expression(builder.text, sides[1]), right=read_expression(builder.text, sides[0]))
     return None
 
 
@@ -96,7 +95,7 @@ def time_bounds(
     """
     bounds: list[tuple[int | None, int | None]] = []
     for span in conditions:
-        node = read(builder.text, span).node
+        node = read_expression(builder.text, span).node
         times = _Times(scope, left, right)
         if isinstance(node, exp.Between):
             bounds += times.compare(exp.GTE, node.this, node.args["low"])

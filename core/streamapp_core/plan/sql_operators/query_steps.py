@@ -21,12 +21,13 @@ from streamapp_core.plan.sql_operators.relations import (
     first_names,
     unique,
 )
-from streamapp_core.plan.sql_operators.rows import Rows, filter_rows, read, write
+from streamapp_core.plan.sql_operators.rows import Rows, filter_rows, write
 from streamapp_core.plan.sql_operators.step_builder import Refused, StepBuilder
 from streamapp_core.plan.sql_operators.written_sources import WrittenSources
 from streamapp_core.problems import ProblemCode
 from streamapp_core.schema import DataType
 from streamapp_core.sql.query_tree import Item, Query, Selection, Source, Span, SqlIssue
+from streamapp_core.sql.sql_expressions import read_expression
 
 
 @dataclass(slots=True)
@@ -293,7 +294,7 @@ def _named_like(text: str, branch: Selection | Query, names: Sequence[str]) -> S
     if isinstance(branch, Query):
         first, *others = branch.selections
         return replace(branch, selections=(_named_like(text, first, names), *others))
-    read_ = [None if item.name or item.row_number else read(text, item.expression) for item in branch.items]
+    read_ = [None if item.name or item.row_number else read_expression(text, item.expression) for item in branch.items]
     references = [one.reference for one in read_ if one is not None and one.reference is not None]
     taken = {item.name.lower() for item in branch.items if item.name}
     taken |= {reference.parts[-1].lower() for reference in references}
@@ -319,7 +320,7 @@ def _common(types: Sequence[DataType], name: str, place: Span) -> DataType:
 
 
 def _output(text: str, item: Item, scope: Scope) -> list[Output]:
-    expression = read(text, item.expression)
+    expression = read_expression(text, item.expression)
     node = expression.node
     if expression.is_star:
         return _starred(node, item, scope)

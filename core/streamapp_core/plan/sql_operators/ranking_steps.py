@@ -15,11 +15,11 @@ from streamapp_core.plan.sql_operators.relations import (
     first_names,
     unique,
 )
-from streamapp_core.plan.sql_operators.rows import Rows, read, types_of, write
+from streamapp_core.plan.sql_operators.rows import Rows, types_of, write
 from streamapp_core.plan.sql_operators.step_builder import StepBuilder
 from streamapp_core.schema import INT
 from streamapp_core.sql.query_tree import Item, Selection, Source, Span, SqlIssue
-from streamapp_core.sql.sql_expressions import SqlExpression, read_ordering
+from streamapp_core.sql.sql_expressions import SqlExpression, read_expression, read_ordering
 
 _Outputs = Callable[[Sequence[Item], Scope], list[Output]]
 
@@ -49,7 +49,7 @@ def limits_of(
     remaining = list(selection.where)
     for place, item in numbered.items():
         for span in tuple(remaining):
-            taken = _taken(read(text, span), selection.sources[place], item)
+            taken = _taken(read_expression(text, span), selection.sources[place], item)
             if taken is None:
                 continue
             n, exact = taken
@@ -107,7 +107,7 @@ def _expressions(text: str, selection: Selection, where: Sequence[Span]) -> Iter
             spans += item.row_number.partition
             yield read_ordering(text, item.row_number.order)
     for span in spans:
-        yield read(text, span)
+        yield read_expression(text, span)
 
 
 def _names(expression: SqlExpression, item: Item) -> bool:
@@ -137,7 +137,9 @@ def rank_rows(
             f"{'' if item.name else 'name it, and '}take the first rows in the query around this one: "
             "select * from (select ..., row_number() over (...) as place from ...) where place <= 10",
         )
-    groups = [expression for span in number.partition if not _is_literal(expression := read(builder.text, span))]
+    groups = [
+        expression for span in number.partition if not _is_literal(expression := read_expression(builder.text, span))
+    ]
     if not groups:
         limit = replace(limit, ranked=True)  # the place alone tells results apart
     outputs = outputs_of(selection.items, rows.scope)

@@ -11,8 +11,6 @@ from streamapp_core.schema import DataType
 from streamapp_core.sql.query_tree import Span
 from streamapp_core.sql.sql_expressions import Reference, SqlExpression, read_expression
 
-read = read_expression
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
@@ -77,7 +75,7 @@ def filter_rows(builder: StepBuilder, rows: Rows, conditions: Sequence[Span], na
 
 def _condition(text: str, span: Span, scope: Scope) -> tuple[str, Path | None]:
     """Return the text of a condition, and what is null where it is true."""
-    expression = read(text, span)
+    expression = read_expression(text, span)
     node = expression.node
     null = isinstance(node, exp.Is) and isinstance(node.expression, exp.Null) and isinstance(node.this, exp.Column)
     path = None

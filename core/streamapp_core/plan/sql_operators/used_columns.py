@@ -5,10 +5,9 @@ from collections.abc import Callable, Collection, Sequence
 from sqlglot import exp
 
 from streamapp_core.plan.sql_operators.relations import Found, Scope
-from streamapp_core.plan.sql_operators.rows import read
 from streamapp_core.plan.sql_operators.step_builder import StepBuilder
 from streamapp_core.sql.query_tree import Selection, Span, SqlIssue
-from streamapp_core.sql.sql_expressions import Reference, SqlExpression, read_ordering
+from streamapp_core.sql.sql_expressions import Reference, SqlExpression, read_expression, read_ordering
 
 
 def check_columns(builder: StepBuilder, selection: Selection, conditions: Sequence[Span], scope: Scope) -> None:
@@ -28,7 +27,7 @@ def check_columns(builder: StepBuilder, selection: Selection, conditions: Sequen
         others = windows | names if span in grouping else windows
         builder.gather(lambda one: _look_up(one, scope, others), read_(builder.text, span).references)
 
-    expressions = [*((read, span) for span in spans), *((read_ordering, number.order) for number in numbers)]
+    expressions = [*((read_expression, span) for span in spans), *((read_ordering, number.order) for number in numbers)]
     builder.gather(lambda expression: check(*expression), expressions)
 
 
@@ -64,7 +63,10 @@ def _expressions(text: str, selection: Selection, conditions: Sequence[Span]) ->
     spans += [span for source in selection.sources for span in source.on]
     numbers = [item.row_number for item in selection.items if item.row_number is not None]
     spans += [span for number in numbers for span in number.partition]
-    return [*(read(text, span) for span in spans), *(read_ordering(text, number.order) for number in numbers)]
+    return [
+        *(read_expression(text, span) for span in spans),
+        *(read_ordering(text, number.order) for number in numbers),
+    ]
 
 
 def _stars(expression: SqlExpression, scope: Scope) -> list[Found]:
