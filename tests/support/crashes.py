@@ -4,8 +4,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from random import Random
 
 import duckdb
 import yaml
@@ -58,6 +59,23 @@ def kill_group(process: subprocess.Popen | ForkedRun) -> None:
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
+
+
+def run_with_kills(folder: Path, random: Random, longest: Iterable[float]) -> int:
+    """Start an app, kill it within so many seconds each time, and let it end; tell how often it was killed."""
+    killed = 0
+    for seconds in longest:
+        process = start(folder, "--host", "in-process")
+        try:
+            process.wait(timeout=random.uniform(0.5, seconds))
+        except subprocess.TimeoutExpired:
+            kill_group(process)
+            killed += 1
+        else:
+            end(process)
+    code, output = end(start(folder, "--host", "in-process"))
+    assert code == 0, output
+    return killed
 
 
 def check(folder: Path) -> None:

@@ -45,12 +45,21 @@ def _sources(plan: Plan, name: str) -> tuple[str, ...]:
 
 
 def _emitted(plan: Plan, name: str) -> object:
-    """Describe the rows that come out of a stream, table or operator: their columns, and how they are spread."""
+    """Describe the rows of a stream, table or operator: their columns, how they change, and how they are spread."""
     if name in plan.operators:
         operator = plan.operators[name]
-        return operator.schema, operator.key, operator.broadcast
+        return operator.schema, operator.key, operator.broadcast, str(operator.type.changes)
     if name in plan.tables:
         table = plan.tables[name]
         return table.schema, table.key_type, table.broadcast
     stream = plan.streams.get(name)
-    return None if stream is None else (stream.schema, stream.key, stream.broadcast)
+    return (
+        None
+        if stream is None
+        else (
+            stream.schema,
+            stream.key,
+            stream.broadcast,
+            str(stream.type.changes),
+        )
+    )

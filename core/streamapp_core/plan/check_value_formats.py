@@ -7,7 +7,7 @@ from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.row_schemas import RowFlow, stream_schemas
 from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
 from streamapp_core.schema import Schema, TypeKind
-from streamapp_core.spec.streams import JsonOptions, JsonTimestamps, StreamFormat, StreamSpec
+from streamapp_core.spec.streams import JsonOptions, JsonTimestamps, StreamChanges, StreamFormat, StreamSpec
 
 WHOLE_VALUES = {StreamFormat.TEXT: TypeKind.STRING, StreamFormat.RAW: TypeKind.BINARY}
 """The formats of messages whose value is that of a row's one column, with its type."""
@@ -38,22 +38,23 @@ def _check_json(graph: Graph, name: str, stream: StreamSpec, schemas: list[Schem
         return
     for schema in schemas:
         yield from _check_fields(name, schema, options)
-    if options.timestamps is not JsonTimestamps.TEXT and _fills_by_time(graph, name, stream, rows):
+    if options.timestamps is not JsonTimestamps.TEXT and _deletes_by_time(graph, name, stream, rows):
         yield Problem(
             path=f"{path}.timestamps",
             code=ProblemCode.NOT_SUPPORTED,
-            message=f"`{name}` fills a table whose key is a timestamp, which keys of messages have as text; declare it "
-            "as a bigint",
+            message=f"rows of `{name}` are deleted by keys that are timestamps, which keys of messages have as text; "
+            "declare the key as a bigint",
         )
 
 
-def _fills_by_time(graph: Graph, name: str, stream: StreamSpec, rows: RowFlow) -> bool:
-    """Return whether the keys of a side input's messages, those that delete among them, are timestamps."""
+def _deletes_by_time(graph: Graph, name: str, stream: StreamSpec, rows: RowFlow) -> bool:
+    """Return whether the keys of messages that may delete, those of changes and side inputs, are timestamps."""
     schema, filled = rows.schemas.get(name), graph.side_inputs.get(name, ())
     tables = [rows.tables[table] for table in filled if table in rows.tables]
     keys = [table.key_type for table in tables if table.key_type is not None]
     declared = None if stream.key is None or schema is None else schema.get(stream.key)
-    keys += [declared.type] if filled and declared is not None else []
+    deletes = filled or stream.changes is not StreamChanges.APPEND
+    keys += [declared.type] if deletes and declared is not None else []
     return any(key.kind is TypeKind.TIMESTAMP for key in keys)
 
 

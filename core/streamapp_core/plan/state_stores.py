@@ -13,6 +13,7 @@ from streamapp_core.plan.stream_types.stream_type import StreamType, Upsert
 from streamapp_core.plan.table_rows import TableRows
 from streamapp_core.spec.groups import Window
 from streamapp_core.spec.operators import OperatorKind
+from streamapp_core.spec.streams import StreamChanges
 from streamapp_core.spec.tables import TableSpec
 
 _KEEP_STATE = (
@@ -28,8 +29,14 @@ _KEEP_STATE = (
 
 
 def keeps_state(graph: Graph) -> bool:
-    """Return whether an app keeps state: then its tasks are fixed for a run."""
-    return any(_stateful(graph))
+    """Return whether an app keeps state: then its tasks are fixed for a run.
+
+    An app that reads changes has the order of each key to keep, which tasks of their own for new partitions would not.
+    """
+    return any(_stateful(graph)) or any(
+        stream.changes is not StreamChanges.APPEND and name in graph.readers
+        for name, stream in graph.spec.streams.items()
+    )
 
 
 def _stateful(graph: Graph) -> Iterator[Operator]:

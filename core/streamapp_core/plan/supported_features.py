@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.check_avro import check_avro
+from streamapp_core.plan.check_change_streams import check_change_streams
 from streamapp_core.plan.check_folder_columns import check_folder_columns
 from streamapp_core.plan.check_nested_columns import check_nested_columns
 from streamapp_core.plan.check_value_formats import WHOLE_VALUES, check_value_formats
@@ -43,6 +44,7 @@ def check_supported(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
     yield from check_value_formats(graph, rows)
     yield from check_folder_columns(graph, rows)
     yield from check_avro(graph, rows)
+    yield from check_change_streams(graph)
     yield from _check_transactions(graph)
 
 

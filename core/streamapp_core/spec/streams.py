@@ -20,6 +20,13 @@ class StreamFormat(StrEnum):
     ARROW = "arrow"
 
 
+class StreamChanges(StrEnum):
+    """The meaning of the rows of a stream: events that stay, or the newest values of keys."""
+
+    APPEND = "append"
+    UPSERT = "upsert"
+
+
 class Partitioner(StrEnum):
     """The way keys are spread over partitions; murmur2 is that of Kafka's Java producers."""
 
@@ -139,6 +146,13 @@ class StreamSpec(SpecModel):
     stream_schema: Annotated[SchemaText | None, Field(alias="schema")] = None
     format: StreamFormat = StreamFormat.JSON
     key: ColumnName | None = None
+    changes: Annotated[
+        StreamChanges,
+        Field(
+            description="What is read: events that stay (`append`), or the newest rows of keys (`upsert`), where a "
+            "record without a value deletes its key."
+        ),
+    ] = StreamChanges.APPEND
     partitioned: Annotated[
         bool, Field(description="Whether all rows of a key are in one file; says nothing of other systems.")
     ] = False

@@ -9,7 +9,8 @@ import pyarrow as pa
 from streamapp_core.adjunct.recovery import Extent
 from streamapp_core.plan.columns_read import unread_columns
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
-from streamapp_core.schema import Column
+from streamapp_core.plan.stream_types.stream_type import Upsert
+from streamapp_core.schema import Column, Schema
 from streamapp_core.spec.systems import SystemKind
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import by_system, changelog_stream, dead_letter_stream, descriptor
@@ -17,7 +18,9 @@ from streamapp_runtime.avro_schemas import RegisteredWriters, output_headers
 from streamapp_runtime.processor.claim_checker import ClaimChecker
 from streamapp_runtime.processor.decoding_input_source import DecodingInputSource
 from streamapp_runtime.rows.hidden_columns import hidden_fields
+from streamapp_runtime.rows.keyed_changes import Deletions, KeyedChanges
 from streamapp_runtime.rows.message_formats import message_decoder
+from streamapp_runtime.rows.message_rows import MessageDecoder
 from streamapp_runtime.rows.tombstones import KeyColumn
 from streamapp_runtime.state.changelog import ChangelogPartitionReader
 from streamapp_systems.arrow_types import arrow_schema, arrow_type
@@ -75,17 +78,11 @@ class Connections:
             intermediate=self._message_schemas(StreamRole.INTERMEDIATE),
             shared=self._message_schemas(StreamRole.INPUT, StreamRole.SIDE_INPUT),
             external={
-                stream.name: message_decoder(
-                    stream.schema,
-                    stream.spec,
-                    unread_columns(self._plan, stream.name),
-                    RegisteredWriters(partial(self._registry, stream.system)),
-                )
+                stream.name: self._decoder(stream, stream.schema)
                 for stream in streams
                 if not _has_messages(stream) and stream.schema is not None
             },
             event_times=self._event_time_columns(),
-            deletion_keys=self._deletion_keys(),
             on_error=self._plan.app.spec.job.on_error,
             dead_letters=self._with_dead_letters(),
             claims=claims,
@@ -198,17 +195,22 @@ class Connections:
         operator = self._plan.operators.get(stream.name)
         return hidden_fields(stream.type if operator is None else operator.type)
 
-    def _deletion_keys(self) -> dict[str, KeyColumn | None]:
-        """Return the column that the keys of messages hold: the stream's key, else the key of the table it fills."""
-        keys: dict[str, KeyColumn | None] = {}
-        for table in self._plan.tables.values():
-            filled_by = table.key.columns[0].source_column if table.key is not None else None
-            for name in table.spec.side_inputs:
-                stream = self._plan.streams[name]
-                key = stream.key or filled_by
-                column = None if key is None or stream.schema is None else stream.schema.get(key)
-                keys.setdefault(name, None if column is None else _key_column(stream, column))
-        return keys
+    def _decoder(self, stream: PlannedStream, schema: Schema) -> MessageDecoder:
+        """Return the decoder of a stream's messages; in side inputs and changes those without a value delete."""
+        decoder = message_decoder(
+            schema,
+            stream.spec,
+            unread_columns(self._plan, stream.name),
+            RegisteredWriters(partial(self._registry, stream.system)),
+        )
+        tables = [table for table in self._plan.tables.values() if stream.name in table.spec.side_inputs]
+        filled_by = tables[0].key.columns[0].source_column if tables and tables[0].key is not None else None
+        name = stream.key or filled_by
+        column = None if name is None else schema.get(name)
+        key = None if column is None else _key_column(stream, column)
+        if isinstance(stream.type.changes, Upsert) and column is not None and key is not None:
+            return KeyedChanges(decoder, column.name, key)
+        return Deletions(decoder, key) if tables else decoder
 
     def _with_dead_letters(self) -> frozenset[str]:
         """Return the streams whose unreadable records are kept: those of which one task reads each partition."""

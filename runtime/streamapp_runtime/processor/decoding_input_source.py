@@ -17,7 +17,7 @@ from streamapp_runtime.rows.arrow_ipc import decode_rows, decode_shared_rows
 from streamapp_runtime.rows.decoded_batch import DeadLetter, DecodedBatch
 from streamapp_runtime.rows.event_time_column import add_event_time, without_event_time
 from streamapp_runtime.rows.message_rows import MessageDecoder, MessageRows
-from streamapp_runtime.rows.tombstones import KeyColumn, replace_tombstones, with_deleted_column
+from streamapp_runtime.rows.tombstones import with_deleted_column
 from streamapp_systems.protocols import BadRecord, Consumer, FetchedBatch, MessageTuple
 
 
@@ -40,7 +40,6 @@ class DecodingInputSource:
         shared: Mapping[str, pa.Schema],
         external: Mapping[str, MessageDecoder],
         event_times: Mapping[str, Sequence[str]],
-        deletion_keys: Mapping[str, KeyColumn | None],
         on_error: OnError,
         dead_letters: Collection[str],
         claims: ClaimChecker,
@@ -49,8 +48,7 @@ class DecodingInputSource:
         """Take consumers by system, the schemas of streams between tasks, decoders and event time columns of others.
 
         `shared` are intermediate streams of other apps, of which these columns are read.
-        In side inputs, messages without a value delete: `deletion_keys` has the column that their keys hold, if one is
-        known. Records of the streams `dead_letters` that can't be read are kept, whatever `on_error` says of others.
+        Records of the streams `dead_letters` that can't be read are kept, whatever `on_error` says of others.
         Batches are split at the offsets in `later_starts`.
         """
         self._consumers = consumers
@@ -58,7 +56,6 @@ class DecodingInputSource:
         self._shared = shared
         self._external = external
         self._event_times = event_times
-        self._deletion_keys = deletion_keys
         self._skip = on_error is OnError.SKIP
         self._kept = dead_letters
         self._claims = claims
@@ -99,8 +96,6 @@ class DecodingInputSource:
 
     def _decode_external(self, fetched: FetchedBatch) -> DecodedBatch:
         stream = fetched.ssp.stream
-        if stream in self._deletion_keys:
-            return self._decode_side_input(fetched)
         read = self._external[stream].decode(fetched.messages, fetched.ssp)
         dead_letters = _dead_letters(fetched, read.bad) if stream in self._kept else ()
         if not dead_letters:
@@ -119,29 +114,11 @@ class DecodingInputSource:
             dead_letters=dead_letters,
         )
 
-    def _decode_side_input(self, fetched: FetchedBatch) -> DecodedBatch:
-        stream = fetched.ssp.stream
-        messages = replace_tombstones(fetched.messages, self._deletion_keys[stream])
-        read = self._external[stream].decode(messages, fetched.ssp)
-        self._raise_unless_skipped(read.bad)
-        self._claims.check(fetched.ssp, read.rows, lambda row: read.messages[row].offset)
-        rows = self._stamped(stream, read)
-        if rows is not None and None in fetched.messages.values:
-            bad = {record.offset for record in read.bad}
-            rows = with_deleted_column(rows, [m.value is None for m in fetched.messages if m.offset not in bad])
-        return DecodedBatch(
-            ssp=fetched.ssp,
-            next_offset=fetched.next_offset,
-            rows=rows,
-            ended=fetched.ended,
-            not_used={"unreadable": len(read.bad)} if read.bad else {},
-            bad_rows=tuple(map(str, read.bad)),
-        )
-
     def _stamped(self, stream: str, read: MessageRows) -> pa.Table | None:
         columns = self._event_times[stream]
         timestamps = () if columns else read.messages.timestamps
-        return add_event_time(read.rows, columns, timestamps) if len(read.rows) else None
+        rows = add_event_time(read.rows, columns, timestamps) if len(read.rows) else None
+        return rows if rows is None or read.deleted is None else with_deleted_column(rows, read.deleted)
 
     def _raise_unless_skipped(self, bad: Sequence[BadRecord]) -> None:
         """Raise the first record that can't be read, unless the app skips them."""

@@ -47,6 +47,7 @@ class BoundedEventTimes:
             rows=read.rows.filter(pa.array(~refused)),
             messages=kept,
             bad=tuple(sorted((*read.bad, *ahead), key=lambda bad: bad.offset)),
+            deleted=None if read.deleted is None else read.deleted[~refused],
         )
 
     def _bad(self, ssp: Ssp, offset: int, ahead: int) -> BadRecord:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from streamapp_core.ssp import Ssp
@@ -11,11 +13,15 @@ from streamapp_systems.protocols import BadRecord, Messages
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageRows:
-    """The rows of some messages, the messages that became rows, and the unreadable ones."""
+    """The rows of some messages, the messages that became rows, and the unreadable ones.
+
+    `deleted` has the rows that only delete their key; None: none does.
+    """
 
     rows: pa.Table
     messages: Messages
     bad: tuple[BadRecord, ...]
+    deleted: npt.NDArray[np.bool_] | None = None
 
 
 class MessageDecoder(Protocol):

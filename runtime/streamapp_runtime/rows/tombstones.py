@@ -5,6 +5,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -43,7 +45,7 @@ def replace_tombstones(messages: Messages, key: KeyColumn | None) -> Messages:
     )
 
 
-def with_deleted_column(rows: pa.Table, deleted: Sequence[bool]) -> pa.Table:
+def with_deleted_column(rows: pa.Table, deleted: Sequence[bool] | npt.NDArray[np.bool_]) -> pa.Table:
     """Add the column that marks rows that delete."""
     return rows.append_column(DELETED_FIELD, pa.array(deleted, pa.bool_()))
 

@@ -25,6 +25,11 @@ class RecordMessages:
         return list(map(Record.value, self._records))
 
     @property
+    def keys(self) -> list[bytes | None]:
+        """See `Messages.keys`."""
+        return list(map(Record.key, self._records))
+
+    @property
     def timestamps(self) -> list[int]:
         """See `Messages.timestamps`."""
         return [time for _, time in map(Record.timestamp, self._records)]

@@ -25,6 +25,11 @@ class Messages(Protocol):
         ...
 
     @property
+    def keys(self) -> list[bytes | None]:
+        """The keys alone."""
+        ...
+
+    @property
     def timestamps(self) -> list[int]:
         """The timestamps alone."""
         ...
@@ -45,6 +50,11 @@ class MessageTuple(tuple[Message, ...]):
     def values(self) -> list[bytes | None]:
         """See `Messages.values`."""
         return [message.value for message in self]
+
+    @property
+    def keys(self) -> list[bytes | None]:
+        """See `Messages.keys`."""
+        return [message.key for message in self]
 
     @property
     def timestamps(self) -> list[int]:

@@ -4,7 +4,6 @@
 """
 
 import os
-import subprocess
 from datetime import UTC, datetime
 from random import Random
 
@@ -37,23 +36,6 @@ def lay_out(folder, query, random, topics, bootstrap_servers):
     (folder / "app" / "app.yaml").write_text(yaml.safe_dump(app))
 
 
-def run_with_kills(folder, random):
-    """Start the app and kill it, a few times, and have it come to its end; tell how often it was killed."""
-    killed = 0
-    for longest in LONGEST:
-        process = crashes.start(folder, "--host", "in-process")
-        try:
-            process.wait(timeout=random.uniform(0.5, longest))
-        except subprocess.TimeoutExpired:
-            crashes.kill_group(process)
-            killed += 1
-        else:
-            crashes.end(process)
-    code, output = crashes.end(crashes.start(folder, "--host", "in-process"))
-    assert code == 0, output
-    return killed
-
-
 def written(topics, folder):
     """Copy what was committed to the output into a file, partition by partition: a key is in one of them."""
     results = topics.values(topics.named(f"{topics.prefix}.results"))
@@ -72,7 +54,7 @@ def test_a_query_that_is_killed_finds_what_its_oracle_finds(query, seed, tmp_pat
     write_files(tmp_path / "data", lines, partitions)
     write_topic(kafka.bootstrap_servers, f"{topics.prefix}.events", lines, partitions)
     lay_out(tmp_path, query, random, topics, kafka.bootstrap_servers)
-    assert run_with_kills(tmp_path / "app", random) > 0
+    assert crashes.run_with_kills(tmp_path / "app", random, LONGEST) > 0
     with Oracle(tmp_path / "data") as oracle:
         comparison = oracle.compare(query, written(topics, tmp_path / "results"))
     assert comparison.equal, comparison

@@ -2,20 +2,15 @@
 
 import json
 from collections import defaultdict
-from contextlib import closing
 from itertools import product
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from streamapp_core.spec.streams import StreamFormat
-from streamapp_core.ssp import Ssp
-from streamapp_systems.log import LogAdmin, LogConsumer, LogProducer
-from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
-from support import apps
+from support import apps, json_logs
+from support.json_logs import records
 
-ITEMS = StreamDescriptor(name="items", system="log", address="items", format=StreamFormat.JSON)
 PARTITIONS = 2
 
 
@@ -71,28 +66,15 @@ def stop(summary):
 
 def written(folder, rows):
     """Write each item's rows to one partition, so that they have an order."""
-    with closing(LogAdmin(folder / "log.db")) as admin:
-        admin.create({ITEMS: PARTITIONS})
-    with closing(LogProducer(folder / "log.db", [ITEMS], TransactionOwner(id="shop", epoch=1))) as producer:
-        for place, (item, category, price) in enumerate(rows):
-            value = {"item": item, "category": category, "price": price, "at": 1_714_550_400_000 + place}
-            ssp = Ssp("log", "items", ord(item) % PARTITIONS)
-            producer.send(ssp, json.dumps(value).encode(), key=None, timestamp=0)
-        producer.commit()
-
-
-def records(folder, stream, partitions):
-    """Read the keys and values of an output in the order of their partitions."""
-    descriptor = StreamDescriptor(name=stream, system="log", address=stream, format=StreamFormat.JSON)
-    ssps = [Ssp("log", stream, partition) for partition in range(partitions)]
-    with closing(LogConsumer(folder / "log.db", [descriptor])) as consumer:
-        consumer.assign(dict.fromkeys(ssps, 0), {})
-        return [(m.key, m.value) for fetched in consumer.poll(ssps, 10_000, 0) for m in fetched.messages]
+    values = [
+        {"item": item, "category": category, "price": price, "at": 1_714_550_400_000 + place}
+        for place, (item, category, price) in enumerate(rows)
+    ]
+    json_logs.write(folder, "items", PARTITIONS, [(ord(value["item"]) % PARTITIONS, None, value) for value in values])
 
 
 def folded(found):
-    last = {key: None if value is None else json.loads(value) for key, value in found}
-    return {value["category"]: value for value in last.values() if value is not None}
+    return {value["category"]: value for value in json_logs.newest(found).values()}
 
 
 def totals(rows):
@@ -158,9 +140,7 @@ def test_a_category_without_items_is_deleted_by_a_record_without_a_value(tmp_pat
     document = app(1, "10ms")
     del document["spec"]["streams"]["items"]["bounded"]
     apps.run_until(tmp_path, document, lambda: folded(records(tmp_path, "totals", 3)).keys() == {"x"})
-    with closing(LogProducer(tmp_path / "log.db", [ITEMS], TransactionOwner(id="shop", epoch=2))) as producer:
-        value = {"item": "a", "category": "y", "price": 5, "at": 1_714_550_500_000}
-        producer.send(Ssp("log", "items", ord("a") % 2), json.dumps(value).encode(), key=None, timestamp=0)
-        producer.commit()
+    value = {"item": "a", "category": "y", "price": 5, "at": 1_714_550_500_000}
+    json_logs.write(tmp_path, "items", PARTITIONS, [(ord("a") % PARTITIONS, None, value)], epoch=2)
     apps.run_until(tmp_path, document, lambda: folded(records(tmp_path, "totals", 3)).keys() == {"y"})
     assert (b"x", None) in records(tmp_path, "totals", 3)

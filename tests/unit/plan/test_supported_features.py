@@ -12,6 +12,7 @@ SYSTEMS = {
     "kafka": {"kafka": {"bootstrapServers": "k:1"}},
 }
 AHEAD = {"eventTime": {"column": "k", "maxAhead": "1h"}}
+UPSERT = {"changes": "upsert"}
 COUNTS = {"in": 2, "out": 2}
 
 
@@ -52,6 +53,10 @@ def app(*, source=None, output=None, default="log", **job):
         ({"source": {"system": "files", "format": "csv", **AHEAD}}, "streams.in.eventTime.maxAhead"),
         ({"source": {"format": "arrow", "controlMessages": True, **AHEAD}}, "streams.in.eventTime.maxAhead"),
         ({"output": AHEAD}, "streams.out.eventTime.maxAhead"),
+        ({"output": UPSERT}, "streams.out.changes"),
+        ({"source": {"system": "files", "format": "csv", **UPSERT}}, "streams.in.changes"),
+        ({"source": {"format": "arrow", "controlMessages": True, **UPSERT}}, "streams.in.changes"),
+        ({"source": {"format": "raw", "schema": "k binary", **UPSERT}}, "streams.in.changes"),
         ({"source": {"controlMessages": True, "startFrom": "latest"}}, "streams.in.startFrom"),
         ({"output": {"system": "kafka"}, "default": "kafka", "commitInterval": "11s"}, "job.commitInterval"),
         ({"source": {"system": "files", "format": "text", "schema": "k string"}}, "streams.in.format"),

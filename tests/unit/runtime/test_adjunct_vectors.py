@@ -18,6 +18,7 @@ from streamapp_core.ssp import Ssp
 from streamapp_runtime.processor.claim_checker import ClaimChecker
 from streamapp_runtime.processor.decoding_input_source import DecodingInputSource
 from streamapp_runtime.rows.json_messages import JsonDecoder
+from streamapp_runtime.rows.keyed_changes import Deletions
 from streamapp_runtime.rows.row_codec import decode_row
 from streamapp_runtime.rows.tombstones import KeyColumn
 from streamapp_runtime.sql_engine import SqlEngine
@@ -130,9 +131,8 @@ def test_messages_do_to_a_table_what_the_vector_says(vector, persistent, tmp_pat
         {"kafka": Read(*map(message, range(100), vector["messages"]))},
         intermediate={},
         shared={},
-        external={"planes": JsonDecoder(ROWS)},
+        external={"planes": Deletions(JsonDecoder(ROWS), KeyColumn(ROWS.field("k")))},
         event_times={"planes": ()},
-        deletion_keys={"planes": KeyColumn(ROWS.field("k"))},
         on_error=OnError.FAIL,
         dead_letters=(),
         claims=ClaimChecker({}, OnBrokenClaim.FAIL, lambda: 0.0, Random(0)),

@@ -64,9 +64,13 @@ def check_changes(graph: Graph, rows: RowFlow, types: Mapping[str, StreamType]) 
                 yield Problem(
                     path=path or operator.input_path(position),
                     code=ProblemCode.CHANGES_UNSUPPORTED,
-                    message=f"the rows of `{name}` are running results of `{type_.changed_by}`: a later one of the "
-                    f"same {reader.keys} replaces an earlier one, and {why}",
+                    message=f"the rows of `{name}` are {_kind(graph, type_)} of `{type_.changed_by}`: a later one of "
+                    f"the same {reader.keys} replaces an earlier one, and {why}",
                 )
+
+
+def _kind(graph: Graph, type_: StreamType) -> str:
+    return "changes" if type_.changed_by in graph.spec.streams else "running results"
 
 
 def _check_places(graph: Graph, types: Mapping[str, StreamType]) -> Iterator[Problem]:

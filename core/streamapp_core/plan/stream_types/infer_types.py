@@ -22,7 +22,7 @@ from streamapp_core.schema import Schema, TypeKind
 from streamapp_core.spec.groups import Keep, TopN
 from streamapp_core.spec.job import Grouper
 from streamapp_core.spec.operators import Join, OperatorKind
-from streamapp_core.spec.streams import StreamSpec
+from streamapp_core.spec.streams import StreamChanges, StreamSpec
 from streamapp_core.spec.systems import SystemKind
 
 _UNKNOWN = StreamType(partitioning=Unhashed.UNKNOWN, partitioned_by="")
@@ -60,7 +60,10 @@ def _declared(graph: Graph, name: str, stream: StreamSpec, partitions: int | Non
         partitioner = f"files of {name}" if files and partitions != 1 else stream.partitioner
         partitioning = Hashed(frozenset([stream.key.lower()]), stream.key_format, partitioner)
     undated = name if files and stream.event_time is None else None
-    return StreamType(partitioning=partitioning, partitioned_by=name, undated_by=undated)
+    made = StreamType(partitioning=partitioning, partitioned_by=name, undated_by=undated)
+    if stream.changes is StreamChanges.APPEND or stream.key is None or name in graph.senders:
+        return made
+    return replace(made, changes=Upsert((stream.key.lower(),), deletes=True), changed_by=name)
 
 
 def _operator_type(

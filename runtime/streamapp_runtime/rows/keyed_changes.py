@@ -1,0 +1,102 @@
+"""Records that are the newest rows of their keys, and those without a value, which delete them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamapp_core.spec.streams import KeyFormat
+from streamapp_core.ssp import Ssp
+from streamapp_runtime.rows.message_rows import MessageDecoder, MessageRows
+from streamapp_runtime.rows.partitioning import key_bytes
+from streamapp_runtime.rows.tombstones import KeyColumn, TombstoneRow, replace_tombstones
+from streamapp_systems.protocols import BadRecord, Messages, MessageTuple
+
+
+class Deletions:
+    """The decoder of a stream whose records without a value delete: they become rows with only their key."""
+
+    def __init__(self, decoder: MessageDecoder, key: KeyColumn | None) -> None:
+        """Take the decoder of values, and the column that keys of records hold, if one is known."""
+        self._decoder = decoder
+        self._key = key
+
+    def decode(self, messages: Messages, ssp: Ssp) -> MessageRows:
+        """See `MessageDecoder.decode`; none is left out."""
+        replaced = replace_tombstones(messages, self._key)
+        read = self._decoder.decode(replaced, ssp)
+        if replaced is messages:
+            return read
+        deleted = np.array([isinstance(value, TombstoneRow) for value in read.messages.values], np.bool_)
+        return replace(read, deleted=deleted)
+
+
+class KeyedChanges:
+    """The decoder of a stream of changes: the key of each record must be that of its row.
+
+    A record without a value deletes by the record's key. If that were another one, the row would stay.
+    """
+
+    def __init__(self, decoder: MessageDecoder, column: str, key: KeyColumn) -> None:
+        """Take the decoder of values, and the column of rows that the keys of records hold."""
+        self._decoder = Deletions(decoder, key)
+        self._column = column
+        self._form = key.form
+
+    def decode(self, messages: Messages, ssp: Ssp) -> MessageRows:
+        """See `MessageDecoder.decode`; records with another key than their row, or without one, are bad."""
+        read = self._decoder.decode(messages, ssp)
+        deleted = np.zeros(len(read.rows), np.bool_) if read.deleted is None else read.deleted
+        read = replace(read, deleted=deleted)
+        keys = read.messages.keys
+        refused = self._differ(read.rows.column(self._column), keys) & ~deleted
+        refused |= np.array([key is None for key in keys], np.bool_)
+        if not refused.any():
+            return read
+        values = read.rows.column(self._column)
+        bad = [
+            self._bad(ssp, read.messages[row].offset, keys[row], values[row])
+            for row in np.flatnonzero(refused).tolist()
+        ]
+        kept = MessageTuple(message for message, wrong in zip(read.messages, refused, strict=True) if not wrong)
+        return MessageRows(
+            rows=read.rows.filter(pa.array(~refused)),
+            messages=kept,
+            bad=tuple(sorted((*read.bad, *bad), key=lambda record: record.offset)),
+            deleted=deleted[~refused],
+        )
+
+    def _differ(self, column: pa.ChunkedArray, keys: Sequence[bytes | None]) -> npt.NDArray[np.bool_]:
+        """Return where a key is not what the column's value is as a key."""
+        values = column.combine_chunks()
+        try:
+            wanted = key_bytes(values, self._form)
+        except OverflowError:
+            wanted = pa.array([_number_bytes(value, self._form) for value in values.to_pylist()], pa.large_binary())
+        alike = pc.fill_null(pc.equal(wanted, pa.array(keys, pa.large_binary())), fill_value=False)
+        differ: npt.NDArray[np.bool_] = ~alike.to_numpy(zero_copy_only=False)
+        return differ
+
+    def _bad(self, ssp: Ssp, offset: int, key: bytes | None, value: pa.Scalar) -> BadRecord:
+        if key is None:
+            return BadRecord(ssp, offset, f"it has no key, so nobody knows which `{self._column}` it is about")
+        return BadRecord(
+            ssp,
+            offset,
+            f"its key is {key!r}, and its `{self._column}` is {value.as_py()!r}: "
+            "a deletion by such a key would not find its row",
+        )
+
+
+def _number_bytes(value: int | None, form: KeyFormat) -> bytes | None:
+    """Return a number as a key; None of one that its form can't hold."""
+    if value is None:
+        return None
+    try:
+        encoded: bytes = key_bytes(pa.array([value], pa.int64()), form)[0].as_py()
+    except OverflowError:
+        return None
+    return encoded
