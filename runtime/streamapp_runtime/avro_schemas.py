@@ -8,10 +8,11 @@ from streamapp_core.avro.avro_columns import find_mismatches
 from streamapp_core.avro.avro_schema import AvroSchemaError, AvroType, parse_avro_schema
 from streamapp_core.avro.avro_writing import avro_schema_of, record_name
 from streamapp_core.plan.check_avro import schema_problem
+from streamapp_core.plan.debezium_envelopes import envelope_schema
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.problems import Problem, ProblemCode, sorted_problems
 from streamapp_core.schema import Schema
-from streamapp_core.spec.streams import AvroOptions, StreamFormat
+from streamapp_core.spec.streams import AvroOptions, StreamChanges, StreamFormat
 from streamapp_systems.avro.avro_header import header_of
 from streamapp_systems.kafka import RegisteredSchema, SchemaRegistryClient
 from streamapp_systems.protocols import StreamSystemError
@@ -51,7 +52,7 @@ def find_schema_problems(plan: Plan, systems: Systems) -> tuple[Problem, ...]:
         if stream.role is StreamRole.OUTPUT:
             problems += _output_problems(stream, registry)
         elif stream.schema is not None:
-            problems += _input_problems(stream, stream.schema, registry)
+            problems += _input_problems(stream, _read_columns(stream, stream.schema), registry)
     return sorted_problems(problems)
 
 
@@ -94,6 +95,12 @@ def _registered(plan: Plan, systems: Systems) -> Iterator[tuple[PlannedStream, S
         system = plan.app.system(stream.system)
         if system.schema_registry is not None:
             yield stream, systems.open_schema_registry(stream.system, system, timeout=_ASKED_SECONDS)
+
+
+def _read_columns(stream: PlannedStream, schema: Schema) -> Schema:
+    """Return what is read of values: the columns of rows, or the parts of envelopes that have them."""
+    enveloped = stream.spec is not None and stream.spec.changes is StreamChanges.DEBEZIUM
+    return envelope_schema(schema, stream.spec) if enveloped and stream.spec is not None else schema
 
 
 def _input_problems(stream: PlannedStream, schema: Schema, registry: SchemaRegistryClient) -> Iterator[Problem]:

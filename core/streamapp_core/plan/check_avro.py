@@ -6,10 +6,11 @@ from streamapp_core.avro.avro_columns import AvroMismatch, find_mismatches, find
 from streamapp_core.avro.avro_schema import AvroSchemaError, parse_avro_schema
 from streamapp_core.avro.avro_writing import find_unwritable
 from streamapp_core.graph.graph import Graph
+from streamapp_core.plan.debezium_envelopes import envelope_schema
 from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
 from streamapp_core.schema import Schema
-from streamapp_core.spec.streams import AvroOptions, StreamFormat, StreamSpec
+from streamapp_core.spec.streams import AvroOptions, StreamChanges, StreamFormat, StreamSpec
 
 
 def check_avro(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
@@ -24,7 +25,10 @@ def check_avro(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
         elif name in graph.senders:
             yield from _check_output(graph, rows, name, stream)
         else:
-            yield from _check_input(name, stream, rows.schemas.get(name), registered=bool(system.schema_registry))
+            schema = rows.schemas.get(name)
+            if schema is not None and stream.changes is StreamChanges.DEBEZIUM:
+                schema = envelope_schema(schema, stream)
+            yield from _check_input(name, stream, schema, registered=bool(system.schema_registry))
 
 
 def schema_problem(name: str, mismatch: AvroMismatch, source: str) -> Problem:

@@ -49,11 +49,13 @@ def _check_json(graph: Graph, name: str, stream: StreamSpec, schemas: list[Schem
 
 def _deletes_by_time(graph: Graph, name: str, stream: StreamSpec, rows: RowFlow) -> bool:
     """Return whether the keys of messages that may delete, those of changes and side inputs, are timestamps."""
+    if stream.changes is StreamChanges.DEBEZIUM:
+        return False
     schema, filled = rows.schemas.get(name), graph.side_inputs.get(name, ())
     tables = [rows.tables[table] for table in filled if table in rows.tables]
     keys = [table.key_type for table in tables if table.key_type is not None]
     declared = None if stream.key is None or schema is None else schema.get(stream.key)
-    deletes = filled or stream.changes is not StreamChanges.APPEND
+    deletes = filled or stream.changes is StreamChanges.UPSERT
     keys += [declared.type] if deletes and declared is not None else []
     return any(key.kind is TypeKind.TIMESTAMP for key in keys)
 

@@ -9,7 +9,7 @@ from streamapp_core.plan.joined_columns import missing_column
 from streamapp_core.plan.problem_collector import ProblemCollector
 from streamapp_core.problems import ProblemCode
 from streamapp_core.schema import Schema, SchemaError, TypeKind
-from streamapp_core.spec.streams import StreamFormat, StreamSpec
+from streamapp_core.spec.streams import StreamChanges, StreamFormat, StreamSpec
 
 _EVENT_TIMES = (TypeKind.TIMESTAMP, TypeKind.BIGINT)
 
@@ -46,8 +46,8 @@ def _read_schema(graph: Graph, name: str, stream: StreamSpec, collector: Problem
     path = f"spec.streams.{name}"
     if stream.stream_schema is not None:
         schema = collector.parse(f"{path}.schema", stream.stream_schema)
-    elif stream.format is StreamFormat.AVRO and stream.avro.record_schema is not None and name not in graph.senders:
-        schema = _columns_of_records(path, stream.avro.record_schema, collector)
+    elif _has_record_schema(stream) and name not in graph.senders:
+        schema = _columns_of_records(path, stream.avro.record_schema or "", collector)
     elif name in graph.readers:
         schema = None
         collector.add(
@@ -60,6 +60,12 @@ def _read_schema(graph: Graph, name: str, stream: StreamSpec, collector: Problem
     if schema is not None and name not in graph.senders:
         _check_columns(name, stream, schema, collector)
     return schema
+
+
+def _has_record_schema(stream: StreamSpec) -> bool:
+    """Return whether the columns of rows are those of the records that the spec describes; envelopes have others."""
+    described = stream.format is StreamFormat.AVRO and stream.avro.record_schema is not None
+    return described and stream.changes is not StreamChanges.DEBEZIUM
 
 
 def _columns_of_records(path: str, text: str, collector: ProblemCollector) -> Schema | None:

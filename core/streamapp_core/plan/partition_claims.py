@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from streamapp_core.plan.plan import Plan, PlannedOperator, PlannedStream
 from streamapp_core.spec.job import Grouper
 from streamapp_core.spec.operators import OperatorKind
-from streamapp_core.spec.streams import KeyFormat
+from streamapp_core.spec.streams import KeyFormat, StreamChanges
 from streamapp_core.spec.systems import SystemKind
 
 _KEEP_ROWS = frozenset([OperatorKind.MAP, OperatorKind.MERGE])
@@ -63,6 +63,8 @@ def advise_on_claim(claim: PartitionClaim) -> str:
 def _claim(plan: Plan, stream: PlannedStream) -> PartitionClaim | None:
     files = stream.system_kind is SystemKind.FILE
     if stream.spec is None or stream.key is None or stream.schema is None or stream.broadcast:
+        return None
+    if stream.spec.changes is StreamChanges.DEBEZIUM:  # whatever its hash, a record's key is checked to be the row's
         return None
     if stream.initial_partitions == 1 or (files and not stream.spec.partitioned):
         return None

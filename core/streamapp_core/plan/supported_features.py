@@ -44,7 +44,7 @@ def check_supported(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
     yield from check_value_formats(graph, rows)
     yield from check_folder_columns(graph, rows)
     yield from check_avro(graph, rows)
-    yield from check_change_streams(graph)
+    yield from check_change_streams(graph, rows)
     yield from _check_transactions(graph)
 
 

@@ -25,6 +25,7 @@ class StreamChanges(StrEnum):
 
     APPEND = "append"
     UPSERT = "upsert"
+    DEBEZIUM = "debezium"
 
 
 class Partitioner(StrEnum):
@@ -113,6 +114,23 @@ class AvroOptions(SpecModel):
     ] = None
 
 
+EnvelopePath = Annotated[str, Field(pattern=r"^(op|ts_(ms|us|ns)|source[.][A-Za-z_][A-Za-z0-9_]*)$", max_length=255)]
+"""A place in an envelope of Debezium."""
+
+
+class DebeziumOptions(SpecModel):
+    """The columns that are no columns of a table, but of the changes to it."""
+
+    columns: Annotated[
+        dict[ColumnName, EnvelopePath],
+        Field(
+            max_length=100,
+            description="The columns that stand beside the row in Debezium's envelope, and where: `op`, `ts_ms` or "
+            "`source.lsn`.",
+        ),
+    ] = {}
+
+
 class EventTime(SpecModel):
     """The place of a row's event time, and how late rows may come."""
 
@@ -149,8 +167,8 @@ class StreamSpec(SpecModel):
     changes: Annotated[
         StreamChanges,
         Field(
-            description="What is read: events that stay (`append`), or the newest rows of keys (`upsert`), where a "
-            "record without a value deletes its key."
+            description="What is read: events that stay (`append`), the newest rows of keys (`upsert`), where a "
+            "record without a value deletes its key, or the changes of a table as Debezium writes them (`debezium`)."
         ),
     ] = StreamChanges.APPEND
     partitioned: Annotated[
@@ -183,3 +201,4 @@ class StreamSpec(SpecModel):
     csv: CsvOptions = CsvOptions()
     json_options: Annotated[JsonOptions, Field(alias="json")] = JsonOptions()
     avro: AvroOptions = AvroOptions()
+    debezium: DebeziumOptions = DebeziumOptions()

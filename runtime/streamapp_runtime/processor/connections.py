@@ -11,6 +11,7 @@ from streamapp_core.plan.columns_read import unread_columns
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.plan.stream_types.stream_type import Upsert
 from streamapp_core.schema import Column, Schema
+from streamapp_core.spec.streams import StreamChanges
 from streamapp_core.spec.systems import SystemKind
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import by_system, changelog_stream, dead_letter_stream, descriptor
@@ -203,6 +204,8 @@ class Connections:
             unread_columns(self._plan, stream.name),
             RegisteredWriters(partial(self._registry, stream.system)),
         )
+        if stream.spec is not None and stream.spec.changes is StreamChanges.DEBEZIUM:
+            return decoder
         tables = [table for table in self._plan.tables.values() if stream.name in table.spec.side_inputs]
         filled_by = tables[0].key.columns[0].source_column if tables and tables[0].key is not None else None
         name = stream.key or filled_by

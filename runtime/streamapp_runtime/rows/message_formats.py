@@ -5,10 +5,11 @@ from collections.abc import Collection
 import pyarrow as pa
 
 from streamapp_core.schema import Schema
-from streamapp_core.spec.streams import JsonOptions, StreamFormat, StreamSpec
+from streamapp_core.spec.streams import JsonOptions, StreamChanges, StreamFormat, StreamSpec
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.avro_messages import AvroDecoder, WriterSchemas
 from streamapp_runtime.rows.bounded_event_times import BoundedEventTimes
+from streamapp_runtime.rows.debezium_messages import DebeziumDecoder
 from streamapp_runtime.rows.json_messages import JsonDecoder, encode_json
 from streamapp_runtime.rows.message_rows import MessageDecoder, MessageRows
 from streamapp_systems.arrow_types import arrow_schema
@@ -52,7 +53,9 @@ def message_decoder(
     schema = arrow_schema(columns)
     form = StreamFormat.JSON if stream is None else stream.format
     decoder: MessageDecoder
-    if stream is not None and form is StreamFormat.AVRO:
+    if stream is not None and stream.changes is StreamChanges.DEBEZIUM:
+        decoder = DebeziumDecoder(columns, stream, schemas)
+    elif stream is not None and form is StreamFormat.AVRO:
         decoder = AvroDecoder(columns, stream.avro.record_schema or schemas)
     elif form is not StreamFormat.JSON:
         return ValueDecoder(schema)

@@ -18,13 +18,19 @@ def sections():
     return [{block.name: block for block in blocks} for blocks in parts if any(b.name == "app.yaml" for b in blocks)]
 
 
+def key_text(key):
+    return key if isinstance(key, str) else json.dumps(key)
+
+
 @pytest.mark.parametrize("blocks", sections(), ids=lambda blocks: next(iter(blocks)))
 def test_the_example_finds_what_the_page_says(tmp_path, monkeypatch, blocks):
     monkeypatch.chdir(tmp_path)
     Path("app.yaml").write_text(blocks["app.yaml"].text)
     (source,) = (block for block in blocks.values() if block.name.endswith(".jsonl"))
     records = [json.loads(line) for line in source.text.splitlines()]
-    json_logs.write(tmp_path, Path(source.name).stem, 1, [(0, record["key"], record["value"]) for record in records])
+    json_logs.write(
+        tmp_path, Path(source.name).stem, 1, [(0, key_text(record["key"]), record["value"]) for record in records]
+    )
     result = CliRunner().invoke(app, ["run", "app.yaml", "--host", "in-process"])
     assert result.exit_code == 0, result.output
     outputs = [block for block in blocks.values() if block.language == "text"]

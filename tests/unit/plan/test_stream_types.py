@@ -382,3 +382,22 @@ def test_rows_are_sorted_by_event_times_that_they_have_and_running_results_are_n
     assert found(undated, {"a": 4}) == {("EventTimeMissing", "spec.operators[0].sorted")}
     spec = app({"name": "g", "from": "a", "aggregate": COUNT}, {"name": "s", "from": "g", "sorted": {}})
     assert found(spec, {"a": 4}) == {("ChangesUnsupported", "spec.operators[1].from")}
+
+
+@pytest.mark.parametrize("changes", ["upsert", "debezium"])
+def test_a_stream_of_changes_has_their_type_and_is_refused_where_running_results_are(changes):
+    changed = {"schema": ROWS, "key": "k", "changes": changes}
+    streams = {"a": changed, "out": {"key": "k"}}
+    type_ = accepted(app({"name": "s", "from": "a", "filter": "v > 0"}, streams=streams)).operators["s"].type
+    assert (str(type_), type_.changes) == ("hashed(k)", Upsert(("k",), deletes=True))
+    window = app({"name": "s", "from": "a", "window": {"tumbling": "1h", **COUNT}}, streams=streams)
+    assert ("ChangesUnsupported", "spec.operators[0].from") in found(window)
+    assert "changes of `a`" in planned(window).problems[0].message
+
+
+def test_keys_of_debezium_are_in_partitions_of_their_own():
+    changed = {"schema": "k string, w int", "key": "k", "changes": "debezium"}
+    upsert = {"schema": ROWS, "key": "k", "changes": "upsert"}
+    joined = {"name": "j", "from": "a", "join": {"with": "b", "on": "k"}}
+    spec = app(joined, streams={"a": upsert, "b": changed, "out": {"key": "k"}})
+    assert_repaired(spec, {"a": 2, "b": 2}, "JoinKeyMismatch", "spec.operators[0].join.on")

@@ -13,6 +13,7 @@ SYSTEMS = {
 }
 AHEAD = {"eventTime": {"column": "k", "maxAhead": "1h"}}
 UPSERT = {"changes": "upsert"}
+DEBEZIUM = {"changes": "debezium"}
 COUNTS = {"in": 2, "out": 2}
 
 
@@ -57,6 +58,10 @@ def app(*, source=None, output=None, default="log", **job):
         ({"source": {"system": "files", "format": "csv", **UPSERT}}, "streams.in.changes"),
         ({"source": {"format": "arrow", "controlMessages": True, **UPSERT}}, "streams.in.changes"),
         ({"source": {"format": "raw", "schema": "k binary", **UPSERT}}, "streams.in.changes"),
+        ({"source": {"debezium": {"columns": {"n": "op"}}}}, "streams.in.debezium"),
+        ({"source": {"keyFormat": "long", **DEBEZIUM}}, "streams.in.keyFormat"),
+        ({"source": {"format": "avro", **DEBEZIUM}}, "streams.in.format"),
+        ({"source": {"system": "files", "format": "csv", **DEBEZIUM}}, "streams.in.changes"),
         ({"source": {"controlMessages": True, "startFrom": "latest"}}, "streams.in.startFrom"),
         ({"output": {"system": "kafka"}, "default": "kafka", "commitInterval": "11s"}, "job.commitInterval"),
         ({"source": {"system": "files", "format": "text", "schema": "k string"}}, "streams.in.format"),
@@ -179,3 +184,39 @@ def test_columns_that_are_folders_are_there_once_and_have_names_and_not_all_are(
     read = files | {"schema": "k double, n int", "partitioned": True}
     same = {(code, path.replace("out", "in")) for code, path in problems}
     assert found(app(source=read), COUNTS) == same
+
+
+@pytest.mark.parametrize(
+    ("columns", "code"),
+    [
+        ({"missing": "op"}, "UnknownColumn"),
+        ({"how": "ts_ms"}, "TypeMismatch"),
+        ({"at": "source.lsn"}, "TypeMismatch"),
+        ({"position": "op"}, "TypeMismatch"),
+        ({"k": "source.lsn"}, "InvalidSpec"),
+        ({"position": "source.lsn", "at": "source.lsn"}, "InvalidSpec"),
+    ],
+)
+def test_columns_beside_rows_are_there_and_have_the_types_of_their_places(columns, code):
+    schema = "k bigint, n int, how string, at timestamp, position bigint"
+    spec = app(source={**DEBEZIUM, "schema": schema, "debezium": {"columns": columns}})
+    assert (code, f"spec.streams.in.debezium.columns.{next(iter(columns))}") in found(spec, COUNTS)
+    right = {"how": "op", "at": "source.ts_us", "position": "source.lsn"}
+    accepted(app(source={**DEBEZIUM, "schema": schema, "debezium": {"columns": right}}, output={"key": "k"}), COUNTS)
+
+
+@pytest.mark.parametrize("changes", ["upsert", "debezium"])
+def test_changes_need_a_key_and_fill_tables_of_that_key(changes):
+    spec = app(source={"changes": changes})
+    del spec["spec"]["streams"]["in"]["key"]
+    assert ("InvalidSpec", "spec.streams.in.key") in found(spec, COUNTS)
+    names = {"system": "log", "schema": "k bigint, other bigint", "key": "k", "changes": changes, "broadcast": True}
+    joined = {"name": "joined", "from": "in", "joinTable": {"table": "t", "on": "k"}}
+    for key, expected in (("k", False), ("other", True)):
+        filled = app()
+        filled["spec"]["streams"]["names"] = names
+        filled["spec"]["tables"] = {"t": {"key": key, "sideInputs": ["names"]}}
+        filled["spec"]["operators"].append(joined)
+        filled["spec"]["operators"][0]["from"] = "joined"
+        refused = ("ChangesUnsupported", "spec.tables.t.key") in found(filled, {**COUNTS, "names": 2})
+        assert refused is expected

@@ -131,7 +131,8 @@ def _encoding(types: Mapping[str, StreamType], name: str) -> str:
     key = _partitioning(name, types)
     assert isinstance(key, Hashed)
     if key.partitioner != Partitioner.MURMUR2:
-        return "in files of an order of their own"
+        envelopes = key.partitioner.startswith("keys of ")
+        return "objects, or records of Avro" if envelopes else "in files of an order of their own"
     return f"encoded as {key.key_format}"
 
 

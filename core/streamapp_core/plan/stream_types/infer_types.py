@@ -57,7 +57,11 @@ def _declared(graph: Graph, name: str, stream: StreamSpec, partitions: int | Non
     if stream.broadcast:
         partitioning = Unhashed.EVERYWHERE
     elif stream.key is not None and (not files or stream.partitioned or partitions == 1):
-        partitioner = f"files of {name}" if files and partitions != 1 else stream.partitioner
+        partitioner: str = stream.partitioner
+        if files and partitions != 1:
+            partitioner = f"files of {name}"
+        elif stream.changes is StreamChanges.DEBEZIUM:
+            partitioner = f"keys of {name}"  # objects, or records of Avro, whose hash is not that of the column
         partitioning = Hashed(frozenset([stream.key.lower()]), stream.key_format, partitioner)
     undated = name if files and stream.event_time is None else None
     made = StreamType(partitioning=partitioning, partitioned_by=name, undated_by=undated)

@@ -1,0 +1,204 @@
+"""Rows of tables in the envelopes that Debezium writes: JSON, with or without Connect's schema, or Avro.
+
+A record's key is that of its row, so that a deletion, and a record without a value, which is all that may be left of
+one in a compacted topic, say by themselves which row is gone.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streamapp_core.plan.debezium_envelopes import AFTER, KIND, TIME_UNITS, envelope_schema, row_columns, time_name
+from streamapp_core.schema import Column, Schema
+from streamapp_core.spec.streams import JsonOptions, StreamFormat, StreamSpec
+from streamapp_core.ssp import Ssp
+from streamapp_runtime.rows.avro_messages import AvroDecoder, WriterSchemas
+from streamapp_runtime.rows.debezium_keys import AvroKeys, JsonKeys, KeyReader
+from streamapp_runtime.rows.json_messages import JsonDecoder
+from streamapp_runtime.rows.message_rows import MessageDecoder, MessageRows
+from streamapp_systems.arrow_types import arrow_schema
+from streamapp_systems.protocols import BadRecord, Message, Messages, MessageTuple
+
+_ADDS, _DELETES = frozenset("cru"), "d"
+_UNAVAILABLE = "__debezium_unavailable_value"
+"""What stands for a large value that a change left as it was, if the database's log does not have it."""
+_FIRST, _END = -62_135_596_800_000_000, 253_402_300_800_000_000
+"""Microseconds: the years 1 to 9999 that Spark's timestamps have."""
+_NO_KEY = (
+    "it has no key, so nobody knows which row it is about: Debezium takes the primary key of a table, or the columns "
+    "of its setting `message.key.columns`"
+)
+
+
+class _Top(msgspec.Struct):
+    """The top of an object: Connect's has a schema and a payload, an envelope has an `op`."""
+
+    schema: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    payload: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    op: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+_top = msgspec.json.Decoder(_Top).decode
+
+
+class DebeziumDecoder:
+    """Decodes the envelopes of one table: the newest rows of its keys, and deletions."""
+
+    def __init__(self, schema: Schema, stream: StreamSpec, schemas: WriterSchemas) -> None:
+        """Take the columns that rows have, the declaration of the stream, and the schemas that Avro names."""
+        key = schema.get(stream.key or "")
+        assert key is not None, "the planner checks that a stream of changes has its key"
+        self._schema = arrow_schema(schema)
+        self._key = key.name
+        self._metadata = stream.debezium.columns
+        of_table = [name for name in schema.names if name not in self._metadata]
+        self._fields = {name: place for place, name in enumerate(of_table)}
+        self._wrapped = stream.format is not StreamFormat.AVRO
+        envelope, key_field = envelope_schema(schema, stream), row_columns(schema, stream)[self._fields[key.name]]
+        self._values: MessageDecoder
+        self._keys: KeyReader
+        if self._wrapped:
+            options = JsonOptions(timestamps=stream.json_options.timestamps)
+            self._values, self._keys = JsonDecoder(arrow_schema(envelope), (), options), JsonKeys(key_field, options)
+        else:
+            self._values, self._keys = AvroDecoder(envelope, schemas), AvroKeys(Column(key.name, key.type), schemas)
+
+    def decode(self, messages: Messages, ssp: Ssp) -> MessageRows:
+        """See `MessageDecoder.decode`; records without a value delete."""
+        every = MessageTuple(messages)
+        keys = self._keys.read([message for message in every if message.key is not None], ssp)
+        envelopes = self._values.decode(MessageTuple(self._envelopes(every)), ssp)
+        reasons = {message.offset: _NO_KEY for message in every if message.key is None}
+        reasons |= {record.offset: record.reason for record in keys.bad}
+        changes = envelopes.rows.column(KIND).to_pylist()
+        rows = envelopes.rows.column(AFTER).is_valid().to_pylist()
+        for message, change, has_row in zip(envelopes.messages, changes, rows, strict=True):
+            if reason := _refusal(change, has_row=has_row):
+                reasons[message.offset] = reason
+        reasons |= {record.offset: record.reason for record in envelopes.bad}
+        places = {message.offset: row for row, message in enumerate(envelopes.messages)}
+        kept = [row for row, message in enumerate(keys.messages) if message.offset not in reasons]
+        offsets = [keys.messages[row].offset for row in kept]
+        found = [places.get(offset) for offset in offsets]
+        deleted = np.array([row is None or changes[row] == _DELETES for row in found], np.bool_)
+        table, wrong = self._rows(keys.rows.column(0).take(_places(kept)), envelopes.rows, found, deleted)
+        reasons |= {offsets[row]: reason for row, reason in wrong.items()}
+        stays = np.array([row not in wrong for row in range(len(kept))], np.bool_)
+        return MessageRows(
+            rows=table.filter(pa.array(stays)),
+            messages=MessageTuple(message for message in every if message.offset not in reasons),
+            bad=tuple(BadRecord(ssp, offset, reasons[offset]) for offset in sorted(reasons)),
+            deleted=deleted[stays],
+        )
+
+    def _envelopes(self, messages: Sequence[Message]) -> Iterator[Message]:
+        for message in messages:
+            if message.value is not None:
+                yield message._replace(value=_payload(message.value)) if self._wrapped else message
+
+    def _rows(
+        self, keys: pa.ChunkedArray, envelopes: pa.Table, found: Sequence[int | None], deleted: np.ndarray
+    ) -> tuple[pa.Table, dict[int, str]]:
+        """Return rows with these keys, of the envelopes where they were found, and why some are none."""
+        wrong: dict[int, str] = {}
+        after = [None if gone else row for row, gone in zip(found, deleted, strict=True)]
+        values = envelopes.column(AFTER).take(_places(after)).combine_chunks().flatten()
+        columns = []
+        for field in self._schema:
+            path = self._metadata.get(field.name)
+            if path is not None:
+                columns.append(self._beside(path, field, envelopes, found, wrong))
+            elif field.name == self._key:
+                columns.append(keys.combine_chunks())
+                self._compare(columns[-1], values[self._fields[field.name]], deleted, wrong)
+            else:
+                columns.append(values[self._fields[field.name]])
+                _find_unavailable(field.name, columns[-1], wrong)
+        return pa.Table.from_arrays(columns, schema=self._schema), wrong
+
+    def _compare(self, keys: pa.Array, in_rows: pa.Array, deleted: np.ndarray, wrong: dict[int, str]) -> None:
+        alike = pc.fill_null(pc.equal(keys, in_rows), fill_value=False).to_numpy(zero_copy_only=False)
+        for row in np.flatnonzero(~alike & ~deleted).tolist():
+            wrong[row] = (
+                f"its key has `{self._key}` {keys[row].as_py()!r}, and its row {in_rows[row].as_py()!r}: a deletion by "
+                "such a key would not find the row"
+            )
+        for row in np.flatnonzero(keys.is_null().to_numpy(zero_copy_only=False)).tolist():
+            wrong[row] = f"its key has no `{self._key}`"
+
+    def _beside(
+        self, path: str, field: pa.Field, envelopes: pa.Table, found: Sequence[int | None], wrong: dict[int, str]
+    ) -> pa.Array:
+        """Return a column that stands beside the rows; times may be those of timestamps."""
+        above, _, name = path.rpartition(".")
+        column = envelopes.column(above or name).take(_places(found)).combine_chunks()
+        if above:
+            column = column.flatten()[column.type.get_field_index(name)]
+        unit = time_name(path)
+        if unit is None or not pa.types.is_timestamp(field.type):
+            return column
+        factor = TIME_UNITS[unit]
+        numbers, missing = pc.fill_null(column, 0).to_numpy(), column.is_null().to_numpy(zero_copy_only=False)
+        first, end = (_FIRST // factor, _END // factor) if factor > 0 else (_FIRST * -factor, _END * -factor)
+        outside = ((numbers < first) | (numbers >= end)) & ~missing
+        for row in np.flatnonzero(outside).tolist():
+            wrong[row] = f"`{path}` is {numbers[row]}, no time of the years 1 to 9999"
+        numbers = np.where(outside, 0, numbers)
+        micros = numbers * factor if factor > 0 else np.floor_divide(numbers, -factor)
+        return pa.array(micros, pa.int64(), mask=missing).cast(field.type)
+
+
+def _payload(value: bytes) -> bytes:
+    """Return an envelope without Connect's schema; what is no JSON stays, and is refused when it is read."""
+    if b'"payload"' not in value:
+        return value
+    try:
+        top = _top(value)
+    except (ValueError, RecursionError):
+        return value
+    wrapped = top.op is msgspec.UNSET and top.schema is not msgspec.UNSET
+    return bytes(top.payload) if wrapped and isinstance(top.payload, msgspec.Raw) else value
+
+
+def _refusal(change: str | None, *, has_row: bool) -> str | None:
+    """Return why an envelope is no change of a row; None if it is."""
+    if change == _DELETES or (change in _ADDS and has_row):
+        return None
+    if change is None:
+        return (
+            "it is no envelope of Debezium: it has no `op`. Rows that a transform has taken out of them are read with "
+            "`changes: upsert`"
+        )
+    if change in _ADDS:
+        return f"it has no row in `{AFTER}`, though its `op` is {change}"
+    if change == "t":
+        return (
+            "its table was truncated (`op` is t), which says of no key that it is gone: delete the rows one by one, or "
+            "begin a new run with a new topic"
+        )
+    return f"its `op` is {change!r}, and rows are changed by c, r, u and d"
+
+
+def _find_unavailable(name: str, column: pa.Array, wrong: dict[int, str]) -> None:
+    """Find values that Debezium did not know: they are no values of the row."""
+    values, rows = column, None
+    if pa.types.is_list(column.type):
+        values, rows = pc.list_flatten(column), pc.list_parent_indices(column)
+    if not (pa.types.is_string(values.type) or pa.types.is_binary(values.type)):
+        return
+    unknown = pc.fill_null(pc.equal(values.cast(pa.binary()), _UNAVAILABLE.encode()), fill_value=False)
+    if not pc.any(unknown).as_py():
+        return
+    places = np.flatnonzero(unknown.to_numpy(zero_copy_only=False))
+    for row in (places if rows is None else rows.to_numpy()[places]).tolist():
+        wrong[row] = (
+            f"`{name}` is {_UNAVAILABLE}: the database's log does not have it. Let the log have whole rows (in "
+            "PostgreSQL: alter table ... replica identity full), or leave the column out"
+        )
+
+
+def _places(rows: Sequence[int | None]) -> pa.Array:
+    return pa.array(rows, pa.int64())
