@@ -7,6 +7,7 @@ from streamapp_core.expressions.aggregate_select import Aggregation, check_aggre
 from streamapp_core.expressions.checker import KNOWN_FUNCTIONS
 from streamapp_core.expressions.expression_issues import ExpressionError, ExpressionIssue
 from streamapp_core.expressions.ordering import Ordering, check_ordering
+from streamapp_core.expressions.over_frames import OverFrames
 from streamapp_core.expressions.partial_aggregates import ARRIVAL_COLUMN, FOLDS, Merge, Partial, PlainAggregate
 from streamapp_core.expressions.queries import (
     DUCKDB_SETTINGS,
@@ -45,6 +46,7 @@ __all__ = [
     "FunctionSignature",
     "Merge",
     "Ordering",
+    "OverFrames",
     "Partial",
     "PlainAggregate",
     "Select",

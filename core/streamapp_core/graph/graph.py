@@ -71,6 +71,7 @@ _MEETING = (
     OperatorKind.AGGREGATE,
     OperatorKind.TOP_N,
     OperatorKind.DEDUP,
+    OperatorKind.OVER,
     OperatorKind.PROCESS,
 )
 

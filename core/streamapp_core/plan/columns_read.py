@@ -1,6 +1,6 @@
 """Columns of a stream that are read: the others need not be decoded."""
 
-from streamapp_core.expressions import Ordering
+from streamapp_core.expressions import Ordering, OverFrames
 from streamapp_core.expressions.columns_used import columns_used
 from streamapp_core.expressions.select import Condition
 from streamapp_core.plan.plan import Plan
@@ -31,7 +31,7 @@ def _columns_read(plan: Plan, name: str) -> frozenset[str] | None:
         if name not in operator.inputs:
             continue
         behind = _columns_read(plan, operator.name) if isinstance(operator.compiled, Condition) else frozenset[str]()
-        if operator.compiled is None or isinstance(operator.compiled, Ordering) or behind is None:
+        if operator.compiled is None or isinstance(operator.compiled, Ordering | OverFrames) or behind is None:
             return None
         read |= behind | columns_used(operator.compiled)
     return read

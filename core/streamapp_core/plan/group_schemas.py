@@ -6,18 +6,27 @@ from typing import Any
 from msgspec.structs import replace
 
 from streamapp_core.data_types import check_column_name
-from streamapp_core.expressions import Aggregation, Ordering, UserFunctions, check_aggregate, check_ordering
+from streamapp_core.expressions import (
+    Aggregation,
+    Ordering,
+    OverFrames,
+    UserFunctions,
+    check_aggregate,
+    check_ordering,
+)
 from streamapp_core.graph.graph import Operator
 from streamapp_core.plan.joined_columns import repeated
 from streamapp_core.plan.problem_collector import ProblemCollector
 from streamapp_core.plan.required_columns import require_column
 from streamapp_core.problems import ProblemCode
 from streamapp_core.schema import INT, TIMESTAMP, Column, Schema, SchemaError
-from streamapp_core.spec.groups import Aggregate, Dedup, Ranking, Window
+from streamapp_core.spec.groups import Aggregate, Dedup, Over, Ranking, Window
 from streamapp_core.spec.operators import OperatorKind
 
-Group = Aggregation | Ordering
-GROUP_KINDS = frozenset([OperatorKind.AGGREGATE, OperatorKind.TOP_N, OperatorKind.DEDUP, OperatorKind.WINDOW])
+Group = Aggregation | Ordering | OverFrames
+GROUP_KINDS = frozenset(
+    [OperatorKind.AGGREGATE, OperatorKind.TOP_N, OperatorKind.DEDUP, OperatorKind.OVER, OperatorKind.WINDOW]
+)
 WINDOW_COLUMNS = (Column("window_start", TIMESTAMP), Column("window_end", TIMESTAMP))
 _INSTEAD = "compute it in a `map` before, and use its column"
 
@@ -40,6 +49,8 @@ class GroupFlow:
             return self._ranking(operator, spec.top_n, spec.top_n.by, schema)
         if spec.dedup is not None:
             return self._dedup(operator, spec.dedup, schema)
+        if spec.over is not None:
+            return self._over(operator, spec.over, schema)
         if spec.window is not None and spec.window.top_n is not None:
             return self._ranking(operator, spec.window.top_n, spec.window.by, schema)
         group = spec.window or spec.aggregate
@@ -71,6 +82,22 @@ class GroupFlow:
             return None
         self._compiled[operator.name] = groups
         return schema
+
+    def _over(self, operator: Operator, over: Over, schema: Schema) -> Schema | None:
+        known = self._known(operator, over.by, schema)
+        compile_, path = self._collector.compile, operator.path_parts
+        aggregation = compile_(check_aggregate, path("over", "select"), over.select, known, schema, self._functions)
+        order = path("over", "orderBy")
+        ordering = compile_(check_ordering, order, over.order_by, known, schema, self._functions)
+        if aggregation is None or ordering is None or len(known) < len(over.by):
+            return None
+        self._compiled[operator.name] = OverFrames(aggregation=aggregation, ordering=ordering)
+        added = (Column(column.name, column.type) for column in aggregation.columns)
+        return self._distinct(
+            operator.path("over", "select"),
+            (*schema.columns, *added),
+            f"it has the columns of `{operator.inputs[0]}`, and those of `select`; rename one",
+        )
 
     def _ranking(self, operator: Operator, ranking: Ranking, by: tuple[str, ...], schema: Schema) -> Schema | None:
         field = ("topN",) if operator.spec.top_n is not None else ("window", "topN")

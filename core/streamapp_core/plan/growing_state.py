@@ -13,6 +13,7 @@ _OR_TTL = "`ttl`, how long after its last row a key is kept, which may be `forev
 _IN_SQL = {
     OperatorKind.JOIN: "bound the event times of both sides, or write it as an operator with `join`, which takes `ttl`",
     OperatorKind.DEDUP: "write it as an operator with `dedup`, which takes `within` or `ttl`",
+    OperatorKind.OVER: "write it as an operator with `over`, which takes `range` beside `rows`",
     OperatorKind.TOP_N: "write it as an operator with `topN`, which takes `ttl`, or as a `window` with `topN`",
 }
 """What to do about steps of a query, which has no place for these fields."""
@@ -24,7 +25,7 @@ def find_growing_state(graph: Graph, types: Mapping[str, StreamType]) -> Iterato
     The keys of an `aggregate` are its result, which grows with them anyway; it is not warned of. What
     reads such results keeps as many rows as there are.
     """
-    for operator in graph.of_kinds(OperatorKind.JOIN, OperatorKind.DEDUP, OperatorKind.TOP_N):
+    for operator in graph.of_kinds(OperatorKind.JOIN, OperatorKind.DEDUP, OperatorKind.TOP_N, OperatorKind.OVER):
         if all(isinstance(types[name].changes, Upsert) for name in operator.inputs):
             continue
         found = _growth(operator)
@@ -57,6 +58,12 @@ def _growth(operator: Operator) -> tuple[str, str] | None:
         return (
             f"`{operator.name}` keeps the first rows of every value of {_names(top_n.by)} for ever",
             f"put the `topN` into a `window`, or set {_OR_TTL}",
+        )
+    over = operator.spec.over
+    if over is not None and over.range_ is None:
+        return (
+            f"`{operator.name}` keeps the last rows of every value of {_names(over.by)} for ever",
+            "set `range` beside `rows`, how far back in event time rows count at most, which may be `forever`",
         )
     return None
 

@@ -95,7 +95,7 @@ class RowFollower:
         elif operator.spec.map is not None:
             collector.compile(check_select, path, text, schema, self.functions)
         elif operator.spec.flat_map is None and operator.kind in GROUP_KINDS:
-            group = operator.spec.window or operator.spec.aggregate
+            group = operator.spec.window or operator.spec.aggregate or operator.spec.over
             if group is not None and group.select is not None:
                 collector.compile(check_aggregate, path, text, group.by, schema, self.functions)
 

@@ -4,7 +4,8 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 
-from streamapp_core.expressions import Aggregation, Merge, Ordering, SelectColumn
+from streamapp_core.expressions import Aggregation, Merge, Ordering, OverFrames, SelectColumn
+from streamapp_core.expressions.columns_used import columns_used
 from streamapp_core.graph.graph import Graph, Operator, written_name
 from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.plan.stream_types.check_event_time import process_order
@@ -23,6 +24,7 @@ _KEEP_STATE = (
     OperatorKind.AGGREGATE,
     OperatorKind.TOP_N,
     OperatorKind.DEDUP,
+    OperatorKind.OVER,
     OperatorKind.WINDOW,
     OperatorKind.SORTED,
 )
@@ -106,6 +108,11 @@ def _state(operator: Operator, rows: RowFlow, types: Mapping[str, StreamType]) -
         unions = spec.aggregate is not None and any(partial.merge is Merge.UNION for partial in group.partials)
         entries = ["entries"] if unions else []  # distinct values, if they are many
         return [_lengths(spec.window), _names(group.by_columns), [repr(p) for p in group.partials], *retracts, *entries]
+    if isinstance(group, OverFrames):
+        over = spec.over and spec.over.model_dump(mode="json", include={"rows", "range_", "order_by"})
+        changes = types[operator.inputs[0]].changes
+        kept = [str(changes), [repr(p) for p in group.aggregation.partials]] if isinstance(changes, Upsert) else []
+        return [over, _names(group.aggregation.by_columns), sorted(columns_used(group.aggregation)), *kept]
     if isinstance(group, Ordering):
         ranking = spec.top_n or spec.dedup or (spec.window and spec.window.top_n)
         options = (

@@ -68,6 +68,41 @@ class Dedup(SpecModel):
         return self
 
 
+class Over(SpecModel):
+    """Aggregates over the last rows of a key up to each row, beside the columns of the row."""
+
+    by: Annotated[tuple[ColumnName, ...], Field(min_length=1, max_length=100)]
+    order_by: Annotated[
+        Expression | None,
+        Field(description="The order of running results. Without it rows go by event time, and each stays as it is."),
+    ] = None
+    rows: Annotated[int | None, Field(ge=1, le=1000, description="The most rows that count, this one among them.")] = (
+        None
+    )
+    range_: Annotated[
+        Ttl | None,
+        Field(
+            alias="range",
+            description="How much earlier in event time the first of them may be; `forever` says that `rows` alone "
+            "bounds them.",
+        ),
+    ] = None
+    select: Expression
+
+    @property
+    def reach(self) -> int | None:
+        """The milliseconds of `range`; None: rows of any time count."""
+        return self.range_ if isinstance(self.range_, int) else None
+
+    @model_validator(mode="after")
+    def _bounded(self) -> Self:
+        if self.rows is None and self.reach is None:
+            raise ValueError("`over` needs `rows`, how many count, or `range`, how far back in event time they may be")
+        if self.order_by is not None and (self.rows is None or self.range_ is not None):
+            raise ValueError("`orderBy` goes with `rows` alone: `range` is of event time, which is an order already")
+        return self
+
+
 class WindowTime(StrEnum):
     """The time that puts rows into windows and closes them."""
 

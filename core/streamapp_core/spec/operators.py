@@ -18,7 +18,7 @@ from streamapp_core.spec.base import (
     Text,
     Ttl,
 )
-from streamapp_core.spec.groups import Aggregate, Dedup, TopN, Window
+from streamapp_core.spec.groups import Aggregate, Dedup, Over, TopN, Window
 
 
 class OperatorKind(StrEnum):
@@ -36,6 +36,7 @@ class OperatorKind(StrEnum):
     AGGREGATE = "aggregate"
     TOP_N = "topN"
     DEDUP = "dedup"
+    OVER = "over"
     WINDOW = "window"
     SORTED = "sorted"
     PROCESS = "process"
@@ -214,6 +215,7 @@ class OperatorSpec(SpecModel):
     aggregate: Aggregate | None = None
     top_n: TopN | None = None
     dedup: Dedup | None = None
+    over: Over | None = None
     window: Window | None = None
     sorted: Sorted | None = None
     process: Process | None = None
@@ -249,7 +251,7 @@ class OperatorSpec(SpecModel):
         """The columns whose equal values must be in one task: those of a group, or of a function's state."""
         if self.process is not None:
             return () if self.process.state is None else (self.process.state.key,)
-        group = self.window or self.aggregate or self.top_n or self.dedup
+        group = self.window or self.aggregate or self.top_n or self.dedup or self.over
         return () if group is None else group.by
 
     @property

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from streamapp_core.expressions import Aggregation, Ordering, Select
+from streamapp_core.expressions import Aggregation, Ordering, OverFrames, Select
 from streamapp_core.expressions.user_functions import FUNCTION_PREFIX
 from streamapp_core.plan.null_keys import has_null_group, null_key_column
 from streamapp_core.plan.plan import PlannedOperator
@@ -31,6 +31,7 @@ from streamapp_runtime.operators.null_key_guard import NullKeyGuard
 from streamapp_runtime.operators.operator import InputPort, Operator, TaskOperator
 from streamapp_runtime.operators.ordered_process import OrderedProcess
 from streamapp_runtime.operators.outputs import Broadcast, NotWritten, PartitionBy, SendToFile, SendToStream
+from streamapp_runtime.operators.over import Over
 from streamapp_runtime.operators.processing_time import ProcessingTime
 from streamapp_runtime.operators.regular_join import RegularJoin
 from streamapp_runtime.operators.retracting_aggregate import RetractingAggregate
@@ -41,6 +42,7 @@ from streamapp_runtime.operators.session_window import SessionWindow
 from streamapp_runtime.operators.stateful_process import StatefulProcess
 from streamapp_runtime.operators.top_n import TopN
 from streamapp_runtime.operators.upsert_join import UpsertJoin
+from streamapp_runtime.operators.upsert_over import UpsertOver
 from streamapp_runtime.operators.upsert_top_n import UpsertTopN
 from streamapp_runtime.operators.window_top_n import WindowTopN
 from streamapp_runtime.rows.hidden_columns import hidden_fields
@@ -277,6 +279,19 @@ def _dedup(planned: PlannedOperator, context: TaskContext) -> Operator:
     return Dedup(store, by, dedup.keep, planned.spec.ttl)
 
 
+def _over(planned: PlannedOperator, context: TaskContext) -> Operator:
+    over, (schema,) = planned.spec.over, planned.input_schemas
+    assert over is not None
+    assert isinstance(planned.compiled, OverFrames)
+    engine, store, columns = context.processor.engine, context.state.logged_store(planned.name), arrow_schema(schema)
+    if over.order_by is not None:
+        assert over.rows is not None
+        key, deletes = _key(planned), planned.type.deletes
+        return UpsertOver(engine, store, planned.compiled, columns, key, rows=over.rows, deletes=deletes)
+    limit = context.processor.results_at_once
+    return Over(engine, store, planned.compiled, columns, rows=over.rows, reach=over.reach, limit=limit)
+
+
 def _sorted(planned: PlannedOperator, context: TaskContext) -> Operator:
     return EventTimeSort(context.state.logged_store(planned.name), context.processor.results_at_once)
 
@@ -350,6 +365,7 @@ _BUILDERS: Mapping[OperatorKind, Callable[[PlannedOperator, TaskContext], Operat
     OperatorKind.TOP_N: _top_n,
     OperatorKind.DEDUP: _dedup,
     OperatorKind.WINDOW: _window,
+    OperatorKind.OVER: _over,
     OperatorKind.SORTED: _sorted,
     OperatorKind.PROCESS: _process,
     OperatorKind.SEND_TO_TABLE: _send_to_table,

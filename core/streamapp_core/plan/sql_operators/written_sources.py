@@ -76,7 +76,7 @@ class WrittenSources:
             return None, {}
         if operator.inputs[0] in self._made:
             return None, {}
-        if operator.kind in _KEEPS_ROWS or operator.kind is OperatorKind.JOIN_TABLE:
+        if operator.kind in _KEEPS_ROWS or operator.kind in (OperatorKind.JOIN_TABLE, OperatorKind.OVER):
             return self._times(operator.inputs[0], before)
         listed = operator.spec.map or operator.spec.flat_map
         if listed is None:

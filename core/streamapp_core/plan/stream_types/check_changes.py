@@ -50,6 +50,7 @@ _Reason = tuple[str | None, str]
 def check_changes(graph: Graph, rows: RowFlow, types: Mapping[str, StreamType]) -> Iterator[Problem]:
     """Find operators that read results which are replaced later, and can't follow the replacement."""
     yield from _check_places(graph, types)
+    yield from _check_orders(graph, types)
     running = [name for name, type_ in types.items() if isinstance(type_.changes, Upsert)]
     for operator in graph.readers_of(running):
         for position, name in enumerate(operator.inputs):
@@ -85,6 +86,22 @@ def _check_places(graph: Graph, types: Mapping[str, StreamType]) -> Iterator[Pro
                 code=ProblemCode.INVALID_SPEC,
                 message="name the column of the place in `rank`: of several rows of a group a later result says by its "
                 "place which one it replaces",
+            )
+
+
+def _check_orders(graph: Graph, types: Mapping[str, StreamType]) -> Iterator[Problem]:
+    """Find orders of rows that are events: these go by event time, so that none has to be corrected."""
+    for operator in graph.of_kinds(OperatorKind.OVER):
+        over, type_ = operator.spec.over, types.get(operator.inputs[0])
+        if over is None or over.order_by is None or type_ is None or type_.unknown:
+            continue
+        if not isinstance(type_.changes, Upsert):
+            yield Problem(
+                path=operator.path("over", "orderBy"),
+                code=ProblemCode.INVALID_SPEC,
+                message=f"the rows of `{operator.inputs[0]}` are events, which go by event time: leave `orderBy` out; "
+                "or give them a key, by which a later result replaces an earlier one, by a `dedup` with `keep: last` "
+                f"before `{operator.name}`",
             )
 
 
@@ -205,6 +222,16 @@ def _deletions(reader: _Reader) -> _Reason | None:
     return None, f"some of them only delete their key, which `{reader.operator.name}` would not be told"
 
 
+def _over(reader: _Reader) -> _Reason | None:
+    over = reader.operator.spec.over
+    if over is None or over.order_by is not None:
+        return None
+    return reader.operator.path("over"), (
+        f"`{reader.operator.name}` would count both; say in `orderBy` which rows come before which, and in `rows` how "
+        "many count"
+    )
+
+
 def _sorted(_: _Reader) -> _Reason:
     return None, "an order by event times could put a later one first; sort the rows that they are made of"
 
@@ -223,5 +250,6 @@ _RULES: Mapping[OperatorKind, Callable[[_Reader], _Reason | None]] = {
     OperatorKind.BROADCAST: _deletions,
     OperatorKind.PROCESS: _deletions,
     OperatorKind.SORTED: _sorted,
+    OperatorKind.OVER: _over,
 }
 """Operators that are not here follow the replacement: `aggregate`, `topN` and `filter`."""
