@@ -22,6 +22,7 @@ SQL_QUERIES = tuple(sorted(path.stem for path in (HERE / "sql").glob("q*.yaml"))
 """The queries whose app there is in SQL, too."""
 KEYS = {
     "q04": ("id",),
+    "q06": ("id",),
     "q09": ("id",),
     "q15": ("day",),
     "q16": ("channel", "day"),

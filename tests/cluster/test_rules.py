@@ -36,6 +36,7 @@ OPERATORS = {
     "topN": {"name": "latest", "from": "a", "topN": {"by": ["k"], "orderBy": "at desc", "n": 3, "rank": "place"}},
     "sorted": {"name": "in-order", "from": "a", "sorted": {}},
     "dedup": {"name": "once", "from": "a", "dedup": {"by": ["k"], "within": "1h"}},
+    "over": {"name": "recent", "from": "a", "over": {"by": ["k"], "rows": 3, "range": "1h", "select": "count(*) as n"}},
     "window": {"name": "hourly", "from": "a", "window": {"tumbling": "1h", "by": ["k"], "select": "count(*) as n"}},
 }
 OPERATORS["sql"] = {"name": "large", "sql": "select k from a where length(k) > 9"}

@@ -31,6 +31,8 @@ UNTIL = START + timedelta(days=5)
 DELETED = "d"
 """The last column of a row of a file that deletes its key."""
 _COLUMNS = ("id", "k", "g", "v")
+_FOUND = len(_COLUMNS)
+"""The place of what a row has found in a table."""
 WAIT = 0.05
 QUIET = 12.0
 """Seconds without any progress after which an app without an end has come to nothing more."""
@@ -286,19 +288,20 @@ class _Run:
 
 
 def wrong_versions(rows: Sequence[tuple[str, ...]], versions: reference.Versions, kind: KeyKind) -> Counter:
-    """Return the rows that found something in a table which their key never had; it is in their last column."""
+    """Return the rows that found something in a table which their key never had."""
     if versions.rows is None:
         return Counter()
     known = _known(versions, kind)
     place_ = _COLUMNS.index(versions.on)
-    return Counter(row for row in rows if row[-1] and row[-1] not in known.get(row[place_], ()))
+    return Counter(row for row in rows if row[_FOUND] and row[_FOUND] not in known.get(row[place_], ()))
 
 
 def lost_versions(rows: Counter, versions: reference.Versions, kind: KeyKind) -> Counter:
     """Return the rows that found nothing in a table where there is something for their key."""
     known = _known(versions, kind)
     place_ = _COLUMNS.index(versions.on)
-    return Counter({row: count for row, count in rows.items() if not row[-1] and row[place_] in known})
+    live = {row: count for row, count in rows.items() if row[-1] != DELETED}
+    return Counter({row: count for row, count in live.items() if not row[_FOUND] and row[place_] in known})
 
 
 def _known(versions: reference.Versions, kind: KeyKind) -> Mapping[str, set[str]]:

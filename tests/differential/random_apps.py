@@ -32,6 +32,7 @@ ALL_KEYS = "count(*) as id, sum(v) as v"
 RESTORED = "cast(id as int) as id, k, g, cast(v as int) as v"
 WINDOWS = ({"tumbling": "1h"}, {"sliding": "2h", "every": "1h"}, {"session": "1h"}, {"tumbling": "30m"})
 JOINS = ("inner", "left", "right", "full")
+LAST_ROWS = ("sum(v) as m", "count(*) as m", "min(id) as m", "max(v) as m", "count(v) as m")
 ORDERS = ("v desc, id", "abs(v), id desc nulls first", "id % 3 nulls last, v")
 MOST_STEPS = 6
 PROCESSORS = (1, 1, 2, 3)
@@ -164,6 +165,31 @@ def _top_n(draft: _Draft) -> None:
     top = {"by": list(by), "orderBy": draft.random.choice(ORDERS), "n": n, **rank}
     made = draft.add("top", _grouped(draft, by), topN=top)
     draft.result(draft.add("restored", made, map="id, k, g, place as v") if rank else made)
+
+
+def _over(draft: _Draft) -> None:
+    by, random = draft.random.choice(GROUPS), draft.random
+    frame = random.choice(
+        [{"rows": 1}, {"rows": 3}, {"rows": 2, "range": "forever"}, {"range": "30m"}, {"range": "0ms"}]
+    )
+    over = {"by": list(by), **frame, "select": random.choice(LAST_ROWS)}
+    if random.random() < 0.1:
+        over["orderBy"] = random.choice(ORDERS)
+    made = draft.add("recent", _grouped(draft, by), over=over)
+    draft.result(draft.add("restored", made, map="id, k, g, cast(m as int) as v"))
+
+
+def _over_results(draft: _Draft) -> None:
+    """Read the last ones of results, which replace each other."""
+    by = draft.random.choice(GROUPS)
+    total = draft.add("total", _grouped(draft, by), aggregate={"by": list(by), "select": _select(draft, by)})
+    results = draft.add("restored", total, map=RESTORED)
+    if draft.random.random() < 0.5:
+        results = draft.add("filter", results, filter=draft.random.choice(FILTERS))
+    again = draft.random.choice(by)
+    over = {"by": [again], "orderBy": draft.random.choice(ORDERS), "rows": 2, "select": draft.random.choice(LAST_ROWS)}
+    made = draft.add("recent", draft.add("keyed", results, partitionBy={"key": again}), over=over)
+    draft.result(draft.add("restored", made, map="id, k, g, cast(m as int) as v"))
 
 
 def _of_results(draft: _Draft) -> None:
@@ -311,6 +337,8 @@ STEPS = (
     _merge,
     _aggregate,
     _top_n,
+    _over,
+    _over_results,
     _of_results,
     _joined_results,
     _dedup,

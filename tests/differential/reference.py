@@ -16,7 +16,7 @@ from differential.reference_functions import called
 
 HOUR = 3_600_000
 _COLUMNS = ("id", "k", "g", "v")
-UNITS = {"m": 60_000, "h": HOUR}
+UNITS = {"ms": 1, "m": 60_000, "h": HOUR}
 _DATABASE = duckdb.connect(config={"threads": 1})
 """Empty; to make one takes longer than all queries of an app."""
 
@@ -108,6 +108,8 @@ def _edge(operator: dict[str, Any], inputs: list[Edge], spec: dict[str, Any], un
         return Edge(sql=sql, key=tuple(operator["aggregate"]["by"]))
     if "topN" in operator:
         return _ranked(operator["topN"], first)
+    if "over" in operator:
+        return _with_last_rows(operator["over"], first, until)
     if "dedup" in operator:
         by = ", ".join(operator["dedup"]["by"])
         return Edge(
@@ -211,6 +213,19 @@ def _windowed(window: dict[str, Any], edge: Edge, until: int) -> Edge:
     )
 
 
+def _with_last_rows(over: dict[str, Any], edge: Edge, until: int) -> Edge:
+    """Add aggregates of the last rows: of events once the watermark has passed them, of results by an order."""
+    least = _COLUMNS if edge.key is None else tuple(f"{column} nulls first" for column in edge.key)
+    terms = [_spark_nulls(term) for term in over["orderBy"].split(", ")] if "orderBy" in over else ["t"]
+    frame, order = f"ROWS {over.get('rows', 1) - 1} PRECEDING", ", ".join([*terms, *least])
+    if "rows" not in over:
+        frame, order = f"RANGE BETWEEN {_duration(over['range'])} PRECEDING AND CURRENT ROW", "t"
+    window = f"PARTITION BY {', '.join(over['by'])} ORDER BY {order} {frame}"
+    rows = edge.sql if "orderBy" in over else f"SELECT * FROM ({edge.sql}) WHERE t <= {until}"
+    call, _, name = over["select"].partition(" as ")
+    return replace(edge, sql=f"SELECT *, {call} OVER ({window}) AS {name} FROM ({rows})")
+
+
 def _ranked(top: dict[str, Any], edge: Edge) -> Edge:
     by, columns = top["by"], _COLUMNS if edge.key is None else tuple(f"{column} nulls first" for column in edge.key)
     key = (*by, "place") if "rank" in top else tuple(by) if top["n"] == 1 else edge.key
@@ -232,4 +247,5 @@ def _spark_nulls(term: str) -> str:
 
 
 def _duration(text: str) -> int:
-    return int(text[:-1]) * UNITS[text[-1]]
+    number = text.rstrip("hms")
+    return int(number) * UNITS[text.removeprefix(number)]

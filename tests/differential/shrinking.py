@@ -11,7 +11,19 @@ from typing import Any
 
 from differential.cases import Case, Source, Stage
 
-_BYPASSED = ("filter", "map", "partitionBy", "broadcast", "merge", "aggregate", "topN", "dedup", "window", "process")
+_BYPASSED = (
+    "filter",
+    "map",
+    "partitionBy",
+    "broadcast",
+    "merge",
+    "aggregate",
+    "topN",
+    "over",
+    "dedup",
+    "window",
+    "process",
+)
 """Operators that emit the columns of their first input, as far as random apps have them."""
 _RENAMES = ("rid", "part", "size", "cast(")
 _PLAIN_JOB = {"commitInterval": "50ms", "watermarkInterval": "1ms", "grouper": "partition"}

@@ -43,7 +43,7 @@ LABEL = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 KINDS = (
     "has(self.filter), has(self.map), has(self.flatMap), has(self.merge), has(self.partitionBy), has(self.broadcast), "
     "has(self.join), has(self.joinTable), has(self.sendToTable), has(self.aggregate), has(self.topN), has(self.dedup), "
-    "has(self.window), has(self.sorted), has(self.process), has(self.sendTo), has(self.sql)"
+    "has(self.over), has(self.window), has(self.sorted), has(self.process), has(self.sendTo), has(self.sql)"
 )
 
 
@@ -82,6 +82,12 @@ MEANINGS = {
         lambda dedup: "within" not in dedup or dedup.get("keep", "first") == "first"
     ),
     "!has(self.within) || !has(self.ttl)": lambda dedup: count(dedup, "within", "ttl") < 2,
+    "has(self.rows) || (has(self.range) && self.range != 'forever')": (
+        lambda over: "rows" in over or over.get("range", "forever") != "forever"
+    ),
+    "!has(self.orderBy) || (has(self.rows) && !has(self.range))": (
+        lambda over: "orderBy" not in over or ("rows" in over and "range" not in over)
+    ),
     "!has(self.order) || self.order != 'eventTime' || has(self.state)": (
         lambda process: process.get("order") != "eventTime" or "state" in process
     ),

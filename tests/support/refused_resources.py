@@ -87,6 +87,20 @@ BY_RULE = {
         {"name": "once", "from": "typed", "dedup": {"by": ["k"], "within": "1h", "ttl": "forever"}},
         "within bounds the state",
     ),
+    "the last rows of a key without a bound": (
+        ("spec", "operators", 1),
+        {"name": "mean", "from": "typed", "over": {"by": ["k"], "range": "forever", "select": "count(*) as n"}},
+        "over needs rows",
+    ),
+    "rows in an order and of a range of time": (
+        ("spec", "operators", 1),
+        {
+            "name": "mean",
+            "from": "typed",
+            "over": {"by": ["k"], "orderBy": "k", "rows": 3, "range": "1h", "select": "count(*) as n"},
+        },
+        "orderBy goes with rows alone",
+    ),
     "a function without state in event-time order": (
         ("spec", "operators", 1),
         {"name": "late", "from": "typed", "process": {"function": "m:f", "schema": "x int", "order": "eventTime"}},

@@ -11,7 +11,7 @@ from typing import Any
 from streamapp_core.crd.structural_schema import Constraints, Schema
 from streamapp_core.spec.app import StreamAppSpec
 from streamapp_core.spec.base import DNS_LABEL
-from streamapp_core.spec.groups import Dedup, Window
+from streamapp_core.spec.groups import Dedup, Over, Window
 from streamapp_core.spec.operators import OperatorKind, OperatorSpec, Process
 from streamapp_core.spec.processors import Location, StateStorage
 from streamapp_core.spec.systems import SystemKind, SystemSpec
@@ -92,6 +92,13 @@ CONSTRAINTS: Constraints = {
     Dedup: _rules(
         _rule("!has(self.within) || !has(self.keep) || self.keep == 'first'", "within belongs to keep: first"),
         _rule("!has(self.within) || !has(self.ttl)", "within bounds the state, leave ttl out"),
+    ),
+    Over: _rules(
+        _rule(
+            "has(self.rows) || (has(self.range) && self.range != 'forever')",
+            "over needs rows, how many count, or range, how far back they may be",
+        ),
+        _rule("!has(self.orderBy) || (has(self.rows) && !has(self.range))", "orderBy goes with rows alone"),
     ),
     Process: _rules(
         _rule(

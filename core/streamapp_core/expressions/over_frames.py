@@ -8,7 +8,7 @@ from streamapp_core.expressions.ordering import Ordering
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverFrames:
-    """What is computed of each frame, and the order of rows; one without terms is that of event time."""
+    """The aggregates of each frame, and the order of rows; one without terms is that of event time."""
 
     aggregation: Aggregation
     ordering: Ordering

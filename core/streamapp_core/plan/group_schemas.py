@@ -1,6 +1,7 @@
 """The columns of groups: aggregates, rankings, duplicates and windows, and their expressions compiled on the way."""
 
 from collections.abc import MutableMapping, Sequence
+from dataclasses import replace as replace_ordering
 from typing import Any
 
 from msgspec.structs import replace
@@ -88,9 +89,10 @@ class GroupFlow:
         compile_, path = self._collector.compile, operator.path_parts
         aggregation = compile_(check_aggregate, path("over", "select"), over.select, known, schema, self._functions)
         order = path("over", "orderBy")
-        ordering = compile_(check_ordering, order, over.order_by, known, schema, self._functions)
+        ordering = compile_(check_ordering, order, over.order_by, (), schema, self._functions)
         if aggregation is None or ordering is None or len(known) < len(over.by):
             return None
+        ordering = replace_ordering(ordering, by_columns=aggregation.by_columns)
         self._compiled[operator.name] = OverFrames(aggregation=aggregation, ordering=ordering)
         added = (Column(column.name, column.type) for column in aggregation.columns)
         return self._distinct(

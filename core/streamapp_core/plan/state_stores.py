@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from streamapp_core.expressions import Aggregation, Merge, Ordering, OverFrames, SelectColumn
 from streamapp_core.expressions.columns_used import columns_used
 from streamapp_core.graph.graph import Graph, Operator, written_name
-from streamapp_core.plan.row_schemas import RowFlow
+from streamapp_core.plan.row_schemas import Compiled, RowFlow
 from streamapp_core.plan.stream_types.check_event_time import process_order
 from streamapp_core.plan.stream_types.stream_partitioning import Hashed, Partitioning
-from streamapp_core.plan.stream_types.stream_type import StreamType, Upsert
+from streamapp_core.plan.stream_types.stream_type import Changes, StreamType, Upsert
 from streamapp_core.plan.table_rows import TableRows
 from streamapp_core.spec.groups import Window
-from streamapp_core.spec.operators import OperatorKind
+from streamapp_core.spec.operators import OperatorKind, OperatorSpec
 from streamapp_core.spec.streams import StreamChanges
 from streamapp_core.spec.tables import TableSpec
 
@@ -101,25 +101,24 @@ def _state(operator: Operator, rows: RowFlow, types: Mapping[str, StreamType]) -
     if spec.process is not None and spec.process.state is not None:
         order = process_order(operator, types)  # functions in event-time order store rows that wait
         return [spec.process.model_dump(mode="json", exclude={"output_schema", "order"}), order]
-    group = rows.compiled.get(operator.name)
+    return _group_state(spec, rows.compiled.get(operator.name), types[operator.inputs[0]].changes)
+
+
+def _group_state(spec: OperatorSpec, group: Compiled | None, changes: Changes) -> object:
+    replaced = [str(changes)] if isinstance(changes, Upsert) else []
     if isinstance(group, Aggregation):
-        changes = types[operator.inputs[0]].changes
-        retracts = [str(changes)] if isinstance(changes, Upsert) else []
         unions = spec.aggregate is not None and any(partial.merge is Merge.UNION for partial in group.partials)
         entries = ["entries"] if unions else []  # distinct values, if they are many
-        return [_lengths(spec.window), _names(group.by_columns), [repr(p) for p in group.partials], *retracts, *entries]
+        return [_lengths(spec.window), _names(group.by_columns), [repr(p) for p in group.partials], *replaced, *entries]
     if isinstance(group, OverFrames):
-        over = spec.over and spec.over.model_dump(mode="json", include={"rows", "range_", "order_by"})
-        changes = types[operator.inputs[0]].changes
-        kept = [str(changes), [repr(p) for p in group.aggregation.partials]] if isinstance(changes, Upsert) else []
-        return [over, _names(group.aggregation.by_columns), sorted(columns_used(group.aggregation)), *kept]
+        over = None if spec.over is None else spec.over.model_dump(mode="json", include={"rows", "range_", "order_by"})
+        results = [repr(p) for p in group.aggregation.partials] if replaced else []  # those of other rows stay
+        return [over, _names(group.aggregation.by_columns), sorted(columns_used(group.aggregation)), *replaced, results]
     if isinstance(group, Ordering):
         ranking = spec.top_n or spec.dedup or (spec.window and spec.window.top_n)
         options = (
             None if ranking is None else ranking.model_dump(mode="json", exclude={"order_by", "by", "rank", "ttl"})
         )
-        changes = types[operator.inputs[0]].changes
-        replaced = [str(changes)] if isinstance(changes, Upsert) else []
         terms = [str(term) for term in group.terms]
         return [_lengths(spec.window), _names(group.by_columns), terms, options, *replaced]
     return None

@@ -4,6 +4,7 @@ The rows of all frames are grouped by the number of their frame, so that an aggr
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -68,4 +69,4 @@ def _parts(counts: RowIndices) -> Iterator[slice]:
     """Return slices of frames that have about `_ROWS_AT_ONCE` rows together."""
     parts = np.cumsum(counts) // _ROWS_AT_ONCE
     bounds = [0, *(np.flatnonzero(np.diff(parts)) + 1).tolist(), len(counts)]
-    return (slice(start, end) for start, end in zip(bounds, bounds[1:], strict=False))
+    return (slice(start, end) for start, end in pairwise(bounds))

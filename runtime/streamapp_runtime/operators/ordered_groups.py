@@ -45,7 +45,7 @@ _decode = msgspec.msgpack.Decoder(OrderedRow).decode
 
 
 class OrderedGroups:
-    """The rows as they are now, by the digests of their keys. Of rows that are equal in the order the least key is first."""
+    """The rows as they are now, by the digests of their keys; of equal ones in the order the least key is first."""
 
     def __init__(
         self, engine: SqlEngine, store: Store, ordering: Ordering, schema: pa.Schema, key: Sequence[str]

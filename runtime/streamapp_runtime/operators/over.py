@@ -109,9 +109,7 @@ class Over(EventTimeSort):
     def _group_keys(self, rows: pa.Table) -> list[bytes]:
         return [encode_key(values) for values in to_plain_rows(self._engine.query(self._groups_sql, rows=rows).columns)]
 
-    def _frame_results(
-        self, before: Sequence[Sequence[Sequence[Any]]], rows: pa.Table, groups: RowIndices
-    ) -> pa.Table:
+    def _frame_results(self, before: Sequence[Sequence[Sequence[Any]]], rows: pa.Table, groups: RowIndices) -> pa.Table:
         """Return the aggregates of the frame of each row, which may begin among the rows before of its group."""
         counts = list(map(len, before))
         earlier = to_arrow_table([row for group in before for row in group], self._kept)

@@ -40,9 +40,8 @@ def test_with_the_lines_of_the_page_an_app_reads_a_topic():
     assert (plan.streams["events"].partitions, plan.streams["by-person"].system) == (4, "kafka")
 
 
-def test_each_query_has_a_row_and_no_other_is_said_to_be_missing():
+def test_each_query_has_a_row():
     text = pages.read("nexmark.md")
     listed = re.findall(r"^\| \[(q\d+)\]\(../examples/nexmark/queries/\1.yaml\) \|", text, re.MULTILINE)
     assert listed == sorted(path.stem for path in QUERIES.glob("*.yaml"))
-    missing = {int(number) for number in re.findall(r"\bq(\d+)\b", text[text.index("Not there") :])}
-    assert missing == set(range(24)) - {int(name[1:]) for name in listed}
+    assert [int(name[1:]) for name in listed] == [*range(24)]

@@ -41,12 +41,22 @@ def test_what_is_kept_for_ever_is_warned_of_unless_that_is_meant(kind, path, kep
     assert accepted(app(kind, bounded=True)).warnings == ()
 
 
+def test_the_last_rows_of_a_key_are_warned_of_unless_they_have_a_range():
+    (warning,) = accepted(app({"over": {"by": ["k"], "rows": 3, "select": "sum(v) as total"}})).warnings
+    assert (warning.path, str(warning.code)) == ("spec.operators[0].over", "StateGrows")
+    assert "the last rows of every value of `k`" in warning.message
+    assert "set `range`" in warning.repair
+
+
 @pytest.mark.parametrize(
     "kind",
     [
         {"join": {"with": "b", "on": "k", "within": "1h"}},
         {"dedup": {"by": ["k"], "within": "1h"}},
         {"aggregate": {"by": ["k"], "select": "count(*) as n"}},
+        {"over": {"by": ["k"], "rows": 3, "range": "forever", "select": "sum(v) as total"}},
+        {"over": {"by": ["k"], "rows": 3, "range": "1h", "select": "sum(v) as total"}},
+        {"over": {"by": ["k"], "range": "1h", "select": "sum(v) as total"}},
         {"window": {"tumbling": "1h", "by": ["k"], "topN": {"orderBy": "v", "n": 1}}},
     ],
 )

@@ -283,3 +283,55 @@ def test_the_pairs_of_a_side_that_is_everywhere_keep_the_column_that_they_are_jo
     met = {"name": "met", "from": "left", "join": {"with": "named", "on": {"left": "x", "right": "x2"}}}
     type_ = accepted(joined(LEFT, total, sent, named, met)).operators["met"].type
     assert (str(type_.changes), type_.deletes) == ("upsert(k, x, rk)", True)
+
+
+def over(**fields):
+    return {"name": "recent", "over": {"by": ["k"], "select": "avg(v) as mean", **fields}}
+
+
+NEWEST = {"name": "newest", "dedup": {"by": ["k", "x"], "keep": "last"}}
+
+
+def test_the_last_rows_of_events_are_events_and_those_of_running_results_replace_each_other():
+    columns, changes, type_ = emitted(over(rows=3, range="1h"))
+    assert columns.endswith(", mean double")
+    assert (changes, type_) == ("append", "hashed(k)")
+    assert emitted(NEWEST, over(rows=3, orderBy="v"))[1:] == ("upsert(k, x)", "hashed(k)")
+    regrouped = {"name": "by-x", "partitionBy": {"key": "x"}}
+    spec = app(top(), regrouped, over(by=["x"], rows=3, orderBy="v"))
+    spec["spec"]["systems"]["files"] = {"file": {"path": "."}}
+    spec["spec"]["streams"]["out"] = {"system": "files", "format": "json"}
+    results = accepted(spec).operators["recent"].type
+    assert (str(results.changes), results.deletes) == ("upsert(k, x)", True)
+
+
+@pytest.mark.parametrize(
+    ("operators", "path", "code", "part"),
+    [
+        ([over()], "spec.operators[0].over", "InvalidSpec", "`over` needs `rows`"),
+        ([over(range="forever")], "spec.operators[0].over", "InvalidSpec", "`over` needs `rows`"),
+        ([over(rows=3, range="1h", orderBy="v")], "spec.operators[0].over", "InvalidSpec", "goes with `rows` alone"),
+        ([over(range="1h", orderBy="v")], "spec.operators[0].over", "InvalidSpec", "goes with `rows` alone"),
+        ([over(rows=1001)], "spec.operators[0].over.rows", "InvalidSpec", "1000"),
+        ([over(rows=3, orderBy="v")], "spec.operators[0].over.orderBy", "InvalidSpec", "leave `orderBy` out"),
+        ([NEWEST, over(rows=3)], "spec.operators[1].over", "ChangesUnsupported", "say in `orderBy`"),
+        ([over(rows=3, by=["x"])], "spec.operators[0].over.by", "GroupKeyMismatch", "`recent` groups by `x`"),
+        ([over(rows=3, by=["m", "k"])], "spec.operators[0].over.select", "TypeMismatch", "`m` in by is map"),
+        ([over(rows=3, select="v")], "spec.operators[0].over.select", "InvalidExpression", "`v`"),
+        ([over(rows=3, select="sum(v) as V")], "spec.operators[0].over.select", "TypeMismatch", "would be named `V`"),
+        ([NEWEST, over(rows=3, orderBy="s")], "spec.operators[1].over.orderBy", "TypeMismatch", "which has no order"),
+    ],
+)
+def test_last_rows_that_can_not_be_right_are_refused_at_their_place(operators, path, code, part):
+    found = problems(*operators)
+    assert {(place, name) for place, name, _ in found} == {(path, code)}, found
+    assert part in found[0][2]
+
+
+@pytest.mark.parametrize(
+    ("changed", "same"),
+    [({"select": "max(v) as mean"}, True), ({"select": "max(x) as mean"}, False), ({"rows": 4}, False)],
+)
+def test_the_select_list_of_last_rows_may_change_within_the_columns_that_are_kept(changed, same):
+    shapes = [accepted(app(over(**{"rows": 3, **fields}))).stores["recent"] for fields in ({}, changed)]
+    assert (shapes[0] == shapes[1]) == same

@@ -376,10 +376,12 @@ def test_rows_are_sorted_by_event_times_that_they_have_and_running_results_are_n
     spec = app({"name": "s", "from": "a", "sorted": {}})
     assert accepted(spec, {"a": 4}).operators["s"].type.changes is APPEND
     files = {"files": {"file": {"path": "."}}, "log": {"log": {"path": "log.db"}}}
-    undated = document(
-        spec["spec"]["operators"], streams={"a": {"system": "files", "schema": ROWS}, "out": {}}, systems=files
-    )
-    assert found(undated, {"a": 4}) == {("EventTimeMissing", "spec.operators[0].sorted")}
+    over = {"by": ["k"], "rows": 2, "select": "count(*) as m"}
+    for kind, fields in {"sorted": {}, "over": over}.items():
+        operators = [{"name": "s", "from": "a", kind: fields}, spec["spec"]["operators"][1]]
+        streams = {"a": {"system": "files", "schema": ROWS, "key": "k", "partitioned": True}, "out": {}}
+        undated = document(operators, streams=streams, systems=files)
+        assert found(undated, {"a": 4}) == {("EventTimeMissing", f"spec.operators[0].{kind}")}
     spec = app({"name": "g", "from": "a", "aggregate": COUNT}, {"name": "s", "from": "g", "sorted": {}})
     assert found(spec, {"a": 4}) == {("ChangesUnsupported", "spec.operators[1].from")}
 

@@ -23,9 +23,7 @@ SELECT = (
     "count(*) as n, sum(x) as total, avg(x) as mean, min(x) as least, max(x) as most, first(x) as first, "
     "last(x) as last, count(distinct x) as different, array_agg(x) as held, stddev(x) as spread"
 )
-FRAMES = OverFrames(
-    aggregation=check_aggregate(SELECT, ("k",), SCHEMA), ordering=check_ordering(None, ("k",), SCHEMA)
-)
+FRAMES = OverFrames(aggregation=check_aggregate(SELECT, ("k",), SCHEMA), ordering=check_ordering(None, ("k",), SCHEMA))
 EXPECTED = """
 SELECT k, x, name, t, len(frame) AS n, list_sum(held) AS total, list_avg(held) AS mean, list_min(held) AS least,
   list_max(held) AS most, frame[1].x AS first, frame[-1].x AS last, len(list_distinct(held)) AS different,
@@ -70,13 +68,15 @@ def expected(rows, count, reach):
 def comparable(rows, *, ordered):
     """Round averages; rows of one time come in no order in DuckDB where all of them count."""
     return sorted(
-        repr([
-            *row[:9],
-            *(row[9:11] if ordered else ()),
-            row[11],
-            row[12] if ordered else sorted(row[12]),
-            None if row[13] is None else round(row[13], 9),
-        ])
+        repr(
+            [
+                *row[:9],
+                *(row[9:11] if ordered else ()),
+                row[11],
+                row[12] if ordered else sorted(row[12]),
+                None if row[13] is None else round(row[13], 9),
+            ]
+        )
         for row in rows
     )
 
