@@ -53,7 +53,9 @@ def repaired(app, repair):
         holder = result
         for part in parents:
             holder = holder[int(part)] if isinstance(holder, list) else holder[part]
-        if isinstance(holder, list) and last == "-":
+        if edit.op == "remove":
+            del holder[last]
+        elif isinstance(holder, list) and last == "-":
             holder.append(edit.value)
         elif isinstance(holder, list):
             holder[int(last)] = edit.value

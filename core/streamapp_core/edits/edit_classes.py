@@ -73,6 +73,7 @@ FIELDS: Mapping[Path, EditClass] = {
     ("streams", ANY, "system"): EditClass.NEW_RUN,
     ("streams", ANY, "partitions"): EditClass.NONE,
     ("streams", ANY, "keyFormat"): EditClass.NEW_RUN,
+    ("streams", ANY, "changes"): EditClass.NEW_RUN,
     ("streams", ANY, "csv"): EditClass.RESTART,
     ("streams", ANY, "json"): EditClass.RESTART,
     ("streams", ANY, "avro"): EditClass.RESTART,

@@ -7,6 +7,7 @@ from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.graph.walks import reaching_streams
 from streamapp_core.naming import old_transactional_prefix, run_stream_address, transactional_prefix
 from streamapp_core.plan.delivery import default_system
+from streamapp_core.plan.endless_inputs import endless_inputs
 from streamapp_core.plan.growing_state import find_growing_state
 from streamapp_core.plan.join_groups import Reach
 from streamapp_core.plan.partition_counts import PartitionCounts
@@ -28,7 +29,6 @@ from streamapp_core.schema import DataType, Schema
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.operators import OperatorKind
 from streamapp_core.spec.streams import StreamFormat
-from streamapp_core.spec.systems import SystemKind
 from streamapp_core.tasks.expansion import CheckedAlgorithm
 
 
@@ -59,7 +59,7 @@ def assemble(app: StreamApp, run_id: str, draft: Draft, previous: PreviousRun | 
     reach = Reach(draft.counts.walk)
     schemas = {name: schema for name, schema in draft.rows.schemas.items() if schema is not None}
     streams = [*_external_streams(draft), *_intermediate_streams(app, run_id, system, draft)]
-    mode = _mode(graph)
+    mode = Mode.STREAMING if endless_inputs(graph) else Mode.BOUNDED
     return Plan(
         app=app,
         run_id=run_id,
@@ -92,16 +92,6 @@ def _transactional_prefix(app: StreamApp, run_id: str, previous: PreviousRun | N
     if previous is None or any(id_.startswith(prefix) for id_ in previous.transactional_ids):
         return prefix
     return old_transactional_prefix(app.metadata, run_id)
-
-
-def _mode(graph: Graph) -> Mode:
-    spec = graph.spec
-    bounded = all(
-        stream.bounded or spec.systems[stream.system].kind is SystemKind.FILE
-        for name, stream in spec.streams.items()
-        if name in graph.readers
-    )
-    return Mode.BOUNDED if bounded else Mode.STREAMING
 
 
 def _external_streams(draft: Draft) -> list[PlannedStream]:

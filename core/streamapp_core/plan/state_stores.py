@@ -46,6 +46,10 @@ def _stateful(graph: Graph) -> Iterator[Operator]:
     for operator in graph.of_kinds(OperatorKind.PROCESS):
         if operator.spec.process is not None and operator.spec.process.state is not None:
             yield operator
+    for operator in graph.of_kinds(OperatorKind.SEND_TO):
+        output = graph.spec.streams.get(operator.spec.send_to or "")
+        if output is not None and output.changes is StreamChanges.FINAL:
+            yield operator
 
 
 def partition_keys(graph: Graph) -> Mapping[str, str | None]:
@@ -64,7 +68,10 @@ def store_shapes(graph: Graph, rows: RowFlow, types: Mapping[str, StreamType]) -
     shapes: dict[str, object] = {}
     for operator in _stateful(graph):
         columns = [rows.schemas.get(input_) for input_ in operator.inputs]
-        state = None if None in columns else _state(operator, rows, types)
+        if None in columns:
+            continue
+        written = operator.kind is OperatorKind.SEND_TO
+        state = str(types[operator.inputs[0]].changes) if written else _state(operator, rows, types)
         if state is not None:
             partitioned = [_key(types[input_].partitioning) for input_ in operator.inputs]
             ends = [] if operator.spec.ttl is None else ["ttl"]  # how long may change, since each entry has its time

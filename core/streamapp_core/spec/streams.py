@@ -26,6 +26,7 @@ class StreamChanges(StrEnum):
     APPEND = "append"
     UPSERT = "upsert"
     DEBEZIUM = "debezium"
+    FINAL = "final"
 
 
 class Partitioner(StrEnum):
@@ -168,7 +169,8 @@ class StreamSpec(SpecModel):
         StreamChanges,
         Field(
             description="What is read: events that stay (`append`), the newest rows of keys (`upsert`), where a "
-            "record without a value deletes its key, or the changes of a table as Debezium writes them (`debezium`)."
+            "record without a value deletes its key, or the changes of a table as Debezium writes them (`debezium`). "
+            "What is written, if the app has an end: only the newest rows, at the end (`final`)."
         ),
     ] = StreamChanges.APPEND
     partitioned: Annotated[

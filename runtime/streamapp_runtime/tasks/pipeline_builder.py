@@ -11,6 +11,7 @@ from streamapp_core.plan.stream_types.upsert_deletions import partition_moves_ke
 from streamapp_core.schema import EVENT_TIME_COLUMN, Schema
 from streamapp_core.spec.groups import WindowTime
 from streamapp_core.spec.operators import OperatorKind, ProcessOrder
+from streamapp_core.spec.streams import StreamChanges
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.functions.keyed_state import KeyedState
 from streamapp_runtime.functions.process_function import ProcessFunction
@@ -21,6 +22,7 @@ from streamapp_runtime.operators.dedup import Dedup
 from streamapp_runtime.operators.dedup_within import DedupWithin
 from streamapp_runtime.operators.early_results import EarlyResults
 from streamapp_runtime.operators.event_time_sort import EventTimeSort
+from streamapp_runtime.operators.final_rows import FinalRows
 from streamapp_runtime.operators.flat_map import FlatMap
 from streamapp_runtime.operators.guarded_operator import GuardedOperator
 from streamapp_runtime.operators.interval_join import IntervalJoin
@@ -326,7 +328,11 @@ def _send_to(planned: PlannedOperator, context: TaskContext) -> Operator:
     assert name is not None
     stream, writers = processor.plan.streams[name], processor.writers
     if stream.system in writers.files:
-        return SendToFile(writers.files[stream.system], name, context.written)
+        output = SendToFile(writers.files[stream.system], name, context.written)
+        if stream.spec is None or stream.spec.changes is not StreamChanges.FINAL:
+            return output
+        store, columns = context.state.logged_store(planned.name), arrow_schema(planned.schema)
+        return FinalRows(store, columns, _key(planned), output.process, processor.results_at_once)
     number = processor.tasks[context.name].changelog_partition
     check = RecordCheck(
         stream,

@@ -1,6 +1,8 @@
 """Streams of changes as inputs: whatever reads them follows the newest rows, and keys that are deleted."""
 
+import json
 from collections import defaultdict
+from operator import itemgetter
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +27,7 @@ OPERATORS = [
     {"name": "sent", "from": "total", "sendTo": "totals"},
     {"name": "dearest", "from": "by-category", "topN": {"by": ["category"], "orderBy": "price desc", "n": 1}},
     {"name": "best-sent", "from": "dearest", "sendTo": "best"},
+    {"name": "table-sent", "from": "total", "sendTo": "table"},
 ]
 
 
@@ -32,10 +35,12 @@ def app(processors=1, **job):
     log = {"system": "log"}
     keys = {"totals": "category", "best": "category", "positive": "item"}
     spec = {
-        "systems": {"log": {"log": {"path": "log.db"}}},
+        "systems": {"log": {"log": {"path": "log.db"}}, "files": {"file": {"path": "."}}},
+        "defaultSystem": "log",
         "streams": {
             "items": {**log, "schema": SCHEMA, "key": "item", "changes": "upsert", "bounded": True},
             **{name: {**log, "key": key, "partitions": 2} for name, key in keys.items()},
+            "table": {"system": "files", "name": "out/table", "format": "json", "changes": "final"},
         },
         "operators": OPERATORS,
         "job": {"commitInterval": "10ms", "watermarkInterval": "1ms", **job},
@@ -91,10 +96,13 @@ def test_what_reads_changes_has_the_results_of_the_newest_rows(tmp_path_factory,
             apps.run(document, folder, fresh=number == 0, listener=stop)
     apps.run(document, folder, fresh=not killed)
     groups = by_category(changes)
-    assert newest(folder, "totals") == {
+    totals = {
         category: {"category": category, "n": len(items), "price": sum(items.values()), "most": max(items.values())}
         for category, items in groups.items()
     }
+    assert newest(folder, "totals") == totals
+    table = [json.loads(line) for part in apps.parts(folder / "out/table") for line in part.read_text().splitlines()]
+    assert sorted(table, key=itemgetter("category")) == [totals[category] for category in sorted(totals)]
     best = {category: min(items, key=lambda item: (-items[item], item)) for category, items in groups.items()}
     assert {category: row["item"] for category, row in newest(folder, "best").items()} == best
     positive = {item for items in groups.values() for item, price in items.items() if price > 0}

@@ -403,3 +403,37 @@ def test_keys_of_debezium_are_in_partitions_of_their_own():
     joined = {"name": "j", "from": "a", "join": {"with": "b", "on": "k"}}
     spec = app(joined, streams={"a": upsert, "b": changed, "out": {"key": "k"}})
     assert_repaired(spec, {"a": 2, "b": 2}, "JoinKeyMismatch", "spec.operators[0].join.on")
+
+
+FILES = {"systems": {"log": {"log": {"path": "log"}}, "files": {"file": {"path": "."}}}, "defaultSystem": "log"}
+FINAL = {"system": "files", "format": "json", "changes": "final"}
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "said"),
+    [
+        ({"key": "k"}, FINAL, "`a` has none"),
+        ({"bounded": True, "key": "k"}, {"changes": "final", "key": "k"}, "is no folder"),
+        ({"bounded": True, "key": "k", "changes": "final"}, {"key": "k"}, "it reads `a`"),
+    ],
+)
+def test_a_table_that_is_never_there_is_refused(source, output, said):
+    counted = {"name": "s", "from": "a", "aggregate": COUNT}
+    spec = app(counted, streams={"a": {"schema": ROWS, **source}, "out": output}, **FILES)
+    name = "a" if "changes" in source else "out"
+    (problem,) = planned(spec).problems
+    assert (problem.code, problem.path) == ("NotSupported", f"spec.streams.{name}.changes")
+    assert said in problem.message
+    accepted(repaired(spec, problem.repair))
+
+
+def test_events_are_no_table_and_two_results_are_not_one():
+    source = {"schema": ROWS, "key": "k", "bounded": True}
+    events = app({"name": "s", "from": "a", "filter": "v > 0"}, streams={"a": source, "out": FINAL}, **FILES)
+    assert ("NotSupported", "spec.streams.out.changes") in found(events)
+    counted = {"name": "s", "from": "a", "aggregate": COUNT}
+    both = app(counted, {"name": "again", "from": "s", "sendTo": "out"}, streams={"a": source, "out": FINAL}, **FILES)
+    both["spec"]["operators"][-1]["from"] = "s"
+    assert ("NotSupported", "spec.streams.out.changes") in found(both)
+    alone = app(counted, streams={"a": source, "out": {**FINAL, "folderColumns": ["n"]}}, **FILES)
+    accepted(alone)

@@ -13,6 +13,7 @@ from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.plan.stream_types.stream_type import StreamType, Upsert
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.operators import OperatorKind, TableJoinType
+from streamapp_core.spec.streams import StreamChanges
 from streamapp_core.spec.systems import SystemKind
 
 _INSTEAD = "aggregate the rows themselves, or use a `window`, whose results are final"
@@ -182,7 +183,7 @@ def _send_to_table(reader: _Reader) -> _Reason | None:
 def _send_to(reader: _Reader) -> _Reason | None:
     name = reader.operator.spec.send_to or ""
     stream = reader.graph.spec.streams.get(name)
-    if stream is None:
+    if stream is None or stream.changes is StreamChanges.FINAL:  # that has each key once
         return None
     moving = [column for column in stream.folder_columns if column.lower() not in reader.changes.fixed]
     if moving:

@@ -65,7 +65,8 @@ def _declared(graph: Graph, name: str, stream: StreamSpec, partitions: int | Non
         partitioning = Hashed(frozenset([stream.key.lower()]), stream.key_format, partitioner)
     undated = name if files and stream.event_time is None else None
     made = StreamType(partitioning=partitioning, partitioned_by=name, undated_by=undated)
-    if stream.changes is StreamChanges.APPEND or stream.key is None or name in graph.senders:
+    read = stream.changes in (StreamChanges.UPSERT, StreamChanges.DEBEZIUM)
+    if not read or stream.key is None or name in graph.senders:
         return made
     return replace(made, changes=Upsert((stream.key.lower(),), deletes=True), changed_by=name)
 
