@@ -246,7 +246,9 @@ def _join(draft: _Draft) -> None:
     left, right = _grouped(draft, ("k",)), _grouped(draft, ("k",))
     key = f"cast(k as {draft.kind.joined_as})" if draft.random.random() < 0.15 else "k"
     other = draft.add("other", right, map=f"id as rid, {key} as rk, g as rg, v as rv")
-    bound = {} if draft.random.random() < 0.3 else {"type": draft.random.choice(JOINS), "within": "1h"}
+    bound: dict[str, Any] = {} if draft.random.random() < 0.3 else {"type": draft.random.choice(JOINS), "within": "1h"}
+    if draft.random.random() < 0.25:
+        bound = {"asOf": True, "type": draft.random.choice(JOINS[:2]), **draft.random.choice([{}, {"within": "1h"}])}
     join = {"with": other, "on": {"left": "k", "right": "rk"}, **bound}
     made = draft.add("join", left, join=join)
     columns = "coalesce(id, 0) + coalesce(rid, 0) as id, k, coalesce(g, rg) as g, coalesce(v, rv) as v"

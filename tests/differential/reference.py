@@ -145,6 +145,8 @@ def _mapped(columns: str, edge: Edge) -> Edge:
 
 def _joined(join: dict[str, Any], left: Edge, right: Edge, until: int) -> Edge:
     """Pair rows; one without a partner is emitted when none can come any more."""
+    if join.get("asOf"):
+        return _versioned(join, left, right, until)
     on, kind = join["on"], join.get("type", "inner")
     near = f"abs(l.t - r.t) <= {HOUR}" if "within" in join else "true"
     sql = f"""
@@ -157,6 +159,18 @@ def _joined(join: dict[str, Any], left: Edge, right: Edge, until: int) -> Edge:
         return Edge(sql=sql)
     names = {on["right"]: on["left"]}
     return Edge(sql=sql, key=tuple(dict.fromkeys([*left.key, *(names.get(name, name) for name in right.key)])))
+
+
+def _versioned(join: dict[str, Any], left: Edge, right: Edge, until: int) -> Edge:
+    """Pair rows that the watermark has passed with the last row of their key up to their time."""
+    near = f"AND r.t >= l.t - {HOUR}" if "within" in join else ""
+    last = ", ".join(["r.t DESC", *(f"r.{name} DESC NULLS FIRST" for name in ("rid", "rk", "rg", "rv"))])
+    sql = f"""
+        SELECT l.id, l.{join["on"]["left"]} AS k, l.g, l.v, r.rid, r.rg, r.rv, l.t
+        FROM (SELECT *, row_number() OVER () AS place FROM ({left.sql}) WHERE t <= {until}) AS l
+        {join["type"]} JOIN ({right.sql}) AS r ON l.{join["on"]["left"]} = r.{join["on"]["right"]} AND r.t <= l.t {near}
+        QUALIFY row_number() OVER (PARTITION BY l.place ORDER BY {last}) = 1"""
+    return Edge(sql=sql)
 
 
 def _enriched(join: dict[str, Any], edge: Edge, spec: dict[str, Any]) -> Edge:

@@ -88,6 +88,10 @@ MEANINGS = {
     "!has(self.orderBy) || (has(self.rows) && !has(self.range))": (
         lambda over: "orderBy" not in over or ("rows" in over and "range" not in over)
     ),
+    "!has(self.asOf) || !self.asOf || !has(self.type) || self.type in ['inner', 'left']": (
+        lambda join: not join.get("asOf") or join.get("type", "inner") in ("inner", "left")
+    ),
+    "!has(self.asOf) || !self.asOf || !has(self.ttl)": lambda join: not join.get("asOf") or "ttl" not in join,
     "!has(self.order) || self.order != 'eventTime' || has(self.state)": (
         lambda process: process.get("order") != "eventTime" or "state" in process
     ),

@@ -101,6 +101,16 @@ BY_RULE = {
         },
         "orderBy goes with rows alone",
     ),
+    "versions for rows that are none": (
+        ("spec", "operators", 1),
+        {"name": "valid", "from": "typed", "join": {"with": "a", "on": "k", "asOf": True, "type": "full"}},
+        "asOf is for inner and left joins",
+    ),
+    "versions with a time to live": (
+        ("spec", "operators", 1),
+        {"name": "valid", "from": "typed", "join": {"with": "a", "on": "k", "asOf": True, "ttl": "1h"}},
+        "asOf keeps the last versions",
+    ),
     "a function without state in event-time order": (
         ("spec", "operators", 1),
         {"name": "late", "from": "typed", "process": {"function": "m:f", "schema": "x int", "order": "eventTime"}},

@@ -12,7 +12,7 @@ from streamapp_core.crd.structural_schema import Constraints, Schema
 from streamapp_core.spec.app import StreamAppSpec
 from streamapp_core.spec.base import DNS_LABEL
 from streamapp_core.spec.groups import Dedup, Over, Window
-from streamapp_core.spec.operators import OperatorKind, OperatorSpec, Process
+from streamapp_core.spec.operators import Join, OperatorKind, OperatorSpec, Process
 from streamapp_core.spec.processors import Location, StateStorage
 from streamapp_core.spec.systems import SystemKind, SystemSpec
 from streamapp_core.spec.tables import TableSpec
@@ -99,6 +99,13 @@ CONSTRAINTS: Constraints = {
             "over needs rows, how many count, or range, how far back they may be",
         ),
         _rule("!has(self.orderBy) || (has(self.rows) && !has(self.range))", "orderBy goes with rows alone"),
+    ),
+    Join: _rules(
+        _rule(
+            "!has(self.asOf) || !self.asOf || !has(self.type) || self.type in ['inner', 'left']",
+            "asOf is for inner and left joins",
+        ),
+        _rule("!has(self.asOf) || !self.asOf || !has(self.ttl)", "asOf keeps the last versions, leave ttl out"),
     ),
     Process: _rules(
         _rule(

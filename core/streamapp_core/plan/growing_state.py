@@ -41,7 +41,7 @@ def find_growing_state(graph: Graph, types: Mapping[str, StreamType]) -> Iterato
 def _growth(operator: Operator) -> tuple[str, str] | None:
     """Return what an operator keeps for ever, and what to do about it; None: it keeps nothing, or is told to."""
     join, dedup, top_n = operator.spec.join, operator.spec.dedup, operator.spec.top_n
-    if join is not None and join.within is None and join.ttl is None:
+    if join is not None and join.within is None and join.ttl is None and not join.as_of:
         return (
             f"`{operator.name}` keeps all rows of both sides for ever",
             "set `within`, how far apart in event time the rows of a pair may be, or `ttl`, how long a row is kept, "

@@ -122,7 +122,26 @@ class Join(SpecModel):
             "are kept."
         ),
     ] = None
+    as_of: Annotated[
+        bool,
+        Field(
+            description="Pair each left row with one right row only: the last one of its key that is not later. "
+            "`within` says how much earlier that may be."
+        ),
+    ] = False
     ttl: Ttl | None = None
+
+    @model_validator(mode="after")
+    def _last_version(self) -> Self:
+        if not self.as_of:
+            return self
+        if self.type not in (JoinType.INNER, JoinType.LEFT):
+            raise ValueError(f"`asOf` looks versions up for left rows; a {self.type} join is for pairs")
+        if isinstance(self.within, JoinBounds) or self.ttl is not None:
+            raise ValueError(
+                "with `asOf`, `within` is one length of time, how old a version may be, and there is no `ttl`"
+            )
+        return self
 
     @model_validator(mode="after")
     def _bounded_once(self) -> Self:
@@ -132,7 +151,7 @@ class Join(SpecModel):
 
     @model_validator(mode="after")
     def _bounded_if_outer(self) -> Self:
-        if self.within is None and self.type is not JoinType.INNER:
+        if self.within is None and self.type is not JoinType.INNER and not self.as_of:
             raise ValueError(
                 f"a {self.type} join needs `within`: without a bound in time a partner may always come, so no row "
                 "is ever known to have none; set `within`, or make it an inner join"

@@ -10,7 +10,7 @@ from streamapp_core.plan.stream_types.stream_type import Upsert
 from streamapp_core.plan.stream_types.upsert_deletions import partition_moves_keys
 from streamapp_core.schema import EVENT_TIME_COLUMN, Schema
 from streamapp_core.spec.groups import WindowTime
-from streamapp_core.spec.operators import OperatorKind, ProcessOrder
+from streamapp_core.spec.operators import JoinType, OperatorKind, ProcessOrder
 from streamapp_core.spec.streams import StreamChanges
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.functions.keyed_state import KeyedState
@@ -18,6 +18,7 @@ from streamapp_runtime.functions.process_function import ProcessFunction
 from streamapp_runtime.functions.stateful_function import StatefulFunction
 from streamapp_runtime.functions.user_errors import UserFunctionFailed
 from streamapp_runtime.operators.aligned_window import AlignedWindow
+from streamapp_runtime.operators.as_of_join import AsOfJoin
 from streamapp_runtime.operators.dedup import Dedup
 from streamapp_runtime.operators.dedup_within import DedupWithin
 from streamapp_runtime.operators.early_results import EarlyResults
@@ -162,7 +163,7 @@ def _query(chain: Sequence[PlannedOperator], context: TaskContext) -> Operator:
     )
 
 
-def _join(planned: PlannedOperator, context: TaskContext) -> IntervalJoin | RegularJoin | UpsertJoin:
+def _join(planned: PlannedOperator, context: TaskContext) -> AsOfJoin | IntervalJoin | RegularJoin | UpsertJoin:
     join = planned.spec.join
     assert join is not None
     left, right = planned.input_schemas
@@ -180,6 +181,16 @@ def _join(planned: PlannedOperator, context: TaskContext) -> IntervalJoin | Regu
             deletes=emitted.deletes,
         )
     bounds = join.bounds
+    if join.as_of:
+        return AsOfJoin(
+            context.processor.engine,
+            store,
+            keys=keys,
+            schemas=schemas,
+            keeps_unmatched=join.type is JoinType.LEFT,
+            within=None if bounds is None else bounds.before,
+            limit=context.processor.results_at_once,
+        )
     if bounds is None:
         return RegularJoin(store, keys=keys, schemas=schemas, ttl=planned.spec.ttl)
     return IntervalJoin(store, keys=keys, schemas=schemas, kind=join.type, before=bounds.before, after=bounds.after)

@@ -335,3 +335,46 @@ def test_last_rows_that_can_not_be_right_are_refused_at_their_place(operators, p
 def test_the_select_list_of_last_rows_may_change_within_the_columns_that_are_kept(changed, same):
     shapes = [accepted(app(over(**{"rows": 3, **fields}))).stores["recent"] for fields in ({}, changed)]
     assert (shapes[0] == shapes[1]) == same
+
+
+def as_of(**fields):
+    """A join of `a` with versions from `b`, whose key has another name."""
+    right = {"name": "versions", "from": "b", "map": "k as rk, w"}
+    join = {"with": "versions", "on": {"left": "k", "right": "rk"}, "asOf": True, **fields}
+    return [right, {"name": "valid", "from": "a", "join": join}, {"name": "sent", "from": "valid", "sendTo": "out"}]
+
+
+@pytest.mark.parametrize("fields", [{}, {"type": "left"}, {"type": "left", "within": "1d"}])
+def test_rows_with_the_version_of_their_time_are_events_and_keep_no_rows_for_ever(fields):
+    plan = accepted(document(as_of(**fields), streams=STREAMS))
+    type_ = plan.operators["valid"].type
+    assert (str(type_.changes), str(type_)) == ("append", "hashed(k)")
+    assert plan.operators["valid"].schema.names[-1] == "w"
+    assert plan.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("fields", "part"),
+    [
+        ({"type": "full"}, "a full join is for pairs"),
+        ({"within": {"before": "1h"}}, "`within` is one length of time"),
+        ({"ttl": "1h"}, "there is no `ttl`"),
+    ],
+)
+def test_versions_are_not_pairs(fields, part):
+    (problem,) = planned(document(as_of(**fields), streams=STREAMS)).problems
+    assert (problem.path, str(problem.code)) == ("spec.operators[1].join", "InvalidSpec")
+    assert part in problem.message
+
+
+def test_versions_need_event_times_and_are_no_running_results():
+    newest = {"name": "newest", "from": "b", "dedup": {"by": ["k"], "keep": "last"}}
+    operators = as_of()
+    operators[0]["from"] = "newest"
+    (problem,) = planned(document([newest, *operators], streams=STREAMS)).problems
+    assert (problem.path, str(problem.code)) == ("spec.operators[2].join.asOf", "ChangesUnsupported")
+    spec = document(as_of(), streams=STREAMS, systems={"files": {"file": {"path": "."}}, "log": {"log": {"path": "l"}}})
+    for name in ("a", "b"):
+        spec["spec"]["streams"][name] |= {"system": "files", "key": "k", "partitioned": True}
+    codes = {(problem.path, str(problem.code)) for problem in planned(spec, {"a": 4, "b": 4}).problems}
+    assert ("spec.operators[1].join.asOf", "EventTimeMissing") in codes

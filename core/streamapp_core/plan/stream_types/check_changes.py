@@ -125,6 +125,11 @@ def _join(reader: _Reader) -> _Reason | None:
     operator, join = reader.operator, reader.operator.spec.join
     if join is None:
         return None
+    if join.as_of:
+        return operator.path("join", "asOf"), (
+            f"at which times each was valid depends on how often they change; `{operator.name}` pairs events with "
+            "versions that stay: read the rows that they are made of"
+        )
     if join.within is not None:
         return operator.path("join", "within"), (
             f"`{operator.name}` would join those that are replaced, too; leave `within` out: then its pairs follow them"

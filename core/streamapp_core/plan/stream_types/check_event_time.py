@@ -51,6 +51,8 @@ def _need(operator: Operator) -> tuple[str, str] | None:
         return operator.path("sorted"), "puts rows in the order of event times"
     if spec.over is not None and spec.over.order_by is None:
         return operator.path("over"), "puts rows in the order of event times"
+    if spec.join is not None and spec.join.as_of:
+        return operator.path("join", "asOf"), "compares event times"
     bounded = spec.join or spec.dedup
     by_event_time = spec.window is not None and spec.window.time is not WindowTime.PROCESSING
     if by_event_time or (bounded is not None and bounded.within is not None):

@@ -188,7 +188,7 @@ def _joined_changes(join: Join, inputs: Sequence[StreamType]) -> Changes:
     is: the pairs that a row had and those that it has now may be in different tasks, which go their own ways.
     """
     left, right = (side.changes for side in inputs)
-    if not isinstance(left, Upsert) or not isinstance(right, Upsert) or join.within is not None:
+    if not isinstance(left, Upsert) or not isinstance(right, Upsert) or join.within is not None or join.as_of:
         return APPEND
     on_left, on_right = join.columns.left.lower(), join.columns.right.lower()
     of_left, of_right = left.columns, right.columns
