@@ -47,10 +47,8 @@ def _need(operator: Operator) -> tuple[str, str] | None:
         return operator.path(operator.kind, "ttl"), "ends its state by event times"
     if spec.process is not None and spec.process.order is ProcessOrder.EVENT_TIME:
         return operator.path("process", "order"), "takes rows in the order of event times"
-    if spec.sorted is not None:
-        return operator.path("sorted"), "puts rows in the order of event times"
-    if spec.over is not None and spec.over.order_by is None:
-        return operator.path("over"), "puts rows in the order of event times"
+    if spec.sorted is not None or (spec.over is not None and spec.over.order_by is None):
+        return operator.path(operator.kind), "puts rows in the order of event times"
     if spec.join is not None and spec.join.as_of:
         return operator.path("join", "asOf"), "compares event times"
     bounded = spec.join or spec.dedup
