@@ -70,11 +70,13 @@ class AsOfJoin(BaseOperator):
 
     def process_left(self, rows: pa.Table) -> pa.Table | None:
         """Keep a batch of the left stream until the watermark has passed it."""
-        return self._wait(rows, LEFT)
+        self._wait(rows, LEFT)
+        return None
 
     def process_right(self, rows: pa.Table) -> pa.Table | None:
         """Keep a batch of versions until the watermark has passed them."""
-        return self._wait(rows, RIGHT)
+        self._wait(rows, RIGHT)
+        return None
 
     def advance_watermark(self, watermark: int) -> pa.Table | None:
         """Emit the left rows before the watermark; forget the versions that are too old for those to come."""
