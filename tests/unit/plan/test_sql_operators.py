@@ -428,3 +428,22 @@ def test_a_third_side_of_the_same_key_needs_one_partition_by_more():
     joined = "bids as a join bids as b on a.item = b.item join items as i on i.id = b.item"
     made = steps(f"select a.item, b.price, i.kind from {joined}")
     assert [does for _, kind, _, does in made if kind == "partitionBy"] == ["key: item", "key: b_item", "key: id"]
+
+
+PER_ITEM = "(select item, count(*) as bids from bids group by item)"
+
+
+def test_two_results_are_joined_and_their_pairs_have_the_keys_of_both():
+    query = (
+        f"select a.item, a.bids, b.bidder, b.n from {PER_ITEM} as a join (select item, bidder, count(*) as n from bids "
+    )
+    planned_ = accepted(app(query + "group by item, bidder) as b on a.item = b.item"))
+    assert planned_.operators["q-0"].type.changes.columns == ("item", "bidder")
+    lacking = query.replace("b.bidder, ", "", 1) + "group by item, bidder) as b on a.item = b.item"
+    (message,) = refused(lacking)
+    assert "add `bidder` to the select list" in message
+
+
+def test_a_result_is_not_joined_with_events():
+    (message,) = refused(f"select a.item, b.price from {PER_ITEM} as a join bids as b on a.item = b.item")
+    assert "the other one has events" in message

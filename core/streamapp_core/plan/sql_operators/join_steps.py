@@ -241,14 +241,14 @@ class Joins:
     ) -> Rows:
         builder, relation = self._builder, self._relations[at]
         alias, place = relation.alias or str(at), self._selection.sources[at].place
-        if rows.key is not None or relation.key is not None:
+        if (rows.key is None) != (relation.key is None):
             raise SqlIssue(
                 place,
-                "one side is a running result, and what was joined with an earlier one would stay; join the rows "
-                "before they are grouped, or group them by a window",
+                "one side is a running result and the other one has events, which have no key by which a pair could "
+                "replace an earlier one; join the rows before they are grouped, or group them by a window",
             )
         within = None
-        if len(joined) == 1:
+        if len(joined) == 1 and rows.key is None:
             within = time_bounds(builder, self._conditions, self._scope, next(iter(joined)), at)
         left, left_key = self._side(rows, joined, columns, equality.left, f"{alias}-left")
         alone = replace(rows_of(builder, relation), scope=self._scope)
@@ -261,11 +261,13 @@ class Joins:
             value["within"] = dict(zip(("before", "after"), map(format_duration, within), strict=True))
         name = builder.step_name(self._step, f"{alias}-join")
         builder.add(name, left.operator, "join", value, place)
+        replaced = _joined_key(left, right, right_key)
         for key, column in tuple(columns.items()):
             if key[0] == at and column.stored.lower() == right_key.lower():
                 other = left.types[left_key.lower()]
                 columns[key] = replace(column, stored=left_key, cast=None if other == column.type else column.type)
-        after = replace(left, operator=name, timing=None, nulls=frozenset(), partitioned=frozenset([left_key.lower()]))
+        partitioned = frozenset([left_key.lower()])
+        after = replace(left, operator=name, timing=None, nulls=frozenset(), partitioned=partitioned, key=replaced)
         return self._joined(after, {*joined, at}, columns)
 
     def _side(
@@ -320,7 +322,9 @@ class Joins:
             return rows
         name = self._builder.step_name(self._step, step)
         self._builder.add(name, rows.operator, "partitionBy", {"key": key}, place)
-        return replace(rows, operator=name, partitioned=frozenset([key.lower()]))
+        moved = rows.key is not None and key.lower() not in map(str.lower, rows.key)
+        replaced = (*rows.key, key) if moved and rows.key is not None else rows.key
+        return replace(rows, operator=name, partitioned=frozenset([key.lower()]), key=replaced)
 
     def _joined(self, rows: Rows, joined: set[int], columns: Mapping[tuple[int, str], RelationColumn]) -> Rows:
         """Return the rows of a join with the names that the query has for their columns."""
@@ -337,3 +341,10 @@ class Joins:
             for at, relation in enumerate(self._relations)
         ]
         return replace(rows, scope=Scope(relations), types=types_of(self._builder, rows.operator))
+
+
+def _joined_key(left: Rows, right: Rows, right_on: str) -> tuple[str, ...] | None:
+    """Return the key of the pairs of two running results: those of both rows, with what they are joined by once."""
+    if left.key is None or right.key is None:
+        return None
+    return (*left.key, *(column for column in right.key if column.lower() != right_on.lower()))

@@ -213,8 +213,8 @@ class QuerySteps:
                 builder.refuse_as(
                     ProblemCode.CHANGES_UNSUPPORTED,
                     whole,
-                    f"the result of a group changes, and a later one replaces the earlier one by its key: add "
-                    f"`{column}` to the select list",
+                    f"these rows change, and a later one replaces the earlier one by its key: add `{column}` to the "
+                    "select list",
                 )
                 raise Refused
             hidden[column] = unique(column, taken)

@@ -1,6 +1,7 @@
 """Streams, operators and tables that a query reads: their columns, and which of these are the event time."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -13,7 +14,7 @@ from streamapp_core.plan.sql_operators.relations import Path, Relation, relation
 from streamapp_core.plan.table_rows import TableRows
 from streamapp_core.schema import Schema
 from streamapp_core.spec.operators import OperatorKind
-from streamapp_core.spec.streams import EventTime
+from streamapp_core.spec.streams import EventTime, StreamChanges
 
 _KEEPS_ROWS = frozenset(
     {
@@ -58,12 +59,22 @@ class WrittenSources:
         if schema is None:
             return None
         timing, origins = self._times(name, schema)
-        return relation_of(name, schema, timing, origins)
+        return replace(relation_of(name, schema, timing, origins), key=self._key(name))
 
     def unknown(self, name: str) -> str:
         """Return the message that there is no such stream or operator."""
         known = [*self._graph.spec.streams, *self._graph.operators, *self._graph.spec.tables]
         return f"`{name}` is neither a stream nor an operator nor a table{did_you_mean(name, known)}"
+
+    def _key(self, name: str) -> tuple[str, ...] | None:
+        """Return the key by which rows of a stream of changes replace each other, also behind a filter."""
+        stream = self._graph.spec.streams.get(name)
+        if stream is not None:
+            read = stream.changes in (StreamChanges.UPSERT, StreamChanges.DEBEZIUM) and stream.key is not None
+            return (stream.key,) if read and stream.key is not None else None
+        operator = self._graph.operators.get(name)
+        filters = operator is not None and operator.kind is OperatorKind.FILTER
+        return self._key(operator.inputs[0]) if operator is not None and filters else None
 
     def _times(self, name: str, schema: Schema) -> tuple[EventTime | None, Origins]:
         """Return the event time of the stream that rows come from, and where their columns stand in it."""
