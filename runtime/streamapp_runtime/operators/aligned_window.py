@@ -10,12 +10,17 @@ from streamapp_runtime.operators.aggregate_results import AggregateResults
 from streamapp_runtime.operators.batch_aggregation import PartialAggregator
 from streamapp_runtime.operators.early_results import EarlyResults
 from streamapp_runtime.operators.group_states import GroupStates
+from streamapp_runtime.operators.merged_partials import MergedPartials
 from streamapp_runtime.operators.window_assignment import WINDOW_END, WindowAssignment
 from streamapp_runtime.operators.window_bounds import BOUNDS, EMITTED_AT_ONCE, end_key, result_row
 from streamapp_runtime.operators.windowed_groups import WindowedGroups
 from streamapp_runtime.rows.row_codec import encode_key
 from streamapp_runtime.sql_engine import SqlEngine
+from streamapp_runtime.state.prefixed_store import PrefixedStore
 from streamapp_runtime.state.store import Store
+
+_BEHIND = b"\xff" * 8
+"""Entries that begin with it lie behind those of all windows, whose keys begin with the windows' ends."""
 
 
 class AlignedWindow(WindowedGroups):
@@ -31,16 +36,19 @@ class AlignedWindow(WindowedGroups):
         step: int,
         limit: int | None = None,
         early: EarlyResults | None = None,
+        inline: int | None = None,
     ) -> None:
         """Take the windows' length and the step between two of them in milliseconds.
 
         At most `limit` results are emitted at once. With `early`, results of open windows are emitted, too.
+        More than `inline` distinct values of a group are entries of their own.
         """
         super().__init__(GroupStates(store), WindowAssignment(length, step))
         self._early = early
         self._limit = EMITTED_AT_ONCE if limit is None else limit
         self._by = len(aggregation.by_columns)
         self._partials = PartialAggregator(engine, aggregation, [WINDOW_END.name])
+        self._merged = MergedPartials(PrefixedStore(store, _BEHIND), self._partials, aggregation, self._by + 1, inline)
         self._results = AggregateResults(engine, aggregation, BOUNDS)
 
     def process(self, rows: pa.Table) -> pa.Table | None:
@@ -48,7 +56,7 @@ class AlignedWindow(WindowedGroups):
         assigned = self._windows.assign(rows)
         partials = [] if assigned is None else self._partials.aggregate(assigned)
         keys = [end_key(partial[self._by]) + encode_key(partial[: self._by]) for partial in partials]
-        self._states.merge(keys, partials, self._partials.merge_all)
+        self._states.merge(keys, partials, self._merged.merge_all)
         if self._early is not None:
             self._early.note(keys)
         return None
@@ -66,7 +74,11 @@ class AlignedWindow(WindowedGroups):
 
     def advance_watermark(self, watermark: int) -> pa.Table | None:
         """Close the windows that end at or before the watermark: emit their results, delete their state."""
-        return self._results.build([self._with_bounds(state) for state in self._close(watermark, self._limit)])
+        closed = self._close(watermark, self._limit)
+        for state in closed:
+            self._merged.end(state)
+        self._merged.delete_ended()
+        return self._results.build([self._with_bounds(state) for state in closed])
 
     def _with_bounds(self, state: Sequence[Any]) -> list[Any]:
         """Replace the end by both bounds."""

@@ -7,15 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamapp_core.control.messages import END_OF_TIME
 from streamapp_core.expressions import check_aggregate
 from streamapp_core.schema import parse_schema
+from streamapp_runtime.operators.aligned_window import AlignedWindow
 from streamapp_runtime.operators.compound_partials import how_many
 from streamapp_runtime.operators.distinct_entries import DistinctEntries
 from streamapp_runtime.operators.running_aggregate import Aggregate
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
 from streamapp_runtime.rows.row_codec import decode_row, encode_row
 from streamapp_runtime.sql_engine import SqlEngine
-from streamapp_runtime.state.memory_store import MemoryStore
+from streamapp_runtime.state.memory_store import MemoryEnvironment, MemoryStore
 
 values = st.one_of(st.integers(0, 9), st.sampled_from(["a", "b"]), st.tuples(st.integers(0, 2), st.none()))
 steps = st.lists(st.tuples(st.sampled_from(["x", "y"]), st.lists(values, max_size=4), st.booleans()), max_size=12)
@@ -81,3 +83,39 @@ def test_a_result_has_all_values_however_they_are_kept(inline):
         (result,) = operator.process(rows.append_column(EVENT_TIME_FIELD, pa.nulls(20, pa.int64()))).to_pylist()
         operator.flush()
         assert (result["n"], result["all"], result["pairs"]) == (begin + 10, 2 * (begin + 10), begin + 10)
+
+
+@pytest.mark.parametrize("inline", [1, 1_000])
+@pytest.mark.parametrize("step", [50, 25])
+def test_a_window_has_all_values_however_they_are_kept_and_leaves_nothing(inline, step):
+    environment, engine, schema = MemoryEnvironment(), SqlEngine(), parse_schema("k string, v bigint")
+    aggregation = check_aggregate("count(distinct v) as n, count(*) as all", ["k"], schema)
+    found = {}
+    times = [*range(10, 200, 10), END_OF_TIME]
+    for begin, watermark in zip(range(0, 200, 10), times, strict=True):
+        store = environment.store("w")
+        operator = AlignedWindow(engine, store, aggregation, length=50, step=step, inline=inline)
+        operator.resume(begin)
+        rows = pa.table({"k": ["x", "y"] * 10, "v": [number // 2 for number in range(2 * begin, 2 * begin + 20)]})
+        operator.process(rows.append_column(EVENT_TIME_FIELD, rows.column("v")))
+        closed = operator.advance_watermark(watermark)
+        for row in [] if closed is None else closed.to_pylist():
+            found[row["k"], row["window_end"].timestamp() * 1000] = row["n"], row["all"]
+        operator.flush()
+    ends = {} if step == 50 else {25: (25, 25), 225: (25, 25)}
+    whole = dict.fromkeys(range(50, 201, step), (50, 50)) | ends
+    assert found == {(key, end): counts for key in ("x", "y") for end, counts in whole.items()}
+    assert [key for key, _ in environment.store("w").scan() if not key.endswith(b"dx")] == []
+
+
+def test_one_more_value_of_a_large_window_is_small():
+    store, engine, schema = MemoryStore(), SqlEngine(), parse_schema("k string, v bigint")
+    aggregation = check_aggregate("count(distinct v) as n", ["k"], schema)
+    operator = AlignedWindow(engine, store, aggregation, length=50, step=50)
+    for begin, count in ((0, 5_000), (5_000, 1)):
+        store.changed.clear()
+        rows = pa.table({"k": ["x"] * count, "v": range(begin, begin + count)})
+        operator.process(rows.append_column(EVENT_TIME_FIELD, pa.array([7] * count, pa.int64())))
+        operator.flush()
+    assert len(store.changed) == len(["value", "group"])
+    assert sum(len(store.get(key)) for key in store.changed) < 50
