@@ -16,6 +16,7 @@ from streamapp_core.schema import Column, Schema
 from streamapp_core.spec.streams import JsonOptions, StreamFormat, StreamSpec
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.avro_messages import AvroDecoder, WriterSchemas
+from streamapp_runtime.rows.connect_schemas import ConnectSchemas
 from streamapp_runtime.rows.debezium_keys import AvroKeys, JsonKeys, KeyReader
 from streamapp_runtime.rows.json_messages import JsonDecoder
 from streamapp_runtime.rows.message_rows import MessageDecoder, MessageRows
@@ -56,11 +57,15 @@ class DebeziumDecoder:
         self._metadata = stream.debezium.columns
         of_table = [name for name in schema.names if name not in self._metadata]
         self._fields = {name: place for place, name in enumerate(of_table)}
-        self._wrapped = stream.format is not StreamFormat.AVRO
+        self._in_json = stream.format is not StreamFormat.AVRO
         envelope, key_field = envelope_schema(schema, stream), row_columns(schema, stream)[self._fields[key.name]]
+        fields = zip(row_columns(schema, stream), of_table, strict=True)
+        self._schemas = ConnectSchemas(
+            {field.name: self._schema.field(name) for field, name in fields}, stream.json_options.timestamps
+        )
         self._values: MessageDecoder
         self._keys: KeyReader
-        if self._wrapped:
+        if self._in_json:
             options = JsonOptions(timestamps=stream.json_options.timestamps)
             self._values, self._keys = JsonDecoder(arrow_schema(envelope), (), options), JsonKeys(key_field, options)
         else:
@@ -70,8 +75,8 @@ class DebeziumDecoder:
         """See `MessageDecoder.decode`; records without a value delete."""
         every = MessageTuple(messages)
         keys = self._keys.read([message for message in every if message.key is not None], ssp)
-        envelopes = self._values.decode(MessageTuple(self._envelopes(every)), ssp)
         reasons = {message.offset: _NO_KEY for message in every if message.key is None}
+        envelopes = self._values.decode(MessageTuple(self._envelopes(every, reasons)), ssp)
         reasons |= {record.offset: record.reason for record in keys.bad}
         changes = envelopes.rows.column(KIND).to_pylist()
         rows = envelopes.rows.column(AFTER).is_valid().to_pylist()
@@ -94,10 +99,19 @@ class DebeziumDecoder:
             deleted=deleted[stays],
         )
 
-    def _envelopes(self, messages: Sequence[Message]) -> Iterator[Message]:
+    def _envelopes(self, messages: Sequence[Message], reasons: dict[int, str]) -> Iterator[Message]:
+        """Yield the messages with a value, without Connect's schemas; what these are against goes to `reasons`."""
         for message in messages:
-            if message.value is not None:
-                yield message._replace(value=_payload(message.value)) if self._wrapped else message
+            if message.value is None:
+                continue
+            top = _wrapped(message.value) if self._in_json else None
+            if top is None:
+                yield message
+                continue
+            reason = self._schemas.refusal(bytes(top[0]))
+            if reason is not None:
+                reasons[message.offset] = reason
+            yield message._replace(value=bytes(top[1]))
 
     def _rows(
         self, keys: pa.ChunkedArray, envelopes: pa.Table, found: Sequence[int | None], deleted: np.ndarray
@@ -151,16 +165,18 @@ class DebeziumDecoder:
         return pa.array(micros, pa.int64(), mask=missing).cast(field.type)
 
 
-def _payload(value: bytes) -> bytes:
-    """Return an envelope without Connect's schema; what is no JSON stays, and is refused when it is read."""
+def _wrapped(value: bytes) -> tuple[msgspec.Raw, msgspec.Raw] | None:
+    """Return the schema and the payload of Connect; None of an envelope alone, and of what is no JSON."""
     if b'"payload"' not in value:
-        return value
+        return None
     try:
         top = _top(value)
     except (ValueError, RecursionError):
-        return value
-    wrapped = top.op is msgspec.UNSET and top.schema is not msgspec.UNSET
-    return bytes(top.payload) if wrapped and isinstance(top.payload, msgspec.Raw) else value
+        return None
+    schema, payload = top.schema, top.payload
+    if top.op is not msgspec.UNSET or schema is msgspec.UNSET or payload is msgspec.UNSET:
+        return None
+    return schema, payload
 
 
 def _refusal(change: str | None, *, has_row: bool) -> str | None:

@@ -205,6 +205,32 @@ def test_fields_of_rows_have_other_names_where_the_spec_says_so():
     assert found.rows.to_pylist() == [{"id": 1, "name": "ann"}]
 
 
+def connect(**names):
+    """An object of Connect with the types of a row's fields."""
+    fields = [{"field": field, "type": "any", "optional": True, "name": name} for field, name in names.items()]
+    schema = {"type": "struct", "fields": [{"field": "after", "type": "struct", "fields": fields}]}
+    value = {"op": "c", "after": {"id": 1, "amount": "1234", "at": 5}}
+    return Message(0, 0, b'{"id": 1}', json.dumps({"schema": schema, "payload": value}).encode())
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ({"id": None, "amount": None, "at": None}, None),
+        ({"at": "io.debezium.time.MicroTimestamp"}, None),
+        ({"amount": "org.apache.kafka.connect.data.Decimal"}, "decimal.handling.mode: string"),
+        ({"at": "io.debezium.time.Timestamp"}, "set `json.timestamps` to millis"),
+        ({"at": "io.debezium.time.NanoTimestamp"}, "declare a bigint"),
+        ({"other": "org.apache.kafka.connect.data.Decimal"}, None),
+    ],
+)
+def test_a_schema_that_is_against_the_columns_makes_a_record_bad(names, said):
+    schema = "id bigint, amount decimal(9,2), at timestamp"
+    found = read("json", connect(**names), schema=schema, places={})
+    assert [said in bad.reason for bad in found.bad] == ([] if said is None else [True])
+    assert len(found.rows) == (said is None)
+
+
 @pytest.mark.parametrize(("path", "number"), [("ts_us", 1_500), ("ts_ns", 1_500_999), ("ts_ms", 1)])
 def test_times_have_the_unit_of_their_name(path, number):
     value = {"op": "d", path: number}
