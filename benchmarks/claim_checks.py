@@ -29,7 +29,8 @@ _BUSIEST = 20
 def main() -> None:
     claim = PartitionClaim(
         stream="in",
-        key="sensor",
+        columns=("sensor",),
+        fields=(),
         key_format=KeyFormat.STRING,
         initial_partitions=tuple(range(PARTITIONS)),
         initial_count=PARTITIONS,

@@ -28,6 +28,7 @@ from streamapp_runtime.processor import decoding_input_source
 from streamapp_runtime.processor.control_message_sender import ControlMessageSender
 from streamapp_runtime.processor.processor import Processor
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
+from streamapp_runtime.rows.record_keys import RecordKey
 from streamapp_runtime.tasks.task import Announcement, Task
 from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 
@@ -139,7 +140,7 @@ def _data(counting: Counting, writer: IntermediateWriter) -> tuple[float, float]
     sensors = pa.array([f"sensor-{random.randint(0, 99_999):06d}" for _ in range(rows)])
     numbers = pa.array(range(rows), pa.int64())
     schema = pa.schema([("sensor", pa.string()), ("value", pa.int64()), EVENT_TIME_FIELD])
-    writer.add(STREAM, pa.Table.from_arrays([sensors, numbers, numbers], schema=schema), "sensor")
+    writer.add(STREAM, pa.Table.from_arrays([sensors, numbers, numbers], schema=schema), RecordKey(("sensor",)))
     writer.flush()
     return tuple(found[False] * PROCESSORS / COMMIT_SECONDS for found in (counting.messages, counting.size))
 

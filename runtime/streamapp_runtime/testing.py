@@ -37,23 +37,23 @@ class FunctionBench:
         function: UserFunction,
         *,
         schema: str,
-        key: str | None = None,
+        key: str | Sequence[str] | None = None,
         order: str = ProcessOrder.EVENT_TIME,
         skip_errors: bool = False,
     ) -> None:
-        """Take the function (or class) and its output columns as in YAML; with `key`, it has state.
+        """Take the function (or class) and its output columns as in YAML; with `key`, its columns, it has state.
 
         Then `order` is that of its rows and timers: `eventTime` or `arrival`.
         """
         self._user_function = function
         self._columns = arrow_schema(parse_schema(schema))
-        self._key = key
+        self._key = (key,) if isinstance(key, str) else tuple(key or ())
         self._order = ProcessOrder(order)
         self._on_error = OnError.SKIP if skip_errors else OnError.FAIL
         self._environment = MemoryEnvironment()
         self._watermark: int | None = None
         self._operator: Operator | None = None
-        self._key_field: pa.Field | None = None
+        self._key_fields: list[pa.Field] = []
 
     def rows(self, schema: str, rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]] | None:
         """Process a batch of rows, each with its event time (milliseconds) last; return the results likewise.
@@ -66,7 +66,7 @@ class FunctionBench:
             [pa.array(v, f.type) for v, f in zip(values, columns, strict=True)], schema=columns
         )
         if self._operator is None:
-            self._key_field = None if self._key is None else columns.field(self._key)
+            self._key_fields = [columns.field(name) for name in self._key]
             self._operator = self._open()
         return _plain(self._operator.process(batch))
 
@@ -100,11 +100,11 @@ class FunctionBench:
         name = getattr(self._user_function, "__qualname__", repr(self._user_function))
         bad_rows = BadRows()
         bad_rows.place = "test"
-        if self._key_field is None:
+        if not self._key_fields:
             process = ProcessFunction(name, self._user_function, self._columns)
             return GuardedOperator(f"operator `{_NAME}`", process, self._on_error, bad_rows)
         store = self._environment.store(_NAME)
-        function = StatefulFunction(name, self._user_function, self._columns, self._key_field, KeyedState(store))
+        function = StatefulFunction(name, self._user_function, self._columns, self._key_fields, KeyedState(store))
         if self._order is ProcessOrder.EVENT_TIME:
             return OrderedProcess(_NAME, function, store, self._on_error, bad_rows)
         return StatefulProcess(_NAME, function, self._on_error, bad_rows)

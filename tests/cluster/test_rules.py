@@ -55,6 +55,23 @@ def test_a_right_app_is_taken(judge):
     assert judge.causes(APP) == []
 
 
+def test_keys_of_several_columns_are_taken(judge):
+    app = with_operators(
+        {"name": "by", "from": "a", "partitionBy": {"key": ["k", "g"]}},
+        {"name": "sized", "from": "by", "joinTable": {"table": "t", "on": ["k", "g"]}},
+        {"name": "near", "from": "by", "join": {"with": "b", "on": {"left": ["k", "g"], "right": ["x", "y"]}}},
+        {"name": "both", "from": "by", "join": {"with": "b", "on": ["k", "g"]}},
+        {
+            "name": "kept",
+            "from": "by",
+            "process": {"function": "m:f", "schema": "x int", "state": {"key": ["k", "g"]}},
+        },
+    )
+    app["spec"]["tables"]["t"]["key"] = ["k", "lower(g)"]
+    app["spec"]["streams"]["b"]["key"] = ["x", "y"]
+    assert judge.causes(app) == []
+
+
 @pytest.mark.parametrize("path, value, said", BY_RULE.values(), ids=BY_RULE)
 def test_a_rule_refuses_what_breaks_it_and_nothing_else_is_said(judge, path, value, said):
     causes = judge.causes(changed(path, value))

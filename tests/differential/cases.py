@@ -25,9 +25,9 @@ class Stage:
 class Source:
     """An input: its rows in the order in which they are written, and the rule for their partitions.
 
-    `placing` is `hashed` (by murmur2 of column k), `apart` (all rows of one k are in one partition, which may be any)
-    or `anywhere`. `last` has a row for each partition that comes when all else is written, and is far later than all
-    other rows: without it, the watermark of a stream without an end would stay.
+    `placing` is `hashed` (by murmur2 of column k), `hashed by both` (of g and k), `apart` (all rows of one k are in one
+    partition, which may be any) or `anywhere`. `last` has a row for each partition that comes when all else is written,
+    and is far later than all other rows: without it, the watermark of a stream without an end would stay.
     """
 
     system: str

@@ -27,28 +27,28 @@ def later(rows: pa.Table) -> pa.Table:
 class _Totals:
     """Emits count and sum of each key at one time: no order of rows makes a difference."""
 
-    key: str
+    key: str | tuple[str, ...]
 
     def process(self, rows: pa.Table, state) -> None:
         for row in rows.to_pylist():
             if row["__event_time"] >= FIXED:
                 continue
-            value = state.get(row[self.key]) or [0, None]
-            state.put(row[self.key], _added(value, row["v"]))
-            state.set_timer(row[self.key], FIXED)
+            key = _key(row, self.key)
+            state.put(key, _added(state.get(key) or [0, None], row["v"]))
+            state.set_timer(key, FIXED)
 
     def on_timers(self, timers: pa.Table, state) -> pa.Table:
-        return pa.Table.from_pylist([_result(key, state.get(key)) for key in timers[self.key].to_pylist()])
+        return pa.Table.from_pylist([_result(key, state.get(key)) for key in _keys(timers, self.key)])
 
 
 class _Silence:
     """Emits count and sum of a key when nothing has come for an hour."""
 
-    key: str
+    key: str | tuple[str, ...]
 
     def process(self, rows: pa.Table, state) -> None:
         for row in rows.to_pylist():
-            key = row[self.key]
+            key = _key(row, self.key)
             value = state.get(key)
             if value is not None:
                 state.delete_timer(key, value[2])
@@ -58,7 +58,7 @@ class _Silence:
 
     def on_timers(self, timers: pa.Table, state) -> pa.Table:
         results = []
-        for key in timers[self.key].to_pylist():
+        for key in _keys(timers, self.key):
             results.append(_result(key, state.get(key)))
             state.delete(key)
         return pa.Table.from_pylist(results)
@@ -67,18 +67,18 @@ class _Silence:
 class _Hourly:
     """Emits count and sum of a key at every full hour: a timer sets the next one, as long as rows come."""
 
-    key: str
+    key: str | tuple[str, ...]
 
     def process(self, rows: pa.Table, state) -> None:
         for row in rows.to_pylist():
-            key = row[self.key]
+            key = _key(row, self.key)
             state.put(key, _added(state.get(key) or [0, None], row["v"]))
             state.set_timer(key, -(-row["__event_time"] // HOUR) * HOUR)
 
     def on_timers(self, timers: pa.Table, state) -> pa.Table | None:
         results = []
         for timer in timers.to_pylist():
-            key = timer[self.key]
+            key = _key(timer, self.key)
             value = state.get(key)
             if value is not None:
                 results.append(_result(key, value) | {"__event_time": timer["__event_time"]})
@@ -90,18 +90,26 @@ class _Hourly:
 class _Before:
     """Emits each row with the sum of the earlier ones of its key; those of its own time do not count."""
 
-    key: str
+    key: str | tuple[str, ...]
 
     def process(self, rows: pa.Table, state) -> pa.Table:
         sums = []
         for row in rows.to_pylist():
-            time, before, at = state.get(row[self.key]) or [row["__event_time"], 0, 0]
+            time, before, at = state.get(_key(row, self.key)) or [row["__event_time"], 0, 0]
             if row["__event_time"] > time:
                 time, before, at = row["__event_time"], before + at, 0
             sums.append(before)
-            state.put(row[self.key], [time, before, at + (row["v"] or 0)])
+            state.put(_key(row, self.key), [time, before, at + (row["v"] or 0)])
         number = rows.schema.get_field_index("v")
         return rows.set_column(number, rows.schema.field(number), pa.array(sums, pa.int32()))
+
+
+def _key(row: dict, key: str | tuple[str, ...]) -> object:
+    return row[key] if isinstance(key, str) else tuple(row[name] for name in key)
+
+
+def _keys(rows: pa.Table, key: str | tuple[str, ...]) -> list[object]:
+    return [_key(row, key) for row in rows.to_pylist()]
 
 
 def _added(value: list, number: int | None) -> list:
@@ -110,7 +118,8 @@ def _added(value: list, number: int | None) -> list:
 
 
 def _result(key: object, value: list) -> dict:
-    return {"id": value[0], "k": key, "g": key, "v": value[1]}
+    g, k = key if isinstance(key, tuple) else (key, key)
+    return {"id": value[0], "k": k, "g": g, "v": value[1]}
 
 
 class TotalsByK(_Totals):
@@ -143,3 +152,19 @@ class BeforeByK(_Before):
 
 class BeforeByG(_Before):
     key = "g"
+
+
+class TotalsByGAndK(_Totals):
+    key = ("g", "k")
+
+
+class SilenceByGAndK(_Silence):
+    key = ("g", "k")
+
+
+class HourlyByGAndK(_Hourly):
+    key = ("g", "k")
+
+
+class BeforeByGAndK(_Before):
+    key = ("g", "k")

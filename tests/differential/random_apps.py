@@ -22,6 +22,7 @@ MAPS = (
     "id, case when id % 2 = 0 then k else g end as k, g, v",
 )
 FILTERS = ("v > 0 or v is null", "id % 3 <> 0", "k = g")
+KEYS = ("k", "g", ["k", "g"], ["g", "k"])
 GROUPS = (("k",), ("g",), ("k", "g"))
 AGGREGATES = (
     "count(*) as id, max({other}) as {other}, sum(v) as v",
@@ -34,6 +35,7 @@ WINDOWS = ({"tumbling": "1h"}, {"sliding": "2h", "every": "1h"}, {"session": "1h
 JOINS = ("inner", "left", "right", "full")
 LAST_ROWS = ("sum(v) as m", "count(*) as m", "min(id) as m", "max(v) as m", "count(v) as m")
 ORDERS = ("v desc, id", "abs(v), id desc nulls first", "id % 3 nulls last, v")
+KEY_OF = {"hashed": {"key": "k"}, "hashed by both": {"key": ["g", "k"]}}
 MOST_STEPS = 6
 PROCESSORS = (1, 1, 2, 3)
 FUNCTIONS = ("Totals", "Silence", "Hourly", "Before")
@@ -108,7 +110,7 @@ def _format(source: Source) -> dict[str, Any]:
     if source.system == "files":
         claim = {"key": "k", "partitioned": True} if source.placing == "apart" else {}
         return {"format": "csv", "csv": {"nullValue": "NULL"}, **claim}
-    return {**({} if source.last else {"bounded": True}), **({"key": "k"} if source.placing == "hashed" else {})}
+    return {**({} if source.last else {"bounded": True}), **KEY_OF.get(source.placing, {})}
 
 
 def _filter(draft: _Draft) -> None:
@@ -125,7 +127,7 @@ def _flat_map(draft: _Draft) -> None:
 
 
 def _shuffle(draft: _Draft) -> None:
-    draft.result(draft.add("by", draft.pick(), partitionBy={"key": draft.random.choice(["k", "g"])}))
+    draft.result(draft.add("by", draft.pick(), partitionBy={"key": draft.random.choice(KEYS)}))
 
 
 def _broadcast(draft: _Draft) -> None:
@@ -141,11 +143,11 @@ def _merge(draft: _Draft) -> None:
 
 
 def _grouped(draft: _Draft, by: tuple[str, ...]) -> str:
-    """Read something, most often regrouped by a column of the group."""
+    """Read something, most often regrouped by a column of the group, or by all."""
     source = draft.pick()
     if draft.random.random() < 0.25:
         return source
-    return draft.add("keyed", source, partitionBy={"key": by[0]})
+    return draft.add("keyed", source, partitionBy={"key": list(by) if draft.random.random() < 0.5 else by[0]})
 
 
 def _select(draft: _Draft, by: tuple[str, ...]) -> str:
@@ -246,12 +248,26 @@ def _join(draft: _Draft) -> None:
     left, right = _grouped(draft, ("k",)), _grouped(draft, ("k",))
     key = f"cast(k as {draft.kind.joined_as})" if draft.random.random() < 0.15 else "k"
     other = draft.add("other", right, map=f"id as rid, {key} as rk, g as rg, v as rv")
-    bound: dict[str, Any] = {} if draft.random.random() < 0.3 else {"type": draft.random.choice(JOINS), "within": "1h"}
-    if draft.random.random() < 0.25:
-        bound = {"asOf": True, "type": draft.random.choice(JOINS[:2]), **draft.random.choice([{}, {"within": "1h"}])}
-    join = {"with": other, "on": {"left": "k", "right": "rk"}, **bound}
+    join = {"with": other, "on": {"left": "k", "right": "rk"}, **_bound(draft.random)}
     made = draft.add("join", left, join=join)
     columns = "coalesce(id, 0) + coalesce(rid, 0) as id, k, coalesce(g, rg) as g, coalesce(v, rv) as v"
+    draft.result(draft.add("joined", made, map=columns))
+
+
+def _bound(random: Random) -> dict[str, Any]:
+    """Return how a join is bounded, and what it emits without a partner."""
+    if random.random() < 0.25:
+        return {"asOf": True, "type": random.choice(JOINS[:2]), **random.choice([{}, {"within": "1h"}])}
+    return {} if random.random() < 0.3 else {"type": random.choice(JOINS), "within": "1h"}
+
+
+def _join_by_both(draft: _Draft) -> None:
+    """Join by two columns rows that are regrouped by both, or by one of them."""
+    key = draft.random.choice(KEYS[::2])
+    left, right = (draft.add("keyed", draft.pick(), partitionBy={"key": key}) for _ in range(2))
+    other = draft.add("other", right, map="id as rid, k, g, v as rv")
+    made = draft.add("join", left, join={"with": other, "on": ["k", "g"], **_bound(draft.random)})
+    columns = "coalesce(id, 0) + coalesce(rid, 0) as id, k, g, coalesce(v, rv) as v"
     draft.result(draft.add("joined", made, map=columns))
 
 
@@ -262,14 +278,15 @@ def _process(draft: _Draft) -> None:
         process = {"function": f"differential.functions:{function}", "schema": draft.columns}
         draft.result(draft.add("called", draft.pick(), process=process))
         return
-    name, key = random.choice(FUNCTIONS), random.choice(["k", "g"])
+    name, key = random.choice(FUNCTIONS), random.choice(["k", "g", ["g", "k"]])
+    by = key if isinstance(key, list) else [key]
     process = {
-        "function": f"differential.functions:{name}By{key.upper()}",
+        "function": f"differential.functions:{name}By{'And'.join(map(str.upper, by))}",
         "schema": draft.columns,
         "state": {"key": key},
         **({"order": "arrival"} if name == "Totals" and random.random() < 0.7 else {}),
     }
-    draft.result(draft.add("called", _grouped(draft, (key,)), process=process))
+    draft.result(draft.add("called", _grouped(draft, tuple(by)), process=process))
 
 
 def _join_table(draft: _Draft) -> None:
@@ -346,6 +363,7 @@ STEPS = (
     _dedup,
     _window,
     _join,
+    _join_by_both,
     _join_table,
     _process,
 )

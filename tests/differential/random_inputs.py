@@ -1,6 +1,7 @@
 """Random inputs: rows of all kinds of keys, out of order within the bound that the stream declares, in partitions."""
 
 import itertools
+import json
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -23,7 +24,11 @@ def random_source(random: Random, kind: KeyKind, *, bound: str, starts: int) -> 
     `starts` are those of the app before the last one.
     """
     system = random.choice(["files", "log"])
-    placings = ["anywhere", "apart"] if system == "files" else ["anywhere", *(["hashed"] * 2 if kind.hashed else [])]
+    placings = (
+        ["anywhere", "apart"]
+        if system == "files"
+        else ["anywhere", *(["hashed", "hashed", "hashed by both"] if kind.hashed else [])]
+    )
     placing = random.choice(placings)
     partitions = random.randint(1, 4)
     rows = _rows(random, _readable(kind, system), bound)
@@ -57,12 +62,19 @@ def place(source: Source, kind: KeyKind, index: int, row: Row, partitions: int) 
     """Return the partition of a row of an input that has so many partitions."""
     if source.placing == "anywhere":
         return index % partitions
+    if source.placing == "hashed by both":
+        return partition_of(_written(row), partitions)
     if row[1] is None:
         return 0
     if source.placing == "hashed":
         return partition_of(str(row[1]), partitions)
     known = list(dict.fromkeys(kind.canonical(str(value)) for value in kind.values))
     return known.index(kind.canonical(str(row[1]))) % partitions
+
+
+def _written(row: Row) -> str:
+    """Return the key of g and k as a producer writes it."""
+    return json.dumps({"g": row[2], "k": row[1]}, ensure_ascii=False, separators=(",", ":"))
 
 
 def _readable(kind: KeyKind, system: str) -> KeyKind:
@@ -105,8 +117,11 @@ def _growth(random: Random, partitions: int, rows: int, starts: int, *, at_once:
 def _last_row(random: Random, kind: KeyKind, placing: str, partition: int, partitions: int) -> Row:
     """Return a row that is in this partition, by a key of its own where the ordinary ones are elsewhere."""
     key = random.choice(kind.values)
-    if placing == "hashed":
+    if placing.startswith("hashed"):
         others = (f"z{number}" if kind.type == "string" else number for number in itertools.count(100))
         keys = [*kind.values, *(next(others) for _ in range(200))]
+        if placing == "hashed by both":
+            made = ((partition, key, other, 1, LAST) for key in keys for other in kind.values)
+            return next(row for row in made if partition_of(_written(row), partitions) == partition)
         key = next(key for key in keys if partition_of(str(key), partitions) == partition)
     return (partition, key, random.choice(kind.values), 1, LAST)

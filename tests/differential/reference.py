@@ -120,8 +120,13 @@ def _edge(operator: dict[str, Any], inputs: list[Edge], spec: dict[str, Any], un
     if "process" in operator:
         return Edge(sql=called(operator["process"], first.sql, until), meaning=first.key is None)
     if "partitionBy" in operator and first.key is not None:  # a row that goes elsewhere is deleted where it was
-        return replace(first, key=(*first.key, *{operator["partitionBy"]["key"]}.difference(first.key)))
+        return replace(first, key=(*first.key, *_key_columns(operator["partitionBy"]).difference(first.key)))
     return first  # broadcast, sendTo and sendToTable change no rows
+
+
+def _key_columns(regrouped: dict[str, Any]) -> set[str]:
+    key = regrouped["key"]
+    return {key} if isinstance(key, str) else set(key)
 
 
 def _inputs(operator: dict[str, Any]) -> list[str]:
@@ -145,9 +150,11 @@ def _mapped(columns: str, edge: Edge) -> Edge:
 
 def _joined(join: dict[str, Any], left: Edge, right: Edge, until: int) -> Edge:
     """Pair rows; one without a partner is emitted when none can come any more."""
+    on, kind = join["on"], join.get("type", "inner")
+    if isinstance(on, list):
+        return _joined_by_same_names(join, left, right, until)
     if join.get("asOf"):
         return _versioned(join, left, right, until)
-    on, kind = join["on"], join.get("type", "inner")
     near = f"abs(l.t - r.t) <= {HOUR}" if "within" in join else "true"
     sql = f"""
         SELECT l.id, coalesce(l.{on["left"]}, r.{on["right"]}) AS k, l.g, l.v, r.rid, r.rg, r.rv,
@@ -171,6 +178,31 @@ def _versioned(join: dict[str, Any], left: Edge, right: Edge, until: int) -> Edg
         {join["type"]} JOIN ({right.sql}) AS r ON l.{join["on"]["left"]} = r.{join["on"]["right"]} AND r.t <= l.t {near}
         QUALIFY row_number() OVER (PARTITION BY l.place ORDER BY {last}) = 1"""
     return Edge(sql=sql)
+
+
+def _joined_by_same_names(join: dict[str, Any], left: Edge, right: Edge, until: int) -> Edge:
+    """Pair rows whose key columns are equal, and k and g in this order."""
+    if join.get("asOf"):
+        near = f"AND r.t >= l.t - {HOUR}" if "within" in join else ""
+        last = "r.t DESC, r.rid DESC NULLS FIRST, r.rv DESC NULLS FIRST"
+        sql = f"""
+            SELECT l.id, l.k, l.g, l.v, r.rid, r.rv, l.t
+            FROM (SELECT *, row_number() OVER () AS place FROM ({left.sql}) WHERE t <= {until}) AS l
+            {join["type"]} JOIN ({right.sql}) AS r ON l.k = r.k AND l.g = r.g AND r.t <= l.t {near}
+            QUALIFY row_number() OVER (PARTITION BY l.place ORDER BY {last}) = 1"""
+        return Edge(sql=sql)
+    near = f"abs(l.t - r.t) <= {HOUR}" if "within" in join else "true"
+    sql = f"""
+        SELECT l.id, coalesce(l.k, r.k) AS k, coalesce(l.g, r.g) AS g, l.v, r.rid, r.rv, greatest(l.t, r.t) AS t
+        FROM ({left.sql}) AS l {join.get("type", "inner")} JOIN ({right.sql}) AS r
+        ON l.k = r.k AND l.g = r.g AND {near}
+        WHERE (l.t IS NOT NULL AND r.t IS NOT NULL) OR coalesce(l.t, r.t) <= {until}"""
+    if left.key is None or right.key is None:
+        return Edge(sql=sql)
+    # What is joined by follows from the other side's row: one side's key is told apart without it.
+    told = {"k", "g"}.intersection(right.key)
+    of_left = left.key if told else [column for column in left.key if column not in ("k", "g")]
+    return Edge(sql=sql, key=tuple(dict.fromkeys([*of_left, *(name for name in right.key if name not in told)])))
 
 
 def _enriched(join: dict[str, Any], edge: Edge, spec: dict[str, Any]) -> Edge:

@@ -17,20 +17,21 @@ def called(process: dict[str, Any], rows: str, until: int) -> str:
         return f"SELECT id, k, g, v, t FROM ({rows}) UNION ALL SELECT id + 100, k, g, v, t FROM ({rows})"
     if name == "later":
         return f"SELECT id, k, g, v, t + {HOUR // 2} AS t FROM ({rows})"
-    key = process["state"]["key"]
+    by = process["state"]["key"]
+    key = by if isinstance(by, str) else ", ".join(by)
     return _STATEFUL[name.partition("By")[0]](f"SELECT * FROM ({rows}) WHERE t <= {until}", key)
 
 
 def _totals(rows: str, key: str) -> str:
     """Count what came before a fixed time, which is when it is emitted."""
-    return f"""SELECT count(*)::INT AS id, {key} AS k, {key} AS g, sum(v)::INT AS v, {FIXED} AS t
+    return f"""SELECT count(*)::INT AS id, {_both(key)}, sum(v)::INT AS v, {FIXED} AS t
                FROM ({rows}) WHERE t < {FIXED} GROUP BY {key}"""
 
 
 def _silence(rows: str, key: str) -> str:
     """Count the rows of a key between two pauses of more than an hour."""
     return f"""
-        SELECT count(*)::INT AS id, {key} AS k, {key} AS g, sum(v)::INT AS v, max(t) + {HOUR} AS t
+        SELECT count(*)::INT AS id, {_both(key)}, sum(v)::INT AS v, max(t) + {HOUR} AS t
         FROM (SELECT *, sum(far) OVER (PARTITION BY {key} ORDER BY t) AS n
               FROM (SELECT *, CASE WHEN t - lag(t) OVER (PARTITION BY {key} ORDER BY t) > {HOUR} THEN 1 ELSE 0 END
                            AS far FROM ({rows}))) GROUP BY {key}, n"""
@@ -38,7 +39,7 @@ def _silence(rows: str, key: str) -> str:
 
 def _hourly(rows: str, key: str) -> str:
     """Count the rows of a key in each hour, a full hour being the end of its own."""
-    return f"""SELECT count(*)::INT AS id, {key} AS k, {key} AS g, sum(v)::INT AS v, full_hour AS t
+    return f"""SELECT count(*)::INT AS id, {_both(key)}, sum(v)::INT AS v, full_hour AS t
                FROM (SELECT *, (t + {HOUR - 1}) // {HOUR} * {HOUR} AS full_hour FROM ({rows}))
                GROUP BY {key}, full_hour"""
 
@@ -48,6 +49,10 @@ def _before(rows: str, key: str) -> str:
     return f"""SELECT id, k, g, coalesce(sum(v) OVER (
                    PARTITION BY {key} ORDER BY t RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
                ), 0)::INT AS v, t FROM ({rows})"""
+
+
+def _both(key: str) -> str:
+    return f"{key} AS k, {key} AS g" if "," not in key else "k, g"
 
 
 _STATEFUL = {"Totals": _totals, "Silence": _silence, "Hourly": _hourly, "Before": _before}

@@ -67,7 +67,6 @@ MEANINGS = {
     "[has(self.kafka), has(self.log), has(self.file)].exists_one(given, given)": (
         lambda system: count(system, "kafka", "log", "file") == 1
     ),
-    "has(self.key) || has(self.extractor)": lambda table: "key" in table or "extractor" in table,
     f"[{KINDS}].exists_one(given, given)": lambda operator: len(set(operator) - {"name", "from"}) == 1,
     "[has(self.tumbling), has(self.sliding), has(self.session)].exists_one(given, given)": (
         lambda window: count(window, "tumbling", "sliding", "session") == 1

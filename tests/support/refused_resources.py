@@ -44,6 +44,9 @@ BY_SCHEMA = {
     "no input": (("spec", "operators", 1, "from"), [], "operators[1].from: minItems"),
     "no processors": (("spec", "processors", "count"), 0, "processors.count: minimum"),
     "a duration without unit": ((*WINDOW, "tumbling"), "60", "window.tumbling: pattern"),
+    "a table without key": (("spec", "tables", "t", "key"), ABSENT, "spec.tables.t: anyOf"),
+    "a key of no columns": (("spec", "streams", "a", "key"), [], "streams.a.key: minItems"),
+    "a part of a key that is no column": (("spec", "streams", "a", "key"), ["k", ""], "streams.a.key[1]: minLength"),
     "half a join": (
         ("spec", "operators", 1),
         {"name": "late", "from": "typed", "join": {"with": "a", "on": {"left": "k"}, "within": "1h"}},
@@ -60,7 +63,6 @@ BY_RULE = {
     "a table's name with a dot": (("spec", "tables", "t.t"), {"key": "k"}, "names of tables"),
     "a system of two kinds": (("spec", "systems", "log", "file"), {"path": "x"}, "exactly one of kafka, log, file"),
     "a system of no kind": (("spec", "systems", "log", "log"), ABSENT, "exactly one of kafka, log, file"),
-    "a table without key": (("spec", "tables", "t", "key"), ABSENT, "needs a key"),
     "an operator of two kinds": (("spec", "operators", 1, "map"), "x", "exactly one kind"),
     "an operator of no kind": (("spec", "operators", 1, "filter"), ABSENT, "exactly one kind"),
     "a window of two kinds": ((*WINDOW, "session"), "5m", "tumbling, sliding and session"),

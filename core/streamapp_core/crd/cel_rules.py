@@ -55,12 +55,8 @@ CONSTRAINTS: Constraints = {
         ),
     ),
     SystemSpec: _rules(_rule(_exactly_one(SystemKind), f"a system is exactly one of {', '.join(SystemKind)}")),
-    TableSpec: _rules(
-        _rule(
-            "has(self.key) || has(self.extractor)",
-            "a table needs a key, or an extractor that makes keys and values",
-        ),
-    ),
+    # Nor the key, an expression or a list of them.
+    TableSpec: {"anyOf": [{"required": ["key"]}, {"required": ["extractor"]}]},
     OperatorSpec: {
         **_rules(_rule(_exactly_one(OperatorKind), f"an operator has exactly one kind of {', '.join(OperatorKind)}")),
         # CEL can't see `from`, a text or a list: only fields of one type are declared to it.

@@ -51,7 +51,7 @@ def _emitted(plan: Plan, name: str) -> object:
         return operator.schema, operator.key, operator.broadcast, str(operator.type.changes)
     if name in plan.tables:
         table = plan.tables[name]
-        return table.schema, table.key_type, table.broadcast
+        return table.schema, table.key_types, table.broadcast
     stream = plan.streams.get(name)
     return (
         None

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from streamapp_core.plan.previous_run import PartitionKey
 from streamapp_core.spec.job import Grouper
 from streamapp_core.ssp import Ssp
 
@@ -68,7 +69,7 @@ class JobModel(_Document):
     tasks: Mapping[str, TaskModel]
     processors: Mapping[str, ProcessorModel]
     grouper: Grouper | None = None
-    partition_keys: Mapping[str, str | None] = {}
+    partition_keys: Mapping[str, PartitionKey] = {}
     stores: Mapping[str, str] = {}
     changelog: Mapping[str, _Count] = {}
     transactional_ids: tuple[str, ...] = ()

@@ -20,13 +20,14 @@ from streamapp_core.plan.plan import (
     PlannedTable,
     StreamRole,
 )
-from streamapp_core.plan.previous_run import PreviousRun
+from streamapp_core.plan.previous_run import PartitionKey, PreviousRun
 from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.plan.stream_types.check_event_time import process_order
 from streamapp_core.plan.stream_types.stream_partitioning import Hashed
 from streamapp_core.plan.stream_types.stream_type import StreamType
 from streamapp_core.schema import DataType, Schema
 from streamapp_core.spec.app import StreamApp
+from streamapp_core.spec.base import key_columns
 from streamapp_core.spec.operators import OperatorKind
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.tasks.expansion import CheckedAlgorithm
@@ -42,7 +43,7 @@ class Draft:
     rows: RowFlow
     types: Mapping[str, StreamType]
     broadcast: frozenset[str]
-    partition_keys: Mapping[str, str | None]
+    partition_keys: Mapping[str, PartitionKey]
     stores: Mapping[str, str]
     stateful: bool
 
@@ -116,7 +117,7 @@ def _external_streams(draft: Draft) -> list[PlannedStream]:
                 rule=draft.counts.rules[name],
                 broadcast=spec.broadcast,
                 schema=schema,
-                key=spec.key,
+                key=spec.key_columns,
                 format=StreamFormat.ARROW if spec.control_messages else spec.format,
                 producers=tuple(sorted(operator.name for operator in senders)),
                 consumers=tuple(sorted([*readers, *graph.side_inputs.get(name, ())])),
@@ -145,7 +146,7 @@ def _intermediate_streams(app: StreamApp, run_id: str, system: str, draft: Draft
                 rule=draft.counts.rules[name],
                 broadcast=key is None,
                 schema=draft.rows.schemas[name],
-                key=key,
+                key=key_columns(key),
                 format=StreamFormat.ARROW,
                 producers=tuple(sorted(operator.inputs)),
                 consumers=tuple(sorted(reader.name for reader in draft.graph.readers.get(name, ()))),
@@ -169,7 +170,7 @@ def _operator(
         input_schemas=tuple([schemas[name] for name in operator.inputs]),
         input_types=tuple([draft.types[name] for name in operator.inputs]),
         schema=schemas[operator.name],
-        key=min(type_.partitioning.columns) if isinstance(type_.partitioning, Hashed) else None,
+        key=tuple(map(min, type_.partitioning.columns)) if isinstance(type_.partitioning, Hashed) else (),
         broadcast=type_.everywhere,
         type=type_,
         compiled=draft.rows.compiled.get(operator.name),
@@ -190,18 +191,18 @@ def _table(name: str, draft: Draft, schemas: Mapping[str, Schema]) -> PlannedTab
         fillers=tuple(sorted(fillers)),
         row_schema=rows.filling,
         schema=rows.stored,
-        key_type=rows.key_type or _compared_type(name, draft.graph, schemas),
+        key_types=rows.key_types or _compared_types(name, draft.graph, schemas),
         key=rows.key,
         value=rows.value,
         broadcast=name in draft.broadcast,
     )
 
 
-def _compared_type(table: str, graph: Graph, schemas: Mapping[str, Schema]) -> DataType | None:
-    """Return the type of the columns that joins compare with the keys of a table."""
+def _compared_types(table: str, graph: Graph, schemas: Mapping[str, Schema]) -> tuple[DataType, ...]:
+    """Return the types of the columns that joins compare with the keys of a table; none if no join does."""
     for operator in graph.of_kinds(OperatorKind.JOIN_TABLE):
         join = operator.spec.join_table
-        column = schemas[operator.inputs[0]].get(join.on) if join is not None and join.table == table else None
-        if column is not None:
-            return column.type
-    return None
+        if join is not None and join.table == table:
+            found = [schemas[operator.inputs[0]].get(name) for name in join.columns]
+            return tuple(column.type for column in found if column is not None)
+    return ()

@@ -55,18 +55,25 @@ def _check_tables(graph: Graph, rows: RowFlow, name: str, stream: StreamSpec) ->
     """Find tables that could not tell which of their rows a deletion is about."""
     for filled in graph.side_inputs.get(name, ()):
         table = rows.tables.get(filled)
-        key = None if table is None else table.key
-        sources = [] if key is None else [(column.source_column or "").lower() for column in key.columns]
-        if key is not None and stream.key is not None and sources != [stream.key.lower()]:
+        sources = {(part.source_column or "").lower() for part in table.key} if table is not None else set()
+        if sources and stream.key is not None and sources != {column.lower() for column in stream.key_columns}:
+            key = ", ".join(f"`{column}`" for column in stream.key_columns)
             yield Problem(
                 path=f"spec.tables.{filled}.key",
                 code=ProblemCode.CHANGES_UNSUPPORTED,
-                message=f"the rows of `{name}` are deleted by their `{stream.key}`, and table `{filled}` has another "
-                f"key: give it the key `{stream.key}`",
+                message=f"the rows of `{name}` are deleted by their {key}, and table `{filled}` has another key: give "
+                f"it the key {key}",
             )
 
 
 def _check_envelopes(name: str, stream: StreamSpec, schema: Schema | None, *, registered: bool) -> Iterator[Problem]:
+    if len(stream.key_columns) > 1:
+        yield Problem(
+            path=f"spec.streams.{name}.key",
+            code=ProblemCode.NOT_SUPPORTED,
+            message=f"keys of `{name}`, as Debezium writes them, are read if they have one column; have it write those "
+            "of one (`message.key.columns`), by which the rows of the table are told apart",
+        )
     if stream.key_format is not KeyFormat.STRING:
         yield _superfluous(
             name, "keyFormat", f"keys of `{name}` are objects or records of Avro, as Debezium writes them"
@@ -95,7 +102,7 @@ def _check_beside(name: str, stream: StreamSpec, schema: Schema, column: str) ->
         return
     if list(stream.debezium.columns.values()).count(place) > 1:
         yield _invalid(path, f"`{place}` is that of two columns: a `map` makes copies")
-    if column.lower() == (stream.key or "").lower():
+    if column.lower() in map(str.lower, stream.key_columns):
         yield _invalid(path, f"`{column}` is the key, a column of the table")
     if column in stream.json_options.fields:
         yield _invalid(path, f"`json.fields` has the names of a row's fields, and `{column}` is none of them")

@@ -20,8 +20,9 @@ def check_nested_columns(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
     for operator in graph.of_kinds(*_KEYED):
         yield from _check_operator(operator, rows)
     for name, table in rows.tables.items():
-        if table.key_type is not None and table.key_type.kind in _NO_KEYS:
-            yield _no_key(f"spec.tables.{name}.key", f"the key of table `{name}`", table.key_type)
+        for key_type in table.key_types:
+            if key_type.kind in _NO_KEYS:
+                yield _no_key(f"spec.tables.{name}.key", f"the key of table `{name}`", key_type)
     for name, stream in graph.spec.streams.items():
         if name not in graph.opaque:
             yield from _check_stream(graph, name, stream, rows)
@@ -31,13 +32,13 @@ def _check_operator(operator: Operator, rows: RowFlow) -> Iterator[Problem]:
     spec = operator.spec
     keys: list[tuple[str, int, tuple[str, ...]]] = []
     if spec.partition_by is not None:
-        keys = [(spec.partition_by.key, 0, ("key",))]
+        keys = [(key, 0, ("key",)) for key in spec.partition_by.columns]
     elif spec.join is not None:
-        keys = [(spec.join.columns.left, 0, ("on",)), (spec.join.columns.right, 1, ("on",))]
+        keys = [(key, side, ("on",)) for side, columns in enumerate(spec.join.columns) for key in columns]
     elif spec.join_table is not None:
-        keys = [(spec.join_table.on, 0, ("on",))]
+        keys = [(key, 0, ("on",)) for key in spec.join_table.columns]
     elif spec.process is not None and spec.process.state is not None:
-        keys = [(spec.process.state.key, 0, ("state", "key"))]
+        keys = [(key, 0, ("state", "key")) for key in spec.process.state.columns]
     for key, side, place in keys:
         schema = rows.schemas.get(operator.inputs[side])
         column = None if schema is None else schema.get(key)
@@ -48,9 +49,9 @@ def _check_operator(operator: Operator, rows: RowFlow) -> Iterator[Problem]:
 def _check_stream(graph: Graph, name: str, stream: StreamSpec, rows: RowFlow) -> Iterator[Problem]:
     path = f"spec.streams.{name}"
     for schema in _written_or_read(graph, rows, name):
-        column = None if stream.key is None else schema.get(stream.key)
-        if column is not None and column.type.kind in _NO_KEYS:
-            yield _no_key(f"{path}.key", f"`{column.name}`", column.type)
+        for column in map(schema.get, stream.key_columns):
+            if column is not None and column.type.kind in _NO_KEYS:
+                yield _no_key(f"{path}.key", f"`{column.name}`", column.type)
         nested = next((column for column in schema.columns if column.type.kind in _NOT_PLAIN), None)
         if nested is not None and stream.format is StreamFormat.CSV:
             yield _no_csv(name, nested)

@@ -5,8 +5,9 @@ from collections.abc import Collection, Iterator
 from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.assemble_plan import Draft
 from streamapp_core.plan.check_expansion import NEW_RUN
-from streamapp_core.plan.previous_run import PreviousRun
+from streamapp_core.plan.previous_run import PartitionKey, PreviousRun
 from streamapp_core.problems import Problem, ProblemCode
+from streamapp_core.spec.base import key_columns
 from streamapp_core.spec.job import Grouper
 
 
@@ -59,11 +60,15 @@ def _check_broadcast_writer(graph: Graph, previous: PreviousRun, broadcast: Coll
         )
 
 
-def _other_key(graph: Graph, name: str, before: str | None, now: str | None) -> Problem:
+def _other_key(graph: Graph, name: str, before: PartitionKey, now: PartitionKey) -> Problem:
     operator = graph.operators[name]
     path = operator.path(operator.kind) if now is None else operator.path("partitionBy", "key")
-    was, is_ = (f"by `{key}`" if key else "broadcast" for key in (before, now))
+    was, is_ = (f"by {_listed(key)}" if key else "broadcast" for key in (before, now))
     return _run_id_required(path, f"the rows of `{name}` were partitioned {was} in this run, and are {is_} now")
+
+
+def _listed(key: PartitionKey) -> str:
+    return ", ".join(f"`{column}`" for column in key_columns(key))
 
 
 def _run_id_required(path: str, reason: str) -> Problem:

@@ -53,10 +53,10 @@ def _deletes_by_time(graph: Graph, name: str, stream: StreamSpec, rows: RowFlow)
         return False
     schema, filled = rows.schemas.get(name), graph.side_inputs.get(name, ())
     tables = [rows.tables[table] for table in filled if table in rows.tables]
-    keys = [table.key_type for table in tables if table.key_type is not None]
-    declared = None if stream.key is None or schema is None else schema.get(stream.key)
+    keys = [key_type for table in tables for key_type in table.key_types]
     deletes = filled or stream.changes is StreamChanges.UPSERT
-    keys += [declared.type] if deletes and declared is not None else []
+    declared = [] if schema is None or not deletes else map(schema.get, stream.key_columns)
+    keys += [column.type for column in declared if column is not None]
     return any(key.kind is TypeKind.TIMESTAMP for key in keys)
 
 

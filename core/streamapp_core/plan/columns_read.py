@@ -18,7 +18,7 @@ def unread_columns(plan: Plan, stream: str) -> frozenset[str]:
     if read is None:
         return frozenset()
     event_time = planned.spec.event_time if planned.spec is not None else None
-    read |= {planned.key.lower()} if planned.key else set()
+    read |= {column.lower() for column in planned.key}
     for path in event_time.columns if event_time is not None else ():
         read |= {path.lower(), path.partition(".")[0].lower()}
     return frozenset(name for name in planned.schema.names if name.lower() not in read)

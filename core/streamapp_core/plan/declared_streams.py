@@ -35,11 +35,12 @@ def check_outputs(graph: Graph, schemas: Mapping[str, Schema | None], collector:
             continue
         for sender in senders:
             schema = schemas.get(sender.inputs[0])
-            missing = None if schema is None else missing_column(stream.key, schema, sender.inputs[0])
-            if missing is not None:
-                collector.add(
-                    f"spec.streams.{name}.key", ProblemCode.UNKNOWN_COLUMN, f"{missing}, and is sent to `{name}`"
-                )
+            for column in stream.key_columns:
+                missing = None if schema is None else missing_column(column, schema, sender.inputs[0])
+                if missing is not None:
+                    collector.add(
+                        f"spec.streams.{name}.key", ProblemCode.UNKNOWN_COLUMN, f"{missing}, and is sent to `{name}`"
+                    )
 
 
 def _read_schema(graph: Graph, name: str, stream: StreamSpec, collector: ProblemCollector) -> Schema | None:
@@ -91,8 +92,9 @@ def _schema_of_table(graph: Graph, name: str, collector: ProblemCollector) -> Sc
 
 def _check_columns(name: str, stream: StreamSpec, schema: Schema, collector: ProblemCollector) -> None:
     path = f"spec.streams.{name}"
-    if stream.key is not None and (missing := missing_column(stream.key, schema, name)) is not None:
-        collector.add(f"{path}.key", ProblemCode.UNKNOWN_COLUMN, missing)
+    for key in stream.key_columns:
+        if (missing := missing_column(key, schema, name)) is not None:
+            collector.add(f"{path}.key", ProblemCode.UNKNOWN_COLUMN, missing)
     if stream.event_time is None:
         return
     for number, place in enumerate(stream.event_time.columns):

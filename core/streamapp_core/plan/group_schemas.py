@@ -18,7 +18,7 @@ from streamapp_core.expressions import (
 from streamapp_core.graph.graph import Operator
 from streamapp_core.plan.joined_columns import repeated
 from streamapp_core.plan.problem_collector import ProblemCollector
-from streamapp_core.plan.required_columns import require_column
+from streamapp_core.plan.required_columns import require_columns
 from streamapp_core.problems import ProblemCode
 from streamapp_core.schema import INT, TIMESTAMP, Column, Schema, SchemaError
 from streamapp_core.spec.groups import Aggregate, Dedup, Over, Ranking, Window
@@ -129,7 +129,7 @@ class GroupFlow:
                     ProblemCode.TYPE_MISMATCH,
                     f"`{name}` stands twice; name each column once (upper and lower case make no difference)",
                 )
-            elif require_column(self._collector, operator, name, schema, operator.kind, "by"):
+            elif require_columns(self._collector, operator, [name], schema, operator.kind, "by"):
                 known[name.lower()] = name
         return tuple(known.values())
 

@@ -48,9 +48,10 @@ def lacking(schema: Schema, needed: Schema) -> str | None:
     return None
 
 
-def without(schema: Schema, name: str | None) -> Sequence[Column]:
-    """Return the columns of a schema except one."""
-    return [column for column in schema.columns if name is None or column.name.lower() != name.lower()]
+def without(schema: Schema, names: Iterable[str]) -> Sequence[Column]:
+    """Return the columns of a schema except some."""
+    left_out = {name.lower() for name in names}
+    return [column for column in schema.columns if column.name.lower() not in left_out]
 
 
 def repeated(columns: Iterable[Column]) -> Column | None:

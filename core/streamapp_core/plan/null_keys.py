@@ -14,7 +14,8 @@ from streamapp_core.ssp import Ssp
 def null_key_column(plan: Plan, operator: PlannedOperator) -> str | None:
     """Return the column by whose hash the rows of a group are partitioned, as its input has it.
 
-    None where no rows are grouped, or where files claim only that rows of a key are in one of them.
+    None where no rows are grouped, where the key has several columns, of which there is one whatever is null in it, or
+    where files claim only that rows of a key are in one of them.
     """
     by = operator.spec.group_columns
     if not by:
@@ -22,9 +23,9 @@ def null_key_column(plan: Plan, operator: PlannedOperator) -> str | None:
     (source,), (schema,) = operator.inputs, operator.input_schemas
     type_ = plan.operators[source].type if source in plan.operators else plan.streams[source].type
     key = type_.partitioning
-    if not isinstance(key, Hashed) or key.partitioner != Partitioner.MURMUR2:
+    if not isinstance(key, Hashed) or key.partitioner != Partitioner.MURMUR2 or len(key.columns) > 1:
         return None
-    column = next((schema.get(name) for name in by if key.holds(name)), None)
+    column = next((schema.get(name) for name in by if key.within([name])), None)
     return None if column is None else column.name
 
 

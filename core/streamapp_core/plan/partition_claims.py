@@ -14,16 +14,17 @@ _KEEP_ROWS = frozenset([OperatorKind.MAP, OperatorKind.MERGE])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionClaim:
-    """The claim of a stream's producers that rows are partitioned by the hash of a column.
+    """The claim of a stream's producers that rows are partitioned by the hash of a key.
 
     `initial_partitions` has, for each partition, the one of the first `initial_count` that it grew from: the hash of a
     key, modulo that count, must be that one. Files claim only that all rows of a key are in one file, and are not
     `hashed`. Rows without a key may be anywhere, unless `nulls_meet`: they reach a group, which is in one place, as
-    that of any key.
+    that of any key. A key of several columns, which is hashed as a JSON object with these `fields`, is always there.
     """
 
     stream: str
-    key: str
+    columns: tuple[str, ...]
+    fields: tuple[str, ...]
     key_format: KeyFormat
     initial_partitions: tuple[int, ...]
     initial_count: int
@@ -45,7 +46,8 @@ def partition_claims(plan: Plan) -> Mapping[str, PartitionClaim]:
 def advise_on_claim(claim: PartitionClaim) -> str:
     """Return what follows from a broken claim, and what to do."""
     path = f"spec.streams.{claim.stream}"
-    instead = f"or read it through a `partitionBy` with the key `{claim.key}`"
+    key = written_columns(claim.columns)
+    instead = f"or read it through a `partitionBy` with the key {key}"
     if not claim.hashed:
         return (
             f"`{path}.partitioned` says that all rows of a key are in one file; "
@@ -54,15 +56,26 @@ def advise_on_claim(claim: PartitionClaim) -> str:
         )
     return (
         f"`{path}.key` says that rows are partitioned by it; results would be wrong. Let its producers partition by "
-        f"murmur2 of `{claim.key}`, as Java's do (librdkafka, which most other clients use, has the default "
+        f"murmur2 of {_hashed(claim)}, as Java's do (librdkafka, which most other clients use, has the default "
         "`consistent_random`, which is CRC32: set `partitioner: murmur2_random`), and write the topic again; "
         f"{instead}. Then begin a new run. `spec.job.onBrokenClaim: report` goes on and counts such rows"
     )
 
 
+def written_columns(columns: Sequence[str]) -> str:
+    """Return columns as messages name them."""
+    return ", ".join(f"`{column}`" for column in columns)
+
+
+def _hashed(claim: PartitionClaim) -> str:
+    if not claim.fields:
+        return written_columns(claim.columns)
+    return "`{" + ",".join(f'"{field}":...' for field in claim.fields) + "}`, a JSON object without spaces"
+
+
 def _claim(plan: Plan, stream: PlannedStream) -> PartitionClaim | None:
     files = stream.system_kind is SystemKind.FILE
-    if stream.spec is None or stream.key is None or stream.schema is None or stream.broadcast:
+    if stream.spec is None or not stream.key or stream.schema is None or stream.broadcast:
         return None
     if stream.spec.changes is StreamChanges.DEBEZIUM:  # whatever its hash, a record's key is checked to be the row's
         return None
@@ -73,7 +86,8 @@ def _claim(plan: Plan, stream: PlannedStream) -> PartitionClaim | None:
         grew_from = plan.expansion.initial_partitions(stream.partitions, stream.initial_partitions)
     return PartitionClaim(
         stream=stream.name,
-        key=next(name for name in stream.schema.names if name.lower() == stream.key.lower()),
+        columns=tuple(column.name for column in map(stream.schema.get, stream.key) if column is not None),
+        fields=stream.key_fields,
         key_format=stream.key_format,
         initial_partitions=tuple(grew_from),
         initial_count=stream.initial_partitions,

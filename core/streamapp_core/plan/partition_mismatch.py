@@ -50,7 +50,7 @@ def _join_problem(
 
 def _group_problem(graph: Graph, operator: Operator, members: Mapping[str, int], counts: PartitionCounts) -> Problem:
     """Report a group whose rows come from streams that are split differently: a key is in two tasks then."""
-    side = Side(name=operator.inputs[0], column=operator.spec.group_columns[0], reader=operator)
+    side = Side(name=operator.inputs[0], columns=operator.spec.group_columns[:1], reader=operator)
     repair = repair_sides(graph, [side])
     advice = "give all of them one count" if repair is None else repair.text
     return Problem(

@@ -11,7 +11,8 @@ from functools import cached_property
 
 import msgspec
 
-from streamapp_core.expressions import FunctionSignature, Select
+from streamapp_core.expressions import FunctionSignature, Select, SelectColumn
+from streamapp_core.plan.previous_run import PartitionKey
 from streamapp_core.plan.row_schemas import Compiled
 from streamapp_core.plan.stream_types.stream_type import StreamType
 from streamapp_core.problems import PlanWarning, Problem
@@ -60,8 +61,8 @@ class PlannedStream:
     `initial_partitions` is the count when the run id first saw it: tasks and joins go by it. `producers` are the
     operators that send to it, of an intermediate stream what its operator reads; `consumers` are the operators that
     read it, and the tables it fills. An output's `schema` is that of the rows sent to it, if they are all alike.
-    A `shared` stream is one app's intermediate stream and other apps' input: rows and control messages. `type` is what
-    is known of the rows that are read from it.
+    `key` are the columns of its key. A `shared` stream is one app's intermediate stream and other apps' input: rows and
+    control messages. `type` is what is known of the rows that are read from it.
     """
 
     name: str
@@ -74,7 +75,7 @@ class PlannedStream:
     rule: CountRule
     broadcast: bool
     schema: Schema | None
-    key: str | None
+    key: tuple[str, ...]
     format: StreamFormat
     producers: tuple[str, ...]
     consumers: tuple[str, ...]
@@ -87,16 +88,23 @@ class PlannedStream:
         """The encoding of the keys of its messages: text for an intermediate stream."""
         return KeyFormat.STRING if self.spec is None else self.spec.key_format
 
+    @property
+    def key_fields(self) -> tuple[str, ...]:
+        """The fields of the JSON objects that keys of several columns are; none of another key."""
+        if self.spec is not None:
+            return self.spec.key_fields
+        return self.key if len(self.key) > 1 else ()
+
 
 class PlannedOperator(msgspec.Struct, frozen=True, kw_only=True):
     """An operator with everything it needs to run.
 
     `inputs` are the names of streams and operators it reads, the right side of a join last, `input_schemas` the
     columns of each, and `input_types` what else is known of their rows. `schema` is what it emits (of a terminal
-    operator: what it takes), `key` the column that is partitioned by, if any, and `type` what else is known of the
-    rows; if `broadcast`, every task has all of them. `compiled` is its expression, if its kind has one. `streams` are
-    those that reach it: its watermark is the minimum over them. `order` is that of the rows and timers of a function
-    with state.
+    operator: what it takes), `key` the columns they are partitioned by, if any, `type` what else is known of the rows;
+    if `broadcast`, every task has all of them. `compiled` is its expression, if its kind has one. `streams` are those
+    that reach it: its watermark is the minimum over them. `order` is that of the rows and timers of a function with
+    state.
     """
 
     name: str
@@ -106,7 +114,7 @@ class PlannedOperator(msgspec.Struct, frozen=True, kw_only=True):
     input_schemas: tuple[Schema, ...]
     input_types: tuple[StreamType, ...]
     schema: Schema
-    key: str | None
+    key: tuple[str, ...]
     broadcast: bool
     type: StreamType
     compiled: Compiled | None
@@ -116,11 +124,11 @@ class PlannedOperator(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedTable:
-    """A table: rows with `row_schema` fill it, rows with `schema` are stored under a key of type `key_type`.
+    """A table: rows with `row_schema` fill it, rows with `schema` are stored under a key of these `key_types`.
 
-    `fillers` are the operators or the side inputs that fill it. `key` and `value` are select lists over the rows
-    (`key` of one column); `value` None stores all columns; both are None if an extractor makes them, and `key_type` is
-    that of what joins compare with it. A `broadcast` table is filled by broadcast streams only: one store a processor.
+    `fillers` are the operators or the side inputs that fill it. `key` has the parts of the key, `value` is a select
+    list over the rows; `value` None stores all columns; without both an extractor makes them, and `key_types` are those
+    of what joins compare with it. A `broadcast` table is filled by broadcast streams only: one store a processor.
     """
 
     name: str
@@ -128,8 +136,8 @@ class PlannedTable:
     fillers: tuple[str, ...]
     row_schema: Schema
     schema: Schema
-    key_type: DataType | None
-    key: Select | None
+    key_types: tuple[DataType, ...]
+    key: tuple[SelectColumn, ...]
     value: Select | None
     broadcast: bool
 
@@ -164,7 +172,7 @@ class Plan:
     functions: tuple[FunctionSignature, ...]
     join_groups: tuple[JoinGroup, ...]
     feeding_streams: Mapping[str, frozenset[str]]
-    partition_keys: Mapping[str, str | None]
+    partition_keys: Mapping[str, PartitionKey]
     stores: Mapping[str, str]
     stateful: bool
     expansion: CheckedAlgorithm = field(compare=False)

@@ -5,6 +5,9 @@ from typing import Protocol
 
 from streamapp_core.spec.job import Grouper
 
+PartitionKey = str | tuple[str, ...] | None
+"""The key of an intermediate stream: a column, or several; None: broadcast."""
+
 
 class PreviousStream(Protocol):
     """The partitions of a stream: when the run id first saw it, and in the previous plan."""
@@ -44,8 +47,8 @@ class PreviousRun(Protocol):
         ...
 
     @property
-    def partition_keys(self) -> Mapping[str, str | None]:
-        """The key of every intermediate stream; None: broadcast."""
+    def partition_keys(self) -> Mapping[str, PartitionKey]:
+        """The key of every intermediate stream."""
         ...
 
     @property

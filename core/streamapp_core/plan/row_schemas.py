@@ -24,7 +24,7 @@ from streamapp_core.plan.declared_functions import read_functions
 from streamapp_core.plan.group_schemas import GROUP_KINDS, Group, GroupFlow
 from streamapp_core.plan.joined_columns import difference, keys_match, lacking, repeated, without
 from streamapp_core.plan.problem_collector import ProblemCollector
-from streamapp_core.plan.required_columns import require_column
+from streamapp_core.plan.required_columns import require_columns
 from streamapp_core.plan.table_rows import TableRows, read_tables
 from streamapp_core.problems import ProblemCode
 from streamapp_core.schema import Column, DataType, Schema
@@ -77,7 +77,7 @@ class RowFollower:
         self.tables = read_tables(graph, self.schemas, replace(self.functions, instead=_IN_TABLES), collector)
         self.compiled: dict[str, Compiled] = {}
         self.groups = GroupFlow(collector, self.functions, self.compiled)
-        self.compared: dict[str, DataType] = {}
+        self.compared: dict[str, tuple[DataType, ...]] = {}
 
     def follow(self, operator: Operator, collector: ProblemCollector | None = None) -> Schema | None:
         """Check one operator and return its columns; its problems go to `collector`, if there is one of its own."""
@@ -144,7 +144,7 @@ class RowFollower:
 
     def _process(self, operator: Operator, process: Process, schema: Schema | None) -> Schema | None:
         if process.state is not None and schema is not None:
-            require_column(self.collector, operator, process.state.key, schema, "process", "state", "key")
+            require_columns(self.collector, operator, process.state.columns, schema, "process", "state", "key")
         return self.collector.parse(operator.path("process", "schema"), process.output_schema)
 
     def _merge(self, operator: Operator, schemas: Sequence[Schema | None]) -> Schema | None:
@@ -163,48 +163,61 @@ class RowFollower:
         return first
 
     def _partition_by(self, operator: Operator, partition_by: PartitionBy, schema: Schema) -> Schema:
-        require_column(self.collector, operator, partition_by.key, schema, "partitionBy", "key")
+        require_columns(self.collector, operator, partition_by.columns, schema, "partitionBy", "key")
         return schema
 
     def _join(self, operator: Operator, join: Join, left: Schema, right: Schema | None) -> Schema | None:
-        on = join.columns
-        known = require_column(self.collector, operator, on.left, left, "join", "on")
+        of_left, of_right = join.columns
+        known = require_columns(self.collector, operator, of_left, left, "join", "on")
         if right is None or not (
-            require_column(self.collector, operator, on.right, right, "join", "on", side=1) and known
+            require_columns(self.collector, operator, of_right, right, "join", "on", side=1) and known
         ):
             return None
-        left_key, right_key = left.get(on.left), right.get(on.right)
-        if left_key is not None and right_key is not None and not keys_match(left_key.type, right_key.type):
-            self.collector.add(
-                operator.path("join", "on"),
-                ProblemCode.TYPE_MISMATCH,
-                f"`{on.left}` of `{operator.inputs[0]}` is {left_key.type} and `{on.right}` of "
-                f"`{operator.inputs[1]}` is {right_key.type}: rows with such keys never meet; cast one in a map",
-            )
+        for one, other in zip(of_left, of_right, strict=True):
+            left_key, right_key = left.get(one), right.get(other)
+            if left_key is not None and right_key is not None and not keys_match(left_key.type, right_key.type):
+                self.collector.add(
+                    operator.path("join", "on"),
+                    ProblemCode.TYPE_MISMATCH,
+                    f"`{one}` of `{operator.inputs[0]}` is {left_key.type} and `{other}` of "
+                    f"`{operator.inputs[1]}` is {right_key.type}: rows with such keys never meet; cast one in a map",
+                )
         if operator.inputs[0] == operator.inputs[1]:  # a problem of its own
             return None
-        return self._both(operator, left, without(right, on.right), operator.inputs[1], "join")
+        return self._both(operator, left, without(right, of_right), operator.inputs[1], "join")
 
     def _join_table(self, operator: Operator, join: JoinTable, schema: Schema) -> Schema | None:
-        known = require_column(self.collector, operator, join.on, schema, "joinTable", "on")
+        known = require_columns(self.collector, operator, join.columns, schema, "joinTable", "on")
         table = self.tables.get(join.table)
         if table is None or table.stored is None or not known:
             return None
-        column = schema.get(join.on)
-        if column is not None:
-            self._check_table_key(operator, join, column, table)
-        return self._both(operator, schema, without(table.stored, table.key_column), join.table, "joinTable")
-
-    def _check_table_key(self, operator: Operator, join: JoinTable, column: Column, table: TableRows) -> None:
-        """Compare types; the keys that an extractor makes are of the type that the first join compares them with."""
-        key_type = table.key_type or self.compared.setdefault(join.table, column.type)
-        if not keys_match(column.type, key_type):
+        columns = [column for column in map(schema.get, join.columns) if column is not None]
+        parts = len(table.key) or table.extracted
+        if parts and parts != len(columns):
             self.collector.add(
                 operator.path("joinTable", "on"),
                 ProblemCode.TYPE_MISMATCH,
-                f"`{join.on}` of `{operator.inputs[0]}` is {column.type} and the key of table `{join.table}` is "
-                f"{key_type}{'' if table.key_type else ' in another join'}: such keys never meet; cast one in a map",
+                f"`on` has {len(columns)} column{'s' * (len(columns) > 1)}, and the key of table `{join.table}` has "
+                f"{int(parts)}: name a column for each part of the key, in their order",
             )
+            return None
+        self._check_table_key(operator, join, columns, table)
+        return self._both(operator, schema, without(table.stored, table.key_columns or ()), join.table, "joinTable")
+
+    def _check_table_key(
+        self, operator: Operator, join: JoinTable, columns: Sequence[Column], table: TableRows
+    ) -> None:
+        """Compare types; the keys that an extractor makes are of the type that the first join compares them with."""
+        types = table.key_types or self.compared.setdefault(join.table, tuple(column.type for column in columns))
+        for column, key_type in zip(columns, types, strict=True):
+            if not keys_match(column.type, key_type):
+                key = "the key" if len(types) == 1 else f"part {types.index(key_type) + 1} of the key"
+                self.collector.add(
+                    operator.path("joinTable", "on"),
+                    ProblemCode.TYPE_MISMATCH,
+                    f"`{column.name}` of `{operator.inputs[0]}` is {column.type} and {key} of table `{join.table}` is "
+                    f"{key_type}{'' if table.key else ' in another join'}: such keys never meet; cast one in a map",
+                )
 
     def _both(self, operator: Operator, left: Schema, right: Sequence[Column], other: str, kind: str) -> Schema | None:
         columns = (*left.columns, *right)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from streamapp_core.expressions import Aggregation, Merge, Ordering, OverFrames, SelectColumn
 from streamapp_core.expressions.columns_used import columns_used
 from streamapp_core.graph.graph import Graph, Operator, written_name
+from streamapp_core.plan.previous_run import PartitionKey
 from streamapp_core.plan.row_schemas import Compiled, RowFlow
 from streamapp_core.plan.stream_types.check_event_time import process_order
 from streamapp_core.plan.stream_types.stream_partitioning import Hashed, Partitioning
@@ -52,7 +53,7 @@ def _stateful(graph: Graph) -> Iterator[Operator]:
             yield operator
 
 
-def partition_keys(graph: Graph) -> Mapping[str, str | None]:
+def partition_keys(graph: Graph) -> Mapping[str, PartitionKey]:
     """Return the key of every intermediate stream; None: every task has all of it."""
     return {
         operator.name: None if operator.spec.partition_by is None else operator.spec.partition_by.key
@@ -141,7 +142,7 @@ def _names(columns: Iterable[SelectColumn]) -> list[str]:
 
 
 def _table_shape(table: TableSpec, rows: TableRows) -> object:
-    key = None if rows.key is None else [(column.sql, str(column.type)) for column in rows.key.columns]
+    key = None if not rows.key else [(column.sql, str(column.type)) for column in rows.key]
     value = None if rows.value is None else [(column.sql, str(column.type)) for column in rows.value.columns]
     extractor = None if table.extractor is None else table.extractor.function
     return [key, value, extractor, str(rows.stored)]
@@ -149,7 +150,9 @@ def _table_shape(table: TableSpec, rows: TableRows) -> object:
 
 def _key(key: Partitioning) -> object:
     if isinstance(key, Hashed):
-        return [sorted(key.columns), key.key_format, key.partitioner]
+        if not key.fields:
+            return [sorted(key.columns[0]), key.key_format, key.partitioner]
+        return [[sorted(part) for part in key.columns], key.fields, key.key_format, key.partitioner]
     return key.value
 
 

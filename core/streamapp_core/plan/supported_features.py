@@ -83,9 +83,15 @@ def _check_binary_key(graph: Graph, rows: RowFlow, name: str, stream: StreamSpec
     """Find keys that are no numbers of their format's width."""
     if stream.key is None or stream.key_format is KeyFormat.STRING:
         return
+    if len(stream.key_columns) > 1:
+        yield _problem(
+            f"spec.streams.{name}.keyFormat",
+            f"the key of `{name}` has several columns, so it is text: a JSON object; leave `keyFormat` out",
+        )
+        return
     fitting = _BINARY_KEYS[stream.key_format]
     for schema in stream_schemas(graph, rows, name):
-        column = schema.get(stream.key)
+        column = schema.get(stream.key_columns[0])
         if column is not None and column.type.kind not in fitting:
             yield _problem(
                 f"spec.streams.{name}.keyFormat",

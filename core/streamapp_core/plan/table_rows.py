@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from streamapp_core.expressions import Select, UserFunctions, check_select
+from streamapp_core.expressions import Select, SelectColumn, UserFunctions, check_select
 from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.joined_columns import difference, lacking
 from streamapp_core.plan.problem_collector import ProblemCollector
-from streamapp_core.problems import ProblemCode
+from streamapp_core.problems import PathPart, ProblemCode, path_text
 from streamapp_core.schema import DataType, Schema
 from streamapp_core.spec.tables import TableSpec
 
@@ -18,17 +18,22 @@ _KEY = "table_key"  # a select list needs names; this one is never shown
 class TableRows:
     """Rows with `filling` fill a table, rows with `stored` are looked up (None: not known).
 
-    `key_column` is set if the key is a plain column of the rows that fill the table. If they are `extracted` by a
+    `key` has the parts of the key, and `key_columns` is set if they are plain columns of the rows that fill the table.
+    If they are `extracted` by a
     function, any rows may fill it.
     """
 
     filling: Schema | None = None
     stored: Schema | None = None
-    key: Select | None = None
+    key: tuple[SelectColumn, ...] = ()
     value: Select | None = None
-    key_type: DataType | None = None
-    key_column: str | None = None
+    key_columns: tuple[str, ...] | None = None
     extracted: bool = False
+
+    @property
+    def key_types(self) -> tuple[DataType, ...]:
+        """The types of the parts of the key; none if they are not known."""
+        return tuple(part.type for part in self.key)
 
 
 def read_tables(
@@ -47,18 +52,31 @@ def _rows(
 ) -> TableRows:
     if table.extractor is not None or filling is None:
         return TableRows(filling=filling, stored=filling, extracted=table.extractor is not None)
-    key = value = key_type = key_column = None
-    if table.key is not None:
-        key = collector.compile(check_select, (path, "key"), f"{table.key}\nas {_KEY}", filling, functions)
-    if key is not None and len(key.columns) != 1:
-        collector.add(f"{path}.key", ProblemCode.INVALID_EXPRESSION, "the key of a table is one column or expression")
-    elif key is not None:
-        key_type, key_column = key.columns[0].type, key.columns[0].source_column
+    value = None
+    key = _read_key(path, table, filling, functions, collector)
+    sources = [part.source_column for part in key if part.source_column is not None]
     stored: Schema | None = filling
     if table.value is not None:
         value = collector.compile(check_select, (path, "value"), table.value, filling, functions)
         stored = None if value is None else value.schema
-    return TableRows(filling=filling, stored=stored, key=key, value=value, key_type=key_type, key_column=key_column)
+    columns = tuple(sources) if key and len(sources) == len(key) else None
+    return TableRows(filling=filling, stored=stored, key=key, value=value, key_columns=columns)
+
+
+def _read_key(
+    path: str, table: TableSpec, filling: Schema, functions: UserFunctions, collector: ProblemCollector
+) -> tuple[SelectColumn, ...]:
+    """Compile the parts of the key; none if one is refused."""
+    found: list[SelectColumn] = []
+    for position, part in enumerate(table.keys):
+        field: tuple[PathPart, ...] = ("key",) if len(table.keys) == 1 else ("key", position)
+        compiled = collector.compile(check_select, (path, *field), f"{part}\nas {_KEY}", filling, functions)
+        if compiled is not None and len(compiled.columns) == 1:
+            found += compiled.columns
+        elif compiled is not None:
+            message = "the key of a table is one column or expression, or a list of them"
+            collector.add(path_text((path, *field)), ProblemCode.INVALID_EXPRESSION, message)
+    return tuple(found) if len(found) == len(table.keys) else ()
 
 
 def _filling(

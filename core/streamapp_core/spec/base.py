@@ -3,7 +3,7 @@
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
 _UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -94,6 +94,36 @@ Name = Annotated[
 """A DNS label. Its form is checked with all names at once (`spec.name_checks`), so that one bad name hides nothing."""
 
 ColumnName = Annotated[str, Field(min_length=1, max_length=255)]
+
+
+def read_list_of_key(value: object) -> object:
+    """Return the parts of a key that is written as a list; those of a list of one as that one."""
+    if not isinstance(value, list):
+        return value
+    return value[0] if len(value) == 1 else tuple(value)
+
+
+def _different(value: str | tuple[str, ...]) -> str | tuple[str, ...]:
+    names = [name.lower() for name in key_columns(value)]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"`{twice}` is in the key twice; name each column once")
+    return value
+
+
+def key_columns(key: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    """Return the columns of a key, however it was written; none of no key."""
+    if key is None:
+        return ()
+    return key if isinstance(key, tuple) else (key,)
+
+
+KeyColumns = Annotated[
+    ColumnName | Annotated[tuple[ColumnName, ...], Field(min_length=1, max_length=20)],
+    BeforeValidator(read_list_of_key),
+    AfterValidator(_different),
+]
+"""A column, or several whose values together are the key; a list of one is that column."""
 Text = Annotated[str, Field(min_length=1, max_length=1_024)]
 Expression = Annotated[
     str, Field(min_length=1, max_length=16_384, description="A condition, an expression or a select list in Spark SQL.")

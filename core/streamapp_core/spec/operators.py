@@ -7,16 +7,17 @@ from pydantic import Field, model_validator
 
 from streamapp_core.spec.base import (
     BOUNDED_TWICE,
-    ColumnName,
     Duration,
     Expression,
     FunctionName,
+    KeyColumns,
     Name,
     SchemaText,
     SpecModel,
     SqlText,
     Text,
     Ttl,
+    key_columns,
 )
 from streamapp_core.spec.groups import Aggregate, Dedup, Over, TopN, Window
 
@@ -90,15 +91,30 @@ class Broadcast(SpecModel):
 class PartitionBy(SpecModel):
     """Rows regrouped by another key, through an intermediate stream; `stream` gives it a stable name."""
 
-    key: ColumnName
+    key: KeyColumns
     stream: Annotated[Text | None, Field(description="A stable topic, for other apps to read.")] = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the key."""
+        return key_columns(self.key)
 
 
 class JoinColumns(SpecModel):
-    """The key columns of a join where they differ."""
+    """The key columns of a join where they differ; if they are several, in the order of their pairs."""
 
-    left: ColumnName
-    right: ColumnName
+    left: KeyColumns
+    right: KeyColumns
+
+    @model_validator(mode="after")
+    def _paired(self) -> Self:
+        left, right = len(key_columns(self.left)), len(key_columns(self.right))
+        if left != right:
+            raise ValueError(
+                f"`left` has {left} column{'s' * (left > 1)} and `right` {right}: each column of one side is equal to "
+                "that of the other side at the same place"
+            )
+        return self
 
 
 class JoinBounds(SpecModel):
@@ -112,7 +128,7 @@ class Join(SpecModel):
     """Pairs of rows of two streams with equal keys, and at most `within` between their event times if that is given."""
 
     with_: Annotated[Name, Field(alias="with")]
-    on: ColumnName | JoinColumns
+    on: KeyColumns | JoinColumns
     type: JoinType = JoinType.INNER
     within: Annotated[
         Duration | JoinBounds | None,
@@ -159,9 +175,11 @@ class Join(SpecModel):
         return self
 
     @property
-    def columns(self) -> JoinColumns:
-        """The key columns of both sides."""
-        return self.on if isinstance(self.on, JoinColumns) else JoinColumns(left=self.on, right=self.on)
+    def columns(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The key columns of the left and of the right side, in the order of their pairs."""
+        if isinstance(self.on, JoinColumns):
+            return key_columns(self.on.left), key_columns(self.on.right)
+        return key_columns(self.on), key_columns(self.on)
 
     @property
     def bounds(self) -> JoinBounds | None:
@@ -172,17 +190,27 @@ class Join(SpecModel):
 
 
 class JoinTable(SpecModel):
-    """Rows enriched by the row of a table whose key equals column `on`."""
+    """Rows enriched by the row of a table whose key equals `on`: a column, or one for each part of the key."""
 
     table: Name
-    on: ColumnName
+    on: KeyColumns
     type: TableJoinType = TableJoinType.INNER
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are compared with the key, in the order of its parts."""
+        return key_columns(self.on)
 
 
 class ProcessState(SpecModel):
     """A keyed store for a `process` function."""
 
-    key: ColumnName
+    key: KeyColumns
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the key."""
+        return key_columns(self.key)
 
 
 class ProcessOrder(StrEnum):
@@ -269,7 +297,7 @@ class OperatorSpec(SpecModel):
     def group_columns(self) -> tuple[str, ...]:
         """The columns whose equal values must be in one task: those of a group, or of a function's state."""
         if self.process is not None:
-            return () if self.process.state is None else (self.process.state.key,)
+            return () if self.process.state is None else self.process.state.columns
         group = self.window or self.aggregate or self.top_n or self.dedup or self.over
         return () if group is None else group.by
 

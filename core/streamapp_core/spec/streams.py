@@ -5,7 +5,17 @@ from typing import Annotated
 
 from pydantic import Field
 
-from streamapp_core.spec.base import ColumnName, Duration, Name, PartitionCount, SchemaText, SpecModel, Text
+from streamapp_core.spec.base import (
+    ColumnName,
+    Duration,
+    KeyColumns,
+    Name,
+    PartitionCount,
+    SchemaText,
+    SpecModel,
+    Text,
+    key_columns,
+)
 
 
 class StreamFormat(StrEnum):
@@ -164,7 +174,7 @@ class StreamSpec(SpecModel):
     ] = None
     stream_schema: Annotated[SchemaText | None, Field(alias="schema")] = None
     format: StreamFormat = StreamFormat.JSON
-    key: ColumnName | None = None
+    key: KeyColumns | None = None
     changes: Annotated[
         StreamChanges,
         Field(
@@ -204,3 +214,14 @@ class StreamSpec(SpecModel):
     json_options: Annotated[JsonOptions, Field(alias="json")] = JsonOptions()
     avro: AvroOptions = AvroOptions()
     debezium: DebeziumOptions = DebeziumOptions()
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """The columns of the key; none without one."""
+        return key_columns(self.key)
+
+    @property
+    def key_fields(self) -> tuple[str, ...]:
+        """The fields of the JSON objects that keys of several columns are; none of another key."""
+        columns = self.key_columns
+        return tuple(self.json_options.field_of(column) for column in columns) if len(columns) > 1 else ()

@@ -2,9 +2,18 @@
 
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from streamapp_core.spec.base import Duration, Expression, FunctionName, Name, SchemaText, SpecModel
+from streamapp_core.spec.base import (
+    Duration,
+    Expression,
+    FunctionName,
+    Name,
+    SchemaText,
+    SpecModel,
+    key_columns,
+    read_list_of_key,
+)
 
 
 class Extractor(SpecModel):
@@ -16,7 +25,11 @@ class Extractor(SpecModel):
 class TableSpec(SpecModel):
     """A declared table: `key` and `value` are made of the rows that fill it, by expressions or by an `extractor`."""
 
-    key: Annotated[Expression | None, Field(description="An expression over the rows that fill the table.")] = None
+    key: Annotated[
+        Expression | Annotated[tuple[Expression, ...], Field(min_length=1, max_length=20)] | None,
+        BeforeValidator(read_list_of_key),
+        Field(description="An expression over the rows that fill the table, or several: the parts of the key."),
+    ] = None
     value: Annotated[
         Expression | None, Field(description="A select list over the rows that fill the table; default: all columns.")
     ] = None
@@ -37,6 +50,11 @@ class TableSpec(SpecModel):
             "with the new ones; null: they are taken at its next start only."
         ),
     ] = None
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The expressions of the parts of the key; none where an extractor makes it."""
+        return key_columns(self.key)
 
     @model_validator(mode="after")
     def _key_or_extractor(self) -> Self:

@@ -18,7 +18,8 @@ def find_split_keys(plan: Plan, reports: Sequence[ProcessorReport]) -> dict[str,
                     split.setdefault(key, (files[key], file))
         if split:
             key, (one, other) = min(split.items())
-            name, column = f"{plan.streams[stream].system}.{stream}", plan.streams[stream].key
-            example = f"{name}: rows with key {column} = {key} are in file {one}, and in file {other}, too."
+            name, columns = f"{plan.streams[stream].system}.{stream}", plan.streams[stream].key
+            shown = f"{columns[0]} = {key}" if len(columns) == 1 else key
+            example = f"{name}: rows with key {shown} are in file {one}, and in file {other}, too."
             found[stream] = BrokenClaimReport(checked=len(files), misplaced=len(split), example=example)
     return found

@@ -68,8 +68,8 @@ def load_extractors(plan: Plan, folder: Path) -> dict[str, Extractor]:
     for table in plan.tables.values():
         if table.spec.extractor is not None:
             where = f"spec.tables.{table.name}.extractor.function: table `{table.name}`"
-            assert table.key_type is not None
-            key, columns, name = arrow_type(table.key_type), arrow_schema(table.schema), table.spec.extractor.function
+            (key_type,) = table.key_types
+            key, columns, name = arrow_type(key_type), arrow_schema(table.schema), table.spec.extractor.function
             extractors[table.name] = Extractor(name, _load(name, plan, folder, where), key, columns)
     return extractors
 

@@ -44,7 +44,10 @@ class TimerWrites:
 
 
 class KeyedState:
-    """Values and timers of the keys of a call: those of its rows, or of its timers."""
+    """Values and timers of the keys of a call: those of its rows, or of its timers.
+
+    A key of several columns is the tuple of their values.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -95,7 +98,7 @@ class KeyedState:
 
     def begin_call(self, keys: Collection[Any]) -> None:
         """Start a call for these keys; writes of an earlier one that failed are dropped."""
-        self._keys = {key: encode_key([key]) for key in map(unify_float, keys)}
+        self._keys = {key: encode_key([key]) for key in map(_unified, keys)}
         self._values, self._timers, self.timers_set = {}, {}, {}
 
     def end_call(self, *, keep_timers: bool = True) -> TimerWrites:
@@ -136,7 +139,7 @@ class KeyedState:
 
     def _at(self, key: object) -> bytes:
         try:
-            return self._keys[unify_float(key)]
+            return self._keys[_unified(key)]
         except (KeyError, TypeError):
             raise UserFunctionFailed(
                 f"asks for key {key!r}, which is not among those of its rows: the state of a key is where its rows are"
@@ -146,6 +149,10 @@ class KeyedState:
         for at, _ in self._store.scan(_TIMER, _VALUE):
             return _time_of(at)
         return _EARLIEST
+
+
+def _unified(key: object) -> object:
+    return tuple(map(unify_float, key)) if isinstance(key, tuple) else unify_float(key)
 
 
 def _timer(time: int, key: bytes) -> bytes:

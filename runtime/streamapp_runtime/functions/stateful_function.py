@@ -19,15 +19,15 @@ class KeyedProcessFunction(Protocol):
         ...
 
     def on_timers(self, timers: pa.Table, state: KeyedState) -> pa.Table | pa.RecordBatch | None:
-        """Return the rows for due timers, the earliest first (the key's column and `__event_time`)."""
+        """Return the rows for due timers, the earliest first (the columns of the key and `__event_time`)."""
         ...
 
 
 class StatefulFunction:
     """One task's copy of a user's function, with the state of the keys in this task."""
 
-    def __init__(self, name: str, made: object, columns: pa.Schema, key: pa.Field, state: KeyedState) -> None:
-        """Take what the user wrote, the columns of its results, the key's column, and the state.
+    def __init__(self, name: str, made: object, columns: pa.Schema, key: Sequence[pa.Field], state: KeyedState) -> None:
+        """Take what the user wrote, the columns of its results, those of the key, and the state.
 
         Raises:
             UserFunctionFailed: it is a class that can't be instantiated, or has no method `process`.
@@ -39,10 +39,9 @@ class StatefulFunction:
         self._on_timers = ProcessFunction(name, lambda timers: on_timers(timers, state), columns) if on_timers else None
 
     @property
-    def key(self) -> str:
-        """The column of the key."""
-        name: str = self._key.name
-        return name
+    def key(self) -> tuple[str, ...]:
+        """The columns of the key."""
+        return tuple(field.name for field in self._key)
 
     def process(self, rows: pa.Table) -> pa.Table | None:
         """Call the function with rows; only a call that succeeds changes the state.
@@ -88,10 +87,13 @@ class StatefulFunction:
         return self._timer_table(list(self._state.pop_timers(watermark)))
 
     def _timer_table(self, due: Sequence[tuple[int, Any]]) -> pa.Table:
-        keys = _key_array([key for _, key in due], self._key.type)
-        return pa.table(
-            [keys, pa.array([time for time, _ in due], pa.int64())], pa.schema([self._key, EVENT_TIME_FIELD])
-        )
+        several = len(self._key) > 1
+        keys = [
+            _key_array([key[place] if several else key for _, key in due], field.type)
+            for place, field in enumerate(self._key)
+        ]
+        times = pa.array([time for time, _ in due], pa.int64())
+        return pa.table([*keys, times], pa.schema([*self._key, EVENT_TIME_FIELD]))
 
     def fire_timers(self, timers: pa.Table) -> pa.Table | None:
         """Call the function with timers that were due.
@@ -119,8 +121,14 @@ class StatefulFunction:
         return result
 
     def _attempt(self, function: ProcessFunction, rows: pa.Table) -> pa.Table | None:
-        self._state.begin_call(set(rows.column(self._key.name).to_pylist()))
+        self._state.begin_call(set(plain_keys(rows, self.key)))
         return function(rows)
+
+
+def plain_keys(rows: pa.Table, columns: Sequence[str]) -> list[Any]:
+    """Return the keys of rows as functions have them: values of a column, or tuples of those of several."""
+    values: list[list[Any]] = [rows.column(name).to_pylist() for name in columns]
+    return values[0] if len(values) == 1 else list(zip(*values, strict=True))
 
 
 def _key_array(keys: list[Any], kind: pa.DataType) -> pa.Array:

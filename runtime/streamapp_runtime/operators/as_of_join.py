@@ -12,7 +12,7 @@ from streamapp_core.expressions.typed_sql import quoted
 from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_runtime.operators.expiring_states import ExpiringStates
 from streamapp_runtime.operators.group_states import GroupStates
-from streamapp_runtime.operators.joined_rows import LEFT, RIGHT, JoinedRows
+from streamapp_runtime.operators.joined_rows import LEFT, RIGHT, JoinedRows, join_keys
 from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.operators.pending_rows import PendingRows
 from streamapp_runtime.operators.sorted_run import RowIndices
@@ -40,7 +40,7 @@ class AsOfJoin(BaseOperator):
         engine: SqlEngine,
         store: Store,
         *,
-        keys: tuple[str, str],
+        keys: tuple[Sequence[str], Sequence[str]],
         schemas: tuple[pa.Schema, pa.Schema],
         keeps_unmatched: bool,
         within: int | None,
@@ -115,7 +115,7 @@ class AsOfJoin(BaseOperator):
 
     def _wait(self, rows: pa.Table, side: int) -> None:
         usable = self._timely.filter(rows)
-        keys = usable.column(self._keys[side])
+        keys = join_keys(usable, self._keys[side])
         if keys.null_count and (side == RIGHT or not self._keeps_unmatched):
             usable = usable.filter(keys.is_valid())
         if len(usable):
@@ -167,7 +167,7 @@ class AsOfJoin(BaseOperator):
         found = np.searchsorted(ranks, of_row * len(every) + np.searchsorted(every, times), "right") - 1
         valid = found >= 0
         valid[valid] = of_version[order][found[valid]] == of_row[valid]
-        valid &= rows.column(self._keys[LEFT]).is_valid().to_numpy()
+        valid &= join_keys(rows, self._keys[LEFT]).is_valid().to_numpy()
         if self._within is not None:
             valid[valid] = stamps[found[valid]] >= times[valid] - self._within
         matched = versions.take(pa.array(order[found[valid]]))
@@ -179,7 +179,7 @@ class AsOfJoin(BaseOperator):
         return joined.take(pa.array(in_order)) if len(joined) else None
 
     def _encoded(self, rows: pa.Table, side: int) -> list[bytes]:
-        return [encode_key(values) for values in to_plain_rows([rows.column(self._keys[side])])]
+        return [encode_key(values) for values in to_plain_rows(rows.select(list(self._keys[side])).columns)]
 
     def _keep(self, new: pa.Table, of_new: Sequence[bytes]) -> None:
         """Keep the last of the new versions of each key, and behind it its time."""

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from streamapp_core.spec.operators import JoinType
 from streamapp_runtime.operators.join_side import JoinSide
-from streamapp_runtime.operators.joined_rows import LEFT, RIGHT, JoinedRows, equal_keys
+from streamapp_runtime.operators.joined_rows import LEFT, RIGHT, JoinedRows, equal_keys, join_keys
 from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.operators.timely_rows import TimelyRows
 from streamapp_runtime.state.store import Store
@@ -30,13 +30,13 @@ class IntervalJoin(BaseOperator):
         self,
         store: Store,
         *,
-        keys: tuple[str, str],
+        keys: tuple[Sequence[str], Sequence[str]],
         schemas: tuple[pa.Schema, pa.Schema],
         kind: JoinType,
         before: int,
         after: int,
     ) -> None:
-        """Take for the left and the right side the column to join on and all columns.
+        """Take for the left and the right side the columns to join on and all columns.
 
         The right row of a pair is at most `before` milliseconds earlier and `after` later than the left one.
         """
@@ -92,11 +92,11 @@ class IntervalJoin(BaseOperator):
             return None
         mine, theirs = self._sides[side], self._sides[1 - side]
         run, sorted_rows = mine.sort(rows)
-        pairs = []
+        keys, pairs = join_keys(sorted_rows, self._keys[side]), []
         for found in theirs.candidates(run, before=self._reach[1 - side], after=self._reach[side]):
             equal = equal_keys(
-                sorted_rows.column(self._keys[side]).take(pa.array(found.batch)),
-                found.rows.column(self._keys[1 - side]).take(pa.array(found.here)),
+                keys.take(pa.array(found.batch)),
+                join_keys(found.rows, self._keys[1 - side]).take(pa.array(found.here)),
             )
             batch, here = found.batch[equal], found.here[equal]
             if len(batch):
@@ -113,5 +113,5 @@ class IntervalJoin(BaseOperator):
         usable = self._timely.filter(rows)
         if self._emits_alone[side]:
             return usable
-        keys = usable.column(self._keys[side])
+        keys = join_keys(usable, self._keys[side])
         return usable.filter(keys.is_valid()) if keys.null_count else usable

@@ -7,13 +7,14 @@ of the runs used last.
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from streamapp_runtime.operators.joined_rows import join_keys
 from streamapp_runtime.operators.sorted_run import RowIndices, SortedRun, sorted_order
 from streamapp_runtime.rows.arrow_ipc import encode_rows
 from streamapp_runtime.rows.event_time_column import event_times
@@ -61,8 +62,8 @@ class _StoredRun:
 class JoinSide:
     """The rows of one side, all with event times, and which of them have been matched."""
 
-    def __init__(self, store: Store, prefix: bytes, key: str, length: int) -> None:
-        """Open the entries with `prefix`; `key` is the column to join on, `length` how far apart matches may be."""
+    def __init__(self, store: Store, prefix: bytes, key: Sequence[str], length: int) -> None:
+        """Open the entries with `prefix`; `key` are the columns to join on, `length` how far apart matches may be."""
         self._store = store
         self._prefix = prefix
         self._key = key
@@ -75,7 +76,7 @@ class JoinSide:
 
     def sort(self, rows: pa.Table) -> tuple[SortedRun, pa.Table]:
         """Return a batch as a run, with its rows in the run's order."""
-        hashes, (times, _) = key_hashes(rows.column(self._key)), event_times(rows)
+        hashes, (times, _) = key_hashes(join_keys(rows, self._key)), event_times(rows)
         order = sorted_order(hashes, times)
         run = SortedRun(hashes[order], times[order], np.zeros(len(rows), np.bool_))
         return run, _take(rows, order)

@@ -1,5 +1,7 @@
 """The rows that a join emits: columns of both sides, the right key left out, and the later of both event times."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -7,6 +9,7 @@ import pyarrow.compute as pc
 
 from streamapp_core.schema import EVENT_TIME_COLUMN
 from streamapp_runtime.rows.event_time_column import EVENT_TIME_FIELD
+from streamapp_runtime.rows.record_keys import joined_keys
 
 LEFT, RIGHT = 0, 1
 """The sides of a join, as indices."""
@@ -15,11 +18,11 @@ LEFT, RIGHT = 0, 1
 class JoinedRows:
     """Builds the rows of one join."""
 
-    def __init__(self, keys: tuple[str, str], schemas: tuple[pa.Schema, pa.Schema]) -> None:
-        """Take for the left and the right side the column to join on and all columns."""
+    def __init__(self, keys: tuple[Sequence[str], Sequence[str]], schemas: tuple[pa.Schema, pa.Schema]) -> None:
+        """Take for the left and the right side the columns to join on and all columns."""
         self._keys = keys
         self._schemas = schemas
-        self._right_columns = [name for name in schemas[RIGHT].names if name != keys[RIGHT]]
+        self._right_columns = [name for name in schemas[RIGHT].names if name not in keys[RIGHT]]
         fields = [*schemas[LEFT], *(schemas[RIGHT].field(name) for name in self._right_columns)]
         self._output = pa.schema([*fields, EVENT_TIME_FIELD])
 
@@ -37,14 +40,21 @@ class JoinedRows:
         return pa.Table.from_arrays([*columns, rows.column(EVENT_TIME_COLUMN)], schema=self._output)
 
     def right_alone(self, rows: pa.Table) -> pa.Table:
-        """Return right rows without a partner, with their key in the left key column: the right one is left out."""
-        key = rows.column(self._keys[RIGHT])
+        """Return right rows without a partner, with their key in the left key columns: the right ones are left out."""
+        of_left = dict(zip(*self._keys, strict=True))
         columns = [
-            key.cast(field.type) if field.name == self._keys[LEFT] else pa.nulls(len(rows), field.type)
+            rows.column(of_left[field.name]).cast(field.type)
+            if field.name in of_left
+            else pa.nulls(len(rows), field.type)
             for field in self._schemas[LEFT]
         ]
         columns += [rows.column(name) for name in self._right_columns]
         return pa.Table.from_arrays([*columns, rows.column(EVENT_TIME_COLUMN)], schema=self._output)
+
+
+def join_keys(rows: pa.Table, columns: Sequence[str]) -> pa.ChunkedArray:
+    """Return the key of each row by the columns to join on; null where one of them is."""
+    return joined_keys([rows.column(name) for name in columns])
 
 
 def equal_keys(left: pa.ChunkedArray, right: pa.ChunkedArray) -> npt.NDArray[np.bool_]:

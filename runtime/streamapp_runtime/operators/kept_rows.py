@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streamapp_core.murmur2 import Hashes
+from streamapp_runtime.operators.joined_rows import join_keys
 from streamapp_runtime.operators.sorted_run import RowIndices, indices_of_ranges
 from streamapp_runtime.operators.window_bounds import BEGINNING
 from streamapp_runtime.rows.arrow_ipc import encode_rows
@@ -77,8 +78,8 @@ class _IndexRun:
 class KeptRows:
     """The rows of one side: all of them, or those that have not ended."""
 
-    def __init__(self, store: Store, prefix: bytes, key: str) -> None:
-        """Open the entries with `prefix`; `key` is the column to join on."""
+    def __init__(self, store: Store, prefix: bytes, key: Sequence[str]) -> None:
+        """Open the entries with `prefix`; `key` are the columns to join on."""
         self._store = store
         self._prefix = prefix
         self._key = key
@@ -95,7 +96,7 @@ class KeptRows:
     def add(self, rows: pa.Table) -> None:
         """Add a batch."""
         rows = rows.combine_chunks()
-        hashes = key_hashes(rows.column(self._key))
+        hashes = key_hashes(join_keys(rows, self._key))
         self._blocks.append(_block(self._next, rows, hashes))
         self._index.append(_index_run(self._next, hashes))
         self._indexed += len(rows)

@@ -1,4 +1,4 @@
-"""Rows that replace each other, regrouped by a column that may change: a key that moves is deleted where it was."""
+"""Rows that replace each other, regrouped by columns that may change: a key that moves is deleted where it was."""
 
 from collections.abc import Sequence
 
@@ -16,22 +16,20 @@ _decode = msgspec.msgpack.decode
 
 
 class MovedKeys:
-    """Remembers by what value of the column each key was regrouped last."""
+    """Remembers by what values of the columns each key was regrouped last."""
 
-    def __init__(self, store: Store, schema: pa.Schema, key: Sequence[str], column: str) -> None:
-        """Take the columns of the rows, those of the key, and the one by which rows are regrouped."""
+    def __init__(self, store: Store, schema: pa.Schema, key: Sequence[str], columns: Sequence[str]) -> None:
+        """Take the columns of the rows, those of the key, and the other ones by which rows are regrouped."""
         self._store = store
         self._key = list(key)
-        self._column = column
-        self._deletion = pa.schema(
-            [*(schema.field(name) for name in self._key), schema.field(column), EVENT_TIME_FIELD]
-        )
+        self._columns = list(columns)
+        self._deletion = pa.schema([*(schema.field(name) for name in [*self._key, *columns]), EVENT_TIME_FIELD])
         self._schema = pa.schema([*schema, EVENT_TIME_FIELD, DELETED_FIELD])
 
     def follow(self, rows: pa.Table) -> pa.Table:
         """Return the changes of a batch, the last one of each key: first the deletions of keys where they were.
 
-        A deletion has the columns of the key and the one by which rows are regrouped; the others are null.
+        A deletion has the columns of the key and those by which rows are regrouped; the others are null.
         """
         newest, gone = latest_changes(rows, self._key)
         time = latest_event_time(rows)
@@ -39,20 +37,25 @@ class MovedKeys:
         for key in gone:
             before = self._store.get(encode_key(key))
             if before is not None:
-                deletions.append([*key, _decode(before), time])
+                deletions.append([*key, *self._read(before), time])
                 self._store.delete(encode_key(key))
         keys = to_plain_rows(newest.select(self._key).columns) if len(newest) else []
-        places = [value for (value,) in to_plain_rows([newest.column(self._column)])]
+        places = to_plain_rows(newest.select(self._columns).columns) if len(newest) else []
         for key, place in zip(keys, places, strict=True):
-            name, now = encode_key(key), _encode(place)
+            name, now = encode_key(key), _encode(place[0] if len(place) == 1 else place)
             before = self._store.get(name)
             if before == now:
                 continue
             if before is not None:
-                deletions.append([*key, _decode(before), time])
+                deletions.append([*key, *self._read(before), time])
             self._store.put(name, now)
         added = with_deleted_column(newest, [False] * len(newest)).select(self._schema.names)
         return pa.concat_tables([self._as_rows(deletions), added.cast(self._schema)]) if deletions else added
+
+    def _read(self, place: bytes) -> Sequence[object]:
+        """Return the values of the columns by which rows are regrouped; that of one column is stored by itself."""
+        values = _decode(place)
+        return [values] if len(self._columns) == 1 else values
 
     def _as_rows(self, deletions: list[list[object]]) -> pa.Table:
         known = to_arrow_table(deletions, self._deletion)

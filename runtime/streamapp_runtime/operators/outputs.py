@@ -9,6 +9,7 @@ from streamapp_core.plan.plan import PlannedStream
 from streamapp_runtime.operators.moved_keys import MovedKeys
 from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.rows.event_time_column import without_event_time
+from streamapp_runtime.rows.record_keys import RecordKey
 from streamapp_runtime.rows.tombstones import with_change_column
 from streamapp_runtime.writing.intermediate_writer import IntermediateWriter
 from streamapp_runtime.writing.output_writer import OutputWriter
@@ -23,7 +24,7 @@ class PartitionBy(BaseOperator):
         self,
         writer: IntermediateWriter,
         stream: str,
-        key: str,
+        key: RecordKey,
         written: Counter[str] | None = None,
         moved: MovedKeys | None = None,
     ) -> None:

@@ -1,11 +1,11 @@
 """Joins of two streams without a bound in time: every pair of rows with equal keys, once both have come."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
 from streamapp_core.control.messages import END_OF_TIME
-from streamapp_runtime.operators.joined_rows import LEFT, RIGHT, JoinedRows, equal_keys
+from streamapp_runtime.operators.joined_rows import LEFT, RIGHT, JoinedRows, equal_keys, join_keys
 from streamapp_runtime.operators.kept_rows import KeptRows
 from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.operators.timely_rows import TimelyRows
@@ -23,9 +23,14 @@ class RegularJoin(BaseOperator):
     max_output_delay = 0
 
     def __init__(
-        self, store: Store, *, keys: tuple[str, str], schemas: tuple[pa.Schema, pa.Schema], ttl: int | None = None
+        self,
+        store: Store,
+        *,
+        keys: tuple[Sequence[str], Sequence[str]],
+        schemas: tuple[pa.Schema, pa.Schema],
+        ttl: int | None = None,
     ) -> None:
-        """Take for the left and the right side the column to join on and all columns; `ttl` is in milliseconds."""
+        """Take for the left and the right side the columns to join on and all columns; `ttl` is in milliseconds."""
         self._sides = [KeptRows(store, name, key) for name, key in zip((b"l", b"r"), keys, strict=True)]
         self._keys = keys
         self._joined = JoinedRows(keys, schemas)
@@ -66,12 +71,14 @@ class RegularJoin(BaseOperator):
     def _process(self, rows: pa.Table, side: int) -> pa.Table | None:
         if self._timely is not None:
             rows = self._timely.filter(rows)
-        rows = rows.filter(rows.column(self._keys[side]).is_valid())
+        keys = join_keys(rows, self._keys[side])
+        if keys.null_count:
+            rows, keys = rows.filter(keys.is_valid()), keys.drop_null()
         if not len(rows):
             return None
-        keys, pairs = rows.column(self._keys[side]), []
+        pairs = []
         for given, found in self._sides[1 - side].candidates(keys):
-            equal = equal_keys(keys.take(pa.array(given)), found.column(self._keys[1 - side]))
+            equal = equal_keys(keys.take(pa.array(given)), join_keys(found, self._keys[1 - side]))
             mine, theirs = rows.take(pa.array(given[equal])), found.filter(pa.array(equal))
             if len(mine):
                 pairs.append(self._joined.pair(*((mine, theirs) if side == LEFT else (theirs, mine))))

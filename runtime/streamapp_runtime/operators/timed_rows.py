@@ -1,13 +1,16 @@
 """Rows of several keys and the timers among them: which rows of a key come before its next timer."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from streamapp_runtime.functions.keyed_state import Timer, TimerWrites
+from streamapp_runtime.functions.stateful_function import plain_keys
 from streamapp_runtime.operators.pending_rows import SortedRows
+from streamapp_runtime.rows.record_keys import key_objects
 from streamapp_runtime.rows.row_codec import encode_key
 from streamapp_systems.floating_keys import unify_floats
 
@@ -18,18 +21,16 @@ _NEVER = np.iinfo(np.int64).max
 class TimedRows:
     """Rows in the order of event time that are to be given to a function, and the timers that are due with them."""
 
-    def __init__(self, rows: SortedRows | None, key: str, timers: Sequence[Timer], before: int) -> None:
-        """Take the rows, their key's column, and the earliest timers; those from the time `before` on are not due."""
+    def __init__(self, rows: SortedRows | None, key: Sequence[str], timers: Sequence[Timer], before: int) -> None:
+        """Take the rows, the columns of their key, and the earliest timers; from the time `before` on none is due."""
         self._before = before
         self._sorted = rows
         keys: list[bytes] = []
         self._rows, self._times, self._codes = None, np.empty(0, np.int64), np.empty(0, np.int32)
         if rows is not None:
             self._rows, self._times = rows.rows, rows.times
-            column = unify_floats(self._rows.column(key)).combine_chunks()
-            encoded = column.dictionary_encode(null_encoding="encode")
-            self._codes = encoded.indices.to_numpy()
-            keys = [encode_key([value]) for value in encoded.dictionary.to_pylist()]
+            self._codes, distinct = _distinct_keys(self._rows, key)
+            keys = [encode_key([value]) for value in distinct]
         self._code_of = {name: code for code, name in enumerate(keys)}
         self._next_timer = np.full(len(keys), _NEVER)
         self._timers: dict[bytes, dict[int, Timer]] = {}
@@ -98,3 +99,13 @@ class TimedRows:
         code = self._code_of.get(key)
         if code is not None:
             self._next_timer[code] = min(self._timers.get(key, {_NEVER: None}))
+
+
+def _distinct_keys(rows: pa.Table, columns: Sequence[str]) -> tuple[npt.NDArray[np.int32], list[Any]]:
+    """Return the different keys of rows, and for each row the place of its key."""
+    found = [unify_floats(rows.column(name)) for name in columns]
+    column = found[0] if len(found) == 1 else key_objects(found, columns)
+    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    codes: npt.NDArray[np.int32] = encoded.indices.to_numpy()
+    _, first = np.unique(codes, return_index=True)
+    return codes, plain_keys(pa.table(found, list(columns)).take(pa.array(first)), columns)

@@ -35,22 +35,23 @@ _Row = Sequence[Any]
 class _Side:
     """The rows of one side as they are now: plain values of all columns, the event time last."""
 
-    def __init__(self, store: Store, name: bytes, schema: pa.Schema, join_column: str, key: Sequence[str]) -> None:
+    def __init__(
+        self, store: Store, name: bytes, schema: pa.Schema, join_columns: Sequence[str], key: Sequence[str]
+    ) -> None:
         self._store = store
         self._rows, self._values = name + _ROW, name + _VALUE
         self.schema = schema.append(EVENT_TIME_FIELD)
-        self._join_place = self.schema.get_field_index(join_column)
-        self.join_column = join_column
+        self._join_columns = list(join_columns)
         self.key = list(key)
 
     def new_rows(self, rows: pa.Table) -> dict[bytes, tuple[bytes | None, _Row]]:
         """Return for each row by its key the value that it is joined by, None for null, and the row."""
         names = self.schema.names
         keys = map(digest, to_plain_rows(rows.select(self.key).columns)) if len(rows) else ()
-        values = to_plain_rows([rows.column(self.join_column)]) if len(rows) else ()
+        values = to_plain_rows(rows.select(self._join_columns).columns) if len(rows) else ()
         plain = to_plain_rows(rows.select(names).columns, range(len(names))) if len(rows) else ()
         return {
-            key: (None if value == (None,) else digest(value), row)
+            key: (None if None in value else digest(value), row)
             for key, value, row in zip(keys, values, plain, strict=True)
         }
 
@@ -92,13 +93,13 @@ class UpsertJoin(BaseOperator):
         self,
         store: Store,
         *,
-        join_columns: tuple[str, str],
+        join_columns: tuple[Sequence[str], Sequence[str]],
         schemas: tuple[pa.Schema, pa.Schema],
         keys: tuple[Sequence[str], Sequence[str]],
         emitted_key: Sequence[str],
         deletes: bool,
     ) -> None:
-        """Take for the left and the right side the column to join on, all columns, and those of the key.
+        """Take for the left and the right side the columns to join on, all columns, and those of the key.
 
         `emitted_key` are the columns that tell pairs apart. Pairs that `deletes` says may be deleted have the column
         that marks it.

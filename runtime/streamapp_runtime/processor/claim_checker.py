@@ -14,6 +14,7 @@ from streamapp_runtime.errors import ClaimBroken
 from streamapp_runtime.processor.processor_report import BrokenClaimReport
 from streamapp_runtime.rows.file_key_sample import FileKeySample
 from streamapp_runtime.rows.misplaced_keys import MisplacedKey, keys_of_other_files, misplaced_keys
+from streamapp_runtime.rows.record_keys import RecordKey
 
 _FIRST_ROWS = 100
 """Rows of each partition that are checked at once after a start."""
@@ -73,13 +74,13 @@ class ClaimChecker:
             return
         sample = self._samples.setdefault(ssp, _PartitionSample())
         if not claim.hashed and sample.compared < _SAMPLED_ROWS:
-            first = rows.column(claim.key).slice(0, _SAMPLED_ROWS - sample.compared)
+            first = _keys(rows.slice(0, _SAMPLED_ROWS - sample.compared), claim)
             self._file_keys[ssp.stream].add(first, ssp.partition)
             sample.compared += len(first)
         positions = self._choose(sample, len(rows))
         if not positions:
             return
-        keys = rows.column(claim.key).take(pa.array(positions))
+        keys = _keys(rows.select(list(claim.columns)).take(pa.array(positions)), claim)
         found = self._misplaced(keys, ssp.partition, claim)
         self._checked[ssp.stream] = self._checked.get(ssp.stream, 0) + len(positions)
         if not found:
@@ -145,8 +146,14 @@ class ClaimChecker:
         return keys_of_other_files(keys, partition, claim, known, _KNOWN_KEYS)
 
 
+def _keys(rows: pa.Table, claim: PartitionClaim) -> pa.ChunkedArray:
+    """Return the keys of rows."""
+    return RecordKey(claim.columns, claim.fields).values(rows)
+
+
 def _message(ssp: Ssp, offset: int, key: object, misplaced: MisplacedKey, claim: PartitionClaim) -> str:
-    text = f"{ssp}, offset {offset}: the row with key {claim.key} = {key!r}"
+    shown = f"{claim.columns[0]} = {key!r}" if len(claim.columns) == 1 else key
+    text = f"{ssp}, offset {offset}: the row with key {shown}"
     if not claim.hashed:
         return f"{text} is in file {ssp.partition}, but rows of that key are in file {misplaced.belongs_in}, too."
     belongs = [n for n, initial in enumerate(claim.initial_partitions) if initial == misplaced.belongs_in]

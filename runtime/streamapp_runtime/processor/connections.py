@@ -10,7 +10,7 @@ from streamapp_core.adjunct.recovery import Extent
 from streamapp_core.plan.columns_read import unread_columns
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.plan.stream_types.stream_type import Upsert
-from streamapp_core.schema import Column, Schema
+from streamapp_core.schema import Schema
 from streamapp_core.spec.streams import StreamChanges
 from streamapp_core.spec.systems import SystemKind
 from streamapp_core.ssp import Ssp
@@ -22,7 +22,8 @@ from streamapp_runtime.rows.hidden_columns import hidden_fields
 from streamapp_runtime.rows.keyed_changes import Deletions, KeyedChanges
 from streamapp_runtime.rows.message_formats import message_decoder
 from streamapp_runtime.rows.message_rows import MessageDecoder
-from streamapp_runtime.rows.tombstones import KeyColumn
+from streamapp_runtime.rows.record_keys import RecordKey
+from streamapp_runtime.rows.tombstones import DeletionKey, KeyColumn, KeyObject
 from streamapp_runtime.state.changelog import ChangelogPartitionReader
 from streamapp_systems.arrow_types import arrow_schema, arrow_type
 from streamapp_systems.kafka import SchemaRegistryClient
@@ -207,12 +208,12 @@ class Connections:
         if stream.spec is not None and stream.spec.changes is StreamChanges.DEBEZIUM:
             return decoder
         tables = [table for table in self._plan.tables.values() if stream.name in table.spec.side_inputs]
-        filled_by = tables[0].key.columns[0].source_column if tables and tables[0].key is not None else None
-        name = stream.key or filled_by
-        column = None if name is None else schema.get(name)
-        key = None if column is None else _key_column(stream, column)
-        if isinstance(stream.type.changes, Upsert) and column is not None and key is not None:
-            return KeyedChanges(decoder, column.name, key)
+        sources = [part.source_column for part in tables[0].key] if tables else []
+        filled_by = [source for source in sources if source is not None]
+        key = _deletion_key(stream, schema, stream.key or (filled_by if len(filled_by) == len(sources) else ()))
+        if isinstance(stream.type.changes, Upsert) and key is not None:
+            columns = tuple(column.name for column in map(schema.get, stream.key) if column is not None)
+            return KeyedChanges(decoder, RecordKey(columns, stream.key_fields, stream.key_format), key)
         return Deletions(decoder, key) if tables else decoder
 
     def _with_dead_letters(self) -> frozenset[str]:
@@ -235,6 +236,15 @@ def _has_messages(stream: PlannedStream) -> bool:
     return stream.role is StreamRole.INTERMEDIATE or stream.shared
 
 
-def _key_column(stream: PlannedStream, column: Column) -> KeyColumn:
-    name = column.name if stream.spec is None else stream.spec.json_options.field_of(column.name)
-    return KeyColumn(pa.field(name, arrow_type(column.type)), stream.key_format)
+def _deletion_key(stream: PlannedStream, schema: Schema, key: Sequence[str]) -> DeletionKey | None:
+    if stream.spec is None or not key:
+        return None
+    found = [schema.get(name) for name in key]
+    fields = [
+        pa.field(stream.spec.json_options.field_of(column.name), arrow_type(column.type))
+        for column in found
+        if column is not None
+    ]
+    if len(fields) < len(key):
+        return None
+    return KeyColumn(fields[0], stream.key_format) if len(key) == 1 else KeyObject(tuple(f.name for f in fields))

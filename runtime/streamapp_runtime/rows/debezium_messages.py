@@ -50,7 +50,7 @@ class DebeziumDecoder:
 
     def __init__(self, schema: Schema, stream: StreamSpec, schemas: WriterSchemas) -> None:
         """Take the columns that rows have, the declaration of the stream, and the schemas that Avro names."""
-        key = schema.get(stream.key or "")
+        key = schema.get(stream.key_columns[0])
         assert key is not None, "the planner checks that a stream of changes has its key"
         self._schema = arrow_schema(schema)
         self._key = key.name

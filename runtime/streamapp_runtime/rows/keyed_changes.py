@@ -12,15 +12,16 @@ from streamapp_core.spec.streams import KeyFormat
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.message_rows import MessageDecoder, MessageRows
 from streamapp_runtime.rows.partitioning import key_bytes
-from streamapp_runtime.rows.tombstones import KeyColumn, TombstoneRow, replace_tombstones
+from streamapp_runtime.rows.record_keys import RecordKey
+from streamapp_runtime.rows.tombstones import DeletionKey, TombstoneRow, replace_tombstones
 from streamapp_systems.protocols import BadRecord, Messages, MessageTuple
 
 
 class Deletions:
     """The decoder of a stream whose records without a value delete: they become rows with only their key."""
 
-    def __init__(self, decoder: MessageDecoder, key: KeyColumn | None) -> None:
-        """Take the decoder of values, and the column that keys of records hold, if one is known."""
+    def __init__(self, decoder: MessageDecoder, key: DeletionKey | None) -> None:
+        """Take the decoder of values, and the columns that keys of records hold, if they are known."""
         self._decoder = decoder
         self._key = key
 
@@ -40,11 +41,10 @@ class KeyedChanges:
     A record without a value deletes by the record's key. If that were another one, the row would stay.
     """
 
-    def __init__(self, decoder: MessageDecoder, column: str, key: KeyColumn) -> None:
-        """Take the decoder of values, and the column of rows that the keys of records hold."""
+    def __init__(self, decoder: MessageDecoder, of_rows: RecordKey, key: DeletionKey) -> None:
+        """Take the decoder of values, the key that rows have, and the columns that the keys of records hold."""
         self._decoder = Deletions(decoder, key)
-        self._column = column
-        self._form = key.form
+        self._key = of_rows
 
     def decode(self, messages: Messages, ssp: Ssp) -> MessageRows:
         """See `MessageDecoder.decode`; records with another key than their row, or without one, are bad."""
@@ -52,11 +52,11 @@ class KeyedChanges:
         deleted = np.zeros(len(read.rows), np.bool_) if read.deleted is None else read.deleted
         read = replace(read, deleted=deleted)
         keys = read.messages.keys
-        refused = self._differ(read.rows.column(self._column), keys) & ~deleted
+        values = self._key.values(read.rows)
+        refused = self._differ(values, keys) & ~deleted
         refused |= np.array([key is None for key in keys], np.bool_)
         if not refused.any():
             return read
-        values = read.rows.column(self._column)
         bad = [
             self._bad(ssp, read.messages[row].offset, keys[row], values[row])
             for row in np.flatnonzero(refused).tolist()
@@ -73,21 +73,22 @@ class KeyedChanges:
         """Return where a key is not what the column's value is as a key."""
         values = column.combine_chunks()
         try:
-            wanted = key_bytes(values, self._form)
+            wanted = key_bytes(values, self._key.form)
         except OverflowError:
-            wanted = pa.array([_number_bytes(value, self._form) for value in values.to_pylist()], pa.large_binary())
+            wanted = pa.array([_number_bytes(value, self._key.form) for value in values.to_pylist()], pa.large_binary())
         alike = pc.fill_null(pc.equal(wanted, pa.array(keys, pa.large_binary())), fill_value=False)
         differ: npt.NDArray[np.bool_] = ~alike.to_numpy(zero_copy_only=False)
         return differ
 
     def _bad(self, ssp: Ssp, offset: int, key: bytes | None, value: pa.Scalar) -> BadRecord:
+        columns = " and ".join(f"`{column}`" for column in self._key.columns)
         if key is None:
-            return BadRecord(ssp, offset, f"it has no key, so nobody knows which `{self._column}` it is about")
+            return BadRecord(ssp, offset, f"it has no key, so nobody knows which {columns} it is about")
+        is_ = f"its {columns} is {value.as_py()!r}" if len(self._key.columns) == 1 else f"its {columns} give {value}"
         return BadRecord(
             ssp,
             offset,
-            f"its key is {key!r}, and its `{self._column}` is {value.as_py()!r}: "
-            "a deletion by such a key would not find its row",
+            f"its key is {key!r}, and {is_}: a deletion by such a key would not find its row",
         )
 
 

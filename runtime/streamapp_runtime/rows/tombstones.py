@@ -33,10 +33,20 @@ class KeyColumn:
     form: KeyFormat = KeyFormat.STRING
 
 
-def replace_tombstones(messages: Messages, key: KeyColumn | None) -> Messages:
-    """Replace missing values by a JSON object that has only the column that the message's key encodes.
+@dataclass(frozen=True, slots=True)
+class KeyObject:
+    """The fields of the JSON objects that the keys of messages are, in their order: values have them, too."""
 
-    If none is known, the object is empty. A key that can't be the column's value gives an object that is no row.
+    fields: tuple[str, ...]
+
+
+DeletionKey = KeyColumn | KeyObject
+
+
+def replace_tombstones(messages: Messages, key: DeletionKey | None) -> Messages:
+    """Replace missing values by a JSON object that has only the columns that the message's key encodes.
+
+    If none is known, the object is empty. A key that can't be the columns' values gives what is no row.
     """
     if None not in messages.values:
         return messages
@@ -58,10 +68,25 @@ def with_change_column(rows: pa.Table) -> pa.Table:
     return rows.drop_columns([DELETED_COLUMN]).append_column("__op", changes)
 
 
-def _row(key: bytes | None, column: KeyColumn | None) -> bytes:
+def _row(key: bytes | None, column: DeletionKey | None) -> bytes:
     if key is None or column is None:
         return b"{}"
+    if isinstance(column, KeyObject):
+        return key if _fields(key) == list(column.fields) else b"[%b]" % key
     return b"{%b:%b}" % (json.dumps(column.field.name).encode(), _json(key, column.field.type, column.form))
+
+
+def _fields(key: bytes) -> list[str] | None:
+    """Return the fields of a JSON object in their order; None of anything else."""
+    try:
+        pairs = json.loads(key, object_pairs_hook=lambda pairs: _Fields(name for name, _ in pairs))
+    except (ValueError, RecursionError):
+        return None
+    return list(pairs) if isinstance(pairs, _Fields) else None
+
+
+class _Fields(list[str]):
+    """The fields of an object, told apart from lists."""
 
 
 def _json(key: bytes, to: pa.DataType, form: KeyFormat) -> bytes:

@@ -9,6 +9,7 @@ from streamapp_core.expressions import select_sql, table
 from streamapp_core.plan.plan import PlannedTable
 from streamapp_runtime.functions.extractor import KEY_COLUMN
 from streamapp_runtime.functions.guarded_call import GuardedCall
+from streamapp_runtime.rows.record_keys import joined_keys
 from streamapp_runtime.rows.tombstones import DELETED_COLUMN
 from streamapp_runtime.sql_engine import SqlEngine
 
@@ -17,6 +18,7 @@ from streamapp_runtime.sql_engine import SqlEngine
 class TableChanges:
     """A key and the table's columns for each row, and which rows delete their key (None: none does).
 
+    A key of several parts is one text (`joined_keys`).
     `failed` is the number of rows without a result.
     """
 
@@ -31,17 +33,19 @@ ChangeExtractor = Callable[[pa.Table], TableChanges]
 
 
 class SqlChangeExtractor:
-    """Extracts changes by a query `SELECT key, ... FROM rows`."""
+    """Extracts changes by a query `SELECT key, ... FROM rows`, whose first columns are the parts of the key."""
 
-    def __init__(self, engine: SqlEngine, sql: str) -> None:
+    def __init__(self, engine: SqlEngine, sql: str, parts: int) -> None:
         self._engine = engine
         self._sql = sql
+        self._parts = parts
 
     def __call__(self, rows: pa.Table) -> TableChanges:
         """See `ChangeExtractor`."""
         deleted = rows.column(DELETED_COLUMN) if DELETED_COLUMN in rows.column_names else None
         result = self._engine.query(self._sql, rows=rows)
-        return TableChanges(keys=result.column(0), columns=result.columns[1:], deleted=deleted)
+        keys = joined_keys(result.columns[: self._parts])
+        return TableChanges(keys=keys, columns=result.columns[self._parts :], deleted=deleted)
 
 
 class FunctionChangeExtractor:
@@ -67,9 +71,8 @@ class FunctionChangeExtractor:
 
 
 def change_sql(planned: PlannedTable) -> str:
-    """Return the query over `rows` for the table's key, then its columns in the order of its schema."""
-    assert planned.key is not None
-    key = replace(planned.key.columns[0], name="__key")
+    """Return the query over `rows` for the parts of the table's key, then its columns in the order of its schema."""
+    key = [replace(part, name=f"__key{number}") for number, part in enumerate(planned.key)]
     if planned.value is None:
-        return select_sql([key], table("rows"), planned.schema.names)
-    return select_sql([key, *planned.value.columns], table("rows"))
+        return select_sql(key, table("rows"), planned.schema.names)
+    return select_sql([*key, *planned.value.columns], table("rows"))

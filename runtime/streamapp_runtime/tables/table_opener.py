@@ -3,6 +3,8 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 
+import pyarrow as pa
+
 from streamapp_core.adjunct.recovery import Extent, NoStoreRecord, StoreRecord, plan_recovery
 from streamapp_core.plan.plan import Plan, PlannedTable
 from streamapp_core.spec.base import format_duration
@@ -46,9 +48,9 @@ class TableOpener:
 
     def open_table(self, planned: PlannedTable, store: Store, bad_rows: BadRows) -> LookupTable:
         """Open a table in a store; `bad_rows` has the place of the rows that fill it."""
-        assert planned.key_type is not None
         extract = self._extractor(planned, bad_rows)
-        return LookupTable(store, extract, arrow_type(planned.key_type), arrow_schema(planned.schema))
+        key_type = arrow_type(planned.key_types[0]) if len(planned.key_types) == 1 else pa.string()
+        return LookupTable(store, extract, key_type, arrow_schema(planned.schema))
 
     def open_side_inputs(
         self,
@@ -118,7 +120,7 @@ class TableOpener:
     def _extractor(self, planned: PlannedTable, bad_rows: BadRows) -> ChangeExtractor:
         extractor = self._extractors.get(planned.name)
         if extractor is None:
-            return SqlChangeExtractor(self._engine, change_sql(planned))
+            return SqlChangeExtractor(self._engine, change_sql(planned), len(planned.key))
         on_error = self._plan.app.spec.job.on_error
         return FunctionChangeExtractor(
             GuardedCall(f"table `{planned.name}`", extractor, on_error, bad_rows), extractor.schema

@@ -7,7 +7,7 @@ from streamapp_core.expressions.user_functions import FUNCTION_PREFIX
 from streamapp_core.plan.null_keys import has_null_group, null_key_column
 from streamapp_core.plan.plan import PlannedOperator
 from streamapp_core.plan.stream_types.stream_type import Upsert
-from streamapp_core.plan.stream_types.upsert_deletions import partition_moves_keys
+from streamapp_core.plan.stream_types.upsert_deletions import moving_columns
 from streamapp_core.schema import EVENT_TIME_COLUMN, Schema
 from streamapp_core.spec.groups import WindowTime
 from streamapp_core.spec.operators import JoinType, OperatorKind, ProcessOrder
@@ -50,6 +50,7 @@ from streamapp_runtime.operators.upsert_top_n import UpsertTopN
 from streamapp_runtime.operators.window_top_n import WindowTopN
 from streamapp_runtime.rows.hidden_columns import hidden_fields
 from streamapp_runtime.rows.projection import plain_projection
+from streamapp_runtime.rows.record_keys import RecordKey
 from streamapp_runtime.tasks.pipeline import Node, Pipeline
 from streamapp_runtime.tasks.query_chains import ROW_KINDS, chain_sql, row_operator_chains
 from streamapp_runtime.tasks.task_context import TaskContext
@@ -168,7 +169,8 @@ def _join(planned: PlannedOperator, context: TaskContext) -> AsOfJoin | Interval
     assert join is not None
     left, right = planned.input_schemas
     store = context.state.logged_store(planned.name)
-    keys = _column(left, join.columns.left), _column(right, join.columns.right)
+    of_left, of_right = join.columns
+    keys = _columns(left, of_left), _columns(right, of_right)
     schemas = arrow_schema(left), arrow_schema(right)
     emitted = planned.type.changes
     if isinstance(emitted, Upsert):
@@ -177,7 +179,7 @@ def _join(planned: PlannedOperator, context: TaskContext) -> AsOfJoin | Interval
             join_columns=keys,
             schemas=schemas,
             keys=(_key(planned, LEFT), _key(planned, RIGHT)),
-            emitted_key=[_column(planned.schema, name) for name in emitted.columns],
+            emitted_key=_columns(planned.schema, emitted.columns),
             deletes=emitted.deletes,
         )
     bounds = join.bounds
@@ -199,7 +201,7 @@ def _join(planned: PlannedOperator, context: TaskContext) -> AsOfJoin | Interval
 def _key(planned: PlannedOperator, number: int = 0) -> list[str]:
     """Return the columns by which the rows of an input replace each other; none of an input whose rows stay."""
     changes, schema = planned.input_types[number].changes, planned.input_schemas[number]
-    return [_column(schema, name) for name in changes.columns] if isinstance(changes, Upsert) else []
+    return _columns(schema, changes.columns) if isinstance(changes, Upsert) else []
 
 
 def _merge(planned: PlannedOperator, _: TaskContext) -> Operator:
@@ -209,12 +211,14 @@ def _merge(planned: PlannedOperator, _: TaskContext) -> Operator:
 def _partition_by(planned: PlannedOperator, context: TaskContext) -> Operator:
     assert planned.spec.partition_by is not None
     written = None if context.processor.plan.streams[planned.name].consumers else context.written
-    key, changes, (schema,) = planned.spec.partition_by.key, planned.input_types[0].changes, planned.input_schemas
+    columns, (schema,) = planned.spec.partition_by.columns, planned.input_schemas
     moved = None
-    if isinstance(changes, Upsert) and partition_moves_keys(key, changes):
-        store = context.state.logged_store(planned.name)
-        moved = MovedKeys(store, arrow_schema(schema), _key(planned), _column(schema, key))
-    return PartitionBy(context.processor.writers.intermediate, planned.name, key, written, moved)
+    if moving_columns(columns, planned.input_types[0].changes):
+        store, key = context.state.logged_store(planned.name), _key(planned)
+        others = [name for name in _columns(schema, columns) if name not in key]
+        moved = MovedKeys(store, arrow_schema(schema), key, others)
+    record_key = RecordKey(columns, columns if len(columns) > 1 else ())
+    return PartitionBy(context.processor.writers.intermediate, planned.name, record_key, written, moved)
 
 
 def _broadcast(planned: PlannedOperator, context: TaskContext) -> Operator:
@@ -225,7 +229,8 @@ def _join_table(planned: PlannedOperator, context: TaskContext) -> Operator:
     join = planned.spec.join_table
     assert join is not None
     added = planned.schema.names[len(planned.input_schemas[0].names) :]
-    return JoinTable(context.tables[join.table], join.on, added, join.type)
+    columns = _columns(planned.input_schemas[0], join.columns)
+    return JoinTable(context.tables[join.table], columns, added, join.type)
 
 
 def _aggregate(planned: PlannedOperator, context: TaskContext) -> Operator:
@@ -317,7 +322,7 @@ def _process(planned: PlannedOperator, context: TaskContext) -> Operator:
         function = ProcessFunction(process.function, made, columns)
         return GuardedOperator(f"operator `{planned.name}`", function, on_error, context.bad_rows)
     (source,) = planned.input_schemas
-    key = arrow_schema(source).field(_column(source, process.state.key))
+    key = [arrow_schema(source).field(name) for name in _columns(source, process.state.columns)]
     store = context.state.logged_store(planned.name)
     try:
         stateful = StatefulFunction(process.function, made, columns, key, KeyedState(store))
@@ -355,10 +360,10 @@ def _send_to(planned: PlannedOperator, context: TaskContext) -> Operator:
     return SendToStream(writers.outputs, stream, check, spread=number, written=context.written)
 
 
-def _column(schema: Schema, name: str) -> str:
-    column = schema.get(name)
-    assert column is not None
-    return column.name
+def _columns(schema: Schema, names: Sequence[str]) -> list[str]:
+    """Return columns as a schema has them, whatever their case."""
+    found = [schema.get(name) for name in names]
+    return [column.name for column in found if column is not None]
 
 
 def _aggregation(planned: PlannedOperator) -> Aggregation:

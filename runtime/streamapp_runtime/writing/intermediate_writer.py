@@ -10,6 +10,7 @@ from streamapp_core.control.messages import ControlMessage, UserMessage
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.arrow_ipc import encode_rows
 from streamapp_runtime.rows.partitioning import partition_numbers
+from streamapp_runtime.rows.record_keys import RecordKey
 from streamapp_runtime.writing.row_buffer import RowBuffer, sort_by_partition
 from streamapp_systems.protocols import Producer, SentRecords
 
@@ -31,10 +32,10 @@ class IntermediateWriter:
         self._producer = producer
         self._streams = streams
         self._buffers = {stream: RowBuffer() for stream in streams}
-        self._keys: dict[str, str | None] = {}
+        self._keys: dict[str, RecordKey | None] = {}
 
-    def add(self, stream: str, rows: pa.Table, key: str | None) -> None:
-        """Add rows, each for the partition of its key; without a key column all go to the first partition."""
+    def add(self, stream: str, rows: pa.Table, key: RecordKey | None) -> None:
+        """Add rows, each for the partition of its key; without a key all go to the first partition."""
         buffer, self._keys[stream] = self._buffers[stream], key
         buffer.add(rows)
         if buffer.count >= _BUFFERED_ROWS:
@@ -58,7 +59,7 @@ class IntermediateWriter:
             return
         rows, key = self._buffers[stream].drain(), self._keys[stream]
         system, count = self._streams[stream]
-        partitions = np.zeros(len(rows), np.int64) if key is None else partition_numbers(rows.column(key), count)
+        partitions = np.zeros(len(rows), np.int64) if key is None else partition_numbers(key.values(rows), count)
         rows, places = sort_by_partition(rows, partitions)
         for partition, place in places:
             self._send_partition(Ssp(system, stream, partition), rows[place])

@@ -15,6 +15,7 @@ from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.event_time_column import without_event_time
 from streamapp_runtime.rows.message_formats import encode_messages
 from streamapp_runtime.rows.partitioning import key_bytes, partition_numbers
+from streamapp_runtime.rows.record_keys import record_key
 from streamapp_runtime.rows.tombstones import DELETED_COLUMN
 from streamapp_runtime.writing.record_check import written_time
 from streamapp_runtime.writing.row_buffer import RowBuffer, sort_by_partition
@@ -41,7 +42,7 @@ class OutputWriter:
 
     def add(self, stream: PlannedStream, rows: pa.Table, spread: int) -> None:
         """Add rows; in a stream without a key they go to partition `spread`, modulo their number."""
-        place = (stream.name, spread if stream.key is None else 0)
+        place = (stream.name, spread if not stream.key else 0)
         _, buffer = self._buffers.setdefault(place, (stream, RowBuffer()))
         if not buffer.fits(rows):
             self._send_rows(stream, buffer.drain(), spread)
@@ -76,13 +77,14 @@ def _values(stream: PlannedStream, rows: pa.Table, header: bytes) -> list[bytes 
 
 
 def _keys(stream: PlannedStream, rows: pa.Table) -> list[bytes | None]:
-    if stream.key is None:
+    if not stream.key:
         return [None] * len(rows)
-    keys: list[bytes | None] = key_bytes(rows.column(stream.key).combine_chunks(), stream.key_format).to_pylist()
+    values = record_key(stream).values(rows).combine_chunks()
+    keys: list[bytes | None] = key_bytes(values, stream.key_format).to_pylist()
     return keys
 
 
 def _partitions(stream: PlannedStream, rows: pa.Table, spread: int) -> npt.NDArray[np.int64]:
-    if stream.key is None:
+    if not stream.key:
         return np.full(len(rows), spread % stream.partitions)
-    return partition_numbers(rows.column(stream.key), stream.partitions, stream.key_format)
+    return partition_numbers(record_key(stream).values(rows), stream.partitions, stream.key_format)

@@ -15,6 +15,7 @@ from streamapp_core.spec.streams import RecordTime
 from streamapp_runtime.errors import RuntimeFailure
 from streamapp_runtime.rows.bad_rows import BadRows
 from streamapp_runtime.rows.event_time_column import event_times
+from streamapp_runtime.rows.record_keys import record_key
 from streamapp_systems.protocols import RecordLimits
 
 TIME, KEY = "time refused", "without key"
@@ -83,15 +84,15 @@ class RecordCheck:
 
     def _find_missing_keys(self, rows: pa.Table) -> npt.NDArray[np.bool_]:
         name, key = self._stream.name, self._stream.key
-        if key is None:
+        if not key:
             raise RuntimeFailure(
                 f"{name}: topic {self._stream.address} is compacted and takes no record without a key: declare "
                 f"spec.streams.{name}.key, or write to a topic that is not compacted"
             )
-        missing: npt.NDArray[np.bool_] = rows.column(key).is_null().to_numpy()
+        missing: npt.NDArray[np.bool_] = record_key(self._stream).values(rows).is_null().to_numpy()
         if missing.any():
             what = (
-                f"{name}: a row without `{key}` has no key, and topic {self._stream.address} is compacted: it takes "
+                f"{name}: a row without `{key[0]}` has no key, and topic {self._stream.address} is compacted: it takes "
                 f"none without. Filter such rows out, {_SKIP}"
             )
             self._refuse(KEY, int(missing.sum()), what)

@@ -87,7 +87,7 @@ def test_no_function_is_given_the_last_rows_of_an_endless_stream():
     """A row is given when the watermark has reached its time, which without any disorder it does at once."""
     bounds = {
         stream["eventTime"]["maxOutOfOrderness"]
-        for seed in range(100)
+        for seed in range(400)
         for case in [random_case(seed, 0)]
         if any(":Before" in operator.get("process", {}).get("function", "") for operator in operators_of(case))
         for name, stream in case.document["spec"]["streams"].items()

@@ -132,7 +132,7 @@ def test_a_filler_with_another_key_than_its_table_is_partitioned():
 def test_a_map_keeps_the_key_under_each_of_its_plain_names(items):
     app = then({"name": "m", "map": ", ".join(items)})
     keys = {{"k": "k", "k as id": "id"}[item] for item in items if item in ("k", "k as id")}
-    assert accepted(app).operators["m"].key == min(keys, default=None)
+    assert accepted(app).operators["m"].key == tuple(sorted(keys)[:1])
 
 
 class TestExtractedTables:

@@ -72,7 +72,7 @@ def test_operators_come_in_the_order_of_the_data_with_what_they_need():
     assert str(plan.operators["j"].schema) == "k string, v int, w int"
     assert [str(schema) for schema in plan.operators["j"].input_schemas] == ["k string, v int", "k string, w int"]
     assert plan.operators["j"].streams == {"a", "b"}
-    assert plan.operators["m"].key == "id"
+    assert plan.operators["m"].key == ("id",)
     assert str(plan.streams["out"].schema) == "id string, total int"
 
 
@@ -117,7 +117,7 @@ def test_a_table_stores_its_value_under_its_key():
     )
     table = plan.tables["t"]
     assert (str(table.row_schema), str(table.schema)) == ("k string, v int, w int", "k string, twice int")
-    assert (str(table.key_type), table.fillers, table.broadcast) == ("string", ("side",), False)
+    assert (*map(str, table.key_types), table.fillers, table.broadcast) == ("string", ("side",), False)
     assert str(plan.operators["look"].schema) == "k string, twice int"
 
 
@@ -135,7 +135,7 @@ def test_a_table_that_only_broadcast_streams_fill_is_broadcast():
         )
     )
     assert plan.tables["t"].broadcast
-    assert plan.operators["look"].key == "k"
+    assert plan.operators["look"].key == ("k",)
 
 
 def test_an_extractor_needs_a_schema_and_no_key():

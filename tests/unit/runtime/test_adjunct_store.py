@@ -187,7 +187,7 @@ def prefixed(decoded):
 
 def table_in(store, engine):
     return LookupTable(
-        store, SqlChangeExtractor(engine, "SELECT k, v FROM rows"), pa.string(), pa.schema([ROWS.field("v")])
+        store, SqlChangeExtractor(engine, "SELECT k, v FROM rows", 1), pa.string(), pa.schema([ROWS.field("v")])
     )
 
 

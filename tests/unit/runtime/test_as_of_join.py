@@ -61,7 +61,7 @@ class Driven:
 
     def open(self):
         store = self.environment.store("j")
-        self.operator = AsOfJoin(ENGINE, store, keys=("k", "rk"), schemas=(LEFT, RIGHT), **self.options)
+        self.operator = AsOfJoin(ENGINE, store, keys=(["k"], ["rk"]), schemas=(LEFT, RIGHT), **self.options)
         self.operator.resume(self.watermark)
 
     def restart(self):

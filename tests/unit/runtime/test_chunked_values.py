@@ -75,7 +75,7 @@ def test_the_rows_that_a_join_keeps_fit_records_and_are_found_after_a_restart():
     def join():
         kind, schemas = JoinType.LEFT, (left, right)
         return IntervalJoin(
-            environment.store("j"), keys=("k", "k"), schemas=schemas, kind=kind, before=count, after=count
+            environment.store("j"), keys=(["k"], ["k"]), schemas=schemas, kind=kind, before=count, after=count
         )
 
     first = join()

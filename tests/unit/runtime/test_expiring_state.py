@@ -212,7 +212,7 @@ def test_a_row_matches_until_the_watermark_has_left_it(steps):
     right = pa.schema([("k", pa.string()), ("m", pa.int64())])
 
     def build():
-        return RegularJoin(environment.store("j"), keys=("k", "k"), schemas=(ARROW, right), ttl=TTL)
+        return RegularJoin(environment.store("j"), keys=(["k"], ["k"]), schemas=(ARROW, right), ttl=TTL)
 
     join, dropped = build(), Counter()
     kept = {"rows": [], "others": []}
@@ -284,7 +284,7 @@ def test_a_key_with_ever_newer_rows_moves_once_in_a_ttl():
 
 def test_a_block_between_others_ends_and_its_rows_are_found_no_more():
     store = MemoryEnvironment().store("j")
-    kept = KeptRows(store, b"l", "k")
+    kept = KeptRows(store, b"l", ["k"])
 
     def add(number, time):
         kept.add(table([("x", number, time)]))
@@ -302,6 +302,6 @@ def test_a_block_between_others_ends_and_its_rows_are_found_no_more():
         add(number, 9_000)
     assert found(kept) == [0, 3, *range(5, 30)]
     kept.flush()
-    again = KeptRows(store, b"l", "k")
+    again = KeptRows(store, b"l", ["k"])
     again.resume(100)
     assert found(again) == [0, 3, *range(5, 30)]

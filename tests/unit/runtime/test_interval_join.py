@@ -87,7 +87,7 @@ class Subject:
     def open(self):
         self.join = IntervalJoin(
             self.environment.store("join"),
-            keys=("k", "key"),
+            keys=(["k"], ["key"]),
             schemas=(LEFT, RIGHT),
             kind=self.kind,
             before=self.before,

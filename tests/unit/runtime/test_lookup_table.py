@@ -23,7 +23,7 @@ STEPS = st.lists(
 @given(STEPS, st.sampled_from([2, 100]))
 def test_lookups_find_the_last_row_of_a_key_however_few_are_cached(steps, cached):
     table = LookupTable(
-        MemoryStore(), SqlChangeExtractor(ENGINE, "SELECT k, v FROM rows"), pa.string(), COLUMNS, cached
+        MemoryStore(), SqlChangeExtractor(ENGINE, "SELECT k, v FROM rows", 1), pa.string(), COLUMNS, cached
     )
     expected = {}
     for step, items in steps:

@@ -28,7 +28,8 @@ ENCODINGS = {
 def claim(initial=4, now=4, form=KeyFormat.STRING, *, hashed=True, nulls_meet=False):
     return PartitionClaim(
         stream="in",
-        key="k",
+        columns=("k",),
+        fields=(),
         key_format=form,
         initial_partitions=tuple(MODULO.initial_partitions(now, initial)),
         initial_count=initial,

@@ -118,7 +118,7 @@ class Runner:
         if self.steps:
             self.operator.flush()
         store = self.environment.store("p")
-        function = StatefulFunction("mine:made", self.function, RESULTS, ROWS.field("k"), KeyedState(store))
+        function = StatefulFunction("mine:made", self.function, RESULTS, [ROWS.field("k")], KeyedState(store))
         self.operator = OrderedProcess("p", function, store, self.on_error, BadRows(), **self.limits)
 
     def give(self, *rows):

@@ -67,7 +67,7 @@ def row(side, time):
 def test_no_result_of_a_join_is_late_for_a_window_behind_it(kind, steps, before, after):
     environment, both = MemoryEnvironment(), frozenset(["left", "right"])
     store, bounds = environment.store("j"), {"before": before, "after": after}
-    join = IntervalJoin(store, keys=("k", "k"), schemas=(LEFT, RIGHT), kind=kind, **bounds)
+    join = IntervalJoin(store, keys=(["k"], ["k"]), schemas=(LEFT, RIGHT), kind=kind, **bounds)
     window = AlignedWindow(ENGINE, environment.store("w"), COUNT, length=LENGTH, step=LENGTH)
     sent, joined = Sent(), Sent()
     ports = (join.process_left, join.process_right)
@@ -114,7 +114,7 @@ class Echo:
 def test_no_result_of_a_function_in_event_time_order_is_late_for_a_window_behind_it(steps, step):
     environment, reaching = MemoryEnvironment(), frozenset(["right"])
     store = environment.store("p")
-    function = StatefulFunction("echo", Echo, RIGHT, RIGHT.field("k"), KeyedState(store))
+    function = StatefulFunction("echo", Echo, RIGHT, [RIGHT.field("k")], KeyedState(store))
     ordered = OrderedProcess("p", function, store, OnError.FAIL, BadRows(), step=step)
     window = AlignedWindow(ENGINE, environment.store("w"), COUNT, length=LENGTH, step=LENGTH)
     sent, emitted = Sent(), Sent()

@@ -40,7 +40,7 @@ class Subject:
         self.open()
 
     def open(self):
-        self.join = RegularJoin(self.environment.store("join"), keys=("k", "key"), schemas=(LEFT, RIGHT))
+        self.join = RegularJoin(self.environment.store("join"), keys=(["k"], ["key"]), schemas=(LEFT, RIGHT))
 
     def restart(self):
         self.join.flush()
@@ -107,14 +107,14 @@ def test_many_small_blocks_become_few_and_nothing_is_lost():
 
 def test_large_batches_are_stored_in_blocks_of_some_megabytes():
     store = MemoryEnvironment().store("join")
-    kept = KeptRows(store, b"l", "k")
+    kept = KeptRows(store, b"l", ["k"])
     for first in range(0, 40, 20):
         texts = pa.array([f"{number}" + "x" * 1_000_000 for number in range(first, first + 20)])
         kept.add(undated({"k": pa.array(range(first, first + 20)), "text": texts}))
         kept.flush()
     blocks = [key for key, _ in store.scan(b"lr", b"ls") if len(key) == len(b"lr") + 8]
     assert 4 <= len(blocks) <= 8
-    found = KeptRows(store, b"l", "k").candidates(pa.chunked_array([range(40)]))
+    found = KeptRows(store, b"l", ["k"]).candidates(pa.chunked_array([range(40)]))
     assert sorted(text.partition("x")[0] for _, rows in found for text in rows["text"].to_pylist()) == sorted(
         map(str, range(40))
     )
@@ -145,7 +145,7 @@ def traced():
 @pytest.mark.usefixtures("traced")
 def test_a_row_that_is_stored_takes_twelve_bytes_of_memory(tmp_path):
     environment, count, batches = LmdbEnvironment(tmp_path), 100_000, 4
-    kept = KeptRows(environment.store("join"), b"l", "k")
+    kept = KeptRows(environment.store("join"), b"l", ["k"])
     before, _ = tracemalloc.get_traced_memory()
     for first in range(0, count * batches, count):
         kept.add(undated({"k": pa.array(range(first, first + count))}))
@@ -153,7 +153,7 @@ def test_a_row_that_is_stored_takes_twelve_bytes_of_memory(tmp_path):
         environment.commit()
     after, _ = tracemalloc.get_traced_memory()
     assert 12 <= (after - before) / (count * batches) < 13
-    again = KeptRows(environment.store("join"), b"l", "k")
+    again = KeptRows(environment.store("join"), b"l", ["k"])
     reopened, _ = tracemalloc.get_traced_memory()
     assert 12 <= (reopened - after) / (count * batches) < 13
     assert [len(rows) for _, rows in again.candidates(pa.chunked_array([[7]]))] == [1]

@@ -74,19 +74,19 @@ def session(environment, name):
 
 def ordered(environment, name):
     store = environment.store(name)
-    function = StatefulFunction(name, Delayed, COLUMNS, COLUMNS.field("k"), KeyedState(store))
+    function = StatefulFunction(name, Delayed, COLUMNS, [COLUMNS.field("k")], KeyedState(store))
     return OrderedProcess(name, function, store, OnError.FAIL, BadRows(), rows_at_once=2, step=1)
 
 
 def arrival(environment, name):
-    function = StatefulFunction(name, Delayed, COLUMNS, COLUMNS.field("k"), KeyedState(environment.store(name)))
+    function = StatefulFunction(name, Delayed, COLUMNS, [COLUMNS.field("k")], KeyedState(environment.store(name)))
     return StatefulProcess(name, function, OnError.FAIL, BadRows())
 
 
 def join(environment, name):
     right = pa.schema([("k", pa.int64()), ("m", pa.int64())])
     return IntervalJoin(
-        environment.store(name), keys=("k", "k"), schemas=(COLUMNS, right), kind=JoinType.FULL, before=5, after=5
+        environment.store(name), keys=(["k"], ["k"]), schemas=(COLUMNS, right), kind=JoinType.FULL, before=5, after=5
     )
 
 

@@ -70,7 +70,7 @@ class Clock:
 
 def operator(made, environment, on_error=OnError.FAIL):
     state = KeyedState(environment.store("p"))
-    function = StatefulFunction("mine:made", made, RESULTS, ROWS.field("k"), state)
+    function = StatefulFunction("mine:made", made, RESULTS, [ROWS.field("k")], state)
     return StatefulProcess("p", function, on_error, BadRows())
 
 
@@ -191,7 +191,7 @@ def test_a_key_of_any_type_has_one_value_and_its_timers(kind, batches, key, orde
     field = pa.field("k", kind)
     store = MemoryEnvironment().store("s")
     state = KeyedState(store)
-    function = StatefulFunction("totals", Silence, results, field, state)
+    function = StatefulFunction("totals", Silence, results, [field], state)
     if order == "arrival":
         operator = StatefulProcess("totals", function, OnError.FAIL, BadRows())
     else:

@@ -42,7 +42,7 @@ class Join:
     def restart(self):
         self.join = UpsertJoin(
             self.environment.store("join"),
-            join_columns=("k", "rk"),
+            join_columns=(["k"], ["rk"]),
             schemas=self.schemas,
             keys=(["id"], ["rk"] if self.unique else ["rid"]),
             emitted_key=self.key,

@@ -122,15 +122,14 @@ class Joins:
         table = self._written.table(name)
         if table is None or table.stored is None:
             raise Refused
-        if table.key_column is None:
-            raise SqlIssue(
-                source.place, f"the key of table `{name}` is computed; join it by an operator with `joinTable`"
-            )
-        rest = [column for column in table.stored.columns if column.name.lower() != table.key_column.lower()]
-        self._tables[at] = _Table(key=table.key_column, schema=Schema(tuple(rest)))
+        if table.key_columns is None or len(table.key_columns) > 1:
+            has = "is computed" if table.key_columns is None else "has several columns"
+            raise SqlIssue(source.place, f"the key of table `{name}` {has}; join it by an operator with `joinTable`")
+        (key,) = table.key_columns
+        rest = [column for column in table.stored.columns if column.name.lower() != key.lower()]
+        self._tables[at] = _Table(key=key, schema=Schema(tuple(rest)))
         columns = [RelationColumn(name=column.name, stored=column.name, type=column.type) for column in rest]
-        key_type = table.key_type or STRING
-        columns.insert(0, RelationColumn(name=table.key_column, stored=table.key_column, type=key_type))
+        columns.insert(0, RelationColumn(name=key, stored=key, type=next(iter(table.key_types), STRING)))
         return Relation(operator=name, alias=source.alias or name, columns=tuple(columns))
 
     def _join_all(self) -> tuple[Rows, tuple[Span, ...]]:
@@ -221,8 +220,8 @@ class Joins:
         alias, place = relation.alias or relation.operator, self._selection.sources[at].place
         left, key = self._side(rows, joined, columns, equality.left, f"{alias}-left")
         table = self._written.table(relation.operator)
-        if table is not None and table.key_type is not None:
-            check_keys(builder, equality, left.types[key.lower()], table.key_type)
+        for key_type in () if table is None else table.key_types:
+            check_keys(builder, equality, left.types[key.lower()], key_type)
         if relation.operator not in self._written.broadcast:
             left = self._partitioned(left, key, f"{alias}-by-{key}", place)
         name = builder.step_name(self._step, f"{alias}-join")

@@ -5,7 +5,7 @@ there are depends on commits and batches; only the last one is the meaning. So a
 does the same to every result of a key (docs/planner.md).
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from streamapp_core.graph.graph import Graph, Operator
@@ -17,11 +17,6 @@ from streamapp_core.spec.streams import StreamChanges
 from streamapp_core.spec.systems import SystemKind
 
 _INSTEAD = "aggregate the rows themselves, or use a `window`, whose results are final"
-
-_SEVERAL = (
-    ", made one column by a map before what groups by them; or send them to files, whose results may have several, or "
-    "before a partitionBy has added one"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +32,25 @@ class _Reader:
     @property
     def keys(self) -> str:
         """The columns of the key, for messages."""
-        return ", ".join(f"`{column}`" for column in self.changes.columns)
+        return _listed(self.changes.columns)
 
-    def has_key(self, column: str | None) -> bool:
-        """Return whether a column is one of the key's."""
-        return column is not None and column.lower() in self.changes.columns
+    @property
+    def written_key(self) -> str:
+        """The key as a spec has it."""
+        columns = self.changes.columns
+        return self.keys if len(columns) == 1 else f"`[{', '.join(columns)}]`"
+
+    def has_key(self, columns: Sequence[str]) -> bool:
+        """Return whether columns are of the key."""
+        return {column.lower() for column in columns} <= {*self.changes.columns}
+
+    def is_key(self, columns: Sequence[str]) -> bool:
+        """Return whether columns are the key, in whatever order."""
+        return {column.lower() for column in columns} == {*self.changes.columns}
+
+
+def _listed(columns: Sequence[str]) -> str:
+    return ", ".join(f"`{column}`" for column in columns)
 
 
 _Reason = tuple[str | None, str]
@@ -163,14 +172,15 @@ def _partition_by(reader: _Reader) -> _Reason | None:
     if regrouped is None or regrouped.stream is None or not reader.types[reader.operator.name].deletes:
         return None
     return reader.operator.path("partitionBy", "stream"), (
-        f"who reads `{regrouped.stream}` would not be told when its `{regrouped.key}` has changed; leave `stream` out, "
+        f"who reads `{regrouped.stream}` would not be told when its "
+        f"{_listed(regrouped.columns)} has changed; leave `stream` out, "
         f"or partition by {reader.keys}"
     )
 
 
 def _join_table(reader: _Reader) -> _Reason | None:
     join = reader.operator.spec.join_table
-    if join is None or join.type is TableJoinType.LEFT or reader.has_key(join.on):
+    if join is None or join.type is TableJoinType.LEFT or reader.has_key(join.columns):
         return None
     return reader.operator.path("joinTable", "type"), (
         f"one that `{reader.operator.name}` emitted would stay when the next one finds nothing; use a left join"
@@ -180,7 +190,7 @@ def _join_table(reader: _Reader) -> _Reason | None:
 def _send_to_table(reader: _Reader) -> _Reason | None:
     name = reader.operator.spec.send_to_table or ""
     table = reader.rows.tables.get(name)
-    if table is None or (reader.has_key(table.key_column) and len(reader.changes.columns) == 1):
+    if table is None or (table.key_columns is not None and reader.is_key(table.key_columns)):
         return None
     return None, f"table `{name}` would keep both, since its key is another one; give it the key {reader.keys}"
 
@@ -198,17 +208,17 @@ def _send_to(reader: _Reader) -> _Reason | None:
         )
     system = reader.graph.spec.systems.get(stream.system)
     if reader.changes.deletes and system is not None and system.kind is not SystemKind.FILE:
-        if stream.key is not None and reader.changes.columns == (stream.key.lower(),):
+        if reader.is_key(stream.key_columns):
             return None
         return None, (
             f"a key that is gone is deleted by a record without a value, for which `{name}` needs the key: set "
-            f"spec.streams.{name}.key to {reader.keys}" + ("" if len(reader.changes.columns) == 1 else _SEVERAL)
+            f"spec.streams.{name}.key to {reader.written_key}"
         )
-    if stream.key is None or reader.has_key(stream.key):
+    if reader.has_key(stream.key_columns):
         return None
     return None, (
-        f"who reads `{name}` could not tell which one is the last, since its `key` is `{stream.key}`; set "
-        f"spec.streams.{name}.key to {reader.keys}"
+        f"who reads `{name}` could not tell which one is the last, since its `key` is "
+        f"{_listed(stream.key_columns)}; set spec.streams.{name}.key to {reader.written_key}"
     )
 
 

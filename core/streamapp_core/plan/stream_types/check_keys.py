@@ -9,14 +9,16 @@ from streamapp_core.graph.broadcast_names import meets_everywhere
 from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.plan.join_sides import Side, repair_sides, sides_of
 from streamapp_core.plan.row_schemas import RowFlow
-from streamapp_core.plan.stream_types.stream_partitioning import Hashed, Partitioning, Unhashed
+from streamapp_core.plan.stream_types.stream_partitioning import Hashed, Partitioning, Unhashed, hashed_by
 from streamapp_core.plan.stream_types.stream_type import StreamType
 from streamapp_core.problems import Problem, ProblemCode
-from streamapp_core.spec.streams import KeyFormat, Partitioner
+from streamapp_core.spec.streams import Partitioner
 from streamapp_core.spec.systems import SystemKind
 
-_TEXT = (KeyFormat.STRING, Partitioner.MURMUR2)
-"""What a `partitionBy` makes."""
+_SAME_NAMES = (
+    "give the columns of both sides the same names by a map before each `partitionBy`, as the names are in the JSON "
+    "objects that are hashed"
+)
 _ONE_GROUP = "to group all rows, add a constant with a map (`*, 1 as one`), then a partitionBy by it, and group by it"
 
 
@@ -41,7 +43,7 @@ def check_keys(
             sides = sides_of(graph, operator, rows.tables)
             if len(sides) == 1 or table not in rows.tables:
                 continue
-            if rows.tables[table].key is None:
+            if not rows.tables[table].key:
                 extracted = [s for s in sides[1:] if rows.tables[table].extracted and partitions.get(s.name) != 1]
                 sides = [sides[0], *(side for side in extracted if _has_place(graph, side.name, types))]
             yield from _check_join(graph, operator, sides, rows, types)
@@ -58,13 +60,19 @@ def _check_join(
 ) -> Iterator[Problem]:
     apart: Sequence[Side] = [side for side in sides if _lies_apart(side, rows, types)]
     reasons = [_reason(graph, side, types[side.name]) for side in apart]
-    if not apart:
+    if not apart and (found := _split_differently(sides, types)):
+        apart = found
+        reasons = [f"`{side.name}` is partitioned by {types[side.name].partitioning}" for side in apart]
+    elif not apart:
         apart = _encoded_apart(sides, types)
         reasons = [f"the keys of `{side.name}` are {_encoding(types, side.name)}" for side in apart]
     if not apart:
         return
-    repair = repair_sides(graph, apart)
-    advice = "partition them by it" if repair is None else repair.text
+    if _named_apart(apart, sides):
+        repair, advice = None, _SAME_NAMES
+    else:
+        repair = repair_sides(graph, apart)
+        advice = "partition them by it" if repair is None else repair.text
     yield Problem(
         path=join.path(join.kind, "on"),
         code=ProblemCode.JOIN_KEY_MISMATCH,
@@ -89,17 +97,43 @@ def _lies_apart(side: Side, rows: RowFlow, types: Mapping[str, StreamType]) -> b
     if side.extracted and isinstance(key, Hashed):
         return False
     schema = rows.schemas.get(side.name)
-    if key in (Unhashed.UNKNOWN, Unhashed.EVERYWHERE) or (schema is not None and not _has(schema.names, side.column)):
+    if key in (Unhashed.UNKNOWN, Unhashed.EVERYWHERE) or (schema is not None and not _has(schema.names, side.columns)):
         return False
-    return not (isinstance(key, Hashed) and side.column is not None and key.holds(side.column))
+    return not (isinstance(key, Hashed) and side.columns is not None and key.within(side.columns))
 
 
-def _has(names: Sequence[str], column: str | None) -> bool:
-    return column is None or column.lower() in {name.lower() for name in names}
+def _has(names: Sequence[str], columns: Sequence[str] | None) -> bool:
+    return {column.lower() for column in columns or ()} <= {name.lower() for name in names}
+
+
+def _split_differently(sides: Sequence[Side], types: Mapping[str, StreamType]) -> Sequence[Side]:
+    """Return the sides to regroup if parts of keys stand at different places: those not by the whole key in order."""
+    hashed = [
+        (side, key.places(side.columns), len(side.columns))
+        for side in sides
+        if side.columns is not None
+        and isinstance(key := _partitioning(side.name, types), Hashed)
+        and key.within(side.columns)
+    ]
+    lengths = {len(places) for _, places, _ in hashed}
+    together = [frozenset.intersection(*part) for part in zip(*(places for _, places, _ in hashed), strict=False)]
+    if len(lengths) < 2 and all(together):  # noqa: PLR2004 - two different ones
+        return []
+    return [
+        side
+        for side, places, count in hashed
+        if len(places) != count or not all(place in found for place, found in enumerate(places))
+    ]
+
+
+def _named_apart(apart: Sequence[Side], sides: Sequence[Side]) -> bool:
+    """Return whether a partitionBy of these sides would not do: several columns are hashed with their names."""
+    several = {side.columns for side in sides if side.columns is not None and len(side.columns) > 1}
+    return len(several) > 1 and any(side.reader is not None for side in apart)
 
 
 def _reason(graph: Graph, side: Side, type_: StreamType) -> str:
-    wanted = "an expression" if side.column is None else f"`{side.column}`"
+    wanted = "an expression" if side.columns is None else ", ".join(f"`{column}`" for column in side.columns)
     wanted = "the keys that its extractor makes" if side.extracted else wanted
     of = "" if side.fills is None else f", which fills table `{side.fills}`,"
     key = type_.partitioning
@@ -122,9 +156,11 @@ def _files(graph: Graph, type_: StreamType) -> str:
 def _encoded_apart(sides: Sequence[Side], types: Mapping[str, StreamType]) -> Sequence[Side]:
     """Return the sides that are not partitioned as a `partitionBy` does it, if others are partitioned differently."""
     keyed = [(side, key) for side in sides if isinstance(key := _partitioning(side.name, types), Hashed)]
-    if len({(key.key_format, key.partitioner) for _, key in keyed}) < 2:  # noqa: PLR2004 - two different ones
+    if len({key.encoding for _, key in keyed}) < 2:  # noqa: PLR2004 - two different ones
         return []
-    return [side for side, key in keyed if (key.key_format, key.partitioner) != _TEXT]
+    return [side for side, key in keyed if key.encoding != hashed_by(side.columns or ()).encoding] or [
+        side for side, _ in keyed
+    ]
 
 
 def _encoding(types: Mapping[str, StreamType], name: str) -> str:
@@ -133,6 +169,8 @@ def _encoding(types: Mapping[str, StreamType], name: str) -> str:
     if key.partitioner != Partitioner.MURMUR2:
         envelopes = key.partitioner.startswith("keys of ")
         return "objects, or records of Avro" if envelopes else "in files of an order of their own"
+    if key.fields:
+        return f"JSON objects of {', '.join(f'`{field}`' for field in key.fields)}"
     return f"encoded as {key.key_format}"
 
 
@@ -143,11 +181,11 @@ def _check_group(
     key, schema = _partitioning(source, types), rows.schemas.get(source)
     if isinstance(key, Unhashed) and key is not Unhashed.BY_SOURCE:
         return
-    if isinstance(key, Hashed) and any(key.holds(column) for column in by):
+    if isinstance(key, Hashed) and key.within(by):
         return
     if schema is not None and not all(schema.get(column) for column in by):
         return
-    repair = repair_sides(graph, [Side(name=source, column=by[0], reader=operator)]) if by else None
+    repair = repair_sides(graph, [Side(name=source, columns=(by[0],), reader=operator)]) if by else None
     partitioning = f"partitioned by {key}" if isinstance(key, Hashed) else "not partitioned by a key"
     if source in types and not isinstance(key, Hashed):
         partitioning += _files(graph, types[source])

@@ -52,14 +52,17 @@ def _check_merge(graph: Graph, merge: Operator, inputs: Sequence[StreamType], ro
     once = [type_ for type_ in inputs if not type_.everywhere]
     if not once:
         return
-    key = next((min(type_.partitioning.columns) for type_ in once if isinstance(type_.partitioning, Hashed)), None)
+    hashed = next((type_.partitioning for type_ in once if isinstance(type_.partitioning, Hashed)), None)
+    key = None if hashed is None else [min(part) for part in hashed.columns]
     for position, type_ in enumerate(inputs):
         if not type_.everywhere:
             continue
         name = merge.inputs[position]
         schema = rows.schemas.get(name)
-        column = None if schema is None else schema.get(key) if key is not None else schema.columns[0]
-        side = Side(name=name, column=None if column is None else column.name, reader=merge, position=position)
+        columns = [] if schema is None else [schema.get(part) for part in key] if key else [schema.columns[0]]
+        names = tuple(column.name for column in columns if column is not None)
+        known = names if columns and len(names) == len(columns) else None
+        side = Side(name=name, columns=known, reader=merge, position=position)
         yield _problem(
             graph,
             [side],
@@ -73,11 +76,11 @@ def _check_join(graph: Graph, join: Operator, inputs: Sequence[StreamType]) -> I
     assert join.spec.join is not None
     if all(type_.everywhere for type_ in inputs):
         return
-    columns = (join.spec.join.columns.left, join.spec.join.columns.right)
+    columns = join.spec.join.columns
     for position, preserved in enumerate(_PRESERVES[join.spec.join.type]):
         if preserved and inputs[position].everywhere:
             name = join.inputs[position]
-            side = Side(name=name, column=columns[position], reader=join, position=position)
+            side = Side(name=name, columns=columns[position], reader=join, position=position)
             yield _problem(graph, [side], join.path("join", "type"), _preserved(join, name, join.spec.join.type))
 
 
@@ -86,7 +89,7 @@ def _check_join_table(graph: Graph, join: Operator) -> Iterator[Problem]:
     if join.spec.join_table.type is not TableJoinType.LEFT:
         return
     name = join.inputs[0]
-    side = Side(name=name, column=join.spec.join_table.on, reader=join)
+    side = Side(name=name, columns=join.spec.join_table.columns, reader=join)
     yield _problem(graph, [side], join.path("joinTable", "type"), _preserved(join, name, TableJoinType.LEFT))
 
 

@@ -15,9 +15,9 @@ from streamapp_core.expressions.user_functions import FUNCTION_PREFIX
 from streamapp_core.graph.graph import Graph, Operator
 from streamapp_core.plan.group_schemas import WINDOW_COLUMNS
 from streamapp_core.plan.row_schemas import Compiled, RowFlow
-from streamapp_core.plan.stream_types.stream_partitioning import Hashed, Partitioning, Unhashed
+from streamapp_core.plan.stream_types.stream_partitioning import Hashed, Partitioning, Unhashed, hashed_by
 from streamapp_core.plan.stream_types.stream_type import APPEND, Changes, StreamType, Upsert
-from streamapp_core.plan.stream_types.upsert_deletions import filter_deletes, partition_moves_keys
+from streamapp_core.plan.stream_types.upsert_deletions import filter_deletes, moving_columns
 from streamapp_core.schema import Schema, TypeKind
 from streamapp_core.spec.groups import Keep, TopN
 from streamapp_core.spec.job import Grouper
@@ -62,13 +62,14 @@ def _declared(graph: Graph, name: str, stream: StreamSpec, partitions: int | Non
             partitioner = f"files of {name}"
         elif stream.changes is StreamChanges.DEBEZIUM:
             partitioner = f"keys of {name}"  # objects, or records of Avro, whose hash is not that of the column
-        partitioning = Hashed(frozenset([stream.key.lower()]), stream.key_format, partitioner)
+        parts = tuple(frozenset([column.lower()]) for column in stream.key_columns)
+        partitioning = Hashed(parts, stream.key_format, partitioner, stream.key_fields)
     undated = name if files and stream.event_time is None else None
     made = StreamType(partitioning=partitioning, partitioned_by=name, undated_by=undated)
     read = stream.changes in (StreamChanges.UPSERT, StreamChanges.DEBEZIUM)
     if not read or stream.key is None or name in graph.senders:
         return made
-    return replace(made, changes=Upsert((stream.key.lower(),), deletes=True), changed_by=name)
+    return replace(made, changes=Upsert(tuple(map(str.lower, stream.key_columns)), deletes=True), changed_by=name)
 
 
 def _operator_type(
@@ -91,17 +92,17 @@ def _map(operator: Operator, inputs: Sequence[StreamType], rows: RowFlow, _: fro
     if not isinstance(compiled, Select) or schema is None:
         return _UNKNOWN
     names: dict[str, str] = {}
-    kept = set()
+    copies: dict[str, set[str]] = {}
     for column in compiled.columns:
         if column.source_column is not None:
             names.setdefault(column.source_column.lower(), column.name.lower())
-            if isinstance(first.partitioning, Hashed) and first.partitioning.holds(column.source_column):
-                kept.add(column.name.lower())
+            copies.setdefault(column.source_column.lower(), set()).add(column.name.lower())
     if isinstance(first.changes, Upsert):
         first = replace(first, changes=_mapped_changes(first.changes, compiled, names, schema))
     if not isinstance(first.partitioning, Hashed):
         return first
-    return _partitioned(operator, first, first.partitioning.with_columns(frozenset(kept)))
+    kept = [{name for column in part for name in copies.get(column, ())} for part in first.partitioning.columns]
+    return _partitioned(operator, first, first.partitioning.with_columns(kept))
 
 
 def _constants(operator: Operator, compiled: Compiled | None, before: StreamType) -> frozenset[str]:
@@ -152,23 +153,25 @@ def _merge(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: fro
     if Unhashed.UNKNOWN in partitionings:
         return _UNKNOWN
     hashed = [partitioning for partitioning in partitionings if isinstance(partitioning, Hashed)]
-    encodings = {(partitioning.key_format, partitioning.partitioner) for partitioning in hashed}
+    encodings = {(partitioning.encoding, len(partitioning.columns)) for partitioning in hashed}
     if len(hashed) < len(inputs) or len(encodings) > 1:
         return _partitioned(operator, merged, Unhashed.BY_SOURCE)
-    return _partitioned(
-        operator, merged, hashed[0].with_columns(frozenset.intersection(*(side.columns for side in hashed)))
-    )
+    common = [frozenset.intersection(*parts) for parts in zip(*(side.columns for side in hashed), strict=True)]
+    return _partitioned(operator, merged, hashed[0].with_columns(common))
 
 
 def _join(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: frozenset[str]) -> StreamType:
     """Keep the left key; next to a side that is everywhere, rows stay where they are, whatever they are hashed by."""
     assert operator.spec.join is not None
     on = operator.spec.join.columns
-    partitioning = _by_left_key(inputs, on.left)
+    partitioning = _by_left_key(inputs, on)
     if inputs[0].everywhere != inputs[1].everywhere:
-        side, key = (inputs[1], on.right) if inputs[0].everywhere else (inputs[0], on.left)
-        if not isinstance(side.partitioning, Hashed) or not side.partitioning.holds(key):
-            partitioning = side.partitioning
+        place = 1 if inputs[0].everywhere else 0
+        own = inputs[place].partitioning
+        if not isinstance(own, Hashed):
+            partitioning = own
+        elif not own.within(on[place]):
+            partitioning = own if place == 0 else _under_left_names(own, on)
     undated = None if any(side.undated_by is None for side in inputs) else inputs[0].undated_by
     changes = _joined_changes(operator.spec.join, inputs)
     changed_by = None if changes is APPEND else operator.name
@@ -190,16 +193,16 @@ def _joined_changes(join: Join, inputs: Sequence[StreamType]) -> Changes:
     left, right = (side.changes for side in inputs)
     if not isinstance(left, Upsert) or not isinstance(right, Upsert) or join.within is not None or join.as_of:
         return APPEND
-    on_left, on_right = join.columns.left.lower(), join.columns.right.lower()
+    on_left, on_right = ([column.lower() for column in side] for side in join.columns)
     of_left, of_right = left.columns, right.columns
     if inputs[0].everywhere == inputs[1].everywhere:
-        if on_right in of_right:
-            of_right = tuple(column for column in of_right if column != on_right)
-        else:
-            of_left = tuple(column for column in of_left if column != on_left)
-    renamed = {on_right: on_left}
+        if set(on_right).isdisjoint(of_right):
+            of_left = tuple(column for column in of_left if column not in on_left)
+        else:  # not of both sides: each would be told apart by the other one only
+            of_right = tuple(column for column in of_right if column not in on_right)
+    renamed = dict(zip(on_right, on_left, strict=True))
     key = tuple(dict.fromkeys([*of_left, *(renamed.get(column, column) for column in of_right)]))
-    if on_left not in left.fixed or on_right not in right.fixed:
+    if not left.fixed.issuperset(on_left) or not right.fixed.issuperset(on_right):
         return Upsert(key, deletes=True)
     fixed = left.fixed.union(renamed.get(column, column) for column in right.fixed)
     return Upsert(key, deletes=left.deletes or right.deletes, determined=fixed.difference(key))
@@ -209,14 +212,24 @@ def _join_table(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, br
     assert operator.spec.join_table is not None
     if operator.spec.join_table.table in broadcast:
         return inputs[0]
-    return _partitioned(operator, inputs[0], _by_left_key(inputs, operator.spec.join_table.on))
+    return _partitioned(operator, inputs[0], _by_left_key(inputs, (operator.spec.join_table.columns,)))
 
 
-def _by_left_key(inputs: Sequence[StreamType], left: str) -> Partitioning:
-    """Return the left key column as partitioning, encoded as the sides are; that they have it is a requirement."""
-    hashed = next((type_.partitioning for type_ in inputs if isinstance(type_.partitioning, Hashed)), None)
-    columns = frozenset([left.lower()])
-    return Hashed(columns) if hashed is None else hashed.with_columns(columns)
+def _by_left_key(inputs: Sequence[StreamType], on: Sequence[Sequence[str]]) -> Partitioning:
+    """Return the left key columns as partitioning, encoded as the sides are; that they have them is a requirement."""
+    for type_, columns in zip(inputs, on, strict=True):
+        if isinstance(type_.partitioning, Hashed):
+            if not type_.partitioning.within(columns):
+                break
+            parts = [{on[0][place].lower() for place in places} for places in type_.partitioning.places(columns)]
+            return type_.partitioning.with_columns(parts)
+    return hashed_by(on[0])
+
+
+def _under_left_names(hashed: Hashed, on: Sequence[Sequence[str]]) -> Partitioning:
+    """Return the partitioning of the right side where its key columns have the names of the left ones."""
+    renamed = {right.lower(): left.lower() for left, right in zip(*on, strict=True)}
+    return hashed.with_columns([{renamed.get(column, column) for column in part} for part in hashed.columns])
 
 
 def _group(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: frozenset[str]) -> StreamType:
@@ -237,7 +250,9 @@ def _group(operator: Operator, inputs: Sequence[StreamType], _: RowFlow, __: fro
         made = replace(made, changes=APPEND, changed_by=None, undated_by=None)
     if emits_rows or not isinstance(made.partitioning, Hashed):
         return made
-    return _partitioned(operator, made, made.partitioning.with_columns(made.partitioning.columns.intersection(by)))
+    return _partitioned(
+        operator, made, made.partitioning.with_columns([part & by for part in made.partitioning.columns])
+    )
 
 
 def _replaced_by(operator: Operator, before: StreamType) -> tuple[str, ...] | None:
@@ -277,16 +292,17 @@ def _partition_by(operator: Operator, inputs: Sequence[StreamType], rows: RowFlo
     """Regroup rows; one whose newest value goes elsewhere is deleted where it was.
 
     The deletion and the new value go different ways, and either may be read first. So they are not of one key: behind
-    it, the column is a part of the key.
+    it, the columns that may change are a part of the key.
     """
     assert operator.spec.partition_by is not None
-    first, key = inputs[0], operator.spec.partition_by.key.lower()
+    first, key = inputs[0], operator.spec.partition_by.columns
     schema = rows.schemas.get(operator.name)
-    if schema is not None and schema.get(key) is None:
+    if schema is not None and not all(schema.get(column) for column in key):
         return _partitioned(operator, first, Unhashed.UNKNOWN)  # a problem of its own, and no reason for others
-    if isinstance(first.changes, Upsert) and partition_moves_keys(key, first.changes):
-        first = replace(first, changes=Upsert((*first.changes.columns, key), deletes=True))
-    return _partitioned(operator, first, Hashed(frozenset([key])))
+    moving = moving_columns(key, first.changes)
+    if isinstance(first.changes, Upsert) and moving:
+        first = replace(first, changes=Upsert((*first.changes.columns, *moving), deletes=True))
+    return _partitioned(operator, first, hashed_by(key))
 
 
 def _filter(operator: Operator, inputs: Sequence[StreamType], rows: RowFlow, _: frozenset[str]) -> StreamType:

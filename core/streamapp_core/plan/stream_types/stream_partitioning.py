@@ -1,5 +1,6 @@
 """Partitioning: which task has which rows of a stream."""
 
+from collections.abc import Collection, Iterable, Sequence
 from enum import Enum
 
 import msgspec
@@ -8,27 +9,52 @@ from streamapp_core.spec.streams import KeyFormat, Partitioner
 
 
 class Hashed(msgspec.Struct, frozen=True):
-    """Rows with equal values of a column are in one task; every one of `columns` (lower case) has that value.
+    """Rows with equal values of a key are in one task.
 
-    `partitioner` is what chose the partition: rows of two streams meet only if it is the same.
+    `columns` has for each part of the key, in their order, the columns (lower case) that all have its value. Of several
+    parts it is the JSON object with these `fields` that is hashed. `partitioner` is what chose the partition: rows of
+    two streams meet only if it is the same, as are the encodings of their keys.
     """
 
-    columns: frozenset[str]
+    columns: tuple[frozenset[str], ...]
     key_format: KeyFormat = KeyFormat.STRING
     partitioner: str = Partitioner.MURMUR2
+    fields: tuple[str, ...] = ()
 
-    def holds(self, column: str) -> bool:
-        """Return whether a column is the key."""
-        return column.lower() in self.columns
+    @property
+    def encoding(self) -> tuple[object, ...]:
+        """The way from the values of a key to a partition."""
+        return self.key_format, self.partitioner, self.fields
 
-    def with_columns(self, columns: frozenset[str]) -> "Partitioning":
-        """Return the same partitioning under other names of the key; without names nothing is known any more."""
-        if columns == self.columns:
+    def within(self, columns: Iterable[str]) -> bool:
+        """Return whether rows with equal values of some columns have one key: each part is among them."""
+        names = {column.lower() for column in columns}
+        return all(part & names for part in self.columns)
+
+    def places(self, columns: Sequence[str]) -> tuple[frozenset[int], ...]:
+        """Return for each part of the key the places of some columns that have its value."""
+        return tuple(
+            frozenset(place for place, column in enumerate(columns) if column.lower() in part) for part in self.columns
+        )
+
+    def with_columns(self, columns: Sequence[Collection[str]]) -> "Partitioning":
+        """Return the same partitioning under other names of the parts; if one has none, nothing is known any more."""
+        named = tuple(map(frozenset, columns))
+        if named == self.columns:
             return self
-        return Hashed(columns, self.key_format, self.partitioner) if columns else Unhashed.BY_SOURCE
+        if not all(named):
+            return Unhashed.BY_SOURCE
+        return Hashed(named, self.key_format, self.partitioner, self.fields)
 
     def __str__(self) -> str:
-        return " = ".join(f"`{column}`" for column in sorted(self.columns))
+        return ", ".join(" = ".join(f"`{column}`" for column in sorted(part)) for part in self.columns)
+
+
+def hashed_by(columns: Sequence[str]) -> Hashed:
+    """Return the partitioning that a `partitionBy` by some columns makes."""
+    return Hashed(
+        tuple(frozenset([column.lower()]) for column in columns), fields=tuple(columns) if len(columns) > 1 else ()
+    )
 
 
 class Unhashed(Enum):

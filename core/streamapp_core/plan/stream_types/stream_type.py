@@ -82,9 +82,10 @@ class StreamType(msgspec.Struct, frozen=True, kw_only=True):
             "multiplicity": "each task" if self.everywhere else "once",
             "eventTime": self.undated_by is None,
             **({} if key is None else {"keyFormat": key.key_format.value, "partitioner": str(key.partitioner)}),
+            **({} if key is None or not key.fields else {"keyFields": list(key.fields)}),
         }
 
     def __str__(self) -> str:
         if isinstance(self.partitioning, Hashed):
-            return f"hashed({' = '.join(sorted(self.partitioning.columns))})"
+            return f"hashed({', '.join(' = '.join(sorted(part)) for part in self.partitioning.columns)})"
         return str(self.partitioning.value)

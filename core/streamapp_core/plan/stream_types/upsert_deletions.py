@@ -1,5 +1,7 @@
 """Operators that delete keys of rows that replace each other."""
 
+from collections.abc import Iterable
+
 from streamapp_core.expressions import Condition
 from streamapp_core.expressions.columns_used import columns_used
 from streamapp_core.plan.stream_types.stream_type import Changes, Upsert
@@ -13,6 +15,11 @@ def filter_deletes(condition: Condition, changes: Changes) -> bool:
     return isinstance(changes, Upsert) and not columns_used(condition) <= changes.fixed
 
 
-def partition_moves_keys(column: str, changes: Changes) -> bool:
-    """Return whether a key may go to another partition with a newer value, if such rows are regrouped by a column."""
-    return isinstance(changes, Upsert) and column.lower() not in changes.fixed
+def moving_columns(columns: Iterable[str], changes: Changes) -> tuple[str, ...]:
+    """Return the columns that may change with a newer value of a key, in lower case.
+
+    A partition that is chosen by one of them may be another one then.
+    """
+    if not isinstance(changes, Upsert):
+        return ()
+    return tuple(column.lower() for column in columns if column.lower() not in changes.fixed)
