@@ -4,6 +4,7 @@ import json
 import re
 from contextlib import closing
 
+import pyarrow as pa
 import pytest
 import yaml
 from typer.testing import CliRunner
@@ -13,6 +14,8 @@ from streamapp_core.spec.kafka_client_settings import ClientKind
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import SystemSpec
 from streamapp_core.ssp import Ssp
+from streamapp_runtime.rows.partitioning import key_hashes, partition_numbers
+from streamapp_runtime.rows.record_keys import RecordKey
 from streamapp_systems.kafka.client_config import local_cluster
 from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 from streamapp_systems.registry import local_systems
@@ -105,3 +108,16 @@ def totals(folder):
 def started(folder, document):
     (folder / "app.yaml").write_text(json.dumps(document))
     return CliRunner().invoke(app, ["run", str(folder / "app.yaml"), "--host", "in-process"])
+
+
+def test_keys_of_several_columns_have_the_bytes_and_the_hash_that_the_page_says():
+    examples = re.findall(r"^\| `(\{.*\})` \| (\d+) \| (\d+) \| (\d+) \|$", PAGE, re.MULTILINE)
+    assert len(examples) == 2
+    for key, length, hash_, partition in examples:
+        parts = json.loads(key)
+        rows = pa.table({"shop": [parts["shop"]], "item": pa.array([parts["item"]], pa.int32())})
+        keys = RecordKey(("shop", "item"), tuple(parts)).values(rows)
+        (data,) = (text.encode() for text in keys.to_pylist())
+        assert (data.decode(), len(data)) == (key, int(length))
+        assert key_hashes(keys).tolist()[0] & 0x7FFFFFFF == int(hash_)
+        assert partition_numbers(keys, 6).tolist() == [int(partition)]

@@ -1,4 +1,4 @@
-"""The pages about windows, joins, running results and SQL: their apps find what the pages say."""
+"""The pages about windows, joins, running results, keys and SQL: their apps find what the pages say."""
 
 from pathlib import Path
 
@@ -15,11 +15,14 @@ KEYS = {
     "out/best": ["item", "place"],
     "out/newest": ["item", "bidder"],
     "out/wanted": ["place"],
+    "out/revenue": ["shop", "item"],
 }
 """The keys of the outputs whose rows replace earlier ones."""
 
 
-@pytest.mark.parametrize(("page", "outputs"), [("windows-and-joins.md", 7), ("running-results.md", 5), ("sql.md", 4)])
+@pytest.mark.parametrize(
+    ("page", "outputs"), [("windows-and-joins.md", 7), ("running-results.md", 5), ("sql.md", 4), ("concepts.md", 1)]
+)
 def test_the_example_finds_what_the_page_says(tmp_path, monkeypatch, page, outputs):
     monkeypatch.chdir(tmp_path)
     blocks = pages.fences(pages.read(page))
