@@ -31,10 +31,10 @@ class Spent:
 """
 
 
-def app(system, name="shop", *, partitions=3, processors=1, bounded=True, **fields):
+def app(system, name="shop", *, partitions=3, processors=1, bounded=True, prefix="", **fields):
     """Sales keyed by shop and item, prices by the same; totals, priced sales, places and sums of a function.
 
-    Rows of the sales are in the partition of their key; what they are joined with is regrouped by the app.
+    Rows of the sales are in the partition of their key; streams of the system have names that begin with the prefix.
     """
     end = {"bounded": True} if bounded else {}
     streams = {
@@ -46,7 +46,6 @@ def app(system, name="shop", *, partitions=3, processors=1, bounded=True, **fiel
             **end,
         },
         "prices": {"schema": "shop string, item int, price int", "key": ["shop", "item"], "bounded": True},
-        "newest": {"key": ["id"], "partitions": 1},
         "totals": {"key": ["shop", "item"], "partitions": partitions},
         "priced": {"key": ["item", "shop"], "partitions": partitions},
         "places": {"key": ["shop", "place"], "partitions": partitions},
@@ -91,9 +90,7 @@ def app(system, name="shop", *, partitions=3, processors=1, bounded=True, **fiel
         "metadata": {"name": name},
         "spec": {
             "systems": {"s": system},
-            "streams": {
-                stream: {"system": "s", **declared} for stream, declared in streams.items() if stream != "newest"
-            },
+            "streams": {name: {"system": "s", "name": f"{prefix}{name}", **of} for name, of in streams.items()},
             "tables": {"price": {"key": ["shop", "item"], "value": "price", "sideInputs": ["prices"]}},
             "operators": operators,
             "job": {"commitInterval": "20ms", "watermarkInterval": "1ms", "intermediateStreamPartitions": partitions},
