@@ -71,7 +71,7 @@ class WrittenSources:
         stream = self._graph.spec.streams.get(name)
         if stream is not None:
             read = stream.changes in (StreamChanges.UPSERT, StreamChanges.DEBEZIUM) and stream.key is not None
-            return (stream.key,) if read and stream.key is not None else None
+            return stream.key_columns if read and stream.key is not None else None
         operator = self._graph.operators.get(name)
         filters = operator is not None and operator.kind is OperatorKind.FILTER
         return self._key(operator.inputs[0]) if operator is not None and filters else None
