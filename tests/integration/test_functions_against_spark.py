@@ -70,6 +70,10 @@ MOMENTS = [
     "2024-02-29 01:02:03 +01:00", "2024-02-29 01:02Z", "1969-12-31 23:59:59.999999", "0001-01-01 00:00:00",
     "-0044-03-15 01:02:03", "12024-01-01 00:00:00", "2023-02-29 00:00:00", "  2024-02-29 01:02:03  ", "2024-02-29 ",
     "2024-02-29T", "abc", "2024-02-29 01:02:03GMT", "2024-02-29 01:02:03-00:30", "2024-02-29 1 2 3",
+    "2024-02-29 01:02:03 Europe/Paris", "2024-03-31 02:30:00.5 Europe/Paris", "2024-10-27 02:30:00 Europe/Paris",
+    "1900-01-01 00:00:00America/New_York", "2024-02-29 01:02:03 PST", "2024-02-29 01:02:03 GMT+05:30",
+    "2024-02-29 01:02:03 UTC-3", "2024-02-29 01:02:03 europe/paris", "2024-02-29 01:02:03 no/where",
+    "2024-02-29 01:02 Europe/Paris", "2024-02-29 01:02:03 EST ",
 ]  # fmt: skip
 INTS = [
     0, 1, -1, 2, -2, 5, -5, 10, 49, 50, 51, -50, 95, 1234, -1235, INT_MIN, INT_MAX, INT_MIN + 1, 65536, 46341,
@@ -262,7 +266,7 @@ dt in ('2024-02-29'); i in (1.0, 2); i between -5 and i2; i not between 0 and 10
 dt between '2000-01-01' and dt2; num between 1 and 10; s like 'a%'; s like '%b_'; s like 'a\\%b\\_c'; s like '_'
 s not like '%a%'; s like ''; i like '1%'; s like '%\n%'; s rlike 'a'; s rlike '^a'; s rlike 'b$'; s rlike '^[a-c]+$'
 s rlike '\\d+'; s rlike '\\s'; s rlike 'a.b'; s not rlike '[^a-z]'; s rlike '(?i)B'; s rlike '(?i)[^a-c]'
-s rlike '(?i)é'
+s rlike '(?i)é'; s rlike '(?s)a.b'; s rlike '(?is)A.+B$'; regexp_replace(s, '(?s).b', '#')
 word rlike '(?i)[k-s]'; s rlike '\\p{Punct}'; s rlike '[\\p{Alpha}_]{2}'; s rlike '\\P{ASCII}'; s rlike '\\p{Upper}'
 s like any ('a%', '%b'); s not like any ('a%', '%b'); s like all ('a%', '%c'); s not like all ('%a%', '%b')
 s ilike any ('A%', '%B'); s not ilike all ('A%', '%B'); s like some ('a', 'b') and t; s rlike ''
@@ -322,6 +326,8 @@ CASTS = [
     *(f"cast({a} as {b})" for columns, types in CAST for a in columns.split() for b in types.split()),
     *expressions(
         r"""
+cast(ts as decimal(20,6)); cast(ts as decimal(12,1)); cast(ts2 as float); dt + i; date_add(dt2, 2147480000 + tiny)
+date_sub(dt, i); substring(s, i2); substring(x, i)
 cast(i as timestamp); cast(b2 % 1000000 as timestamp); cast(small as timestamp); cast(ts as bigint); cast(ts as int)
 cast(ts as double); cast(double('4.9e-324') as string); cast(double('-1e-323') as string)
 cast(float('1.4e-45') as string)
@@ -501,6 +507,11 @@ def differences(expression: str, ours: pa.ChunkedArray, spark: pa.ChunkedArray, 
 
 def with_one_zero(values: pa.ChunkedArray) -> pa.ChunkedArray:
     """Aggregates keep values as keys are kept: -0.0 is 0.0."""
+    if pa.types.is_list(values.type) and pa.types.is_floating(values.type.value_type):
+        lists = [
+            value and [None if number is None else number + 0.0 for number in value] for value in values.to_pylist()
+        ]
+        return pa.chunked_array([pa.array(lists, values.type)])
     return pc.add(values, pa.scalar(0.0, values.type)) if pa.types.is_floating(values.type) else values
 
 

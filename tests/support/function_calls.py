@@ -22,6 +22,9 @@ def expressions(text: str) -> list[str]:
 
 NESTED_EXPRESSIONS = expressions(
     r"""
+struct(st.*); to_json(struct(st.*, i)); struct(*).st.a; to_json(struct(*)) is null; hash(st.*)
+concat_ws('-', st.b, st.c)
+try_cast(ars as array<int>); try_cast(arr as array<tinyint>); try_cast(mp as map<string,tinyint>)
 st.a; st.B; st.c; st.c[0]; st.`d e`; st.`d e`.f; ast.a; ast.b[0]; ast[0].a; ast[1].b; ars[0]; ars[i2]; ars[-1]
 ars[tiny]; ars[b]; aa[0][1]; aa[1]; mp['a']; mp.a; mp[s2]; mp['nope']; mi[1]; mi[i2]; mi[1].a; mi[2.0].a; (st).a
 ard[0]; array(i, b)[1]; array(1, i, 2.5); array(s, i); array(st, null); array(null, i); array(dt, ts)
@@ -70,12 +73,14 @@ ceil(whole); ceil(num); ceiling(m2); ceil(fine); floor(i); floor(b); floor(f); f
 floor(num); floor(m2); floor(fine); round(i); round(b); round(f); round(d); round(m); round(whole); round(num)
 round(d, 1); round(d, 2); round(d, 5); round(f, 1); round(f, 2); round(f, 5); round(m, 1); round(m, 2); round(m, 5)
 round(fine, 1); round(fine, 2); round(fine, 5); round(i, 1); round(i, 2); round(i, 5); round(num, 1); round(num, 2)
-round(num, 5); round(i, -1); round(i, -2); round(i, -9); round(i, -12); round(b, -1); round(b, -2); round(b, -9)
+round(num, 5); round(d, -2); round(f, -1); round(num, -3); round(small, 20); round(d2, -19)
+round(i, -1); round(i, -2); round(i, -9); round(i, -12); round(b, -1); round(b, -2); round(b, -9)
 round(b, -12); round(m, -1); round(m, -2); round(m, -9); round(m, -12); round(whole, -1); round(whole, -2)
 round(whole, -9); round(whole, -12); sign(i); sign(d); signum(m); sign(num); pmod(i, i2); pmod(b, b2); pmod(d, d2)
 pmod(i, -7); pmod(f, f2); pmod(i, b); sqrt(d); sqrt(i); exp(small); exp(f2); ln(d); ln(i); log10(d); log10(m)
 power(small, d2); pow(i2, 2); power(d, small); power(f2, 0.5); upper(s); upper(word); ucase(i); lower(s); lower(word)
-lcase(t); trim(s); trim(num); ltrim(s); rtrim(s); reverse(s); reverse(word); length(s); length(x); char_length(i)
+lcase(t); trim(s); trim(num); ltrim(s); ltrim('ab', s); rtrim(s2, s)
+rtrim(s); reverse(s); reverse(word); length(s); length(x); char_length(i)
 len(word); length(d); character_length(s); substring(s, 2); substring(s, 2, 2); substring(s, 0, 2); substring(s, -2)
 substring(s, -3, 2); substring(s, -5, 3); substring(s, i2, i2); substr(s, 1, -1); substring(s, i, i)
 substring(s, 2, i); substring(i, 1, 2); substring(s, 1.9); left(s, 2); left(s, 0); left(s, -1); left(s, i2)
@@ -129,6 +134,7 @@ translate(s, 'é日', 'e'); ilike(s, 'A%'); ilike(word, '%É%'); ilike(word, 'ß
 is_valid_utf8(word); regexp_like(s, '[a-c]+'); regexp(s, '^a'); rlike(s, 'b$'); regexp_replace(s, '[ab]', 'X')
 regexp_replace(s, '([a-z])([a-z])', '$2$1'); regexp_replace(s, '(a)|(b)', '<$1>'); regexp_replace(s, '\\s+', '')
 regexp_replace(num, '[^0-9]', '\\$'); regexp_replace(word, '.', '$0'); regexp_replace(i, '1', '22')
+regexp_substr(s, '[b-z]$'); regexp_substr(concat(s, 'ab\r\n'), '[a-z]+$'); regexp_substr(s, '\\w|a$')
 regexp_count(s, '[a-c]'); regexp_count(s, ','); regexp_count(word, '.'); regexp_substr(s, '[b-z]+')
 regexp_substr(s, '[0-9]+'); regexp_substr(i, '2.'); regexp_instr(s, 'b'); regexp_instr(s, '[0-9]+')
 regexp_instr(word, '[a-z]'); regexp_instr(s, 'a|x'); initcap(s); initcap(word); initcap(i); mask(s); mask(word)

@@ -13,6 +13,7 @@ from sqlglot import exp
 from streamapp_core.data_types import unordered
 from streamapp_core.expressions.aggregate_writers import written
 from streamapp_core.expressions.checker import Checker
+from streamapp_core.expressions.earlier_names import EarlierNames
 from streamapp_core.expressions.expression_issues import ExpressionError, ExpressionIssue, Refusal, invalid
 from streamapp_core.expressions.interval_values import check_held
 from streamapp_core.expressions.parsing import output_name, parse_items
@@ -55,8 +56,8 @@ def check_aggregate(
     }
     checker = Checker(schema, partial(written, builder), grouped, functions)
     taken = {column.name.lower() for column in by_columns}
-    items = enumerate(parse_items(text), 1)
-    columns = [_item(item, position, checker, taken) for position, item in items]
+    earlier = EarlierNames(schema)
+    columns = [_item(item, position, checker, taken, earlier) for position, item in enumerate(parse_items(text), 1)]
     issues += checker.issues
     if issues or checker.incomplete:
         raise ExpressionError(tuple(issues))
@@ -84,10 +85,14 @@ def check_by_columns(by: Sequence[str], schema: Schema, issues: list[ExpressionI
     return tuple(columns)
 
 
-def _item(item: exp.Expr, position: int, checker: Checker, taken: set[str]) -> SelectColumn | None:
-    name, node = output_name(item)
-    value = checker.check(node)
+def _item(
+    item: exp.Expr, position: int, checker: Checker, taken: set[str], earlier: EarlierNames
+) -> SelectColumn | None:
     try:
+        item = earlier.resolved(item)
+        earlier.add(item)
+        name, node = output_name(item)
+        value = checker.check(node)
         if value is not None and value.type is None:
             raise invalid(f"`{name}` is null without a type: write cast(null as string)")
         if value is not None and value.type and TypeKind.VOID in value.type.kinds:

@@ -24,13 +24,13 @@ from streamapp_core.expressions.growth import MAX_ELEMENTS, size, varies
 from streamapp_core.expressions.interval_values import check_held
 from streamapp_core.expressions.named_arguments import by_position
 from streamapp_core.expressions.node_kinds import FORMS, unsupported
-from streamapp_core.expressions.parsing import output_name
+from streamapp_core.expressions.parsing import columns_without, output_name, struct_of_star
 from streamapp_core.expressions.times_of_day import has_time_of_day, moment_of_day
 from streamapp_core.expressions.typed_sql import Value, quoted
 from streamapp_core.expressions.user_functions import NO_FUNCTIONS, UserFunctions
 from streamapp_core.near_names import did_you_mean
 from streamapp_core.problems import ProblemCode
-from streamapp_core.schema import Schema, SchemaError
+from streamapp_core.schema import Schema, SchemaError, TypeKind
 
 MAX_SQL_LENGTH = 60_000
 MAX_ISSUES = 10
@@ -154,7 +154,7 @@ class Checker:
         identifiers = [node.args[name] for name in _QUALIFIED if node.args.get(name)]
         if not all(isinstance(identifier, exp.Identifier) for identifier in identifiers):
             raise invalid(
-                "`*` stands alone, in count(*), or behind a struct in a select list (`a.*`); write `a.b` for a field"
+                "`*` stands alone, among the arguments of a function, or behind a struct (`a.*`); a field is `a.b`"
             )
         if len(identifiers) > 1 and not self._schema.get(identifiers[0].this) and self._schema.get(identifiers[1].this):
             raise invalid(f"write column `{identifiers[1].this}` by its name alone: before a point stands a column too")
@@ -184,12 +184,13 @@ class Checker:
         name = str(node.this).lower()
         if name in AGGREGATE_NAMES or (name == JOINING and joins_collected(node)):
             return self.aggregate(node)
+        nodes = self.spread(node.expressions)
         if name == "struct":
-            return self.struct(node.expressions)
+            return self.struct(nodes)
         lambdas = any(isinstance(argument, exp.Lambda) for argument in node.expressions)
         if name in LAMBDAS_BY_NAME and (lambdas or name not in BY_NAME):
-            return self._with_lambdas(LAMBDAS_BY_NAME[name], node.expressions)
-        arguments = by_position(name, node.expressions)
+            return self._with_lambdas(LAMBDAS_BY_NAME[name], nodes)
+        arguments = by_position(name, nodes)
         if name in WITH_UNIT and len(arguments) == 3:  # noqa: PLR2004 - a unit, then two values
             name, arguments[0] = WITH_UNIT[name], _unit(arguments[0])
         if has_time_of_day(name, arguments):
@@ -204,6 +205,34 @@ class Checker:
         if made := _made(name, arguments):
             self._costs.append(("", str(made)))
         return self.parts(lambda *values: function.call(values), *arguments)
+
+    def spread(self, nodes: Sequence[exp.Expr]) -> list[exp.Expr]:
+        """Return expressions with the columns in place of `*`, and the fields of a struct in place of `a.*`.
+
+        Raises:
+            Refusal: What stands before `.*` is no struct.
+        """
+        return [one for node in nodes for one in self._spread(node)]
+
+    def _spread(self, node: exp.Expr) -> list[exp.Expr]:
+        left_out = columns_without(node)
+        if left_out is not None:
+            if unknown := [name for name in left_out if self._schema.get(name) is None]:
+                raise Refusal(_unknown_column(unknown[0], self._schema), ProblemCode.UNKNOWN_COLUMN)
+            taken = {name.lower() for name in left_out}
+            return [_plain_column(name) for name in self._schema.names if name.lower() not in taken]
+        whole = struct_of_star(node)
+        if whole is None:
+            return [node]
+        known = len(self._costs)
+        value = self.node(whole)
+        del self._costs[known:]
+        if value is None or value.type is None:
+            return []
+        if value.type.kind is not TypeKind.STRUCT:
+            raise invalid(f"`.*` takes the fields of a struct, got {value.type}")
+        names = (exp.to_identifier(field.name, quoted=True) for field in value.type.fields)
+        return [exp.Dot(this=whole.copy(), expression=name) for name in names]
 
     def variable(self, node: exp.Expr) -> Value:
         """Find a variable of a lambda."""
@@ -293,6 +322,10 @@ def _made(name: str, arguments: Sequence[exp.Expr]) -> int:
         length = arguments[0 if name == "space" else 1 % len(arguments)]
         return int(length.this) if isinstance(length, exp.Literal) and str(length.this).isdecimal() else 0
     return 0
+
+
+def _plain_column(name: str) -> exp.Expr:
+    return exp.Column(this=exp.to_identifier(name, quoted=True))
 
 
 def _unit(node: exp.Expr) -> exp.Expr:

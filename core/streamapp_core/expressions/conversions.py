@@ -20,6 +20,7 @@ _MOMENTS = frozenset({TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMP_NTZ}
 _MICROSECONDS = 1_000_000
 _LAST_SECOND = (2**63 - 1) // _MICROSECONDS - 1
 _EXACT_DOUBLE_DIGITS = 15
+_SECONDS = DataType(TypeKind.DECIMAL, 25, 6)
 
 
 def wrapped(sql: str, target: DataType) -> str:
@@ -224,6 +225,11 @@ def _timestamp_to_floating(value: Value, target: DataType) -> str:
     return cast(f"CAST(epoch_us({value.sql}) AS DOUBLE) / 1e6", target)
 
 
+def _seconds(value: Value) -> Value:
+    digits = f"CAST(epoch_us({value.sql}) AS DECIMAL({_SECONDS.precision - _SECONDS.scale},0))"
+    return Value(_SECONDS, f"({digits} * 0.000001)")
+
+
 def _whole_to_timestamp(value: Value, _target: DataType) -> str:
     def moment(v: str) -> str:
         return (
@@ -328,5 +334,7 @@ _CASTS: dict[tuple[str, TypeKind], _Caster] = {
     ("timestamp", TypeKind.INT): _timestamp_to_whole,
     ("timestamp", TypeKind.BIGINT): _timestamp_to_whole,
     ("timestamp", TypeKind.DOUBLE): _timestamp_to_floating,
+    ("timestamp", TypeKind.FLOAT): lambda v, t: cast(_timestamp_to_floating(v, DOUBLE), t),
+    ("timestamp", TypeKind.DECIMAL): lambda v, t: _to_decimal(_seconds(v), t),
     ("timestamp", TypeKind.BOOLEAN): lambda v, _: f"(epoch_us({v.sql}) <> 0)",
 }

@@ -34,6 +34,8 @@ MURMUR3 = Kernel("murmur3", None, INT)
 """Spark's `hash` of the values of a row."""
 XXHASH64 = Kernel("xxhash64", None, BIGINT)
 CRC32 = Kernel("crc32", (BINARY,), BIGINT)
+ZONE_NAME = Kernel("zone_name", (STRING,), STRING)
+"""The name that DuckDB has for a time zone in a text of a timestamp; null if there is none of this name."""
 SHA2 = Kernel("sha2", (BINARY, INT), STRING)
 """The hash of 224, 384 or 512 bits, in hexadecimal digits."""
 AES_ENCRYPTED = Kernel("aes_encrypted", (BINARY, BINARY, STRING, STRING, BINARY, BINARY), BINARY)
@@ -58,6 +60,7 @@ OTHER_BASE = Kernel("other_base", (STRING, INT, INT), STRING)
 DECIMAL_RESULT = Kernel("decimal_result", (STRING, STRING, STRING, INT, INT), STRING)
 """Two decimals combined by `+ - * / %` or `pmod`: a decimal of a precision and a scale; null if it is too long."""
 HALF_EVEN = Kernel("half_even", (DOUBLE, INT), DOUBLE)
+HALF_UP = Kernel("half_up", (DOUBLE, INT), DOUBLE)
 EXPM1 = Kernel("expm1", (DOUBLE,), DOUBLE)
 LOG1P = Kernel("log1p", (DOUBLE,), DOUBLE)
 URL_PART = Kernel("url_part", (STRING, STRING), STRING)
@@ -125,7 +128,8 @@ THETA_ESTIMATE = Kernel("theta_estimate", (BINARY,), BIGINT)
 KERNELS = (
     MURMUR3, XXHASH64, CRC32, SHA2, AES_ENCRYPTED, AES_DECRYPTED,
     REPAIRED_UTF8, ENCODED, DECODED, EDIT_DISTANCE, NUMBER_TO_CHAR, CHAR_TO_NUMBER,
-    GROUPED_NUMBER, FORMATTED, OTHER_BASE, DECIMAL_RESULT, HALF_EVEN, EXPM1, LOG1P, URL_PART, FIRST_PLACES,
+    GROUPED_NUMBER, FORMATTED, OTHER_BASE, DECIMAL_RESULT, HALF_EVEN, HALF_UP, ZONE_NAME,
+    EXPM1, LOG1P, URL_PART, FIRST_PLACES,
     COMMON_PLACES, MISSING_PLACES, OVERLAP, GET_JSON_OBJECT, JSON_ARRAY_LENGTH, JSON_OBJECT_KEYS, JSON_FIELDS,
     INNER_PRODUCT, L2_DISTANCE, COSINE_SIMILARITY, NORM, NORMALIZED,
     FROM_JSON, SCHEMA_OF_JSON, FROM_CSV, CSV_VALUES, SCHEMA_OF_CSV, TO_CSV,

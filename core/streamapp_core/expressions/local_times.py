@@ -24,8 +24,14 @@ def moment_of(local: str, zone: TimeZone) -> str:
     if not zone.name:
         return f"TRY(make_timestamptz(epoch_us({local}) - {zone.offset * _MICROSECONDS}))"
 
+    return moment_in(local, text(zone.name))
+
+
+def moment_in(local: str, region: str) -> str:
+    """Return the SQL of the timestamp at which clocks of a region, which is cheap to repeat, show a naive timestamp."""
+
     def offset(microseconds: str) -> str:
-        return f"(epoch_us(timezone({text(zone.name)}, make_timestamptz({microseconds}))) - ({microseconds}))"
+        return f"(epoch_us(timezone({region}, make_timestamptz({microseconds}))) - ({microseconds}))"
 
     def choose(before: str, after: str, clock: str) -> str:
         fits = f"{offset(before)} = {clock} - {before} OR {offset(after)} <> {clock} - {after}"

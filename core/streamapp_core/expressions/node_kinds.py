@@ -20,8 +20,8 @@ from streamapp_core.expressions.functions.text_parts import like_whatever_case, 
 from streamapp_core.expressions.interval_literals import interval_literal
 from streamapp_core.expressions.literals import cast_target, check_moment, literal, number
 from streamapp_core.expressions.tried_casts import tried
-from streamapp_core.expressions.typed_sql import Value
-from streamapp_core.schema import BINARY
+from streamapp_core.expressions.typed_sql import Value, text
+from streamapp_core.schema import BINARY, STRING
 
 
 class NodeChecker(Protocol):
@@ -215,14 +215,30 @@ def _field(checker: NodeChecker, node: exp.Expr) -> Value | None:
 
 def _cast(checker: NodeChecker, node: exp.Expr) -> Value | None:
     target = cast_target(node.args["to"])
-    if type(node) is exp.Cast:  # date '...' and timestamp '...'; what is written as a cast comes as TryCast
+    # date '...' and timestamp '...'; what is written as a cast comes as TryCast, but behind a path into a variant
+    if type(node) is exp.Cast and not isinstance(node.this, exp.JSONExtract):
         check_moment(str(node.this.this), target)
     write = tried if node.args.get("safe") else converted
     return checker.parts(lambda value: write(value, target), node.this)
 
 
+def _variant_part(checker: NodeChecker, node: exp.Expr) -> Value | None:
+    path = "$" + "".join(_step(step) for step in node.args["expression"].expressions[1:])
+    literal = Value(STRING, text(path), path, simple=True)
+    return checker.parts(lambda value: BY_NAME["variant_get"].call([value, literal]), node.this)
+
+
+def _step(step: exp.Expr) -> str:
+    """Return a step of a path into a variant, as `variant_get` reads it."""
+    if isinstance(step, exp.JSONPathSubscript) and isinstance(step.this, int):
+        return f"[{step.this}]"
+    if isinstance(step, exp.JSONPathKey) and isinstance(step.this, str) and "'" not in step.this:
+        return f"['{step.this}']"
+    raise invalid("a path into a variant is written as in v:a.b[0].c, or v:`a b`")
+
+
 _HINTS: dict[type[exp.Expr], str] = {
-    exp.Star: "`*` stands alone in a select list, or in count(*)",
+    exp.Star: "`*` is an item of a select list, or an argument of a function",
     exp.Alias: "`as name` stands at the end of an item of a select list only",
     exp.Concat: "two text literals side by side: join texts by ||, and write a quote in a text as \\'",
     exp.Window: "window functions (over) are not supported: use the `window` operator",
@@ -292,6 +308,7 @@ FORMS: dict[type[exp.Expr], Form] = {
     exp.Column: _form("this table db catalog", lambda checker, node: checker.column(node)),
     exp.Dot: _form("this expression", _field),
     exp.Identifier: _form("this quoted", lambda checker, node: checker.variable(node)),
+    exp.JSONExtract: _form("this expression variant_extract requires_json", _variant_part),
     exp.In: _form("this expressions", _membership),
     exp.Is: _form("this expression", _is),
     exp.Neg: _form("this", _negative),

@@ -47,6 +47,7 @@ class _Parser(SparkParser):
         for name in ("CAST", "TRY_CAST", "EXTRACT", "OVERLAY", "POSITION", "SUBSTRING", "SUBSTR", "TRIM")
     }
     ARRAY_CONSTRUCTORS = {}
+    COLON_IS_VARIANT_EXTRACT = True
     NO_PAREN_FUNCTION_PARSERS = {"CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
     TERM = {**SparkParser.TERM, TokenType.DPIPE: exp.DPipe}
 
@@ -179,6 +180,16 @@ def output_name(item: exp.Expr) -> tuple[str | None, exp.Expr]:
     if isinstance(item, exp.Identifier):  # a variable of a lambda
         return str(item.this), item
     return None, item
+
+
+def columns_without(item: exp.Expr) -> tuple[str, ...] | None:
+    """Return the names that `* except (a, b)` leaves out, none of `*`; None if it is another item."""
+    if not isinstance(item, exp.Star) or any(part for name, part in item.args.items() if name != "except_"):
+        return None
+    left_out = item.args.get("except_") or []
+    if not all(isinstance(one, exp.Column | exp.Identifier) and len(one.parts) == 1 for one in left_out):
+        return None
+    return tuple(one.name for one in left_out)
 
 
 def struct_of_star(item: exp.Expr) -> exp.Expr | None:

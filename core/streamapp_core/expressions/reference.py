@@ -97,6 +97,11 @@ OPERATORS = (
     ),
     _line("a.b", "the type of the field", "Field b of the struct a; an array of the fields, for an array of structs."),
     _line("a[0], a['k']", "the type of the element", "The element at a position from 0, or of a key; null if none is."),
+    _line(
+        "v:a.b[0]",
+        "variant",
+        "At a path into the variant v, as variant_get(v, '$.a.b[0]'): v:a::int casts it, v:`a b` quotes a name.",
+    ),
     _line("a || b", "string", "One text after the other; null if one is null."),
     _line("(a, b)", "struct", "As struct(a, b)."),
 )

@@ -1,8 +1,8 @@
 r"""Regular expressions: the part of Java's language that DuckDB's engine (RE2) reads with the same meaning.
 
-Everything else is refused: look-around, back-references, flags but `(?i)` at the start, possessive repetition, nested
-classes. Where both write the same thing with another meaning (`.`, `$`, `\s`, `(?i)`, which in Java folds letters of
-ASCII only), the text is translated.
+Everything else is refused: look-around, back-references, flags but `(?i)` and `(?s)` at the start, possessive
+repetition, nested classes. Where both write the same thing with another meaning (`.`, `$`, `\s`, `(?i)`, which in Java
+folds letters of ASCII only), the text is translated.
 """
 
 import re
@@ -54,7 +54,7 @@ _CATEGORIES = frozenset(
     | {"Sm", "Sc", "Sk", "So", "Zs", "Zl", "Zp"}
 )
 """Unicode's categories of characters, as in `\\p{Lu}`."""
-_ANY_CASE = "(?i)"
+_FLAGS = re.compile(r"\(\?([is]{1,2})\)")
 _NAMED = re.compile(r"\?<([a-zA-Z][a-zA-Z0-9]*)>")
 _CONTROLS = {"t": r"\t", "n": r"\n", "r": r"\r", "f": r"\f"}
 _CONTROL_CODES = {r"\t": 9, r"\n": 10, r"\r": 13, r"\f": 12}
@@ -125,8 +125,10 @@ class _Reader:
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
-        self.any_case = pattern.startswith(_ANY_CASE)
-        self.position = len(_ANY_CASE) if self.any_case else 0
+        flags = _FLAGS.match(pattern)
+        self.any_case = bool(flags and "i" in flags[1])
+        self.dot = r"[\x00-\x{10ffff}]" if flags and "s" in flags[1] else f"[^{_LINE_ENDS}]"
+        self.position = flags.end() if flags else 0
         self.groups = 0
         self.names: set[str] = set()
         self.ends = False
@@ -136,8 +138,8 @@ class _Reader:
 
     def refused(self, what: str) -> Refusal:
         return invalid(
-            f"the pattern '{self.pattern}' has {what} at position {self.position + 1}; allowed are characters, "
-            ". \\d \\w \\s \\b \\p{Lu} [..] (..) (?:..) (?<name>..) | * + ? {m,n} ^, (?i) at the start and a final $"
+            f"the pattern '{self.pattern}' has {what} at position {self.position + 1}; allowed are characters, . \\d "
+            "\\w \\s \\b \\p{Lu} [..] (..) (?:..) (?<name>..) | * + ? {m,n} ^, (?i) or (?s) at the start and a final $"
         )
 
     def peek(self) -> str:
@@ -223,7 +225,7 @@ class _Reader:
     def _atom(self) -> str:
         character = self.take()
         if character == ".":
-            return f"[^{_LINE_ENDS}]"
+            return self.dot
         if character == "[":
             return self._class()
         if character == "\\":

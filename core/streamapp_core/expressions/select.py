@@ -8,13 +8,20 @@ from sqlglot import exp
 
 from streamapp_core.expressions.checker import Checker
 from streamapp_core.expressions.comparisons import condition
+from streamapp_core.expressions.earlier_names import EarlierNames
 from streamapp_core.expressions.expression_issues import ExpressionError, ExpressionIssue, Refusal, invalid
 from streamapp_core.expressions.functions import GENERATOR_NAMES
 from streamapp_core.expressions.generators import generated
 from streamapp_core.expressions.interval_values import check_held
 from streamapp_core.expressions.named_arguments import by_position
-from streamapp_core.expressions.parsing import output_name, output_names, parse_items, struct_of_star
-from streamapp_core.expressions.typed_sql import Value, quoted
+from streamapp_core.expressions.parsing import (
+    columns_without,
+    output_name,
+    output_names,
+    parse_items,
+    struct_of_star,
+)
+from streamapp_core.expressions.typed_sql import Value
 from streamapp_core.expressions.user_functions import NO_FUNCTIONS, UserFunctions
 from streamapp_core.schema import (
     VOID,
@@ -159,41 +166,39 @@ class _ListBuilder:
         self._functions = functions
         self._position = 0
         self._taken: set[str] = set()
+        self._earlier = EarlierNames(schema)
 
     def refuse(self, refusal: Refusal) -> None:
         self.checker.issues.append(refusal.issue)
 
     def add(self, item: exp.Expr, *, generator: bool) -> None:
         self._position += 1
-        if isinstance(item, exp.Star) and not any(item.args.values()):
-            for column in self._schema.columns:
-                self._column(column.name, Value(column.type, quoted(column.name), simple=True), column.name)
+        try:
+            item = self._earlier.resolved(item)
+        except Refusal as refusal:
+            self.refuse(refusal)
             return
-        whole = struct_of_star(item)
-        if whole is not None:
-            self._fields(whole)
+        if columns_without(item) is not None or struct_of_star(item) is not None:
+            self._add_all(item)
             return
         names, call = output_names(item)
         if generator and isinstance(call, exp.Anonymous) and str(call.this).lower() in GENERATOR_NAMES:
             self._generated(names, call)
             return
         name, node = output_name(item)
+        self._earlier.add(item)
         self._add(name, self.checker.check(node))
 
-    def _fields(self, node: exp.Expr) -> None:
-        """Add each field of a struct as a column."""
-        checker = Checker(self._schema, functions=self._functions)
-        value = checker.check(node)
-        self.checker.issues += checker.issues
-        self.checker.incomplete |= checker.incomplete
-        if value is None or value.type is None:
+    def _add_all(self, item: exp.Expr) -> None:
+        """Add the columns that `*` means, or the fields of a struct."""
+        try:
+            nodes = self.checker.spread([item])
+        except Refusal as refusal:
+            self.refuse(refusal)
             return
-        if value.type.kind is not TypeKind.STRUCT:
-            self.refuse(invalid(f"`.*` takes the fields of a struct, got {value.type}"))
-            return
-        for field in value.type.fields:
-            path = exp.Dot(this=node.copy(), expression=exp.to_identifier(field.name, quoted=True))
-            self._add(field.name, self.checker.check(path))
+        for node in nodes:
+            name, _ = output_name(node)
+            self._add(name, self.checker.check(node))
 
     def _add(self, name: str | None, value: Value | None, *, generated: bool = False) -> None:
         if value is not None and value.type is None:

@@ -1,5 +1,9 @@
 """Between texts and other values, in DuckDB SQL: what Spark reads and writes, character by character."""
 
+from functools import partial
+
+from streamapp_core.expressions.kernels import ZONE_NAME
+from streamapp_core.expressions.local_times import moment_in
 from streamapp_core.expressions.typed_sql import Value, bound, cast, text, try_cast
 from streamapp_core.schema import BOOLEAN, DOUBLE, MAX_PRECISION, DataType, TypeKind
 
@@ -17,7 +21,7 @@ _DATE_TEXT = rf"^{_SPACE}([+-]?[0-9]{{4,7}})(?:-([0-9]{{1,2}})(?:-([0-9]{{1,2}})
 _TIMESTAMP_TEXT = (
     rf"^{_SPACE}([+-]?[0-9]{{4,6}})(?:-([0-9]{{1,2}})(?:-([0-9]{{1,2}})"
     r"(?:[ T]([0-9]{1,2})(?::([0-9]{1,2})(?::([0-9]{1,2})(?:\.([0-9]{0,6})[0-9]*)?"
-    r"(?: *(?:Z|UTC|GMT|UT|([+-][0-9]{1,2})(?::?([0-9]{1,2}))?))?)?)?)?)?)?"
+    r"(?: *(?:([+-][0-9]{1,2})(?::?([0-9]{1,2}))?|([A-Za-z][A-Za-z0-9/_:+-]*)))?)?)?)?)?)?"
     rf"{_SPACE}$"
 )
 
@@ -67,7 +71,7 @@ def date_from_text(sql: str) -> str:
 
 def timestamp_from_text(sql: str, *, zoned: bool = True) -> str:
     """Read a timestamp with an offset from UTC; one without is UTC. Not `zoned`: the offset is left out of account."""
-    names = "['y', 'm', 'd', 'hh', 'mm', 'ss', 'f', 'zh', 'zm']"
+    names = "['y', 'm', 'd', 'hh', 'mm', 'ss', 'f', 'zh', 'zm', 'r']"
     parts = Value(None, f"regexp_extract({sql}, {text(_TIMESTAMP_TEXT)}, {names})")
 
     def number(name: str) -> str:
@@ -88,9 +92,12 @@ def timestamp_from_text(sql: str, *, zoned: bool = True) -> str:
             f"{hour} < 24 AND {minute} < 60 AND {second} < 60 AND {zone_minute} < 60 "
             f"AND abs({offset}) <= {18 * _MICROSECONDS['h']}"
         )
+        local, region = f"make_timestamp({day} + {clock})", Value(None, ZONE_NAME.over(f"{v}.r"))
         if not zoned:
-            return f"CASE WHEN {valid} THEN TRY(make_timestamp({day} + {clock})) END"
-        return f"CASE WHEN {valid} THEN TRY(make_timestamptz({day} + {clock} - {offset})) END"
+            return f"CASE WHEN {valid} AND ({v}.r IN ('', 'Z') OR {region.sql} IS NOT NULL) THEN TRY({local}) END"
+        at_offset = f"TRY(make_timestamptz({day} + {clock} - {offset}))"
+        in_region = bound([region], partial(moment_in, local))
+        return f"CASE WHEN {valid} THEN CASE WHEN {v}.r IN ('', 'Z') THEN {at_offset} ELSE {in_region} END END"
 
     return bound([parts], read)
 

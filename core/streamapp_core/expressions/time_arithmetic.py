@@ -3,11 +3,11 @@
 from streamapp_core.data_types import INTERVALS
 from streamapp_core.expressions import arithmetic
 from streamapp_core.expressions.arithmetic import digits_of, divided
-from streamapp_core.expressions.conversions import aware, converted, naive
+from streamapp_core.expressions.conversions import aware, converted, naive, wrapped
 from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.interval_types import DAY, DAY_TO_SECOND, MICROSECONDS, YEAR_TO_MONTH, common_interval
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL
-from streamapp_core.expressions.typed_sql import Value, cast, try_cast
+from streamapp_core.expressions.typed_sql import Value, bound, cast, try_cast
 from streamapp_core.schema import (
     DATE,
     DOUBLE,
@@ -79,6 +79,19 @@ def moved(moment: Value, interval: Value, *, back: bool = False) -> Value:
     return from_clock(clock(moment), f"make_timestamp(epoch_us({clock(moment).sql}) + {sql})")
 
 
+def days_later(date: Value, operator: str, days: Value) -> str:
+    """Return a date so many days later, or earlier, by `+` or `-`; the number of days since 1970 wraps around."""
+    near = f"TRY({date.sql} {operator} {days.sql})"
+    if days.literal is not None:
+        return near
+
+    def write(d: str, n: str) -> str:
+        sum_of_days = wrapped(f"CAST({d} - DATE '1970-01-01' AS BIGINT) {operator} {n}", INT)
+        return f"coalesce(TRY({d} {operator} {n}), TRY(DATE '1970-01-01' + {sum_of_days}))"
+
+    return bound([date, days], write)
+
+
 def clock(moment: Value) -> Value:
     """Return a date or timestamp as what clocks in UTC show: a naive timestamp in SQL, of the type of the moment."""
     if moment.kind is TypeKind.TIMESTAMP_NTZ:
@@ -98,7 +111,7 @@ def _of_moment(operator: str, moment: Value, other: Value) -> Value | None:
     if other.kind in INTERVALS:
         return moved(moment, other, back=operator == "-")
     if moment.kind is TypeKind.DATE and other.kind in _DAYS:
-        return Value(DATE, f"TRY({moment.sql} {operator} {cast(other.sql, INT)})")
+        return Value(DATE, days_later(moment, operator, Value(INT, cast(other.sql, INT), other.literal)))
     if operator == "+" or other.kind not in _MOMENTS:
         return None
     if moment.kind is other.kind is TypeKind.DATE:

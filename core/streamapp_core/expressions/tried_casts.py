@@ -1,5 +1,6 @@
 """`try_cast`: null of what does not fit, where a cast wraps around, saturates or cuts."""
 
+from streamapp_core.expressions import nested_values
 from streamapp_core.expressions.conversions import WHOLE_BITS, converted
 from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL
@@ -20,8 +21,11 @@ def tried(value: Value, target: DataType) -> Value:
     texts = (
         target.kind is TypeKind.STRING and value.kind is not TypeKind.DECIMAL
     )  # which try_cast writes in another form
-    if value.type is None or value.type == target or texts:
+    if value.type is None or value.type == target or texts or value.kind is TypeKind.VARIANT:
         return converted(value, target)
+    nested = nested_values.converted(value, target, tried)
+    if nested is not None:
+        return nested
     if target.kind in WHOLE_BITS and value.kind is not TypeKind.BOOLEAN:
         return Value(target, bound([value], lambda v: _whole(Value(value.type, v, simple=True), target)))
     number = value.kind in (*INTEGRAL, *FRACTIONAL, TypeKind.DECIMAL)

@@ -61,6 +61,16 @@ class SqlExpression:
         return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
 
     @property
+    def has_inner_star(self) -> bool:
+        """Whether `*` is an argument of a function, but for `count(*)`."""
+        return any(
+            isinstance(argument, exp.Star)
+            for name, call in self._calls()
+            if name != "count"
+            for argument in call.expressions
+        )
+
+    @property
     def aggregates(self) -> bool:
         """Whether it calls an aggregate."""
         return any(

@@ -21,7 +21,7 @@ from streamapp_runtime.kernels.json_path_kernels import (
 )
 from streamapp_runtime.kernels.json_readers import from_json
 from streamapp_runtime.kernels.json_schemas import schema_of_json
-from streamapp_runtime.kernels.number_kernels import expm1, grouped_number, half_even, log1p, other_base
+from streamapp_runtime.kernels.number_kernels import expm1, grouped_number, half_even, half_up, log1p, other_base
 from streamapp_runtime.kernels.number_patterns import char_to_number, number_to_char
 from streamapp_runtime.kernels.sort_kernels import sorted_places
 from streamapp_runtime.kernels.text_kernels import edit_distance, formatted
@@ -42,6 +42,7 @@ from streamapp_runtime.kernels.xml_escapes import xml_escaped
 from streamapp_runtime.kernels.xml_kernels import xpath_condition, xpath_nodes, xpath_number, xpath_text
 from streamapp_runtime.kernels.xml_readers import from_xml, xml_values
 from streamapp_runtime.kernels.xml_schemas import schema_of_xml
+from streamapp_runtime.kernels.zone_kernels import zone_name
 
 KERNEL_FUNCTIONS: Mapping[Kernel, Callable[..., pa.Array]] = {
     kernels.MURMUR3: murmur3,
@@ -62,6 +63,8 @@ KERNEL_FUNCTIONS: Mapping[Kernel, Callable[..., pa.Array]] = {
     kernels.OTHER_BASE: other_base,
     kernels.DECIMAL_RESULT: decimal_result,
     kernels.HALF_EVEN: half_even,
+    kernels.ZONE_NAME: zone_name,
+    kernels.HALF_UP: half_up,
     kernels.EXPM1: expm1,
     kernels.LOG1P: log1p,
     kernels.URL_PART: url_part,

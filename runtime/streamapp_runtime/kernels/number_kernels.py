@@ -2,7 +2,7 @@
 
 import math
 import re
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -24,14 +24,22 @@ def log1p(values: pa.Array) -> pa.Array:
 
 def half_even(values: pa.Array, places: pa.Array) -> pa.Array:
     """Round doubles, as they are written in decimal digits, to so many places, the half to the even digit."""
+    return _rounded(values, places, ROUND_HALF_EVEN)
 
+
+def half_up(values: pa.Array, places: pa.Array) -> pa.Array:
+    """Round doubles, as they are written in decimal digits, to so many places, the half away from 0."""
+    return _rounded(values, places, ROUND_HALF_UP)
+
+
+def _rounded(values: pa.Array, places: pa.Array, mode: str) -> pa.Array:
     def rounded(value: float | None, digits: int | None) -> float | None:
         if value is None or digits is None or not math.isfinite(value):
             return value
         number = Decimal(repr(value))
         if -int(number.as_tuple().exponent) <= digits:
             return value + 0.0  # Java's decimals have no zero with a sign
-        return float(number.quantize(Decimal((0, (1,), -digits)), ROUND_HALF_EVEN, _DIGITS)) + 0.0
+        return float(number.quantize(Decimal((0, (1,), -digits)), mode, _DIGITS)) + 0.0
 
     return pa.array(map(rounded, values.to_pylist(), places.to_pylist()), pa.float64())
 

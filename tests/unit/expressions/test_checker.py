@@ -115,7 +115,6 @@ def test_the_type_of_an_expression_is_sparks(text, expected):
         ("hash(map(n, 1)) = 1", ProblemCode.TYPE_MISMATCH, "maps have no hash"),
         ("uuid() = carrier", ProblemCode.INVALID_EXPRESSION, "when the same rows are read again"),
         ("rand() > 0.5", ProblemCode.INVALID_EXPRESSION, "when the same rows are read again"),
-        ("try_cast(array(1) as array<tinyint>) is null", ProblemCode.TYPE_MISMATCH, "use cast"),
         ("grouping(n) = 1", ProblemCode.INVALID_EXPRESSION, "use one aggregate for each way of grouping"),
         ("repeat(carrier, 1000000) = ''", ProblemCode.INVALID_EXPRESSION, "at most 10000"),
         ("round(d, n) > 1", ProblemCode.INVALID_EXPRESSION, "must be a literal"),

@@ -110,9 +110,11 @@ def test_all_fields_of_a_struct_are_columns(text, rows):
         ("nope.*", "unknown column `nope`"),
         ("s.nope.*", "there is no field `nope`"),
         ("s.*, s.x", "two columns would be named `x`"),
-        ("s.* as t", "behind a struct in a select list"),
-        ("upper(s.*)", "behind a struct in a select list"),
-        ("s.* except (x)", "behind a struct in a select list"),
+        ("s.* as t", "or behind a struct (`a.*`)"),
+        ("struct(i.*) as t", "the fields of a struct, got int"),
+        ("struct(*).nope as t", "there is no field `nope`"),
+        ("s.* except (x)", "or behind a struct (`a.*`)"),
+        ("* except (nope)", "unknown column `nope`"),
     ],
 )
 def test_fields_that_are_no_columns_are_refused(text, says):

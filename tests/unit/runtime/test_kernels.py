@@ -2,7 +2,7 @@
 
 import json
 import zlib
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 
 import pyarrow as pa
 import pytest
@@ -14,11 +14,12 @@ from streamapp_core.expressions.kernels import KERNELS, VARIANT_MEMBERS
 from streamapp_runtime.kernels import KERNEL_FUNCTIONS
 from streamapp_runtime.kernels.byte_kernels import crc32, decoded, encoded, repaired_utf8, sha2
 from streamapp_runtime.kernels.hash_kernels import murmur3, xxhash64
-from streamapp_runtime.kernels.number_kernels import grouped_number, half_even, other_base
+from streamapp_runtime.kernels.number_kernels import grouped_number, half_even, half_up, other_base
 from streamapp_runtime.kernels.number_patterns import char_to_number, number_to_char
 from streamapp_runtime.kernels.text_kernels import edit_distance, formatted
 from streamapp_runtime.kernels.url_kernels import url_part
 from streamapp_runtime.kernels.variant_kernels import parsed_variant
+from streamapp_runtime.kernels.zone_kernels import zone_name
 from streamapp_systems.arrow_types import arrow_type
 from streamapp_systems.variants.variant_columns import ARROW_VARIANT
 
@@ -214,9 +215,28 @@ def test_the_edit_distance_to_no_text_is_the_length_at_once():
 
 
 @given(st.floats(-1e12, 1e12), st.integers(-5, 10))
-def test_half_even_rounds_the_written_digits(value, places):
-    expected = float(Decimal(repr(value)).quantize(Decimal(1).scaleb(-places), ROUND_HALF_EVEN))
-    assert half_even(pa.array([value]), ints(places))[0].as_py() == pytest.approx(expected, abs=0)
+@pytest.mark.parametrize("kernel, mode", [(half_even, ROUND_HALF_EVEN), (half_up, ROUND_HALF_UP)])
+def test_kernels_round_the_written_digits(kernel, mode, value, places):
+    expected = float(Decimal(repr(value)).quantize(Decimal(1).scaleb(-places), mode))
+    assert kernel(pa.array([value]), ints(places))[0].as_py() == pytest.approx(expected, abs=0)
+
+
+@pytest.mark.parametrize(
+    "written, name",
+    [
+        ("Europe/Paris", "Europe/Paris"),
+        ("PST", "America/Los_Angeles"),
+        ("UTC", "UTC"),
+        ("GMT-3", "GMT-03:00"),
+        ("UTC+05:30", "GMT+05:30"),
+        ("+01:02:03", None),
+        ("europe/paris", None),
+        ("nowhere", None),
+        (None, None),
+    ],
+)
+def test_a_zone_in_a_text_has_the_name_that_duckdb_knows(written, name):
+    assert zone_name(texts(written)).to_pylist() == [name]
 
 
 @given(st.integers(-(2**63) + 1, 2**63 - 1), st.integers(2, 36))
@@ -347,7 +367,7 @@ def test_no_value_is_an_error_and_results_have_their_type(name, data):
         else parsed_variant(pa.array(data.draw(st.lists(st.none() | JSON_TEXTS, min_size=3, max_size=3)), pa.string()))
         for one in kernel.parameters
     ]
-    if kernel.name == "half_even":
+    if kernel.name in ("half_even", "half_up"):
         columns[1] = ints(-3, 0, 400)
     for place, literal in LITERALS.get(kernel.name, {}).items():
         columns[place] = texts(*[literal] * 3)

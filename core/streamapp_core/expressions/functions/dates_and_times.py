@@ -6,6 +6,7 @@ from streamapp_core.expressions.conversions import aware, converted, naive
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.functions.date_parts import moment_by_pattern, since_epoch
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter, fixed
+from streamapp_core.expressions.time_arithmetic import days_later
 from streamapp_core.expressions.type_rules import INTEGRAL, NUMERIC
 from streamapp_core.expressions.typed_sql import Value, cast
 from streamapp_core.schema import BIGINT, DATE, INT, TIMESTAMP, TIMESTAMP_NTZ, DataType, TypeKind
@@ -114,14 +115,14 @@ MOMENTS = (
         parameters=(_DATE, Parameter("days", Accepts.WHOLE)),
         result="date",
         doc="The date so many days later.",
-        write=fixed(DATE, "TRY({0} + {1})"),
+        write=lambda date, days: Value(DATE, days_later(date, "+", days)),
     ),
     Function(
         name="date_sub",
         parameters=(_DATE, Parameter("days", Accepts.WHOLE)),
         result="date",
         doc="The date so many days before.",
-        write=fixed(DATE, "TRY({0} - {1})"),
+        write=lambda date, days: Value(DATE, days_later(date, "-", days)),
     ),
     Function(
         name="datediff",

@@ -7,7 +7,7 @@ from streamapp_core.expressions.arithmetic import digits_of, from_digits
 from streamapp_core.expressions.conversions import converted, number, widened, wrapped
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
-from streamapp_core.expressions.kernels import HALF_EVEN
+from streamapp_core.expressions.kernels import HALF_EVEN, HALF_UP, Kernel
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL, as_decimal
 from streamapp_core.expressions.typed_sql import Value, bound, cast
 from streamapp_core.schema import BIGINT, DOUBLE, INT, MAX_PRECISION, DataType, TypeKind
@@ -84,7 +84,7 @@ def _round(function: str, value: Value, digits: Value | None = None) -> Value:
     mode = _half_up if function == "round" else _half_even
     data_type = value.type or DOUBLE
     if data_type.kind in FRACTIONAL:
-        write = _round_floating if function == "round" else _round_floating_half_even
+        write = _round_floating if function == "round" else partial(_rounded_by, HALF_EVEN)
         return write(value, data_type, places)
     if data_type.kind is TypeKind.DECIMAL:
         return _round_decimal(mode, value, data_type, places)
@@ -95,7 +95,7 @@ def _round(function: str, value: Value, digits: Value | None = None) -> Value:
 
 def _round_floating(value: Value, data_type: DataType, places: int) -> Value:
     if not 0 <= places <= _MAX_ROUND_DIGITS:
-        raise invalid(f"round of {data_type} takes 0 to {_MAX_ROUND_DIGITS} digits; cast it to bigint or decimal")
+        return _rounded_by(HALF_UP, value, data_type, places)
 
     def write(v: str) -> str:
         printed = f"CAST({v} AS VARCHAR)"
@@ -105,8 +105,8 @@ def _round_floating(value: Value, data_type: DataType, places: int) -> Value:
     return Value(data_type, cast(bound([converted(value, DOUBLE)], write), data_type))
 
 
-def _round_floating_half_even(value: Value, data_type: DataType, places: int) -> Value:
-    return Value(data_type, cast(HALF_EVEN.over(converted(value, DOUBLE).sql, cast(str(places), INT)), data_type))
+def _rounded_by(kernel: Kernel, value: Value, data_type: DataType, places: int) -> Value:
+    return Value(data_type, cast(kernel.over(converted(value, DOUBLE).sql, cast(str(places), INT)), data_type))
 
 
 def _round_decimal(mode: _Unit, value: Value, data_type: DataType, places: int) -> Value:
@@ -166,7 +166,7 @@ ROUNDING = (
     ),
     _to_nearest(
         "round",
-        "Rounded half up to so many digits after the point (0); below 0 (not for floating numbers) before it.",
+        "Rounded half up to so many digits after the point (0); below 0 before it.",
     ),
     _to_nearest("bround", "Rounded to so many digits (0), the half to the even digit. Slow for floating numbers."),
 )

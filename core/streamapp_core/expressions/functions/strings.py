@@ -75,6 +75,8 @@ def substring(value: Value, position: Value, length: Value | None = None) -> Val
 
     def write(v: str, p: str, n: str | None = None) -> str:
         start = f"CAST(CASE WHEN {p} > 0 THEN {p} - 1 WHEN {p} < 0 THEN {_size(value, v)} + {p} ELSE 0 END AS BIGINT)"
+        if n is None and position.literal is None:  # Java's count of all that follows wraps around
+            n = str(2**31 - 1)
         if n is None:
             return f"CASE WHEN {p} IS NOT NULL THEN {_cut(value, v, f'greatest({start}, 0)')} END"
         size = f"greatest({start} + {n} - greatest({start}, 0), 0)"
@@ -239,6 +241,21 @@ def _of_text(name: str, template: str, doc: str, *aliases: str) -> Function:
     )
 
 
+def _trimmed_side(name: str, side: str) -> Function:
+    def write(characters: Value, value: Value | None = None) -> Value:
+        taken, whole = ("' '", characters) if value is None else (characters.sql, value)
+        return Value(STRING, f"{name}({whole.sql}, {taken})")
+
+    return Function(
+        name=name,
+        parameters=(Parameter("text", Accepts.TEXT), Parameter("of", Accepts.TEXT)),
+        optional=1,
+        result="string",
+        doc=f"Without spaces at the {side}; `{name}(characters, text)`: without such characters.",
+        write=write,
+    )
+
+
 def _search(name: str, function: str, doc: str) -> Function:
     def write(value: Value, part: Value) -> Value:
         if BINARY in (value.type, part.type):
@@ -258,8 +275,8 @@ STRINGS = (
         name="lower", aliases=("lcase",), parameters=(_TEXT,), result="string", doc="In lower case.", write=lowered
     ),
     _of_text("trim", "trim({0}, ' ')", "Without spaces at both ends."),
-    _of_text("ltrim", "ltrim({0}, ' ')", "Without spaces at the start."),
-    _of_text("rtrim", "rtrim({0}, ' ')", "Without spaces at the end."),
+    _trimmed_side("ltrim", "start"),
+    _trimmed_side("rtrim", "end"),
     Function(
         name="reverse",
         parameters=(Parameter("value", Accepts.ANY),),

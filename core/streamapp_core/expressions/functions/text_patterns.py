@@ -95,8 +95,21 @@ def _count(value: Value, pattern: Value) -> Value:
 
 
 def _found(value: Value, pattern: Value) -> Value:
-    regex = consuming("regexp_substr", pattern, bounds=True)
+    regex = translated(str(pattern.literal))
+    if regex.ends and not regex.may_be_empty and regex.with_end_in_group:
+        return Value(STRING, _found_at_end(value, regex.with_end_in_group, regex.groups + 1))
+    consuming("regexp_substr", pattern, bounds=True)
     return Value(STRING, f"nullif(regexp_extract({value.sql}, {text(regex.text)}, 0), '')")
+
+
+def _found_at_end(value: Value, pattern: str, group: int) -> str:
+    """Write what matches a pattern with `$`, without the line end that this leaves out, which a group holds."""
+
+    def write(v: str) -> str:
+        whole, end = (f"regexp_extract({v}, {text(pattern)}, {number})" for number in (0, group))
+        return f"nullif(left({whole}, length({whole}) - length({end})), '')"
+
+    return bound([value], write)
 
 
 def _place(value: Value, pattern: Value) -> Value:

@@ -64,7 +64,9 @@ def _logarithm(base: Value, value: Value | None = None) -> Value:
         return Value(DOUBLE, bound([base], lambda v: f"CASE WHEN {v} <= 0 THEN NULL ELSE ln({v}) END"))
 
     def write(b: str, v: str) -> str:
-        to_base_one = f"CASE WHEN {v} = 1 THEN {_NAN} WHEN {v} < 1 THEN '-inf'::DOUBLE ELSE 'inf'::DOUBLE END"
+        to_base_one = (
+            f"CASE WHEN {v} = 1 OR isnan({v}) THEN {_NAN} WHEN {v} < 1 THEN '-inf'::DOUBLE ELSE 'inf'::DOUBLE END"
+        )
         missing = f"{b} IS NULL OR {v} IS NULL OR {v} <= 0 OR {b} <= 0"
         return f"CASE WHEN {missing} THEN NULL WHEN {b} = 1 THEN {to_base_one} ELSE ln({v}) / ln({b}) END"
 

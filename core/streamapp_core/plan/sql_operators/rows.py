@@ -8,7 +8,7 @@ from sqlglot import exp
 from streamapp_core.plan.sql_operators.relations import Found, Path, Relation, Scope, Timing, backquoted
 from streamapp_core.plan.sql_operators.step_builder import StepBuilder
 from streamapp_core.schema import DataType
-from streamapp_core.sql.query_tree import Span
+from streamapp_core.sql.query_tree import Span, SqlIssue
 from streamapp_core.sql.sql_expressions import Reference, SqlExpression, read_expression
 
 
@@ -45,7 +45,13 @@ def types_of(builder: StepBuilder, operator: str) -> Mapping[str, DataType]:
 
 
 def write(expression: SqlExpression, scope: Scope, name: Callable[[Found], str] = lambda found: found.text) -> str:
-    """Return the text of an expression over the columns of an operator."""
+    """Return the text of an expression over the columns of an operator.
+
+    Raises:
+        SqlIssue: `*` stands inside of it: the operator has other columns than the tables of the query.
+    """
+    if expression.has_inner_star:
+        raise SqlIssue(expression.span, "`*` stands alone in a query, or in count(*): name the columns")
 
     def replaced(reference: Reference) -> str:
         found = scope.find(reference)
