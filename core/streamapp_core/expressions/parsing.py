@@ -187,7 +187,7 @@ def columns_without(item: exp.Expr) -> tuple[str, ...] | None:
     if not isinstance(item, exp.Star) or any(part for name, part in item.args.items() if name != "except_"):
         return None
     left_out = item.args.get("except_") or []
-    if not all(isinstance(one, exp.Column | exp.Identifier) and len(one.parts) == 1 for one in left_out):
+    if not all(isinstance(one, exp.Column) and len(one.parts) == 1 for one in left_out):
         return None
     return tuple(one.name for one in left_out)
 
