@@ -167,6 +167,9 @@ class QueryMaker:
         qualified = {f"{name}.{column}": one for name, column, one in fields}
         extra = f" and {self.condition(qualified)}" if self.random.random() < 0.4 else ""
         extra = extra if " or " not in extra else f" and ({extra.removeprefix(' and ')})"
+        other = [[column for column, one in side.columns.items() if one == "n"] for side in sides]
+        if all(other) and self.random.random() < 0.5:
+            extra += " and " + " = ".join(f"{n}.{self.random.choice(of)}" for n, of in zip(names, other, strict=True))
         where = self.where(qualified)
         comma = self.random.random() < 0.3 and not where
         times = ["", ""]

@@ -16,10 +16,11 @@ STREAMS = {
     "bids": {"schema": BIDS, "eventTime": {"column": "at"}},
     "items": {"schema": "id string, kind string, at timestamp", "eventTime": {"column": "at"}},
     "late-bids": {"schema": f"{BIDS}, made struct<at:timestamp>", "eventTime": {"column": "made.at", "orElse": ["at"]}},
-    "rates": {"schema": "name string, rate double", "key": "name", "broadcast": True},
+    "rates": {"schema": "name string, rate double, kind string", "key": "name", "broadcast": True},
 }
 TABLES = {
     "by-name": {"key": "name", "sideInputs": ["rates"]},
+    "by-both": {"key": ["name", "kind"], "sideInputs": ["rates"]},
     "by-upper": {"key": "upper(name)", "sideInputs": ["rates"]},
 }
 
@@ -150,6 +151,46 @@ def test_a_join_partitions_both_sides_and_filters_behind():
     )
 
 
+def test_several_equalities_are_one_key_whose_columns_have_the_same_names_on_both_sides():
+    made = steps(
+        "select b.item, i.kind, i.id, b.at from bids as b join items as i "
+        "on b.item = i.id and b.at = i.at and b.bidder = i.kind and b.price = length(i.kind)"
+    )
+    assert sorted(made) == sorted(
+        [
+            ("q-0.i-left", "map", "bids", "item, at, bidder, price"),
+            ("q-0.i-right", "map", "items", "kind as bidder, id as item, at"),
+            ("q-0.i-left-by-item-at-bidder", "partitionBy", "q-0.i-left", "key: item, at, bidder"),
+            ("q-0.i-right-by-item-at-bidder", "partitionBy", "q-0.i-right", "key: item, at, bidder"),
+            (
+                "q-0.i-join",
+                "join",
+                "q-0.i-left-by-item-at-bidder, q-0.i-right-by-item-at-bidder",
+                "with: q-0.i-right-by-item-at-bidder; on: item, at, bidder",
+            ),
+            ("q-0.where", "filter", "q-0.i-join", "price = length(bidder)"),
+            ("q-0", "map", "q-0.where", "item, bidder as kind, item as id, at"),
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("conditions", "on", "behind"),
+    [
+        ("b.item = i.id and b.bidder = i.id", "left: item; right: id", "bidder = item"),
+        ("b.item = i.id and b.item = i.kind", "left: item; right: id", "item = kind"),
+        ("b.item = i.id and b.more = named_struct('a', length(i.kind), 'b c', i.kind)", "left: item; right: id", None),
+        ("lower(b.item) = upper(i.id) and b.bidder = i.kind", "key, bidder", None),
+    ],
+)
+def test_equalities_that_are_no_other_columns_stay_behind_the_join(conditions, on, behind):
+    made = steps(f"select b.item, i.id, b.bidder, i.kind from bids as b join items as i on {conditions}")
+    (join,) = [does for _, kind, _, does in made if kind == "join"]
+    assert join.partition("on: ")[2] == on
+    filters = [does for _, kind, _, does in made if kind == "filter"]
+    assert behind is None or filters == [behind]
+
+
 @pytest.mark.parametrize(
     ("bound", "within"),
     [
@@ -171,6 +212,28 @@ def test_a_table_is_joined_by_its_key():
     assert made[-2][3] == "table: by-name; on: key"
     assert made[-1][3] == "item, rate, key as name"
     assert not any(kind == "partitionBy" for _, kind, _, _ in made)
+
+
+def test_results_are_joined_by_the_columns_of_their_keys():
+    total = "select item, bidder, count(*) as n, max(price) as most from bids group by item, bidder"
+    made = steps(
+        f"select a.item, a.bidder, a.n, b.most from ({total}) as a join ({total}) as b "
+        "on a.item = b.item and a.bidder = b.bidder and a.n = b.n"
+    )
+    (join,) = [does for _, kind, _, does in made if kind == "join"]
+    assert join.endswith("on: item, bidder")
+    assert [does for _, kind, _, does in made if kind == "filter"] == ["n = b_n"]
+
+
+def test_a_table_of_two_columns_is_joined_by_both_in_whatever_order_they_stand():
+    made = steps(
+        "select b.item, t.rate, t.kind from bids as b join `by-both` as t "
+        "on b.bidder = t.kind and lower(b.item) = t.name and b.price > 3"
+    )
+    assert [does for _, kind, _, does in made if kind == "joinTable"] == ["table: by-both; on: key, bidder"]
+    assert made[-1][3] == "item, rate, bidder as kind"
+    left = "select b.item, t.rate from bids as b left join `by-both` as t on b.bidder = t.kind and b.item = t.name"
+    assert "table: by-both; on: item, bidder; type: left" in [does for _, _, _, does in steps(left)]
 
 
 def test_the_first_rows_of_a_group_are_ranked():
@@ -318,6 +381,12 @@ REFUSED = {
         "`at`: `at` is a column of b and i; write which one's"
     ],
     "select b.item from bids as b join `by-upper` as t on t.name = b.item": ["the key of table `by-upper` is computed"],
+    "select t.rate from bids as b join `by-both` as t on t.name = b.item": [
+        "`: a table is joined by its key: on ... = `name` and ... = `kind`"
+    ],
+    "select t.rate from bids as b left join `by-both` as t on t.name = b.item and t.kind = b.item and t.rate = 3": [
+        "`t.rate = 3`: a left join of a table has one condition"
+    ],
     "select t.name from bids as b left join `by-name` as t on t.name = b.item": ["`t.name`: this is null where"],
     "select name from `by-name`": ["a table has no rows of its own"],
     "select item + 1 as a, substring(5) as b, more.c from bids": ["`substring(5) as b`", "`more.c`"],

@@ -16,8 +16,9 @@ from streamapp_core.plan.sql_operators.relations import (
     first_names,
     unique,
 )
-from streamapp_core.plan.sql_operators.rows import Rows, types_of, write
+from streamapp_core.plan.sql_operators.rows import Rows, partitioned_under, types_of, write
 from streamapp_core.plan.sql_operators.step_builder import Refused, StepBuilder
+from streamapp_core.plan.stream_types.stream_partitioning import Hashed, hashed_by
 from streamapp_core.schema import STRING
 from streamapp_core.sql.query_tree import Selection, Span, SqlIssue
 from streamapp_core.sql.sql_expressions import Reference, SqlExpression, read_expression, same_expression
@@ -253,12 +254,12 @@ class _Groups:
         extra = [] if by else [Output(name=unique("one", before.taken), text="1", span=place)]
         by = by or [extra[0].name]
         source, stored = self._compute_before(before, extra, place)
-        kept = {stored[column] for column in rows.partitioned if column in stored}
-        if not kept.intersection(name.lower() for name in by):
+        kept = partitioned_under(rows.partitioned, {old: (new,) for old, new in stored.items()})
+        if kept is None or not kept.within(by):
             name = builder.step_name(self._step, f"by-{by[0]}")
             builder.add(name, source, "partitionBy", {"key": by[0]}, place)
-            source, kept = name, {by[0].lower()}
-        kept &= {name.lower() for name in by}
+            source, kept = name, hashed_by(by[:1])
+        kept = partitioned_under(kept, {name.lower(): (name.lower(),) for name in by})
         if self._plain:
             name = builder.step_name(self._step, "distinct")
             builder.add(name, source, "dedup", {"by": by}, place)
@@ -299,14 +300,14 @@ class _Groups:
         )
         return name, stored
 
-    def _rows_of(self, operator: str, partitioned: set[str], key: tuple[str, ...] | None) -> Rows:
+    def _rows_of(self, operator: str, partitioned: Hashed | None, key: tuple[str, ...] | None) -> Rows:
         types = types_of(self._builder, operator)
         columns = tuple(RelationColumn(name=name, stored=name, type=type_) for name, type_ in types.items())
         return Rows(
             operator=operator,
             scope=Scope([Relation(operator=operator, alias=None, columns=columns)]),
             types=types,
-            partitioned=frozenset(partitioned),
+            partitioned=partitioned,
             key=key,
         )
 

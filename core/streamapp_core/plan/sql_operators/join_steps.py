@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from streamapp_core.plan.join_sides import written_key
+from streamapp_core.plan.joined_columns import keys_match, without
 from streamapp_core.plan.sql_operators.join_conditions import Equality, check_keys, equality_of, sources_of, time_bounds
 from streamapp_core.plan.sql_operators.relations import (
     Found,
@@ -13,11 +15,12 @@ from streamapp_core.plan.sql_operators.relations import (
     backquoted,
     unique,
 )
-from streamapp_core.plan.sql_operators.rows import Rows, filter_rows, rows_of, types_of, write
+from streamapp_core.plan.sql_operators.rows import Rows, filter_rows, partitioned_under, rows_of, types_of, write
 from streamapp_core.plan.sql_operators.step_builder import Refused, StepBuilder
 from streamapp_core.plan.sql_operators.used_columns import check_columns, used_columns
 from streamapp_core.plan.sql_operators.written_sources import WrittenSources
-from streamapp_core.schema import STRING, Schema
+from streamapp_core.plan.stream_types.stream_partitioning import hashed_by
+from streamapp_core.schema import Column, DataType, Schema, TypeKind
 from streamapp_core.spec.base import format_duration
 from streamapp_core.sql.query_tree import JoinKind, Selection, Source, Span, SqlIssue
 from streamapp_core.sql.sql_expressions import SqlExpression
@@ -32,9 +35,9 @@ _LOST = "this is null where the table has no row: take the column of the other s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Table:
-    """A table that is joined: its key, and the columns that a row has of it."""
+    """A table that is joined: the columns of its key, and those that a row has of it."""
 
-    key: str
+    key: tuple[str, ...]
     schema: Schema
 
 
@@ -122,14 +125,14 @@ class Joins:
         table = self._written.table(name)
         if table is None or table.stored is None:
             raise Refused
-        if table.key_columns is None or len(table.key_columns) > 1:
-            has = "is computed" if table.key_columns is None else "has several columns"
-            raise SqlIssue(source.place, f"the key of table `{name}` {has}; join it by an operator with `joinTable`")
-        (key,) = table.key_columns
-        rest = [column for column in table.stored.columns if column.name.lower() != key.lower()]
-        self._tables[at] = _Table(key=key, schema=Schema(tuple(rest)))
-        columns = [RelationColumn(name=column.name, stored=column.name, type=column.type) for column in rest]
-        columns.insert(0, RelationColumn(name=key, stored=key, type=next(iter(table.key_types), STRING)))
+        if table.key_columns is None:
+            raise SqlIssue(
+                source.place, f"the key of table `{name}` is computed; join it by an operator with `joinTable`"
+            )
+        rest = without(table.stored, table.key_columns)
+        self._tables[at] = _Table(key=table.key_columns, schema=Schema(tuple(rest)))
+        keys = [Column(key, type_) for key, type_ in zip(table.key_columns, table.key_types, strict=True)]
+        columns = [RelationColumn(name=column.name, stored=column.name, type=column.type) for column in (*keys, *rest)]
         return Relation(operator=name, alias=source.alias or name, columns=tuple(columns))
 
     def _join_all(self) -> tuple[Rows, tuple[Span, ...]]:
@@ -142,12 +145,12 @@ class Joins:
         columns: dict[tuple[int, str], RelationColumn] = {}
         rows = replace(rows, scope=Scope([self._relations[0]]))
         while waiting:
-            at, equality = self._next(joined, waiting)
+            at, equalities = self._next(rows, joined, waiting, columns)
             waiting.remove(at)
             if at in self._tables:
-                rows = self._join_table(rows, at, equality, joined, columns)
+                rows = self._join_table(rows, at, equalities, joined, columns)
             else:
-                rows = self._join(rows, at, equality, joined, columns)
+                rows = self._join(rows, at, equalities, joined, columns)
             joined.add(at)
         return rows, tuple(self._conditions)
 
@@ -186,57 +189,103 @@ class Joins:
                 name = f"{self._relations[found.relation].alias or 'other'}_{name}"
             self._names[key] = unique(name, self._taken)
 
-    def _next(self, joined: set[int], waiting: Sequence[int]) -> tuple[int, Equality]:
-        """Return a source that an equality joins with those before, and this equality."""
+    def _next(
+        self, rows: Rows, joined: set[int], waiting: Sequence[int], columns: Mapping[tuple[int, str], RelationColumn]
+    ) -> tuple[int, Sequence[Equality]]:
+        """Return a source that equalities join with those before, and these; they need not be checked any more."""
         for at in waiting:
             conditions = self._own.get(at, self._conditions)
-            for span in conditions:
-                equality = equality_of(self._builder, span, self._scope, joined, at)
-                if equality is None or not self._usable(at, equality):
-                    continue
-                if at in self._own and len(conditions) > 1:
-                    raise SqlIssue(
-                        conditions[1] if conditions[0] == span else conditions[0],
-                        "a left join of a table has one condition: that its key is equal to a column",
-                    )
-                if at not in self._own:
-                    self._conditions.remove(span)
-                return at, equality
+            made = [(span, equality_of(self._builder, span, self._scope, joined, at)) for span in conditions]
+            found = [(span, equality) for span, equality in made if equality is not None]
+            chosen = self._of_key(at, found) if at in self._tables else self._of_streams(rows, at, found, columns)
+            if not chosen:
+                continue
+            spans = [span for span, _ in chosen]
+            others = [span for span in conditions if span not in spans]
+            if at in self._own and others:
+                raise SqlIssue(others[0], "a left join of a table has one condition: that its key is equal to a column")
+            if at not in self._own:
+                self._conditions = others
+            return at, [equality for _, equality in chosen]
         table = self._tables.get(waiting[0])
-        why = _NO_EQUALITY if table is None else f"a table is joined by its key: on ... = `{table.key}`"
+        why = _NO_EQUALITY
+        if table is not None:
+            why = f"a table is joined by its key: on {' and '.join(f'... = `{key}`' for key in table.key)}"
         raise SqlIssue(self._selection.sources[waiting[0]].place, why)
 
-    def _usable(self, at: int, equality: Equality) -> bool:
-        table = self._tables.get(at)
-        if table is None:
-            return True
-        reference = equality.right.reference
-        return reference is not None and self._scope.find(reference).key == (at, table.key.lower())
+    def _of_key(self, at: int, found: Sequence[tuple[Span, Equality]]) -> Sequence[tuple[Span, Equality]]:
+        """Return an equality for each column of the key of a table, in their order; none if one has none."""
+        by_column: dict[tuple[object, ...], tuple[Span, Equality]] = {}
+        for span, equality in found:
+            if equality.right.reference is not None:
+                by_column.setdefault(self._scope.find(equality.right.reference).key, (span, equality))
+        keys = [(at, column.lower()) for column in self._tables[at].key]
+        return [by_column[key] for key in keys] if by_column.keys() >= set(keys) else ()
+
+    def _of_streams(
+        self,
+        rows: Rows,
+        at: int,
+        found: Sequence[tuple[Span, Equality]],
+        columns: Mapping[tuple[int, str], RelationColumn],
+    ) -> Sequence[tuple[Span, Equality]]:
+        """Return the first equality, and those of other plain columns of the same types, which stay with their rows."""
+        chosen = list(found[:1])
+        used = {side.key for _, equality in chosen for side in self._sides_of(equality) if side is not None}
+        for span, equality in found[1:]:
+            left, right = self._sides_of(equality)
+            if left is None or right is None or not used.isdisjoint([left.key, right.key]):
+                continue
+            stands = columns.get((left.relation, left.column.name.lower()), left.column)
+            stay = _has_key(rows, stands.stored) and _has_key(self._relations[at], right.column.stored)
+            if stay and stands.lost is None and _is_key(stands.type) and keys_match(stands.type, right.column.type):
+                chosen.append((span, equality))
+                used |= {left.key, right.key}
+        return chosen
+
+    def _sides_of(self, equality: Equality) -> tuple[Found | None, Found | None]:
+        """Return the columns that an equality compares; None for what is no plain column."""
+        left, right = (
+            None if side.reference is None else self._scope.find(side.reference)
+            for side in (equality.left, equality.right)
+        )
+        return (None if left is None or left.fields else left, None if right is None or right.fields else right)
 
     def _join_table(
-        self, rows: Rows, at: int, equality: Equality, joined: set[int], columns: dict[tuple[int, str], RelationColumn]
+        self,
+        rows: Rows,
+        at: int,
+        equalities: Sequence[Equality],
+        joined: set[int],
+        columns: dict[tuple[int, str], RelationColumn],
     ) -> Rows:
         builder, relation = self._builder, self._relations[at]
         alias, place = relation.alias or relation.operator, self._selection.sources[at].place
-        left, key = self._side(rows, joined, columns, equality.left, f"{alias}-left")
+        left, keys = self._side(rows, joined, columns, [equality.left for equality in equalities], f"{alias}-left")
         table = self._written.table(relation.operator)
-        for key_type in () if table is None else table.key_types:
+        for equality, key, key_type in zip(equalities, keys, () if table is None else table.key_types, strict=False):
             check_keys(builder, equality, left.types[key.lower()], key_type)
         if relation.operator not in self._written.broadcast:
-            left = self._partitioned(left, key, f"{alias}-by-{key}", place)
+            left = self._partitioned(left, keys, f"{alias}-by-{'-'.join(keys)}", place)
         name = builder.step_name(self._step, f"{alias}-join")
         type_ = "left" if at in self._outer else "inner"
-        builder.add(name, left.operator, "joinTable", {"table": relation.operator, "on": key, "type": type_}, place)
+        value = {"table": relation.operator, "on": written_key(keys), "type": type_}
+        builder.add(name, left.operator, "joinTable", value, place)
         lost = _LOST if at in self._outer else None
-        for column in relation.columns:
-            of_key = column is relation.columns[0]
+        for position, column in enumerate(relation.columns):
+            of_key = position < len(keys)
             columns[at, column.name.lower()] = replace(
-                column, stored=key if of_key else column.name, lost=lost if of_key else None
+                column, stored=keys[position] if of_key else column.name, lost=lost if of_key else None
             )
         return self._joined(replace(left, operator=name), {*joined, at}, columns)
 
     def _join(
-        self, rows: Rows, at: int, equality: Equality, joined: set[int], columns: dict[tuple[int, str], RelationColumn]
+        self,
+        rows: Rows,
+        at: int,
+        equalities: Sequence[Equality],
+        joined: set[int],
+        columns: dict[tuple[int, str], RelationColumn],
     ) -> Rows:
         builder, relation = self._builder, self._relations[at]
         alias, place = relation.alias or str(at), self._selection.sources[at].place
@@ -249,23 +298,30 @@ class Joins:
         within = None
         if len(joined) == 1 and rows.key is None:
             within = time_bounds(builder, self._conditions, self._scope, next(iter(joined)), at)
-        left, left_key = self._side(rows, joined, columns, equality.left, f"{alias}-left")
+        left, left_keys = self._side(rows, joined, columns, [one.left for one in equalities], f"{alias}-left")
         alone = replace(rows_of(builder, relation), scope=self._scope)
-        right, right_key = self._side(alone, {at}, columns, equality.right, f"{alias}-right")
-        check_keys(builder, equality, left.types[left_key.lower()], right.types[right_key.lower()])
-        left = self._partitioned(left, left_key, f"{alias}-left-by-{left_key}", place)
-        right = self._partitioned(right, right_key, f"{alias}-right-by-{right_key}", place)
-        value: dict[str, object] = {"with": right.operator, "on": {"left": left_key, "right": right_key}}
+        names = left_keys if len(left_keys) > 1 else ()  # several are hashed with their names
+        right, right_keys = self._side(
+            alone, {at}, columns, [one.right for one in equalities], f"{alias}-right", names=names
+        )
+        for equality, left_key, right_key in zip(equalities, left_keys, right_keys, strict=True):
+            check_keys(builder, equality, left.types[left_key.lower()], right.types[right_key.lower()])
+        left = self._partitioned(left, left_keys, f"{alias}-left-by-{'-'.join(left_keys)}", place)
+        right = self._partitioned(right, right_keys, f"{alias}-right-by-{'-'.join(right_keys)}", place)
+        on: object = left_keys if names else {"left": left_keys[0], "right": right_keys[0]}
+        value: dict[str, object] = {"with": right.operator, "on": on}
         if within is not None:
             value["within"] = dict(zip(("before", "after"), map(format_duration, within), strict=True))
         name = builder.step_name(self._step, f"{alias}-join")
         builder.add(name, left.operator, "join", value, place)
-        replaced = _joined_key(left, right, right_key)
+        replaced = _joined_key(left, right, right_keys)
+        of_right = {right_key.lower(): left_key for left_key, right_key in zip(left_keys, right_keys, strict=True)}
         for key, column in tuple(columns.items()):
-            if key[0] == at and column.stored.lower() == right_key.lower():
+            left_key = of_right.get(column.stored.lower(), "") if key[0] == at else ""
+            if left_key:
                 other = left.types[left_key.lower()]
                 columns[key] = replace(column, stored=left_key, cast=None if other == column.type else column.type)
-        partitioned = frozenset([left_key.lower()])
+        partitioned = hashed_by(left_keys)
         after = replace(left, operator=name, timing=None, nulls=frozenset(), partitioned=partitioned, key=replaced)
         return self._joined(after, {*joined, at}, columns)
 
@@ -274,10 +330,15 @@ class Joins:
         rows: Rows,
         sides: set[int],
         columns: dict[tuple[int, str], RelationColumn],
-        expression: SqlExpression,
+        expressions: Sequence[SqlExpression],
         step: str,
-    ) -> tuple[Rows, str]:
-        """Add the step that names the columns of a side and computes its key; return its rows and the key."""
+        *,
+        names: Sequence[str] = (),
+    ) -> tuple[Rows, list[str]]:
+        """Add the step that names the columns of a side and computes its key; return its rows and the key.
+
+        The columns of the key get these `names`, if there are any.
+        """
         builder = self._builder
         outputs: list[Output] = []
         renamed: dict[tuple[int, str], RelationColumn] = {}
@@ -285,19 +346,26 @@ class Joins:
             column = columns.get((at, name)) or self._relations[at].get(name)
             if at not in sides or column is None or column.lost is not None:
                 continue
-            outputs.append(Output(name=made, text=column.text, span=expression.span))
+            outputs.append(Output(name=made, text=column.text, span=expressions[0].span))
             renamed[at, name] = replace(column, stored=made, cast=None)
-        found = None if expression.reference is None else self._scope.find(expression.reference)
-        plain = None if found is None or found.fields else renamed.get((found.relation, found.column.name.lower()))
-        if plain is not None:
-            key = plain.stored
-        else:
-            key = unique("key", self._taken)
-            text = write(expression, self._scope, lambda one: self._text(one, columns))
-            outputs.append(Output(name=key, text=text, span=expression.span))
+        keys: list[str] = []
+        for place, expression in enumerate(expressions):
+            found = None if expression.reference is None else self._scope.find(expression.reference)
+            column_of = None if found is None or found.fields else (found.relation, found.column.name.lower())
+            plain = None if column_of is None else renamed.get(column_of)
+            if column_of is not None and plain is not None and plain.stored not in keys:
+                key = names[place] if names else plain.stored
+                outputs = [replace(output, name=key) if output.name == plain.stored else output for output in outputs]
+                renamed[column_of] = replace(plain, stored=key)
+            else:
+                key = names[place] if names else unique("key", self._taken)
+                text = write(expression, self._scope, lambda one: self._text(one, columns))
+                outputs.append(Output(name=key, text=text, span=expression.span))
+            keys.append(key)
+        whole = expressions[0].span
         for old in rows.key or ():
             if not any(output.text.strip("`").lower() == old.lower() for output in outputs):
-                outputs.append(Output(name=unique(old, self._taken), text=backquoted(old), span=expression.span))
+                outputs.append(Output(name=unique(old, self._taken), text=backquoted(old), span=whole))
         name = builder.step_name(self._step, step)
         builder.add(name, rows.operator, "map", ", ".join(o.item for o in outputs), {o.item: o.span for o in outputs})
         columns |= renamed
@@ -305,25 +373,28 @@ class Joins:
         for output in outputs:
             if output.text.strip("`").lower() in rows.types:
                 kept.setdefault(output.text.strip("`").lower(), output.name)
-        partitioned = frozenset(
-            output.name.lower() for output in outputs if output.text.strip("`").lower() in rows.partitioned
-        )
+        now: dict[str, set[str]] = {}
+        for output in outputs:
+            now.setdefault(output.text.strip("`").lower(), set()).add(output.name.lower())
+        partitioned = partitioned_under(rows.partitioned, now)
         replaced = None if rows.key is None else tuple(kept[old.lower()] for old in rows.key)
         rows = replace(rows, operator=name, partitioned=partitioned, key=replaced, types=types_of(builder, name))
-        return rows, key
+        return rows, keys
 
     def _text(self, found: Found, columns: Mapping[tuple[int, str], RelationColumn]) -> str:
         column = columns.get((found.relation, found.column.name.lower()))
         return found.text if column is None else replace(found, column=column).text
 
-    def _partitioned(self, rows: Rows, key: str, step: str, place: Span) -> Rows:
-        if key.lower() in rows.partitioned:
+    def _partitioned(self, rows: Rows, keys: Sequence[str], step: str, place: Span) -> Rows:
+        wanted, here = hashed_by(keys), rows.partitioned
+        alike = here is not None and here.encoding == wanted.encoding
+        if here is not None and alike and all(map(frozenset.issuperset, here.columns, wanted.columns)):
             return rows
         name = self._builder.step_name(self._step, step)
-        self._builder.add(name, rows.operator, "partitionBy", {"key": key}, place)
-        moved = rows.key is not None and key.lower() not in map(str.lower, rows.key)
-        replaced = (*rows.key, key) if moved and rows.key is not None else rows.key
-        return replace(rows, operator=name, partitioned=frozenset([key.lower()]), key=replaced)
+        self._builder.add(name, rows.operator, "partitionBy", {"key": written_key(keys)}, place)
+        moved = [key for key in keys if rows.key is not None and key.lower() not in map(str.lower, rows.key)]
+        replaced = None if rows.key is None else (*rows.key, *moved)
+        return replace(rows, operator=name, partitioned=wanted, key=replaced)
 
     def _joined(self, rows: Rows, joined: set[int], columns: Mapping[tuple[int, str], RelationColumn]) -> Rows:
         """Return the rows of a join with the names that the query has for their columns."""
@@ -342,8 +413,19 @@ class Joins:
         return replace(rows, scope=Scope(relations), types=types_of(self._builder, rows.operator))
 
 
-def _joined_key(left: Rows, right: Rows, right_on: str) -> tuple[str, ...] | None:
+def _joined_key(left: Rows, right: Rows, right_on: Sequence[str]) -> tuple[str, ...] | None:
     """Return the key of the pairs of two running results: those of both rows, with what they are joined by once."""
     if left.key is None or right.key is None:
         return None
-    return (*left.key, *(column for column in right.key if column.lower() != right_on.lower()))
+    on = {column.lower() for column in right_on}
+    return (*left.key, *(column for column in right.key if column.lower() not in on))
+
+
+def _has_key(rows: Rows | Relation, stored: str) -> bool:
+    """Return whether a column stays with its row: rows that replace each other keep those of their key."""
+    return rows.key is None or stored.lower() in map(str.lower, rows.key)
+
+
+def _is_key(data_type: DataType) -> bool:
+    """Return whether values of a type may be a part of a key."""
+    return not data_type.nested and data_type.kind not in (TypeKind.VARIANT, TypeKind.TIMESTAMP_NTZ)

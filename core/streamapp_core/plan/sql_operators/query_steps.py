@@ -21,9 +21,10 @@ from streamapp_core.plan.sql_operators.relations import (
     first_names,
     unique,
 )
-from streamapp_core.plan.sql_operators.rows import Rows, filter_rows, write
+from streamapp_core.plan.sql_operators.rows import Rows, filter_rows, partitioned_under, write
 from streamapp_core.plan.sql_operators.step_builder import Refused, StepBuilder
 from streamapp_core.plan.sql_operators.written_sources import WrittenSources
+from streamapp_core.plan.stream_types.stream_partitioning import hashed_by
 from streamapp_core.problems import ProblemCode
 from streamapp_core.schema import DataType
 from streamapp_core.sql.query_tree import Item, Query, Selection, Source, Span, SqlIssue
@@ -178,10 +179,10 @@ class QuerySteps:
         place = outputs[0].span
         by = [column.stored for column in selected.columns]
         source = selected.operator
-        if not selected.partitioned.intersection(name.lower() for name in by):
+        if selected.partitioned is None or not selected.partitioned.within(by):
             source = builder.step_name(scope, f"by-{by[0]}")
             builder.add(source, selected.operator, "partitionBy", {"key": by[0]}, place)
-            selected = replace(selected, partitioned=frozenset([by[0].lower()]))
+            selected = replace(selected, partitioned=hashed_by(by[:1]))
         name = builder.step_name(scope, "distinct")
         builder.add(name, source, "dedup", {"by": by}, place)
         builder.add(scope, name, "map", "*", place)
@@ -243,7 +244,7 @@ class QuerySteps:
             ),
             timing=rows.timing,
             nulls=rows.nulls,
-            partitioned=frozenset(now[column].lower() for column in rows.partitioned if column in now),
+            partitioned=partitioned_under(rows.partitioned, {old: (new.lower(),) for old, new in now.items()}),
             key=None if rows.key is None else tuple(now[column.lower()] for column in rows.key),
         )
 

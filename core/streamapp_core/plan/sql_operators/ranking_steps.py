@@ -15,8 +15,9 @@ from streamapp_core.plan.sql_operators.relations import (
     first_names,
     unique,
 )
-from streamapp_core.plan.sql_operators.rows import Rows, types_of, write
+from streamapp_core.plan.sql_operators.rows import Rows, partitioned_under, types_of, write
 from streamapp_core.plan.sql_operators.step_builder import StepBuilder
+from streamapp_core.plan.stream_types.stream_partitioning import hashed_by
 from streamapp_core.schema import INT
 from streamapp_core.sql.query_tree import Item, Selection, Source, Span, SqlIssue
 from streamapp_core.sql.sql_expressions import SqlExpression, read_expression, read_ordering
@@ -159,7 +160,8 @@ def rank_rows(
     name = builder.step_name(scope, "columns")
     places = {output.item: output.span for output in columns.outputs}
     builder.add(name, rows.operator, "map", ", ".join(places), places)
-    if not {kept[column] for column in rows.partitioned if column in kept}.intersection(map(str.lower, by)):
+    partitioned = partitioned_under(rows.partitioned, {old: (new,) for old, new in kept.items()})
+    if partitioned is None or not partitioned.within(by):
         source, name = name, builder.step_name(scope, f"by-{by[0]}")
         builder.add(name, source, "partitionBy", {"key": by[0]}, groups[0].span if groups else item.place)
     fields: dict[str, object] = {"by": by, "orderBy": order_by, "n": limit.n}
@@ -186,7 +188,7 @@ def rank_rows(
         operator=name,
         scope=Scope([relation]),
         types=made,
-        partitioned=frozenset([by[0].lower()]),
+        partitioned=hashed_by(by[:1]),
         key=(*(by if groups else ()), item.name) if limit.ranked else tuple(by),
     )
     shown = [output.name for output in outputs]

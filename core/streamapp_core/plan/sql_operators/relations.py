@@ -8,6 +8,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from streamapp_core.expressions.parsing import tokenize
 from streamapp_core.near_names import did_you_mean
+from streamapp_core.plan.stream_types.stream_partitioning import Hashed
 from streamapp_core.schema import DataType, Schema, TypeKind
 from streamapp_core.spec.streams import EventTime
 from streamapp_core.sql.query_tree import Span, SqlIssue
@@ -60,8 +61,9 @@ class Relation:
     """The rows that an operator emits.
 
     `timing` tells which columns are their event time (None: not known), `nulls` what is null in all of them.
-    `partitioned` are the stored columns by which they are partitioned, `key` those whose equal values replace each
-    other (None: as far as the query knows, rows stay). Columns of the key may be hidden: then no name means them.
+    `partitioned` says by which stored columns they are partitioned (None: by none), `key` are those whose equal values
+    replace each other (None: as far as the query knows, rows stay). Columns of the key may be hidden: no name means
+    them then.
     """
 
     operator: str
@@ -69,7 +71,7 @@ class Relation:
     columns: tuple[RelationColumn, ...]
     timing: Timing | None = None
     nulls: frozenset[Path] = frozenset()
-    partitioned: frozenset[str] = frozenset()
+    partitioned: Hashed | None = None
     key: tuple[str, ...] | None = None
 
     def named(self, alias: str | None) -> "Relation":

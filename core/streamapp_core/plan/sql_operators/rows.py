@@ -1,12 +1,13 @@
 """Rows on their way through a query: the columns that its expressions may name, and the operator that emits them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from streamapp_core.plan.sql_operators.relations import Found, Path, Relation, Scope, Timing, backquoted
 from streamapp_core.plan.sql_operators.step_builder import StepBuilder
+from streamapp_core.plan.stream_types.stream_partitioning import Hashed
 from streamapp_core.schema import DataType
 from streamapp_core.sql.query_tree import Span, SqlIssue
 from streamapp_core.sql.sql_expressions import Reference, SqlExpression, read_expression
@@ -21,7 +22,7 @@ class Rows:
     types: Mapping[str, DataType]
     timing: Timing | None = None
     nulls: frozenset[Path] = frozenset()
-    partitioned: frozenset[str] = frozenset()
+    partitioned: Hashed | None = None
     key: tuple[str, ...] | None = None
 
 
@@ -36,6 +37,15 @@ def rows_of(builder: StepBuilder, relation: Relation) -> Rows:
         partitioned=relation.partitioned,
         key=relation.key,
     )
+
+
+def partitioned_under(partitioned: Hashed | None, names: Mapping[str, Collection[str]]) -> Hashed | None:
+    """Return a partitioning under the names (lower case) that its columns have now; None if a part has none."""
+    if partitioned is None:
+        return None
+    parts = [{name for column in part for name in names.get(column, ())} for part in partitioned.columns]
+    found = partitioned.with_columns(parts)
+    return found if isinstance(found, Hashed) else None
 
 
 def types_of(builder: StepBuilder, operator: str) -> Mapping[str, DataType]:
