@@ -21,7 +21,7 @@ def check_change_streams(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
             continue
         if stream.changes is not StreamChanges.DEBEZIUM and stream.debezium != DebeziumOptions():
             yield _superfluous(name, "debezium", f"records of `{name}` are no envelopes: `changes` is {stream.changes}")
-        if stream.changes in (StreamChanges.APPEND, StreamChanges.FINAL):
+        if not stream.changes.is_read:
             continue
         reason = _no_changes(graph, name, stream, system.kind)
         if reason is not None:

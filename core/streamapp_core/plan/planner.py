@@ -24,10 +24,10 @@ from streamapp_core.plan.sql_operators.derive_operators import derive_operators
 from streamapp_core.plan.state_stores import keeps_state, partition_keys, store_shapes
 from streamapp_core.plan.stream_types.check_changes import check_changes
 from streamapp_core.plan.stream_types.check_event_time import check_event_time
-from streamapp_core.plan.stream_types.check_final_tables import check_final_tables
 from streamapp_core.plan.stream_types.check_grouper import check_grouper
 from streamapp_core.plan.stream_types.check_keys import check_keys
 from streamapp_core.plan.stream_types.check_multiplicity import check_multiplicity
+from streamapp_core.plan.stream_types.check_written_changes import check_written_changes
 from streamapp_core.plan.stream_types.infer_types import infer_types
 from streamapp_core.plan.supported_features import check_supported
 from streamapp_core.problems import Problem, ProblemCode, sorted_problems
@@ -108,7 +108,7 @@ def _decide(
     problems += check_keys(graph, rows, types, broadcast, initial)
     problems += check_multiplicity(graph, rows, types, broadcast)
     problems += check_changes(graph, rows, types)
-    problems += check_final_tables(graph, types)
+    problems += check_written_changes(graph, types)
     problems += check_grouper(graph, counts.walk)
     problems += check_partitions(graph, counts, rows.tables, types)
     if previous is not None:

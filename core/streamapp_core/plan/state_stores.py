@@ -37,8 +37,7 @@ def keeps_state(graph: Graph) -> bool:
     An app that reads changes has the order of each key to keep, which tasks of their own for new partitions would not.
     """
     return any(_stateful(graph)) or any(
-        stream.changes is not StreamChanges.APPEND and name in graph.readers
-        for name, stream in graph.spec.streams.items()
+        stream.changes.is_read and name in graph.readers for name, stream in graph.spec.streams.items()
     )
 
 

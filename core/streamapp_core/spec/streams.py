@@ -37,6 +37,12 @@ class StreamChanges(StrEnum):
     UPSERT = "upsert"
     DEBEZIUM = "debezium"
     FINAL = "final"
+    LOG = "log"
+
+    @property
+    def is_read(self) -> bool:
+        """Whether it says that records which are read are changes."""
+        return self in (StreamChanges.UPSERT, StreamChanges.DEBEZIUM)
 
 
 class Partitioner(StrEnum):
@@ -180,7 +186,8 @@ class StreamSpec(SpecModel):
         Field(
             description="What is read: events that stay (`append`), the newest rows of keys (`upsert`), where a "
             "record without a value deletes its key, or the changes of a table as Debezium writes them (`debezium`). "
-            "What is written, if the app has an end: only the newest rows, at the end (`final`)."
+            "Of what is written: only the newest rows, once the app has ended (`final`), or a row for each change, "
+            "also for deletions (`log`)."
         ),
     ] = StreamChanges.APPEND
     partitioned: Annotated[

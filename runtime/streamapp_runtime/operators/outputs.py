@@ -64,14 +64,16 @@ class Broadcast(BaseOperator):
 class SendToFile(BaseOperator):
     """Writes rows to a file output and counts them."""
 
-    def __init__(self, output: StagedOutput, stream: str, written: Counter[str]) -> None:
+    def __init__(self, output: StagedOutput, stream: str, written: Counter[str], *, history: bool = False) -> None:
+        """Take the output; a `history` says of each row whether it is one or deletes."""
         self._output = output
+        self._history = history
         self._stream = stream
         self._written = written
 
     def process(self, rows: pa.Table) -> pa.Table | None:
         """See `Operator.process`."""
-        self._output.write(self._stream, with_change_column(without_event_time(rows)))
+        self._output.write(self._stream, with_change_column(without_event_time(rows), always=self._history))
         self._written[self._stream] += len(rows)
         return None
 
@@ -80,9 +82,20 @@ class SendToStream(BaseOperator):
     """Writes rows as JSON messages and counts them."""
 
     def __init__(
-        self, writer: OutputWriter, stream: PlannedStream, check: RecordCheck, *, spread: int, written: Counter[str]
+        self,
+        writer: OutputWriter,
+        stream: PlannedStream,
+        check: RecordCheck,
+        *,
+        spread: int,
+        written: Counter[str],
+        history: bool = False,
     ) -> None:
-        """Take the output; without a key all rows of a task go to partition `spread`, modulo their number."""
+        """Take the output; without a key all rows of a task go to partition `spread`, modulo their number.
+
+        A `history` says of each row whether it is one or deletes.
+        """
+        self._history = history
         self._check = check
         self._writer = writer
         self._stream = stream
@@ -91,7 +104,7 @@ class SendToStream(BaseOperator):
 
     def process(self, rows: pa.Table) -> pa.Table | None:
         """See `Operator.process`."""
-        accepted = self._check.accept(rows)
+        accepted = self._check.accept(with_change_column(rows, always=True) if self._history else rows)
         if len(accepted):
             self._writer.add(self._stream, accepted, self._spread)
         self._written[self._stream.name] += len(accepted)

@@ -60,10 +60,13 @@ def with_deleted_column(rows: pa.Table, deleted: Sequence[bool] | npt.NDArray[np
     return rows.append_column(DELETED_FIELD, pa.array(deleted, pa.bool_()))
 
 
-def with_change_column(rows: pa.Table) -> pa.Table:
-    """Return rows as files have them: where some delete, column `__op` says `u` (the newest value) or `d` (deleted)."""
+def with_change_column(rows: pa.Table, *, always: bool = False) -> pa.Table:
+    """Return rows as files have them: where some delete, column `__op` says `u` (the newest value) or `d` (deleted).
+
+    It is there `always` where the history of changes is wanted.
+    """
     if DELETED_COLUMN not in rows.column_names:
-        return rows
+        return rows.append_column("__op", pa.array(["u"] * len(rows))) if always else rows
     changes = pc.if_else(rows.column(DELETED_COLUMN), "d", "u")
     return rows.drop_columns([DELETED_COLUMN]).append_column("__op", changes)
 

@@ -343,9 +343,11 @@ def _send_to(planned: PlannedOperator, context: TaskContext) -> Operator:
     name, processor = planned.spec.send_to, context.processor
     assert name is not None
     stream, writers = processor.plan.streams[name], processor.writers
+    changes = StreamChanges.APPEND if stream.spec is None else stream.spec.changes
+    history = changes is StreamChanges.LOG
     if stream.system in writers.files:
-        output = SendToFile(writers.files[stream.system], name, context.written)
-        if stream.spec is None or stream.spec.changes is not StreamChanges.FINAL:
+        output = SendToFile(writers.files[stream.system], name, context.written, history=history)
+        if changes is not StreamChanges.FINAL:
             return output
         store, columns = context.state.logged_store(planned.name), arrow_schema(planned.schema)
         return FinalRows(store, columns, _key(planned), output.process, processor.results_at_once)
@@ -357,7 +359,7 @@ def _send_to(planned: PlannedOperator, context: TaskContext) -> Operator:
         bad_rows=context.bad_rows,
         time_of_day=processor.time_of_day,
     )
-    return SendToStream(writers.outputs, stream, check, spread=number, written=context.written)
+    return SendToStream(writers.outputs, stream, check, spread=number, written=context.written, history=history)
 
 
 def _columns(schema: Schema, names: Sequence[str]) -> list[str]:

@@ -28,6 +28,8 @@ OPERATORS = [
     {"name": "dearest", "from": "by-category", "topN": {"by": ["category"], "orderBy": "price desc", "n": 1}},
     {"name": "best-sent", "from": "dearest", "sendTo": "best"},
     {"name": "table-sent", "from": "total", "sendTo": "table"},
+    {"name": "history-sent", "from": "dear", "sendTo": "history"},
+    {"name": "prices-sent", "from": "dear", "sendTo": "prices"},
 ]
 
 
@@ -40,6 +42,8 @@ def app(processors=1, **job):
         "streams": {
             "items": {**log, "schema": SCHEMA, "key": "item", "changes": "upsert", "bounded": True},
             **{name: {**log, "key": key, "partitions": 2} for name, key in keys.items()},
+            "history": {**log, "changes": "log", "partitions": 1},
+            "prices": {"system": "files", "name": "out/prices", "format": "json", "changes": "log"},
             "table": {"system": "files", "name": "out/table", "format": "json", "changes": "final"},
         },
         "operators": OPERATORS,
@@ -73,6 +77,10 @@ def stop(summary):
     raise Stopped
 
 
+def lines(folder):
+    return [json.loads(line) for part in apps.parts(folder) for line in part.read_text().splitlines()]
+
+
 def newest(folder, stream):
     return {key.decode(): row for key, row in json_logs.newest(json_logs.records(folder, stream, 2)).items()}
 
@@ -101,8 +109,16 @@ def test_what_reads_changes_has_the_results_of_the_newest_rows(tmp_path_factory,
         for category, items in groups.items()
     }
     assert newest(folder, "totals") == totals
-    table = [json.loads(line) for part in apps.parts(folder / "out/table") for line in part.read_text().splitlines()]
-    assert sorted(table, key=itemgetter("category")) == [totals[category] for category in sorted(totals)]
+    assert sorted(lines(folder / "out/table"), key=itemgetter("category")) == [
+        totals[category] for category in sorted(totals)
+    ]
+    history = [json.loads(value) for _, value in json_logs.records(folder, "history", 1)]
+    for changed in (history, lines(folder / "out/prices")):
+        last = {row["item"]: row for row in changed}
+        assert {item for item, row in last.items() if row["__op"] == "u"} == {
+            item for items in groups.values() for item, price in items.items() if price > 0
+        }
+        assert all((row["price"] is None or row["price"] <= 0) == (row["__op"] == "d") for row in changed)
     best = {category: min(items, key=lambda item: (-items[item], item)) for category, items in groups.items()}
     assert {category: row["item"] for category, row in newest(folder, "best").items()} == best
     positive = {item for items in groups.values() for item, price in items.items() if price > 0}

@@ -437,3 +437,17 @@ def test_events_are_no_table_and_two_results_are_not_one():
     assert ("NotSupported", "spec.streams.out.changes") in found(both)
     alone = app(counted, streams={"a": source, "out": {**FINAL, "folderColumns": ["n"]}}, **FILES)
     accepted(alone)
+
+
+def test_a_history_needs_no_key_and_takes_several():
+    log = {"changes": "log"}
+    steps = [{"name": "by", "from": "a", "partitionBy": {"key": "g"}}]
+    changed = {"schema": ROWS, "key": "k", "changes": "upsert"}
+    for key, right in ((None, True), ("k", True), ("g", True), ("v", False)):
+        output = log if key is None else {**log, "key": key}
+        spec = app(*steps, streams={"a": changed, "out": output})
+        assert (planned(spec).problems == ()) is right
+    events = app({"name": "s", "from": "a", "filter": "v > 0"}, streams={"a": ROWS, "out": log})
+    assert_repaired(events, None, "NotSupported", "spec.streams.out.changes")
+    avro = app(*steps, streams={"a": changed, "out": {**log, "format": "avro"}})
+    assert ("NotSupported", "spec.streams.out.changes") in found(avro)

@@ -14,7 +14,7 @@ from streamapp_core.plan.sql_operators.relations import Path, Relation, relation
 from streamapp_core.plan.table_rows import TableRows
 from streamapp_core.schema import Schema
 from streamapp_core.spec.operators import OperatorKind
-from streamapp_core.spec.streams import EventTime, StreamChanges
+from streamapp_core.spec.streams import EventTime
 
 _KEEPS_ROWS = frozenset(
     {
@@ -70,8 +70,7 @@ class WrittenSources:
         """Return the key by which rows of a stream of changes replace each other, also behind a filter."""
         stream = self._graph.spec.streams.get(name)
         if stream is not None:
-            read = stream.changes in (StreamChanges.UPSERT, StreamChanges.DEBEZIUM) and stream.key is not None
-            return stream.key_columns if read and stream.key is not None else None
+            return stream.key_columns if stream.changes.is_read and stream.key is not None else None
         operator = self._graph.operators.get(name)
         filters = operator is not None and operator.kind is OperatorKind.FILTER
         return self._key(operator.inputs[0]) if operator is not None and filters else None

@@ -207,7 +207,8 @@ def _send_to(reader: _Reader) -> _Reason | None:
             f"folders; leave {', '.join(f'`{column}`' for column in moving)} out, which may change"
         )
     system = reader.graph.spec.systems.get(stream.system)
-    if reader.changes.deletes and system is not None and system.kind is not SystemKind.FILE:
+    in_records = stream.changes is not StreamChanges.LOG and system is not None and system.kind is not SystemKind.FILE
+    if reader.changes.deletes and in_records:
         if reader.is_key(stream.key_columns):
             return None
         return None, (

@@ -66,8 +66,7 @@ def _declared(graph: Graph, name: str, stream: StreamSpec, partitions: int | Non
         partitioning = Hashed(parts, stream.key_format, partitioner, stream.key_fields)
     undated = name if files and stream.event_time is None else None
     made = StreamType(partitioning=partitioning, partitioned_by=name, undated_by=undated)
-    read = stream.changes in (StreamChanges.UPSERT, StreamChanges.DEBEZIUM)
-    if not read or stream.key is None or name in graph.senders:
+    if not stream.changes.is_read or stream.key is None or name in graph.senders:
         return made
     return replace(made, changes=Upsert(tuple(map(str.lower, stream.key_columns)), deletes=True), changed_by=name)
 
