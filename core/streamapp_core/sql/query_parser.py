@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from streamapp_core.expressions.functions import AGGREGATE_NAMES
 from streamapp_core.expressions.parsing import MAX_NESTING, MAX_TEXT_LENGTH, tokenize
 from streamapp_core.near_names import did_you_mean
-from streamapp_core.sql.query_tree import Item, JoinKind, Query, RowNumber, Selection, Source, Span, SqlIssue
+from streamapp_core.sql.query_tree import Item, JoinKind, LastRows, Query, RowNumber, Selection, Source, Span, SqlIssue
 from streamapp_core.sql.token_cursor import CLOSING, JOINING, TokenCursor, split_conjuncts
 
 _T = TokenType
@@ -137,21 +138,29 @@ class _Parser(TokenCursor):
         place = self.expression(over=True)
         tokens = self.tokens[first : self.next]
         name, length = _alias(tokens)
-        number = self._row_number(first, self.next - length)
+        window = self._window(first, self.next - length)
+        if isinstance(window, LastRows):
+            return Item(place=place, expression=self._called(first), name=name, last_rows=window)
         expression = Span(place.start, tokens[-1 - length].end + 1)
-        return Item(place=place, expression=expression, name=name, row_number=number)
+        return Item(place=place, expression=expression, name=name, row_number=window)
 
-    def _row_number(self, first: int, end: int) -> RowNumber | None:
-        """Read the only window function, which must be the whole item."""
+    def _called(self, first: int) -> Span:
+        """Return the place of the aggregate before the next `over`."""
+        over = next(i for i in range(first, len(self.tokens)) if self.tokens[i].token_type is _T.OVER)
+        return Span(self.tokens[first].start, self.tokens[over - 1].end + 1)
+
+    def _window(self, first: int, end: int) -> RowNumber | LastRows | None:
+        """Read what stands behind `over`: a window function must be the whole item."""
         over = next((i for i in range(first, end) if self.tokens[i].token_type is _T.OVER), None)
         if over is None:
             return None
         after, self.next = self.next, first
         called = [token.text.lower() for token in self.tokens[first:over]]
-        if called != ["row_number", "(", ")"]:
+        numbers = called == ["row_number", "(", ")"]
+        if not numbers and called[0] not in AGGREGATE_NAMES:
             raise self.refused(
-                "of window functions there is row_number() over (partition by ... order by ...), as an item alone; "
-                "for others use group by",
+                "of window functions there are row_number() and the aggregates, as an item alone: "
+                "f(...) over (partition by ... order by ...)",
                 end,
             )
         self.next = over + 1
@@ -162,12 +171,17 @@ class _Parser(TokenCursor):
             while self.take(_T.COMMA):
                 partition.append(self.expression())
         self.expect(_T.ORDER_BY, "`order by` is expected")
-        order = self.expression(commas=True)
-        self.expect(_T.R_PAREN, "the end, `)`, is expected: row_number() has no frame (rows between ...)")
+        order = self.expression(commas=True, frame=True)
+        frame = None if self.at(_T.R_PAREN) else self.expression()
+        if numbers and frame is not None:
+            raise SqlIssue(frame, "row_number() has no frame; leave it out")
+        self.expect(_T.R_PAREN, "the end, `)`, is expected")
         if self.next != end:
-            raise self.refused("row_number() over (...) is an item of its own; compute with it in a query around this")
+            raise self.refused("a window function is an item of its own; compute with it in a query around this one")
         self.next = after
-        return RowNumber(partition=tuple(partition), order=order)
+        if numbers:
+            return RowNumber(partition=tuple(partition), order=order)
+        return LastRows(partition=tuple(partition), order=order, frame=frame)
 
     def _group_by(self) -> tuple[Span, ...]:
         if self.at(_T.ALL):

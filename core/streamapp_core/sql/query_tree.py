@@ -28,13 +28,34 @@ class RowNumber:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LastRows:
+    """`over (partition by ... order by ... rows between 9 preceding and current row)` behind an aggregate.
+
+    `frame` is what stands behind the order; None: nothing.
+    """
+
+    partition: tuple[Span, ...]
+    order: Span
+    frame: Span | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """An item of a select list: an expression, or the number of a row; `place` includes its name."""
+    """An item of a select list: an expression, the number of a row, or an aggregate over the last rows of each row.
+
+    `place` includes its name; `expression` is that of the aggregate alone.
+    """
 
     place: Span
     expression: Span
     name: str | None
     row_number: RowNumber | None = None
+    last_rows: LastRows | None = None
+
+    @property
+    def window(self) -> RowNumber | LastRows | None:
+        """What stands behind `over`."""
+        return self.row_number or self.last_rows
 
 
 class JoinKind(StrEnum):

@@ -13,6 +13,7 @@ CLOSING = frozenset({_T.R_PAREN, _T.R_BRACKET, _T.R_BRACE, _T.END})
 """The ends of what stands together."""
 JOINING = frozenset({_T.JOIN, _T.INNER, _T.LEFT, _T.RIGHT, _T.FULL, _T.CROSS, _T.NATURAL, _T.SEMI, _T.ANTI})
 """The words that may begin a join."""
+_FRAMES = frozenset({_T.ROWS, _T.RANGE})
 _ALSO_FUNCTIONS = frozenset({_T.LEFT, _T.RIGHT})
 _ENDS = frozenset(
     {
@@ -40,12 +41,14 @@ class TokenCursor:
         self.tokens = tokens
         self.next = 0
 
-    def expression(self, *, over: bool = False, commas: bool = False) -> Span:
-        """Pass an expression and return its place."""
+    def expression(self, *, over: bool = False, commas: bool = False, frame: bool = False) -> Span:
+        """Pass an expression and return its place; with `commas` a list of them, with `frame` one before a frame."""
         first, depth = self.next, 0
         while (token := self.peek()) is not None:
             kind = token.token_type
             if depth == 0 and kind in _ENDS and not self._inside(kind, first) and not (commas and kind is _T.COMMA):
+                break
+            if frame and depth == 0 and kind in _FRAMES and self.next > first:
                 break
             if kind is _T.SELECT:
                 raise self.refused(

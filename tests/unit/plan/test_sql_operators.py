@@ -306,6 +306,54 @@ def test_a_query_that_is_read_twice_has_its_steps_once():
     assert [name for name, *_ in made] == ["q-0.dear.where", "q-0.dear", "q-0.1", "q-0.2", "q-0"]
 
 
+LAST = "over (partition by item order by at rows between 9 preceding and current row)"
+
+
+def test_aggregates_over_last_rows_are_an_over():
+    assert steps(f"select *, avg(price) {LAST} as mean, count(*) {LAST} as n from bids")[1:] == [
+        ("q-0.by-item", "partitionBy", "q-0.columns", "key: item"),
+        ("q-0.last-rows", "over", "q-0.by-item", "by: item; rows: 10; select: avg(price) as mean, count(*) as n"),
+        ("q-0", "map", "q-0.last-rows", "item, bidder, price, at, tags, more, mean, n"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("frame", "does"),
+    [
+        ("rows between 0 preceding and current row", "rows: 1"),
+        ("ROWS 3 PRECEDING", None),
+        ("range between interval '10' minutes preceding and current row", "range: 10m"),
+        ("range between interval '1 hour 5 minutes' preceding and current row", "range: 65m"),
+    ],
+)
+def test_frames_are_so_many_rows_or_a_length_of_time(frame, does):
+    query = f"select max(price) filter (where bidder <> 'x') over (order by at {frame}) as most, item from bids"
+    made = {kind: told for _, kind, _, told in steps(query)}
+    expected = f"by: one; {does or 'rows: 4'}; select: max(price) filter (where bidder <> 'x') as most"
+    assert made["over"] == expected
+    assert made["map"] == "most, item"
+
+
+def test_last_rows_of_results_have_the_order_of_the_query():
+    inner = "select item, bidder, count(*) as n from bids group by item, bidder"
+    made = steps(
+        f"select item, bidder as who, sum(n) over (partition by bidder order by n desc, item rows 2 preceding) as top "
+        f"from ({inner})"
+    )
+    assert made[-3:] == [
+        ("q-0.by-who", "partitionBy", "q-0.columns", "key: who"),
+        ("q-0.last-rows", "over", "q-0.by-who", "by: who; orderBy: n desc, item; rows: 3; select: sum(n) as top"),
+        ("q-0", "map", "q-0.last-rows", "item, who, top"),
+    ]
+    outer = f"select max(top) as most, item from (select item, sum(n) {LAST.replace('at', 'n')} as top from ({inner})) group by 2"
+    assert [kind for _, kind, _, _ in steps(outer)].count("over") == 1
+
+
+def test_the_event_time_that_others_stand_in_for_orders_rows_that_have_it():
+    made = steps("select item, sum(price) over (order by made.at rows 3 preceding) as s from `late-bids`")
+    assert made[0] == ("q-0.timed", "filter", "late-bids", "made.at is not null")
+
+
 REFUSED = {
     "select itm, prise + 1 as x from bids": [
         "UnknownColumn: line 1, column 13, `prise`: unknown column `prise`; did you mean `price`?",
@@ -321,7 +369,39 @@ REFUSED = {
     "drop table bids": ["column 1, `drop`: an operator is one query"],
     "select item from bids; select id from items": ["column 24, `select`: one query is expected"],
     "select item, rank() over (partition by item order by price) as r from bids": ["`rank() over (partition"],
-    "select item, sum(price) over (partition by item order by at rows 3 preceding) as r from bids": ["row_number()"],
+    "select item, lag(price) over (partition by item order by at) as r from bids": ["`lag(price) over (partition"],
+    "select item, sum(price) over (partition by item order by at) as r from bids": ["`at`: without a frame all rows"],
+    "select item, sum(price) over (partition by item order by price rows 3 preceding) as r from bids": [
+        "`price`: this is not the event time"
+    ],
+    "select item, sum(price) over (partition by item order by at desc rows 3 preceding) as r from bids": [
+        "`at desc`: rows go by their event time"
+    ],
+    "select item, sum(price) over (partition by item order by at rows between 1 preceding and 1 following) as r from "
+    "bids": ["`rows between 1 preceding and 1 following`: a frame is"],
+    "select item, sum(price) over (partition by item order by at rows unbounded preceding) as r from bids": [
+        "`rows unbounded preceding`: a frame is"
+    ],
+    "select sum(price) over (order by at rows 3 preceding) + 1 as r from bids": ["`+`: a window function is an item"],
+    "select sum(price) over (order by at rows 3 preceding) from bids": ["this column needs a name"],
+    "select sum(prise) over (partition by itm order by att rows 3 preceding) as r from bids": [
+        "`prise`: unknown column",
+        "`itm`: unknown column",
+        "`att`: unknown column",
+    ],
+    "select item, sum(price) over (order by at rows 3 preceding) as item from bids": ["two columns are named `item`"],
+    "select sum(price) over (order by at rows 3 preceding) as a, sum(price) over (order by at rows 4 preceding) as b "
+    "from bids": ["all windows of a query are written alike"],
+    "select item, max(n) over (order by n range between interval 1 hour preceding and current row) as m from (select "
+    "item, count(*) as n from bids group by item)": ["results that change, and go by their order"],
+    "select item, n, max(n) over (partition by item order by n rows 3 preceding) as m from (select item, bidder, "
+    "count(*) as n from bids group by item, bidder)": ["add `bidder` to the select list"],
+    "select item, row_number() over (partition by item order by at rows 3 preceding) as r from bids": [
+        "`rows 3 preceding`: row_number() has no frame"
+    ],
+    "select item, count(*) as n, sum(price) over (order by at rows 3 preceding) as s from bids group by item": [
+        "groups come first"
+    ],
     "select item, row_number() over (partition by item order by price) as r from bids": ["`row_number() over"],
     "select count(*) as n from bids": ["column 8, `count(*) as n`: without `group by` all rows are one group"],
     "select max(price) as most from bids group by item": ["column 46, `item`: the result of a group changes"],

@@ -58,7 +58,7 @@ def read_window(expression: SqlExpression, rows: Rows) -> EventWindow | None:
         usage = "window(at, '10 seconds'[, '5 seconds'])" if name == "window" else "session_window(at, '10 seconds')"
         raise SqlIssue(expression.span, f"it is called as {usage}; windows start at multiples of their step since 1970")
     lengths = [_length(argument, expression.span) for argument in arguments[1:]]
-    condition = _check_time(arguments[0], expression, rows)
+    condition = check_event_time(arguments[0], expression, rows, "the first argument of a window")
     if name == "session_window":
         fields: dict[str, object] = {"session": format_duration(lengths[0])}
     elif len(lengths) == 1 or lengths[0] == lengths[1]:
@@ -89,18 +89,22 @@ def _length(node: exp.Expr, span: Span) -> int:
     return length
 
 
-def _check_time(node: exp.Expr, expression: SqlExpression, rows: Rows) -> str | None:
-    """Return the condition that a row has a time, where others count in the stream instead."""
+def check_event_time(node: exp.Expr, expression: SqlExpression, rows: Rows, what: str) -> str | None:
+    """Return the condition that a row has a time, where others count in the stream instead; None: all have.
+
+    Raises:
+        SqlIssue: the expression is not the event time; `what` says where it is to stand.
+    """
     references = expression.references
     plain = isinstance(node, exp.Column) and len(references) == 1
     if not plain:
-        raise SqlIssue(expression.span, "the first argument of a window is the column of the event time")
+        raise SqlIssue(expression.span, f"{what} is the column of the event time")
     found = rows.scope.find(references[0])
     timing = rows.timing
     if timing is None:
         raise SqlIssue(
             expression.span,
-            "windows go by the event time of rows, and here no column is known to be it: it is that of `eventTime` of "
+            f"{what} is the event time of rows, and here no column is known to be it: it is that of `eventTime` of "
             "the stream, in rows that are neither joined nor grouped",
         )
     if not timing.time_of(found.origin, rows.nulls):

@@ -57,7 +57,7 @@ def groups_rows(text: str, selection: Selection) -> bool:
     """Return whether a selection has groups: it says so, or has an aggregate."""
     if selection.group_by or selection.having is not None:
         return True
-    return any(read_expression(text, item.expression).aggregates for item in selection.items if item.row_number is None)
+    return any(read_expression(text, item.expression).aggregates for item in selection.items if item.window is None)
 
 
 def group_rows(builder: StepBuilder, selection: Selection, rows: Rows, scope: str) -> tuple[Rows, list[Output]]:

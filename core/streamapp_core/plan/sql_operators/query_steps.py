@@ -11,6 +11,7 @@ from streamapp_core.expressions.parsing import output_names
 from streamapp_core.expressions.type_rules import NUMERIC, common_number
 from streamapp_core.plan.sql_operators.group_steps import group_rows, groups_rows
 from streamapp_core.plan.sql_operators.join_steps import Joins
+from streamapp_core.plan.sql_operators.over_steps import add_last_rows
 from streamapp_core.plan.sql_operators.ranking_steps import Limit, limits_of, rank_rows
 from streamapp_core.plan.sql_operators.relations import (
     Found,
@@ -158,13 +159,16 @@ class QuerySteps:
         joins = Joins(builder, self._sources, selection, scope)
         rows, left = joins.make(relations, where)
         rows = filter_rows(builder, rows, left, builder.step_name(scope, "where") if left else "")
-        ranked = [item for item in selection.items if item.row_number is not None]
+        windows = [item for item in selection.items if item.window is not None]
+        ranked = [item for item in windows if item.row_number is not None]
         if groups_rows(builder.text, selection):
-            if ranked:
-                raise SqlIssue(ranked[0].place, "rank the groups in a query around this one")
+            if windows:
+                raise SqlIssue(windows[0].place, "groups come first: write it in a query around this one")
             rows, outputs = group_rows(builder, selection, rows, scope)
         elif ranked:
             rows, outputs = rank_rows(builder, selection, rows, scope, limit=limit, outputs_of=self._outputs)
+        elif windows:
+            rows, outputs = add_last_rows(builder, selection, rows, scope, outputs_of=self._outputs)
         else:
             outputs = self._outputs(selection.items, rows.scope)
         if not selection.distinct:
@@ -191,7 +195,7 @@ class QuerySteps:
     def _outputs(self, items: Sequence[Item], scope: Scope) -> list[Output]:
         """Return the columns of a select list, with all that stars mean."""
         made = self._builder.gather(
-            lambda item: _output(self._builder.text, item, scope), [item for item in items if item.row_number is None]
+            lambda item: _output(self._builder.text, item, scope), [item for item in items if item.window is None]
         )
         return [output for outputs in made for output in outputs]
 
@@ -295,7 +299,7 @@ def _named_like(text: str, branch: Selection | Query, names: Sequence[str]) -> S
     if isinstance(branch, Query):
         first, *others = branch.selections
         return replace(branch, selections=(_named_like(text, first, names), *others))
-    read_ = [None if item.name or item.row_number else read_expression(text, item.expression) for item in branch.items]
+    read_ = [None if item.name or item.window else read_expression(text, item.expression) for item in branch.items]
     references = [one.reference for one in read_ if one is not None and one.reference is not None]
     taken = {item.name.lower() for item in branch.items if item.name}
     taken |= {reference.parts[-1].lower() for reference in references}

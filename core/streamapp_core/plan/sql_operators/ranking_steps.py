@@ -6,17 +6,15 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from streamapp_core.plan.sql_operators.relations import (
-    Found,
     Output,
     Relation,
     RelationColumn,
     Scope,
     backquoted,
-    first_names,
-    unique,
 )
 from streamapp_core.plan.sql_operators.rows import Rows, partitioned_under, types_of, write
 from streamapp_core.plan.sql_operators.step_builder import StepBuilder
+from streamapp_core.plan.sql_operators.window_columns import WindowColumns, is_literal, shown_column
 from streamapp_core.plan.stream_types.stream_partitioning import hashed_by
 from streamapp_core.schema import INT
 from streamapp_core.sql.query_tree import Item, Selection, Source, Span, SqlIssue
@@ -104,9 +102,9 @@ def _expressions(text: str, selection: Selection, where: Sequence[Span]) -> Iter
     spans += [*where, *selection.group_by, *(span for source in selection.sources for span in source.on)]
     spans += [] if selection.having is None else [selection.having]
     for item in selection.items:
-        if item.row_number is not None:
-            spans += item.row_number.partition
-            yield read_ordering(text, item.row_number.order)
+        if item.window is not None:
+            spans += item.window.partition
+            yield read_ordering(text, item.window.order)
     for span in spans:
         yield read_expression(text, span)
 
@@ -126,12 +124,12 @@ def rank_rows(
     Raises:
         SqlIssue, Refused: they can't be planned.
     """
-    numbered = [item for item in selection.items if item.row_number is not None]
-    item = numbered[0]
+    numbered = [item for item in selection.items if item.window is not None]
+    item = next(item for item in numbered if item.row_number is not None)
     number = item.row_number
     assert number is not None
     if len(numbered) > 1:
-        raise SqlIssue(numbered[1].place, "rows are ranked once in a query; rank again in one around it")
+        raise SqlIssue(numbered[1].place, "rows are ranked once in a query; write this one in a query around it")
     if limit is None or item.name is None:
         raise SqlIssue(
             item.place,
@@ -139,7 +137,7 @@ def rank_rows(
             "select * from (select ..., row_number() over (...) as place from ...) where place <= 10",
         )
     groups = [
-        expression for span in number.partition if not _is_literal(expression := read_expression(builder.text, span))
+        expression for span in number.partition if not is_literal(expression := read_expression(builder.text, span))
     ]
     if not groups:
         limit = replace(limit, ranked=True)  # the place alone tells results apart
@@ -151,7 +149,7 @@ def rank_rows(
         taken.add(output.name.lower())
     if limit.ranked:
         taken.add(item.name.lower())
-    columns = _Columns(rows.scope, list(outputs), taken)
+    columns = WindowColumns(rows.scope, list(outputs), taken)
     by = [columns.expression(group) for group in groups] or [columns.constant(item.place)]
     order = read_ordering(builder.text, number.order)
     order_by = write(order, rows.scope, lambda found: backquoted(columns.reference(found, order.span)))
@@ -196,59 +194,4 @@ def rank_rows(
     if limit.ranked:
         before = outputs_of(selection.items[:place], rows.scope) if place else []
         shown.insert(len(before), item.name)
-    return ranked, [_shown(relation, name_, item.place) for name_ in shown]
-
-
-def _is_literal(expression: SqlExpression) -> bool:
-    return isinstance(expression.node, exp.Literal)
-
-
-def _shown(relation: Relation, name: str, span: Span) -> Output:
-    column = relation.get(name)
-    assert column is not None
-    return Output(name=name, text=column.text, span=span, found=Found(relation=0, column=column, fields=()))
-
-
-class _Columns:
-    """The columns that rows need to be ranked: the selected ones, and those by which they are."""
-
-    def __init__(self, scope: Scope, outputs: list[Output], taken: set[str]) -> None:
-        self.outputs = outputs
-        self._scope = scope
-        self._taken = taken
-
-    def reference(self, found: Found, span: Span) -> str:
-        """Return the name of the column that holds a value of the rows."""
-        for output in self.outputs:
-            if output.found is not None and output.found.key == found.key:
-                return output.name
-        name = unique(found.name, self._taken)
-        self.outputs.append(Output(name=name, text=found.text, span=span, found=found))
-        return name
-
-    def expression(self, expression: SqlExpression) -> str:
-        """Return the name of the column that holds an expression."""
-        if expression.reference is not None:
-            return self.reference(self._scope.find(expression.reference), expression.span)
-        text = write(expression, self._scope)
-        name = next((output.name for output in self.outputs if output.text == text), None)
-        if name is None:
-            name = unique("group", self._taken)
-            self.outputs.append(Output(name=name, text=text, span=expression.span))
-        return name
-
-    def constant(self, span: Span) -> str:
-        """Return the name of a column that has one value in all rows."""
-        name = unique("one", self._taken)
-        self.outputs.append(Output(name=name, text="1", span=span))
-        return name
-
-    def kept(self, rows: Rows) -> dict[str, str]:
-        """Return the new names of columns that stay as they are; those of the key are added."""
-        for column in rows.key or ():
-            if column.lower() not in first_names(self.outputs):
-                name = unique(column, self._taken)
-                hidden = RelationColumn(name=name, stored=column, type=rows.types[column.lower()])
-                found = Found(relation=-1, column=hidden, fields=())
-                self.outputs.append(Output(name=name, text=hidden.text, span=self.outputs[0].span, found=found))
-        return first_names(self.outputs)
+    return ranked, [shown_column(relation, name_, item.place) for name_ in shown]

@@ -16,10 +16,10 @@ def check_columns(builder: StepBuilder, selection: Selection, conditions: Sequen
     Raises:
         Refused: some are not there; the issues of all are kept.
     """
-    numbers = [item.row_number for item in selection.items if item.row_number is not None]
+    ordered = [item.window for item in selection.items if item.window is not None]
     grouping = [*selection.group_by, *([selection.having] if selection.having else [])]
     spans = [item.expression for item in selection.items if item.row_number is None]
-    spans += [*conditions, *grouping, *(span for number in numbers for span in number.partition)]
+    spans += [*conditions, *grouping, *(span for window in ordered for span in window.partition)]
     windows = {"window", "session_window"} if selection.group_by else set()
     names = {item.name.lower() for item in selection.items if item.name}
 
@@ -27,7 +27,7 @@ def check_columns(builder: StepBuilder, selection: Selection, conditions: Sequen
         others = windows | names if span in grouping else windows
         builder.gather(lambda one: _look_up(one, scope, others), read_(builder.text, span).references)
 
-    expressions = [*((read_expression, span) for span in spans), *((read_ordering, number.order) for number in numbers)]
+    expressions = [*((read_expression, span) for span in spans), *((read_ordering, window.order) for window in ordered)]
     builder.gather(lambda expression: check(*expression), expressions)
 
 
@@ -61,11 +61,11 @@ def _expressions(text: str, selection: Selection, conditions: Sequence[Span]) ->
     spans = [item.expression for item in selection.items if item.row_number is None]
     spans += [*conditions, *selection.group_by, *([selection.having] if selection.having else [])]
     spans += [span for source in selection.sources for span in source.on]
-    numbers = [item.row_number for item in selection.items if item.row_number is not None]
-    spans += [span for number in numbers for span in number.partition]
+    ordered = [item.window for item in selection.items if item.window is not None]
+    spans += [span for window in ordered for span in window.partition]
     return [
         *(read_expression(text, span) for span in spans),
-        *(read_ordering(text, number.order) for number in numbers),
+        *(read_ordering(text, window.order) for window in ordered),
     ]
 
 
