@@ -54,7 +54,7 @@ class Item:
 
     @property
     def window(self) -> RowNumber | LastRows | None:
-        """What stands behind `over`."""
+        """The window behind `over`."""
         return self.row_number or self.last_rows
 
 

@@ -345,7 +345,8 @@ def test_last_rows_of_results_have_the_order_of_the_query():
         ("q-0.last-rows", "over", "q-0.by-who", "by: who; orderBy: n desc, item; rows: 3; select: sum(n) as top"),
         ("q-0", "map", "q-0.last-rows", "item, who, top"),
     ]
-    outer = f"select max(top) as most, item from (select item, sum(n) {LAST.replace('at', 'n')} as top from ({inner})) group by 2"
+    last = f"select item, sum(n) {LAST.replace('at', 'n')} as top from ({inner})"
+    outer = f"select max(top) as most, item from ({last}) group by 2"
     assert [kind for _, kind, _, _ in steps(outer)].count("over") == 1
 
 
