@@ -16,9 +16,10 @@ from streamapp_core.plan.sql_operators.relations import (
     Scope,
     backquoted,
 )
-from streamapp_core.plan.sql_operators.rows import Rows, types_of, write
+from streamapp_core.plan.sql_operators.rows import Rows, partitioned_under, types_of, write
 from streamapp_core.plan.sql_operators.step_builder import StepBuilder
 from streamapp_core.plan.sql_operators.window_columns import WindowColumns, is_literal, shown_column
+from streamapp_core.plan.stream_types.stream_partitioning import Hashed, hashed_by
 from streamapp_core.spec.base import format_duration
 from streamapp_core.sql.query_tree import Item, LastRows, Selection, SqlIssue
 from streamapp_core.sql.sql_expressions import SqlExpression, read_expression, read_ordering
@@ -150,17 +151,17 @@ class _Steps:
 
     def _regrouped(
         self, source: str, by: Sequence[str], kept: Mapping[str, str]
-    ) -> tuple[str, frozenset[str], tuple[str, ...] | None]:
+    ) -> tuple[str, Hashed | None, tuple[str, ...] | None]:
         """Regroup rows if that is needed; return the step, its partitioning, and the key of rows that replace others.
 
         A row that goes elsewhere is deleted where it was, so what rows are regrouped by is a part of their key.
         """
         key = None if self._rows.key is None else [kept[column.lower()] for column in self._rows.key]
-        partitioned = frozenset(kept[column] for column in self._rows.partitioned if column in kept)
-        if not partitioned.intersection(map(str.lower, by)):
+        partitioned = partitioned_under(self._rows.partitioned, {old: (new,) for old, new in kept.items()})
+        if partitioned is None or not partitioned.within(by):
             name = self._builder.step_name(self._step, f"by-{by[0]}")
             self._builder.add(name, source, "partitionBy", {"key": by[0]}, self._place)
-            source, partitioned = name, frozenset([by[0].lower()])
+            source, partitioned = name, hashed_by(by[:1])
             key = key if key is None or by[0].lower() in key else [*key, by[0].lower()]
         return source, partitioned, None if key is None else tuple(key)
 
