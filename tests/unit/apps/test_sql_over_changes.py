@@ -23,8 +23,8 @@ QUERIES = [
     "select category, place, item, price from (select *, row_number() over (partition by category order by price desc, "
     "item) as place from items) where place <= 2",
     "select item, category, price, sum(price) over (partition by category order by price nulls first, item rows "
-    "between 1 preceding and current row) as two, count(*) over (partition by category order by price nulls first, item "
-    "rows between 1 preceding and current row) as n from items where price > -5 or price is null",
+    "between 1 preceding and current row) as two, count(*) over (partition by category order by price nulls first, "
+    "item rows between 1 preceding and current row) as n from items where price > -5 or price is null",
     "select n, count(*) as categories from (select category, count(*) as n from items group by category) group by n",
     "select a.label, a.category, b.n from categories a join (select category, count(*) as n from items group by "
     "category having count(*) > 1) b on a.category = b.category",
