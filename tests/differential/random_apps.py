@@ -292,10 +292,13 @@ def _process(draft: _Draft) -> None:
 def _join_table(draft: _Draft) -> None:
     random = draft.random
     table = _side_table(draft) if not draft.tables or random.random() < 0.8 else random.choice(list(draft.tables))
+    both = isinstance(draft.tables[table]["key"], list)
     on = random.choice(["k", "g"])
     filled = "sideInputs" not in draft.tables[table]
     kind = "left" if filled else random.choice(["inner", "left"])
-    made = draft.add("sized", _grouped(draft, (on,)), joinTable={"table": table, "on": on, "type": kind})
+    by = ("k",) if both else (on,)
+    looked_up = {"table": table, "on": ["k", "g"] if both else on, "type": kind}
+    made = draft.add("sized", _grouped(draft, by), joinTable=looked_up)
     # What an operator puts into a table comes before or after the rows that look it up: that has no one meaning, and
     # goes to outputs alone (`_fill_table`), where it must be something that the key once had.
     draft.result(draft.add("restored", made, map=MAPS[0] if filled else "id, k, g, coalesce(size, v) as v"))
@@ -320,7 +323,8 @@ def _side_table(draft: _Draft) -> str:
             **({"broadcast": True} if broadcast else {}),
         }
         sides.append(stream)
-    draft.tables[table] = {"key": "nk", "value": "nv as size", "sideInputs": sides}
+    key = ["nk", "ng"] if random.random() < 0.3 else "nk"
+    draft.tables[table] = {"key": key, "value": "nv as size", "sideInputs": sides}
     return table
 
 

@@ -210,9 +210,12 @@ def _enriched(join: dict[str, Any], edge: Edge, spec: dict[str, Any]) -> Edge:
     table = spec["tables"][join["table"]]
     if "sideInputs" not in table:
         return replace(edge, sql=f"SELECT *, NULL AS size FROM ({edge.sql})")
-    sides = [f'SELECT {table["key"]} AS key, {table["value"]} FROM "{name}"' for name in table["sideInputs"]]
+    on, keys = ([key] if isinstance(key, str) else key for key in (join["on"], table["key"]))
+    parts = ", ".join(f"{key} AS key{place}" for place, key in enumerate(keys))
+    sides = [f'SELECT {parts}, {table["value"]} FROM "{name}"' for name in table["sideInputs"]]
     stored = " UNION ALL ".join(sides)
-    sql = f"SELECT l.*, r.size FROM ({edge.sql}) AS l {join['type']} JOIN ({stored}) AS r ON l.{join['on']} = r.key"
+    equal = " AND ".join(f"l.{column} = r.key{place}" for place, column in enumerate(on))
+    sql = f"SELECT l.*, r.size FROM ({edge.sql}) AS l {join['type']} JOIN ({stored}) AS r ON {equal}"
     return replace(edge, sql=sql)
 
 

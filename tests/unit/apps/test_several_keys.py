@@ -157,3 +157,94 @@ def test_a_deletion_of_a_key_that_is_another_one_can_not_be_read(tmp_path, key):
     write(tmp_path, "prices", [(key, None)])
     with pytest.raises(BadRecord, match=r"prices.*offset 0: (.*no JSON|column item)"):
         run(tmp_path, several_keys.app(LOG))
+
+
+def stock(**fields):
+    """The stock of each shop and item, as another producer changes it, summed by shop."""
+    return {
+        **several_keys.SHOP,
+        "spec": {
+            "systems": {"s": LOG},
+            "streams": {
+                "stock": {
+                    "system": "s",
+                    "schema": "shop string, item int, n int",
+                    "key": ["shop", "item"],
+                    "changes": "upsert",
+                    **fields,
+                },
+                "shops": {"system": "s", "key": "shop", "partitions": PARTITIONS},
+                "items": {"system": "s", "key": ["item", "shop"], "partitions": PARTITIONS},
+            },
+            "operators": [
+                {"name": "by-shop", "from": "stock", "partitionBy": {"key": "shop"}},
+                {"name": "total", "from": "by-shop", "aggregate": {"by": ["shop"], "select": "sum(n) as n"}},
+                {"name": "sent", "from": "total", "sendTo": "shops"},
+                {"name": "some", "from": "stock", "filter": "n > 0"},
+                {"name": "some-sent", "from": "some", "sendTo": "items"},
+            ],
+            "job": {"commitInterval": "20ms"},
+        },
+    }
+
+
+def changes(*rows):
+    return [
+        (key_text(shop=shop, item=item), None if n is None else {"shop": shop, "item": item, "n": n})
+        for shop, item, n in rows
+    ]
+
+
+def test_changes_replace_each_other_by_both_columns_and_deletions_take_theirs_back(tmp_path):
+    write(tmp_path, "stock", changes(("a", 1, 5), ("a", 2, 7), ("ü", None, 1), ("a", 1, 6), ("ü", None, None)))
+    apps.run(stock(bounded=True), tmp_path)
+    assert newest(tmp_path, "shops") == {"a": {"shop": "a", "n": 13}}
+    assert newest(tmp_path, "items").keys() == {key_text(item=1, shop="a"), key_text(item=2, shop="a")}
+
+
+@pytest.mark.parametrize("key", ['{"shop": "a", "item": 1}', '{"item":1,"shop":"a"}', '{"shop":"a","item":2}', "a"])
+def test_a_change_under_another_key_than_that_of_its_row_can_not_be_read(tmp_path, key):
+    write(tmp_path, "stock", [(key, {"shop": "a", "item": 1, "n": 5})])
+    with pytest.raises(BadRecord, match=r"its key is .*, and its `shop` and `item` give .*"):
+        apps.run(stock(bounded=True), tmp_path)
+
+
+def test_another_app_groups_what_is_regrouped_by_both_where_it_is(tmp_path):
+    sold = [(1, "ü", 7, 2), (2, "a", 7, 4), (3, "a", 8, 1)]
+    write_sales(tmp_path, sold)
+    sales = several_keys.app(LOG)["spec"]["streams"]["sales"]
+    by_id = {"name": "by-id", "from": "sales", "partitionBy": {"key": "id"}}
+    shared = {"name": "by-both", "from": "by-id", "partitionBy": {"key": ["shop", "item"], "stream": "shared"}}
+    first = {
+        **several_keys.SHOP,
+        "spec": {
+            "systems": {"s": LOG},
+            "defaultSystem": "s",
+            "streams": {"sales": sales},
+            "operators": [by_id, shared],
+            "job": {"commitInterval": "20ms", "watermarkInterval": "1ms", "intermediateStreamPartitions": PARTITIONS},
+        },
+    }
+    schema = "id int, shop string, item int, n int, at timestamp"
+    read_by = {"system": "s", "name": "shared", "schema": schema, "key": ["shop", "item"], "controlMessages": True}
+    total = {"by": ["shop", "item"], "select": "sum(n) as n"}
+    second = {
+        **several_keys.SHOP,
+        "metadata": {"name": "reader"},
+        "spec": {
+            "systems": {"s": {"log": {"path": str(tmp_path / "log.db")}}},
+            "streams": {
+                "read": read_by,
+                "out": {"system": "s", "key": ["shop", "item"], "partitions": PARTITIONS},
+            },
+            "operators": [
+                {"name": "total", "from": "read", "aggregate": total},
+                {"name": "sent", "from": "total", "sendTo": "out"},
+            ],
+            "job": {"commitInterval": "20ms"},
+        },
+    }
+    apps.run(first, tmp_path)
+    expected = {key_text(shop=s, item=i): {"shop": s, "item": i, "n": n} for _, s, i, n in sold}
+    (tmp_path / "reader").mkdir()
+    apps.run_until(tmp_path / "reader", second, lambda: newest(tmp_path, "out") == expected)
