@@ -192,6 +192,15 @@ def test_a_table_of_two_columns_is_looked_up_by_two():
     assert plan.operators["j"].schema.names == ("a", "b", "c", "v", "w")
 
 
+def test_a_table_whose_key_has_other_names_is_broadcast_by_the_repair():
+    side = {"schema": "x string, y int, w int", "key": ["x", "y"], "bounded": True}
+    wrong = looked_up(["a", "b"], {**TABLE, "key": ["x", "y"]}, side)
+    (problem,) = planned(wrong).problems
+    assert problem.code == "JoinKeyMismatch"
+    assert problem.repair.text == "make side input `side` a broadcast stream, of which every task has all"
+    accepted(repaired(wrong, problem.repair))
+
+
 @pytest.mark.parametrize(
     ("app", "code", "place"),
     [

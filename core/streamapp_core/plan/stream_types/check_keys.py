@@ -68,11 +68,13 @@ def _check_join(
         reasons = [f"the keys of `{side.name}` are {_encoding(types, side.name)}" for side in apart]
     if not apart:
         return
+    otherwise = "partition them by it"
     if _named_apart(apart, sides):
-        repair, advice = None, _SAME_NAMES
-    else:
-        repair = repair_sides(graph, apart)
-        advice = "partition them by it" if repair is None else repair.text
+        filling = sides[1:]
+        apart = filling if all(side.reader is None for side in filling) else []
+        otherwise = _SAME_NAMES
+    repair = repair_sides(graph, apart)
+    advice = otherwise if repair is None else repair.text
     yield Problem(
         path=join.path(join.kind, "on"),
         code=ProblemCode.JOIN_KEY_MISMATCH,
