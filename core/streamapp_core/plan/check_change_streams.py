@@ -67,13 +67,6 @@ def _check_tables(graph: Graph, rows: RowFlow, name: str, stream: StreamSpec) ->
 
 
 def _check_envelopes(name: str, stream: StreamSpec, schema: Schema | None, *, registered: bool) -> Iterator[Problem]:
-    if len(stream.key_columns) > 1:
-        yield Problem(
-            path=f"spec.streams.{name}.key",
-            code=ProblemCode.NOT_SUPPORTED,
-            message=f"keys of `{name}`, as Debezium writes them, are read if they have one column; have it write those "
-            "of one (`message.key.columns`), by which the rows of the table are told apart",
-        )
     if stream.key_format is not KeyFormat.STRING:
         yield _superfluous(
             name, "keyFormat", f"keys of `{name}` are objects or records of Avro, as Debezium writes them"

@@ -1,6 +1,6 @@
 """The keys of records that Debezium writes: an object, or a record of Avro, with the columns of a table's key."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -27,17 +27,17 @@ class KeyReader(Protocol):
     """Reads the keys of records."""
 
     def read(self, messages: Sequence[Message], ssp: Ssp) -> MessageRows:
-        """Return rows with the one column of the key, and the messages they are of, whose values are the keys."""
+        """Return rows with the columns of the key, and the messages they are of, whose values are the keys."""
         ...
 
 
 class JsonKeys:
     """Reads keys that are objects, with or without Connect's schema."""
 
-    def __init__(self, column: Column, options: JsonOptions) -> None:
-        """Take the one field of a key, and how timestamps are written."""
-        self._field = column.name
-        self._decoder = JsonDecoder(arrow_schema(Schema((column,))), (), options)
+    def __init__(self, columns: Sequence[Column], options: JsonOptions) -> None:
+        """Take the fields of a key, and how timestamps are written."""
+        self._fields = frozenset(column.name for column in columns)
+        self._decoder = JsonDecoder(arrow_schema(Schema(tuple(columns))), (), options)
 
     def read(self, messages: Sequence[Message], ssp: Ssp) -> MessageRows:
         """See `KeyReader.read`."""
@@ -55,18 +55,18 @@ class JsonKeys:
         if fields.keys() == _WRAPPED:
             key = bytes(fields["payload"])
             fields = _fields(key)
-        _check_fields(fields, self._field)
+        _check_fields(fields, self._fields)
         return key
 
 
 class AvroKeys:
     """Reads keys that are records of Avro behind the id of their schema."""
 
-    def __init__(self, column: Column, schemas: WriterSchemas) -> None:
-        """Take the one field of a key, and the schemas that keys name."""
-        self._field = column.name
+    def __init__(self, columns: Sequence[Column], schemas: WriterSchemas) -> None:
+        """Take the fields of a key, and the schemas that keys name."""
+        self._fields = frozenset(column.name for column in columns)
         self._schemas = schemas
-        self._decoder = AvroDecoder(Schema((column,)), schemas)
+        self._decoder = AvroDecoder(Schema(tuple(columns)), schemas)
         self._known: dict[bytes, str] = {}
 
     def read(self, messages: Sequence[Message], ssp: Ssp) -> MessageRows:
@@ -88,7 +88,7 @@ class AvroKeys:
             try:
                 writer = self._schemas.writer(int.from_bytes(header[1:], "big"))
                 fields = [field.name for field in writer.fields] if writer.kind is AvroKind.RECORD else []
-                _check_fields(fields, self._field)
+                _check_fields(fields, self._fields)
             except (AvroSchemaError, ValueError) as error:
                 self._known[header] = f"its key has schema {int.from_bytes(header[1:], 'big')}: {error}"
             else:
@@ -96,11 +96,14 @@ class AvroKeys:
         return self._known[header]
 
 
-def _check_fields(fields: Sequence[str] | dict[str, msgspec.Raw], wanted: str) -> None:
-    """Check that a key has the wanted field alone: by one of several columns rows of several keys would be one."""
-    if list(fields) != [wanted]:
-        found = ", ".join(f"`{name}`" for name in fields) or "none"
-        raise ValueError(f"it has the fields {found}, and the stream's `key` is `{wanted}`")
+def _check_fields(fields: Iterable[str], wanted: frozenset[str]) -> None:
+    """Check that a key has the wanted fields alone: by some of its columns rows of several keys would be one."""
+    if frozenset(fields) != wanted:
+        raise ValueError(f"it has the fields {_listed(fields)}, and the stream's `key` is {_listed(wanted)}")
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(names)) or "none"
 
 
 def _of_keys(bad: Sequence[BadRecord]) -> list[BadRecord]:

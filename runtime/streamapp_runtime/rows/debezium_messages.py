@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamapp_core.plan.debezium_envelopes import AFTER, KIND, TIME_UNITS, envelope_schema, row_columns, time_name
-from streamapp_core.schema import Column, Schema
+from streamapp_core.schema import Schema
 from streamapp_core.spec.streams import JsonOptions, StreamFormat, StreamSpec
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.avro_messages import AvroDecoder, WriterSchemas
@@ -50,26 +50,26 @@ class DebeziumDecoder:
 
     def __init__(self, schema: Schema, stream: StreamSpec, schemas: WriterSchemas) -> None:
         """Take the columns that rows have, the declaration of the stream, and the schemas that Avro names."""
-        key = schema.get(stream.key_columns[0])
-        assert key is not None, "the planner checks that a stream of changes has its key"
+        key = [column for name in stream.key_columns if (column := schema.get(name)) is not None]
         self._schema = arrow_schema(schema)
-        self._key = key.name
+        self._key = {column.name: place for place, column in enumerate(key)}
         self._metadata = stream.debezium.columns
         of_table = [name for name in schema.names if name not in self._metadata]
         self._fields = {name: place for place, name in enumerate(of_table)}
         self._in_json = stream.format is not StreamFormat.AVRO
-        envelope, key_field = envelope_schema(schema, stream), row_columns(schema, stream)[self._fields[key.name]]
-        fields = zip(row_columns(schema, stream), of_table, strict=True)
+        envelope, fields = envelope_schema(schema, stream), row_columns(schema, stream)
+        key_fields = [fields[self._fields[column.name]] for column in key]
         self._schemas = ConnectSchemas(
-            {field.name: self._schema.field(name) for field, name in fields}, stream.json_options.timestamps
+            {field.name: self._schema.field(name) for field, name in zip(fields, of_table, strict=True)},
+            stream.json_options.timestamps,
         )
         self._values: MessageDecoder
         self._keys: KeyReader
         if self._in_json:
             options = JsonOptions(timestamps=stream.json_options.timestamps)
-            self._values, self._keys = JsonDecoder(arrow_schema(envelope), (), options), JsonKeys(key_field, options)
+            self._values, self._keys = JsonDecoder(arrow_schema(envelope), (), options), JsonKeys(key_fields, options)
         else:
-            self._values, self._keys = AvroDecoder(envelope, schemas), AvroKeys(Column(key.name, key.type), schemas)
+            self._values, self._keys = AvroDecoder(envelope, schemas), AvroKeys(key, schemas)
 
     def decode(self, messages: Messages, ssp: Ssp) -> MessageRows:
         """See `MessageDecoder.decode`; records without a value delete."""
@@ -89,7 +89,7 @@ class DebeziumDecoder:
         offsets = [keys.messages[row].offset for row in kept]
         found = [places.get(offset) for offset in offsets]
         deleted = np.array([row is None or changes[row] == _DELETES for row in found], np.bool_)
-        table, wrong = self._rows(keys.rows.column(0).take(_places(kept)), envelopes.rows, found, deleted)
+        table, wrong = self._rows(keys.rows.take(_places(kept)), envelopes.rows, found, deleted)
         reasons |= {offsets[row]: reason for row, reason in wrong.items()}
         stays = np.array([row not in wrong for row in range(len(kept))], np.bool_)
         return MessageRows(
@@ -114,7 +114,7 @@ class DebeziumDecoder:
             yield message._replace(value=bytes(top[1]))
 
     def _rows(
-        self, keys: pa.ChunkedArray, envelopes: pa.Table, found: Sequence[int | None], deleted: np.ndarray
+        self, keys: pa.Table, envelopes: pa.Table, found: Sequence[int | None], deleted: np.ndarray
     ) -> tuple[pa.Table, dict[int, str]]:
         """Return rows with these keys, of the envelopes where they were found, and why some are none."""
         wrong: dict[int, str] = {}
@@ -125,23 +125,13 @@ class DebeziumDecoder:
             path = self._metadata.get(field.name)
             if path is not None:
                 columns.append(self._beside(path, field, envelopes, found, wrong))
-            elif field.name == self._key:
-                columns.append(keys.combine_chunks())
-                self._compare(columns[-1], values[self._fields[field.name]], deleted, wrong)
+            elif field.name in self._key:
+                columns.append(keys.column(self._key[field.name]).combine_chunks())
+                _compare(field.name, columns[-1], values[self._fields[field.name]], deleted, wrong)
             else:
                 columns.append(values[self._fields[field.name]])
                 _find_unavailable(field.name, columns[-1], wrong)
         return pa.Table.from_arrays(columns, schema=self._schema), wrong
-
-    def _compare(self, keys: pa.Array, in_rows: pa.Array, deleted: np.ndarray, wrong: dict[int, str]) -> None:
-        alike = pc.fill_null(pc.equal(keys, in_rows), fill_value=False).to_numpy(zero_copy_only=False)
-        for row in np.flatnonzero(~alike & ~deleted).tolist():
-            wrong[row] = (
-                f"its key has `{self._key}` {keys[row].as_py()!r}, and its row {in_rows[row].as_py()!r}: a deletion by "
-                "such a key would not find the row"
-            )
-        for row in np.flatnonzero(keys.is_null().to_numpy(zero_copy_only=False)).tolist():
-            wrong[row] = f"its key has no `{self._key}`"
 
     def _beside(
         self, path: str, field: pa.Field, envelopes: pa.Table, found: Sequence[int | None], wrong: dict[int, str]
@@ -163,6 +153,18 @@ class DebeziumDecoder:
         numbers = np.where(outside, 0, numbers)
         micros = numbers * factor if factor > 0 else np.floor_divide(numbers, -factor)
         return pa.array(micros, pa.int64(), mask=missing).cast(field.type)
+
+
+def _compare(name: str, keys: pa.Array, in_rows: pa.Array, deleted: np.ndarray, wrong: dict[int, str]) -> None:
+    """Find rows with another key than their record, and keys that are null."""
+    alike = pc.fill_null(pc.equal(keys, in_rows), fill_value=False).to_numpy(zero_copy_only=False)
+    for row in np.flatnonzero(~alike & ~deleted).tolist():
+        wrong[row] = (
+            f"its key has `{name}` {keys[row].as_py()!r}, and its row {in_rows[row].as_py()!r}: "
+            "a deletion by such a key would not find the row"
+        )
+    for row in np.flatnonzero(keys.is_null().to_numpy(zero_copy_only=False)).tolist():
+        wrong[row] = f"its key has no `{name}`"
 
 
 def _wrapped(value: bytes) -> tuple[msgspec.Raw, msgspec.Raw] | None:

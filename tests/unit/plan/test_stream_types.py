@@ -451,3 +451,10 @@ def test_a_history_needs_no_key_and_takes_several():
     assert_repaired(events, None, "NotSupported", "spec.streams.out.changes")
     avro = app(*steps, streams={"a": changed, "out": {**log, "format": "avro"}})
     assert ("NotSupported", "spec.streams.out.changes") in found(avro)
+
+
+def test_changes_of_debezium_are_told_apart_by_all_columns_of_their_key():
+    changed = {"schema": ROWS, "key": ["g", "k"], "changes": "debezium"}
+    counted = {"name": "s", "from": "a", "aggregate": {"by": ["g", "k"], "select": "max(v) as most"}}
+    plan = accepted(app(counted, streams={"a": changed, "out": {"key": ["g", "k"]}}))
+    assert plan.streams["a"].type.changes == Upsert(("g", "k"), deletes=True)

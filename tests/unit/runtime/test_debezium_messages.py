@@ -48,6 +48,7 @@ ENVELOPE = {
 }
 KEY = {"type": "record", "name": "Key", "fields": [{"name": "id", "type": "long"}]}
 LINE = {"type": "record", "name": "Key", "fields": [{"name": "id", "type": "long"}, {"name": "line", "type": "int"}]}
+OP = {"name": "op", "type": "string"}
 SCHEMAS = {1: KEY, 2: ENVELOPE, 3: LINE}
 
 
@@ -203,6 +204,33 @@ def test_fields_of_rows_have_other_names_where_the_spec_says_so():
     keyed = Message(0, 0, b'{"customerId": 1}', json.dumps(value).encode())
     found = read("json", keyed, schema="id bigint, name string", places={}, json=fields)
     assert found.rows.to_pylist() == [{"id": 1, "name": "ann"}]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_keys_have_all_columns_and_tell_rows_apart(form):
+    schema = "n int, line int, id bigint, name string"
+    rows = [change("c", {"id": 7, "line": line, "name": "a", "n": line}) for line in (1, 2)]
+    keys = [{"id": 7, "line": 1}, {"line": 2, "id": 7}]
+    if form == "avro":
+        fields = [{"name": name, "type": kind} for name, kind in (("id", "long"), ("line", "int"), ("n", "int"))]
+        row = {"type": "record", "name": "Row", "fields": [*fields, {"name": "name", "type": "string"}]}
+        table = {"type": "record", "name": "Table", "fields": [{"name": "after", "type": ["null", row]}, OP]}
+        SCHEMAS[4] = table
+        values = [encoded(form, {"after": value["after"], "op": "c"}, 4) for value in rows]
+    else:
+        values = [encoded(form, value, 2) for value in rows]
+    messages = [Message(at, 0, encoded(form, keys[at], 3), values[at]) for at in range(2)]
+    deleted = Message(2, 0, encoded(form, keys[0], 3), None)
+    lacking = Message(3, 0, encoded(form, {"id": 7}, 1), None)
+    found = read(form, *messages, deleted, lacking, schema=schema, places={}, key=["line", "id"])
+    assert [tuple(row.values()) for row in found.rows.to_pylist()] == [
+        (1, 1, 7, "a"),
+        (2, 2, 7, "a"),
+        (None, 1, 7, None),
+    ]
+    assert found.deleted.tolist() == [False, False, True]
+    assert [bad.offset for bad in found.bad] == [3]
+    assert "the fields `id`, and the stream's `key` is `id`, `line`" in found.bad[0].reason
 
 
 def connect(**names):
