@@ -10,11 +10,11 @@ from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.type_rules import NUMERIC, common_number
 from streamapp_core.plan.joined_columns import keys_match
 from streamapp_core.plan.sql_operators.event_windows import read_length
-from streamapp_core.plan.sql_operators.relations import Scope
+from streamapp_core.plan.sql_operators.relations import Found, Scope
 from streamapp_core.plan.sql_operators.step_builder import Refused, StepBuilder
 from streamapp_core.problems import ProblemCode
-from streamapp_core.schema import STRING, DataType
-from streamapp_core.sql.query_tree import Span
+from streamapp_core.schema import STRING, DataType, TypeKind
+from streamapp_core.sql.query_tree import Selection, Span
 from streamapp_core.sql.sql_expressions import SqlExpression, read_expression
 from streamapp_core.sql.token_cursor import split_at
 
@@ -51,6 +51,47 @@ def equality_of(builder: StepBuilder, span: Span, scope: Scope, joined: set[int]
     if read_[0] == {at} and read_[1] and read_[1] <= joined:
         return Equality(left=read_expression(builder.text, sides[1]), right=read_expression(builder.text, sides[0]))
     return None
+
+
+def compared_columns(equality: Equality, scope: Scope) -> tuple[Found | None, Found | None]:
+    """Return the columns that an equality compares; None for what is no plain column."""
+    left, right = (
+        None if side.reference is None else scope.find(side.reference) for side in (equality.left, equality.right)
+    )
+    return (None if left is None or left.fields else left, None if right is None or right.fields else right)
+
+
+def equalities_of_key(
+    found: Sequence[tuple[Span, Equality]], scope: Scope, keys: Sequence[tuple[int, str]]
+) -> Sequence[tuple[Span, Equality]]:
+    """Return an equality for each column of the key of a table, in their order; none if one has none."""
+    by_column: dict[tuple[object, ...], tuple[Span, Equality]] = {}
+    for span, equality in found:
+        if equality.right.reference is not None:
+            by_column.setdefault(scope.find(equality.right.reference).key, (span, equality))
+    return [by_column[key] for key in keys] if by_column.keys() >= set(keys) else ()
+
+
+def is_key(data_type: DataType) -> bool:
+    """Return whether values of a type may be a part of a key."""
+    return not data_type.nested and data_type.kind not in (TypeKind.VARIANT, TypeKind.TIMESTAMP_NTZ)
+
+
+def outer_join_operators(builder: StepBuilder, selection: Selection, scope: Scope, at: int) -> str:
+    """Return the operators of an outer join of a source with that before it, as they stand in a spec."""
+    before, source = selection.sources[at - 1], selection.sources[at]
+    left, right = (each.relation if isinstance(each.relation, str) else "..." for each in (before, source))
+    keys = ("...", "...")
+    for span in source.on:
+        equality = equality_of(builder, span, scope, {at - 1}, at)
+        if equality is not None and equality.left.reference and equality.right.reference:
+            keys = (equality.left.reference.parts[-1], equality.right.reference.parts[-1])
+    return (
+        f"`{{name: left-side, from: {left}, partitionBy: {{key: {keys[0]}}}}}`, "
+        f"`{{name: right-side, from: {right}, partitionBy: {{key: {keys[1]}}}}}` and "
+        f'`{{name: joined, from: left-side, join: {{with: right-side, "on": {{left: {keys[0]}, right: {keys[1]}}}, '
+        f"type: {source.join}, within: 1h}}}}`"
+    )
 
 
 def check_keys(builder: StepBuilder, equality: Equality, left: DataType, right: DataType) -> None:

@@ -5,7 +5,17 @@ from dataclasses import dataclass, replace
 
 from streamapp_core.plan.join_sides import written_key
 from streamapp_core.plan.joined_columns import keys_match, without
-from streamapp_core.plan.sql_operators.join_conditions import Equality, check_keys, equality_of, sources_of, time_bounds
+from streamapp_core.plan.sql_operators.join_conditions import (
+    Equality,
+    check_keys,
+    compared_columns,
+    equalities_of_key,
+    equality_of,
+    is_key,
+    outer_join_operators,
+    sources_of,
+    time_bounds,
+)
 from streamapp_core.plan.sql_operators.relations import (
     Found,
     Output,
@@ -15,20 +25,24 @@ from streamapp_core.plan.sql_operators.relations import (
     backquoted,
     unique,
 )
-from streamapp_core.plan.sql_operators.rows import Rows, filter_rows, partitioned_under, rows_of, types_of, write
+from streamapp_core.plan.sql_operators.rows import (
+    Rows,
+    filter_rows,
+    has_key,
+    joined_key,
+    partitioned_under,
+    rows_of,
+    types_of,
+    write,
+)
 from streamapp_core.plan.sql_operators.step_builder import Refused, StepBuilder
 from streamapp_core.plan.sql_operators.used_columns import check_columns, used_columns
 from streamapp_core.plan.sql_operators.written_sources import WrittenSources
 from streamapp_core.plan.stream_types.stream_partitioning import hashed_by
-from streamapp_core.schema import Column, DataType, Schema, TypeKind
+from streamapp_core.schema import Column, Schema
 from streamapp_core.spec.base import format_duration
 from streamapp_core.sql.query_tree import JoinKind, Selection, Source, Span, SqlIssue
 from streamapp_core.sql.sql_expressions import SqlExpression
-
-_NO_EQUALITY = (
-    "no equality joins it with what stands before it, as in `on a.key = b.key`: all pairs of rows can't be made"
-)
-
 
 _LOST = "this is null where the table has no row: take the column of the other side, to which it is equal otherwise"
 
@@ -95,30 +109,15 @@ class Joins:
             if aliases[at] and aliases[at] in aliases[:at]:
                 raise SqlIssue(source.place, f"`{aliases[at]}` stands twice; name one by `as`")
             if at in self._outer and at not in self._tables:
+                written = outer_join_operators(self._builder, self._selection, self._scope, at)
                 raise SqlIssue(
                     source.place,
                     "without a bound in time a row of a stream is never known to have no partner: make it an inner "
-                    f"join, or write the operators {self._outer_join(at, source)}, whose `within` is how far apart in "
+                    f"join, or write the operators {written}, whose `within` is how far apart in "
                     "event time partners may be",
                 )
             if at in self._outer and source.join is not JoinKind.LEFT:
                 raise SqlIssue(source.place, "a table has no rows of its own to read: write `join` or `left join`")
-
-    def _outer_join(self, at: int, source: Source) -> str:
-        """Return the operators of an outer join of streams, as they stand in a spec."""
-        before = self._selection.sources[at - 1]
-        left, right = (each.relation if isinstance(each.relation, str) else "..." for each in (before, source))
-        keys = ("...", "...")
-        for span in source.on:
-            equality = equality_of(self._builder, span, self._scope, {at - 1}, at)
-            if equality is not None and equality.left.reference and equality.right.reference:
-                keys = (equality.left.reference.parts[-1], equality.right.reference.parts[-1])
-        return (
-            f"`{{name: left-side, from: {left}, partitionBy: {{key: {keys[0]}}}}}`, "
-            f"`{{name: right-side, from: {right}, partitionBy: {{key: {keys[1]}}}}}` and "
-            f'`{{name: joined, from: left-side, join: {{with: right-side, "on": {{left: {keys[0]}, right: {keys[1]}}}, '
-            f"type: {source.join}, within: 1h}}}}`"
-        )
 
     def _table(self, at: int, source: Source) -> Relation:
         name = str(source.relation)
@@ -138,8 +137,7 @@ class Joins:
     def _join_all(self) -> tuple[Rows, tuple[Span, ...]]:
         builder = self._builder
         self._push_down()
-        used = used_columns(builder, self._selection, self._conditions, self._scope)
-        self._name_columns(used)
+        self._name_columns(used_columns(builder, self._selection, self._conditions, self._scope))
         rows = rows_of(builder, self._relations[0])
         joined, waiting = {0}, list(range(1, len(self._relations)))
         columns: dict[tuple[int, str], RelationColumn] = {}
@@ -147,10 +145,8 @@ class Joins:
         while waiting:
             at, equalities = self._next(rows, joined, waiting, columns)
             waiting.remove(at)
-            if at in self._tables:
-                rows = self._join_table(rows, at, equalities, joined, columns)
-            else:
-                rows = self._join(rows, at, equalities, joined, columns)
+            join = self._join_table if at in self._tables else self._join
+            rows = join(rows, at, equalities, joined, columns)
             joined.add(at)
         return rows, tuple(self._conditions)
 
@@ -197,7 +193,11 @@ class Joins:
             conditions = self._own.get(at, self._conditions)
             made = [(span, equality_of(self._builder, span, self._scope, joined, at)) for span in conditions]
             found = [(span, equality) for span, equality in made if equality is not None]
-            chosen = self._of_key(at, found) if at in self._tables else self._of_streams(rows, at, found, columns)
+            of_table = self._tables.get(at)
+            if of_table is None:
+                chosen = self._of_streams(rows, at, found, columns)
+            else:
+                chosen = equalities_of_key(found, self._scope, [(at, column.lower()) for column in of_table.key])
             if not chosen:
                 continue
             spans = [span for span, _ in chosen]
@@ -208,19 +208,12 @@ class Joins:
                 self._conditions = others
             return at, [equality for _, equality in chosen]
         table = self._tables.get(waiting[0])
-        why = _NO_EQUALITY
+        why = (
+            "no equality joins it with what stands before it, as in `on a.key = b.key`: all pairs of rows can't be made"
+        )
         if table is not None:
             why = f"a table is joined by its key: on {' and '.join(f'... = `{key}`' for key in table.key)}"
         raise SqlIssue(self._selection.sources[waiting[0]].place, why)
-
-    def _of_key(self, at: int, found: Sequence[tuple[Span, Equality]]) -> Sequence[tuple[Span, Equality]]:
-        """Return an equality for each column of the key of a table, in their order; none if one has none."""
-        by_column: dict[tuple[object, ...], tuple[Span, Equality]] = {}
-        for span, equality in found:
-            if equality.right.reference is not None:
-                by_column.setdefault(self._scope.find(equality.right.reference).key, (span, equality))
-        keys = [(at, column.lower()) for column in self._tables[at].key]
-        return [by_column[key] for key in keys] if by_column.keys() >= set(keys) else ()
 
     def _of_streams(
         self,
@@ -231,25 +224,19 @@ class Joins:
     ) -> Sequence[tuple[Span, Equality]]:
         """Return the first equality, and those of other plain columns of the same types, which stay with their rows."""
         chosen = list(found[:1])
-        used = {side.key for _, equality in chosen for side in self._sides_of(equality) if side is not None}
+        used = {
+            side.key for _, equality in chosen for side in compared_columns(equality, self._scope) if side is not None
+        }
         for span, equality in found[1:]:
-            left, right = self._sides_of(equality)
+            left, right = compared_columns(equality, self._scope)
             if left is None or right is None or not used.isdisjoint([left.key, right.key]):
                 continue
             stands = columns.get((left.relation, left.column.name.lower()), left.column)
-            stay = _has_key(rows, stands.stored) and _has_key(self._relations[at], right.column.stored)
-            if stay and stands.lost is None and _is_key(stands.type) and keys_match(stands.type, right.column.type):
+            stay = has_key(rows, stands.stored) and has_key(self._relations[at], right.column.stored)
+            if stay and stands.lost is None and is_key(stands.type) and keys_match(stands.type, right.column.type):
                 chosen.append((span, equality))
                 used |= {left.key, right.key}
         return chosen
-
-    def _sides_of(self, equality: Equality) -> tuple[Found | None, Found | None]:
-        """Return the columns that an equality compares; None for what is no plain column."""
-        left, right = (
-            None if side.reference is None else self._scope.find(side.reference)
-            for side in (equality.left, equality.right)
-        )
-        return (None if left is None or left.fields else left, None if right is None or right.fields else right)
 
     def _join_table(
         self,
@@ -314,7 +301,7 @@ class Joins:
             value["within"] = dict(zip(("before", "after"), map(format_duration, within), strict=True))
         name = builder.step_name(self._step, f"{alias}-join")
         builder.add(name, left.operator, "join", value, place)
-        replaced = _joined_key(left, right, right_keys)
+        replaced = joined_key(left, right, right_keys)
         of_right = {right_key.lower(): left_key for left_key, right_key in zip(left_keys, right_keys, strict=True)}
         for key, column in tuple(columns.items()):
             left_key = of_right.get(column.stored.lower(), "") if key[0] == at else ""
@@ -411,21 +398,3 @@ class Joins:
             for at, relation in enumerate(self._relations)
         ]
         return replace(rows, scope=Scope(relations), types=types_of(self._builder, rows.operator))
-
-
-def _joined_key(left: Rows, right: Rows, right_on: Sequence[str]) -> tuple[str, ...] | None:
-    """Return the key of the pairs of two running results: those of both rows, with what they are joined by once."""
-    if left.key is None or right.key is None:
-        return None
-    on = {column.lower() for column in right_on}
-    return (*left.key, *(column for column in right.key if column.lower() not in on))
-
-
-def _has_key(rows: Rows | Relation, stored: str) -> bool:
-    """Return whether a column stays with its row: rows that replace each other keep those of their key."""
-    return rows.key is None or stored.lower() in map(str.lower, rows.key)
-
-
-def _is_key(data_type: DataType) -> bool:
-    """Return whether values of a type may be a part of a key."""
-    return not data_type.nested and data_type.kind not in (TypeKind.VARIANT, TypeKind.TIMESTAMP_NTZ)

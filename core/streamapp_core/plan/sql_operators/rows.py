@@ -54,6 +54,19 @@ def types_of(builder: StepBuilder, operator: str) -> Mapping[str, DataType]:
     return {} if schema is None else {column.name.lower(): column.type for column in schema.columns}
 
 
+def joined_key(left: Rows, right: Rows, right_on: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the key of the pairs of two running results: those of both rows, with what they are joined by once."""
+    if left.key is None or right.key is None:
+        return None
+    on = {column.lower() for column in right_on}
+    return (*left.key, *(column for column in right.key if column.lower() not in on))
+
+
+def has_key(rows: Rows | Relation, stored: str) -> bool:
+    """Return whether a column stays with its row: rows that replace each other keep those of their key."""
+    return rows.key is None or stored.lower() in map(str.lower, rows.key)
+
+
 def write(expression: SqlExpression, scope: Scope, name: Callable[[Found], str] = lambda found: found.text) -> str:
     """Return the text of an expression over the columns of an operator.
 
