@@ -17,6 +17,7 @@ WORDS = {
     "anyOf": "must validate at least one schema (anyOf)",
     "pattern": "should match",
     "minItems": "should have at least",
+    "minLength": "should be at least",
     "minimum": "should be greater than or equal to",
     "x-kubernetes-list-map-keys": "Duplicate value",
 }
