@@ -222,12 +222,6 @@ def test_what_does_not_fit_is_refused_at_its_place(app, code, place):
     assert (code, place) in found(app)
 
 
-def test_keys_that_debezium_writes_have_one_column():
-    app = sent({"name": "f", "filter": "v > 0"}, out={"key": ["a", "b"]})
-    app["spec"]["streams"]["in"]["changes"] = "debezium"
-    assert found(app) == {("NotSupported", "spec.streams.in.key")}
-
-
 def test_an_extractor_makes_one_key():
     table = {"extractor": {"function": "m:f"}, "schema": "w int", "sideInputs": ["side"]}
     wrong = looked_up(["a", "b"], table, {**SIDE, "broadcast": True})
