@@ -295,6 +295,8 @@ greatest(dt - dt2, interval 1 hour)::string; dt + interval '2' week; ts + interv
 to_timestamp_ntz(ts) - interval 1 day; to_timestamp_ntz(ts) + interval 1 month; to_timestamp_ntz(ts)::string
 (to_timestamp_ntz(ts) - ts2)::string; (to_timestamp_ntz(ts) - dt2)::string; to_timestamp_ntz(ts) = ts
 to_timestamp_ntz(ts) < dt; timestamp_ntz '2024-02-29 10:00:00.5'; ts::timestamp_ntz; moment::timestamp_ntz
+ts2 + make_interval(tiny, small2, i2 % 100, tiny, small2, tiny, fine); make_interval(0, i2 % 9) + dt2
+to_timestamp_ntz(ts2) - make_interval(0, 1, tiny); dt2 - try_make_interval(0, 1, 0, 0, small2, 0, i2)
 4 | 2 & 1; 6 ^ 2 | 1; 1 << 2 + 1; 7 & 3 >> 1; 1 << 3 >>> 1; -8 >>> 1 + 1; 3 | 4 ^ 4 & 6; i | i2 & 3 ^ i; i & i2 = 0
 i >>> i2; b >>> i2; tiny >>> 1; 'a' || 1 + 2; 1 + 2 || 'a'; 'a' || 2 * 3; '1' || 2 - 1; s || i + 1; X 'F0'; x  "0F"
 x '0'; i | 1 << 2; ~i & i2 | 1; i2 + 1 >>> 3 | 1; i = i2 is null; i < i2 in (true); t = t2 is not null; i = i2 = t
@@ -376,6 +378,10 @@ bitmap_construct_agg(bitmap_bit_position(b)); hex(bitmap_or_agg(x)); bitmap_and_
 bitmap_or_agg(x) filter (where t)
 count_min_sketch(i, 0.1d, 0.9d, 7); count_min_sketch(s, 1e-1, 0.99d, -1); count_min_sketch(x, 0.3d, 0.5d, 0)
 count_min_sketch(tiny, 0.3d, 0.5d, 0) filter (where t)
+sum(dt2 - date '2024-01-01')::string; avg(ts2 - timestamp '2020-01-01')::string; mean(make_ym_interval(tiny))::string
+max(ts2 - timestamp '2020-01-01')::bigint; min(dt - dt2)::string; count(distinct make_ym_interval(tiny))
+sum(make_ym_interval(tiny, small2)) filter (where t) > interval '3' month
+try_avg(interval '1:30' hour to minute * tiny)::string
 array_join(slice(collect_list(1.5 + g), 1, 3), ' | '); array_join(slice(collect_list(if(i > i, i, null)), 1, 3), ',')
 """
 )
@@ -403,6 +409,7 @@ listagg(m); listagg(s) filter (where t); round(stddev(i2), 2) + 1
 listagg(s2, ',') within group (order by s2); string_agg(s) within group (order by s desc)
 collect_list(i); collect_list(s); array_agg(ts); collect_list(m) filter (where t); collect_list(x); collect_list(t)
 collect_list(dt); collect_list(i) filter (where i > i); slice(collect_list(tiny), 2, 1001); collect_list(upper(s))
+first(ts - ts2)::string; last(dt - dt2) ignore nulls::string; any_value(make_ym_interval(tiny))::string
 max_by(s, i, 3); min_by(i, s, 2); max_by(dt, d, 5); min_by(m, m2, 4)
 min_by(x, t, 2); max_by(i2, t, 3) filter (where t2); mode(s); mode(i2, false); mode(ts); mode(t); mode(dt); mode(b2)
 mode(tiny) filter (where t); histogram_numeric(i2, 5); histogram_numeric(tiny, 3); histogram_numeric(d2, 4)

@@ -134,6 +134,8 @@ translate(s, 'é日', 'e'); ilike(s, 'A%'); ilike(word, '%É%'); ilike(word, 'ß
 is_valid_utf8(word); regexp_like(s, '[a-c]+'); regexp(s, '^a'); rlike(s, 'b$'); regexp_replace(s, '[ab]', 'X')
 regexp_replace(s, '([a-z])([a-z])', '$2$1'); regexp_replace(s, '(a)|(b)', '<$1>'); regexp_replace(s, '\\s+', '')
 regexp_replace(num, '[^0-9]', '\\$'); regexp_replace(word, '.', '$0'); regexp_replace(i, '1', '22')
+div(i, i2); div(m, fine)
+make_dt_interval(0, 0, 0, i * 3.0)::string
 regexp_substr(s, '[b-z]$'); regexp_substr(concat(s, 'ab\r\n'), '[a-z]+$'); regexp_substr(s, '\\w|a$')
 regexp_count(s, '[a-c]'); regexp_count(s, ','); regexp_count(word, '.'); regexp_substr(s, '[b-z]+')
 regexp_substr(s, '[0-9]+'); regexp_substr(i, '2.'); regexp_instr(s, 'b'); regexp_instr(s, '[0-9]+')

@@ -8,6 +8,7 @@ from streamapp_core.expressions.aggregate_calls import AggregateCall
 from streamapp_core.expressions.conversions import converted, number, wrapped
 from streamapp_core.expressions.distinct_aggregates import DISTINCT, distinct_values
 from streamapp_core.expressions.expression_issues import Refusal, invalid
+from streamapp_core.expressions.interval_aggregates import is_of_interval, of_interval
 from streamapp_core.expressions.ordered_aggregates import BY_ORDER, COLLECTED, ENDS, EXTREMES, chosen, collected
 from streamapp_core.expressions.partial_aggregates import Merge, PartialsBuilder, PlainAggregate
 from streamapp_core.expressions.percentiles import PERCENTILES, percentile
@@ -41,6 +42,8 @@ def written(
     Raises:
         Refusal: There is no such aggregate of values of these types.
     """
+    if is_of_interval(call, arguments):
+        return of_interval(lambda call, numbers: written(builder, call, numbers, condition), call, arguments[0])
     kept = None if condition is None else comparisons.condition(condition)
     _check_types(call, arguments)
     if call.name in BY_ORDER and not call.limit and not (call.distinct and call.name in DISTINCT):

@@ -21,6 +21,7 @@ from streamapp_core.expressions.expression_issues import ExpressionIssue, Refusa
 from streamapp_core.expressions.functions import AGGREGATE_NAMES, BY_NAME, GENERATOR_NAMES, WITH_UNIT
 from streamapp_core.expressions.functions.lambdas import LAMBDAS_BY_NAME, LambdaFunction
 from streamapp_core.expressions.growth import MAX_ELEMENTS, size, varies
+from streamapp_core.expressions.interval_aggregates import is_of_interval
 from streamapp_core.expressions.interval_values import check_held
 from streamapp_core.expressions.named_arguments import by_position
 from streamapp_core.expressions.node_kinds import FORMS, unsupported
@@ -47,6 +48,7 @@ _INSTEAD = {
     "json_extract": "get_json_object(a, '$.b'), or a struct or map in the schema of the stream, and its fields: a.b",
     "assert_true": "filter: a condition that does not hold can't stop an app",
     "raise_error": "filter: no row can stop an app",
+    "make_interval": "timestamp + make_interval(...), or make_dt_interval(...) and make_ym_interval(...)",
     "grouping": "one aggregate for each way of grouping",
 }
 """The way to say it here, of functions that users of Spark and of other databases look for."""
@@ -303,7 +305,7 @@ class Checker:
         def write(*values: Value) -> Value:
             taken = values[len(conditions) :]
             for value in taken:
-                if value.type:
+                if value.type and not is_of_interval(call, taken):
                     check_held(value.type, f"what {name}(...) takes")
             return writer(call, taken, values[0] if conditions else None)
 

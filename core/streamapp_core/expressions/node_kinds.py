@@ -15,6 +15,7 @@ from streamapp_core.expressions.functions import BY_NAME
 from streamapp_core.expressions.functions.bits import combined, inverted, shifted
 from streamapp_core.expressions.functions.calculations import integral_quotient
 from streamapp_core.expressions.functions.date_parts import part
+from streamapp_core.expressions.functions.interval_functions import moved_by_amounts
 from streamapp_core.expressions.functions.strings import concatenation, matches
 from streamapp_core.expressions.functions.text_parts import like_whatever_case, trimmed
 from streamapp_core.expressions.interval_literals import interval_literal
@@ -70,6 +71,21 @@ def unsupported(node: exp.Expr) -> str:
     """Return the message that a kind of node is refused, with an alternative if there is one."""
     hint = _HINTS.get(type(node))
     return hint or f"{type(node).__name__.lower()} is not supported here (docs/expressions.md lists what is)"
+
+
+def _sum(checker: NodeChecker, node: exp.Expr) -> Value | None:
+    """Check a sum or difference; one side may be `make_interval(...)`, whose months and days are no one value."""
+    operator = "+" if isinstance(node, exp.Add) else "-"
+    sides = [node.this, node.args["expression"]]
+    if operator == "+" and _is_mixed(sides[0]):
+        sides.reverse()
+    if not _is_mixed(sides[1]):
+        return _binary(checker, node)
+    return checker.parts(partial(moved_by_amounts, operator), sides[0], *sides[1].expressions)
+
+
+def _is_mixed(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and str(node.this).lower() in ("make_interval", "try_make_interval")
 
 
 def _binary(checker: NodeChecker, node: exp.Expr) -> Value | None:
@@ -284,6 +300,7 @@ def _form(parts: str, check: Check) -> Form:
 
 FORMS: dict[type[exp.Expr], Form] = {
     **dict.fromkeys(_BINARY, _form("this expression typed safe", _binary)),
+    **dict.fromkeys((exp.Add, exp.Sub), _form("this expression typed safe", _sum)),
     **dict.fromkeys((exp.And, exp.Or), _form("this expression", _connection)),
     **dict.fromkeys(_PATTERNS, _form("this expression negate", _like)),
     **dict.fromkeys(

@@ -57,7 +57,8 @@ OPERATORS = (
         "a + b, a - b",
         "date, timestamp or interval",
         "Of a date or timestamp and an interval, of a date and days (an int), or of two intervals. A month later is "
-        "the last day of a shorter month.",
+        "the last day of a shorter month. The interval may be `make_interval(years, months, weeks, days, "
+        "hours, minutes, seconds)`.",
     ),
     _line("a - b", "interval", "The time from b to a: of dates in days, of timestamps in days to seconds."),
     _line("a * b, a / b, a div b", "interval; bigint", "An interval times or over a number; one over another."),

@@ -1,6 +1,7 @@
 """Intervals in expressions: how they are written, what they give, and where they are refused."""
 
 import datetime as dt
+from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from streamapp_core.expressions import ExpressionError, check_aggregate, check_s
 from streamapp_core.schema import parse_schema
 from streamapp_runtime.sql_engine import SqlEngine
 from streamapp_systems.arrow_types import arrow_schema
+from support import aggregates
 
 SCHEMA = parse_schema("a timestamp, b timestamp, n int")
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -90,6 +92,10 @@ def test_a_literal_has_the_text_that_spark_gives_it(engine, literal, text):
         ("timestamp_ntz '2024-01-01 00:00:00Z'", "without time zone"),
         ("time_bucket(interval 1 day, cast(a as date))", "takes an interval and a timestamp"),
         ("time_bucket(interval 1 day, a, timestamp_ntz '2024-01-01')", "is of the type of the timestamp"),
+        ("make_interval(1) is null", "use timestamp + make_interval"),
+        ("n + make_interval(1)", "is added to a date or timestamp"),
+        ("a + make_interval(1, 2, 3, 4, 5, 6, 7, 8)", "up to 7 numbers"),
+        ("make_interval(1) - a", "there is no function make_interval"),
         ("now()", "use the event time"),
         ("datediff(current_date, a)", "use the event time"),
     ],
@@ -101,8 +107,12 @@ def test_what_is_refused_says_why(text, reason):
 
 
 def test_no_aggregate_keeps_intervals():
-    with pytest.raises(ExpressionError, match="what max"):
-        check_aggregate("max(a - b) as m", [], SCHEMA)
+    for text in ("max(a - b) as m", "avg(a - b) as m"):
+        with pytest.raises(ExpressionError, match="`m` is an interval"):
+            check_aggregate(text, [], SCHEMA)
+    for text in ("collect_list(a - b)", "max_by(n, a - b)", "median(a - b)", "mode(a - b)"):
+        with pytest.raises(ExpressionError, match=r"what .* takes is an interval"):
+            check_aggregate(f"cast({text} as string) as m", [], SCHEMA)
     with pytest.raises(ExpressionError, match="no column can hold"):
         check_aggregate("max(a) - min(b) as m", [], SCHEMA)
     check_aggregate("cast(max(a) - min(b) as bigint) as m", [], SCHEMA)
@@ -118,6 +128,25 @@ def test_the_time_between_moments_takes_one_to_the_other(engine, a, b):
     assert computed(engine, "b + (a - b)", a, b) == a
     assert computed(engine, "a - (a - b)", a, b) == b
     assert computed(engine, "cast((a - b) as bigint)", a, b) == int((a - b) / dt.timedelta(seconds=1))
+
+
+@given(st.lists(st.none() | st.integers(-(10**12) + 1, 10**12 - 1), min_size=1, max_size=12), st.integers(1, 5))
+def test_aggregates_of_intervals_are_those_of_their_lengths(engine, seconds, size):
+    schema = parse_schema("n bigint")
+    rows = pa.table({"n": pa.array(seconds, pa.int64())})
+    known = [length for length in seconds if length is not None]
+
+    def result(name: str) -> list[int | None]:
+        aggregation = check_aggregate(f"cast({name}(make_dt_interval(0, 0, 0, n)) as bigint) as m", [], schema)
+        return aggregates.computed(engine, aggregation, aggregates.split(rows, size))["m"].to_pylist()
+
+    assert result("max") == [max(known, default=None)]
+    assert result("min") == [min(known, default=None)]
+    if all(abs(sum(known[:end])) < 9 * 10**12 for end in range(len(known) + 1)):
+        assert result("sum") == [sum(known) if known else None]
+        mean = Fraction(sum(known), len(known)) if known else None
+        (average,) = result("avg")
+        assert average == mean or abs(average - mean) < 1
 
 
 @given(a=MOMENTS, n=st.integers(-10_000, 10_000))

@@ -126,6 +126,13 @@ def _operator(name: str, doc: str, operator: str, *, tried: bool = False) -> Fun
 
 
 CALCULATIONS = (
+    Function(
+        name="div",
+        parameters=(Parameter("number", Accepts.ANY), Parameter("other", Accepts.ANY)),
+        result="bigint",
+        doc="As `number div other`.",
+        write=integral_quotient,
+    ),
     _operator("mod", "As `number % other`.", "%"),
     _operator("try_add", "As `number + other`, but null where a whole number overflows.", "+", tried=True),
     _operator("try_subtract", "As `number - other`, but null where a whole number overflows.", "-", tried=True),

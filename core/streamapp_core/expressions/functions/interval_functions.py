@@ -5,11 +5,12 @@ from streamapp_core.expressions.conversions import implied, naive
 from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.functions.function_table import Accepts, Function, Parameter
 from streamapp_core.expressions.interval_types import DAY_TO_SECOND, MICROSECONDS, YEAR_TO_MONTH
-from streamapp_core.expressions.time_arithmetic import clock, from_clock
+from streamapp_core.expressions.time_arithmetic import clock, from_clock, moved
 from streamapp_core.expressions.typed_sql import Value, bound, cast, try_cast
-from streamapp_core.schema import BIGINT, INT, TIMESTAMP, DataType, TypeKind
+from streamapp_core.schema import BIGINT, DATE, INT, TIMESTAMP, DataType, TypeKind
 
 _UNIT = Parameter("unit", Accepts.TEXT_LITERAL)
+_AMOUNTS = 7
 _ZERO = Value(INT, "0", 0, simple=True)
 _SECONDS = DataType(TypeKind.DECIMAL, 18, 6)
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
@@ -22,12 +23,30 @@ _LENGTHS = {
 def _day_time(days: Value, hours: Value = _ZERO, minutes: Value = _ZERO, seconds: Value = _ZERO) -> Value:
     whole = [cast(implied(value, INT).sql, "HUGEINT") for value in (days, hours, minutes)]
     terms = [f"{sql} * {MICROSECONDS[unit]}" for sql, unit in zip(whole, ("day", "hour", "minute"), strict=True)]
-    terms.append(cast(f"{implied(seconds, _SECONDS).sql} * 1000000", "HUGEINT"))
+    terms.append(cast(f"{cast(implied(seconds, _SECONDS).sql, 'DECIMAL(25,6)')} * 1000000", "HUGEINT"))
     return Value(DAY_TO_SECOND, try_cast(" + ".join(terms), DAY_TO_SECOND))
 
 
 def _year_month(years: Value, months: Value = _ZERO) -> Value:
     return Value(YEAR_TO_MONTH, try_cast(f"{cast(years.sql, BIGINT)} * 12 + {months.sql}", YEAR_TO_MONTH))
+
+
+def moved_by_amounts(operator: str, moment: Value, *amounts: Value) -> Value:
+    """Write a date or timestamp `+` or `-` `make_interval(years, months, weeks, days, hours, minutes, seconds)`.
+
+    Raises:
+        Refusal: It is no date or timestamp, or there are more amounts.
+    """
+    if moment.kind not in (TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMP_NTZ) or len(amounts) > _AMOUNTS:
+        raise Refusal("make_interval of up to 7 numbers is added to a date or timestamp, or taken from it")
+    years, months, weeks, *rest = (*amounts, *[_ZERO] * (_AMOUNTS - len(amounts)))
+    of_weeks = Value(
+        DAY_TO_SECOND, try_cast(f"{cast(implied(weeks, INT).sql, 'HUGEINT')} * {_LENGTHS['week']}", BIGINT)
+    )
+    moved_moment = implied(moment, TIMESTAMP) if moment.kind is TypeKind.DATE else moment
+    for interval in (_year_month(implied(years, INT), implied(months, INT)), of_weeks, _day_time(*rest)):
+        moved_moment = moved(moved_moment, interval, back=operator == "-")
+    return implied(moved_moment, DATE) if moment.kind is TypeKind.DATE else moved_moment
 
 
 def _moved(unit: Value, count: Value, moment: Value) -> Value:
