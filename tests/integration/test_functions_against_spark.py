@@ -328,6 +328,8 @@ CASTS = [
     *(f"cast({a} as {b})" for columns, types in CAST for a in columns.split() for b in types.split()),
     *expressions(
         r"""
+cast(cast(fine as decimal(12,12)) as string); cast(-0.5 as string); array(-0.5, 0.25)::string; cast('epoch' as date)
+ts2 > ' Epoch'; to_json(struct(cast(fine as decimal(6,6)) as x, map(0.5, m)))
 cast(ts as decimal(20,6)); cast(ts as decimal(12,1)); cast(ts2 as float); dt + i; date_add(dt2, 2147480000 + tiny)
 date_sub(dt, i); substring(s, i2); substring(x, i)
 cast(i as timestamp); cast(b2 % 1000000 as timestamp); cast(small as timestamp); cast(ts as bigint); cast(ts as int)

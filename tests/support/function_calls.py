@@ -250,6 +250,7 @@ to_number(to_char(i2 % 100, '09PR'), '09PR'); try_to_number(to_char(m, '99,999,9
 try_to_number('1,234.5', '9,999.99'); try_to_number(concat('$', i2), '$99'); try_to_number(num, '9.9')
 format_number(i, 0); format_number(b, 2); format_number(d, 2); format_number(d, 0); format_number(f, 3)
 format_number(m, 1); format_number(m2, 4); format_number(fine, 6); format_number(small, 1); format_number(d, 10)
+format_number(-0.5, 0)
 format_number(i, -1); format_number(d, '#,##0.00'); format_number(d, '0.###'); format_number(m, '#.#')
 format_number(i2, '000,000'); format_number(m, '.##'); format_number(d2, '#,####.0#'); format_number(whole, 2)
 format_number(tiny, 1); format_string('%d|%s', i, s)

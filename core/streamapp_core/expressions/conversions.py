@@ -3,11 +3,12 @@
 A value that does not fit gives null, wraps around or saturates, as in Spark with ANSI mode off.
 """
 
+import re
 from collections.abc import Callable
 
 from streamapp_core.data_types import INTERVALS, NESTED, SPATIAL, VARIANT
 from streamapp_core.expressions import nested_values, text_formats
-from streamapp_core.expressions.expression_issues import Refusal
+from streamapp_core.expressions.expression_issues import Refusal, invalid
 from streamapp_core.expressions.interval_values import cast_interval, interval_of_number, text_of_interval
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL, NUMERIC, as_decimal
 from streamapp_core.expressions.typed_sql import Value, bound, cast, duckdb_type, try_cast
@@ -20,6 +21,7 @@ _MOMENTS = frozenset({TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMP_NTZ}
 _MICROSECONDS = 1_000_000
 _LAST_SECOND = (2**63 - 1) // _MICROSECONDS - 1
 _EXACT_DOUBLE_DIGITS = 15
+_MOMENT_WORD = re.compile(r"\s*(epoch|now|today|tomorrow|yesterday)(\s+\S.*)?\s*", re.IGNORECASE | re.DOTALL)
 _SECONDS = DataType(TypeKind.DECIMAL, 25, 6)
 
 
@@ -61,6 +63,8 @@ def converted(value: Value, target: DataType) -> Value:
         return to_variant(value, objects=False) if target == VARIANT else Value(target, from_variant(value, target))
     if target.kind is TypeKind.STRING:
         return Value(STRING, _writer(value.type)(value, value.type))
+    if target.kind in _MOMENTS and isinstance(value.literal, str):
+        value = _without_words(value)
     nested = nested_values.converted(value, target, converted)
     if nested is not None:
         return nested
@@ -72,6 +76,19 @@ def converted(value: Value, target: DataType) -> Value:
     if sql is None:
         raise Refusal(f"{value.type} can't be cast to {target}{_hint(value.type, target)}")
     return Value(target, sql, simple=value.simple and value.literal is not None)
+
+
+def _without_words(value: Value) -> Value:
+    """Return a literal with a moment in place of a word that means one; of data, Spark takes no such words."""
+    word = _MOMENT_WORD.fullmatch(str(value.literal))
+    if word is None:
+        return value
+    if word[1].lower() == "epoch" and not word[2]:
+        return Value(STRING, "'1970-01-01'", simple=True)
+    raise invalid(
+        f"'{value.literal}' would give another result when the same rows are read again; use the event time: a column "
+        "of the row, or the end of the window"
+    )
 
 
 def implied(value: Value, target: DataType) -> Value:

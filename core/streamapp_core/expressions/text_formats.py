@@ -145,9 +145,15 @@ def _double_of_float(value: Value) -> Value:
     return Value(DOUBLE, bound([value], write))
 
 
+def plain_decimal(sql: str, data_type: DataType) -> str:
+    """Write a decimal without an exponent; DuckDB leaves out the 0 before the point of a type without whole digits."""
+    plain = cast(sql, "VARCHAR")
+    return rf"regexp_replace({plain}, '^(-?)\.', '\10.')" if data_type.precision == data_type.scale else plain
+
+
 def text_of_decimal(value: Value, data_type: DataType) -> str:
     """Write a decimal as Java's BigDecimal does: with an exponent below 1e-6."""
-    plain = cast(value.sql, "VARCHAR")
+    plain = plain_decimal(value.sql, data_type)
     if data_type.scale <= 6:  # noqa: PLR2004 - BigDecimal's own limit
         return plain
 

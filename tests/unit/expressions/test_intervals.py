@@ -97,6 +97,10 @@ def test_a_literal_has_the_text_that_spark_gives_it(engine, literal, text):
         ("a + make_interval(1, 2, 3, 4, 5, 6, 7, 8)", "up to 7 numbers"),
         ("make_interval(1) - a", "there is no function make_interval"),
         ("now()", "use the event time"),
+        ("a > 'today'", "'today' would give another result"),
+        ("cast(' Now UTC' as timestamp)", "use the event time"),
+        ("datediff('yesterday', a)", "use the event time"),
+        ("to_timestamp_ntz('epoch UTC')", "use the event time"),
         ("datediff(current_date, a)", "use the event time"),
     ],
 )
