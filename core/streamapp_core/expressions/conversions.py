@@ -63,8 +63,8 @@ def converted(value: Value, target: DataType) -> Value:
         return to_variant(value, objects=False) if target == VARIANT else Value(target, from_variant(value, target))
     if target.kind is TypeKind.STRING:
         return Value(STRING, _writer(value.type)(value, value.type))
-    if target.kind in _MOMENTS and isinstance(value.literal, str):
-        value = _without_words(value)
+    if target.kind in _MOMENTS and isinstance(value.literal, str) and _MOMENT_WORD.fullmatch(value.literal):
+        return converted(_moment_of_word(value.literal), target)
     nested = nested_values.converted(value, target, converted)
     if nested is not None:
         return nested
@@ -78,16 +78,17 @@ def converted(value: Value, target: DataType) -> Value:
     return Value(target, sql, simple=value.simple and value.literal is not None)
 
 
-def _without_words(value: Value) -> Value:
-    """Return a literal with a moment in place of a word that means one; of data, Spark takes no such words."""
-    word = _MOMENT_WORD.fullmatch(str(value.literal))
-    if word is None:
-        return value
-    if word[1].lower() == "epoch" and not word[2]:
+def _moment_of_word(word: str) -> Value:
+    """Return the moment that a literal names; of data, Spark takes no such words.
+
+    Raises:
+        Refusal: It depends on the present time.
+    """
+    if word.strip().lower() == "epoch":
         return Value(STRING, "'1970-01-01'", simple=True)
     raise invalid(
-        f"'{value.literal}' would give another result when the same rows are read again; use the event time: a column "
-        "of the row, or the end of the window"
+        f"'{word}' would give another result when the same rows are read again; use the event time: a column of the "
+        "row, or the end of the window"
     )
 
 
