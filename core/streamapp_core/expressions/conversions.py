@@ -3,13 +3,13 @@
 A value that does not fit gives null, wraps around or saturates, as in Spark with ANSI mode off.
 """
 
-import re
 from collections.abc import Callable
 
 from streamapp_core.data_types import INTERVALS, NESTED, SPATIAL, VARIANT
 from streamapp_core.expressions import nested_values, text_formats
-from streamapp_core.expressions.expression_issues import Refusal, invalid
+from streamapp_core.expressions.expression_issues import Refusal
 from streamapp_core.expressions.interval_values import cast_interval, interval_of_number, text_of_interval
+from streamapp_core.expressions.moment_words import moment_text
 from streamapp_core.expressions.type_rules import FRACTIONAL, INTEGRAL, NUMERIC, as_decimal
 from streamapp_core.expressions.typed_sql import Value, bound, cast, duckdb_type, try_cast
 from streamapp_core.expressions.variant_values import from_variant, to_variant
@@ -21,7 +21,6 @@ _MOMENTS = frozenset({TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMP_NTZ}
 _MICROSECONDS = 1_000_000
 _LAST_SECOND = (2**63 - 1) // _MICROSECONDS - 1
 _EXACT_DOUBLE_DIGITS = 15
-_MOMENT_WORD = re.compile(r"\s*(epoch|now|today|tomorrow|yesterday)(\s+\S.*)?\s*", re.IGNORECASE | re.DOTALL)
 _SECONDS = DataType(TypeKind.DECIMAL, 25, 6)
 
 
@@ -63,8 +62,6 @@ def converted(value: Value, target: DataType) -> Value:
         return to_variant(value, objects=False) if target == VARIANT else Value(target, from_variant(value, target))
     if target.kind is TypeKind.STRING:
         return Value(STRING, _writer(value.type)(value, value.type))
-    if target.kind in _MOMENTS and isinstance(value.literal, str) and _MOMENT_WORD.fullmatch(value.literal):
-        return converted(_moment_of_word(value.literal), target)
     nested = nested_values.converted(value, target, converted)
     if nested is not None:
         return nested
@@ -76,20 +73,6 @@ def converted(value: Value, target: DataType) -> Value:
     if sql is None:
         raise Refusal(f"{value.type} can't be cast to {target}{_hint(value.type, target)}")
     return Value(target, sql, simple=value.simple and value.literal is not None)
-
-
-def _moment_of_word(word: str) -> Value:
-    """Return the moment that a literal names; of data, Spark takes no such words.
-
-    Raises:
-        Refusal: It depends on the present time.
-    """
-    if word.strip().lower() == "epoch":
-        return Value(STRING, "'1970-01-01'", simple=True)
-    raise invalid(
-        f"'{word}' would give another result when the same rows are read again; use the event time: a column of the "
-        "row, or the end of the window"
-    )
 
 
 def implied(value: Value, target: DataType) -> Value:
@@ -301,8 +284,8 @@ _CASTS: dict[tuple[str, TypeKind], _Caster] = {
     ("string", TypeKind.DOUBLE): lambda v, t: text_formats.floating_from_text(v.sql, t),
     ("string", TypeKind.DECIMAL): lambda v, t: text_formats.decimal_from_text(v.sql, t),
     ("string", TypeKind.BOOLEAN): lambda v, _: text_formats.boolean_from_text(v),
-    ("string", TypeKind.DATE): lambda v, _: text_formats.date_from_text(v.sql),
-    ("string", TypeKind.TIMESTAMP): lambda v, _: text_formats.timestamp_from_text(v.sql),
+    ("string", TypeKind.DATE): lambda v, _: text_formats.date_from_text(moment_text(v)),
+    ("string", TypeKind.TIMESTAMP): lambda v, _: text_formats.timestamp_from_text(moment_text(v)),
     ("string", TypeKind.BINARY): lambda v, _: f"encode({v.sql})",
     ("whole", TypeKind.TINYINT): _whole_to_whole,
     ("whole", TypeKind.SMALLINT): _whole_to_whole,
@@ -342,7 +325,7 @@ _CASTS: dict[tuple[str, TypeKind], _Caster] = {
     ("boolean", TypeKind.DOUBLE): lambda v, t: cast(v.sql, t),
     ("boolean", TypeKind.DECIMAL): lambda v, t: try_cast(cast(v.sql, "INTEGER"), t),
     ("boolean", TypeKind.TIMESTAMP): lambda v, _: f"make_timestamptz(CAST({v.sql} AS BIGINT))",
-    ("string", TypeKind.TIMESTAMP_NTZ): lambda v, _: text_formats.timestamp_from_text(v.sql, zoned=False),
+    ("string", TypeKind.TIMESTAMP_NTZ): lambda v, _: text_formats.timestamp_from_text(moment_text(v), zoned=False),
     ("date", TypeKind.TIMESTAMP): lambda v, _: aware(v.sql),
     ("date", TypeKind.TIMESTAMP_NTZ): lambda v, t: cast(v.sql, t),
     ("timestamp", TypeKind.TIMESTAMP_NTZ): lambda v, _: naive(v),

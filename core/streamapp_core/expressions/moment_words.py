@@ -1,0 +1,25 @@
+"""Words that Spark takes for moments in literals, though not in data: `epoch`, and those of the present time."""
+
+import re
+
+from streamapp_core.expressions.expression_issues import invalid
+from streamapp_core.expressions.typed_sql import Value
+
+_WORD = re.compile(r"\s*(epoch|now|today|tomorrow|yesterday)(\s+\S.*)?\s*", re.IGNORECASE | re.DOTALL)
+
+
+def moment_text(value: Value) -> str:
+    """Return the SQL of a text that is read as a date or timestamp, with a moment in place of a literal word.
+
+    Raises:
+        Refusal: The word depends on the present time, or has a time zone.
+    """
+    word = _WORD.fullmatch(value.literal) if isinstance(value.literal, str) else None
+    if word is None:
+        return value.sql
+    if word[1].lower() == "epoch" and not word[2]:
+        return "'1970-01-01'"
+    raise invalid(
+        f"'{value.literal}' would give another result when the same rows are read again; use the event time: a column "
+        "of the row, or the end of the window"
+    )
