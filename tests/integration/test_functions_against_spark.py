@@ -22,7 +22,7 @@ from streamapp_core.expressions import (
     select_sql,
     table,
 )
-from streamapp_core.expressions.functions import BY_NAME, GENERATOR_NAMES
+from streamapp_core.expressions.functions import AGGREGATE_NAMES, BY_NAME, GENERATOR_NAMES
 from streamapp_core.expressions.functions.lambdas import LAMBDAS_BY_NAME
 from streamapp_core.schema import parse_schema
 from streamapp_runtime.sql_engine import SqlEngine
@@ -613,6 +613,12 @@ def literal(text: str) -> str:
 def test_every_generator_is_called():
     called = {name for name in GENERATOR_NAMES if any(f"{name}(" in text for text in GENERATORS)}
     assert called | {"variant_explode", "variant_explode_outer"} == GENERATOR_NAMES
+
+
+def test_every_aggregate_is_called():
+    called = {name for text in [*AGGREGATES, *BY_ARRIVAL] for name in re.findall(r"\w+(?=\()", text)}
+    of_sketches = {"theta_sketch_agg", "theta_union_agg", "theta_intersection_agg"}  # see test_summaries_against_spark
+    assert AGGREGATE_NAMES - called == of_sketches
 
 
 def test_generators_give_the_rows_that_spark_gives(data, spark, engine):
