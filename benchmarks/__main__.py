@@ -18,7 +18,7 @@ USUAL = (
     "kafka_event_time",
     "kafka_latency",
 )
-LONG = ("kafka_restart", "kafka_steady")
+LONG = ("kafka_restart", "kafka_steady", "nexmark")
 NAMES = (*USUAL, *LONG)
 
 

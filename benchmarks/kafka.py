@@ -19,7 +19,8 @@ from statistics import median
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, IsolationLevel, Message, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
 from tools.kafka.broker import Broker
 from tools.kafka.jars import default_cache, kafka_jars
 
@@ -31,6 +32,7 @@ ROWS = {"readings": 8_000_000, "few": 200_000, "fewer": 10_000}
 """Topics: systems that would take minutes for the first get less."""
 REPETITIONS = 2
 LIMIT_SECONDS = 300.0
+_MARKER_SECONDS = 60.0
 QUIX = "quixstreams==3.28.1"
 _numbers = itertools.count()
 
@@ -112,15 +114,18 @@ def check(servers: str, topic: str, rows: int, *, joined: bool) -> None:
     """Find out whether what is committed is right: the last counts add up to all rows, or there is one result a row."""
     readings: dict[bytes | None, int] = {}
     count = 0
-    for key, value in committed(servers, topic):
+    for message in consumed(servers, topic):
         count += 1
         if not joined:
-            readings[key] = max(readings.get(key, 0), json.loads(value)["readings"])
+            key = message.key()
+            readings[key] = max(readings.get(key, 0), json.loads(message.value() or b"")["readings"])
     found = count if joined else sum(readings.values())
     assert found == rows, f"{topic}: {found} of {rows} rows"
 
 
-def committed(servers: str, topic: str) -> Iterator[tuple[bytes | None, bytes]]:
+def consumed(servers: str, topic: str) -> Iterator[Message]:
+    """Read what is committed in a topic of eight partitions, up to its end."""
+    _wait_for_markers(servers, topic)
     consumer = Consumer(
         {
             "bootstrap.servers": servers,
@@ -135,10 +140,25 @@ def committed(servers: str, topic: str) -> Iterator[tuple[bytes | None, bytes]]:
     while ended < PARTITIONS:
         for message in consumer.consume(10_000, 1.0):
             if message.error() is None:
-                yield message.key(), message.value() or b""
+                yield message
             else:
                 ended += 1
     consumer.close()
+
+
+def _wait_for_markers(servers: str, topic: str) -> None:
+    """Wait until all that was written is committed or aborted: brokers end a transaction after they say so."""
+    admin = AdminClient({"bootstrap.servers": servers})
+    latest = {TopicPartition(topic, partition): OffsetSpec.latest() for partition in range(PARTITIONS)}
+
+    def ends(isolation: IsolationLevel) -> list[int]:
+        found = admin.list_offsets(latest, isolation_level=isolation)
+        return [found[at].result().offset for at in latest]
+
+    deadline = time.monotonic() + _MARKER_SECONDS
+    while ends(IsolationLevel.READ_COMMITTED) != ends(IsolationLevel.READ_UNCOMMITTED):
+        assert time.monotonic() < deadline, f"{topic}: a transaction is open"
+        time.sleep(0.05)
 
 
 def _print(title: str, sides: list[Side]) -> None:

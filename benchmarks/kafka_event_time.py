@@ -17,7 +17,7 @@ from confluent_kafka import Producer
 from tools.kafka.broker import Broker
 from tools.kafka.jars import default_cache, kafka_jars
 
-from benchmarks.kafka import committed
+from benchmarks.kafka import consumed
 from benchmarks.kafka_load import PARTITIONS, InputSource, make_topics, partitions_of, send
 from benchmarks.measured import Measured
 from benchmarks.streaming import watched
@@ -83,11 +83,10 @@ def fill(servers: str, topic: str, rows: int, seed: int) -> None:
 
 
 def _totals(servers: str, topic: str) -> tuple[int, int, int]:
-    """Count the committed results of all sensors, and add up what they count."""
+    """Count the consumed results of all sensors, and add up what they count."""
     decode = msgspec.json.Decoder(_Result).decode
-    found = [
-        result for _, value in committed(servers, topic) if not (result := decode(value)).sensor.startswith("last")
-    ]
+    results = (decode(message.value() or b"") for message in consumed(servers, topic))
+    found = [result for result in results if not result.sensor.startswith("last")]
     return len(found), sum(result.readings for result in found), sum(result.total for result in found)
 
 

@@ -1,0 +1,1 @@
+select auction, price from bid where mod(auction, 123) = 0
