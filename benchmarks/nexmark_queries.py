@@ -40,7 +40,7 @@ EVENT: Mapping[str, Mapping[str, str]] = {
 """The fields of events with their types in Spark: an event has one of the three."""
 KINDS = tuple(EVENT)
 QUERIES = tuple(f"q{number:02}" for number in range(24) if number not in {6, 10})
-"""Not here are q6, which is no SQL of these systems, and q10, whose results are files."""
+"""Not here are q6, which the others can't express, and q10, whose results are files."""
 
 
 def query_text(query: str, system: str) -> str:

@@ -14,7 +14,7 @@ from streamapp_runtime.operators.expiring_states import ExpiringStates
 from streamapp_runtime.operators.group_states import GroupStates
 from streamapp_runtime.operators.joined_rows import LEFT, RIGHT, JoinedRows, join_keys
 from streamapp_runtime.operators.operator import BaseOperator
-from streamapp_runtime.operators.pending_rows import PendingRows
+from streamapp_runtime.operators.pending_rows import PendingRows, SortedRows
 from streamapp_runtime.operators.sorted_run import RowIndices
 from streamapp_runtime.operators.timely_rows import TimelyRows
 from streamapp_runtime.operators.window_bounds import EMITTED_AT_ONCE
@@ -128,13 +128,14 @@ class AsOfJoin(BaseOperator):
         earlier = right.take(until if first is None else min(first, until), self._limit)
         self._unfinished = earlier is not None and len(earlier) == self._limit
         if self._unfinished or first is None:
-            self._join(None, None if earlier is None else earlier.rows)
+            # Versions of one time are ordered together.
+            rest = None if earlier is None else right.take(int(earlier.times[-1]), sys.maxsize)
+            self._join(None, _all_rows(earlier, rest))
             return None
         taken = left.take(until, self._limit)
         self._unfinished = taken is not None and len(taken) == self._limit
         later = right.take(int(taken.times[-1]) if taken is not None and self._unfinished else until, sys.maxsize)
-        versions = [some.rows for some in (earlier, later) if some is not None]
-        return self._join(None if taken is None else taken.rows, pa.concat_tables(versions) if versions else None)
+        return self._join(None if taken is None else taken.rows, _all_rows(earlier, later))
 
     def _join(self, rows: pa.Table | None, added: pa.Table | None) -> pa.Table | None:
         """Return left rows with their versions; keep the last version of each key."""
@@ -190,3 +191,8 @@ class AsOfJoin(BaseOperator):
             new.take(pa.array(list(last.values()))).columns, range(len(self._schema))
         )
         self._states.put_all(list(last), [[*row, row[-1]] for row in rows])
+
+
+def _all_rows(*parts: SortedRows | None) -> pa.Table | None:
+    found = [part.rows for part in parts if part is not None]
+    return pa.concat_tables(found) if found else None

@@ -112,6 +112,14 @@ def test_each_row_in_time_has_the_version_of_its_time(keeps, within, steps, limi
     assert sorted(map(repr, tested.emitted)) == expected(in_time, keeps, within)
 
 
+def test_of_versions_of_one_time_the_greatest_counts_when_they_do_not_fit_into_one_step():
+    tested = Driven(True, None, 1)
+    tested.process("right", [("a", rate, 3) for rate in (2, 7, 5)])
+    tested.process("left", [("a", 1, 4)])
+    tested.advance(10)
+    assert tested.emitted == [("a", 1, 7, 4)]
+
+
 def test_the_store_has_one_version_of_each_key_and_none_that_is_too_old():
     def held(tested):
         tested.operator.flush()
