@@ -75,7 +75,8 @@ class Bench:
         if kind == "joinTable":
             self.table_schema = arrow_schema(parse_schema(self.vector["tableSchema"]))
             self.key, *others = self.table_schema.names
-            filling = SqlChangeExtractor(self.engine, f"SELECT {', '.join([self.key, self.key, *others])} FROM rows")
+            query = f"SELECT {', '.join([self.key, self.key, *others])} FROM rows"
+            filling = SqlChangeExtractor(self.engine, query, 1)
             self.table = LookupTable(store, filling, self.table_schema.field(self.key).type, self.table_schema)
             self.operator = JoinTable(self.table, config["on"], others, TableJoinType(config["type"]))
             return
