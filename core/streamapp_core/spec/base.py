@@ -97,9 +97,15 @@ ColumnName = Annotated[str, Field(min_length=1, max_length=255)]
 
 
 def read_list_of_key(value: object) -> object:
-    """Return the parts of a key that is written as a list; those of a list of one as that one."""
+    """Return the parts of a key that is written as a list; those of a list of one as that one.
+
+    Raises:
+        ValueError: the list is empty.
+    """
     if not isinstance(value, list):
         return value
+    if not value:
+        raise ValueError("name at least one column")
     return value[0] if len(value) == 1 else tuple(value)
 
 

@@ -115,8 +115,9 @@ class _Reader:
         return ParsedApp(app=app, problems=sorted_problems(self.problems), broken=frozenset(self.broken))
 
     def _cut_all(self, errors: Sequence[ErrorDetails]) -> bool:
-        paths = {self._written_path(error): error for error in reversed(errors)}
-        # Of the branches of a union, the one that got deepest is what was meant.
+        # Of the branches of a union, the one that got deepest is what was meant; of these, one whose type is right.
+        likely = sorted(errors, key=lambda error: error["type"].endswith("_type"))
+        paths = {self._written_path(error): error for error in reversed(likely)}
         shadowed = {beginning for path in paths for beginning in _beginnings(path[:-1])}
         for path, error in paths.items():
             if path not in shadowed and self.cut.isdisjoint(_beginnings(path)):

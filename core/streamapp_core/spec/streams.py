@@ -1,9 +1,10 @@
 """Streams: named sequences of rows, read or written by the app, or filling one of its tables."""
 
+import re
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from streamapp_core.spec.base import (
     ColumnName,
@@ -131,7 +132,21 @@ class AvroOptions(SpecModel):
     ] = None
 
 
-EnvelopePath = Annotated[str, Field(pattern=r"^(op|ts_(ms|us|ns)|source[.][A-Za-z_][A-Za-z0-9_]*)$", max_length=255)]
+_ENVELOPE_PATH = r"^(op|ts_(ms|us|ns)|source[.][A-Za-z_][A-Za-z0-9_]*)$"
+
+
+def _in_envelope(path: str) -> str:
+    if re.fullmatch(_ENVELOPE_PATH, path) is None:
+        raise ValueError(
+            f"`{path}` is no place in an envelope beside the row: there are op, ts_ms, ts_us, ts_ns, and the fields of "
+            "the source, such as source.lsn"
+        )
+    return path
+
+
+EnvelopePath = Annotated[
+    str, Field(max_length=255, json_schema_extra={"pattern": _ENVELOPE_PATH}), AfterValidator(_in_envelope)
+]
 """A place in an envelope of Debezium."""
 
 

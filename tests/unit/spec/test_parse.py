@@ -103,6 +103,32 @@ def test_the_deepest_branch_of_a_choice_is_what_was_meant():
     assert found(result) == [("spec.operators[4].join.on.right", "InvalidSpec")]
 
 
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ({"left": ["k", "v"], "right": ["k"]}, "`left` has 2 columns and `right` 1: each column"),
+        ([], "name at least one column"),
+        ({"left": [], "right": "k"}, "name at least one column"),
+        (["k", "K"], "`k` is in the key twice"),
+        (5, "input should be a valid string, not 5"),
+    ],
+)
+def test_of_the_branches_of_a_choice_the_one_of_the_right_type_tells_what_is_wrong(written, message):
+    result = parsed(lambda spec: spec["operators"][4]["join"].update(on=written))
+    (problem,) = result.problems
+    assert problem.message.startswith(message)
+
+
+def test_places_in_an_envelope_are_told_in_words():
+    changes = {"changes": "debezium", "debezium": {"columns": {"t": "before.n"}}}
+    (problem,) = parsed(lambda spec: spec["streams"]["s1"].update(changes)).problems
+    assert problem.path == "spec.streams.s1.debezium.columns.t"
+    assert problem.message == (
+        "`before.n` is no place in an envelope beside the row: there are op, ts_ms, ts_us, ts_ns, and the fields of "
+        "the source, such as source.lsn"
+    )
+
+
 def test_bounds_name_what_was_written():
     result = parsed(lambda spec: spec.update(job={"commitInterval": "5ms"}, processors={"count": 0}))
     assert found(result) == [("spec.job.commitInterval", "InvalidSpec"), ("spec.processors.count", "InvalidSpec")]
