@@ -19,6 +19,10 @@ _T = TokenType
 _OUTER = {_T.LEFT: JoinKind.LEFT, _T.RIGHT: JoinKind.RIGHT, _T.FULL: JoinKind.FULL}
 _CLAUSES = ("where", "group by", "having", "union all", "join", "left join")
 _MAX_QUERIES = 100
+_INSTEAD_OF = {
+    "lag": ". The value before is `first(...)` of the last two rows, if `count(*)` of them is 2: both in a query, "
+    "`if(...)` in the one around it"
+}
 
 
 def parse_query(text: str) -> Query:
@@ -160,7 +164,7 @@ class _Parser(TokenCursor):
         if not numbers and called[0] not in AGGREGATE_NAMES:
             raise self.refused(
                 "of window functions there are row_number() and the aggregates, as an item alone: "
-                "f(...) over (partition by ... order by ...)",
+                "f(...) over (partition by ... order by ...)" + _INSTEAD_OF.get(called[0], ""),
                 end,
             )
         self.next = over + 1

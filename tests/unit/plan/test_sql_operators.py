@@ -370,7 +370,9 @@ REFUSED = {
     "drop table bids": ["column 1, `drop`: an operator is one query"],
     "select item from bids; select id from items": ["column 24, `select`: one query is expected"],
     "select item, rank() over (partition by item order by price) as r from bids": ["`rank() over (partition"],
-    "select item, lag(price) over (partition by item order by at) as r from bids": ["`lag(price) over (partition"],
+    "select item, lag(price) over (partition by item order by at) as r from bids": [
+        "f(...) over (partition by ... order by ...). The value before is `first(...)` of the last two rows",
+    ],
     "select item, sum(price) over (partition by item order by at) as r from bids": ["`at`: without a frame all rows"],
     "select item, sum(price) over (partition by item order by price rows 3 preceding) as r from bids": [
         "`price`: this is not the event time"

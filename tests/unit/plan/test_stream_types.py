@@ -394,7 +394,22 @@ def test_a_stream_of_changes_has_their_type_and_is_refused_where_running_results
     assert (str(type_), type_.changes) == ("hashed(k)", Upsert(("k",), deletes=True))
     window = app({"name": "s", "from": "a", "window": {"tumbling": "1h", **COUNT}}, streams=streams)
     assert ("ChangesUnsupported", "spec.operators[0].from") in found(window)
-    assert "changes of `a`" in planned(window).problems[0].message
+    (message,) = (one.message for one in planned(window).problems if one.code == "ChangesUnsupported")
+    assert "changes of `a`" in message
+    assert "use an `aggregate`" in message
+    assert ("leave `changes` out of spec.streams.a" in message) == (changes == "upsert")
+
+
+@pytest.mark.parametrize("changes", ["upsert", "debezium"])
+def test_versions_that_are_changes_come_with_what_to_do_instead(changes):
+    streams = {**STREAMS, "b": {"schema": "k string, w int, since timestamp", "key": "k", "changes": changes}}
+    spec = app({"name": "s", "from": "a", "join": {"with": "b", "on": "k", "asOf": True}}, streams=streams)
+    (problem,) = (one for one in planned(spec).problems if one.code == "ChangesUnsupported")
+    assert "look up what is there now by a `joinTable`" in problem.message
+    assert problem.message.endswith("leave `changes` out of spec.streams.b") == (changes == "upsert")
+    if changes == "upsert":
+        del spec["spec"]["streams"]["b"]["changes"]
+        accepted(spec, {"a": 4, "b": 4})
 
 
 def test_keys_of_debezium_are_in_partitions_of_their_own():

@@ -13,10 +13,8 @@ from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.plan.stream_types.stream_type import StreamType, Upsert
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.operators import OperatorKind, TableJoinType
-from streamapp_core.spec.streams import StreamChanges
+from streamapp_core.spec.streams import StreamChanges, StreamSpec
 from streamapp_core.spec.systems import SystemKind
-
-_INSTEAD = "aggregate the rows themselves, or use a `window`, whose results are final"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +23,7 @@ class _Reader:
 
     operator: Operator
     changes: Upsert
+    changed_by: str | None
     graph: Graph
     rows: RowFlow
     types: Mapping[str, StreamType]
@@ -39,6 +38,20 @@ class _Reader:
         """The key as a spec has it."""
         columns = self.changes.columns
         return self.keys if len(columns) == 1 else f"`[{', '.join(columns)}]`"
+
+    @property
+    def changed_stream(self) -> StreamSpec | None:
+        """The stream whose records are these changes; None where an operator of the app made them."""
+        return self.graph.spec.streams.get(self.changed_by or "")
+
+    def instead(self, results: str, changes: str) -> str:
+        """Return what to do for rows that stay: of results of the app, or of changes that it reads."""
+        stream = self.changed_stream
+        if stream is None:
+            return results
+        if stream.changes is not StreamChanges.UPSERT:
+            return changes
+        return f"{changes}, or, if each record is an event, leave `changes` out of spec.streams.{self.changed_by}"
 
     def has_key(self, columns: Sequence[str]) -> bool:
         """Return whether columns are of the key."""
@@ -67,7 +80,7 @@ def check_changes(graph: Graph, rows: RowFlow, types: Mapping[str, StreamType]) 
             type_ = types.get(name)
             if type_ is None or not isinstance(type_.changes, Upsert):
                 continue
-            reader = _Reader(operator, type_.changes, graph, rows, types)
+            reader = _Reader(operator, type_.changes, type_.changed_by, graph, rows, types)
             rule = _RULES.get(operator.kind)
             reason = (None if rule is None else rule(reader)) or _ttl(reader)
             if reason is not None:
@@ -115,8 +128,15 @@ def _check_orders(graph: Graph, types: Mapping[str, StreamType]) -> Iterator[Pro
             )
 
 
+def _instead(reader: _Reader) -> str:
+    return reader.instead(
+        "aggregate the rows themselves, or use a `window`, whose results are final",
+        "use an `aggregate`, which takes back what the earlier one gave",
+    )
+
+
 def _group(reader: _Reader) -> _Reason | None:
-    return None, f"`{reader.operator.name}` would count every one of them; {_INSTEAD}"
+    return None, f"`{reader.operator.name}` would count every one of them; {_instead(reader)}"
 
 
 def _dedup(reader: _Reader) -> _Reason | None:
@@ -137,7 +157,8 @@ def _join(reader: _Reader) -> _Reason | None:
     if join.as_of:
         return operator.path("join", "asOf"), (
             f"at which times each was valid depends on how often they change; `{operator.name}` pairs events with "
-            "versions that stay: read the rows that they are made of"
+            "versions that stay: "
+            + reader.instead("read the rows that they are made of", "look up what is there now by a `joinTable`")
         )
     if join.within is not None:
         return operator.path("join", "within"), (
@@ -153,11 +174,11 @@ def _join(reader: _Reader) -> _Reason | None:
 
 
 def _merge(reader: _Reader) -> _Reason | None:
-    return None, f"`{reader.operator.name}` would lose which ones belong together; {_INSTEAD}"
+    return None, f"`{reader.operator.name}` would lose which ones belong together; {_instead(reader)}"
 
 
 def _flat_map(reader: _Reader) -> _Reason | None:
-    return None, f"the rows that `{reader.operator.name}` made of an earlier one would stay; {_INSTEAD}"
+    return None, f"the rows that `{reader.operator.name}` made of an earlier one would stay; {_instead(reader)}"
 
 
 def _map(reader: _Reader) -> _Reason | None:
@@ -249,8 +270,9 @@ def _over(reader: _Reader) -> _Reason | None:
     )
 
 
-def _sorted(_: _Reader) -> _Reason:
-    return None, "an order by event times could put a later one first; sort the rows that they are made of"
+def _sorted(reader: _Reader) -> _Reason:
+    instead = reader.instead("sort the rows that they are made of", f"leave `{reader.operator.name}` out")
+    return None, f"an order by event times could put a later one first; {instead}"
 
 
 _RULES: Mapping[OperatorKind, Callable[[_Reader], _Reason | None]] = {
