@@ -25,8 +25,9 @@ _FIRST, _END = np.datetime64("0000-01-01"), np.datetime64("10000-01-01")
 def parse_text(texts: pa.Array, to: pa.DataType) -> pa.Array:
     """Read a column of texts as values of a type; each row for itself.
 
-    Spaces around a value are ignored and empty text is null, except in strings. Timestamps: ISO 8601 with `T` or a
-    space, with or without fraction (what is finer than microseconds is dropped) and zone (none means UTC).
+    Spaces around a value are ignored, except in strings; empty text is null, except in strings and binary. Timestamps:
+    ISO 8601 with `T` or a space, with or without fraction (what is finer than microseconds is dropped) and zone (none
+    means UTC).
 
     Raises:
         ValueError: a text is no value of the type; `pa.ArrowInvalid` is one.
@@ -37,6 +38,8 @@ def parse_text(texts: pa.Array, to: pa.DataType) -> pa.Array:
         return _parse(texts, to)
     except ValueError:
         trimmed = pc.utf8_trim_whitespace(texts)
+        if pa.types.is_binary(to):
+            return _parse(trimmed, to)
         return _parse(pc.if_else(pc.equal(trimmed, ""), None, trimmed), to)
 
 

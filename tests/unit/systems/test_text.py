@@ -79,6 +79,11 @@ def test_empty_text_is_null_unless_it_is_a_string(data_type: pa.DataType) -> Non
     assert parse_one("", pa.string()) == ""
 
 
+@pytest.mark.parametrize("others", [[], [" AA=="]])
+def test_empty_text_is_empty_bytes_whatever_is_beside_it(others: list[str]) -> None:
+    assert parse_text(pa.array(["", *others]), pa.binary()).to_pylist() == [b"", *([b"\0"] * len(others))]
+
+
 @pytest.mark.parametrize(
     ("text", "data_type"),
     [
