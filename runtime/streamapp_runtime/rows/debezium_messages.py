@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -22,10 +23,13 @@ from streamapp_runtime.rows.json_messages import JsonDecoder
 from streamapp_runtime.rows.message_rows import MessageDecoder, MessageRows
 from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.protocols import BadRecord, Message, Messages, MessageTuple
+from streamapp_systems.variants.variant_columns import is_variant
+from streamapp_systems.variants.variant_encoding import encoded_text
 
 _ADDS, _DELETES = frozenset("cru"), "d"
 _UNAVAILABLE = "__debezium_unavailable_value"
 """What stands for a large value that a change left as it was, if the database's log does not have it."""
+_UNAVAILABLE_VARIANT = encoded_text(_UNAVAILABLE)
 _FIRST, _END = -62_135_596_800_000_000, 253_402_300_800_000_000
 """Microseconds: the years 1 to 9999 that Spark's timestamps have."""
 _NO_KEY = (
@@ -202,20 +206,31 @@ def _refusal(change: str | None, *, has_row: bool) -> str | None:
 
 def _find_unavailable(name: str, column: pa.Array, wrong: dict[int, str]) -> None:
     """Find values that Debezium did not know: they are no values of the row."""
-    values, rows = column, None
-    if pa.types.is_list(column.type):
-        values, rows = pc.list_flatten(column), pc.list_parent_indices(column)
-    if not (pa.types.is_string(values.type) or pa.types.is_binary(values.type)):
-        return
-    unknown = pc.fill_null(pc.equal(values.cast(pa.binary()), _UNAVAILABLE.encode()), fill_value=False)
-    if not pc.any(unknown).as_py():
-        return
-    places = np.flatnonzero(unknown.to_numpy(zero_copy_only=False))
-    for row in (places if rows is None else rows.to_numpy()[places]).tolist():
+    for row in _unavailable(column).tolist():
         wrong[row] = (
             f"`{name}` is {_UNAVAILABLE}: the database's log does not have it. Let the log have whole rows (in "
             "PostgreSQL: alter table ... replica identity full), or leave the column out"
         )
+
+
+def _unavailable(column: pa.Array) -> npt.NDArray[np.int64]:
+    """Return the places of a column whose values are what stands for one that nobody knows, or hold it."""
+    kind = column.type
+    if pa.types.is_map(kind):
+        entry = pa.struct([("key", kind.key_type), ("value", kind.item_type)])
+        return _unavailable(column.cast(pa.list_(entry)))
+    if pa.types.is_list(kind):
+        parents = pc.list_parent_indices(column).to_numpy()
+        return np.unique(parents[_unavailable(pc.list_flatten(column))])
+    if is_variant(kind):
+        alike = pc.equal(column.flatten()[0], _UNAVAILABLE_VARIANT)
+    elif pa.types.is_struct(kind):
+        return np.unique(np.concatenate([np.empty(0, np.int64), *map(_unavailable, column.flatten())]))
+    elif pa.types.is_string(kind) or pa.types.is_binary(kind):
+        alike = pc.equal(column.cast(pa.binary()), _UNAVAILABLE.encode())
+    else:
+        return np.empty(0, np.int64)
+    return np.flatnonzero(pc.fill_null(alike, fill_value=False).to_numpy(zero_copy_only=False))
 
 
 def _places(rows: Sequence[int | None]) -> pa.Array:

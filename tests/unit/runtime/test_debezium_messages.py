@@ -160,6 +160,24 @@ def test_what_says_nothing_of_one_row_is_a_bad_record(form, key, value, reason):
 
 
 @pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("variant", "__debezium_unavailable_value"),
+        ("map<string, string>", {"__debezium_unavailable_value": "__debezium_unavailable_value"}),
+        ("map<string, array<string>>", {"a": ["b"], "c": ["__debezium_unavailable_value"]}),
+        ("struct<a: int, b: string>", {"a": 1, "b": "__debezium_unavailable_value"}),
+    ],
+)
+def test_values_that_a_database_does_not_know_are_found_in_columns_of_any_type(kind, value):
+    known = value if kind == "variant" else None
+    changes = [change("u", {"id": 7, "doc": shown}) for shown in (None, value, {"a": known} if known else {})]
+    messages = (message("json", offset, {"id": 7}, changed) for offset, changed in enumerate(changes))
+    found = read("json", *messages, schema=f"id bigint, doc {kind}", places={})
+    assert [bad.offset for bad in found.bad] == [1]
+    assert "replica identity full" in found.bad[0].reason
+
+
+@pytest.mark.parametrize(
     ("key", "value", "reason"),
     [
         (b"7", None, "Expected `object`"),
