@@ -221,6 +221,13 @@ class _Parser(TokenCursor):
         )
         return next(joins, None)
 
+    def _no_version(self) -> None:
+        if self.at(_T.FOR):
+            raise self.refused(
+                "the version of a time is found by an operator of its own, a `join` with `asOf: true`; a table has the "
+                "rows that are there now"
+            )
+
     def _source(self, join: JoinKind, *, on: bool = False) -> Source:
         first = self.next
         if self.at(_T.L_PAREN):
@@ -230,6 +237,7 @@ class _Parser(TokenCursor):
             if self.at(_T.L_PAREN, _T.DOT):
                 self.next = first
                 raise self.refused("a stream, an operator, a table, or a query in parentheses is expected", first + 2)
+        self._no_version()
         alias = None
         if self.take(_T.ALIAS) or ((token := self.peek()) and token.token_type in (_T.VAR, _T.IDENTIFIER)):
             alias = self.name("a name is expected")
@@ -239,6 +247,7 @@ class _Parser(TokenCursor):
                 self.next -= bool(did_you_mean(alias, _CLAUSES))  # a misspelled clause is read as a name
                 guess = did_you_mean(self.tokens[self.next].text, _CLAUSES)
                 raise self.refused(f"`where`, `group by`, `having`, `union all` or a join is expected{guess}")
+        self._no_version()
         conditions: tuple[Span, ...] = ()
         place = self.since(first)
         if on:

@@ -435,6 +435,12 @@ REFUSED = {
     "select price as p, item i bids where item = 'a'": ["line 1, column 25, `i`: `from` and a stream"],
     "select b.item from bids as b join items as i on b.price > 3": ["`items as i`: no equality joins it"],
     "select b.item from bids as b join items as i using (item)": ["`using`: write the condition"],
+    "select b.item from bids as b join items for system_time as of b.at as i on b.item = i.item": [
+        "`for`: the version of a time is found by an operator of its own, a `join` with `asOf: true`"
+    ],
+    "select b.item from bids as b left join items as i for version as of 3 on b.item = i.item": [
+        "`for`: the version of a time"
+    ],
     "select b.at from bids as b join items as i on b.price = i.id": [
         "`b.price = i.id`: `b.price` is int and `i.id` is string: rows with such keys never meet; "
         "write cast(b.price as string) = i.id"

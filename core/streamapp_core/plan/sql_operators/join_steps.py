@@ -280,7 +280,7 @@ class Joins:
             raise SqlIssue(
                 place,
                 "one side is a running result and the other one has events, which have no key by which a pair could "
-                "replace an earlier one; join the rows before they are grouped, or group them by a window",
+                "replace an earlier one; join before grouping, group by a window, or look the results up in a table",
             )
         within = None
         if len(joined) == 1 and rows.key is None:
