@@ -128,6 +128,7 @@ KeyColumns = Annotated[
     ColumnName | Annotated[tuple[ColumnName, ...], Field(min_length=1, max_length=20)],
     BeforeValidator(read_list_of_key),
     AfterValidator(_different),
+    Field(description="A column, or a list of columns, whose values together are the key."),
 ]
 """A column, or several whose values together are the key; a list of one is that column."""
 Text = Annotated[str, Field(min_length=1, max_length=1_024)]

@@ -128,7 +128,13 @@ class Join(SpecModel):
     """Pairs of rows of two streams with equal keys, and at most `within` between their event times if that is given."""
 
     with_: Annotated[Name, Field(alias="with")]
-    on: KeyColumns | JoinColumns
+    on: Annotated[
+        KeyColumns | JoinColumns,
+        Field(
+            description="The columns that are equal: a column, or a list of columns, which both sides have; or those of "
+            "each side as `left` and `right`."
+        ),
+    ]
     type: JoinType = JoinType.INNER
     within: Annotated[
         Duration | JoinBounds | None,
@@ -193,7 +199,10 @@ class JoinTable(SpecModel):
     """Rows enriched by the row of a table whose key equals `on`: a column, or one for each part of the key."""
 
     table: Name
-    on: KeyColumns
+    on: Annotated[
+        KeyColumns,
+        Field(description="The column that is looked up, or a list of one for each part of the table's key."),
+    ]
     type: TableJoinType = TableJoinType.INNER
 
     @property
