@@ -131,8 +131,8 @@ class Join(SpecModel):
     on: Annotated[
         KeyColumns | JoinColumns,
         Field(
-            description="The columns that are equal: a column, or a list of columns, which both sides have; or those of "
-            "each side as `left` and `right`."
+            description="The columns that are equal: a column, or a list of columns, which both sides have; or those "
+            "of each side as `left` and `right`."
         ),
     ]
     type: JoinType = JoinType.INNER
