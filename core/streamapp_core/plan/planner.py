@@ -55,8 +55,8 @@ def plan(
         algorithms: finds the expansion algorithm that the spec names.
 
     Returns:
-        All problems, sorted by path, those of `parsed` included; the plan if there are none. The order of operators,
-        streams and tables makes no difference.
+        All problems, sorted by path, those of `parsed` included, and no others of what can't be read; the plan if there
+        are none. The order of operators, streams and tables makes no difference.
     """
     if parsed.app is None:
         return PlanResult(problems=parsed.problems, plan=None)
@@ -66,7 +66,8 @@ def plan(
         previous = None
     derived = derive_operators(app.spec, parsed.broken)
     draft, problems = _decide(derived.graph, streams, previous, algorithms)
-    problems = [*parsed.problems, *derived.problems, *problems]
+    unread = {problem.path for problem in parsed.problems}
+    problems = [*parsed.problems, *(found for found in (*derived.problems, *problems) if found.path not in unread)]
     if problems:
         return PlanResult(problems=sorted_problems(problems), plan=None)
     return PlanResult(problems=(), plan=assemble(app, run_id, draft, previous))

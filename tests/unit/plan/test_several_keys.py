@@ -240,3 +240,11 @@ def test_other_columns_of_a_key_need_a_new_run():
     assert problem.code == "RunIdRequired"
     assert "were partitioned by `a`, `b` in this run, and are by `b`, `a` now" in problem.message
     accepted(sent({"name": "by", "partitionBy": {"key": ["a", "b"]}}), previous=Run())
+
+
+def test_a_key_that_can_not_be_read_is_not_also_missing():
+    changes = {"schema": COLUMNS, "key": ["a", "A"], "changes": "upsert"}
+    problems = planned(sent({"name": "f", "filter": "v > 0"}, **{"in": changes})).problems
+    assert [(problem.path, problem.message) for problem in problems if problem.path == "spec.streams.in.key"] == [
+        ("spec.streams.in.key", "`a` is in the key twice; name each column once")
+    ]
