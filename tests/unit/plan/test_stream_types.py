@@ -412,6 +412,19 @@ def test_versions_that_are_changes_come_with_what_to_do_instead(changes):
         accepted(spec, {"a": 4, "b": 4})
 
 
+@pytest.mark.parametrize("query", ["select distinct v from a", "select v from a group by v"])
+def test_different_values_of_changes_come_with_the_query_that_counts_them(query):
+    streams = {"a": {"schema": ROWS, "key": "k", "changes": "upsert"}, "out": {"key": "v"}}
+
+    def asked(sql):
+        operators = [{"name": "s", "sql": sql}, {"name": "o", "from": "s", "sendTo": "out"}]
+        return document(operators, streams=streams)
+
+    problems = [one for one in planned(asked(query)).problems if one.path == "spec.operators[0].sql"]
+    assert any("by `count(*)` and `group by`" in one.message for one in problems)
+    accepted(asked("select v, count(*) as n from a group by v"))
+
+
 def test_keys_of_debezium_are_in_partitions_of_their_own():
     changed = {"schema": "k string, w int", "key": "k", "changes": "debezium"}
     upsert = {"schema": ROWS, "key": "k", "changes": "upsert"}

@@ -146,7 +146,8 @@ def _dedup(reader: _Reader) -> _Reason | None:
         return reader.operator.path("dedup"), f"there is one row of each already; leave `{reader.operator.name}` out"
     return reader.operator.path("dedup"), (
         f"which row of {', '.join(f'`{column}`' for column in by)} was the first or the last depends on how often they "
-        "change; say which one you want by an order, in a `topN` with `n: 1` and the same `by`"
+        "change; say which one you want by an order, in a `topN` with `n: 1` and the same `by`; or, if you want their "
+        "different values alone, count the rows of each by an `aggregate`, in a query by `count(*)` and `group by`"
     )
 
 
