@@ -1,4 +1,4 @@
-"""The command line: `streamapp plan`, `streamapp diff`, `streamapp run`, `streamapp verify`.
+"""The command line: `streamapp` with its commands `plan`, `diff`, `run`, `verify` and `schema`.
 
 Commands import what they need when they are called, so that planning starts no data libraries.
 """
@@ -166,6 +166,19 @@ def verify(
         from streamapp_cli.verify_command import verify_app
 
     raise typer.Exit(verify_app(file, state_dir=state_dir))
+
+
+@app.command(short_help="Print the JSON schema of StreamApp files, for editors.")
+def schema() -> None:
+    """Print the JSON schema of StreamApp files: editors complete, explain and check fields by it while you type.
+
+    Save it, and name it in the first line of an app: `# yaml-language-server: $schema=streamapp.schema.json`.
+    """
+    import json
+
+    from streamapp_core.spec.json_schema import app_json_schema
+
+    print(json.dumps(app_json_schema(), indent=2))
 
 
 def main() -> None:

@@ -31,10 +31,10 @@ class Metadata(BaseModel):
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 
-    name: Name
-    namespace: Name | None = None
-    uid: Text | None = None
-    generation: int | None = None
+    name: Annotated[Name, Field(description="The name of the app, and of all that it makes.")]
+    namespace: Annotated[Name | None, Field(description="The namespace; on a laptop a part of names alone.")] = None
+    uid: Annotated[Text | None, Field(description="Set by Kubernetes.")] = None
+    generation: Annotated[int | None, Field(description="Set by Kubernetes: how often the spec has changed.")] = None
 
 
 class StreamAppSpec(SpecModel):
@@ -42,12 +42,20 @@ class StreamAppSpec(SpecModel):
 
     image: Annotated[Text | None, Field(description="The image of driver and processors; not read locally.")] = None
     image_pull_policy: ImagePullPolicy | None = None
-    image_pull_secrets: Annotated[tuple[LocalSecret, ...], Field(max_length=100)] = ()
-    service_account_name: Name | None = None
+    image_pull_secrets: Annotated[
+        tuple[LocalSecret, ...],
+        Field(max_length=100, description="Secrets of the app's namespace with logins of image registries."),
+    ] = ()
+    service_account_name: Annotated[
+        Name | None, Field(description="The account of driver and processors; default: one that the operator makes.")
+    ] = None
     py_files: Annotated[
         tuple[Text, ...], Field(max_length=100, description="Python code: paths in the image, or ConfigMaps by name.")
     ] = ()
-    systems: Annotated[dict[Name, SystemSpec], Field(min_length=1, max_length=100)]
+    systems: Annotated[
+        dict[Name, SystemSpec],
+        Field(min_length=1, max_length=100, description="Where streams are kept, by names that streams refer to."),
+    ]
     default_system: Annotated[
         Name | None, Field(description="The system of intermediate streams and the changelog: kafka or log.")
     ] = None
@@ -60,13 +68,23 @@ class StreamAppSpec(SpecModel):
             "topics, consumer group, transactional ids, client id. Default: its namespace.",
         ),
     ] = None
-    streams: Annotated[dict[Name, StreamSpec], Field(max_length=1_000)]
-    tables: Annotated[dict[Name, TableSpec], Field(max_length=1_000)] = {}
+    streams: Annotated[
+        dict[Name, StreamSpec],
+        Field(max_length=1_000, description="What is read and written, by names that operators and tables refer to."),
+    ]
+    tables: Annotated[
+        dict[Name, TableSpec], Field(max_length=1_000, description="What joinTable looks up, by names.")
+    ] = {}
     functions: Annotated[
         dict[Annotated[str, Field(min_length=1, max_length=63)], FunctionSpec],
         Field(max_length=100, description="Scalar functions in Python, which expressions call by these names."),
     ] = {}
-    operators: Annotated[tuple[OperatorSpec, ...], Field(min_length=1, max_length=1_000)]
+    operators: Annotated[
+        tuple[OperatorSpec, ...],
+        Field(
+            min_length=1, max_length=1_000, description="The steps of the app: each reads streams or other operators."
+        ),
+    ]
     job: JobSpec = JobSpec()
     processors: ProcessorsSpec = ProcessorsSpec()
     driver: DriverSpec = DriverSpec()
@@ -82,11 +100,11 @@ class StreamAppSpec(SpecModel):
 class StreamApp(SpecModel):
     """One StreamApp resource; its status is the Kubernetes operator's and not read here."""
 
-    api_version: Literal["streamapp.dev/v1alpha1"]
-    kind: Literal["StreamApp"]
+    api_version: Annotated[Literal["streamapp.dev/v1alpha1"], Field(description="The version of this form.")]
+    kind: Annotated[Literal["StreamApp"], Field(description="What the resource is.")]
     metadata: Metadata
     spec: StreamAppSpec
-    status: object = None
+    status: Annotated[object, Field(description="Written by the operator.")] = None
 
     @property
     def name_prefix(self) -> str:

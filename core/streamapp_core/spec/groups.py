@@ -11,7 +11,7 @@ from streamapp_core.spec.base import BOUNDED_TWICE, ColumnName, Duration, Expres
 class Aggregate(SpecModel):
     """Running results per key: each batch emits the new result of every key in it."""
 
-    by: Annotated[tuple[ColumnName, ...], Field(min_length=1, max_length=100)]
+    by: Annotated[tuple[ColumnName, ...], Field(min_length=1, max_length=100, description="The columns of a group.")]
     select: Expression
     ttl: Ttl | None = None
 
@@ -20,14 +20,17 @@ class Ranking(SpecModel):
     """The first rows by an order: columns or expressions, each with `desc` if the greatest comes first."""
 
     order_by: Annotated[Expression, Field(description="As in SQL: `price desc, at`. Of equal rows the least is first.")]
-    n: Annotated[int, Field(ge=1, le=1000)]
+    n: Annotated[int, Field(ge=1, le=1000, description="How many rows are kept.")]
     rank: Annotated[ColumnName | None, Field(description="A column to add: the place of the row, from 1.")] = None
 
 
 class TopN(Ranking):
     """The first n rows of each group so far, emitted again where they change."""
 
-    by: Annotated[tuple[ColumnName, ...], Field(min_length=1, max_length=100)]
+    by: Annotated[
+        tuple[ColumnName, ...],
+        Field(min_length=1, max_length=100, description="The columns of a group: each has its own first rows."),
+    ]
     ttl: Ttl | None = None
 
 
@@ -47,7 +50,10 @@ class Keep(StrEnum):
 class Dedup(SpecModel):
     """One row of each key: the first to come, or the one with the latest event time."""
 
-    by: Annotated[tuple[ColumnName, ...], Field(min_length=1, max_length=100)]
+    by: Annotated[
+        tuple[ColumnName, ...],
+        Field(min_length=1, max_length=100, description="The columns whose values are kept once."),
+    ]
     keep: Keep = Keep.FIRST
     within: Annotated[
         Duration | None,
@@ -71,7 +77,10 @@ class Dedup(SpecModel):
 class Over(SpecModel):
     """Aggregates over the last rows of a key up to each row, beside the columns of the row."""
 
-    by: Annotated[tuple[ColumnName, ...], Field(min_length=1, max_length=100)]
+    by: Annotated[
+        tuple[ColumnName, ...],
+        Field(min_length=1, max_length=100, description="The columns of a key: each has its own last rows."),
+    ]
     order_by: Annotated[
         Expression | None,
         Field(description="The order of running results. Without it rows go by event time, and each stays as it is."),
@@ -127,7 +136,10 @@ class Window(SpecModel):
         WindowTime,
         Field(description="By event time, or by the time of day at which a row comes to the operator (`processing`)."),
     ] = WindowTime.EVENT
-    by: Annotated[tuple[ColumnName, ...], Field(max_length=100)] = ()
+    by: Annotated[
+        tuple[ColumnName, ...],
+        Field(max_length=100, description="The columns of a group; without any all rows are one."),
+    ] = ()
     select: Expression | None = None
     top_n: WindowTopN | None = None
     emit: Annotated[

@@ -59,7 +59,7 @@ def _between(minimum: str, maximum: str) -> AfterValidator:
 class PartitionMonitor(SpecModel):
     """Whether and how often the partition counts of the inputs are looked at."""
 
-    enabled: bool = True
+    enabled: Annotated[bool, Field(description="Whether new partitions are looked for.")] = True
     interval: Annotated[Duration, _between("1s", "1d")] = "30s"  # type: ignore[assignment]
 
 

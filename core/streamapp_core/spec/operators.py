@@ -127,7 +127,7 @@ class JoinBounds(SpecModel):
 class Join(SpecModel):
     """Pairs of rows of two streams with equal keys, and at most `within` between their event times if that is given."""
 
-    with_: Annotated[Name, Field(alias="with")]
+    with_: Annotated[Name, Field(alias="with", description="The other stream or operator.")]
     on: Annotated[
         KeyColumns | JoinColumns,
         Field(
@@ -198,7 +198,7 @@ class Join(SpecModel):
 class JoinTable(SpecModel):
     """Rows enriched by the row of a table whose key equals `on`: a column, or one for each part of the key."""
 
-    table: Name
+    table: Annotated[Name, Field(description="One of spec.tables.")]
     on: Annotated[
         KeyColumns,
         Field(description="The column that is looked up, or a list of one for each part of the table's key."),
@@ -255,9 +255,10 @@ class Process(SpecModel):
 class OperatorSpec(SpecModel):
     """A declared operator."""
 
-    name: Name
+    name: Annotated[Name, Field(description="What other operators call it in their `from`.")]
     from_: Annotated[
-        Name | Annotated[tuple[Name, ...], Field(min_length=1, max_length=100)] | None, Field(alias="from")
+        Name | Annotated[tuple[Name, ...], Field(min_length=1, max_length=100)] | None,
+        Field(alias="from", description="What it reads: a stream or an operator; `merge` reads several."),
     ] = None
     filter: Expression | None = None
     map: Expression | None = None
@@ -267,7 +268,7 @@ class OperatorSpec(SpecModel):
     broadcast: Broadcast | None = None
     join: Join | None = None
     join_table: JoinTable | None = None
-    send_to_table: Name | None = None
+    send_to_table: Annotated[Name | None, Field(description="The table that the rows fill: one of spec.tables.")] = None
     aggregate: Aggregate | None = None
     top_n: TopN | None = None
     dedup: Dedup | None = None
@@ -275,7 +276,9 @@ class OperatorSpec(SpecModel):
     window: Window | None = None
     sorted: Sorted | None = None
     process: Process | None = None
-    send_to: Name | None = None
+    send_to: Annotated[
+        Name | None, Field(description="The stream that the rows are written to: one of spec.streams.")
+    ] = None
     sql: SqlText | None = None
 
     @model_validator(mode="after")

@@ -40,7 +40,9 @@ class EmptyDir(SpecModel):
 class VolumeClaim(SpecModel):
     """State on a volume of its own per processor."""
 
-    storage_class_name: Text | None = None
+    storage_class_name: Annotated[
+        Text | None, Field(description="The storage class of the claims; default: the cluster's.")
+    ] = None
     size: Quantity
 
 
@@ -61,8 +63,10 @@ class StateStorage(SpecModel):
 class ProcessorsSpec(SpecModel):
     """The processors: number, size, and storage of state."""
 
-    count: Annotated[int, Field(ge=1, le=1_000)] = 1
-    cores: Annotated[int, Field(ge=1, le=256)] = 1
+    count: Annotated[
+        int, Field(ge=1, le=1_000, description="How many processors there are: each an executor with tasks of its own.")
+    ] = 1
+    cores: Annotated[int, Field(ge=1, le=256, description="CPUs of each processor.")] = 1
     memory: Quantity = "1Gi"
     location: Location | None = None
     state: StateStorage = StateStorage(emptyDir=EmptyDir())
@@ -72,7 +76,7 @@ class ProcessorsSpec(SpecModel):
 class DriverSpec(SpecModel):
     """The driver's size."""
 
-    cores: Annotated[int, Field(ge=1, le=256)] = 1
+    cores: Annotated[int, Field(ge=1, le=256, description="CPUs of the driver.")] = 1
     memory: Quantity = "1Gi"
     template: PodTemplate = {}
 
@@ -81,7 +85,9 @@ class RestartPolicy(SpecModel):
     """The backoff before a dead driver is restarted: `backoff`, `factor` times longer each time, up to `max`."""
 
     backoff: Duration = "5s"  # type: ignore[assignment]
-    factor: Annotated[int, Field(ge=1, le=10)] = 2
+    factor: Annotated[
+        int, Field(ge=1, le=10, description="How many times longer each backoff is than the one before.")
+    ] = 2
     max: Duration = "5m"  # type: ignore[assignment]
     reset_after: Annotated[Duration, Field(description="The healthy time after which waits are short again.")] = "10m"  # type: ignore[assignment]
     max_restarts: Annotated[
@@ -117,4 +123,4 @@ class ImagePullPolicy(StrEnum):
 class LocalSecret(SpecModel):
     """A secret of the app's namespace."""
 
-    name: Name
+    name: Annotated[Name, Field(description="The name of a Secret in the app's namespace.")]

@@ -106,9 +106,9 @@ PLAIN_JSON = JsonOptions()
 class CsvOptions(SpecModel):
     """The dialect of CSV files."""
 
-    delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
-    null_value: Annotated[str, Field(max_length=64)] = ""
-    header: bool = True
+    delimiter: Annotated[str, Field(min_length=1, max_length=1, description="What stands between values.")] = ","
+    null_value: Annotated[str, Field(max_length=64, description="The text that means null.")] = ""
+    header: Annotated[bool, Field(description="Whether the first line has the names of the columns.")] = True
 
 
 class AvroOptions(SpecModel):
@@ -189,7 +189,7 @@ class EventTime(SpecModel):
 class StreamSpec(SpecModel):
     """A declared stream."""
 
-    system: Name
+    system: Annotated[Name, Field(description="Where it is kept: one of spec.systems.")]
     name: Annotated[
         Text | None, Field(description="Its topic or path in the system; default: the name it is declared by.")
     ] = None

@@ -25,7 +25,7 @@ class SystemKind(StrEnum):
 class KafkaAuth(SpecModel):
     """The login to the brokers: a secret by name, never its content."""
 
-    secret_name: Name
+    secret_name: Annotated[Name, Field(description="The name of a Secret in the app's namespace.")]
     mechanism: Annotated[
         Annotated[str, Field(pattern=r"^[A-Z0-9-]{1,32}$", max_length=32)] | None,
         Field(description="A SASL mechanism: `SCRAM-SHA-512`. Without one, the secret has a client certificate."),
@@ -60,13 +60,18 @@ class KafkaSystem(SpecModel):
 class LogSystem(SpecModel):
     """The embedded log: one SQLite file on this machine."""
 
-    path: Text
+    path: Annotated[Text, Field(description="The file of the log, relative to the app's file.")]
 
 
 class FileSystem(SpecModel):
     """A folder with bounded inputs (one partition per file) and outputs."""
 
-    path: Text
+    path: Annotated[
+        Text,
+        Field(
+            description="The folder below which the streams' names are paths; on a laptop relative to the app's file."
+        ),
+    ]
 
 
 class SystemSpec(SpecModel):

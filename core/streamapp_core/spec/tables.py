@@ -35,7 +35,9 @@ class TableSpec(SpecModel):
     ] = None
     extractor: Extractor | None = None
     table_schema: Annotated[SchemaText | None, Field(alias="schema")] = None
-    side_inputs: Annotated[tuple[Name, ...], Field(max_length=100)] = ()
+    side_inputs: Annotated[
+        tuple[Name, ...], Field(max_length=100, description="Streams that fill the table: some of spec.streams.")
+    ] = ()
     bootstrap: Annotated[
         bool, Field(description="Whether the side inputs are read to their present end before anything else.")
     ] = True

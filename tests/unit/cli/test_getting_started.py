@@ -1,12 +1,15 @@
 """The page for newcomers works as written."""
 
+import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 from typer.testing import CliRunner
 
 from streamapp_cli.main import app
+from streamapp_core.spec.json_schema import app_json_schema
 from support import apps
 
 PAGE = (Path(__file__).parents[3] / "docs" / "getting-started.md").read_text()
@@ -27,6 +30,19 @@ def test_the_page_works_as_written(tmp_path, monkeypatch):
     header, *results = block("text").splitlines()
     assert apps.parts(Path("shop/sales"))[0].read_text().splitlines()[0] == header
     assert sorted(",".join(row) for row in apps.rows(Path("shop/sales"))) == results
+
+
+def test_what_editors_read_is_beside_the_app(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("shop").mkdir()
+    Path("shop/app.yaml").write_text(block("yaml"))
+    (commands,) = (text for text in re.findall(r"```bash\n(.*?)```", PAGE, re.DOTALL) if "streamapp schema" in text)
+    installed = str(Path(sys.executable).with_name("streamapp"))
+    subprocess.run(["bash", "-euc", commands.replace("streamapp schema >", f"{installed} schema >")], check=True)
+    first, _, rest = Path("shop/app.yaml").read_text().partition("\n")
+    schema = Path("shop", re.fullmatch(r"# yaml-language-server: \$schema=(.*)", first)[1])
+    assert json.loads(schema.read_text()) == app_json_schema()
+    assert rest == block("yaml")
 
 
 def test_without_its_partition_by_the_plan_says_what_is_missing(tmp_path):
