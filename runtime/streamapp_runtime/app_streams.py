@@ -103,7 +103,7 @@ def count_partitions(app: StreamApp, systems: Systems) -> dict[str, int]:
 
 
 def _is_asked(system: SystemSpec, stream: StreamSpec, *, written: bool) -> bool:
-    return system.file is None or (not written and stream.format in FILE_FORMATS)
+    return not system.kind.holds_files or (not written and stream.format in FILE_FORMATS)
 
 
 def bounded_end_offsets(plan: Plan, systems: Systems, known: Mapping[str, dict[int, int]]) -> dict[str, dict[int, int]]:

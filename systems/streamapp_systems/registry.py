@@ -9,6 +9,7 @@ from typing import Protocol
 
 from streamapp_core.spec.systems import SystemSpec
 from streamapp_systems.file import FileAdmin, FileConsumer, FileOutput
+from streamapp_systems.folder import FolderAdmin, FolderConsumer, OpenStreams, growing_folders
 from streamapp_systems.kafka import (
     Cluster,
     KafkaAdmin,
@@ -120,6 +121,8 @@ class LocalSystems:
         """See `Systems.open_admin`."""
         if system.file is not None:
             return FileAdmin(self.folder / system.file.path)
+        if (growing := self._growing(system)) is not None:
+            return FolderAdmin(growing)
         if (cluster := self._cluster(name, system)) is not None:
             return KafkaAdmin(replace(cluster, timeout=min(cluster.timeout, timeout)))
         return self.open_transactional_admin(name, system)
@@ -134,6 +137,8 @@ class LocalSystems:
         """See `Systems.open_consumer`."""
         if system.file is not None:
             return FileConsumer(self.folder / system.file.path, streams)
+        if (growing := self._growing(system)) is not None:
+            return FolderConsumer(growing, streams)
         if (cluster := self._cluster(name, system)) is not None:
             return KafkaConsumer(cluster, streams)
         return LogConsumer(self._log_path(name, system), streams)
@@ -169,6 +174,13 @@ class LocalSystems:
 
     def _cluster(self, name: str, system: SystemSpec) -> Cluster | None:
         return None if system.kafka is None else local_cluster(name, system.kafka, self.environment)
+
+    def _growing(self, system: SystemSpec) -> OpenStreams | None:
+        """Return what opens the streams of a system whose files become more; None of other systems."""
+        if system.folder is None:
+            return None
+        journal = system.folder.journal
+        return growing_folders(self.folder / system.folder.path, None if journal is None else self.folder / journal)
 
     def _log_path(self, name: str, system: SystemSpec) -> Path:
         if system.log is not None:

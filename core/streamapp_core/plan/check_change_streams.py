@@ -42,7 +42,7 @@ def _no_changes(graph: Graph, name: str, stream: StreamSpec, kind: SystemKind) -
     """Return why a stream can't be read as changes; None if it can."""
     if name in graph.senders:
         return f"`{name}` is written, and what is sent to it says by itself whether its rows replace each other"
-    if kind is SystemKind.FILE:
+    if kind.holds_files:
         return f"`{name}` is a folder, and only records of Kafka and of logs have a key and may be without a value"
     if stream.control_messages:
         return f"`{name}` is an intermediate stream of another app, whose rows are read as they are"

@@ -7,7 +7,6 @@ from streamapp_core.plan.row_schemas import RowFlow, stream_schemas
 from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
 from streamapp_core.schema import Schema, TypeKind
 from streamapp_core.spec.streams import StreamSpec
-from streamapp_core.spec.systems import SystemKind
 
 _NAMEABLE = frozenset(
     {
@@ -32,7 +31,7 @@ def check_folder_columns(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
         system = graph.spec.systems.get(stream.system)
         if name in graph.opaque or system is None or not stream.folder_columns:
             continue
-        if system.kind is not SystemKind.FILE:
+        if not system.kind.holds_files:
             yield _no_files(name)
             continue
         for schema in stream_schemas(graph, rows, name):

@@ -74,12 +74,13 @@ def _hashed(claim: PartitionClaim) -> str:
 
 
 def _claim(plan: Plan, stream: PlannedStream) -> PartitionClaim | None:
-    files = stream.system_kind is SystemKind.FILE
+    files = stream.system_kind.holds_files
+    declared = stream.system_kind is SystemKind.FILE and stream.spec is not None and stream.spec.partitioned
     if stream.spec is None or not stream.key or stream.schema is None or stream.broadcast:
         return None
     if stream.spec.changes is StreamChanges.DEBEZIUM:  # whatever its hash, a record's key is checked to be the row's
         return None
-    if stream.initial_partitions == 1 or (files and not stream.spec.partitioned):
+    if stream.initial_partitions == 1 or (files and not declared):
         return None
     grew_from: Sequence[int] = range(stream.partitions)
     if not files:

@@ -6,6 +6,7 @@ from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.check_avro import check_avro
 from streamapp_core.plan.check_change_streams import check_change_streams
 from streamapp_core.plan.check_folder_columns import check_folder_columns
+from streamapp_core.plan.check_growing_files import check_growing_files
 from streamapp_core.plan.check_nested_columns import check_nested_columns
 from streamapp_core.plan.check_value_formats import WHOLE_VALUES, check_value_formats
 from streamapp_core.plan.check_variants import check_variants
@@ -32,11 +33,13 @@ def check_supported(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
         system = graph.spec.systems.get(stream.system)
         if name in graph.opaque or system is None:
             continue
-        if system.kind is SystemKind.FILE:
+        if system.kind.holds_files:
             yield from _check_files(graph, name, stream)
         else:
             yield from _check_messages(graph, name, stream)
             yield from _check_binary_key(graph, rows, name, stream)
+        if system.kind is SystemKind.FOLDER:
+            yield from check_growing_files(graph, name, stream)
         yield from _check_start(graph, name, stream, system.kind)
         yield from _check_max_ahead(graph, name, stream, system.kind)
     yield from check_nested_columns(graph, rows)
@@ -126,7 +129,7 @@ def _check_max_ahead(graph: Graph, name: str, stream: StreamSpec, kind: SystemKi
     """Find bounds of event times where no record has a time of its own, or nobody goes by event times."""
     if stream.event_time is None or stream.event_time.max_ahead is None:
         return
-    if kind is SystemKind.FILE:
+    if kind.holds_files:
         why = "rows of files have no other time to compare theirs with"
     elif name in graph.side_inputs:
         why = "it is a side input, whose event times move no watermark"

@@ -1,4 +1,4 @@
-"""Systems: where streams live. Each is exactly one of kafka, log and file."""
+"""Systems: where streams live. Each is exactly one of kafka, log, file and folder."""
 
 from enum import StrEnum
 from typing import Annotated, Self
@@ -15,11 +15,17 @@ class SystemKind(StrEnum):
     KAFKA = "kafka"
     LOG = "log"
     FILE = "file"
+    FOLDER = "folder"
 
     @property
     def transactional(self) -> bool:
         """Whether several streams of the system can be written atomically."""
-        return self is not SystemKind.FILE
+        return self in (SystemKind.KAFKA, SystemKind.LOG)
+
+    @property
+    def holds_files(self) -> bool:
+        """Whether its streams are rows of files: they have no keys and no times beside their columns."""
+        return self in (SystemKind.FILE, SystemKind.FOLDER)
 
 
 class KafkaAuth(SpecModel):
@@ -74,17 +80,30 @@ class FileSystem(SpecModel):
     ]
 
 
+class FolderSystem(SpecModel):
+    """A folder with inputs whose files become more while the app runs."""
+
+    path: Text
+    journal: Annotated[
+        Text | None,
+        Field(
+            description="The folder that keeps which files were seen, in their order; default: `_streamapp` in `path`."
+        ),
+    ] = None
+
+
 class SystemSpec(SpecModel):
     """One system; relative paths resolve from the folder of the YAML file."""
 
     kafka: KafkaSystem | None = None
     log: LogSystem | None = None
     file: FileSystem | None = None
+    folder: FolderSystem | None = None
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
-        if sum(part is not None for part in (self.kafka, self.log, self.file)) != 1:
-            raise ValueError("a system is exactly one of kafka, log and file")
+        if sum(part is not None for part in (self.kafka, self.log, self.file, self.folder)) != 1:
+            raise ValueError("a system is exactly one of kafka, log, file and folder")
         return self
 
     @property
@@ -111,6 +130,4 @@ class SystemSpec(SpecModel):
     @property
     def kind(self) -> SystemKind:
         """The kind of this system."""
-        if self.kafka is not None:
-            return SystemKind.KAFKA
-        return SystemKind.LOG if self.log is not None else SystemKind.FILE
+        return next(kind for kind in SystemKind if getattr(self, kind.value) is not None)

@@ -41,10 +41,10 @@ def stream_identities(plan: Plan, systems: Systems) -> dict[str, str]:
     Raises:
         StreamSystemError: a system can't be asked.
     """
-    read = (s for s in plan.streams.values() if s.role is not StreamRole.OUTPUT and s.system_kind.transactional)
+    read = (s for s in plan.streams.values() if s.role is not StreamRole.OUTPUT)
     found: dict[str, str] = {}
     for system, streams in by_system([*map(descriptor, read), changelog_stream(plan)]).items():
-        with closing(systems.open_transactional_admin(system, plan.app.system(system))) as admin:
+        with closing(systems.open_admin(system, plan.app.system(system))) as admin:
             found |= admin.identities(streams)
     return found
 

@@ -35,7 +35,7 @@ def create_streams(run: PlannedRun, systems: Systems) -> None:
     growing = {s.name for s in run.plan.streams.values() if s.role is not StreamRole.INTERMEDIATE and not s.shared}
     growing.add(DEAD_LETTERS)
     for system, counts in _created_streams(run).items():
-        with closing(systems.open_transactional_admin(system, run.plan.app.system(system))) as admin:
+        with closing(systems.open_admin(system, run.plan.app.system(system))) as admin:
             outside = [stream for stream in counts if stream.name in growing]
             found = admin.partitions(outside) if outside else {}
             admin.create({stream: count for stream, count in counts.items() if found.get(stream.name, 0) <= count})
@@ -51,7 +51,7 @@ def create_added_streams(run: PlannedRun, systems: Systems) -> None:
     """
     changelog = changelog_stream(run.plan)
     for system, counts in _created_streams(run).items():
-        with closing(systems.open_transactional_admin(system, run.plan.app.system(system))) as admin:
+        with closing(systems.open_admin(system, run.plan.app.system(system))) as admin:
             existing = admin.partitions(list(counts)).keys() | {changelog.name}
             admin.create({stream: count for stream, count in counts.items() if stream.name not in existing})
 

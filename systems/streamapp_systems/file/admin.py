@@ -66,5 +66,9 @@ class FileAdmin:
                     raise StreamSystemError(f"{ssp}: {path} can't be read as {stream.format}: {error}") from error
         return ends
 
+    def identities(self, streams: Sequence[StreamDescriptor]) -> Mapping[str, str]:  # noqa: ARG002 - files have none
+        """Return none: a file is told from another one by its version (`take_file_versions`)."""
+        return {}
+
     def close(self) -> None:
         """Nothing is held open."""

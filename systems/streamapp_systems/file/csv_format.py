@@ -8,6 +8,7 @@ import csv
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from io import TextIOWrapper
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from streamapp_core.spec.streams import CsvOptions
+from streamapp_systems.file.compressed_files import open_bytes, open_stream
 from streamapp_systems.file.file_chunks import BLOCK_SIZE, Chunk, UnreadableRow, check_columns, convert_columns
 from streamapp_systems.file.text_values import format_text, parse_text, shorten
 from streamapp_systems.protocols import StreamSystemError
@@ -89,8 +91,9 @@ def _quote(texts: pa.Array, options: CsvOptions) -> pa.Array:
 
 def _first_record(path: Path, options: CsvOptions) -> Sequence[str]:
     """Read the values of the first line that has any; none if the file has no columns."""
-    only_nulls = [""] if path.stat().st_size and not options.header else ()
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+    with open_bytes(path) as content:
+        only_nulls = [""] if content.read(1) and not options.header else ()
+    with TextIOWrapper(open_bytes(path), encoding="utf-8-sig", errors="replace", newline="") as file:
         try:
             return next(filter(None, csv.reader(file, delimiter=options.delimiter)), only_nulls)
         except csv.Error as error:
@@ -145,9 +148,10 @@ def _raw_chunks(path: Path, options: CsvOptions, width: int, names: Sequence[str
 
 
 def _source(path: Path) -> pa.NativeFile:
-    if path.stat().st_size > _SMALL:
-        return pa.OSFile(str(path))
-    data = path.read_bytes()
+    with open_bytes(path) as file:
+        data = file.read(_SMALL + 1)
+    if len(data) > _SMALL:
+        return open_stream(path)
     # The library takes a file of a single line for empty unless the line is ended.
     return pa.BufferReader(data if data.endswith((b"\n", b"\r")) else data + b"\n")
 

@@ -15,13 +15,17 @@ _MAXIMUM_BYTES = 16 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionFile:
-    """A partition as a file: its format, its columns, and the offset its reading ends at (None: its end)."""
+    """A file of a partition: its format, its columns, and the offset its reading ends at (None: its end).
+
+    Its first record has the offset `first`.
+    """
 
     ssp: Ssp
     path: Path
     format: FileFormat
     schema: pa.Schema
     end: int | None
+    first: int = 0
 
 
 class FileCursor:
@@ -65,7 +69,7 @@ class FileCursor:
         self._chunks = self._rest = None
 
     def _open(self) -> Iterator[Chunk]:
-        return self._file.format.read(self._file.path, self._file.schema, self._offset)
+        return self._file.format.read(self._file.path, self._file.schema, self._offset - self._file.first)
 
     def _gather(self, wanted: int) -> list[pa.RecordBatch]:
         batches: list[pa.RecordBatch] = []
@@ -104,8 +108,8 @@ class FileCursor:
         if chunk is None:
             if file.end is not None:
                 raise StreamSystemError(
-                    f"{file.ssp}: {file.path} has {self._offset} records now, it had {file.end} when the run began. "
-                    "Put the old file back, or begin a new run"
+                    f"{file.ssp}: {file.path} has {self._offset - file.first} records now, it had "
+                    f"{file.end - file.first} when it was counted. Put the old file back, or begin a new run"
                 )
             self.finished = True
         return chunk

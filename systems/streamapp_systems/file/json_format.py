@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.json
 
 from streamapp_core.spec.streams import PLAIN_JSON, JsonOptions, JsonTimestamps
+from streamapp_systems.file.compressed_files import open_bytes
 from streamapp_systems.file.file_chunks import BLOCK_SIZE, Chunk, UnreadableRow, divide, unreadable_value
 from streamapp_systems.file.json_layout import object_schema, to_row_columns
 from streamapp_systems.file.json_nested import Texts, field_texts, only_fields, parse_nested
@@ -35,12 +36,12 @@ class JsonFormat:
 
     def count(self, path: Path) -> int:
         """Count records, as `FileFormat` says."""
-        with path.open("rb") as file:
+        with open_bytes(path) as file:
             return sum(map(len, _blocks(file)))
 
     def read(self, path: Path, schema: pa.Schema, start: int) -> Iterator[Chunk]:
         """Read records, as `FileFormat` says."""
-        with path.open("rb") as file:
+        with open_bytes(path) as file:
             for block in _blocks(file):
                 lines = block[start:]
                 start -= len(block) - len(lines)

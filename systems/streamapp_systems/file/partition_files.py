@@ -7,6 +7,7 @@ from pathlib import Path
 
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_systems.file.column_folders import FolderColumns
+from streamapp_systems.file.compressed_files import COMPRESSIONS
 from streamapp_systems.file.csv_format import CsvFormat
 from streamapp_systems.file.file_chunks import FileFormat
 from streamapp_systems.file.json_format import JsonFormat
@@ -21,21 +22,23 @@ ENDINGS: Mapping[StreamFormat, tuple[str, ...]] = {
 """The endings of the names of files that a folder's stream is made of; the first is what is written."""
 
 
-def partition_files(root: Path, stream: StreamDescriptor) -> tuple[Path, ...]:
+def partition_files(root: Path, stream: StreamDescriptor, *, compressed: bool = False) -> tuple[Path, ...]:
     """List the files of a stream, one per partition: part-2 comes before part-10. None: it does not exist.
 
     The address is a path relative to `root`: a file, a folder (its files with an ending of the format) or a pattern
     (`*`, `?`, `[...]`, and `**` for any folders). Files and folders whose names start with `.` or `_` are left out
-    of folders and patterns. Where folders are columns, all that is below the folder counts.
+    of folders and patterns. Where folders are columns, all that is below the folder counts. With `compressed`, folders
+    also have compressed files of text.
     """
+    ends = (*endings(stream), *(_compressed_endings(stream) if compressed else ()))
     place = root / stream.address
     if place.is_file():
         return (place,)
     if place.is_dir() and stream.folder_columns:
         base, names = place, glob.glob("**/*", root_dir=place, recursive=True, include_hidden=True)  # noqa: PTH207 - as below
-        names = [name for name in names if name.endswith(endings(stream))]
+        names = [name for name in names if name.endswith(ends)]
     elif place.is_dir():
-        base, names = place, [path.name for path in place.iterdir() if path.name.endswith(endings(stream))]
+        base, names = place, [path.name for path in place.iterdir() if path.name.endswith(ends)]
     else:
         base, names = root, glob.glob(stream.address, root_dir=root, recursive=True)  # noqa: PTH207 - takes absolute patterns
     written = Path(stream.address).parts
@@ -57,6 +60,12 @@ def endings(stream: StreamDescriptor) -> tuple[str, ...]:
     if found is None:
         raise StreamSystemError(f"stream {stream.name}: files are csv, json or parquet, not {stream.format}")
     return found
+
+
+def _compressed_endings(stream: StreamDescriptor) -> list[str]:
+    if stream.format is StreamFormat.PARQUET:
+        return []
+    return [ending + compression for ending in endings(stream) for compression in COMPRESSIONS]
 
 
 def file_format(stream: StreamDescriptor) -> FileFormat:

@@ -32,6 +32,13 @@ class Admin(Protocol):
         """Return, per partition of these streams, the offset after the last record there is now."""
         ...
 
+    def identities(self, streams: Sequence[StreamDescriptor]) -> Mapping[str, str]:
+        """Return, by stream name, what distinguishes a stream from a deleted or later one at its address.
+
+        Empty if there is none.
+        """
+        ...
+
     def close(self) -> None:
         """Release every handle; the admin is not used again."""
         ...
@@ -70,13 +77,6 @@ class TransactionalAdmin(Admin, Protocol):
 
     def delete(self, streams: Sequence[StreamDescriptor]) -> None:
         """Delete these streams with all they hold, those that exist."""
-        ...
-
-    def identities(self, streams: Sequence[StreamDescriptor]) -> Mapping[str, str]:
-        """Return, by stream name, what distinguishes a stream from a deleted or later one at its address.
-
-        Empty if there is none.
-        """
         ...
 
     def delete_records(self, streams: Sequence[StreamDescriptor], below: Mapping[Ssp, int]) -> None:

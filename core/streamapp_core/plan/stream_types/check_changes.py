@@ -14,7 +14,6 @@ from streamapp_core.plan.stream_types.stream_type import StreamType, Upsert
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.operators import OperatorKind, TableJoinType
 from streamapp_core.spec.streams import StreamChanges, StreamSpec
-from streamapp_core.spec.systems import SystemKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +228,7 @@ def _send_to(reader: _Reader) -> _Reason | None:
             f"folders; leave {', '.join(f'`{column}`' for column in moving)} out, which may change"
         )
     system = reader.graph.spec.systems.get(stream.system)
-    in_records = stream.changes is not StreamChanges.LOG and system is not None and system.kind is not SystemKind.FILE
+    in_records = stream.changes is not StreamChanges.LOG and system is not None and not system.kind.holds_files
     if reader.changes.deletes and in_records:
         if reader.is_key(stream.key_columns):
             return None

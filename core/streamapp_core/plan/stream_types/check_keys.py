@@ -13,7 +13,6 @@ from streamapp_core.plan.stream_types.stream_partitioning import Hashed, Partiti
 from streamapp_core.plan.stream_types.stream_type import StreamType
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.streams import Partitioner
-from streamapp_core.spec.systems import SystemKind
 
 _SAME_NAMES = (
     "give the columns of both sides the same names by a map before each `partitionBy`, as the names are in the JSON "
@@ -90,7 +89,7 @@ def _has_place(graph: Graph, stream: str, types: Mapping[str, StreamType]) -> bo
     key nothing is known, and files are in an order of their own.
     """
     system = graph.spec.systems.get(graph.spec.streams[stream].system)
-    files = system is not None and system.kind is SystemKind.FILE
+    files = system is not None and system.kind.holds_files
     return files or isinstance(_partitioning(stream, types), Hashed)
 
 

@@ -52,11 +52,12 @@ def infer_types(
 
 def _declared(graph: Graph, name: str, stream: StreamSpec, partitions: int | None) -> StreamType:
     system = graph.spec.systems.get(stream.system)
-    files = system is not None and system.kind is SystemKind.FILE
+    files = system is not None and system.kind.holds_files
+    declared = stream.partitioned and system is not None and system.kind is SystemKind.FILE
     partitioning: Partitioning = Unhashed.BY_SOURCE
     if stream.broadcast:
         partitioning = Unhashed.EVERYWHERE
-    elif stream.key is not None and (not files or stream.partitioned or partitions == 1):
+    elif stream.key is not None and (not files or declared or partitions == 1):
         partitioner: str = stream.partitioner
         if files and partitions != 1:
             partitioner = f"files of {name}"

@@ -1,0 +1,8 @@
+"""Folders whose files become more: each is a stream without an end, of a fixed number of partitions."""
+
+from streamapp_systems.folder.admin import FolderAdmin
+from streamapp_systems.folder.consumer import FolderConsumer
+from streamapp_systems.folder.growing_files import OpenStreams
+from streamapp_systems.folder.growing_folder import GrowingFolder, growing_folders
+
+__all__ = ["FolderAdmin", "FolderConsumer", "GrowingFolder", "OpenStreams", "growing_folders"]

@@ -1,0 +1,94 @@
+"""Metadata of streams whose files become more."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+
+from streamapp_core.ssp import Ssp
+from streamapp_systems.folder.file_journal import FileJournal, has_journal, make_journal
+from streamapp_systems.folder.growing_files import GrowingFiles, OpenStreams
+from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
+
+
+class FolderAdmin:
+    """The journals of streams: a stream exists once it has one, though it may have no files yet."""
+
+    def __init__(self, open_stream: OpenStreams) -> None:
+        self._open_stream = open_stream
+
+    def partitions(self, streams: Sequence[StreamDescriptor]) -> Mapping[str, int]:
+        """Count partitions, as `Admin.partitions` says.
+
+        Raises:
+            StreamSystemError: there is no place where files may come, or a journal can't be read.
+        """
+        counts = {}
+        for stream in map(self._open_stream, streams):
+            stream.check_place()
+            if has_journal(stream.journal_path):
+                with closing(open_journal(stream)) as journal:
+                    counts[stream.descriptor.name] = journal.partitions
+        return counts
+
+    def create(self, counts: Mapping[StreamDescriptor, int]) -> None:
+        """Make the journals of these streams where they are missing, as `Admin.create` says."""
+        for descriptor, count in counts.items():
+            stream = self._open_stream(descriptor)
+            stream.check_place()
+            make_journal(stream.journal_path, count, stream.layout)
+            with closing(open_journal(stream)) as journal:
+                if journal.partitions != count:
+                    raise StreamSystemError(
+                        f"stream {descriptor.name} has {journal.partitions} partitions, not {count}: journal "
+                        f"{stream.journal_path} says so, and they never change"
+                    )
+
+    def start_offsets(self, streams: Sequence[StreamDescriptor]) -> Mapping[Ssp, int]:
+        """Return, per partition, the offset after the files at its beginning that are gone."""
+        starts = {}
+        for stream, journal in self._journals(streams):
+            for partition in range(journal.partitions):
+                files = journal.files(partition)
+                first = next((found.first for found in files if stream.path(found.file.name).exists()), None)
+                end = journal.ends([partition])[partition] if first is None else first
+                starts[Ssp(stream.descriptor.system, stream.descriptor.name, partition)] = end
+        return starts
+
+    def end_offsets(self, streams: Sequence[StreamDescriptor]) -> Mapping[Ssp, int]:
+        """Return ends, as `Admin.end_offsets` says; complete files that nobody has seen yet are counted first."""
+        ends = {}
+        for stream, journal in self._journals(streams):
+            stream.look(journal, range(journal.partitions), lambda: False)
+            for partition, end in journal.ends(range(journal.partitions)).items():
+                ends[Ssp(stream.descriptor.system, stream.descriptor.name, partition)] = end
+        return ends
+
+    def identities(self, streams: Sequence[StreamDescriptor]) -> Mapping[str, str]:
+        """Return the identities of journals, as `Admin.identities` says; that of a missing one is empty."""
+        found = {stream.name: "" for stream in streams}
+        return found | {stream.descriptor.name: journal.identity for stream, journal in self._journals(streams)}
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _journals(self, streams: Sequence[StreamDescriptor]) -> Iterator[tuple[GrowingFiles, FileJournal]]:
+        for stream in map(self._open_stream, streams):
+            if has_journal(stream.journal_path):
+                with closing(open_journal(stream)) as journal:
+                    yield stream, journal
+
+
+def open_journal(stream: GrowingFiles) -> FileJournal:
+    """Open the journal of a stream.
+
+    Raises:
+        StreamSystemError: there is none, it can't be read, or it is of another layout.
+    """
+    journal = FileJournal(stream.journal_path)
+    if journal.layout == stream.layout:
+        return journal
+    journal.close()
+    raise StreamSystemError(
+        f"stream {stream.descriptor.name}: journal {stream.journal_path} has counted its files as {journal.layout}, "
+        f"and the spec says {stream.layout}. Correct the stream; if no other app reads it, remove the journal and begin a "
+        "new run"
+    )

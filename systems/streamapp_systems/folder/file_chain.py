@@ -1,0 +1,113 @@
+"""The reading of one partition: file after file of its journal, from an offset on."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+
+from streamapp_core.ssp import Ssp
+from streamapp_systems.file.file_chunks import FileFormat
+from streamapp_systems.file.file_cursor import FileCursor, PartitionFile
+from streamapp_systems.folder.file_journal import JournalFile, SeenFile
+from streamapp_systems.protocols import BadRecord, FetchedBatch, StreamSystemError
+
+FindFile = Callable[[int], JournalFile | None]
+"""Finds the file that has the record of an offset."""
+
+
+class FileChain:
+    """Reads the rows of a partition's files in order. A file is open while it is read."""
+
+    def __init__(
+        self,
+        ssp: Ssp,
+        *,
+        offset: int,
+        find: FindFile,
+        path: Callable[[str], Path],
+        file_format: FileFormat,
+        schema: pa.Schema,
+    ) -> None:
+        self.ssp = ssp
+        self.offset = offset
+        self._find = find
+        self._path = path
+        self._format = file_format
+        self._schema = schema
+        self._cursor: FileCursor | None = None
+        self._file: JournalFile | None = None
+
+    @property
+    def opened(self) -> bool:
+        """Whether a file is open."""
+        return self._cursor is not None
+
+    def take(self, limit: int) -> FetchedBatch:
+        """Read up to `limit` rows of one file; none if the journal has no more.
+
+        Raises:
+            BadRecord: the next record can't be read; the one after it is next.
+            StreamSystemError: a file is gone, has changed since it was seen, or can't be read.
+        """
+        start = self.offset
+        cursor = self._open()
+        if cursor is None or self._file is None:
+            return FetchedBatch(ssp=self.ssp, offset=start, next_offset=start)
+        try:
+            batch = cursor.take(limit)
+        except BadRecord as bad:
+            self._check(self._file.file)
+            self._move(bad.offset + 1)
+            raise
+        except StreamSystemError:
+            self._check(self._file.file)  # a file that has changed says why it can't be read
+            raise
+        self._check(self._file.file)
+        self._move(batch.next_offset)
+        return FetchedBatch(ssp=self.ssp, offset=start, next_offset=batch.next_offset, rows=batch.rows)
+
+    def close(self) -> None:
+        """Close the file that is open."""
+        if self._cursor is not None:
+            self._cursor.close()
+            self._cursor = None
+
+    def _move(self, offset: int) -> None:
+        self.offset = offset
+        if self._file is not None and offset >= self._file.end:
+            self.close()
+
+    def _open(self) -> FileCursor | None:
+        if self._cursor is None:
+            self._file = found = self._find(self.offset)
+            if found is None:
+                return None
+            self._check(found.file)
+            part = PartitionFile(
+                ssp=self.ssp,
+                path=self._path(found.file.name),
+                format=self._format,
+                schema=self._schema,
+                end=found.end,
+                first=found.first,
+            )
+            self._cursor = FileCursor(part, self.offset)
+        return self._cursor
+
+    def _check(self, seen: SeenFile) -> None:
+        """Check that a file is as it was when it was first seen: by its size and its modification time."""
+        path = self._path(seen.name)
+        try:
+            found = path.stat()
+        except OSError as error:
+            raise StreamSystemError(
+                f"{self.ssp}, offset {self.offset}: {path} is gone or can't be read before all its rows were: {error}. "
+                "Put it back with its modification time, or begin a new run"
+            ) from error
+        if (found.st_size, found.st_mtime_ns) != (seen.size, seen.modified):
+            raise StreamSystemError(
+                f"{self.ssp}, offset {self.offset}: {path} has changed since it was first seen, when it had "
+                f"{seen.size} bytes (now {found.st_size}): its rows would be others than those that were counted. Put the old file "
+                "back with its modification time, and add rows in new files; or begin a new run after its journal is "
+                "removed"
+            )

@@ -1,0 +1,197 @@
+"""The journal of a stream whose files become more: which files it has, in the order in which they were first seen.
+
+A file is in the journal before any of its rows is read, so every reader and every restart finds the same rows at the
+same offsets: the offset of a file's first record is the number of records of the files before it in its partition.
+Several processes may write: the order is that of their transactions.
+"""
+
+import sqlite3
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamapp_systems.protocols import StreamSystemError
+
+_BUSY_SECONDS = 30.0
+_TABLES = (
+    "CREATE TABLE stream (identity TEXT NOT NULL, partitions INTEGER NOT NULL, layout TEXT NOT NULL)",
+    """CREATE TABLE files (
+        id INTEGER PRIMARY KEY,
+        partition INTEGER NOT NULL,
+        name TEXT NOT NULL UNIQUE,
+        size INTEGER NOT NULL,
+        modified INTEGER NOT NULL,
+        records INTEGER NOT NULL,
+        end INTEGER NOT NULL
+    )""",
+    "CREATE INDEX ends ON files (partition, end)",
+)
+_FILE = "name, size, modified, records, end"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenFile:
+    """A file as it was when it was first seen: its bytes, its modification time (ns since 1970), and its records."""
+
+    name: str
+    size: int
+    modified: int
+    records: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalFile:
+    """A file with the offset that follows its last record."""
+
+    file: SeenFile
+    end: int
+
+    @property
+    def first(self) -> int:
+        """The offset of its first record."""
+        return self.end - self.file.records
+
+
+class FileJournal:
+    """The journal of one stream. Used by one thread at a time."""
+
+    def __init__(self, path: Path) -> None:
+        """Open a journal that `make_journal` made.
+
+        Raises:
+            StreamSystemError: there is none, or it can't be read.
+        """
+        self._path = path
+        if not path.is_file():
+            raise StreamSystemError(
+                f"{path} is gone: it says which files were seen, and in which order. Put it back, or begin a new run"
+            )
+        with explained(path):
+            self._connection = _connect(path)
+            rows = self._connection.execute("SELECT identity, partitions, layout FROM stream").fetchall()
+        ((self.identity, self.partitions, self.layout),) = rows
+
+    def append(self, files: Mapping[int, Sequence[SeenFile]]) -> None:
+        """Append files, by partition, that the journal does not have; those that it has stay as they are.
+
+        It is durable when this returns.
+
+        Raises:
+            StreamSystemError: the journal can't be written.
+        """
+        with explained(self._path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                for partition, added in files.items():
+                    end = self._end(partition)
+                    for file in added:
+                        end += file.records
+                        row = (partition, file.name, file.size, file.modified, file.records, end)
+                        made = self._connection.execute(
+                            f"INSERT INTO files (partition, {_FILE}) VALUES (?, ?, ?, ?, ?, ?) "
+                            "ON CONFLICT (name) DO NOTHING",
+                            row,
+                        )
+                        end -= 0 if made.rowcount else file.records
+                self._connection.execute("COMMIT")
+            finally:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+
+    def names(self, after: int) -> tuple[int, list[str]]:
+        """Return the number of the last file, and the names of those whose numbers are above `after`."""
+        with explained(self._path):
+            rows = self._connection.execute("SELECT id, name FROM files WHERE id > ? ORDER BY id", (after,)).fetchall()
+        return (rows[-1][0] if rows else after), [name for _, name in rows]
+
+    def ends(self, partitions: Iterable[int]) -> dict[int, int]:
+        """Return the offset after the last record of each partition."""
+        with explained(self._path):
+            return {partition: self._end(partition) for partition in partitions}
+
+    def find(self, partition: int, offset: int) -> JournalFile | None:
+        """Return the file that has the record of an offset; None if it is behind the last one."""
+        with explained(self._path):
+            row = self._connection.execute(
+                f"SELECT {_FILE} FROM files WHERE partition = ? AND end > ? ORDER BY end, id LIMIT 1",
+                (partition, offset),
+            ).fetchone()
+        return None if row is None else _file(row)
+
+    def files(self, partition: int) -> Iterator[JournalFile]:
+        """Yield the files of a partition that have records, in their order."""
+        offset = 0
+        while (found := self.find(partition, offset)) is not None:
+            yield found
+            offset = found.end
+
+    def close(self) -> None:
+        """Release the file."""
+        self._connection.close()
+
+    def _end(self, partition: int) -> int:
+        ((end,),) = self._connection.execute("SELECT max(end) FROM files WHERE partition = ?", (partition,))
+        return int(end or 0)
+
+
+def has_journal(path: Path) -> bool:
+    """Return whether there is a journal that has been made.
+
+    Raises:
+        StreamSystemError: it can't be read.
+    """
+    if not path.is_file():
+        return False
+    with explained(path), closing(_connect(path)) as connection:
+        ((tables,),) = connection.execute("SELECT count(*) FROM sqlite_schema")
+    return bool(tables)
+
+
+def make_journal(path: Path, partitions: int, layout: str) -> None:
+    """Make a journal if there is none; several processes may do so at once. It is durable when this returns.
+
+    Raises:
+        StreamSystemError: it can't be made.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StreamSystemError(f"the folder of {path} can't be made: {error}") from error
+    with explained(path), closing(_connect(path)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        ((tables,),) = connection.execute("SELECT count(*) FROM sqlite_schema")
+        if not tables:
+            for statement in _TABLES:
+                connection.execute(statement)
+            connection.execute("INSERT INTO stream VALUES (?, ?, ?)", (uuid.uuid4().hex, partitions, layout))
+        connection.execute("COMMIT")
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into messages that name the file.
+
+    Raises:
+        StreamSystemError: for every `sqlite3.Error`.
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise StreamSystemError(
+            f"journal {path}: {error}. The app writes there which files it has seen: it needs the right to, room on "
+            "the disk, and a file system that locks files; `journal` of the system names another folder"
+        ) from error
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    # Not WAL, whose memory the hosts that share a volume don't share.
+    connection.execute("PRAGMA synchronous = EXTRA")
+    return connection
+
+
+def _file(row: tuple[str, int, int, int, int]) -> JournalFile:
+    name, size, modified, records, end = row
+    return JournalFile(file=SeenFile(name=name, size=size, modified=modified, records=records), end=end)

@@ -1,0 +1,58 @@
+"""What readers and admins need of a stream whose files become more."""
+
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Protocol
+
+from streamapp_systems.file.file_chunks import FileFormat
+from streamapp_systems.folder.file_journal import FileJournal
+from streamapp_systems.protocols import StreamDescriptor
+
+
+class GrowingFiles(Protocol):
+    """The files of one stream, and its journal. Used by one thread at a time."""
+
+    @property
+    def descriptor(self) -> StreamDescriptor:
+        """The stream."""
+        ...
+
+    @property
+    def journal_path(self) -> Path:
+        """The place of its journal."""
+        ...
+
+    @property
+    def layout(self) -> str:
+        """What decides how many records its files have: a journal is of one layout."""
+        ...
+
+    def check_place(self) -> None:
+        """Check that there is a place where files may come.
+
+        Raises:
+            StreamSystemError: there is none.
+        """
+        ...
+
+    def look(self, journal: FileJournal, partitions: Collection[int], stopping: Callable[[], bool]) -> frozenset[int]:
+        """Append the new files of these partitions to the journal; return the partitions with some still to come.
+
+        Ends early when `stopping` returns True.
+
+        Raises:
+            StreamSystemError: a file, or the journal, can't be read or written.
+        """
+        ...
+
+    def path(self, name: str) -> Path:
+        """Return the path of a file of the journal."""
+        ...
+
+    def format(self) -> FileFormat:
+        """Return the reader of its files."""
+        ...
+
+
+OpenStreams = Callable[[StreamDescriptor], GrowingFiles]
+"""Opens streams by their descriptors."""

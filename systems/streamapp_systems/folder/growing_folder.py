@@ -1,0 +1,160 @@
+"""The files of a folder that become more: which of them are complete, and in which partitions they are."""
+
+import json
+import time
+import zlib
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import pyarrow as pa
+
+from streamapp_core.spec.streams import StreamFormat
+from streamapp_systems.file.file_chunks import FileFormat
+from streamapp_systems.file.file_versions import relative_name
+from streamapp_systems.file.partition_files import file_format, partition_files
+from streamapp_systems.folder.file_journal import FileJournal, SeenFile
+from streamapp_systems.folder.growing_files import OpenStreams
+from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
+
+JOURNALS = "_streamapp"
+"""The folder of the journals, in that of the system."""
+REST_SECONDS = 2.0
+"""Seconds without a change after which a file counts as complete."""
+_UNFINISHED = ".tmp"
+_GROUP = 256
+"""Files that are appended to the journal together."""
+_PATTERN = frozenset("*?[")
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    size: int
+    modified: int
+    since: float
+
+
+class GrowingFolder:
+    """The files of a folder or pattern as `GrowingFiles`. `clock` gives seconds, `wall_clock` nanoseconds since 1970.
+
+    A file is complete once it has not changed for `REST_SECONDS`, by its modification time or as far as was seen here.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        journals: Path,
+        descriptor: StreamDescriptor,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        wall_clock: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._root = root
+        self.descriptor = descriptor
+        self.journal_path = journals / f"{quote(descriptor.address, safe='')}.db"
+        self._clock = clock
+        self._wall_clock = wall_clock
+        self._known: set[str] = set()
+        self._last = 0
+        self._waiting: dict[str, _Waiting] = {}
+
+    @property
+    def layout(self) -> str:
+        """The format of its files, and what says which lines of CSV are records."""
+        stream = self.descriptor
+        parts: dict[str, object] = {"format": stream.format.value}
+        if stream.format is StreamFormat.CSV:
+            parts |= {"csv.header": stream.csv.header, "csv.delimiter": stream.csv.delimiter}
+        return json.dumps(parts)
+
+    def check_place(self) -> None:
+        """See `GrowingFiles.check_place`."""
+        address = self.descriptor.address
+        place = self._root if _PATTERN & set(address) else self._root / address
+        if not place.is_dir():
+            raise StreamSystemError(
+                f"stream {self.descriptor.name}: there is no folder {place}. Make it (its files may come later), or "
+                "correct the path"
+            )
+
+    def look(self, journal: FileJournal, partitions: Collection[int], stopping: Callable[[], bool]) -> frozenset[int]:
+        """See `GrowingFiles.look`. Files that are seen at once are in the natural order of their names."""
+        wanted = frozenset(partitions)
+        self._last, names = journal.names(self._last)
+        self._known.update(names)
+        self.check_place()
+        incomplete: set[int] = set()
+        found: dict[int, list[SeenFile]] = {}
+        for name, path in self._unseen():
+            partition = file_partition(name, journal.partitions)
+            if partition not in wanted:
+                continue
+            file = self._count(name, path)
+            if file is None:
+                incomplete.add(partition)
+                continue
+            found.setdefault(partition, []).append(file)
+            if sum(map(len, found.values())) >= _GROUP:
+                journal.append(found)
+                found = {}
+            if stopping():
+                incomplete |= wanted
+                break
+        journal.append(found)
+        return frozenset(incomplete)
+
+    def path(self, name: str) -> Path:
+        """See `GrowingFiles.path`."""
+        return self._root / name
+
+    def format(self) -> FileFormat:
+        """See `GrowingFiles.format`."""
+        return file_format(self.descriptor)
+
+    def _unseen(self) -> Iterator[tuple[str, Path]]:
+        for path in partition_files(self._root, self.descriptor, compressed=True):
+            name = relative_name(self._root, path)
+            if name not in self._known and not name.endswith(_UNFINISHED):
+                yield name, path
+
+    def _count(self, name: str, path: Path) -> SeenFile | None:
+        """Return a file with its number of records; None if it is not complete, or is gone."""
+        try:
+            before = path.stat()
+            if not self._rests(name, before.st_size, before.st_mtime_ns):
+                return None
+            records = self.format().count(path)
+            after = path.stat()
+        except FileNotFoundError:
+            self._waiting.pop(name, None)
+            return None
+        except (OSError, ValueError, pa.ArrowException) as error:
+            raise StreamSystemError(
+                f"stream {self.descriptor.name}: {path} can't be read as {self.descriptor.format}: {error}. Take it "
+                "away; a file that is still being written has a name that begins with `_` or `.`, or ends in `.tmp`, "
+                "and is renamed when it is complete"
+            ) from error
+        if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+            return None
+        self._waiting.pop(name, None)
+        return SeenFile(name=name, size=before.st_size, modified=before.st_mtime_ns, records=records)
+
+    def _rests(self, name: str, size: int, modified: int) -> bool:
+        if self._wall_clock() - modified >= REST_SECONDS * 1_000_000_000:
+            return True
+        now, earlier = self._clock(), self._waiting.get(name)
+        if earlier is None or (earlier.size, earlier.modified) != (size, modified):
+            self._waiting[name] = _Waiting(size, modified, now)
+            return False
+        return now - earlier.since >= REST_SECONDS
+
+
+def growing_folders(root: Path, journals: Path | None) -> OpenStreams:
+    """Return what opens the streams of a folder; `journals` is the folder of their journals, if not below it."""
+    return lambda descriptor: GrowingFolder(root, root / JOURNALS if journals is None else journals, descriptor)
+
+
+def file_partition(name: str, partitions: int) -> int:
+    """Return the partition of a file: a hash of its name."""
+    return zlib.crc32(name.encode(errors="surrogateescape")) % partitions
