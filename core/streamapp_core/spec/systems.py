@@ -83,7 +83,12 @@ class FileSystem(SpecModel):
 class FolderSystem(SpecModel):
     """A folder with inputs whose files become more while the app runs."""
 
-    path: Text
+    path: Annotated[
+        Text,
+        Field(
+            description="The folder below which the streams' names are paths; on a laptop relative to the app's file."
+        ),
+    ]
     journal: Annotated[
         Text | None,
         Field(

@@ -89,6 +89,6 @@ def open_journal(stream: GrowingFiles) -> FileJournal:
     journal.close()
     raise StreamSystemError(
         f"stream {stream.descriptor.name}: journal {stream.journal_path} has counted its files as {journal.layout}, "
-        f"and the spec says {stream.layout}. Correct the stream; if no other app reads it, remove the journal and begin a "
-        "new run"
+        f"and the spec says {stream.layout}. Correct the stream; if no other app reads it, remove the journal "
+        "and begin a new run"
     )

@@ -107,7 +107,7 @@ class FileChain:
         if (found.st_size, found.st_mtime_ns) != (seen.size, seen.modified):
             raise StreamSystemError(
                 f"{self.ssp}, offset {self.offset}: {path} has changed since it was first seen, when it had "
-                f"{seen.size} bytes (now {found.st_size}): its rows would be others than those that were counted. Put the old file "
-                "back with its modification time, and add rows in new files; or begin a new run after its journal is "
-                "removed"
+                f"{seen.size} bytes (now {found.st_size}): its rows would be others than those that were "
+                "counted. Put the old file back with its modification time, and add rows in new files; or begin a new "
+                "run after its journal is removed"
             )

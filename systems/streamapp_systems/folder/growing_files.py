@@ -1,4 +1,4 @@
-"""What readers and admins need of a stream whose files become more."""
+"""A stream whose files become more, as its readers and admins need it."""
 
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -24,7 +24,7 @@ class GrowingFiles(Protocol):
 
     @property
     def layout(self) -> str:
-        """What decides how many records its files have: a journal is of one layout."""
+        """The options that decide how many records its files have: a journal is of one layout."""
         ...
 
     def check_place(self) -> None:

@@ -10,6 +10,7 @@ SYSTEMS = {
     "log": {"log": {"path": "log"}},
     "files": {"file": {"path": "."}},
     "kafka": {"kafka": {"bootstrapServers": "k:1"}},
+    "land": {"folder": {"path": "land"}},
 }
 AHEAD = {"eventTime": {"column": "k", "maxAhead": "1h"}}
 UPSERT = {"changes": "upsert"}
@@ -38,6 +39,11 @@ def app(*, source=None, output=None, default="log", **job):
             "streams.out.format",
         ),
         ({"source": {"format": "csv"}}, "streams.in.format"),
+        ({"source": {"system": "land", "format": "avro"}}, "streams.in.format"),
+        ({"source": {"system": "land", "format": "csv", "bounded": True}}, "streams.in.bounded"),
+        ({"source": {"system": "land", "format": "csv", **AHEAD}}, "streams.in.eventTime.maxAhead"),
+        ({"source": {"system": "land", "format": "csv", **UPSERT}}, "streams.in.changes"),
+        ({"output": {"system": "land", "format": "csv"}}, "streams.out.system"),
         ({"output": {"folderColumns": ["n"]}}, "streams.out.folderColumns"),
         ({"source": {"folderColumns": ["n"]}}, "streams.in.folderColumns"),
         ({"source": {"format": "arrow"}}, "streams.in.format"),
@@ -86,6 +92,7 @@ def test_what_the_runtime_lacks_is_refused_where_it_is_written(refused, path):
         {"source": {"system": "kafka"}, "output": {"system": "kafka"}, "default": "kafka", "commitInterval": "10s"},
         {"commitInterval": "11s"},
         {"source": AHEAD},
+        {"source": {"system": "land", "format": "csv", "startFrom": "latest", "partitions": 3}},
         {"output": {"system": "files", "format": "csv", "csv": {"delimiter": "\t"}}},
     ],
 )
