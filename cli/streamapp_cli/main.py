@@ -1,4 +1,4 @@
-"""The command line: `streamapp` with its commands `plan`, `diff`, `run`, `verify` and `schema`.
+"""The command line: `streamapp` with its commands `plan`, `diff`, `run`, `peek`, `verify` and `schema`.
 
 Commands import what they need when they are called, so that planning starts no data libraries.
 """
@@ -149,6 +149,32 @@ def run(
         quiet=quiet,
     )
     raise typer.Exit(code)
+
+
+@app.command(short_help="Print some records of a stream, decoded.")
+def peek(
+    file: AppFile,
+    stream: Annotated[str, typer.Argument(metavar="STREAM", help="One of spec.streams.")],
+    *,
+    rows: Annotated[
+        int, typer.Option("--rows", "-n", min=1, max=100_000, help="How many records of a partition.")
+    ] = 10,
+    partition: Annotated[int | None, typer.Option(min=0, help="One partition instead of all.")] = None,
+    offset: Annotated[
+        int | None, typer.Option(min=0, help="From this offset on, instead of the last records (of files the first).")
+    ] = None,
+) -> None:
+    """Print some records of a stream, a JSON object a line, as the app reads or writes them.
+
+    Records have their partition, offset, time and key, and their "row", "deleted", or why they are "unreadable". Only
+    what is committed is read, and no reader is disturbed.
+
+    Exit codes: 0 read, 1 the app is refused or the stream can't be read, 2 the file can't be read.
+    """
+    with runtime_imports():
+        from streamapp_cli.peek_command import peek_stream
+
+    raise typer.Exit(peek_stream(file, stream, rows=rows, partition=partition, offset=offset))
 
 
 @app.command(short_help="Compare the state of a stopped app with its changelog.")

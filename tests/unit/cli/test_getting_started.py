@@ -32,6 +32,15 @@ def test_the_page_works_as_written(tmp_path, monkeypatch):
     assert sorted(",".join(row) for row in apps.rows(Path("shop/sales"))) == results
 
 
+def test_the_records_of_a_stream_are_printed_as_the_page_shows_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    subprocess.run(["bash", "-euc", block("bash")], check=True)
+    Path("shop/app.yaml").write_text(block("yaml"))
+    peek = CliRunner().invoke(app, ["peek", "shop/app.yaml", "orders", "--rows", "1"])
+    assert peek.exit_code == 0, peek.output
+    assert peek.output == block("json")
+
+
 def test_what_editors_read_is_beside_the_app(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("shop").mkdir()
