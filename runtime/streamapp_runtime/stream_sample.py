@@ -99,6 +99,7 @@ class _Reader:
         self._open = partial(systems.open_consumer, stream.system, spec, [descriptor(stream)])
         self._decoder = _decoder(plan, stream, systems)
         self._ends = ends
+        self._bounded = stream.system_kind is not SystemKind.FOLDER
         self._rows = rows
 
     def first(self, starts: Mapping[Ssp, int], least: int) -> dict[Ssp, Sequence[SampledRecord]]:
@@ -129,7 +130,8 @@ class _Reader:
         if not unread:
             return
         with closing(self._open()) as consumer:
-            consumer.assign({ssp: starts[ssp] for ssp in unread}, {ssp: self._ends[ssp] for ssp in unread})
+            ends = {ssp: self._ends[ssp] for ssp in unread}
+            consumer.assign({ssp: starts[ssp] for ssp in unread}, ends if self._bounded else {})
             while unread:
                 try:
                     fetched = consumer.poll(sorted(unread), self._rows, _POLL_SECONDS)
@@ -139,13 +141,13 @@ class _Reader:
                 for batch in fetched:
                     found = _of_messages(batch, self._decoder) if batch.rows is None else _of_rows(batch, batch.rows)
                     yield from ((batch.ssp, record) for record in found)
-                ended = {batch.ssp for batch in fetched if batch.ended}
+                ended = {batch.ssp for batch in fetched if batch.ended or batch.next_offset >= ends[batch.ssp]}
                 unread = {ssp for ssp in unread - ended if wanted(ssp)}
 
 
 def _decoder(plan: Plan, stream: PlannedStream, systems: Systems) -> MessageDecoder | None:
     """Return the decoder of a stream's messages; None if they have no one schema, or are rows already."""
-    if stream.schema is None or stream.system_kind is SystemKind.FILE:
+    if stream.schema is None or not stream.system_kind.transactional:
         return None
     registry = partial(systems.open_schema_registry, stream.system, plan.app.system(stream.system))
     return message_decoder(stream.schema, stream.spec, (), RegisteredWriters(registry))

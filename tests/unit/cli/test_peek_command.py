@@ -1,6 +1,8 @@
 """What `streamapp peek` prints of streams in logs and files: decoded rows, deletions, and what can't be read."""
 
 import json
+import os
+from contextlib import closing
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -8,6 +10,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from streamapp_cli.main import app
+from streamapp_core.spec.streams import StreamFormat
+from streamapp_systems.folder import FolderAdmin, growing_folders
+from streamapp_systems.protocols import StreamDescriptor
 from support import apps, json_logs
 
 
@@ -85,6 +90,22 @@ def test_of_files_the_first_rows_are_shown_with_the_unreadable_ones(tmp_path):
     assert [record.get("row") for record in found] == [{"k": "x", "a": 1}, None, {"k": "z", "a": 3}, {"k": "v", "a": 5}]
     assert "many" in found[1]["unreadable"]
     assert "any tool reads them in the folder out/copies" in peek(tmp_path, "copies", made=made, code=1)
+
+
+def test_of_folders_that_grow_the_last_rows_are_shown(tmp_path):
+    made = document(lines={"system": "landing", "format": "csv", "schema": "k string, a int"})
+    made["spec"]["systems"]["landing"] = {"folder": {"path": "."}}
+    made["spec"]["operators"].append({"name": "lines-sent", "from": "lines", "sendTo": "copies"})
+    made["spec"]["streams"]["copies"] = {"system": "log", "partitions": 1}
+    del made["spec"]["streams"]["orders"]["bounded"]
+    json_logs.write(tmp_path, "orders", 1, [])
+    apps.write_stream(tmp_path, "lines", "k,a", ["x,1", "y,many", "z,3"])
+    stream = StreamDescriptor(name="lines", system="landing", address="lines", format=StreamFormat.CSV)
+    with closing(FolderAdmin(growing_folders(tmp_path, None))) as admin:
+        admin.create({stream: 1})
+    os.utime(tmp_path / "lines" / "0.csv", (1_577_836_800, 1_577_836_800))
+    found = peek(tmp_path, "lines", "--rows", "2", made=made)
+    assert [(record["offset"], record.get("row")) for record in found] == [(1, None), (2, {"k": "z", "a": 3})]
 
 
 @pytest.mark.parametrize(
