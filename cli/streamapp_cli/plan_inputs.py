@@ -75,7 +75,7 @@ def ask_counts(app: StreamApp | None, path: Path) -> Mapping[str, int]:
 
 def ask_schema_problems(plan: Plan, path: Path) -> tuple[Problem, ...]:
     """Ask the schema registries of an app what its columns don't fit, or end the program."""
-    from streamapp_runtime.avro_schemas import find_schema_problems
+    from streamapp_runtime.registered_schemas import find_schema_problems
     from streamapp_systems.protocols import StreamSystemError
     from streamapp_systems.registry import local_systems
 

@@ -54,10 +54,10 @@ class StubRegistry:
             case "GET", ["subjects", subject, "versions", version]:
                 return self.schemas[self.subjects[subject][int(version) - 1] - 1]
             case "POST", ["subjects", subject, "versions"]:
-                return {"id": self.add(subject, body["schema"])}
+                return {"id": self.add(subject, **body)}
             case "POST", ["subjects", subject]:
-                known = {self.schemas[number - 1]["schema"]: number for number in self.subjects.get(subject, ())}
-                return {"id": known[body["schema"]]} if body["schema"] in known else None
+                known = [number for number in self.subjects.get(subject, ()) if self.schemas[number - 1] == body]
+                return {"id": known[0]} if known else None
             case "POST", ["compatibility", "subjects", subject, "versions", "latest"]:
                 if subject not in self.subjects:
                     return None

@@ -5,7 +5,6 @@ Types go by Avro's own rules of schema resolution, with the columns as the reade
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from streamapp_core.avro.avro_schema import AvroKind, AvroLogical, AvroSchemaError, AvroType
 from streamapp_core.data_types import all_types
@@ -31,6 +30,7 @@ from streamapp_core.schema import (
     parse_schema,
     struct_of,
 )
+from streamapp_core.schema_mismatch import SchemaMismatch
 
 _PLAIN = {
     AvroKind.BOOLEAN: BOOLEAN,
@@ -66,15 +66,6 @@ _NEVER = {
     TypeKind.VARIANT: "; declare what it holds, or a string and parse_json(...)",
 }
 _MEMBER = re.compile(r"member(\d{1,4})")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AvroMismatch:
-    """A column that values of Avro don't fit: the path to it, and why; `missing`: no field has its name."""
-
-    path: str
-    reason: str
-    missing: bool = False
 
 
 def columns_of_avro(record: AvroType) -> Schema:
@@ -125,20 +116,20 @@ def _type_of_branch(avro: AvroType) -> DataType:
     return _MEANINGS.get(avro.logical, _PLAIN[avro.kind])
 
 
-def find_unreadable(schema: Schema) -> Iterator[AvroMismatch]:
+def find_unreadable(schema: Schema) -> Iterator[SchemaMismatch]:
     """Find the columns that no value of Avro stands in, whatever its schema."""
     for column in schema.columns:
         for kind in all_types(column.type):
             if kind.kind is TypeKind.MAP and kind.key != STRING:
-                yield AvroMismatch(path=column.name, reason=f"keys of maps in Avro are text, not {kind.key}")
+                yield SchemaMismatch(path=column.name, reason=f"keys of maps in Avro are text, not {kind.key}")
             elif kind.kind in _NEVER:
-                yield AvroMismatch(path=column.name, reason=f"no value of Avro is a {kind}{_NEVER[kind.kind]}")
+                yield SchemaMismatch(path=column.name, reason=f"no value of Avro is a {kind}{_NEVER[kind.kind]}")
 
 
-def find_mismatches(record: AvroType, schema: Schema) -> Iterator[AvroMismatch]:
+def find_mismatches(record: AvroType, schema: Schema) -> Iterator[SchemaMismatch]:
     """Find the columns of a stream that records of a writer's schema don't fit."""
     if record.kind is not AvroKind.RECORD:
-        yield AvroMismatch(path="", reason=f"rows are records, and the schema is a {record.kind}")
+        yield SchemaMismatch(path="", reason=f"rows are records, and the schema is a {record.kind}")
         return
     yield from _in_record(record, schema.columns, "", record.name)
 
@@ -158,27 +149,27 @@ def is_struct_of_members(avro: AvroType, to: DataType) -> bool:
     )
 
 
-def _in_record(record: AvroType, columns: tuple[Column, ...], path: str, where: str) -> Iterator[AvroMismatch]:
+def _in_record(record: AvroType, columns: tuple[Column, ...], path: str, where: str) -> Iterator[SchemaMismatch]:
     for column in columns:
         at, field = f"{path}{column.name}", record.get(column.name)
         if field is None:
             near = next((other.name for other in record.fields if other.name.lower() == column.name.lower()), None)
             hint = f"; there is `{near}`, and names are compared with their case" if near else ""
-            yield AvroMismatch(
+            yield SchemaMismatch(
                 path=at, reason=f"{where or 'the record'} has no field `{column.name}`{hint}", missing=True
             )
         else:
             yield from _in_type(field.type, column.type, at)
 
 
-def _in_type(avro: AvroType, to: DataType, path: str) -> Iterator[AvroMismatch]:
+def _in_type(avro: AvroType, to: DataType, path: str) -> Iterator[SchemaMismatch]:
     branches = avro.branches
     if is_struct_of_members(avro, to):
         for part in to.fields:
             number = member_number(part.name)
             if number is None or number >= len(branches):
                 reason = f"{avro} has {len(branches)} branches beside null, so there is no `{part.name}`"
-                yield AvroMismatch(path=f"{path}.{part.name}", reason=reason)
+                yield SchemaMismatch(path=f"{path}.{part.name}", reason=reason)
             else:
                 yield from _in_branch(branches[number], part.type, f"{path}.{part.name}")
         return
@@ -188,7 +179,7 @@ def _in_type(avro: AvroType, to: DataType, path: str) -> Iterator[AvroMismatch]:
                 yield mismatch
 
 
-def _in_branch(avro: AvroType, to: DataType, path: str) -> Iterator[AvroMismatch]:
+def _in_branch(avro: AvroType, to: DataType, path: str) -> Iterator[SchemaMismatch]:
     if avro.kind is AvroKind.RECORD and to.kind is TypeKind.STRUCT:
         yield from _in_record(avro, to.fields, f"{path}.", avro.name)
     elif avro.kind is AvroKind.ARRAY and to.kind is TypeKind.ARRAY:
@@ -196,7 +187,7 @@ def _in_branch(avro: AvroType, to: DataType, path: str) -> Iterator[AvroMismatch
     elif avro.kind is AvroKind.MAP and to.kind is TypeKind.MAP and to.key.kind is TypeKind.STRING:
         yield from _in_type(avro.parts[0], to.value, f"{path}.value")
     elif not _fits(avro, to):
-        yield AvroMismatch(path=path, reason=f"{avro} is no {to}{_instead(avro, to)}")
+        yield SchemaMismatch(path=path, reason=f"{avro} is no {to}{_instead(avro, to)}")
 
 
 def _fits(avro: AvroType, to: DataType) -> bool:

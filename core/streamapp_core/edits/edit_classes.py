@@ -77,6 +77,7 @@ FIELDS: Mapping[Path, EditClass] = {
     ("streams", ANY, "csv"): EditClass.RESTART,
     ("streams", ANY, "json"): EditClass.RESTART,
     ("streams", ANY, "avro"): EditClass.RESTART,
+    ("streams", ANY, "protobuf"): EditClass.RESTART,
     ("streams", ANY, "recordTime"): EditClass.RESTART,
     ("tables",): EditClass.RESTART,
     ("functions",): EditClass.RESTART,

@@ -5,9 +5,12 @@ from collections.abc import Mapping
 from streamapp_core.avro.avro_columns import columns_of_avro
 from streamapp_core.avro.avro_schema import AvroSchemaError, parse_avro_schema
 from streamapp_core.graph.graph import Graph
+from streamapp_core.plan.check_protobuf import declared_message
 from streamapp_core.plan.joined_columns import missing_column
 from streamapp_core.plan.problem_collector import ProblemCollector
 from streamapp_core.problems import ProblemCode
+from streamapp_core.protobuf.proto_columns import columns_of_message
+from streamapp_core.protobuf.proto_files import ProtoError
 from streamapp_core.schema import Schema, SchemaError, TypeKind
 from streamapp_core.spec.streams import StreamChanges, StreamFormat, StreamSpec
 
@@ -47,8 +50,8 @@ def _read_schema(graph: Graph, name: str, stream: StreamSpec, collector: Problem
     path = f"spec.streams.{name}"
     if stream.stream_schema is not None:
         schema = collector.parse(f"{path}.schema", stream.stream_schema)
-    elif _has_record_schema(stream) and name not in graph.senders:
-        schema = _columns_of_records(path, stream.avro.record_schema or "", collector)
+    elif _is_described(stream) and name not in graph.senders:
+        schema = _described_columns(path, stream, collector)
     elif name in graph.readers:
         schema = None
         collector.add(
@@ -63,17 +66,22 @@ def _read_schema(graph: Graph, name: str, stream: StreamSpec, collector: Problem
     return schema
 
 
-def _has_record_schema(stream: StreamSpec) -> bool:
-    """Return whether the columns of rows are those of the records that the spec describes; envelopes have others."""
-    described = stream.format is StreamFormat.AVRO and stream.avro.record_schema is not None
-    return described and stream.changes is not StreamChanges.DEBEZIUM
+def _is_described(stream: StreamSpec) -> bool:
+    """Return whether the spec has the schema of a stream's values, and they are rows; envelopes have other columns."""
+    texts = {
+        StreamFormat.AVRO: stream.avro.record_schema,
+        StreamFormat.PROTOBUF: stream.protobuf.message_schema,
+    }
+    return texts.get(stream.format) is not None and stream.changes is not StreamChanges.DEBEZIUM
 
 
-def _columns_of_records(path: str, text: str, collector: ProblemCollector) -> Schema | None:
+def _described_columns(path: str, stream: StreamSpec, collector: ProblemCollector) -> Schema | None:
     try:
-        return columns_of_avro(parse_avro_schema(text))
-    except (AvroSchemaError, SchemaError) as error:
-        collector.add(f"{path}.avro.schema", ProblemCode.INVALID_SPEC, str(error))
+        if stream.format is StreamFormat.PROTOBUF:
+            return columns_of_message(declared_message(stream.protobuf))
+        return columns_of_avro(parse_avro_schema(stream.avro.record_schema or ""))
+    except (AvroSchemaError, ProtoError, SchemaError) as error:
+        collector.add(f"{path}.{stream.format}.schema", ProblemCode.INVALID_SPEC, str(error))
         return None
 
 

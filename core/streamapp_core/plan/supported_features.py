@@ -8,6 +8,7 @@ from streamapp_core.plan.check_change_streams import check_change_streams
 from streamapp_core.plan.check_folder_columns import check_folder_columns
 from streamapp_core.plan.check_growing_files import check_growing_files
 from streamapp_core.plan.check_nested_columns import check_nested_columns
+from streamapp_core.plan.check_protobuf import check_protobuf
 from streamapp_core.plan.check_value_formats import WHOLE_VALUES, check_value_formats
 from streamapp_core.plan.check_variants import check_variants
 from streamapp_core.plan.delivery import default_system
@@ -19,7 +20,7 @@ from streamapp_core.spec.systems import SystemKind
 
 FILE_FORMATS = (StreamFormat.CSV, StreamFormat.JSON, StreamFormat.PARQUET)
 """The formats of files."""
-_MESSAGE_FORMATS = (StreamFormat.JSON, StreamFormat.AVRO, *WHOLE_VALUES)
+_MESSAGE_FORMATS = (StreamFormat.JSON, StreamFormat.AVRO, StreamFormat.PROTOBUF, *WHOLE_VALUES)
 
 _LONGEST_TRANSACTION = 10_000
 _LINE_PARTS = '"\r\n'
@@ -47,6 +48,7 @@ def check_supported(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
     yield from check_value_formats(graph, rows)
     yield from check_folder_columns(graph, rows)
     yield from check_avro(graph, rows)
+    yield from check_protobuf(graph, rows)
     yield from check_change_streams(graph, rows)
     yield from _check_transactions(graph)
 
@@ -71,7 +73,7 @@ def _check_messages(graph: Graph, name: str, stream: StreamSpec) -> Iterator[Pro
     between_apps = (StreamFormat.JSON, StreamFormat.ARROW)
     if stream.format not in (between_apps if stream.control_messages else _MESSAGE_FORMATS):
         repair = _set_format(name, StreamFormat.JSON) if name in graph.senders else None
-        known = "arrow" if stream.control_messages else "json, avro, text or raw"
+        known = "arrow" if stream.control_messages else "json, avro, protobuf, text or raw"
         yield _problem(f"{path}.format", f"messages of `{name}` are {known}, not {stream.format}", repair)
     if stream.control_messages and stream.key_format is not KeyFormat.STRING:
         yield _problem(f"{path}.keyFormat", f"`{name}` is a stream between apps, and their keys are text (`string`)")

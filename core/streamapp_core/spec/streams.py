@@ -24,6 +24,7 @@ class StreamFormat(StrEnum):
 
     JSON = "json"
     AVRO = "avro"
+    PROTOBUF = "protobuf"
     CSV = "csv"
     PARQUET = "parquet"
     TEXT = "text"
@@ -132,6 +133,32 @@ class AvroOptions(SpecModel):
     ] = None
 
 
+class ProtobufOptions(SpecModel):
+    """The messages of Protobuf that values are."""
+
+    message_schema: Annotated[
+        str | None,
+        Field(
+            alias="schema",
+            max_length=65_536,
+            description="The text of the `.proto` file that has the message; without one, a registry has it.",
+        ),
+    ] = None
+    imports: Annotated[
+        dict[Annotated[str, Field(max_length=255)], Annotated[str, Field(max_length=65_536)]],
+        Field(max_length=50, description="The texts of the files that it imports, by the names that it imports."),
+    ] = {}
+    message: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)*$",
+            max_length=255,
+            description="The name of the messages: `com.shop.Order`; default: of what is read the only one of its "
+            "file, of what is written that of the topic.",
+        ),
+    ] = None
+
+
 _ENVELOPE_PATH = r"^(op|ts_(ms|us|ns)|source[.][A-Za-z_][A-Za-z0-9_]*)$"
 
 
@@ -235,6 +262,7 @@ class StreamSpec(SpecModel):
     csv: CsvOptions = CsvOptions()
     json_options: Annotated[JsonOptions, Field(alias="json")] = JsonOptions()
     avro: AvroOptions = AvroOptions()
+    protobuf: ProtobufOptions = ProtobufOptions()
     debezium: DebeziumOptions = DebeziumOptions()
 
     @property

@@ -13,9 +13,9 @@ from streamapp_core.spec.parse import ParsedApp
 from streamapp_core.spec.streams import StreamSpec
 from streamapp_core.spec.systems import SystemKind
 from streamapp_runtime.app_streams import count_partitions
-from streamapp_runtime.avro_schemas import find_schema_problems
 from streamapp_runtime.errors import PlanRefused
 from streamapp_runtime.functions.function_loader import python_path
+from streamapp_runtime.registered_schemas import find_schema_problems
 from streamapp_systems.expansion_algorithms import installed_algorithm
 from streamapp_systems.registry import Systems
 

@@ -9,7 +9,6 @@ import msgspec
 
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.metadata_store import MetadataStore
-from streamapp_runtime.avro_schemas import register_schemas
 from streamapp_runtime.driver.activate_job_model import announce_epoch
 from streamapp_runtime.driver.check_streams import check_identities, stream_identities
 from streamapp_runtime.driver.create_streams import (
@@ -27,6 +26,7 @@ from streamapp_runtime.driver.run_recovery import outdated_coordinators
 from streamapp_runtime.driver.timeouts import Timeouts
 from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_runtime.fail_points import FailPoint, fail_point
+from streamapp_runtime.registered_schemas import register_schemas
 from streamapp_runtime.run_coordinator import Coordinator
 from streamapp_systems.registry import Systems
 

@@ -15,9 +15,9 @@ from streamapp_core.spec.streams import StreamChanges
 from streamapp_core.spec.systems import SystemKind
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import by_system, changelog_stream, dead_letter_stream, descriptor
-from streamapp_runtime.avro_schemas import RegisteredWriters, output_headers
 from streamapp_runtime.processor.claim_checker import ClaimChecker
 from streamapp_runtime.processor.decoding_input_source import DecodingInputSource
+from streamapp_runtime.registered_schemas import RegistrySchemas, output_headers
 from streamapp_runtime.rows.hidden_columns import hidden_fields
 from streamapp_runtime.rows.keyed_changes import Deletions, KeyedChanges
 from streamapp_runtime.rows.message_formats import message_decoder
@@ -203,7 +203,7 @@ class Connections:
             schema,
             stream.spec,
             unread_columns(self._plan, stream.name),
-            RegisteredWriters(partial(self._registry, stream.system)),
+            RegistrySchemas(partial(self._registry, stream.system)),
         )
         if stream.spec is not None and stream.spec.changes is StreamChanges.DEBEZIUM:
             return decoder

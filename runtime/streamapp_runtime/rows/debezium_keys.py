@@ -13,8 +13,8 @@ from streamapp_runtime.rows.avro_messages import AvroDecoder, WriterSchemas
 from streamapp_runtime.rows.json_messages import JsonDecoder
 from streamapp_runtime.rows.message_rows import MessageRows
 from streamapp_systems.arrow_types import arrow_schema
-from streamapp_systems.avro.avro_header import HEADER
 from streamapp_systems.protocols import BadRecord, Message, MessageTuple
+from streamapp_systems.schema_header import HEADER
 
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _WRAPPED = {"schema", "payload"}

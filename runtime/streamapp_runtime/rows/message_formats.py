@@ -1,9 +1,11 @@
-"""The formats of messages that other programs read and write: JSON, Avro, or a text or bytes as they are."""
+"""The formats of messages that other programs read and write: JSON, Avro, Protobuf, or a text or bytes as they are."""
 
 from collections.abc import Collection
+from typing import Protocol
 
 import pyarrow as pa
 
+from streamapp_core.plan.check_protobuf import declared_message
 from streamapp_core.schema import Schema
 from streamapp_core.spec.streams import JsonOptions, StreamChanges, StreamFormat, StreamSpec
 from streamapp_core.ssp import Ssp
@@ -12,9 +14,15 @@ from streamapp_runtime.rows.bounded_event_times import BoundedEventTimes
 from streamapp_runtime.rows.debezium_messages import DebeziumDecoder
 from streamapp_runtime.rows.json_messages import JsonDecoder, encode_json
 from streamapp_runtime.rows.message_rows import MessageDecoder, MessageRows
+from streamapp_runtime.rows.protobuf_messages import ProtobufDecoder, WriterFiles
 from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.avro.avro_encoding import encode_avro_rows
+from streamapp_systems.protobuf.proto_encoding import encode_protobuf_rows
 from streamapp_systems.protocols import BadRecord, Message, Messages, MessageTuple
+
+
+class RegisteredSchemas(WriterSchemas, WriterFiles, Protocol):
+    """The schemas of a registry, of every kind."""
 
 
 class ValueDecoder:
@@ -44,11 +52,11 @@ class ValueDecoder:
 
 
 def message_decoder(
-    columns: Schema, stream: StreamSpec | None, unread: Collection[str], schemas: WriterSchemas
+    columns: Schema, stream: StreamSpec | None, unread: Collection[str], schemas: RegisteredSchemas
 ) -> MessageDecoder:
     """Return the decoder of a stream's messages; texts of `unread` columns need not be kept.
 
-    `schemas` has the schemas that messages of Avro name.
+    `schemas` has the schemas that messages of Avro and Protobuf name.
     """
     schema = arrow_schema(columns)
     form = StreamFormat.JSON if stream is None else stream.format
@@ -57,6 +65,10 @@ def message_decoder(
         decoder = DebeziumDecoder(columns, stream, schemas)
     elif stream is not None and form is StreamFormat.AVRO:
         decoder = AvroDecoder(columns, stream.avro.record_schema or schemas)
+    elif stream is not None and form is StreamFormat.PROTOBUF:
+        described = stream.protobuf.message_schema is not None
+        written = declared_message(stream.protobuf) if described else schemas
+        decoder = ProtobufDecoder(columns, written, stream.protobuf.message)
     elif form is not StreamFormat.JSON:
         return ValueDecoder(schema)
     else:
@@ -68,12 +80,14 @@ def message_decoder(
 
 
 def encode_messages(rows: pa.Table, stream: StreamSpec | None, header: bytes = b"") -> list[bytes | None]:
-    """Encode each row as the value of a message, Avro behind a header; a null text or null bytes are no value."""
+    """Encode each row as a message's value, behind a header if it has one; a null text or null bytes are no value."""
     if stream is None:
         return [*encode_json(rows)]
     if stream.format is StreamFormat.JSON:
         return [*encode_json(rows, stream.json_options)]
     if stream.format is StreamFormat.AVRO:
         return [*encode_avro_rows(rows, header)]
+    if stream.format is StreamFormat.PROTOBUF:
+        return [*encode_protobuf_rows(rows, header)]
     values: list[bytes | None] = rows.column(0).cast(pa.binary()).to_pylist()
     return values

@@ -34,7 +34,7 @@ class OutputWriter:
     def __init__(
         self, producer: Producer, time_of_day: Callable[[], int], headers: Mapping[str, bytes] = MappingProxyType({})
     ) -> None:
-        """Take what values of Avro begin with, by stream."""
+        """Take what values of Avro and Protobuf begin with, by stream."""
         self._producer = producer
         self._headers = headers
         self._time_of_day = time_of_day

@@ -13,7 +13,7 @@ from streamapp_systems.arrow_types import arrow_schema, arrow_type
 from streamapp_systems.avro.avro_cursor import AvroCursor, AvroInput, Mask, Numbers
 from streamapp_systems.avro.avro_values import choices, skip_value, value_reader
 from streamapp_systems.avro.avro_walks import Walk, entry_walk, walk_of
-from streamapp_systems.map_keys import check_map_keys
+from streamapp_systems.map_keys import maps_of_entries
 
 Reader = Callable[[AvroCursor], pa.Array | None]
 """Reads one part of values into a column; None if nobody wants it."""
@@ -170,7 +170,7 @@ def _collection_reader(avro: AvroType, to: DataType | None, path: str) -> Reader
         starts = pa.array(np.concatenate(([0], np.cumsum(counts))), pa.int32())
         if pa.types.is_list(kind):
             return pa.ListArray.from_arrays(starts, elements, type=kind)
-        return _maps(counts, starts, elements, kind)
+        return maps_of_entries(counts, elements, kind)
 
     return read
 
@@ -287,19 +287,3 @@ def _block_counts(cursor: AvroCursor, least: int, path: str) -> Numbers:
     cursor.fail(beyond & ~cursor.failed, f"{path}: more elements are announced than there are bytes for")
     found[beyond | cursor.failed] = 0
     return found
-
-
-def _maps(counts: Numbers, starts: pa.Array, entries: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return maps; of a key that is given twice the last value counts."""
-    keys, values = entries.flatten()
-    maps = pa.MapArray.from_arrays(starts, keys, values, type=kind)
-    try:
-        check_map_keys(maps)
-    except ValueError:
-        owners = np.repeat(np.arange(len(counts)), counts).tolist()
-        last = {place: number for number, place in enumerate(zip(owners, keys.to_pylist(), strict=True))}
-        kept = np.array(sorted(last.values()), np.int64)
-        owned = np.bincount(np.array(owners)[kept], minlength=len(counts))
-        starts = pa.array(np.concatenate(([0], np.cumsum(owned))), pa.int32())
-        return pa.MapArray.from_arrays(starts, keys.take(pa.array(kept)), values.take(pa.array(kept)), type=kind)
-    return maps

@@ -5,9 +5,11 @@ from streamapp_systems.kafka.client_config import Cluster, cluster_of, local_clu
 from streamapp_systems.kafka.consumer import KafkaConsumer
 from streamapp_systems.kafka.credentials import SecretItems
 from streamapp_systems.kafka.producer import KafkaProducer
-from streamapp_systems.kafka.schema_registry import RegisteredSchema, SchemaRegistryClient
+from streamapp_systems.kafka.schema_registry import AVRO, PROTOBUF, RegisteredSchema, SchemaRegistryClient
 
 __all__ = [
+    "AVRO",
+    "PROTOBUF",
     "Cluster",
     "KafkaAdmin",
     "KafkaConsumer",

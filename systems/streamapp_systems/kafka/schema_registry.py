@@ -15,6 +15,8 @@ from streamapp_core.spec.systems import SchemaRegistry
 from streamapp_systems.kafka.credentials import SecretReader
 from streamapp_systems.protocols import StreamSystemError, Unavailable
 
+AVRO, PROTOBUF = "AVRO", "PROTOBUF"
+"""Kinds of schemas."""
 _CONTENT = "application/vnd.schemaregistry.v1+json"
 _NOT_FOUND, _CONFLICT, _TOO_MANY, _SERVER_ERROR = 404, 409, 429, 500
 _LOGIN_REFUSED = (401, 403)
@@ -24,10 +26,11 @@ _DEEPEST_REFERENCE = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisteredSchema:
-    """A schema and those it refers to, which stand before it; `kind` is AVRO, PROTOBUF or JSON."""
+    """A schema, and the names and texts of those it refers to, each after its own; `kind` is AVRO, PROTOBUF or JSON."""
 
-    texts: tuple[str, ...]
+    text: str
     kind: str
+    references: tuple[tuple[str, str], ...] = ()
 
 
 class SchemaRegistryClient:
@@ -65,23 +68,23 @@ class SchemaRegistryClient:
         found = self._version(subject, number)
         return None if found is None else self._with_references(found)
 
-    def id_of(self, subject: str, schema: str) -> int | None:
+    def id_of(self, subject: str, schema: RegisteredSchema) -> int | None:
         """Return the id of a schema of a subject; None if it is not registered."""
-        found = self._ask("POST", f"/subjects/{quote(subject, safe='')}", {"schema": schema})
+        found = self._ask("POST", f"/subjects/{quote(subject, safe='')}", _given(schema))
         return None if found is None else self._number(found)
 
-    def register(self, subject: str, schema: str) -> int:
+    def register(self, subject: str, schema: RegisteredSchema) -> int:
         """Register a schema, and return its id: that which it has, if it is registered already.
 
         Raises:
             StreamSystemError: it is not compatible with the subject's others.
         """
-        return self._number(self._ask("POST", f"/subjects/{quote(subject, safe='')}/versions", {"schema": schema}))
+        return self._number(self._ask("POST", f"/subjects/{quote(subject, safe='')}/versions", _given(schema)))
 
-    def incompatibility(self, subject: str, schema: str) -> str | None:
+    def incompatibility(self, subject: str, schema: RegisteredSchema) -> str | None:
         """Return why a schema is not compatible with a subject's newest; None if it is, or is the first."""
         path = f"/compatibility/subjects/{quote(subject, safe='')}/versions/latest?verbose=true"
-        found = self._ask("POST", path, {"schema": schema})
+        found = self._ask("POST", path, _given(schema))
         if found is None or (isinstance(found, dict) and found.get("is_compatible") is True):
             return None
         if not isinstance(found, dict) or found.get("is_compatible") is not False:
@@ -92,16 +95,19 @@ class SchemaRegistryClient:
     def _with_references(self, found: Any, depth: int = 0) -> RegisteredSchema:  # noqa: ANN401 - JSON
         if not isinstance(found, dict) or not isinstance(found.get("schema"), str):
             raise self._not_understood(found)
-        before: list[str] = []
+        before: list[tuple[str, str]] = []
         for reference in found.get("references") or ():
             if not isinstance(reference, dict) or depth > _DEEPEST_REFERENCE:
                 raise self._not_understood(found)
             other = self._version(str(reference.get("subject")), reference.get("version"))
             if other is None:
                 raise StreamSystemError(f"{self}: there is no {reference}, which a schema refers to")
-            before += self._with_references(other, depth + 1).texts
+            inner = self._with_references(other, depth + 1)
+            before += [*inner.references, (str(reference.get("name")), inner.text)]
         return RegisteredSchema(
-            texts=tuple(dict.fromkeys((*before, found["schema"]))), kind=str(found.get("schemaType") or "AVRO")
+            text=found["schema"],
+            kind=str(found.get("schemaType") or AVRO),
+            references=tuple(dict.fromkeys(before)),
         )
 
     def _version(self, subject: str, number: object) -> Any:  # noqa: ANN401 - JSON
@@ -157,6 +163,11 @@ class SchemaRegistryClient:
 
     def __str__(self) -> str:
         return f"schema registry {self._url}"
+
+
+def _given(schema: RegisteredSchema) -> dict[str, str]:
+    """Return a schema as a request has it; older registries know no other kind than Avro, so that has no name."""
+    return {"schema": schema.text} | ({} if schema.kind == AVRO else {"schemaType": schema.kind})
 
 
 def _message(text: str) -> str:

@@ -13,8 +13,8 @@ from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.avro_messages import AvroDecoder
 from streamapp_runtime.rows.message_rows import MessageRows
 from streamapp_runtime.rows.tombstones import KeyColumn, replace_tombstones
-from streamapp_systems.avro.avro_header import header_of
 from streamapp_systems.protocols import Message, MessageTuple, Unavailable
+from streamapp_systems.schema_header import header_of
 
 SSP = Ssp("k", "s", 0)
 

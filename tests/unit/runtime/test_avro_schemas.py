@@ -5,7 +5,7 @@ import json
 import pytest
 
 from streamapp_core.avro.avro_schema import AvroSchemaError
-from streamapp_runtime.avro_schemas import RegisteredWriters, find_schema_problems, output_headers, register_schemas
+from streamapp_runtime.registered_schemas import RegistrySchemas, find_schema_problems, output_headers, register_schemas
 from streamapp_systems.protocols import StreamSystemError
 from streamapp_systems.registry import local_systems
 from support.plan_documents import accepted, document
@@ -100,7 +100,7 @@ def test_writers_are_found_by_id_with_those_they_refer_to(registry, tmp_path):
     proto = registry.add("proto", "syntax", schemaType="PROTOBUF")
     plan = planned(registry, "a int")
     systems = local_systems(tmp_path)
-    writers = RegisteredWriters(lambda: systems.open_schema_registry("hub", plan.app.system("hub")))
+    writers = RegistrySchemas(lambda: systems.open_schema_registry("hub", plan.app.system("hub")))
     assert str(writers.writer(number).fields[0].type) == "record n.In"
     with pytest.raises(AvroSchemaError, match="it is PROTOBUF, not Avro"):
         writers.writer(proto)

@@ -1,29 +1,36 @@
-"""The schemas of Avro that registries have: of what is read, judged and found by id; of what is written, registered."""
+"""The schemas that registries have: of what is read, judged and found by id; of what is written, registered."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
-from streamapp_core.avro.avro_columns import find_mismatches
+from google.protobuf.descriptor import FileDescriptor
+
+from streamapp_core.avro.avro_columns import find_mismatches as find_avro_mismatches
 from streamapp_core.avro.avro_schema import AvroSchemaError, AvroType, parse_avro_schema
 from streamapp_core.avro.avro_writing import avro_schema_of, record_name
-from streamapp_core.plan.check_avro import schema_problem
 from streamapp_core.plan.debezium_envelopes import envelope_schema
+from streamapp_core.plan.message_schemas import schema_problem
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.problems import Problem, ProblemCode, sorted_problems
+from streamapp_core.protobuf.proto_columns import find_mismatches as find_proto_mismatches
+from streamapp_core.protobuf.proto_files import ProtoError, compile_proto, registered_message
+from streamapp_core.protobuf.proto_writing import find_renumbered, message_name, proto_text_of
 from streamapp_core.schema import Schema
-from streamapp_core.spec.streams import AvroOptions, StreamChanges, StreamFormat
-from streamapp_systems.avro.avro_header import header_of
-from streamapp_systems.kafka import RegisteredSchema, SchemaRegistryClient
+from streamapp_core.schema_mismatch import SchemaMismatch
+from streamapp_core.spec.streams import StreamChanges, StreamFormat, StreamSpec
+from streamapp_systems.kafka import AVRO, PROTOBUF, RegisteredSchema, SchemaRegistryClient
+from streamapp_systems.protobuf.message_indexes import FIRST_MESSAGE
 from streamapp_systems.protocols import StreamSystemError
 from streamapp_systems.registry import Systems
+from streamapp_systems.schema_header import header_of
 
-_AVRO = "AVRO"
+_KINDS = {StreamFormat.AVRO: AVRO, StreamFormat.PROTOBUF: PROTOBUF}
 _ASKED_SECONDS = 10.0
 """For how long a registry may be silent while a person waits."""
 
 
-class RegisteredWriters:
+class RegistrySchemas:
     """The schemas of a registry by id, as messages name them; it is opened when the first is asked for."""
 
     def __init__(self, open_registry: Callable[[], SchemaRegistryClient]) -> None:
@@ -38,7 +45,14 @@ class RegisteredWriters:
         found = self._registry.schema(number)
         if found is None:
             raise AvroSchemaError(f"there is none with this id in the {self._registry}")
-        return _parsed(found)
+        return _record(found)
+
+    def file(self, number: int) -> FileDescriptor:
+        """See `WriterFiles.file`."""
+        found = self._registry.schema(number)
+        if found is None:
+            raise ProtoError(f"there is none with this id in the {self._registry}")
+        return _file(found)
 
 
 def find_schema_problems(plan: Plan, systems: Systems) -> tuple[Problem, ...]:
@@ -83,18 +97,22 @@ def output_headers(plan: Plan, systems: Systems) -> Mapping[str, bytes]:
                 f"{registry}: the schema of `{stream.name}` is not registered as {_subject(stream)} any more. Start "
                 "the app again, which registers it"
             )
-        headers[stream.name] = header_of(number)
+        headers[stream.name] = header_of(number) + (FIRST_MESSAGE if stream.format is StreamFormat.PROTOBUF else b"")
     return headers
 
 
 def _registered(plan: Plan, systems: Systems) -> Iterator[tuple[PlannedStream, SchemaRegistryClient]]:
-    """Yield the streams of Avro whose schemas a registry has."""
+    """Yield the streams whose schemas a registry has."""
     for stream in plan.streams.values():
-        if stream.format is not StreamFormat.AVRO or _options(stream).record_schema is not None:
+        if stream.format not in _KINDS or stream.spec is None or _is_described(stream.spec):
             continue
         system = plan.app.system(stream.system)
         if system.schema_registry is not None:
             yield stream, systems.open_schema_registry(stream.system, system, timeout=_ASKED_SECONDS)
+
+
+def _is_described(stream: StreamSpec) -> bool:
+    return stream.avro.record_schema is not None or stream.protobuf.message_schema is not None
 
 
 def _read_columns(stream: PlannedStream, schema: Schema) -> Schema:
@@ -111,12 +129,12 @@ def _input_problems(stream: PlannedStream, schema: Schema, registry: SchemaRegis
     for number in reversed(versions):
         found = registry.version(subject, number)
         newest = number == versions[-1]
-        if found is None or (found.kind != _AVRO and not newest):
+        if found is None or (found.kind != _KINDS[stream.format] and not newest):
             continue
         source = f"schema {number} of {subject}"
         try:
-            mismatches = list(find_mismatches(_parsed(found), schema))
-        except AvroSchemaError as error:
+            mismatches = _mismatches(found, stream, schema)
+        except (AvroSchemaError, ProtoError) as error:
             if newest:
                 path = f"spec.streams.{stream.name}"
                 yield Problem(path=path, code=ProblemCode.NOT_SUPPORTED, message=f"{source}: {error}")
@@ -131,38 +149,78 @@ def _input_problems(stream: PlannedStream, schema: Schema, registry: SchemaRegis
     yield from missing.values()
 
 
+def _mismatches(found: RegisteredSchema, stream: PlannedStream, schema: Schema) -> list[SchemaMismatch]:
+    """Return the columns that values of a registered schema don't fit.
+
+    Raises:
+        AvroSchemaError, ProtoError: it is none that a stream's values could have.
+    """
+    if stream.format is StreamFormat.AVRO:
+        return [*find_avro_mismatches(_record(found), schema)]
+    assert stream.spec is not None, "a stream of Protobuf is declared"
+    return [*find_proto_mismatches(registered_message(_file(found), stream.spec.protobuf.message), schema)]
+
+
 def _output_problems(stream: PlannedStream, registry: SchemaRegistryClient) -> Iterator[Problem]:
-    reason = registry.incompatibility(_subject(stream), _written_schema(stream))
+    subject, written = _subject(stream), _written_schema(stream)
+    reason = _renumbered(subject, written, registry) if written.kind == PROTOBUF else None
+    if reason is None:
+        reason = registry.incompatibility(subject, written)
     if reason is not None:
+        name = "avro.recordName" if written.kind == AVRO else "protobuf.message"
         yield Problem(
             path=f"spec.streams.{stream.name}",
             code=ProblemCode.NOT_SUPPORTED,
-            message=f"the schema of its rows is not compatible with the newest of {_subject(stream)}: {reason}; change "
-            "the columns or `avro.recordName`, or write another topic",
+            message=f"the schema of its rows is not compatible with the newest of {subject}: {reason}; change "
+            f"the columns or `{name}`, or write another topic",
         )
+
+
+def _renumbered(subject: str, written: RegisteredSchema, registry: SchemaRegistryClient) -> str | None:
+    """Return what registries let pass: fields that have another number, or another name, than in the newest schema."""
+    versions = registry.versions(subject)
+    newest = registry.version(subject, versions[-1]) if versions else None
+    if newest is None or newest.kind != PROTOBUF:
+        return None
+    try:
+        before, after = (registered_message(_file(each), None) for each in (newest, written))
+    except ProtoError:
+        return None
+    changes = list(find_renumbered(before, after))
+    return ", ".join(changes) if changes else None
 
 
 def _subject(stream: PlannedStream) -> str:
     return f"{stream.address}-value"
 
 
-def _written_schema(stream: PlannedStream) -> str:
-    assert stream.schema is not None, "what is sent to a stream of Avro has one schema, which the planner checks"
-    name = _options(stream).record_name or record_name(stream.address)
-    return json.dumps(avro_schema_of(stream.schema, name))
+def _written_schema(stream: PlannedStream) -> RegisteredSchema:
+    assert stream.schema is not None, "what is sent to a stream has one schema, which the planner checks"
+    assert stream.spec is not None, "an output is declared"
+    if stream.format is StreamFormat.AVRO:
+        name = stream.spec.avro.record_name or record_name(stream.address)
+        return RegisteredSchema(text=json.dumps(avro_schema_of(stream.schema, name)), kind=AVRO)
+    name = stream.spec.protobuf.message or message_name(stream.address)
+    return RegisteredSchema(text=proto_text_of(stream.schema, name), kind=PROTOBUF)
 
 
-def _options(stream: PlannedStream) -> AvroOptions:
-    return AvroOptions() if stream.spec is None else stream.spec.avro
-
-
-def _parsed(found: RegisteredSchema) -> AvroType:
+def _record(found: RegisteredSchema) -> AvroType:
     """Return a schema of Avro.
 
     Raises:
         AvroSchemaError: it is none.
     """
-    if found.kind != _AVRO:
+    if found.kind != AVRO:
         raise AvroSchemaError(f"it is {found.kind}, not Avro")
-    *named, text = found.texts
-    return parse_avro_schema(text, *named)
+    return parse_avro_schema(found.text, *(text for _, text in found.references))
+
+
+def _file(found: RegisteredSchema) -> FileDescriptor:
+    """Return a file of Protobuf.
+
+    Raises:
+        ProtoError: it is none.
+    """
+    if found.kind != PROTOBUF:
+        raise ProtoError(f"it is {found.kind}, not Protobuf")
+    return compile_proto(found.text, found.references)

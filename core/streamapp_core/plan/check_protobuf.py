@@ -1,0 +1,86 @@
+"""Streams of Protobuf: the message of what is read, the columns of what is written, and options that fit no stream."""
+
+from collections.abc import Iterator
+
+from google.protobuf.descriptor import Descriptor
+
+from streamapp_core.graph.graph import Graph
+from streamapp_core.plan.message_schemas import (
+    no_schema_problem,
+    schema_problem,
+    sent_schemas,
+    several_schemas_problems,
+    superfluous_option,
+)
+from streamapp_core.plan.row_schemas import RowFlow
+from streamapp_core.problems import Problem, ProblemCode
+from streamapp_core.protobuf.proto_columns import find_mismatches, find_unreadable
+from streamapp_core.protobuf.proto_files import ProtoError, compile_proto, find_message
+from streamapp_core.protobuf.proto_writing import find_unwritable
+from streamapp_core.schema import Schema
+from streamapp_core.spec.streams import ProtobufOptions, StreamFormat, StreamSpec
+
+
+def declared_message(options: ProtobufOptions) -> Descriptor:
+    """Return the message that a spec has the schema of.
+
+    Raises:
+        ProtoError: its text is no schema, or has no such message.
+    """
+    file = compile_proto(options.message_schema or "", tuple(options.imports.items()))
+    return find_message(file, options.message)
+
+
+def check_protobuf(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
+    """Find everything that is wrong with streams of Protobuf, as far as no registry is asked."""
+    for name, stream in graph.spec.streams.items():
+        system = graph.spec.systems.get(stream.system)
+        if name in graph.opaque or system is None:
+            continue
+        if stream.format is not StreamFormat.PROTOBUF or stream.control_messages or not system.kind.transactional:
+            if stream.protobuf != ProtobufOptions():
+                yield superfluous_option(
+                    name, ("protobuf",), f"values of `{name}` are no Protobuf, and `protobuf` is about those that are"
+                )
+        elif name in graph.senders:
+            yield from _check_output(graph, rows, name, stream)
+        else:
+            yield from _check_input(name, stream, rows.schemas.get(name), registered=bool(system.schema_registry))
+
+
+def _check_input(name: str, stream: StreamSpec, schema: Schema | None, *, registered: bool) -> Iterator[Problem]:
+    path, options = f"spec.streams.{name}", stream.protobuf
+    if options.message_schema is None:
+        if not registered:
+            yield no_schema_problem(name, stream.system, "protobuf")
+        if options.imports:
+            yield superfluous_option(
+                name, ("protobuf", "imports"), "they are the files that `protobuf.schema` imports, and there is none"
+            )
+        for mismatch in () if schema is None else find_unreadable(schema):
+            yield schema_problem(name, mismatch, "Protobuf")
+        return
+    try:
+        message = declared_message(options)
+    except ProtoError as error:
+        yield Problem(path=f"{path}.protobuf.schema", code=ProblemCode.INVALID_SPEC, message=str(error))
+        return
+    for mismatch in () if schema is None else find_mismatches(message, schema):
+        yield schema_problem(name, mismatch, "`protobuf.schema`")
+
+
+def _check_output(graph: Graph, rows: RowFlow, name: str, stream: StreamSpec) -> Iterator[Problem]:
+    for field, given in (("schema", stream.protobuf.message_schema), ("imports", stream.protobuf.imports)):
+        if given:
+            yield superfluous_option(
+                name, ("protobuf", field), f"`{name}` is written, and its schema is made of the columns of its rows"
+            )
+    schemas = sent_schemas(graph, rows, name)
+    yield from several_schemas_problems(name, schemas)
+    for schema in schemas:
+        for column, reason in find_unwritable(schema):
+            yield Problem(
+                path=f"spec.streams.{name}",
+                code=ProblemCode.NOT_SUPPORTED,
+                message=f"column `{column}` of `{name}` can't be written as Protobuf: {reason}",
+            )

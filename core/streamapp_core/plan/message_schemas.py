@@ -1,0 +1,56 @@
+"""Problems of streams whose messages have a schema of their own: of Avro or of Protobuf."""
+
+from collections.abc import Iterator
+
+from streamapp_core.graph.graph import Graph
+from streamapp_core.plan.row_schemas import RowFlow
+from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
+from streamapp_core.schema import Schema
+from streamapp_core.schema_mismatch import SchemaMismatch
+
+
+def schema_problem(name: str, mismatch: SchemaMismatch, source: str) -> Problem:
+    """Return the problem of a column that values of a schema don't fit; `source` says whose schema it is."""
+    code = ProblemCode.UNKNOWN_COLUMN if mismatch.missing else ProblemCode.TYPE_MISMATCH
+    column = f"`{mismatch.path}`: " if mismatch.path else ""
+    return Problem(path=f"spec.streams.{name}.schema", code=code, message=f"{source}: {column}{mismatch.reason}")
+
+
+def no_schema_problem(name: str, system: str, field: str) -> Problem:
+    """Return the problem of a stream whose values have a schema that nothing says; `field` is where the spec has it."""
+    return Problem(
+        path=f"spec.streams.{name}.{field}",
+        code=ProblemCode.INVALID_SPEC,
+        message=f"nothing says which schema values of `{name}` have: write it as `{field}.schema`, or name the "
+        f"registry that has it in `spec.systems.{system}.kafka.schemaRegistry`",
+    )
+
+
+def sent_schemas(graph: Graph, rows: RowFlow, name: str) -> list[Schema]:
+    """Return the columns of the rows that are sent to an output, each once."""
+    sent = [rows.schemas.get(sender.inputs[0]) for sender in graph.senders[name]]
+    return list(dict.fromkeys(schema for schema in sent if schema is not None))
+
+
+def several_schemas_problems(name: str, schemas: list[Schema]) -> Iterator[Problem]:
+    """Find that an output, which has one schema, is sent rows of several."""
+    if len(schemas) > 1:
+        yield Problem(
+            path=f"spec.streams.{name}",
+            code=ProblemCode.NOT_SUPPORTED,
+            message=f"`{name}` has one schema, and what is sent to it has several: "
+            f"{' and '.join(f'({schema})' for schema in schemas)}; select the same columns in the same order",
+        )
+
+
+def superfluous_option(name: str, place: tuple[str, ...], message: str) -> Problem:
+    """Return the problem of an option that fits no such stream, with its removal."""
+    path = ".".join(("spec.streams", name, *place))
+    return Problem(
+        path=path,
+        code=ProblemCode.NOT_SUPPORTED,
+        message=message,
+        repair=Repair(
+            text=f"remove `{path}`", edits=(Edit(op="remove", pointer="/".join(("/spec/streams", name, *place))),)
+        ),
+    )

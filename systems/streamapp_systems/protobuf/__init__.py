@@ -1,0 +1,1 @@
+"""Messages of Protobuf as rows, and rows as messages."""
