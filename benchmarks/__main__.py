@@ -14,6 +14,7 @@ USUAL = (
     "claim_checks",
     "json_decoding",
     "avro_decoding",
+    "protobuf_decoding",
     "kafka",
     "kafka_event_time",
     "kafka_latency",

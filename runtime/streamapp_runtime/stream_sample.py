@@ -14,8 +14,8 @@ from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.spec.systems import SystemKind
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import FIRST_REQUEST_TIMEOUT, descriptor
-from streamapp_runtime.avro_schemas import RegisteredWriters
 from streamapp_runtime.errors import RuntimeFailure
+from streamapp_runtime.registered_schemas import RegistrySchemas
 from streamapp_runtime.rows.json_messages import encode_json
 from streamapp_runtime.rows.message_formats import message_decoder
 from streamapp_runtime.rows.message_rows import MessageDecoder
@@ -150,7 +150,7 @@ def _decoder(plan: Plan, stream: PlannedStream, systems: Systems) -> MessageDeco
     if stream.schema is None or not stream.system_kind.transactional:
         return None
     registry = partial(systems.open_schema_registry, stream.system, plan.app.system(stream.system))
-    return message_decoder(stream.schema, stream.spec, (), RegisteredWriters(registry))
+    return message_decoder(stream.schema, stream.spec, (), RegistrySchemas(registry))
 
 
 def _of_rows(batch: FetchedBatch, rows: pa.RecordBatch) -> Iterator[SampledRecord]:

@@ -52,6 +52,7 @@ ROWS = [
     ("streams.*.csv", "streams/by-model/csv", {"delimiter": ";"}, RESTART),
     ("streams.*.json", "streams/by-model/json", {"timestamps": "millis"}, RESTART),
     ("streams.*.avro", "streams/by-model/avro", {"recordName": "a.B"}, RESTART),
+    ("streams.*.protobuf", "streams/by-model/protobuf", {"message": "a.B"}, RESTART),
     ("operators.*.partitionBy.stream", "operators/by/partitionBy/stream", "by-model-rows", NEW_RUN),
     ("job.intermediateStreamPartitions", "job/intermediateStreamPartitions", 4, NEW_RUN),
     ("job.grouper", "job/grouper", "stream-partition", NEW_RUN),

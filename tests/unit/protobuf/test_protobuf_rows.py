@@ -21,9 +21,23 @@ from streamapp_systems.protobuf.proto_encoding import encode_protobuf_rows
 from streamapp_systems.protocols import StreamSystemError
 
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-PLAIN = (
-    "double float int32 int64 uint32 uint64 sint32 sint64 fixed32 fixed64 sfixed32 sfixed64 bool string bytes".split()
-)
+PLAIN = [
+    "double",
+    "float",
+    "int32",
+    "int64",
+    "uint32",
+    "uint64",
+    "sint32",
+    "sint64",
+    "fixed32",
+    "fixed64",
+    "sfixed32",
+    "sfixed64",
+    "bool",
+    "string",
+    "bytes",
+]
 KEYS = [kind for kind in PLAIN if kind not in ("double", "float", "bytes")]
 STANDARD = ["google.protobuf.Timestamp"] + [
     f"google.protobuf.{kind}Value" for kind in ("Int32", "UInt64", "Bool", "String", "Bytes", "Double")

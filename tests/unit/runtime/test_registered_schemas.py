@@ -5,6 +5,7 @@ import json
 import pytest
 
 from streamapp_core.avro.avro_schema import AvroSchemaError
+from streamapp_core.protobuf.proto_files import ProtoError
 from streamapp_runtime.registered_schemas import RegistrySchemas, find_schema_problems, output_headers, register_schemas
 from streamapp_systems.protocols import StreamSystemError
 from streamapp_systems.registry import local_systems
@@ -106,3 +107,93 @@ def test_writers_are_found_by_id_with_those_they_refer_to(registry, tmp_path):
         writers.writer(proto)
     with pytest.raises(AvroSchemaError, match="there is none with this id"):
         writers.writer(77)
+
+
+PROTO = 'syntax = "proto3"; message R {{ {} }}'
+
+
+def protobuf(registry, schema, columns="*", source=None, **output):
+    systems = {"hub": {"kafka": {"bootstrapServers": "k:1", "schemaRegistry": {"url": registry.url}}}}
+    streams = {
+        "in": {"system": "hub", "name": "shop.in", "format": "protobuf", "schema": schema, **(source or {})},
+        "out": {"system": "hub", "name": "9.shop-out", "format": "protobuf", **output},
+    }
+    operators = [{"name": "some", "from": "in", "map": columns}, {"name": "sent", "from": "some", "sendTo": "out"}]
+    return accepted(document(operators, streams=streams, systems=systems, defaultSystem="hub"), COUNTS)
+
+
+def judged(plan, folder):
+    found = find_schema_problems(plan, local_systems(folder))
+    return [(str(problem.code), problem.path, problem.message) for problem in found]
+
+
+def test_the_newest_message_says_what_columns_hold(registry, tmp_path):
+    for fields in ("string a = 1; int32 b = 2;", "int64 b = 1; int32 c = 2;"):
+        registry.add("shop.in-value", PROTO.format(fields), schemaType="PROTOBUF")
+    assert judged(protobuf(registry, "b bigint, a string, c int"), tmp_path) == []
+    (mismatch,) = judged(protobuf(registry, "b int"), tmp_path)
+    assert mismatch == (
+        "TypeMismatch",
+        "spec.streams.in.schema",
+        "schema 2 of shop.in-value: `b`: int64 is no int; declare bigint, and cast it in a map",
+    )
+    (missing,) = judged(protobuf(registry, "d int"), tmp_path)
+    assert missing[:2] == ("UnknownColumn", "spec.streams.in.schema")
+    (named,) = judged(protobuf(registry, "b bigint", source={"protobuf": {"message": "Other"}}), tmp_path)
+    assert named[:2] == ("NotSupported", "spec.streams.in")
+    assert "there is no message `Other`: there are `R`" in named[2]
+
+
+def test_messages_that_a_schema_imports_come_with_it(registry, tmp_path):
+    registry.add("common", 'syntax = "proto3"; package c; message In { int32 x = 1; }', schemaType="PROTOBUF")
+    references = [{"name": "c/common.proto", "subject": "common", "version": 1}]
+    text = 'syntax = "proto3"; import "c/common.proto"; message R { c.In i = 1; }'
+    number = registry.add("shop.in-value", text, schemaType="PROTOBUF", references=references)
+    assert judged(protobuf(registry, "i struct<x:int>"), tmp_path) == []
+    plan, systems = protobuf(registry, "i struct<x:int>"), local_systems(tmp_path)
+    schemas = RegistrySchemas(lambda: systems.open_schema_registry("hub", plan.app.system("hub")))
+    assert list(schemas.file(number).message_types_by_name) == ["R"]
+    avro = registry.add("other", '"int"')
+    with pytest.raises(ProtoError, match="it is AVRO, not Protobuf"):
+        schemas.file(avro)
+    with pytest.raises(ProtoError, match="there is none with this id"):
+        schemas.file(77)
+
+
+def test_messages_that_are_written_are_registered_and_have_their_ids(registry, tmp_path):
+    plan, systems = protobuf(registry, "a int"), local_systems(tmp_path)
+    registry.add("other", '"int"')
+    register_schemas(plan, systems)
+    register_schemas(plan, systems)
+    assert output_headers(plan, systems) == {"out": b"\x00\x00\x00\x00\x02\x00"}
+    text = 'syntax = "proto3";\nmessage M9_shop_out {\n  optional int32 a = 1;\n}\n'
+    assert registry.schemas[1] == {"schema": text, "schemaType": "PROTOBUF"}
+    register_schemas(protobuf(registry, "a int", protobuf={"message": "com.shop.Out"}), systems)
+    assert "package com.shop;\nmessage Out {" in registry.schemas[2]["schema"]
+
+
+@pytest.mark.parametrize(
+    "columns, reason",
+    [
+        ("a, b, 1 as c", None),
+        ("a", None),
+        ("b, a", "`b` would be field 1 and was 2; new columns stand last, `a` would be field 2 and was 1"),
+        ("a, 1 as c", "field 2 would be `c` and was `b`"),
+        ("a, named_struct('y', 1, 'x', 2) as b", "`y` would be field 1 and was 2"),
+    ],
+)
+def test_fields_keep_their_numbers(registry, tmp_path, columns, reason):
+    """Registries take a field that is renamed, or two that are exchanged, for compatible."""
+    inner = "message In { int32 x = 1; int32 y = 2; } In b = 2;"
+    registry.add("9.shop-out-value", PROTO.format(f"int32 a = 1; {inner}"), schemaType="PROTOBUF")
+    found = judged(protobuf(registry, "a int, b struct<x:int,y:int>", columns), tmp_path)
+    assert [path for _, path, _ in found] == ([] if reason is None else ["spec.streams.out"])
+    assert reason is None or reason in found[0][2]
+
+
+def test_a_message_that_the_registry_refuses_is_a_problem_of_the_plan(registry, tmp_path):
+    registry.add("9.shop-out-value", '"string"')
+    registry.refusal = "FIELD_SCALAR_KIND_CHANGED"
+    (problem,) = judged(protobuf(registry, "a int"), tmp_path)
+    assert problem[:2] == ("NotSupported", "spec.streams.out")
+    assert "FIELD_SCALAR_KIND_CHANGED; change the columns or `protobuf.message`" in problem[2]
