@@ -1,4 +1,4 @@
-"""Whole apps that read and write Protobuf without a registry: rows, tables with deletions, and messages that are none."""
+"""Apps that read and write Protobuf without a registry: rows, tables with deletions, messages that are none."""
 
 from contextlib import closing
 

@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import math
 
 import pyarrow as pa
 import pytest
@@ -149,7 +150,7 @@ def value_meaning(field, value):
     if field.cpp_type == FieldDescriptor.CPPTYPE_UINT64:
         return decimal.Decimal(value)
     if field.message_type is None:
-        return "NaN" if value != value else value
+        return "NaN" if isinstance(value, float) and math.isnan(value) else value
     if field.message_type.full_name == "google.protobuf.Timestamp":
         return EPOCH + datetime.timedelta(seconds=value.seconds, microseconds=value.nanos // 1_000)
     if field.message_type.full_name in STANDARD:
@@ -167,7 +168,7 @@ def as_shown(value, kind):
         return [as_shown(each, kind.value_type) for each in value]
     if pa.types.is_struct(kind):
         return {field.name: as_shown(value[field.name], field.type) for field in kind}
-    return "NaN" if value != value else value
+    return "NaN" if isinstance(value, float) and math.isnan(value) else value
 
 
 def shown(rows):
@@ -300,12 +301,16 @@ PROTO3 = 'syntax = "proto3";\n'
         (PROTO3 + "message M { repeated I l = 1; message I { oneof o { int32 a = 1; int32 b = 2; } } }", None,
          b"\x0a\x00\x0a\x04\x08\x01\x10\x02", ([{"a": None, "b": None}, {"a": None, "b": 2}],)),
         (PROTO3 + "message M { oneof o { int32 a = 1; M b = 2; } }", "a int", b"\x08\x05\x12\x00", (None,)),
-        (PROTO3 + "message M { I a = 1; message I { int32 x = 1; int32 y = 2; } }", None, b"\x0a\x02\x08\x01\x0a\x02\x10\x02", ({"x": 1, "y": 2},)),
-        (PROTO3 + "message M { map<int32, int32> a = 1; }", None, b"\x0a\x00\x0a\x04\x08\x01\x10\x02\x0a\x04\x08\x01\x10\x03", ([(0, 0), (1, 3)],)),
-        (PROTO3 + "message I { int32 x = 1; } message M { map<int32, I> a = 1; }", None, b"\x0a\x02\x08\x01", ([(1, {"x": 0})],)),
+        (PROTO3 + "message M { I a = 1; message I { int32 x = 1; int32 y = 2; } }",
+         None, b"\x0a\x02\x08\x01\x0a\x02\x10\x02", ({"x": 1, "y": 2},)),
+        (PROTO3 + "message M { map<int32, int32> a = 1; }",
+         None, b"\x0a\x00\x0a\x04\x08\x01\x10\x02\x0a\x04\x08\x01\x10\x03", ([(0, 0), (1, 3)],)),
+        (PROTO3 + "message I { int32 x = 1; } message M { map<int32, I> a = 1; }",
+         None, b"\x0a\x02\x08\x01", ([(1, {"x": 0})],)),
         (PROTO3 + "message M { M m = 1; int32 a = 2; }", "a int", b"\x0a\x04\x0a\x00\x10\x09\x10\x05", (5,)),
         (PROTO3 + "message M { int32 a = 2; }", None, b"\x10\x05\x7b\x10\x07\x7c", (5,)),
-        ("message M { optional group G = 1 { optional int32 x = 1; } optional int32 a = 2; }", "a int", b"\x0b\x08\x01\x0c\x10\x05", (5,)),
+        ("message M { optional group G = 1 { optional int32 x = 1; } optional int32 a = 2; }",
+         "a int", b"\x0b\x08\x01\x0c\x10\x05", (5,)),
     ],
 )  # fmt: skip
 def test_values_mean_what_the_specification_of_protobuf_says(text, columns, value, row):
