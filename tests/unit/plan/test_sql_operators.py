@@ -518,7 +518,7 @@ def test_a_query_that_is_refused_hides_no_other_problems():
 
 
 def test_a_query_may_read_another_one_and_not_itself():
-    made = accepted(app("select item, price from bids where price > 2", "select upper(item) as name from `q-0`"))
+    made = accepted(app("select item, price from bids where price > 2", "select upper(item) as item, price from `q-0`"))
     assert made.operators["q-1"].inputs == ("q-0",)
     (problem,) = planned(app("select item from bids union all select item from `q-0`")).problems
     assert (str(problem.code), problem.path) == ("Cycle", "spec.operators[0].sql")
