@@ -1,5 +1,7 @@
 """Spark as the host: what goes wrong in a worker reaches the person who runs the app."""
 
+import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -10,9 +12,13 @@ from streamapp_runtime.driver.timeouts import Timeouts
 from streamapp_runtime.errors import ProcessorFailed
 from streamapp_runtime.spark.spark_host import SparkHost
 from support import apps, shop
+from support.forked_runs import ForkedRun
 from support.waiting import eventually
 
 pytestmark = pytest.mark.spark
+
+DEADLINE = 120.0
+"""Seconds until a run must have ended."""
 
 DIES = """
 import os, pathlib, signal
@@ -25,6 +31,15 @@ def f(batch):
         os.kill(os.getppid(), signal.SIGKILL)
         os.kill(os.getpid(), signal.SIGKILL)
     return batch
+"""
+
+KILLS_SPARK = """
+import os, pathlib, signal
+
+def f(batch):
+    daemon = pathlib.Path(f"/proc/{os.getppid()}/stat").read_text()
+    os.kill(int(daemon.rpartition(")")[2].split()[1]), signal.SIGKILL)
+    signal.pause()
 """
 
 HANGS = """
@@ -54,6 +69,15 @@ def test_a_worker_that_is_killed_is_started_again_and_the_cause_is_told(tmp_path
     assert len(apps.rows(tmp_path / "out")) == 2
     assert re.search(r"processor 0 is restarted: its worker died .*spark\.log", summary.incidents[0])
     assert (tmp_path / ".streamapp" / "app" / "spark.log").exists()
+
+
+def test_a_run_whose_spark_has_died_ends_at_once_and_says_so(tmp_path):
+    (tmp_path / "app.yaml").write_text(json.dumps(apps.with_function(tmp_path, KILLS_SPARK)))
+    run = ForkedRun(["run", str(tmp_path / "app.yaml")], os.environ)
+    told, _ = run.communicate(DEADLINE)
+    assert run.returncode == 1
+    assert re.search(r"Spark has died, see .*spark\.log; run the app again", " ".join(told.split())), told
+    assert "times in a row" not in told
 
 
 def test_a_worker_that_hangs_is_killed_and_replaced(tmp_path):

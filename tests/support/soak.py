@@ -123,7 +123,9 @@ class Soak:
         if self._process.poll() is not None:
             log = self._log.read_text()
             errors = [line for line in log.splitlines() if line.startswith("error:")]
-            self.gave_up.append(errors[-1] if errors else f"exit code {self._process.returncode}: {log[-4000:]}")
+            last = errors[-1] if errors else f"exit code {self._process.returncode}: {log[-4000:]}"
+            spark = "".join(found.read_text()[-4000:] for found in self._folder.glob("**/spark.log"))
+            self.gave_up.append(f"{last}\n{spark}")
             self._start()
 
     def _start(self) -> None:

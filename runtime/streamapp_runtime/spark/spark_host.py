@@ -14,7 +14,7 @@ import msgspec
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
 
-from streamapp_runtime.errors import ProcessorLost
+from streamapp_runtime.errors import ProcessorLost, RuntimeFailure
 from streamapp_runtime.hosts.processor_launch import (
     ProcessorLaunch,
     decode_launch,
@@ -58,6 +58,9 @@ class SparkHost:
         launch = msgspec.json.encode(ProcessorLaunch(config=config, address=self._server.address))
         try:
             (answer,) = _job(self._spark, config.incarnation, launch)
+        except ConnectionRefusedError:
+            died = f"Spark has died, see {self._log}; run the app again, and it continues from its last commit"
+            raise RuntimeFailure(died) from None
         except Py4JError as error:
             raise ProcessorLost(f"its worker died ({failure_cause(error)}); see {self._log}") from None
         return final_report(decode_outcome(answer), config.incarnation.processor)
