@@ -122,6 +122,9 @@ def run(
         Host,
         typer.Option(help="Where processors run: workers of Spark, processes of their own, or threads of this one."),
     ] = Host.SPARK,
+    master: Annotated[
+        str | None, typer.Option(help="Run processors on a standalone cluster of Spark: spark://HOST:PORT.")
+    ] = None,
     output: Annotated[RunOutput, typer.Option(help="How to print what happens.")] = RunOutput.TEXT,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print problems and errors alone; with --output json no progress.")
@@ -145,6 +148,7 @@ def run(
         fresh=fresh,
         delete_outputs=delete_outputs,
         host=host,
+        master=master,
         output=output,
         quiet=quiet,
     )

@@ -1,5 +1,6 @@
 """`streamapp run`: an app on this machine, with its progress and its summary."""
 
+from functools import partial
 from pathlib import Path
 
 from streamapp_cli.app_files import exit_with_error, read_text
@@ -26,12 +27,15 @@ def run_here(
     fresh: bool,
     delete_outputs: bool,
     host: Host,
+    master: str | None,
     output: RunOutput,
     quiet: bool,
 ) -> int:
     """Run the app of a file to its end and return the exit code."""
     if delete_outputs and not fresh:
         exit_with_error("--delete-outputs goes with --fresh: a run that continues needs its outputs as they are")
+    if master is not None and host is not Host.SPARK:
+        exit_with_error(f"--master is a cluster of Spark, and --host {host} is none: leave one of them out")
     text = read_text(file)
     try:
         parsed = parse_text(text)
@@ -51,7 +55,12 @@ def run_here(
     try:
         with interrupts() as stop_wanted, printer.follow() as listener:
             summary = run_app(
-                request, _make_host(host), listener, drain=stop_wanted, announce=printer.announce, warn=printer.warn
+                request,
+                _make_host(host, folder, master),
+                listener,
+                drain=stop_wanted,
+                announce=printer.announce,
+                warn=printer.warn,
             )
     except PlanRefused as refused:
         printer.refuse(refused.problems)
@@ -69,11 +78,11 @@ def run_here(
     return 0
 
 
-def _make_host(host: Host) -> MakeHost:
+def _make_host(host: Host, folder: Path, master: str | None) -> MakeHost:
     if host is Host.SPARK:
         from streamapp_runtime.spark.spark_host import SparkHost
 
-        return SparkHost
+        return partial(SparkHost, folder=folder, master=master)
     if host is Host.PROCESSES:
-        return lambda channel, name, log_folder: ProcessHost(channel, log_folder)  # noqa: ARG005 - needs no name
-    return lambda channel, name, log_folder: InProcessHost(channel)  # noqa: ARG005 - needs no more
+        return lambda channel, app, log_folder: ProcessHost(channel, log_folder)  # noqa: ARG005 - needs no app
+    return lambda channel, app, log_folder: InProcessHost(channel)  # noqa: ARG005 - needs no more

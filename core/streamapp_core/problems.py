@@ -50,6 +50,7 @@ class ProblemCode(StrEnum):
     EVENT_TIME_MISSING = "EventTimeMissing"
     GROUPER_UNSUPPORTED = "GrouperUnsupported"
     TOO_MANY_PARTITIONS = "TooManyPartitions"
+    SPARK_PROPERTY_REFUSED = "SparkPropertyRefused"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

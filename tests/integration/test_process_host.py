@@ -9,7 +9,7 @@ from streamapp_runtime.hosts.process_host import ProcessHost
 from support import apps
 
 
-def make_host(channel, name, log_folder):
+def make_host(channel, app, log_folder):
     return ProcessHost(channel, log_folder)
 
 

@@ -31,6 +31,7 @@ def context(tmp_path_factory):
         # Without Kubernetes, Spark wants the secret here, as it makes it of a file.
         "spark.authenticate.secret": encoded(SECRET),
         "spark.app.name": "rpc",
+        "spark.ui.enabled": "false",
     }
     context = start_spark(settings)
     yield context

@@ -17,7 +17,7 @@ DEADLINE = 240
 """Seconds until a test that waits for something fails."""
 
 
-def in_process(channel, name, log_folder):
+def in_process(channel, app, log_folder):
     """Make the host that needs no JVM."""
     return InProcessHost(channel)
 

@@ -49,7 +49,8 @@ def repaired(app, repair):
     """Apply the edits of a repair to a copy of a document, as JSON Patch does."""
     result = deepcopy(app)
     for edit in repair.edits:
-        *parents, last = edit.pointer.removeprefix("/").split("/")
+        parts = edit.pointer.removeprefix("/").split("/")
+        *parents, last = (part.replace("~1", "/").replace("~0", "~") for part in parts)
         holder = result
         for part in parents:
             holder = holder[int(part)] if isinstance(holder, list) else holder[part]

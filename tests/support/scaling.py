@@ -10,9 +10,9 @@ from support.supervision import scaled
 def main(folder: Path, count: int) -> None:
     boards = []
 
-    def make_host(channel, name, log_folder):
+    def make_host(channel, app, log_folder):
         boards.append(channel)
-        return apps.in_process(channel, name, log_folder)
+        return apps.in_process(channel, app, log_folder)
 
     def wanted(run):
         reports = boards[0].reports()

@@ -20,6 +20,7 @@ MERGEABLE: Mapping[str, tuple[str, ...]] = {
     "job": ("commitInterval", "watermarkInterval"),
     "processors": ("cores", "memory", "state", "template"),
     "driver": ("cores", "memory", "template"),
+    "spark": ("conf", "eventLog", "ui"),
     "restartPolicy": ("backoff", "factor", "max", "resetAfter", "maxRestarts"),
     "upgrade": ("deadline", "rollBack"),
 }

@@ -102,6 +102,7 @@ FIELDS: Mapping[Path, EditClass] = {
     ("driver", "cores"): EditClass.RESTART,
     ("driver", "memory"): EditClass.RESTART,
     ("driver", "template"): EditClass.RESTART,
+    ("spark",): EditClass.RESTART,
     ("restartPolicy",): EditClass.NONE,
     ("upgrade",): EditClass.NONE,
     ("deletionPolicy",): EditClass.NONE,

@@ -18,6 +18,7 @@ from streamapp_core.spec.processors import (
     RestartPolicy,
     UpgradeSpec,
 )
+from streamapp_core.spec.spark_settings import SparkSpec
 from streamapp_core.spec.streams import StreamSpec
 from streamapp_core.spec.systems import SystemSpec
 from streamapp_core.spec.tables import TableSpec
@@ -88,6 +89,7 @@ class StreamAppSpec(SpecModel):
     job: JobSpec = JobSpec()
     processors: ProcessorsSpec = ProcessorsSpec()
     driver: DriverSpec = DriverSpec()
+    spark: SparkSpec | None = None
     restart_policy: RestartPolicy = RestartPolicy()
     upgrade: UpgradeSpec = UpgradeSpec()
     deletion_policy: DeletionPolicy = DeletionPolicy.RETAIN

@@ -19,6 +19,8 @@ from streamapp_core.problems import PathPart, Problem, ProblemCode, path_text, s
 from streamapp_core.spec.app import API_VERSION, KIND, StreamApp
 from streamapp_core.spec.field_suggestions import fields_at, object_form
 from streamapp_core.spec.name_checks import check_names
+from streamapp_core.spec.spark_properties import find_refused_properties
+from streamapp_core.spec.spark_settings import SparkSpec
 from streamapp_core.spec.yaml_document import MAXIMUM_DEPTH, DocumentError, read_document
 
 _MAXIMUM_ROUNDS = 200
@@ -112,6 +114,7 @@ class _Reader:
                 raise DocumentError(f"no StreamApp: {error}") from None
         if app is not None:
             self.problems += check_names(app)
+            self.problems += find_refused_properties(app.spec.spark or SparkSpec())
         return ParsedApp(app=app, problems=sorted_problems(self.problems), broken=frozenset(self.broken))
 
     def _cut_all(self, errors: Sequence[ErrorDetails]) -> bool:

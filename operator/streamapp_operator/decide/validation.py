@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from streamapp_core.deployment.pod_policy import PodPolicy, find_forbidden
+from streamapp_core.deployment.spark_on_kubernetes import find_local_settings
 from streamapp_core.edits import EditClass, run_id_problems
 from streamapp_core.edits.classify_edits import classify_edits
 from streamapp_core.edits.edit_classes import strongest
@@ -93,6 +94,8 @@ def plan_app(
     more = [problem for problem in _edit_problems(parsed, request) if (problem.path, problem.code) not in found]
     if parsed.app is not None and parsed.app.spec.image is None:
         more.append(_NO_IMAGE)
+    if parsed.app is not None:
+        more += find_local_settings(parsed.app.spec)
     forbidden = find_forbidden(parsed.app, policy) if request.new and parsed.app is not None else ()
     problems = sorted_problems([*result.problems, *more, *forbidden])
     return PlanVerdict(problems=problems, plan=None if problems else result.plan)

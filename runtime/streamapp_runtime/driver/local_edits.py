@@ -6,11 +6,11 @@ from streamapp_core.spec.app import StreamApp, StreamAppSpec
 from streamapp_runtime.errors import RuntimeFailure
 
 _SETTINGS = {("systems", "kafka"), ("streams", "recordTime")}
-"""Parts of the spec that may be edited in a run, besides those of the job: the name between is any."""
+"""Parts of the spec that may be edited in a run, besides those of the job and of Spark: the name between is any."""
 
 
 def check_edits(previous: str, app: StreamApp, run_id: str) -> None:
-    """Refuse edits that a run can't continue with; settings of its job, clients and records may have changed.
+    """Refuse edits that a run can't continue with; settings of its job, Spark, clients and records may have changed.
 
     `previous` is the spec that the run had, as JSON. What is known of the streams was taken when the run began, so
     edits of the graph wait for a new run.
@@ -32,5 +32,5 @@ def _edit(found: Difference) -> FieldEdit:
 
 
 def _is_setting(edit: FieldEdit) -> bool:
-    setting = edit.field[0] == "job" or (edit.field[0], *edit.field[2:3]) in _SETTINGS
+    setting = edit.field[0] in ("job", "spark") or (edit.field[0], *edit.field[2:3]) in _SETTINGS
     return edit.edit_class is EditClass.NONE or (edit.edit_class is EditClass.RESTART and setting)

@@ -10,6 +10,7 @@ import msgspec
 from streamapp_core.job_model.job_model import JobModel
 from streamapp_core.metadata_store import MetadataStore
 from streamapp_core.problems import PlanWarning
+from streamapp_core.spec.app import StreamApp
 from streamapp_runtime.driver.activate_job_model import activate_job_model
 from streamapp_runtime.driver.completed_run import summarize_completed
 from streamapp_runtime.driver.driver_loop import DriverLoop, Epoch, Progress
@@ -38,7 +39,7 @@ Listener = Callable[[Summary], object]
 class MakeHost(Protocol):
     """Makes the host of a run, once it is known that the run can start."""
 
-    def __call__(self, channel: DriverChannel, name: str, log_folder: Path) -> ProcessorHost:
+    def __call__(self, channel: DriverChannel, app: StreamApp, log_folder: Path) -> ProcessorHost:
         """Make a host for the processors of an app, which report to a channel; its logs go to a folder."""
         ...
 
@@ -145,7 +146,7 @@ def _run_epoch(
     """
     registry = ReportRegistry(context.clock.monotonic)
     with (
-        closing(make_host(registry, epoch.run.plan.app.metadata.name, logs)) as host,
+        closing(make_host(registry, epoch.run.plan.app, logs)) as host,
         DriverLoop(epoch, context, authority, host, registry, job_models=local, listener=local) as loop,
     ):
         final = loop.run(drain)

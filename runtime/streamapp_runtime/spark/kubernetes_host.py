@@ -31,7 +31,7 @@ from streamapp_runtime.spark.kubernetes_settings import kubernetes_settings
 from streamapp_runtime.spark.local_session import start_spark, write_log_settings
 from streamapp_runtime.spark.rpc_security import rpc_security_settings
 from streamapp_runtime.spark.run_secret import RunSecret, refer_to_secret
-from streamapp_runtime.spark.spark_jobs import failure_cause, job_group
+from streamapp_runtime.spark.spark_jobs import failure_cause, job_group, name_job
 from streamapp_runtime.threads import in_thread
 
 _LOOK_SECONDS = 0.2
@@ -104,7 +104,7 @@ class KubernetesHost:
         executor, host = self._await_executor(config)
         launch = msgspec.json.encode(ProcessorLaunch(config=config, address=self._server.address))
         try:
-            self._spark.setJobGroup(job_group(incarnation), str(incarnation), interruptOnCancel=True)
+            name_job(self._spark, config)
             outcome = run_on_executor(self._spark, executor, host, launch)
         except Py4JError as error:
             raise ProcessorLost(f"its worker died on executor {executor} ({failure_cause(error)})") from None

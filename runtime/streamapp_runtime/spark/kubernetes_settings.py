@@ -5,6 +5,7 @@ from pathlib import Path
 from streamapp_core.deployment import kubernetes_names as names
 from streamapp_core.spec.app import StreamApp
 from streamapp_runtime.errors import NotSupported
+from streamapp_runtime.spark.app_properties import app_properties
 from streamapp_runtime.spark.driver_environment import DriverEnvironment
 from streamapp_runtime.spark.pod_memory import HEAP_MEBIBYTES, overhead
 
@@ -18,23 +19,26 @@ _FIXED_SETTINGS = {
     "spark.executor.cores": "1",
     "spark.executor.extraJavaOptions": _JAVA,
     "spark.executor.failuresValidityInterval": "10m",
-    "spark.executor.heartbeatInterval": "5s",
     "spark.executor.maxNumFailures": "1000000",
     "spark.kubernetes.allocation.batch.delay": "200ms",
     "spark.kubernetes.allocation.batch.size": "50",
     "spark.kubernetes.driver.service.deleteOnTermination": "false",  # not Spark's to delete
     "spark.kubernetes.executor.deleteOnTermination": "true",
-    "spark.locality.wait": "30s",
-    "spark.network.timeout": "45s",
     "spark.network.timeoutInterval": "15s",
     "spark.python.task.killTimeout": "500ms",
     "spark.python.worker.reuse": "false",
     "spark.speculation": "false",
     "spark.task.maxFailures": "1",
-    "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
 """The settings that are the same for every app."""
+
+_DEFAULTS = {
+    "spark.executor.heartbeatInterval": "5s",
+    "spark.locality.wait": "30s",
+    "spark.network.timeout": "45s",
+}
+"""The settings that an app may have otherwise."""
 
 _CLAIM = f"spark.kubernetes.executor.volumes.persistentVolumeClaim.{names.STATE_VOLUME}"
 
@@ -48,26 +52,32 @@ def kubernetes_settings(
 
     Raises:
         NotSupported: state on volume claims without a storage class.
+        RuntimeFailure: the folder of the event log can't be made.
     """
     spec = app.spec
-    settings = _FIXED_SETTINGS | {
-        "spark.app.name": environment.app,
-        "spark.driver.host": environment.host,
-        "spark.driver.port": str(names.SPARK_PORT),
-        "spark.driver.blockManager.port": str(names.BLOCK_MANAGER_PORT),
-        "spark.driver.memory": f"{HEAP_MEBIBYTES}m",
-        "spark.driver.extraJavaOptions": f"{_JAVA} -Dlog4j2.configurationFile={log4j.as_uri()}",
-        "spark.executor.instances": str(processors),
-        "spark.executor.memory": f"{HEAP_MEBIBYTES}m",
-        "spark.executor.memoryOverhead": f"{overhead(spec.processors.memory)}m",
-        "spark.kubernetes.container.image": spec.image or "",
-        "spark.kubernetes.driver.pod.name": environment.pod,
-        "spark.kubernetes.executor.podNamePrefix": names.executor_prefix(environment.app, environment.epoch),
-        "spark.kubernetes.executor.podTemplateContainerName": names.PROCESSOR_CONTAINER,
-        "spark.kubernetes.executor.podTemplateFile": str(template),
-        "spark.kubernetes.executor.request.cores": str(spec.processors.cores),
-        "spark.kubernetes.namespace": environment.namespace,
-    }
+    settings = (
+        _DEFAULTS
+        | app_properties(spec, Path(names.APP_FOLDER))
+        | _FIXED_SETTINGS
+        | {
+            "spark.app.name": environment.app,
+            "spark.driver.host": environment.host,
+            "spark.driver.port": str(names.SPARK_PORT),
+            "spark.driver.blockManager.port": str(names.BLOCK_MANAGER_PORT),
+            "spark.driver.memory": f"{HEAP_MEBIBYTES}m",
+            "spark.driver.extraJavaOptions": f"{_JAVA} -Dlog4j2.configurationFile={log4j.as_uri()}",
+            "spark.executor.instances": str(processors),
+            "spark.executor.memory": f"{HEAP_MEBIBYTES}m",
+            "spark.executor.memoryOverhead": f"{overhead(spec.processors.memory)}m",
+            "spark.kubernetes.container.image": spec.image or "",
+            "spark.kubernetes.driver.pod.name": environment.pod,
+            "spark.kubernetes.executor.podNamePrefix": names.executor_prefix(environment.app, environment.epoch),
+            "spark.kubernetes.executor.podTemplateContainerName": names.PROCESSOR_CONTAINER,
+            "spark.kubernetes.executor.podTemplateFile": str(template),
+            "spark.kubernetes.executor.request.cores": str(spec.processors.cores),
+            "spark.kubernetes.namespace": environment.namespace,
+        }
+    )
     if spec.image_pull_policy is not None:
         settings["spark.kubernetes.container.image.pullPolicy"] = spec.image_pull_policy.value
     return settings | _claims(app)

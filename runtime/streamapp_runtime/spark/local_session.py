@@ -1,4 +1,4 @@
-"""A local Spark for processors: a slot for each, with a log file of its own."""
+"""Spark in this process: a local one with a slot for each processor, or the driver of one on a standalone cluster."""
 
 import os
 import signal
@@ -12,6 +12,7 @@ from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 
+from streamapp_core.spec.processors import ProcessorsSpec
 from streamapp_runtime.errors import RuntimeFailure
 
 _SLOTS = 1_024
@@ -21,10 +22,23 @@ MASTER_VARIABLE = "STREAMAPP_SPARK_MASTER"
 """Environment variable: another master of this machine. With `local-cluster[2,1,1024]` processors run in two executors,
 which are processes of their own."""
 
+_LOOPBACK = "127.0.0.1"
 _DAEMON = "streamapp_runtime.spark.worker_daemon"
 
 _JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 """JVMs only hold the workers: rows never pass through them, so they should start fast and stay small."""
+
+_WORKERS = {
+    "spark.ui.showConsoleProgress": "false",
+    "spark.speculation": "false",
+    "spark.dynamicAllocation.enabled": "false",
+    "spark.task.maxFailures": "1",
+    "spark.python.daemon.module": _DAEMON,
+    "spark.python.worker.reuse": "false",
+    "spark.python.task.killTimeout": "500ms",
+    "spark.executor.memory": "512m",
+}
+"""A worker runs one processor and ends with it (no reuse, no retry): the driver decides what is restarted."""
 
 _LOG4J = """
 rootLogger.level = warn
@@ -38,25 +52,30 @@ appender.console.layout.pattern = %d{yyyy-MM-dd'T'HH:mm:ss.SSSXXX} %p %c{1}: %m%
 
 
 def local_settings(log4j: Path) -> dict[str, str]:
-    """Return the settings of a local Spark.
-
-    A worker runs one processor and ends with it (no reuse, no retry): the driver decides what is restarted.
-    """
-    return {
+    """Return the settings of a local Spark."""
+    return _WORKERS | {
         "spark.master": os.environ.get(MASTER_VARIABLE, f"local[{_SLOTS}]"),
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.speculation": "false",
-        "spark.dynamicAllocation.enabled": "false",
-        "spark.task.maxFailures": "1",
-        "spark.python.daemon.module": _DAEMON,
-        "spark.python.worker.reuse": "false",
-        "spark.python.task.killTimeout": "500ms",
+        "spark.driver.host": _LOOPBACK,
+        "spark.driver.bindAddress": _LOOPBACK,
         "spark.driver.extraJavaOptions": f"{_JAVA} {_log4j_option(log4j)}",
         "spark.executor.extraJavaOptions": f"{_JAVA} {_log4j_option(log4j)}",
-        "spark.executor.memory": "512m",
+    }
+
+
+def standalone_settings(master: str, processors: ProcessorsSpec, address: str, log4j: Path) -> dict[str, str]:
+    """Return the settings of the driver of a standalone cluster: an executor for each processor, one task in each.
+
+    The driver listens at an `address` of this machine that the workers can reach.
+    """
+    return _WORKERS | {
+        "spark.master": master,
+        "spark.driver.host": address,
+        "spark.driver.bindAddress": address,
+        "spark.driver.extraJavaOptions": f"{_JAVA} {_log4j_option(log4j)}",
+        "spark.executor.extraJavaOptions": _JAVA,
+        "spark.executor.cores": str(processors.cores),
+        "spark.task.cpus": str(processors.cores),
+        "spark.cores.max": str(processors.cores * processors.count),
     }
 
 
@@ -64,13 +83,12 @@ def _log4j_option(file: Path) -> str:
     return f"-Dlog4j2.configurationFile={file.as_uri()}"
 
 
-def start_local(name: str, folder: Path) -> SparkContext:
-    """Start a local Spark in this process; what it logs goes to `spark.log` in a folder.
+def start_logged(settings: Mapping[str, str], log: Path) -> SparkContext:
+    """Start Spark in this process; what it logs goes to a file.
 
     Raises:
         RuntimeFailure: it does not start, or was stopped meanwhile.
     """
-    settings, log = {"spark.app.name": name, **local_settings(write_log_settings(folder))}, folder / "spark.log"
     with _stderr_to(log):
         try:
             return start_spark(settings)
@@ -88,8 +106,9 @@ def write_log_settings(folder: Path) -> Path:
 
 
 def start_spark(settings: Mapping[str, str]) -> SparkContext:
-    """Start Spark in this process, with these settings only."""
+    """Start Spark in this process, with these settings above those of its own files (`spark-defaults.conf`)."""
     os.environ["PYSPARK_PYTHON"] = sys.executable  # Spark starts workers with this interpreter
+    os.environ["SPARK_LOCAL_IP"] = _LOOPBACK  # where its pages listen: they have no login
     with _same_interrupts():
         return SparkContext(conf=SparkConf(loadDefaults=False).setAll(list(settings.items())))
 

@@ -1,13 +1,33 @@
-"""The Spark jobs of incarnations: the group by which each is cancelled, and the cause of a failure."""
+"""The Spark jobs of incarnations: the groups by which they are cancelled, their descriptions, causes of failures."""
 
 from py4j.protocol import Py4JError
+from pyspark import SparkContext
 
-from streamapp_runtime.processor.processor_report import Incarnation
+from streamapp_core.job_model.job_model import JobModel
+from streamapp_core.tasks.natural_order import natural_key
+from streamapp_runtime.processor.processor_report import Incarnation, ProcessorConfig
+
+_SHOWN = 20
+"""Tasks that the description of a job names."""
 
 
 def job_group(incarnation: Incarnation) -> str:
     """Return the name of the group of an incarnation's job, by which it is cancelled."""
     return f"incarnation-{incarnation.number}"
+
+
+def name_job(spark: SparkContext, config: ProcessorConfig) -> None:
+    """Give the next job of this thread the group of its incarnation, and a description for Spark's UI."""
+    spark.setJobGroup(job_group(config.incarnation), describe_job(config), interruptOnCancel=True)
+
+
+def describe_job(config: ProcessorConfig) -> str:
+    """Return the description of a job: its incarnation, and the first of its tasks by name."""
+    model = JobModel.model_validate_json(config.job_model)
+    processor = config.incarnation.processor
+    tasks = sorted((name for name, task in model.tasks.items() if task.processor == processor), key=natural_key)
+    more = [f"{len(tasks) - _SHOWN} more"] if len(tasks) > _SHOWN else []
+    return f"{config.incarnation}: {', '.join([*tasks[:_SHOWN], *more]) or 'no tasks'}"
 
 
 def failure_cause(error: Py4JError) -> str:

@@ -73,6 +73,7 @@ ROWS = [
     ("driver.cores", "driver/cores", 2, RESTART),
     ("driver.memory", "driver/memory", "2Gi", RESTART),
     ("driver.template", "driver/template", {"metadata": {"labels": {"team": "a"}}}, RESTART),
+    ("spark", "spark", {"ui": {"port": 4041}}, RESTART),
     ("restartPolicy", "restartPolicy/backoff", "1s", NONE),
     ("upgrade", "upgrade/deadline", "1m", NONE),
     ("deletionPolicy", "deletionPolicy", "Delete", NONE),

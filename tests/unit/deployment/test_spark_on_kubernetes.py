@@ -1,0 +1,60 @@
+"""Settings of Spark that pods can't have."""
+
+import pytest
+
+from streamapp_core.deployment.spark_on_kubernetes import find_local_settings
+from streamapp_core.spec.parse import parse_document
+from support.refused_resources import APP
+
+VOLUME = {"name": "logs", "persistentVolumeClaim": {"claimName": "logs"}}
+MOUNT = {"name": "logs", "mountPath": "/logs/"}
+
+
+def found(spark, *, volume=VOLUME, mount=MOUNT, container="driver"):
+    pod = {"containers": [{"name": container, "volumeMounts": [mount]}], "volumes": [volume]}
+    app = parse_document({**APP, "spec": {**APP["spec"], "spark": spark, "driver": {"template": {"spec": pod}}}}).app
+    return [problem.path.removeprefix("spec.spark.") for problem in find_local_settings(app.spec)]
+
+
+@pytest.mark.parametrize("folder", ["/logs", "/logs/a", "file:///logs", "//logs/./a", "s3a://logs/a"])
+def test_an_event_log_on_a_volume_or_in_a_store_lasts(folder):
+    assert found({"eventLog": {"dir": folder}}) == []
+
+
+@pytest.mark.parametrize("folder", ["logs", "/", "/tmp", "/logs2", "/logs/../tmp", "file:/tmp"])
+def test_an_event_log_that_ends_with_its_pod_is_refused(folder):
+    assert found({"eventLog": {"dir": folder}}) == ["eventLog.dir"]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"volume": {"name": "logs", "emptyDir": {}}},
+        {"volume": {"name": "others", "persistentVolumeClaim": {}}},
+        {"mount": {**MOUNT, "readOnly": True}},
+        {"container": "sidecar"},
+        {"mount": {"name": "logs"}},
+        {"mount": 7},
+    ],
+)
+def test_a_volume_that_does_not_last_or_is_not_the_driver_s_is_none(more):
+    assert found({"eventLog": {"dir": "/logs"}}, **more) == ["eventLog.dir"]
+
+
+def test_everything_is_told_at_once():
+    assert found({"packages": ["a:b:1"], "ui": {"port": 8080}, "eventLog": {"dir": "x"}}) == [
+        "packages",
+        "ui.port",
+        "eventLog.dir",
+    ]
+
+
+def test_other_settings_are_for_pods_too():
+    assert found({"ui": {}, "conf": {"spark.log.level": "INFO"}}) == []
+
+
+@pytest.mark.parametrize("template", [{}, {"spec": 7}, {"spec": {"containers": 7, "volumes": [7]}}])
+def test_a_template_that_is_none_has_no_volumes(template):
+    spec = {**APP["spec"], "spark": {"eventLog": {"dir": "/logs"}}, "driver": {"template": template}}
+    (problem,) = find_local_settings(parse_document({**APP, "spec": spec}).app.spec)
+    assert problem.path == "spec.spark.eventLog.dir"
