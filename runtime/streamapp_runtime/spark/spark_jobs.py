@@ -17,7 +17,7 @@ def job_group(incarnation: Incarnation) -> str:
 
 
 def name_job(spark: SparkContext, config: ProcessorConfig) -> None:
-    """Give the next job of this thread the group of its incarnation, and a description for Spark's UI."""
+    """Set the group of this thread's next job, by its incarnation, and its description in Spark's UI."""
     spark.setJobGroup(job_group(config.incarnation), describe_job(config), interruptOnCancel=True)
 
 

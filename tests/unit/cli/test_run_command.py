@@ -102,6 +102,12 @@ def test_a_run_that_continues_deletes_no_outputs(tmp_path):
     assert not (tmp_path / ".streamapp").exists()
 
 
+def test_a_cluster_of_spark_goes_with_spark_alone(tmp_path):
+    result = run(tmp_path, apps.stateless("file"), "--master", "spark://a:7077")
+    assert result.exit_code == 2
+    assert "--host in-process is none" in result.stderr
+
+
 def test_a_refused_app_starts_nothing(tmp_path):
     flights(tmp_path)
     document = apps.stateless("file")

@@ -30,6 +30,7 @@ def stuck(tmp_path):
 def test_a_run_goes_on_with_edited_settings_and_leaves_the_bad_record_out(stuck):
     document = apps.stateless("file")
     document["spec"]["job"] = {"onError": "skip", "commitInterval": "20ms"}
+    document["spec"]["spark"] = {"conf": {"spark.log.level": "INFO"}}
     result = run(stuck, document)
     assert result.exit_code == 0, result.output
     assert "1 rows not used (unreadable)" in result.stdout

@@ -50,6 +50,12 @@ MERGED = {
             {"processors": {"state": {"emptyDir": {}}, "count": 3}},
             {},
         ),
+        (
+            {"spark": {"ui": {"port": 4041}}},
+            {"spark": {"ui": {}, "packages": []}},
+            {"spark": {"ui": {}, "packages": []}},
+            {},
+        ),
         ({"upgrade": {"rollBack": False}}, {"upgrade": {"rollBack": True}}, {"upgrade": {"rollBack": True}}, {}),
         ({"driver": {"cores": 2}}, {"driver": 7}, {"driver": 7}, {}),
     ],

@@ -37,6 +37,9 @@ MODEL = unbound_model()
         (plan_request(counts={**COUNTS, "orders": 2}, model=MODEL), {ProblemCode.PARTITION_COUNT_SHRUNK}),
         (plan_request(OTHER_STATE, previous=SHOP, model=MODEL), {ProblemCode.RUN_ID_REQUIRED}),
         (plan_request(OTHER_FOLDER, previous=SHOP, model=MODEL), set()),
+        (plan_request(resource(spark={"conf": {"spark.log.level": "INFO"}}), previous=SHOP, model=MODEL), set()),
+        (plan_request(resource(spark={"packages": ["a:b:1"]})), {ProblemCode.NOT_SUPPORTED}),
+        (plan_request(resource(spark={"conf": {"spark.plugins": "x"}})), {ProblemCode.SPARK_PROPERTY_REFUSED}),
     ],
     ids=[
         "first",
@@ -49,6 +52,9 @@ MODEL = unbound_model()
         "shrunk",
         "another state",
         "another folder",
+        "a property of Spark",
+        "jars from a repository",
+        "a plugin of Spark",
     ],
 )
 def test_a_verdict_is_a_plan_or_all_problems(request_, codes):
