@@ -33,17 +33,24 @@ class ParquetFormat:
                 skipped = max(0, skipped - rows.num_rows)
 
 
+def check_type(found: pa.DataType, wanted: pa.DataType) -> bool:
+    """Return whether columns of a type in files may be read as one of another; single values may still not fit."""
+    try:
+        _convert(pa.array([], found), wanted)
+    except (ValueError, pa.ArrowException):
+        return False
+    return True
+
+
 def _check_types(path: Path, found: pa.Schema, schema: pa.Schema) -> None:
     check_columns(path, found.names, schema)
     for field in schema:
         in_file = found.field(field.name).type
-        try:
-            _convert(pa.array([], in_file), field.type)
-        except (ValueError, pa.ArrowException) as error:
+        if not check_type(in_file, field.type):
             raise StreamSystemError(
                 f"{path}: column {field.name} is {in_file}, which can't be read as {type_name(field.type)}. "
                 "Mend the stream's schema or leave the column out"
-            ) from error
+            )
 
 
 def _groups_from(metadata: pq.FileMetaData, start: int) -> tuple[list[int], int]:

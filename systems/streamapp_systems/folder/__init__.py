@@ -4,5 +4,14 @@ from streamapp_systems.folder.admin import FolderAdmin
 from streamapp_systems.folder.consumer import FolderConsumer
 from streamapp_systems.folder.growing_files import OpenStreams
 from streamapp_systems.folder.growing_folder import GrowingFolder, growing_folders
+from streamapp_systems.folder.growing_table import GrowingTable, growing_tables
 
-__all__ = ["FolderAdmin", "FolderConsumer", "GrowingFolder", "OpenStreams", "growing_folders"]
+__all__ = [
+    "FolderAdmin",
+    "FolderConsumer",
+    "GrowingFolder",
+    "GrowingTable",
+    "OpenStreams",
+    "growing_folders",
+    "growing_tables",
+]

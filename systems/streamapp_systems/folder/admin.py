@@ -48,7 +48,8 @@ class FolderAdmin:
         for stream, journal in self._journals(streams):
             for partition in range(journal.partitions):
                 files = journal.files(partition)
-                first = next((found.first for found in files if stream.path(found.file.name).exists()), None)
+                there = (found.first for found in files if stream.keeps_files or stream.path(found.file.name).exists())
+                first = next(there, None)
                 end = journal.ends([partition])[partition] if first is None else first
                 starts[Ssp(stream.descriptor.system, stream.descriptor.name, partition)] = end
         return starts

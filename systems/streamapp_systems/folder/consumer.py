@@ -126,7 +126,7 @@ class FolderConsumer:
                 offset=offset,
                 find=partial(journal.find, partition),
                 path=files.path,
-                file_format=files.format(),
+                file_format=files.format,
                 schema=arrow_schema(stream.schema),
             )
 

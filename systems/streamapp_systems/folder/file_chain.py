@@ -25,7 +25,7 @@ class FileChain:
         offset: int,
         find: FindFile,
         path: Callable[[str], Path],
-        file_format: FileFormat,
+        file_format: Callable[[SeenFile], FileFormat],
         schema: pa.Schema,
     ) -> None:
         self.ssp = ssp
@@ -86,7 +86,7 @@ class FileChain:
             part = PartitionFile(
                 ssp=self.ssp,
                 path=self._path(found.file.name),
-                format=self._format,
+                format=self._format(found.file),
                 schema=self._schema,
                 end=found.end,
                 first=found.first,
@@ -104,7 +104,7 @@ class FileChain:
                 f"{self.ssp}, offset {self.offset}: {path} is gone or can't be read before all its rows were: {error}. "
                 "Put it back with its modification time, or begin a new run"
             ) from error
-        if (found.st_size, found.st_mtime_ns) != (seen.size, seen.modified):
+        if found.st_size != seen.size or seen.modified not in (None, found.st_mtime_ns):
             raise StreamSystemError(
                 f"{self.ssp}, offset {self.offset}: {path} has changed since it was first seen, when it had "
                 f"{seen.size} bytes (now {found.st_size}): its rows would be others than those that were "

@@ -16,29 +16,42 @@ from streamapp_systems.protocols import StreamSystemError
 
 _BUSY_SECONDS = 30.0
 _TABLES = (
-    "CREATE TABLE stream (identity TEXT NOT NULL, partitions INTEGER NOT NULL, layout TEXT NOT NULL)",
+    "CREATE TABLE stream (identity TEXT NOT NULL, partitions INTEGER NOT NULL, layout TEXT NOT NULL, version INTEGER, source TEXT)",
     """CREATE TABLE files (
         id INTEGER PRIMARY KEY,
         partition INTEGER NOT NULL,
         name TEXT NOT NULL UNIQUE,
         size INTEGER NOT NULL,
-        modified INTEGER NOT NULL,
+        modified INTEGER,
         records INTEGER NOT NULL,
+        columns TEXT,
         end INTEGER NOT NULL
     )""",
     "CREATE INDEX ends ON files (partition, end)",
 )
-_FILE = "name, size, modified, records, end"
+_FILE = "name, size, modified, records, columns, end"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenFile:
-    """A file as it was when it was first seen: its bytes, its modification time (ns since 1970), and its records."""
+    """A file as it was when it was first seen: its bytes, its modification time (ns since 1970), and its records.
+
+    Of files that nobody changes the time is None. `columns` are the values of columns that the file lacks, as JSON.
+    """
 
     name: str
     size: int
-    modified: int
+    modified: int | None
     records: int
+    columns: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The version of a table up to which the journal has its files, and what tells the table from others."""
+
+    version: int | None
+    source: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,32 +86,58 @@ class FileJournal:
             rows = self._connection.execute("SELECT identity, partitions, layout FROM stream").fetchall()
         ((self.identity, self.partitions, self.layout),) = rows
 
-    def append(self, files: Mapping[int, Sequence[SeenFile]]) -> None:
+    def progress(self) -> Progress:
+        """Return the version of a table that the journal has come to."""
+        with explained(self._path):
+            ((version, source),) = self._connection.execute("SELECT version, source FROM stream")
+        return Progress(version, source)
+
+    def append(
+        self,
+        files: Mapping[int, Sequence[SeenFile]],
+        progress: Progress | None = None,
+        after: int | None = None,
+    ) -> bool:
         """Append files, by partition, that the journal does not have; those that it has stay as they are.
 
-        It is durable when this returns.
+        Of a table, append the files of its next version: nothing is appended, and False returned, unless the journal
+        has come to version `after`. It is durable when this returns.
 
         Raises:
-            StreamSystemError: the journal can't be written.
+            StreamSystemError: the journal can't be written; a version adds a file again that another one has added.
         """
         with explained(self._path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
+                if progress is not None:
+                    if self.progress().version != after:
+                        return False
+                    self._connection.execute(
+                        "UPDATE stream SET version = ?, source = ?", (progress.version, progress.source)
+                    )
                 for partition, added in files.items():
                     end = self._end(partition)
                     for file in added:
                         end += file.records
-                        row = (partition, file.name, file.size, file.modified, file.records, end)
+                        row = (partition, file.name, file.size, file.modified, file.records, file.columns, end)
                         made = self._connection.execute(
-                            f"INSERT INTO files (partition, {_FILE}) VALUES (?, ?, ?, ?, ?, ?) "
+                            f"INSERT INTO files (partition, {_FILE}) VALUES (?, ?, ?, ?, ?, ?, ?) "
                             "ON CONFLICT (name) DO NOTHING",
                             row,
                         )
-                        end -= 0 if made.rowcount else file.records
+                        if not made.rowcount:
+                            if progress is not None:
+                                raise StreamSystemError(
+                                    f"version {progress.version} adds {file.name} again, which an earlier one has "
+                                    f"added: its rows would be read twice. Remove journal {self._path} and begin a new "
+                                    "run, which reads the table as it is now"
+                                )
+                            end -= file.records
                 self._connection.execute("COMMIT")
             finally:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
+        return True
 
     def names(self, after: int) -> tuple[int, list[str]]:
         """Return the number of the last file, and the names of those whose numbers are above `after`."""
@@ -165,7 +204,9 @@ def make_journal(path: Path, partitions: int, layout: str) -> None:
         if not tables:
             for statement in _TABLES:
                 connection.execute(statement)
-            connection.execute("INSERT INTO stream VALUES (?, ?, ?)", (uuid.uuid4().hex, partitions, layout))
+            connection.execute(
+                "INSERT INTO stream VALUES (?, ?, ?, NULL, NULL)", (uuid.uuid4().hex, partitions, layout)
+            )
         connection.execute("COMMIT")
 
 
@@ -192,6 +233,8 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _file(row: tuple[str, int, int, int, int]) -> JournalFile:
-    name, size, modified, records, end = row
-    return JournalFile(file=SeenFile(name=name, size=size, modified=modified, records=records), end=end)
+def _file(row: tuple[str, int, int | None, int, str | None, int]) -> JournalFile:
+    name, size, modified, records, columns, end = row
+    return JournalFile(
+        file=SeenFile(name=name, size=size, modified=modified, records=records, columns=columns), end=end
+    )

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from streamapp_systems.file.file_chunks import FileFormat
-from streamapp_systems.folder.file_journal import FileJournal
+from streamapp_systems.folder.file_journal import FileJournal, SeenFile
 from streamapp_systems.protocols import StreamDescriptor
 
 
@@ -25,6 +25,11 @@ class GrowingFiles(Protocol):
     @property
     def layout(self) -> str:
         """The options that decide how many records its files have: a journal is of one layout."""
+        ...
+
+    @property
+    def keeps_files(self) -> bool:
+        """Whether files whose rows may still be read are never deleted, so that a new run needs all of them."""
         ...
 
     def check_place(self) -> None:
@@ -49,8 +54,8 @@ class GrowingFiles(Protocol):
         """Return the path of a file of the journal."""
         ...
 
-    def format(self) -> FileFormat:
-        """Return the reader of its files."""
+    def format(self, seen: SeenFile) -> FileFormat:
+        """Return the reader of a file."""
         ...
 
 

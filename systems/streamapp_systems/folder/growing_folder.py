@@ -41,6 +41,8 @@ class GrowingFolder:
     A file is complete once it has not changed for `REST_SECONDS`, by its modification time or as far as was seen here.
     """
 
+    keeps_files = False
+
     def __init__(
         self,
         root: Path,
@@ -108,7 +110,7 @@ class GrowingFolder:
         """See `GrowingFiles.path`."""
         return self._root / name
 
-    def format(self) -> FileFormat:
+    def format(self, seen: SeenFile | None = None) -> FileFormat:  # noqa: ARG002 - all files have one
         """See `GrowingFiles.format`."""
         return file_format(self.descriptor)
 

@@ -23,3 +23,4 @@ class StreamDescriptor:
     json: JsonOptions = field(default_factory=JsonOptions, hash=False)
     keyed: bool = False
     folder_columns: tuple[str, ...] = ()
+    starting_version: int | None = None

@@ -1,0 +1,244 @@
+"""The log of a Delta table, as far as reading rows that are appended needs it: commits, checkpoints, columns.
+
+The format is that of PROTOCOL.md of Delta Lake. Tables whose readers need more than is understood here are refused.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from streamapp_systems.protocols import StreamSystemError
+
+LOG = "_delta_log"
+_COMMIT = re.compile(r"(\d{20})\.json")
+_CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10}))?\.parquet")
+_LATEST_READER = 3
+_FEATURES = frozenset({"columnMapping", "deletionVectors", "timestampNtz", "typeWidening", "vacuumProtocolCheck"})
+"""The features of readers that are understood, or found where they are used: mapped columns and deleted rows."""
+_MAPPING = "delta.columnMapping.mode"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableMetadata:
+    """The metadata of a table: what tells it from others, and its columns in Delta's JSON."""
+
+    id: str
+    schema: str
+    partition_columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataFile:
+    """A file of a table: its path in the table's folder, the texts of its partition columns, when it was made (ms)."""
+
+    path: str
+    values: Mapping[str, str | None]
+    modified: int
+    deletes_rows: bool
+
+
+@dataclass(slots=True, kw_only=True)
+class Commit:
+    """A version of a table: the files with new rows, and whether rows were changed or deleted.
+
+    `files` and `gone` have all that it adds and removes, also without new rows; `metadata` is None if it stays.
+    """
+
+    version: int
+    operation: str = "an operation without a name"
+    changed_rows: bool = False
+    metadata: TableMetadata | None = None
+    added: list[DataFile] = field(default_factory=list)
+    files: list[DataFile] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A table as it is at a version."""
+
+    version: int
+    metadata: TableMetadata
+    files: tuple[DataFile, ...]
+
+
+class DeltaLog:
+    """The log of one table."""
+
+    def __init__(self, table: Path) -> None:
+        self._table = table
+        self._log = table / LOG
+
+    def latest_version(self) -> int:
+        """Return the number of the latest version; -1 if there is none.
+
+        Raises:
+            StreamSystemError: there is no table.
+        """
+        return max(self._commits(self._names()), default=-1)
+
+    def commit(self, version: int) -> Commit:
+        """Read a version.
+
+        Raises:
+            StreamSystemError: its commit is gone or can't be read, or its readers need what is not understood here.
+        """
+        path = self._log / f"{version:020}.json"
+        try:
+            lines = path.read_bytes().splitlines()
+            actions = [json.loads(line) for line in lines if line.strip()]
+        except FileNotFoundError:
+            raise StreamSystemError(
+                f"table {self._table}: version {version} is gone from its log, which keeps versions for "
+                "`delta.logRetentionDuration`: its rows can't be told from others any more. Remove the journal, and "
+                "begin a new run, which reads the table as it is now"
+            ) from None
+        except (OSError, ValueError) as error:
+            raise StreamSystemError(f"table {self._table}: {path} can't be read: {error}") from error
+        return self._commit(version, actions)
+
+    def snapshot(self) -> Snapshot:
+        """Read the latest version of the table as a whole.
+
+        Raises:
+            StreamSystemError: there is none, or it can't be read, or holds rows that are marked as deleted.
+        """
+        names = self._names()
+        checkpoint, parts = self._latest_checkpoint(names)
+        commits = [version for version in self._commits(names) if version > checkpoint]
+        metadata: TableMetadata | None = None
+        files: dict[str, DataFile] = {}
+        read = [self._checkpoint(checkpoint, parts)] if parts else []
+        for commit in (*read, *map(self.commit, range(checkpoint + 1, max(commits, default=checkpoint) + 1))):
+            metadata = commit.metadata or metadata
+            for path in commit.gone:
+                files.pop(path, None)
+            files.update((file.path, file) for file in commit.files)
+        if metadata is None:
+            raise StreamSystemError(f"table {self._table}: its log has no metadata; is it a table of Delta?")
+        self.check_whole(files.values())
+        return Snapshot(
+            version=max(commits, default=checkpoint),
+            metadata=metadata,
+            files=tuple(sorted(files.values(), key=lambda file: (file.modified, file.path))),
+        )
+
+    def check_whole(self, files: Iterable[DataFile]) -> None:
+        """Refuse files some of whose rows are marked as deleted.
+
+        Raises:
+            StreamSystemError: there is one.
+        """
+        marked = next((file.path for file in files if file.deletes_rows), None)
+        if marked is not None:
+            raise StreamSystemError(
+                f"table {self._table}: rows of {marked} are marked as deleted (deletion vectors), which is not read. "
+                "Rewrite the table without them: REORG TABLE ... APPLY (PURGE)"
+            )
+
+    def _names(self) -> list[str]:
+        try:
+            return [path.name for path in self._log.iterdir()]
+        except OSError as error:
+            raise StreamSystemError(
+                f"there is no table of Delta at {self._table}: {error}. Correct the stream's name, or create the table"
+            ) from error
+
+    @staticmethod
+    def _commits(names: Iterable[str]) -> list[int]:
+        return [int(found[1]) for name in names if (found := _COMMIT.fullmatch(name))]
+
+    @staticmethod
+    def _latest_checkpoint(names: Sequence[str]) -> tuple[int, list[str]]:
+        """Return the version of the latest checkpoint of which all parts are there, and their names; -1: none."""
+        groups: dict[tuple[int, int], list[str]] = {}
+        for name in sorted(names):
+            if found := _CHECKPOINT.fullmatch(name):
+                groups.setdefault((int(found[1]), int(found[3] or 1)), []).append(name)
+        whole = [(version, parts) for (version, count), parts in groups.items() if len(parts) == count]
+        return max(whole, default=(-1, []))
+
+    def _checkpoint(self, version: int, parts: Sequence[str]) -> Commit:
+        actions: list[dict[str, Any]] = []
+        for part in parts:
+            try:
+                found = pq.read_table(
+                    self._log / part, columns=["protocol", "metaData", "add"], partitioning=None
+                ).to_pylist(maps_as_pydicts="strict")
+            except (OSError, ValueError, pa.ArrowException) as error:
+                raise StreamSystemError(f"table {self._table}: {self._log / part} can't be read: {error}") from error
+            actions += [{name: action} for row in found for name, action in row.items() if action is not None]
+        return self._commit(version, actions)
+
+    def _commit(self, version: int, actions: Iterable[Mapping[str, Any]]) -> Commit:
+        commit = Commit(version=version)
+        try:
+            for action in actions:
+                for name, value in action.items():
+                    self._take(commit, name, value)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise StreamSystemError(
+                f"table {self._table}: version {version} of its log is not as Delta's are: {error!r}"
+            ) from error
+        return commit
+
+    def _take(self, commit: Commit, name: str, value: Mapping[str, Any]) -> None:
+        match name:
+            case "add":
+                file = self._file(value)
+                commit.files.append(file)
+                if value["dataChange"]:
+                    commit.added.append(file)
+            case "remove":
+                commit.gone.append(self._path(value["path"]))
+                commit.changed_rows = commit.changed_rows or bool(value["dataChange"])
+            case "protocol":
+                self._check_protocol(commit.version, value)
+            case "metaData":
+                if (value.get("configuration") or {}).get(_MAPPING, "none") != "none":
+                    raise StreamSystemError(
+                        f"table {self._table}: its columns have other names in its files (column mapping), which is "
+                        f"not read: write a copy without `{_MAPPING}`"
+                    )
+                commit.metadata = TableMetadata(
+                    id=value["id"],
+                    schema=value["schemaString"],
+                    partition_columns=tuple(value["partitionColumns"]),
+                )
+            case "commitInfo":
+                commit.operation = str(value.get("operation", commit.operation))
+            case _:
+                pass
+
+    def _check_protocol(self, version: int, protocol: Mapping[str, Any]) -> None:
+        needed = set(protocol.get("readerFeatures") or ()) - _FEATURES
+        if needed or protocol["minReaderVersion"] > _LATEST_READER:
+            raise StreamSystemError(
+                f"table {self._table}: since version {version} its readers need "
+                f"{', '.join(sorted(needed)) or 'a newer version of the protocol'}, which this release has not. "
+                "Write a copy of the table without"
+            )
+
+    def _file(self, value: Mapping[str, Any]) -> DataFile:
+        return DataFile(
+            path=self._path(value["path"]),
+            values=dict(value["partitionValues"]),
+            modified=value["modificationTime"],
+            deletes_rows=value.get("deletionVector") is not None,
+        )
+
+    def _path(self, written: str) -> str:
+        path = unquote(written)
+        if path.startswith("/") or re.match(r"[a-z0-9]+:", path):
+            raise StreamSystemError(
+                f"table {self._table}: file {path} lies in another place (a shallow clone?), which is not read: make a "
+                "deep copy of the table"
+            )
+        return path

@@ -1,0 +1,115 @@
+"""The rows of the files of a Delta table: with the columns that are in no file, and those that the table got later."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from streamapp_core.schema import Schema, parse_type
+from streamapp_systems.arrow_types import arrow_type
+from streamapp_systems.file.file_chunks import Chunk, UnreadableRow, type_name
+from streamapp_systems.file.parquet_format import ParquetFormat, check_type
+from streamapp_systems.file.text_values import parse_text
+from streamapp_systems.folder.delta_log import TableMetadata
+from streamapp_systems.protocols import StreamSystemError
+
+_BATCH_ROWS = 16_384
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaRows:
+    """The reader of one file of a table; `values` are the texts of its partition columns."""
+
+    values: Mapping[str, str | None]
+
+    def count(self, path: Path) -> int:
+        """See `FileFormat.count`."""
+        return ParquetFormat().count(path)
+
+    def read(self, path: Path, schema: pa.Schema, start: int) -> Iterator[Chunk]:
+        """See `FileFormat.read`. A column that the file lacks is null: the table got it later."""
+        found = pq.read_schema(path).names
+        stored = pa.schema([column for column in schema if column.name in found and column.name not in self.values])
+        constants = {
+            column.name: _value(path, column, self.values.get(column.name))
+            for column in schema
+            if column.name not in stored.names
+        }
+        for chunk in self._stored(path, stored, start):
+            if isinstance(chunk, UnreadableRow):
+                yield chunk
+                continue
+            rows = chunk.num_rows
+            arrays = [
+                pa.repeat(constants[name], rows) if name in constants else chunk.column(name) for name in schema.names
+            ]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def _stored(self, path: Path, stored: pa.Schema, start: int) -> Iterator[Chunk]:
+        if stored.names:
+            yield from ParquetFormat().read(path, stored, start)
+            return
+        count = self.count(path)
+        for first in range(start, count, _BATCH_ROWS):
+            rows = min(_BATCH_ROWS, count - first)
+            yield pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
+
+
+def table_mismatches(schema: Schema, table: TableMetadata) -> Iterator[str]:
+    """Yield why declared columns can't be read of a table, each reason with what to do.
+
+    Raises:
+        StreamSystemError: the table has a type that is not known here.
+    """
+    found = {column["name"]: column["type"] for column in json.loads(table.schema)["fields"]}
+    for column in schema.columns:
+        if column.name not in found:
+            near = next((name for name in found if name.lower() == column.name.lower()), None)
+            hint = f"it is written `{near}` there" if near else f"it has {', '.join(f'`{name}`' for name in found)}"
+            yield f"the table has no column `{column.name}`: {hint}"
+            continue
+        text, wanted = _type_text(found[column.name]), arrow_type(column.type)
+        if text == str(column.type):
+            continue
+        kind = arrow_type(parse_type(text))
+        if not check_type(kind, wanted) or (pa.types.is_string(kind) and column.name not in table.partition_columns):
+            yield f"column `{column.name}` is {text} in the table, not {column.type}"
+
+
+def _type_text(found: Any) -> str:  # noqa: ANN401 - a type in Delta's JSON: a text, or an object
+    """Return a type of Delta's JSON as that of a spec."""
+    if isinstance(found, str):
+        return _NAMES.get(found, found)
+    match found["type"]:
+        case "array":
+            return f"array<{_type_text(found['elementType'])}>"
+        case "map":
+            return f"map<{_type_text(found['keyType'])},{_type_text(found['valueType'])}>"
+        case _:
+            fields = (f"`{part['name']}`:{_type_text(part['type'])}" for part in found["fields"])
+            return f"struct<{','.join(fields)}>"
+
+
+def _value(path: Path, column: pa.Field, text: str | None) -> pa.Scalar:
+    if not text:
+        return pa.scalar(None, column.type)
+    if pa.types.is_binary(column.type):
+        raise StreamSystemError(f"{path}: its partition column {column.name} is binary, which is not read")
+    if pa.types.is_timestamp(column.type) and column.type.tz is not None and not text.endswith("Z"):
+        raise StreamSystemError(
+            f"{path}: `{text}` of its partition column {column.name} has no time zone, so it is in that of who wrote "
+            "it: declare it as timestamp_ntz"
+        )
+    try:
+        return parse_text(pa.array([text], pa.string()), column.type)[0]
+    except ValueError as error:
+        raise StreamSystemError(
+            f"{path}: `{text}` of its partition column {column.name} is no {type_name(column.type)}"
+        ) from error
+
+
+_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}

@@ -1,0 +1,151 @@
+"""The files of a Delta table that is appended to, in the order of its versions."""
+
+import json
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from urllib.parse import quote
+
+import pyarrow as pa
+
+from streamapp_systems.file.file_chunks import FileFormat
+from streamapp_systems.folder.delta_log import Commit, DataFile, DeltaLog, Snapshot, TableMetadata
+from streamapp_systems.folder.delta_rows import DeltaRows, table_mismatches
+from streamapp_systems.folder.file_journal import FileJournal, Progress, SeenFile
+from streamapp_systems.folder.growing_files import OpenStreams
+from streamapp_systems.folder.growing_folder import JOURNALS, file_partition
+from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
+
+
+class GrowingTable:
+    """The files of a table as `GrowingFiles`: those of the version at first sight, then those that versions add.
+
+    Files that only compact others add nothing. With `startingVersion` the first version is that one.
+    """
+
+    keeps_files = True
+
+    def __init__(self, root: Path, journals: Path, descriptor: StreamDescriptor) -> None:
+        self.descriptor = descriptor
+        self.journal_path = journals / f"{quote(descriptor.address, safe='')}.db"
+        self._table = root / descriptor.address
+        self._log = DeltaLog(self._table)
+        self._checked = False
+
+    @property
+    def layout(self) -> str:
+        """The version that it begins with."""
+        return json.dumps({"format": "delta", "startingVersion": self.descriptor.starting_version})
+
+    def check_place(self) -> None:
+        """See `GrowingFiles.check_place`."""
+        self._log.latest_version()
+
+    def look(self, journal: FileJournal, partitions: Collection[int], stopping: Callable[[], bool]) -> frozenset[int]:
+        """See `GrowingFiles.look`; the files of all partitions are appended."""
+        progress = journal.progress()
+        if not self._checked:
+            progress = self._begin(journal, progress)
+            self._checked = True
+        latest = self._log.latest_version()
+        if progress.version is None or latest < progress.version:
+            raise self._another()
+        version = progress.version
+        while version < latest:
+            commit = self._log.commit(version + 1)
+            self._check(commit)
+            if not journal.append(
+                self._seen(journal, commit.added), Progress(commit.version, progress.source), version
+            ):
+                return frozenset(partitions)  # another reader was faster: its files come with the next look
+            version = commit.version
+            if stopping():
+                return frozenset(partitions)
+        return frozenset()
+
+    def path(self, name: str) -> Path:
+        """See `GrowingFiles.path`."""
+        return self._table / name
+
+    def format(self, seen: SeenFile) -> FileFormat:
+        """See `GrowingFiles.format`."""
+        return DeltaRows(json.loads(seen.columns or "{}"))
+
+    def mismatches(self) -> list[str]:
+        """Return why the stream's columns can't be read of the table as it is now, each reason with what to do.
+
+        Raises:
+            StreamSystemError: there is no table, or it can't be read.
+        """
+        return self._mismatches(self._log.snapshot().metadata)
+
+    def _begin(self, journal: FileJournal, progress: Progress) -> Progress:
+        """Check that the table is that of the journal, and fill the journal if it is new."""
+        snapshot = self._log.snapshot()
+        self._check_columns(snapshot.metadata, snapshot.version)
+        if progress.version is None:
+            first = self._first(snapshot)
+            journal.append(self._seen(journal, first.files), Progress(first.version, first.metadata.id), None)
+            progress = journal.progress()
+        if progress.source != snapshot.metadata.id:
+            raise self._another()
+        return progress
+
+    def _first(self, snapshot: Snapshot) -> Snapshot:
+        starting = self.descriptor.starting_version
+        if starting is None:
+            return snapshot
+        if starting > snapshot.version + 1:
+            raise StreamSystemError(
+                f"stream {self.descriptor.name}: table {self._table} has no version {starting}, but {snapshot.version}: "
+                "correct `startingVersion`"
+            )
+        return Snapshot(version=starting - 1, metadata=snapshot.metadata, files=())
+
+    def _seen(self, journal: FileJournal, files: Collection[DataFile]) -> Mapping[int, list[SeenFile]]:
+        found: dict[int, list[SeenFile]] = {}
+        for file in files:
+            path = self._table / file.path
+            columns = json.dumps(dict(file.values)) if file.values else None
+            try:
+                size, records = path.stat().st_size, DeltaRows(file.values).count(path)
+            except (OSError, ValueError, pa.ArrowException) as error:
+                raise StreamSystemError(
+                    f"stream {self.descriptor.name}: {path} can't be read: {error}. If it was vacuumed, its rows are "
+                    "in other files now, and a new run without its journal reads the table as it is now"
+                ) from error
+            seen = SeenFile(name=file.path, size=size, modified=None, records=records, columns=columns)
+            found.setdefault(file_partition(file.path, journal.partitions), []).append(seen)
+        return found
+
+    def _check(self, commit: Commit) -> None:
+        if commit.changed_rows:
+            raise StreamSystemError(
+                f"stream {self.descriptor.name}: version {commit.version} of table {self._table} ({commit.operation}) "
+                "changes or deletes rows, and a stream of a table has rows that are appended and stay. Stop the apps that "
+                f"read the table, remove journal {self.journal_path} and begin new runs, which read it as it is now"
+            )
+        self._log.check_whole(commit.added)
+        if commit.metadata is not None:
+            self._check_columns(commit.metadata, commit.version)
+
+    def _check_columns(self, metadata: TableMetadata, version: int) -> None:
+        mismatches = self._mismatches(metadata)
+        if mismatches:
+            raise StreamSystemError(
+                f"stream {self.descriptor.name}: at version {version} of table {self._table} {'; '.join(mismatches)}. "
+                "Correct the stream's schema"
+            )
+
+    def _mismatches(self, metadata: TableMetadata) -> list[str]:
+        return [] if self.descriptor.schema is None else list(table_mismatches(self.descriptor.schema, metadata))
+
+    def _another(self) -> StreamSystemError:
+        return StreamSystemError(
+            f"stream {self.descriptor.name}: {self._table} is another table than the one whose files journal "
+            f"{self.journal_path} has: it was deleted and made again. Remove the journal, and begin a new run"
+        )
+
+
+def growing_tables(root: Path, journals: Path | None) -> OpenStreams:
+    """Return what opens the tables below a folder; `journals` is the folder of their journals, if not below it."""
+    return lambda descriptor: GrowingTable(root, root / JOURNALS if journals is None else journals, descriptor)
