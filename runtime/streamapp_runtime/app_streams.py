@@ -29,6 +29,7 @@ def descriptor(stream: PlannedStream) -> StreamDescriptor:
         csv=CsvOptions() if stream.spec is None else stream.spec.csv,
         json=JsonOptions() if stream.spec is None else stream.spec.json_options,
         folder_columns=() if stream.spec is None else stream.spec.folder_columns,
+        starting_version=None if stream.spec is None else stream.spec.starting_version,
     )
 
 
@@ -41,6 +42,7 @@ def declared_descriptor(name: str, spec: StreamSpec) -> StreamDescriptor:
         format=spec.format,
         csv=spec.csv,
         folder_columns=spec.folder_columns,
+        starting_version=spec.starting_version,
     )
 
 
@@ -103,7 +105,8 @@ def count_partitions(app: StreamApp, systems: Systems) -> dict[str, int]:
 
 
 def _is_asked(system: SystemSpec, stream: StreamSpec, *, written: bool) -> bool:
-    return not system.kind.holds_files or (not written and stream.format in FILE_FORMATS)
+    has_format = system.delta is not None or stream.format in FILE_FORMATS
+    return not system.kind.holds_files or (not written and has_format)
 
 
 def bounded_end_offsets(plan: Plan, systems: Systems, known: Mapping[str, dict[int, int]]) -> dict[str, dict[int, int]]:

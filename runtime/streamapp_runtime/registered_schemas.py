@@ -19,6 +19,7 @@ from streamapp_core.protobuf.proto_writing import find_renumbered, message_name,
 from streamapp_core.schema import Schema
 from streamapp_core.schema_mismatch import SchemaMismatch
 from streamapp_core.spec.streams import StreamChanges, StreamFormat, StreamSpec
+from streamapp_runtime.table_schemas import find_table_problems
 from streamapp_systems.kafka import AVRO, PROTOBUF, RegisteredSchema, SchemaRegistryClient
 from streamapp_systems.protobuf.message_indexes import FIRST_MESSAGE
 from streamapp_systems.protocols import StreamSystemError
@@ -56,12 +57,12 @@ class RegistrySchemas:
 
 
 def find_schema_problems(plan: Plan, systems: Systems) -> tuple[Problem, ...]:
-    """Find the columns that the newest schemas of what is read don't fit, and schemas that subjects refuse.
+    """Find the columns that tables and the newest schemas of what is read don't fit, and schemas that subjects refuse.
 
     Raises:
-        StreamSystemError: a registry can't be asked.
+        StreamSystemError: a registry can't be asked, or a table can't be read.
     """
-    problems: list[Problem] = []
+    problems = list(find_table_problems(plan, systems))
     for stream, registry in _registered(plan, systems):
         if stream.role is StreamRole.OUTPUT:
             problems += _output_problems(stream, registry)

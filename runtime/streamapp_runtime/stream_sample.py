@@ -99,7 +99,7 @@ class _Reader:
         self._open = partial(systems.open_consumer, stream.system, spec, [descriptor(stream)])
         self._decoder = _decoder(plan, stream, systems)
         self._ends = ends
-        self._bounded = stream.system_kind is not SystemKind.FOLDER
+        self._bounded = not stream.system_kind.grows
         self._rows = rows
 
     def first(self, starts: Mapping[Ssp, int], least: int) -> dict[Ssp, Sequence[SampledRecord]]:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from streamapp_core.spec.systems import SystemSpec
 from streamapp_systems.file import FileAdmin, FileConsumer, FileOutput
-from streamapp_systems.folder import FolderAdmin, FolderConsumer, OpenStreams, growing_folders
+from streamapp_systems.folder import FolderAdmin, FolderConsumer, OpenStreams, growing_folders, growing_tables
 from streamapp_systems.kafka import (
     Cluster,
     KafkaAdmin,
@@ -177,10 +177,11 @@ class LocalSystems:
 
     def _growing(self, system: SystemSpec) -> OpenStreams | None:
         """Return what opens the streams of a system whose files become more; None of other systems."""
-        if system.folder is None:
+        found = system.folder or system.delta
+        if found is None:
             return None
-        journal = system.folder.journal
-        return growing_folders(self.folder / system.folder.path, None if journal is None else self.folder / journal)
+        journals = None if found.journal is None else self.folder / found.journal
+        return (growing_folders if system.delta is None else growing_tables)(self.folder / found.path, journals)
 
     def _log_path(self, name: str, system: SystemSpec) -> Path:
         if system.log is not None:

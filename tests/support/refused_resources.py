@@ -64,9 +64,13 @@ BY_RULE = {
     "a system of two kinds": (
         ("spec", "systems", "log", "file"),
         {"path": "x"},
-        "exactly one of kafka, log, file, folder",
+        "exactly one of kafka, log, file, folder, delta",
     ),
-    "a system of no kind": (("spec", "systems", "log", "log"), ABSENT, "exactly one of kafka, log, file, folder"),
+    "a system of no kind": (
+        ("spec", "systems", "log", "log"),
+        ABSENT,
+        "exactly one of kafka, log, file, folder, delta",
+    ),
     "an operator of two kinds": (("spec", "operators", 1, "map"), "x", "exactly one kind"),
     "an operator of no kind": (("spec", "operators", 1, "filter"), ABSENT, "exactly one kind"),
     "a window of two kinds": ((*WINDOW, "session"), "5m", "tumbling, sliding and session"),

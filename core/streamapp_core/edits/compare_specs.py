@@ -15,7 +15,6 @@ from streamapp_core.plan.planner import plan
 from streamapp_core.problems import Problem, sorted_problems
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.parse import ParsedApp
-from streamapp_core.spec.systems import SystemKind
 from streamapp_core.tasks.expansion import AlgorithmLookup, built_in_algorithm
 from streamapp_core.tasks.natural_order import natural_key
 
@@ -106,6 +105,6 @@ def _new_streams(planned: Plan, streams: Mapping[str, int], active: JobModel) ->
         if stream.role is StreamRole.INTERMEDIATE:
             made = (stream.system, stream.name) not in kept
         else:
-            made = stream.name not in streams and stream.system_kind is not SystemKind.FILE
+            made = stream.name not in streams and not stream.system_kind.holds_files
         if made:
             yield stream

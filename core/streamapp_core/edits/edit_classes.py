@@ -72,6 +72,7 @@ FIELDS: Mapping[Path, EditClass] = {
     ("streams", ANY, "name"): EditClass.NEW_RUN,
     ("streams", ANY, "system"): EditClass.NEW_RUN,
     ("streams", ANY, "partitions"): EditClass.NONE,
+    ("streams", ANY, "startingVersion"): EditClass.NEW_RUN,
     ("streams", ANY, "keyFormat"): EditClass.NEW_RUN,
     ("streams", ANY, "changes"): EditClass.NEW_RUN,
     ("streams", ANY, "csv"): EditClass.RESTART,

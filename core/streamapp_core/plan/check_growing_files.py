@@ -4,7 +4,10 @@ from collections.abc import Iterator
 
 from streamapp_core.graph.graph import Graph
 from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
-from streamapp_core.spec.streams import StreamSpec
+from streamapp_core.spec.streams import StartFrom, StreamFormat, StreamSpec
+
+_FORMATS = (StreamFormat.JSON, StreamFormat.PARQUET)
+"""The default, which says nothing of a table, and what its files are."""
 
 
 def check_growing_files(graph: Graph, name: str, stream: StreamSpec) -> Iterator[Problem]:
@@ -14,8 +17,8 @@ def check_growing_files(graph: Graph, name: str, stream: StreamSpec) -> Iterator
         yield Problem(
             path=f"{path}.system",
             code=ProblemCode.NOT_SUPPORTED,
-            message=f"`{name}` is written, and `{stream.system}` is a folder that is only read: part files are the "
-            "outputs of a system `file`",
+            message=f"`{name}` is written, and what is in `{stream.system}` is only read: part files are the outputs "
+            "of a system `file`",
         )
     if stream.bounded:
         yield Problem(
@@ -27,3 +30,35 @@ def check_growing_files(graph: Graph, name: str, stream: StreamSpec) -> Iterator
                 text=f"remove `{path}.bounded`", edits=(Edit(op="remove", pointer=f"/spec/streams/{name}/bounded"),)
             ),
         )
+
+
+def check_tables(graph: Graph, name: str, stream: StreamSpec) -> Iterator[Problem]:
+    """Find what the declaration of a table of Delta says and the table says by itself."""
+    if name in graph.senders:
+        return
+    if stream.format not in _FORMATS:
+        yield _superfluous(name, "format", f"the files of table `{name}` are parquet, not {stream.format}")
+    if stream.folder_columns:
+        yield _superfluous(name, "folderColumns", f"table `{name}` says by itself which of its columns are folders")
+    if stream.starting_version is not None and stream.start_from is StartFrom.LATEST:
+        yield _superfluous(
+            name,
+            "startingVersion",
+            f"`{name}` begins at its end (`startFrom: latest`), or at a version, but not at both",
+        )
+
+
+def no_versions(name: str) -> Problem:
+    """Return the problem of a version that is no table's."""
+    return _superfluous(name, "startingVersion", f"`{name}` is no table of Delta, and only tables have versions")
+
+
+def _superfluous(name: str, field: str, message: str) -> Problem:
+    path = f"spec.streams.{name}.{field}"
+    edit = Edit(op="remove", pointer=f"/spec/streams/{name}/{field}")
+    return Problem(
+        path=path,
+        code=ProblemCode.NOT_SUPPORTED,
+        message=message,
+        repair=Repair(text=f"remove `{path}`", edits=(edit,)),
+    )

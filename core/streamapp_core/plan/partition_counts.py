@@ -120,7 +120,7 @@ def _created_partitions(graph: Graph, stream: StreamSpec, *, read: bool) -> int:
         return 0
     if system.kind is SystemKind.FILE:
         return 0 if read else 1
-    if system.kind is SystemKind.FOLDER:
+    if system.kind.grows:
         return stream.partitions or 1
     return stream.partitions or (1 if system.kind is SystemKind.LOG and not stream.control_messages else 0)
 
@@ -129,7 +129,7 @@ def _not_found(graph: Graph, name: str, stream: StreamSpec) -> Iterator[Problem]
     system = graph.spec.systems.get(stream.system)
     if system is None:  # the unknown system is a problem of its own
         return
-    if system.kind.holds_files and stream.format not in FILE_FORMATS:  # so is a format that files can't have
+    if system.kind is SystemKind.FILE and stream.format not in FILE_FORMATS:  # so is a format that files can't have
         return
     advice = "create it, or give its number of `partitions` and the app creates it"
     if system.kind is SystemKind.FILE:

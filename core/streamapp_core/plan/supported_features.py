@@ -6,7 +6,7 @@ from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.check_avro import check_avro
 from streamapp_core.plan.check_change_streams import check_change_streams
 from streamapp_core.plan.check_folder_columns import check_folder_columns
-from streamapp_core.plan.check_growing_files import check_growing_files
+from streamapp_core.plan.check_growing_files import check_growing_files, check_tables, no_versions
 from streamapp_core.plan.check_nested_columns import check_nested_columns
 from streamapp_core.plan.check_protobuf import check_protobuf
 from streamapp_core.plan.check_value_formats import WHOLE_VALUES, check_value_formats
@@ -34,13 +34,17 @@ def check_supported(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
         system = graph.spec.systems.get(stream.system)
         if name in graph.opaque or system is None:
             continue
-        if system.kind.holds_files:
+        if system.kind is SystemKind.DELTA:
+            yield from check_tables(graph, name, stream)
+        elif system.kind.holds_files:
             yield from _check_files(graph, name, stream)
         else:
             yield from _check_messages(graph, name, stream)
             yield from _check_binary_key(graph, rows, name, stream)
-        if system.kind is SystemKind.FOLDER:
+        if system.kind.grows:
             yield from check_growing_files(graph, name, stream)
+        if system.kind is not SystemKind.DELTA and stream.starting_version is not None:
+            yield no_versions(name)
         yield from _check_start(graph, name, stream, system.kind)
         yield from _check_max_ahead(graph, name, stream, system.kind)
     yield from check_nested_columns(graph, rows)

@@ -259,6 +259,13 @@ class StreamSpec(SpecModel):
             "`dt=2024-05-01/hm=09%3A05/`. The files don't have them.",
         ),
     ] = ()
+    starting_version: Annotated[
+        Annotated[int, Field(ge=0, le=9_007_199_254_740_991)] | None,
+        Field(
+            description="Of a table that is read: the first version whose rows are read; default: the table as it is "
+            "when it is first seen."
+        ),
+    ] = None
     csv: CsvOptions = CsvOptions()
     json_options: Annotated[JsonOptions, Field(alias="json")] = JsonOptions()
     avro: AvroOptions = AvroOptions()

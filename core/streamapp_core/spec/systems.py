@@ -1,4 +1,4 @@
-"""Systems: where streams live. Each is exactly one of kafka, log, file and folder."""
+"""Systems: where streams live. Each is exactly one of kafka, log, file, folder and delta."""
 
 from enum import StrEnum
 from typing import Annotated, Self
@@ -16,6 +16,7 @@ class SystemKind(StrEnum):
     LOG = "log"
     FILE = "file"
     FOLDER = "folder"
+    DELTA = "delta"
 
     @property
     def transactional(self) -> bool:
@@ -25,7 +26,12 @@ class SystemKind(StrEnum):
     @property
     def holds_files(self) -> bool:
         """Whether its streams are rows of files: they have no keys and no times beside their columns."""
-        return self in (SystemKind.FILE, SystemKind.FOLDER)
+        return self in (SystemKind.FILE, SystemKind.FOLDER, SystemKind.DELTA)
+
+    @property
+    def grows(self) -> bool:
+        """Whether files come to its streams while they are read: these have no end, and partitions of their own."""
+        return self in (SystemKind.FOLDER, SystemKind.DELTA)
 
 
 class KafkaAuth(SpecModel):
@@ -97,6 +103,23 @@ class FolderSystem(SpecModel):
     ] = None
 
 
+class DeltaSystem(SpecModel):
+    """A folder with tables of Delta Lake."""
+
+    path: Annotated[
+        Text,
+        Field(
+            description="The folder below which the streams' names are tables; on a laptop relative to the app's file."
+        ),
+    ]
+    journal: Annotated[
+        Text | None,
+        Field(
+            description="The folder that keeps which files were seen, in their order; default: `_streamapp` in `path`."
+        ),
+    ] = None
+
+
 class SystemSpec(SpecModel):
     """One system; relative paths resolve from the folder of the YAML file."""
 
@@ -104,11 +127,12 @@ class SystemSpec(SpecModel):
     log: LogSystem | None = None
     file: FileSystem | None = None
     folder: FolderSystem | None = None
+    delta: DeltaSystem | None = None
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
-        if sum(part is not None for part in (self.kafka, self.log, self.file, self.folder)) != 1:
-            raise ValueError("a system is exactly one of kafka, log, file and folder")
+        if sum(getattr(self, kind.value) is not None for kind in SystemKind) != 1:
+            raise ValueError("a system is exactly one of kafka, log, file, folder and delta")
         return self
 
     @property

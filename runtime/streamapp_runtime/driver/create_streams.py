@@ -7,7 +7,6 @@ from streamapp_core.naming import DEAD_LETTERS
 from streamapp_core.plan.plan import StreamRole
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.streams import StreamFormat
-from streamapp_core.spec.systems import SystemKind
 from streamapp_runtime.app_streams import by_system, changelog_stream, dead_letter_stream, descriptor
 from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_systems.protocols import StreamDescriptor
@@ -96,7 +95,10 @@ def delete_streams(addresses: Mapping[str, Sequence[str]], app: StreamApp, syste
 def _created_streams(run: PlannedRun) -> Mapping[str, Mapping[StreamDescriptor, int]]:
     """Return the partition counts of the streams that an app may create, by system."""
     lasting = (s for s in run.plan.streams.values() if s.shared or s.spec is not None)
-    outside = {descriptor(s): s.partitions for s in lasting if s.system_kind is not SystemKind.FILE}
+    made = (
+        s for s in lasting if not s.system_kind.holds_files or (s.system_kind.grows and s.role is not StreamRole.OUTPUT)
+    )
+    outside = {descriptor(s): s.partitions for s in made}
     dead_letters = dead_letter_stream(run.plan)
     counts = streams_of_run(run) | outside | ({} if dead_letters is None else {dead_letters: 1})
     return {system: {stream: counts[stream] for stream in streams} for system, streams in by_system(counts).items()}

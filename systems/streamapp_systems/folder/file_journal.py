@@ -16,7 +16,13 @@ from streamapp_systems.protocols import StreamSystemError
 
 _BUSY_SECONDS = 30.0
 _TABLES = (
-    "CREATE TABLE stream (identity TEXT NOT NULL, partitions INTEGER NOT NULL, layout TEXT NOT NULL, version INTEGER, source TEXT)",
+    """CREATE TABLE stream (
+        identity TEXT NOT NULL,
+        partitions INTEGER NOT NULL,
+        layout TEXT NOT NULL,
+        version INTEGER,
+        source TEXT
+    )""",
     """CREATE TABLE files (
         id INTEGER PRIMARY KEY,
         partition INTEGER NOT NULL,

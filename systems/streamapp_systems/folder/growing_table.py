@@ -53,9 +53,8 @@ class GrowingTable:
         while version < latest:
             commit = self._log.commit(version + 1)
             self._check(commit)
-            if not journal.append(
-                self._seen(journal, commit.added), Progress(commit.version, progress.source), version
-            ):
+            files = self._seen(journal, commit.added)
+            if not journal.append(files, Progress(commit.version, progress.source), version):
                 return frozenset(partitions)  # another reader was faster: its files come with the next look
             version = commit.version
             if stopping():
@@ -96,8 +95,8 @@ class GrowingTable:
             return snapshot
         if starting > snapshot.version + 1:
             raise StreamSystemError(
-                f"stream {self.descriptor.name}: table {self._table} has no version {starting}, but {snapshot.version}: "
-                "correct `startingVersion`"
+                f"stream {self.descriptor.name}: table {self._table} has no version {starting}, but "
+                f"{snapshot.version}: correct `startingVersion`"
             )
         return Snapshot(version=starting - 1, metadata=snapshot.metadata, files=())
 
@@ -121,8 +120,9 @@ class GrowingTable:
         if commit.changed_rows:
             raise StreamSystemError(
                 f"stream {self.descriptor.name}: version {commit.version} of table {self._table} ({commit.operation}) "
-                "changes or deletes rows, and a stream of a table has rows that are appended and stay. Stop the apps that "
-                f"read the table, remove journal {self.journal_path} and begin new runs, which read it as it is now"
+                "changes or deletes rows, and a stream of a table has rows that are appended and stay. Stop the apps "
+                f"that read the table, remove journal {self.journal_path}, and begin new runs, which read it as it is "
+                "now"
             )
         self._log.check_whole(commit.added)
         if commit.metadata is not None:
