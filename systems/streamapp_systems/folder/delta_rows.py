@@ -75,9 +75,17 @@ def table_mismatches(schema: Schema, table: TableMetadata) -> Iterator[str]:
         text, wanted = _type_text(found[column.name]), arrow_type(column.type)
         if text == str(column.type):
             continue
-        kind = arrow_type(parse_type(text))
-        if not check_type(kind, wanted) or (pa.types.is_string(kind) and column.name not in table.partition_columns):
+        if not _fits(arrow_type(parse_type(text)), wanted):
             yield f"column `{column.name}` is {text} in the table, not {column.type}"
+
+
+def _fits(found: pa.DataType, wanted: pa.DataType) -> bool:
+    """Return whether values of a type are read as those of another one: numbers of other widths, and nested ones."""
+    if pa.types.is_nested(wanted):
+        return check_type(found, wanted)
+    if pa.types.is_integer(found):
+        return bool(pa.types.is_integer(wanted) or pa.types.is_decimal(wanted))
+    return any(bool(same(found) and same(wanted)) for same in (pa.types.is_floating, pa.types.is_decimal))
 
 
 def _type_text(found: Any) -> str:  # noqa: ANN401 - a type in Delta's JSON: a text, or an object

@@ -100,9 +100,12 @@ class FileChain:
         try:
             found = path.stat()
         except OSError as error:
+            advice = "Put it back with its modification time, or begin a new run"
+            if seen.modified is None:
+                advice = "If it was vacuumed, remove the journal and begin a new run, which reads the table as it is now"
             raise StreamSystemError(
                 f"{self.ssp}, offset {self.offset}: {path} is gone or can't be read before all its rows were: {error}. "
-                "Put it back with its modification time, or begin a new run"
+                f"{advice}"
             ) from error
         if found.st_size != seen.size or seen.modified not in (None, found.st_mtime_ns):
             raise StreamSystemError(

@@ -11,6 +11,7 @@ SYSTEMS = {
     "files": {"file": {"path": "."}},
     "kafka": {"kafka": {"bootstrapServers": "k:1"}},
     "land": {"folder": {"path": "land"}},
+    "lake": {"delta": {"path": "lake"}},
 }
 AHEAD = {"eventTime": {"column": "k", "maxAhead": "1h"}}
 UPSERT = {"changes": "upsert"}
@@ -41,6 +42,14 @@ def app(*, source=None, output=None, default="log", **job):
         ({"source": {"format": "csv"}}, "streams.in.format"),
         ({"source": {"system": "land", "format": "avro"}}, "streams.in.format"),
         ({"source": {"system": "land", "format": "csv", "bounded": True}}, "streams.in.bounded"),
+        ({"source": {"system": "land", "format": "csv", "startingVersion": 3}}, "streams.in.startingVersion"),
+        ({"source": {"startingVersion": 0}}, "streams.in.startingVersion"),
+        ({"source": {"system": "lake", "startingVersion": 0, "startFrom": "latest"}}, "streams.in.startingVersion"),
+        ({"source": {"system": "lake", "format": "csv"}}, "streams.in.format"),
+        ({"source": {"system": "lake", "folderColumns": ["n"]}}, "streams.in.folderColumns"),
+        ({"source": {"system": "lake", **UPSERT}}, "streams.in.changes"),
+        ({"source": {"system": "lake", **AHEAD}}, "streams.in.eventTime.maxAhead"),
+        ({"output": {"system": "lake"}}, "streams.out.system"),
         ({"source": {"system": "land", "format": "csv", **AHEAD}}, "streams.in.eventTime.maxAhead"),
         ({"source": {"system": "land", "format": "csv", **UPSERT}}, "streams.in.changes"),
         ({"output": {"system": "land", "format": "csv"}}, "streams.out.system"),
@@ -93,6 +102,8 @@ def test_what_the_runtime_lacks_is_refused_where_it_is_written(refused, path):
         {"commitInterval": "11s"},
         {"source": AHEAD},
         {"source": {"system": "land", "format": "csv", "startFrom": "latest", "partitions": 3}},
+        {"source": {"system": "lake", "startingVersion": 7}},
+        {"source": {"system": "lake", "startFrom": "latest", "format": "parquet"}},
         {"output": {"system": "files", "format": "csv", "csv": {"delimiter": "\t"}}},
     ],
 )

@@ -1,0 +1,274 @@
+"""Tables of Delta that grow: the rows of every version once, at the same offsets, whatever is compacted."""
+
+import json
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+import pytest
+from deltalake import CommitProperties, DeltaTable, write_deltalake
+from deltalake.transaction import AddAction
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streamapp_core.schema import parse_schema
+from streamapp_core.spec.streams import StreamFormat
+from streamapp_core.ssp import Ssp
+from streamapp_systems.folder import FolderAdmin, FolderConsumer, GrowingTable, growing_tables
+from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
+
+
+def stream(schema: str = "k int", starting_version: int | None = None) -> StreamDescriptor:
+    return StreamDescriptor(
+        name="s",
+        system="lake",
+        address="t",
+        format=StreamFormat.JSON,
+        schema=parse_schema(schema),
+        starting_version=starting_version,
+    )
+
+
+PLAIN = stream()
+
+
+def ssp(partition: int) -> Ssp:
+    return Ssp("lake", "s", partition)
+
+
+def append(root: Path, values: list[int], **more: object) -> None:
+    rows = {"k": pa.array(values, pa.int32()), "p": [str(value % 2) for value in values]}
+    write_deltalake(root / "t", pa.table(rows), mode="append", partition_by=["p"], **more)
+
+
+def admin(root: Path) -> FolderAdmin:
+    return FolderAdmin(growing_tables(root, None))
+
+
+def read(
+    root: Path, starts: dict[Ssp, int], of: StreamDescriptor = PLAIN, limit: int = 7
+) -> dict[Ssp, list[dict[str, object]]]:
+    """Read partitions from these offsets to the ends that a look finds."""
+    rows: dict[Ssp, list[dict[str, object]]] = {ssp: [] for ssp in starts}
+    with closing(FolderConsumer(growing_tables(root, None), [of])) as consumer:
+        consumer.assign(starts, {})
+        asked = consumer.ask_ends(list(starts))
+        while not all((asked.poll() or {ssp(0): False}).values()):
+            for batch in consumer.poll(list(starts), limit, 0.05):
+                assert batch.offset == starts[batch.ssp] + len(rows[batch.ssp])
+                assert batch.rows is not None
+                rows[batch.ssp] += batch.rows.to_pylist()
+    return rows
+
+
+def keys(root: Path, of: StreamDescriptor = PLAIN) -> list[object]:
+    return [row["k"] for row in read(root, {ssp(0): 0}, of)[ssp(0)]]
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_every_row_is_found_once_and_always_at_its_offset(data: st.DataObject) -> None:
+    partitions = data.draw(st.integers(1, 3))
+    steps = data.draw(st.lists(st.sampled_from(["append", "append", "compact", "checkpoint", "read"]), max_size=12))
+    with TemporaryDirectory() as folder:
+        root, written = Path(folder), [0, 1, 2]
+        append(root, written)
+        known: dict[Ssp, list[object]] = {ssp(number): [] for number in range(partitions)}
+        admin(root).create({PLAIN: partitions})
+        for step in [*steps, "read"]:
+            table = DeltaTable(root / "t")
+            if step == "append":
+                new = list(range(len(written), len(written) + data.draw(st.integers(1, 30))))
+                append(root, new)
+                written += new
+            elif step == "compact":
+                table.optimize.compact()
+            elif step == "checkpoint":
+                table.create_checkpoint()
+            else:
+                # The names of files, and so the lengths of partitions, differ from one example to its repetition.
+                shares = {place: data.draw(st.integers(0, 100)) for place in known}
+                starts = {place: shares[place] * len(values) // 100 for place, values in known.items()}
+                found = read(root, starts, limit=data.draw(st.integers(1, 50)))
+                for place, start in starts.items():
+                    values = [row["k"] for row in found[place]]
+                    assert values[: len(known[place]) - start] == known[place][start:]
+                    known[place] = known[place][:start] + values
+                assert admin(root).end_offsets([PLAIN]) == {place: len(values) for place, values in known.items()}
+        assert sorted(value for values in known.values() for value in values) == written
+
+
+def test_what_versions_add_follows_what_the_table_had(tmp_path: Path) -> None:
+    append(tmp_path, [1, 3])
+    append(tmp_path, [5, 7])
+    DeltaTable(tmp_path / "t").delete("k = 3")
+    admin(tmp_path).create({PLAIN: 1})
+    first = keys(tmp_path)
+    assert sorted(first) == [1, 5, 7]
+    append(tmp_path, [9])
+    append(tmp_path, [2])
+    assert keys(tmp_path) == [*first, 9, 2]
+    assert admin(tmp_path).start_offsets([PLAIN]) == {ssp(0): 0}
+
+
+def test_partition_columns_and_columns_that_came_later_are_read(tmp_path: Path) -> None:
+    folder = tmp_path / "t"
+    old = pa.table({"k": pa.array([1], pa.int32()), "day": ["a b/ü"]})
+    write_deltalake(folder, old, partition_by=["day"])
+    new = pa.table(
+        {"k": pa.array([2], pa.int32()), "day": pa.array([None], pa.string()), "n": pa.array([5], pa.int64())}
+    )
+    write_deltalake(folder, new, mode="append", partition_by=["day"], schema_mode="merge")
+    whole, only = stream("n bigint, day string, k int"), stream("day string")
+    admin(tmp_path).create({whole: 1})
+    assert read(tmp_path, {ssp(0): 0}, whole)[ssp(0)] == [
+        {"n": None, "day": "a b/ü", "k": 1},
+        {"n": 5, "day": None, "k": 2},
+    ]
+    assert read(tmp_path, {ssp(0): 0}, only)[ssp(0)] == [{"day": "a b/ü"}, {"day": None}]
+
+
+@pytest.mark.parametrize("operation", ["delete", "update", "overwrite"])
+def test_versions_that_change_rows_are_refused_by_name(tmp_path: Path, operation: str) -> None:
+    append(tmp_path, [1, 3, 5])
+    admin(tmp_path).create({PLAIN: 1})
+    assert sorted(keys(tmp_path)) == [1, 3, 5]
+    table = DeltaTable(tmp_path / "t")
+    if operation == "delete":
+        table.delete("k = 3")
+    elif operation == "update":
+        table.update({"k": "k + 1"}, predicate="k = 3")
+    else:
+        write_deltalake(tmp_path / "t", pa.table({"k": pa.array([2], pa.int32()), "p": ["0"]}), mode="overwrite")
+    with pytest.raises(
+        StreamSystemError, match=r"version 1 of table .*/t \((DELETE|UPDATE|WRITE)\) changes or deletes"
+    ):
+        read(tmp_path, {ssp(0): 0})
+    (tmp_path / "_streamapp" / "t.db").unlink()
+    admin(tmp_path).create({PLAIN: 1})
+    assert len(keys(tmp_path)) == {"delete": 2, "update": 3, "overwrite": 1}[operation]
+
+
+def test_a_stream_may_begin_with_a_version(tmp_path: Path) -> None:
+    for value in (1, 3, 5):
+        append(tmp_path, [value])
+    later = stream(starting_version=1)
+    admin(tmp_path).create({later: 1})
+    assert keys(tmp_path, later) == [3, 5]
+    with pytest.raises(StreamSystemError, match=r"counted its files as .*1.*the spec says .*null"):
+        read(tmp_path, {ssp(0): 0})
+    (tmp_path / "_streamapp" / "t.db").unlink()
+    future = stream(starting_version=4)
+    admin(tmp_path).create({future: 1})
+    with pytest.raises(StreamSystemError, match="has no version 4, but 2"):
+        read(tmp_path, {ssp(0): 0}, future)
+
+
+def test_a_table_that_was_made_again_is_refused(tmp_path: Path) -> None:
+    append(tmp_path, [1])
+    admin(tmp_path).create({PLAIN: 1})
+    assert keys(tmp_path) == [1]
+    (tmp_path / "t").rename(tmp_path / "old")
+    for value in (1, 3):
+        append(tmp_path, [value])
+    with pytest.raises(StreamSystemError, match="is another table than the one whose files journal"):
+        read(tmp_path, {ssp(0): 1})
+
+
+def test_a_file_that_was_vacuumed_before_it_was_read_is_named(tmp_path: Path) -> None:
+    append(tmp_path, [1])
+    admin(tmp_path).create({PLAIN: 1})
+    assert keys(tmp_path) == [1]
+    append(tmp_path, [3])
+    assert admin(tmp_path).end_offsets([PLAIN]) == {ssp(0): 2}
+    table = DeltaTable(tmp_path / "t")
+    table.optimize.compact()
+    table.vacuum(0, dry_run=False, enforce_retention_duration=False)
+    with pytest.raises(StreamSystemError, match="If it was vacuumed, "):
+        read(tmp_path, {ssp(0): 1})
+
+
+def test_a_version_that_is_gone_from_the_log_is_named(tmp_path: Path) -> None:
+    append(tmp_path, [1])
+    admin(tmp_path).create({PLAIN: 1})
+    assert keys(tmp_path) == [1]
+    for value in (3, 5):
+        append(tmp_path, [value])
+    DeltaTable(tmp_path / "t").create_checkpoint()
+    (tmp_path / "t" / "_delta_log" / f"{1:020}.json").unlink()
+    with pytest.raises(StreamSystemError, match="version 1 is gone from its log"):
+        read(tmp_path, {ssp(0): 0})
+
+
+def test_a_file_that_is_added_twice_is_refused(tmp_path: Path) -> None:
+    append(tmp_path, [1])
+    admin(tmp_path).create({PLAIN: 1})
+    assert keys(tmp_path) == [1]
+    table = DeltaTable(tmp_path / "t")
+    (path,) = table.file_uris()
+    name = str(Path(path).relative_to(tmp_path / "t"))
+    again = AddAction(name, Path(path).stat().st_size, {"p": "1"}, 0, data_change=True, stats="{}")
+    table.create_write_transaction([again], "append", table.schema(), ["p"], commit_properties=CommitProperties())
+    with pytest.raises(StreamSystemError, match=r"version 1 adds p=1/.* again"):
+        read(tmp_path, {ssp(0): 0})
+
+
+@pytest.mark.parametrize(
+    "action, reason",
+    [
+        ({"protocol": {"minReaderVersion": 3, "readerFeatures": ["v2Checkpoint"]}}, "readers need v2Checkpoint"),
+        ({"protocol": {"minReaderVersion": 4}}, "a newer version of the protocol"),
+        ({"metaData": {"configuration": {"delta.columnMapping.mode": "name"}}}, "column mapping"),
+        ({"add": {"path": "x.parquet", "deletionVector": {"storageType": "u"}}}, "deletion vectors"),
+        ({"add": {"path": "s3://b/x.parquet"}}, "lies in another place"),
+        ({"add": {"path": None}}, "is not as Delta's are"),
+        ({"metaData": {"schemaString": '{"fields":[{"name":"K","type":"integer"}]}'}}, "it is written `K` there"),
+    ],
+)
+def test_what_readers_would_need_and_have_not_is_refused(tmp_path: Path, action: dict, reason: str) -> None:
+    append(tmp_path, [1])
+    admin(tmp_path).create({PLAIN: 1})
+    assert keys(tmp_path) == [1]
+    ((name, value),) = action.items()
+    log = tmp_path / "t" / "_delta_log"
+    first = [json.loads(line) for line in (log / f"{0:020}.json").read_text().splitlines()]
+    found = next(line[name] for line in first if name in line)
+    (log / f"{1:020}.json").write_text(json.dumps({name: found | value}) + "\n")
+    with pytest.raises(StreamSystemError, match=reason):
+        read(tmp_path, {ssp(0): 0})
+
+
+@pytest.mark.parametrize(
+    "declared, reasons",
+    [
+        ("k int, p string", []),
+        ("k bigint, p string", []),
+        ("p int", ["column `p` is string in the table, not int"]),
+        ("k timestamp", ["column `k` is int in the table, not timestamp"]),
+        ("k string", ["column `k` is int in the table, not string"]),
+        ("k boolean, x int", ["column `k` is int", "the table has no column `x`: it has `k`, `p`"]),
+        ("K int", ["no column `K`: it is written `k` there"]),
+    ],
+)
+def test_columns_are_those_of_the_table(tmp_path: Path, declared: str, reasons: list[str]) -> None:
+    append(tmp_path, [1])
+    found = GrowingTable(tmp_path, tmp_path, stream(declared)).mismatches()
+    assert len(found) == len(reasons)
+    assert all(reason in each for reason, each in zip(reasons, found, strict=True))
+
+
+def test_nested_types_are_those_of_the_table(tmp_path: Path) -> None:
+    inner = pa.struct([("a", pa.list_(pa.int64())), ("m", pa.map_(pa.string(), pa.float64()))])
+    values = pa.array([{"a": [1], "m": [("x", 1.5)]}], inner)
+    nested = pa.table({"s": values, "d": pa.array([None], pa.decimal128(10, 2))})
+    write_deltalake(tmp_path / "t", nested)
+    declared = stream("s struct<a:array<bigint>,m:map<string,double>>, d decimal(10,2)")
+    assert GrowingTable(tmp_path, tmp_path, declared).mismatches() == []
+    admin(tmp_path).create({declared: 1})
+    assert read(tmp_path, {ssp(0): 0}, declared)[ssp(0)] == [{"s": {"a": [1], "m": [("x", 1.5)]}, "d": None}]
+
+
+def test_a_table_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StreamSystemError, match=r"there is no table of Delta at .*/t"):
+        admin(tmp_path).partitions([PLAIN])
