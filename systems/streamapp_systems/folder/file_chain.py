@@ -102,7 +102,9 @@ class FileChain:
         except OSError as error:
             advice = "Put it back with its modification time, or begin a new run"
             if seen.modified is None:
-                advice = "If it was vacuumed, remove the journal and begin a new run, which reads the table as it is now"
+                advice = (
+                    "If it was vacuumed, remove the journal and begin a new run, which reads the table as it is now"
+                )
             raise StreamSystemError(
                 f"{self.ssp}, offset {self.offset}: {path} is gone or can't be read before all its rows were: {error}. "
                 f"{advice}"

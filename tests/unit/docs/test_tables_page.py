@@ -1,11 +1,15 @@
-"""The page about folders that grow: its app is accepted, and reads files while it runs."""
+"""The page about folders and tables that grow: its apps are accepted, and read what comes while they run."""
 
+import datetime
 import os
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 import yaml
+from deltalake import DeltaTable, write_deltalake
 
+from streamapp_runtime.errors import PlanRefused
 from support import apps
 from unit.docs import pages
 
@@ -17,9 +21,13 @@ def publish(folder, name, *lines):
     draft.rename(folder / name)
 
 
+def example(name):
+    (found,) = (block.text for block in pages.fences(pages.read("tables.md")) if block.name == name)
+    return yaml.safe_load(found)
+
+
 def test_the_example_reads_files_that_come_while_it_runs(tmp_path):
-    (example,) = (block.text for block in pages.fences(pages.read("tables.md")) if block.name == "app.yaml")
-    document = yaml.safe_load(example)
+    document = example("app.yaml")
     document["spec"]["streams"]["orders"]["eventTime"]["idleTimeout"] = "1s"
     document["spec"]["job"] = {"commitInterval": "100ms"}
     landing = tmp_path / "landing" / "orders"
@@ -38,3 +46,36 @@ def test_the_example_reads_files_that_come_while_it_runs(tmp_path):
     apps.run_until(tmp_path, document, lambda: found() == [("oslo", 5), ("rome", 2)], told=publish_later)
     publish(landing, "3.csv", "oslo,16,2024-05-01T09:40:00", "rome,32,2024-05-01T10:00:00")
     apps.run_until(tmp_path, document, lambda: found() == [("oslo", 5), ("oslo", 24), ("rome", 2)])
+
+
+def test_the_example_follows_tables_of_delta(tmp_path):
+    document = example("lake.yaml")
+    document["spec"]["job"] = {"commitInterval": "100ms"}
+    orders = tmp_path / "lake" / "sales" / "orders"
+
+    def append(*rows):
+        columns = {name: [row[index] for row in rows] for index, name in enumerate(("shop", "amount"))}
+        columns["day"] = pa.array([datetime.date(2024, 5, 1)] * len(rows))
+        write_deltalake(orders, pa.table(columns), mode="append", partition_by=["day"])
+
+    write_deltalake(tmp_path / "lake" / "shops", pa.table({"shop": ["a"], "city": ["oslo"]}))
+    append(("a", 1), ("b", 2))
+    day = "2024-05-01"
+    first = [("a", "oslo", "1", day), ("b", "", "2", day)]
+    apps.run_until(tmp_path, document, lambda: sorted(apps.rows(tmp_path / "located")) == first)
+    DeltaTable(orders).optimize.compact()
+    append(("a", 3))
+    second = [first[0], ("a", "oslo", "3", day), first[1]]
+    apps.run_until(tmp_path, document, lambda: sorted(apps.rows(tmp_path / "located")) == second)
+
+
+def test_columns_that_a_table_has_otherwise_are_found_by_plan(tmp_path):
+    write_deltalake(tmp_path / "lake" / "shops", pa.table({"shop": ["a"], "town": ["oslo"]}))
+    write_deltalake(tmp_path / "lake" / "sales" / "orders", pa.table({"shop": ["a"], "amount": ["1"], "day": ["x"]}))
+    with pytest.raises(PlanRefused) as refused:
+        apps.run(example("lake.yaml"), tmp_path)
+    assert [(problem.path, problem.code) for problem in refused.value.problems] == [
+        ("spec.streams.orders.schema", "TypeMismatch"),
+        ("spec.streams.orders.schema", "TypeMismatch"),
+        ("spec.streams.shops.schema", "TypeMismatch"),
+    ]
