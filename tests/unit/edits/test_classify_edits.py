@@ -47,6 +47,7 @@ ROWS = [
     ("streams.*.system", "streams/planes/system", "other", NEW_RUN),
     ("streams.*.partitions", "streams/by-model/partitions", 4, NONE),
     ("streams.*.keyFormat", "streams/by-model/keyFormat", "long", NEW_RUN),
+    ("streams.*.startingVersion", "streams/by-model/startingVersion", 3, NEW_RUN),
     ("streams.*.changes", "streams/by-model/changes", "upsert", NEW_RUN),
     ("streams.*.recordTime", "streams/by-model/recordTime", "processingTime", RESTART),
     ("streams.*.csv", "streams/by-model/csv", {"delimiter": ";"}, RESTART),
