@@ -1,0 +1,142 @@
+"""Avro and Protobuf on a real broker, with a real registry: what others write is read, what is written they read."""
+
+import io
+import json
+from urllib.request import Request, urlopen
+
+import fastavro
+import pytest
+from google.protobuf.message_factory import GetMessageClass
+from tools.kafka.jars import default_cache
+from tools.kafka.registry import Registry
+
+from streamapp_core.protobuf.proto_files import compile_proto, find_message
+from streamapp_runtime.errors import PlanRefused
+from support import apps
+from support.kafka import write
+
+COUNT = 400
+FIRST = {"type": "record", "name": "Order", "fields": [{"name": "k", "type": "string"}, {"name": "n", "type": "int"}]}
+TAGS = {"name": "tags", "type": {"type": "array", "items": "string"}, "default": []}
+SECOND = {**FIRST, "fields": [FIRST["fields"][0], {"name": "n", "type": "long"}, TAGS]}
+COLUMNS = "k string, n bigint, tags array<string>"
+
+
+@pytest.fixture(scope="module")
+def registry():
+    with Registry(default_cache()) as found:
+        request(found, "/config", {"compatibility": "BACKWARD"}, method="PUT")
+        yield found
+
+
+def request(registry, path, body=None, method="POST"):
+    data = None if body is None else json.dumps(body).encode()
+    headers = {"Content-Type": "application/json"}
+    with urlopen(Request(registry.url + path, data, headers, method=method if data else "GET")) as answer:
+        return json.load(answer)
+
+
+def encoded(number, schema, value):
+    out = io.BytesIO()
+    out.write(b"\0" + number.to_bytes(4, "big"))
+    fastavro.schemaless_writer(out, schema, value)
+    return out.getvalue()
+
+
+def app_of(kafka, registry, source, out, form):
+    system = {"bootstrapServers": kafka.bootstrap_servers, "schemaRegistry": {"url": registry.url}}
+    return {
+        "apiVersion": "streamapp.dev/v1alpha1",
+        "kind": "StreamApp",
+        "metadata": {"name": source.address[-40:].strip("-.").replace(".", "-")},
+        "spec": {
+            "systems": {"hub": {"kafka": system}},
+            "streams": {
+                "in": {
+                    "system": "hub",
+                    "name": source.address,
+                    "format": form,
+                    "schema": COLUMNS,
+                    "bounded": True,
+                },
+                "out": {"system": "hub", "name": out.address, "format": form},
+            },
+            "operators": [
+                {"name": "by", "from": "in", "partitionBy": {"key": "k"}},
+                {"name": "counted", "from": "by", "map": "k, n, size(tags) as tags"},
+                {"name": "sent", "from": "counted", "sendTo": "out"},
+            ],
+            "job": {"onError": "deadLetter"},
+        },
+    }
+
+
+def test_records_are_read_by_their_schemas_and_rows_are_written_by_a_registered_one(topics, kafka, registry, tmp_path):
+    source, out = topics.create("in", 2), topics.create("out")
+    subject = f"/subjects/{source.address}-value/versions"
+    ids = [request(registry, subject, {"schema": json.dumps(schema)})["id"] for schema in (FIRST, SECOND)]
+    values = []
+    for n in range(COUNT):
+        number, schema = (ids[0], FIRST) if n % 2 else (ids[1], SECOND)
+        values.append(encoded(number, schema, {"k": f"k{n % 5}", "n": n, "tags": ["a"]}))
+    write(topics, source, values)
+    write(topics, source, [b"\0\0\xff\xff\xff\0"], partition=1)
+    app = app_of(kafka, registry, source, out, "avro")
+    summary = apps.run(app, tmp_path)
+    assert (summary.written, summary.not_used) == ({"out": COUNT}, {"in": {"dead letters": 1}})
+    rows = []
+    for values in topics.values(out).values():
+        for value in values:
+            schema = request(registry, f"/schemas/ids/{int.from_bytes(value[1:5], 'big')}")["schema"]
+            rows.append(fastavro.schemaless_reader(io.BytesIO(value[5:]), json.loads(schema), None))
+    assert sorted((row["n"], row["k"], row["tags"]) for row in rows) == [
+        (n, f"k{n % 5}", -1 if n % 2 else 1) for n in range(COUNT)
+    ]
+    app["spec"]["streams"]["in"]["schema"] = COLUMNS.replace("bigint", "int")
+    app["spec"]["operators"][1]["map"] = "k, cast(n as string) as n"
+    with pytest.raises(PlanRefused, match=r"(?s)spec\.streams\.in\.schema: TypeMismatch.*spec\.streams\.out: NotSup"):
+        apps.run(app, tmp_path, run_id="r2")
+
+
+TAG_FILE = 'syntax = "proto3"; package common; message Tag { string text = 1; }'
+OLD = 'syntax = "proto3"; message Order { string k = 1; int64 n = 2; }'
+NEW = (
+    'syntax = "proto3"; import "common/tag.proto"; '
+    "message Order { string k = 1; int64 n = 2; repeated string tags = 3; common.Tag first = 4; }"
+)
+
+
+def test_messages_are_read_by_their_files_and_rows_are_written_by_a_registered_one(topics, kafka, registry, tmp_path):
+    """A file that others import is known by its reference; fields of what is written keep their numbers."""
+    source, out = topics.create("in", 2), topics.create("out")
+    subject = f"/subjects/{source.address}-value/versions"
+    imported = {"schema": TAG_FILE, "schemaType": "PROTOBUF"}
+    request(registry, f"/subjects/{source.address}-tag/versions", imported)
+    references = [{"name": "common/tag.proto", "subject": f"{source.address}-tag", "version": 1}]
+    old = request(registry, subject, {"schema": OLD, "schemaType": "PROTOBUF"})["id"]
+    new = request(registry, subject, {"schema": NEW, "schemaType": "PROTOBUF", "references": references})["id"]
+    files = {old: compile_proto(OLD), new: compile_proto(NEW, (("common/tag.proto", TAG_FILE),))}
+    values = []
+    for n in range(COUNT):
+        number = old if n % 2 else new
+        fields = {"k": f"k{n % 5}", "n": n} | ({"tags": ["a"], "first": {"text": "a"}} if number == new else {})
+        value = GetMessageClass(find_message(files[number], None))(**fields).SerializeToString()
+        values.append(b"\0" + number.to_bytes(4, "big") + b"\0" + value)
+    write(topics, source, values)
+    write(topics, source, [b"\0\0\xff\xff\xff\0"], partition=1)
+    app = app_of(kafka, registry, source, out, "protobuf")
+    summary = apps.run(app, tmp_path)
+    assert (summary.written, summary.not_used) == ({"out": COUNT}, {"in": {"dead letters": 1}})
+    rows = []
+    for values in topics.values(out).values():
+        for value in values:
+            text = request(registry, f"/schemas/ids/{int.from_bytes(value[1:5], 'big')}")["schema"]
+            assert value[5:6] == b"\0"
+            rows.append(GetMessageClass(find_message(compile_proto(text), None)).FromString(value[6:]))
+    assert sorted((row.n, row.k, row.tags) for row in rows) == [
+        (n, f"k{n % 5}", -1 if n % 2 else 1) for n in range(COUNT)
+    ]
+    app["spec"]["streams"]["in"]["schema"] = COLUMNS.replace("bigint", "int")
+    app["spec"]["operators"][1]["map"] = "n as k, k as n"
+    with pytest.raises(PlanRefused, match=r"(?s)spec\.streams\.in\.schema: TypeMismatch.*spec\.streams\.out: NotSup"):
+        apps.run(app, tmp_path, run_id="r2")
