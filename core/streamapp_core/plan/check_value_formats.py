@@ -1,9 +1,10 @@
-"""The formats of values and the rows they hold: the fields of JSON objects, and one column of text or raw values."""
+"""The formats of values and the rows they hold: JSON objects, records of CSV, one column of text or raw values."""
 
 from collections import Counter
 from collections.abc import Iterator
 
 from streamapp_core.graph.graph import Graph
+from streamapp_core.plan.message_schemas import sent_schemas, several_schemas_problems
 from streamapp_core.plan.row_schemas import RowFlow, stream_schemas
 from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
 from streamapp_core.schema import Schema, TypeKind
@@ -21,6 +22,8 @@ def check_value_formats(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
         schemas = stream_schemas(graph, rows, name)
         if stream.json_options != JsonOptions():
             yield from _check_json(graph, name, stream, schemas, rows)
+        if stream.format is StreamFormat.CSV and graph.spec.systems[stream.system].kind.transactional:
+            yield from several_schemas_problems(name, sent_schemas(graph, rows, name))
         if stream.format in WHOLE_VALUES:
             yield from _check_whole_values(graph, name, stream, schemas)
 

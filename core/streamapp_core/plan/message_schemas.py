@@ -1,4 +1,4 @@
-"""Problems of streams whose messages have a schema of their own: of Avro or of Protobuf."""
+"""Problems of streams whose messages have one schema: those of Avro, Protobuf and CSV."""
 
 from collections.abc import Iterator
 
@@ -28,7 +28,7 @@ def no_schema_problem(name: str, system: str, field: str) -> Problem:
 
 def sent_schemas(graph: Graph, rows: RowFlow, name: str) -> list[Schema]:
     """Return the columns of the rows that are sent to an output, each once."""
-    sent = [rows.schemas.get(sender.inputs[0]) for sender in graph.senders[name]]
+    sent = [rows.schemas.get(sender.inputs[0]) for sender in graph.senders.get(name, ())]
     return list(dict.fromkeys(schema for schema in sent if schema is not None))
 
 

@@ -20,7 +20,7 @@ from streamapp_core.spec.systems import SystemKind
 
 FILE_FORMATS = (StreamFormat.CSV, StreamFormat.JSON, StreamFormat.PARQUET)
 """The formats of files."""
-_MESSAGE_FORMATS = (StreamFormat.JSON, StreamFormat.AVRO, StreamFormat.PROTOBUF, *WHOLE_VALUES)
+_MESSAGE_FORMATS = (StreamFormat.JSON, StreamFormat.AVRO, StreamFormat.PROTOBUF, StreamFormat.CSV, *WHOLE_VALUES)
 
 _LONGEST_TRANSACTION = 10_000
 _LINE_PARTS = '"\r\n'
@@ -64,6 +64,10 @@ def _check_files(graph: Graph, name: str, stream: StreamSpec) -> Iterator[Proble
             f"files of `{name}` are csv, json or parquet, not {stream.format}",
             _set_format(name, StreamFormat.PARQUET) if name in graph.senders else None,
         )
+    yield from _check_delimiter(name, stream)
+
+
+def _check_delimiter(name: str, stream: StreamSpec) -> Iterator[Problem]:
     delimiter = stream.csv.delimiter
     if stream.format is StreamFormat.CSV and (not "\0" < delimiter <= "\x7f" or delimiter in _LINE_PARTS):
         yield _problem(
@@ -77,8 +81,9 @@ def _check_messages(graph: Graph, name: str, stream: StreamSpec) -> Iterator[Pro
     between_apps = (StreamFormat.JSON, StreamFormat.ARROW)
     if stream.format not in (between_apps if stream.control_messages else _MESSAGE_FORMATS):
         repair = _set_format(name, StreamFormat.JSON) if name in graph.senders else None
-        known = "arrow" if stream.control_messages else "json, avro, protobuf, text or raw"
+        known = "arrow" if stream.control_messages else "json, avro, protobuf, csv, text or raw"
         yield _problem(f"{path}.format", f"messages of `{name}` are {known}, not {stream.format}", repair)
+    yield from _check_delimiter(name, stream)
     if stream.control_messages and stream.key_format is not KeyFormat.STRING:
         yield _problem(f"{path}.keyFormat", f"`{name}` is a stream between apps, and their keys are text (`string`)")
     if stream.control_messages and name in graph.senders:

@@ -1,4 +1,4 @@
-"""The formats of messages that other programs read and write: JSON, Avro, Protobuf, or a text or bytes as they are."""
+"""The formats of messages that other programs read and write: JSON, Avro, Protobuf, CSV, or a text or bytes."""
 
 from collections.abc import Collection
 from typing import Protocol
@@ -15,8 +15,11 @@ from streamapp_runtime.rows.debezium_messages import DebeziumDecoder
 from streamapp_runtime.rows.json_messages import JsonDecoder, encode_json
 from streamapp_runtime.rows.message_rows import MessageDecoder, MessageRows
 from streamapp_runtime.rows.protobuf_messages import ProtobufDecoder, WriterFiles
+from streamapp_runtime.rows.schema_messages import SchemaDecoder
 from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.avro.avro_encoding import encode_avro_rows
+from streamapp_systems.file.csv_format import csv_lines
+from streamapp_systems.file.csv_messages import CsvRowReader
 from streamapp_systems.protobuf.proto_encoding import encode_protobuf_rows
 from streamapp_systems.protocols import BadRecord, Message, Messages, MessageTuple
 
@@ -69,6 +72,9 @@ def message_decoder(
         described = stream.protobuf.message_schema is not None
         written = declared_message(stream.protobuf) if described else schemas
         decoder = ProtobufDecoder(columns, written, stream.protobuf.message)
+    elif stream is not None and form is StreamFormat.CSV:
+        reader = CsvRowReader(schema, stream.csv)
+        decoder = SchemaDecoder(columns, None, lambda _: reader)
     elif form is not StreamFormat.JSON:
         return ValueDecoder(schema)
     else:
@@ -89,5 +95,7 @@ def encode_messages(rows: pa.Table, stream: StreamSpec | None, header: bytes = b
         return [*encode_avro_rows(rows, header)]
     if stream.format is StreamFormat.PROTOBUF:
         return [*encode_protobuf_rows(rows, header)]
+    if stream.format is StreamFormat.CSV:
+        return [line.encode() for line in csv_lines(rows, stream.csv)]
     values: list[bytes | None] = rows.column(0).cast(pa.binary()).to_pylist()
     return values

@@ -7,7 +7,6 @@ are rows with an empty value.
 import csv
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from io import TextIOWrapper
 from pathlib import Path
 
@@ -52,7 +51,7 @@ class CsvFormat:
             if isinstance(chunk, UnreadableRow):
                 yield chunk
             else:
-                yield from convert_columns(chunk.slice(skipped), schema, _convert)
+                yield from convert_columns(chunk.slice(skipped), schema, convert_text)
 
     def _names(self, columns: Sequence[str]) -> Sequence[str]:
         """Return the names that the CSV library knows these first columns of a file by."""
@@ -102,37 +101,46 @@ def _first_record(path: Path, options: CsvOptions) -> Sequence[str]:
 
 def _raw_chunks(path: Path, options: CsvOptions, width: int, names: Sequence[str]) -> Iterator[Chunk]:
     """Read some columns of all records as bytes; records with too few or too many values are unreadable."""
+    read_options = pa.csv.ReadOptions(
+        use_threads=False, block_size=BLOCK_SIZE, autogenerate_column_names=not options.header
+    )
+    with _source(path) as source:
+        yield from raw_records(
+            source, read_options, options, names, first_number=2 if options.header else 1, skip_empty=width > 1
+        )
+
+
+def raw_records(
+    source: pa.NativeFile,
+    read_options: pa.csv.ReadOptions,
+    options: CsvOptions,
+    names: Sequence[str],
+    *,
+    first_number: int,
+    skip_empty: bool,
+) -> Iterator[Chunk]:
+    """Read some columns of a source's records as bytes, in order, by a single thread, which knows their numbers."""
     malformed: deque[pa.csv.InvalidRow] = deque()
 
     def note(row: pa.csv.InvalidRow) -> str:
         malformed.append(row)
         return "skip"
 
-    with ExitStack() as stack:
-        reader = stack.enter_context(
-            pa.csv.open_csv(
-                stack.enter_context(_source(path)),
-                # Only a single thread knows the numbers of malformed records.
-                read_options=pa.csv.ReadOptions(
-                    use_threads=False, block_size=BLOCK_SIZE, autogenerate_column_names=not options.header
-                ),
-                parse_options=pa.csv.ParseOptions(
-                    delimiter=options.delimiter,
-                    newlines_in_values=True,
-                    ignore_empty_lines=width > 1,
-                    invalid_row_handler=note,
-                ),
-                convert_options=pa.csv.ConvertOptions(
-                    include_columns=names,
-                    column_types=dict.fromkeys(names, pa.binary()),
-                    null_values=[options.null_value],
-                    strings_can_be_null=True,
-                    quoted_strings_can_be_null=False,
-                ),
-            )
-        )
+    parse_options = pa.csv.ParseOptions(
+        delimiter=options.delimiter,
+        newlines_in_values=True,
+        ignore_empty_lines=skip_empty,
+        invalid_row_handler=note,
+    )
+    convert_options = pa.csv.ConvertOptions(
+        include_columns=names,
+        column_types=dict.fromkeys(names, pa.binary()),
+        null_values=[options.null_value],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
+    with pa.csv.open_csv(source, read_options, parse_options, convert_options) as reader:
         offset = 0
-        first_number = 2 if options.header else 1
         for block in reader:
             rest = block
             while malformed and (before := malformed[0].number - first_number - offset) <= rest.num_rows:
@@ -162,7 +170,8 @@ def _malformed(row: pa.csv.InvalidRow) -> UnreadableRow:
     )
 
 
-def _convert(column: pa.Array, to: pa.DataType) -> pa.Array:
+def convert_text(column: pa.Array, to: pa.DataType) -> pa.Array:
+    """Read a column of raw values as a type; raises as `parse_text`."""
     return parse_text(pc.cast(column, pa.string()), to)
 
 

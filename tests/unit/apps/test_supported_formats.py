@@ -30,14 +30,14 @@ def write_files(folder):
     pq.write_table(pa.table({"k": pa.array([1], pa.int32())}), folder / "in" / "1.parquet")
 
 
-def write_log(folder):
+def write_log(folder, form):
     stream = StreamDescriptor(name="in", system="log", address="in", format=StreamFormat.JSON)
     with closing(local_systems(folder).open_transactional_admin("log", LOG)) as admin:
         admin.create({stream: 1})
     with closing(
         local_systems(folder).open_producer("log", LOG, [stream], TransactionOwner(id="s", epoch=1))
     ) as producer:
-        producer.send(Ssp("log", "in", 0), json.dumps(ROW).encode(), key=None, timestamp=1)
+        producer.send(Ssp("log", "in", 0), b"1" if form == "csv" else json.dumps(ROW).encode(), key=None, timestamp=1)
         producer.commit()
 
 
@@ -66,7 +66,7 @@ def name(stream):
 )
 def test_plan_and_run_agree(tmp_path, source, output):
     write_files(tmp_path)
-    write_log(tmp_path)
+    write_log(tmp_path, source["format"])
     document = app(source, output)
     counts = count_partitions(parse_document(document).app, local_systems(tmp_path))
     problems = planned(document, counts).problems
