@@ -39,7 +39,7 @@ def app(*, source=None, output=None, default="log", **job):
             {"source": {"schema": "k bigint, a array<int>"}, "output": {"system": "files", "format": "csv"}},
             "streams.out.format",
         ),
-        ({"source": {"format": "csv"}}, "streams.in.format"),
+        ({"source": {"format": "parquet"}}, "streams.in.format"),
         ({"source": {"system": "land", "format": "avro"}}, "streams.in.format"),
         ({"source": {"system": "land", "format": "csv", "bounded": True}}, "streams.in.bounded"),
         ({"source": {"system": "land", "format": "csv", "startingVersion": 3}}, "streams.in.startingVersion"),
