@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from streamapp_core.assignment import ANY_LOCATION, assign
 from streamapp_core.job_model.job_model import JobModel, ProcessorModel, StreamPartitions, TaskModel
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
+from streamapp_core.plan.previous_run import REMOVED
 from streamapp_core.tasks import (
     GroupedStream,
     Grouping,
@@ -67,7 +68,7 @@ def build_job_model(
         processors={id_: ProcessorModel(location=processors[id_]) for id_ in sorted(processors, key=natural_key)},
         grouper=plan.app.spec.job.grouper,
         partition_keys=plan.partition_keys,
-        stores=plan.stores,
+        stores={**dict.fromkeys({} if same_run is None else same_run.stores, REMOVED), **plan.stores},
         changelog={**_changelog(same_run), **grouping.changelog},
         transactional_ids=_transactional_ids(plan, same_run, processors),
     )

@@ -58,8 +58,8 @@ class JobModel(_Document):
     """The assignment of an app's partitions to tasks and of tasks to processors; each change has a higher `version`.
 
     `streams` has inputs, side inputs and intermediate streams. For later plans it keeps the `grouper`, the
-    `partition_keys` of intermediate streams (None: broadcast), the hash of the shape of each of the `stores`, the
-    changelog partition of every task the run ever had, and every transactional id it ever used.
+    `partition_keys` of intermediate streams (None: broadcast), the hash of the shape of each of the `stores` that the
+    run ever had, the changelog partition of every task it ever had, and every transactional id it ever used.
     """
 
     schema_version: Annotated[int, Field(ge=1, le=SCHEMA_VERSION)] = SCHEMA_VERSION

@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Iterator
 
-from streamapp_core.graph.graph import Graph
+from streamapp_core.graph.graph import Graph, written_name
 from streamapp_core.plan.assemble_plan import Draft
 from streamapp_core.plan.check_expansion import NEW_RUN
-from streamapp_core.plan.previous_run import PartitionKey, PreviousRun
+from streamapp_core.plan.previous_run import REMOVED, PartitionKey, PreviousRun
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.base import key_columns
 from streamapp_core.spec.job import Grouper
@@ -37,7 +37,29 @@ def check_run_id(graph: Graph, previous: PreviousRun, draft: Draft) -> Iterator[
     for name, shape in previous.stores.items():
         if name in stores and stores[name] != shape:
             path = f"spec.tables.{name}" if name in graph.spec.tables else graph.operators[name].path()
-            yield _run_id_required(path, f"the state of `{name}` in this run has another shape than this edit needs")
+            yield _run_id_required(path, _reshaped(name, shape))
+        elif name not in stores and shape != REMOVED:
+            yield from _check_query(graph, name)
+
+
+def _reshaped(name: str, shape: str) -> str:
+    if shape == REMOVED:
+        return (
+            f"the state that `{name}` had in this run before it was removed has missed rows since; give it another "
+            "name, with which it starts with nothing"
+        )
+    return f"the state of `{name}` in this run has another shape than this edit needs"
+
+
+def _check_query(graph: Graph, store: str) -> Iterator[Problem]:
+    """Find that a query would go on without a step that has state: another one would start with nothing, unseen."""
+    query = written_name(store)
+    steps = [operator for operator in graph.operators.values() if written_name(operator.name) == query]
+    if steps and query not in graph.opaque and (steps[0].in_sql or query != store):
+        yield _run_id_required(
+            steps[0].path(),
+            f"the step `{store}` of this query has state in this run, and is gone now or has another name",
+        )
 
 
 def _check_broadcast_writer(graph: Graph, previous: PreviousRun, broadcast: Collection[str]) -> Iterator[Problem]:

@@ -7,6 +7,8 @@ from streamapp_core.spec.job import Grouper
 
 PartitionKey = str | tuple[str, ...] | None
 """The key of an intermediate stream: a column, or several; None: broadcast."""
+REMOVED = "removed"
+"""Stands for the shape of a store that a run had once: it lies where it was, and has missed rows since."""
 
 
 class PreviousStream(Protocol):
@@ -58,5 +60,5 @@ class PreviousRun(Protocol):
 
     @property
     def stores(self) -> Mapping[str, str]:
-        """The hash of the shape of every store."""
+        """The hash of the shape of every store, or `REMOVED`."""
         ...

@@ -158,3 +158,32 @@ def test_the_task_that_writes_broadcast_rows_stays_or_the_run_ends(before, after
         assert model(edited, counts, previous).broadcast_writer == previous.broadcast_writer
     by_partition = model(reading(*before, grouper="partition"), counts)
     accepted(reading(*after, grouper="partition"), counts, by_partition)
+
+
+def totals(query):
+    return document(
+        [{"name": "t", "sql": query}, {"name": "o", "from": "t", "sendTo": "out"}],
+        streams={"in": "k string, g string", "out": {"key": "k"}},
+    )
+
+
+@pytest.mark.parametrize("select", ["count(*) as n", "sum(length(g)) as n"])
+def test_what_was_removed_with_its_state_does_not_come_back_in_a_run(select):
+    """Its state lies where it was, and has missed the rows that came in between."""
+    counts = {"in": 2}
+    with_state = model(counting(), counts)
+    without = model(counting(stateful=False), counts, with_state)
+    still_without = model(counting(stateful=False), counts, without)
+    app = counting()
+    app["spec"]["operators"][1]["aggregate"] = {"by": ["k"], "select": select}
+    assert found(app, counts, still_without) == {("RunIdRequired", "spec.operators[1]")}
+    app["spec"]["operators"][1]["name"] = app["spec"]["operators"][2]["from"] = "another"
+    accepted(app, counts, still_without)
+
+
+def test_a_query_keeps_the_state_that_it_has_in_a_run():
+    """A step that has another name would begin with nothing, unseen by who wrote the query."""
+    groups = "select k, count(*) as n from in group by k"
+    before = model(totals(groups), {"in": 2})
+    accepted(totals(f"{groups} having count(*) > 1"), {"in": 2}, before)
+    assert found(totals("select distinct k from in"), {"in": 2}, before) == {("RunIdRequired", "spec.operators[0].sql")}
