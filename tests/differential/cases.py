@@ -6,6 +6,8 @@ from typing import Any
 
 Row = tuple[Any, ...]
 """id, k, g, v, and seconds after `START`."""
+DELETION = "deletes"
+"""The v of a row of a stream of changes that deletes its key."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,8 +27,9 @@ class Stage:
 class Source:
     """An input: its rows in the order in which they are written, and the rule for their partitions.
 
-    `placing` is `hashed` (by murmur2 of column k), `hashed by both` (of g and k), `apart` (all rows of one k are in one
-    partition, which may be any) or `anywhere`. `last` has a row for each partition that comes when all else is written,
+    `placing` is `hashed` (by murmur2 of column k), `hashed by both` (of g and k), `hashed by id`, `apart` (all rows of
+    one k are in one partition, which may be any) or `anywhere`. Of `changes`, each is the newest row of the key that
+    rows are hashed by. `last` has a row for each partition that comes when all else is written,
     and is far later than all other rows: without it, the watermark of a stream without an end would stay.
     """
 
@@ -35,6 +38,7 @@ class Source:
     rows: tuple[Row, ...]
     stages: tuple[Stage, ...]
     last: tuple[Row, ...] = ()
+    changes: bool = False
 
     @property
     def partitions(self) -> int:

@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow as pa
 
 from differential import forked_starts, reference
-from differential.cases import Case, Row, Source, Stage
+from differential.cases import DELETION, Case, Row, Source, Stage
 from differential.forked_starts import Outcome, StartRequest, Starts
 from differential.key_kinds import KINDS, KeyKind
-from differential.random_inputs import LAST, place
+from differential.random_inputs import LAST, place, record_key
 from streamapp_core.plan import plan
 from streamapp_core.spec.parse import parse_text
 from streamapp_core.spec.streams import StreamFormat
@@ -271,19 +271,20 @@ class _Run:
 
     def _write(self, name: str, source: Source, rows: Sequence[tuple[int, Row]], partitions: int) -> None:
         columns = _columns(self._case, name)
-        records: dict[int, list[bytes]] = defaultdict(list)
+        records: dict[int, list[tuple[bytes | None, bytes | None]]] = defaultdict(list)
         for index, row in rows:
             keys = [self._kind.json(value) for value in row[1:3]]
             values = dict(zip(columns, [row[0], *keys, row[3], _at(row).isoformat()], strict=True))
             # The last rows of streams of which not all keys are in one place are each for the partition of their id.
             last = index >= len(source.rows) and source.placing == "anywhere"
             number = row[0] if last else place(source, self._kind, index, row, partitions)
-            records[number].append(json.dumps(values).encode())
+            encoded = None if row[3] == DELETION else json.dumps(values).encode()
+            records[number].append((record_key(source, row).encode() if source.changes else None, encoded))
         owner = TransactionOwner(id=f"writer-{name}", epoch=self._written[name] + len(self._last_written) + 1)
         with closing(LogProducer(self._folder / "log.db", [_descriptor(name)], owner)) as producer:
-            for partition, values_ in records.items():
-                for value in values_:
-                    producer.send(Ssp("log", name, partition), value, key=None, timestamp=0)
+            for partition, pairs in records.items():
+                for key, value in pairs:
+                    producer.send(Ssp("log", name, partition), value, key=key, timestamp=0)
             producer.commit()
 
 
@@ -326,11 +327,16 @@ def _moved(progress: forked_starts.ProgressReport, before: forked_starts.Progres
 
 
 def _tables(case: Case) -> dict[str, pa.Table]:
-    """Return the rows of each input as the reference takes them: of equal keys, one way to write them."""
+    """Return the rows of each input as the reference takes them: of equal keys, one way to write them.
+
+    Of changes, these are the newest ones.
+    """
     kind = KINDS[case.keys].arrow
     found = {}
     for name, source in case.sources.items():
         rows = [*source.rows, *source.last]
+        if source.changes:
+            rows = [row for row in {record_key(source, row): row for row in rows}.values() if row[3] != DELETION]
         columns = [[row[place_] for row in rows] for place_ in range(5)]
         keys = [[value + 0.0 if isinstance(value, float) else value for value in column] for column in columns[1:3]]
         times = [_milliseconds(_at(row)) for row in rows]

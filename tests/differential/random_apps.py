@@ -11,7 +11,7 @@ from typing import Any
 
 from differential.cases import Case, Source, Start
 from differential.key_kinds import KINDS, KeyKind
-from differential.random_inputs import BOUNDS, random_source, random_table
+from differential.random_inputs import BOUNDS, random_changes, random_source, random_table
 from streamapp_runtime.fail_points import FailPoint, Moment
 
 MAPS = (
@@ -35,7 +35,9 @@ WINDOWS = ({"tumbling": "1h"}, {"sliding": "2h", "every": "1h"}, {"session": "1h
 JOINS = ("inner", "left", "right", "full")
 LAST_ROWS = ("sum(v) as m", "count(*) as m", "min(id) as m", "max(v) as m", "count(v) as m")
 ORDERS = ("v desc, id", "abs(v), id desc nulls first", "id % 3 nulls last, v")
-KEY_OF = {"hashed": {"key": "k"}, "hashed by both": {"key": ["g", "k"]}}
+KEY_OF = {"hashed": {"key": "k"}, "hashed by both": {"key": ["g", "k"]}, "hashed by id": {"key": "id"}}
+FAR = {"ttl": "30d"}
+"""Longer than all rows are apart: what has a `ttl` keeps them in other ways, and finds the same."""
 MOST_STEPS = 6
 PROCESSORS = (1, 1, 2, 3)
 FUNCTIONS = ("Totals", "Silence", "Hourly", "Before")
@@ -56,6 +58,7 @@ class _Draft:
     open: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     begun: int = 0
+    changes: bool = False
 
     @property
     def columns(self) -> str:
@@ -103,6 +106,24 @@ def _source(draft: _Draft, name: str) -> None:
         **({"broadcast": True} if random.random() < 0.1 else {}),
     }
     draft.result(draft.add("base", name, map=MAPS[0]))
+
+
+def _changes(draft: _Draft, name: str) -> None:
+    """Read a stream of changes; a function may be given its event times, so it has some."""
+    source = random_changes(draft.random, draft.kind, starts=draft.starts)
+    draft.sources[name] = source
+    draft.streams[name] = {
+        "system": "log",
+        "schema": f"{draft.columns}, at timestamp",
+        "changes": "upsert",
+        "eventTime": {"column": "at", "maxOutOfOrderness": "1d"},
+        **_format(source),
+    }
+    draft.result(draft.add("base", name, map=MAPS[0]))
+
+
+def _ttl(draft: _Draft) -> dict[str, str]:
+    return FAR if draft.random.random() < 0.15 and not draft.changes else {}
 
 
 def _format(source: Source) -> dict[str, Any]:
@@ -157,14 +178,14 @@ def _select(draft: _Draft, by: tuple[str, ...]) -> str:
 
 def _aggregate(draft: _Draft) -> None:
     by = draft.random.choice(GROUPS)
-    made = draft.add("total", _grouped(draft, by), aggregate={"by": list(by), "select": _select(draft, by)})
-    draft.result(draft.add("restored", made, map=RESTORED))
+    total = {"by": list(by), "select": _select(draft, by), **_ttl(draft)}
+    draft.result(draft.add("restored", draft.add("total", _grouped(draft, by), aggregate=total), map=RESTORED))
 
 
 def _top_n(draft: _Draft) -> None:
     by, n = draft.random.choice(GROUPS), draft.random.choice([1, 1, 2, 3])
     rank = {} if n == 1 or draft.random.random() < 0.2 else {"rank": "place"}
-    top = {"by": list(by), "orderBy": draft.random.choice(ORDERS), "n": n, **rank}
+    top = {"by": list(by), "orderBy": draft.random.choice(ORDERS), "n": n, **rank, **_ttl(draft)}
     made = draft.add("top", _grouped(draft, by), topN=top)
     draft.result(draft.add("restored", made, map="id, k, g, place as v") if rank else made)
 
@@ -220,10 +241,41 @@ def _joined_results(draft: _Draft) -> None:
     draft.result(draft.add("joined-results", made, map=columns))
 
 
+def _over_changes(draft: _Draft) -> None:
+    """Read the last ones of rows that most probably replace each other."""
+    by, random = draft.random.choice(GROUPS), draft.random
+    over = {"by": list(by), "orderBy": random.choice(ORDERS), "rows": random.randint(1, 3)}
+    made = draft.add("recent", _grouped(draft, by), over={**over, "select": random.choice(LAST_ROWS)})
+    draft.result(draft.add("restored", made, map="id, k, g, cast(m as int) as v"))
+
+
+def _joined_changes(draft: _Draft) -> None:
+    """Join rows that most probably replace each other by keys of theirs, and keep both keys."""
+    left, right = _grouped(draft, ("k",)), _grouped(draft, ("k",))
+    other = draft.add("other", right, map="id as rid, k as rk, g as rg, v as rv")
+    made = draft.add("join", left, join={"with": other, "on": {"left": "k", "right": "rk"}})
+    rest = draft.random.choice(["g, rid as v", "rg as g, rid as v", "g, coalesce(v, rv) as v"])
+    draft.result(draft.add("joined-changes", made, map=f"id, k, {rest}"))
+
+
+def _kept(draft: _Draft) -> None:
+    """Write the table at the end, or the history of changes."""
+    by = draft.random.choice(GROUPS)
+    made = draft.add("total", _grouped(draft, by), aggregate={"by": list(by), "select": _select(draft, by)})
+    results = draft.add("restored", made, map=RESTORED)
+    if draft.random.random() < 0.5:
+        results = draft.add("filter", results, filter=draft.random.choice(FILTERS))
+    endless = any(source.last for source in draft.sources.values())
+    name = f"kept-{results}"
+    changes = "log" if endless else draft.random.choice(["log", "final", "final"])
+    draft.streams[name] = {"system": "files", "name": f"out/{name}", "format": "csv", "changes": changes}
+    draft.add("sent", results, sendTo=name)
+
+
 def _dedup(draft: _Draft) -> None:
     """Add an output of the different keys: which of their rows are first, and their times, have no one meaning."""
     by = draft.random.choice(GROUPS)
-    once = draft.add("once", _grouped(draft, by), dedup={"by": list(by)})
+    once = draft.add("once", _grouped(draft, by), dedup={"by": list(by), **_ttl(draft)})
     name = f"different-{once}"
     draft.streams[name] = {"system": "files", "name": f"out/{name}", "format": "csv"}
     columns = ", ".join(column if column in by else f"{by[0]} as {column}" for column in ("k", "g"))
@@ -258,7 +310,8 @@ def _bound(random: Random) -> dict[str, Any]:
     """Return how a join is bounded, and what it emits without a partner."""
     if random.random() < 0.25:
         return {"asOf": True, "type": random.choice(JOINS[:2]), **random.choice([{}, {"within": "1h"}])}
-    return {} if random.random() < 0.3 else {"type": random.choice(JOINS), "within": "1h"}
+    unbounded = random.choice([{}, {}, FAR])
+    return unbounded if random.random() < 0.3 else {"type": random.choice(JOINS), "within": "1h"}
 
 
 def _join_by_both(draft: _Draft) -> None:
@@ -370,8 +423,27 @@ STEPS = (
     _join_by_both,
     _join_table,
     _process,
+    _kept,
 )
 WEIGHTED = (*STEPS, _merge, _merge, _window, _window, _join, _process, _process, _fill_table, _fill_table)
+CHANGE_STEPS = (
+    _filter,
+    _map,
+    _shuffle,
+    _aggregate,
+    _aggregate,
+    _top_n,
+    _top_n,
+    _over_changes,
+    _over_changes,
+    _joined_results,
+    _joined_changes,
+    _joined_changes,
+    _join_table,
+    _of_results,
+    _kept,
+)
+"""Steps that may follow rows that replace each other."""
 
 
 def random_case(seed: int, number: int) -> Case:
@@ -380,10 +452,11 @@ def random_case(seed: int, number: int) -> Case:
     keys = random.choice(["string", "string", "string", *KINDS])
     starts = tuple(_start(random) for _ in range(random.choice([0, 0, 1, 1, 2])))
     draft = _Draft(random, KINDS[keys], len(starts))
+    draft.changes = random.random() < 0.3
     for place in range(random.randint(1, 3)):
-        _source(draft, f"rows{place}")
+        (_changes if draft.changes and random.random() < 0.8 else _source)(draft, f"rows{place}")
     for _ in range(random.randint(1, MOST_STEPS)):
-        random.choice(WEIGHTED)(draft)
+        random.choice(CHANGE_STEPS if draft.changes else WEIGHTED)(draft)
     _keep_last_rows_waiting(draft)
     sent = [*draft.unread, *random.sample(draft.open, min(len(draft.open), random.choice([0, 0, 1, 2])))]
     for place, name in enumerate(sent):
@@ -409,7 +482,7 @@ def random_case(seed: int, number: int) -> Case:
 def _job(random: Random, *, grows: bool) -> dict[str, Any]:
     partitions = random.choice([None, None, 1, 2, 3, 4, 5])
     return {
-        "commitInterval": random.choice(["10ms", "50ms", "300ms"]),
+        "commitInterval": random.choice(["10ms", "20ms", "50ms", "300ms", "300ms", "1s"]),
         "watermarkInterval": random.choice(["1ms", "1ms", "100ms"]),
         "grouper": random.choice([*["partition"] * 20, "stream-partition", "all"]),
         "partitionMonitor": {"interval": "1s" if grows else "1m"},

@@ -6,7 +6,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from differential.cases import Row, Source, Stage
+from differential.cases import DELETION, Row, Source, Stage
 from differential.key_kinds import KeyKind
 from support.hashed_keys import partition_of
 
@@ -16,6 +16,8 @@ LONGEST = 5 * 3600
 LAST = 10 * 86_400
 """The seconds after `START` up to which rows are, and of the last rows of a stream without an end."""
 MOST_ROWS = 30
+CHANGED_IDS = 6
+"""The different ids in a stream of changes: few, so that most rows replace others."""
 
 
 def random_source(random: Random, kind: KeyKind, *, bound: str, starts: int) -> Source:
@@ -41,6 +43,26 @@ def random_source(random: Random, kind: KeyKind, *, bound: str, starts: int) -> 
     return Source(system=system, placing=placing, rows=rows, stages=stages, last=last if endless else ())
 
 
+def random_changes(random: Random, kind: KeyKind, *, starts: int) -> Source:
+    """Return an input of a log whose rows replace each other by a key, or delete it; it may have no end, and grow."""
+    placing = random.choice(["hashed by id", "hashed by id", *(["hashed", "hashed by both"] if kind.hashed else [])])
+    rows = []
+    for number, key, other, value, seconds in _rows(random, _readable(kind, "log"), "1d"):
+        whole = (number % CHANGED_IDS, key, other, value, seconds)
+        if placing != "hashed by id":  # such a key is never null
+            whole = (number, other if key is None else key, other, value, seconds)
+        rows.append((*whole[:3], DELETION, seconds) if random.random() < 0.2 else whole)
+    partitions = random.randint(1, 4)
+    stages, endless = (Stage(partitions=partitions, end=len(rows)),), random.random() < 0.3
+    if endless and random.random() < 0.6:
+        stages = _growth(random, partitions, len(rows), starts, at_once=True)
+    count = stages[-1].partitions
+    last = tuple(_last_row(random, _readable(kind, "log"), placing, number, count) for number in range(count))
+    return Source(
+        system="log", placing=placing, rows=tuple(rows), stages=stages, last=last if endless else (), changes=True
+    )
+
+
 def random_table(random: Random, kind: KeyKind, *, avoid: set[str], one_file: bool) -> Source:
     """Return a side input that has each key once, and none of `avoid`; the keys that it has are added to it."""
     system = random.choice(["files", "log"])
@@ -62,14 +84,19 @@ def place(source: Source, kind: KeyKind, index: int, row: Row, partitions: int) 
     """Return the partition of a row of an input that has so many partitions."""
     if source.placing == "anywhere":
         return index % partitions
-    if source.placing == "hashed by both":
-        return partition_of(_written(row), partitions)
+    if source.placing in ("hashed by both", "hashed by id") or (source.placing == "hashed" and row[1] is not None):
+        return partition_of(record_key(source, row), partitions)
     if row[1] is None:
         return 0
-    if source.placing == "hashed":
-        return partition_of(str(row[1]), partitions)
     known = list(dict.fromkeys(kind.canonical(str(value)) for value in kind.values))
     return known.index(kind.canonical(str(row[1]))) % partitions
+
+
+def record_key(source: Source, row: Row) -> str:
+    """Return the key of a row's record, as a producer writes it; rows are hashed by it."""
+    if source.placing == "hashed by both":
+        return _written(row)
+    return str(row[0] if source.placing == "hashed by id" else row[1])
 
 
 def _written(row: Row) -> str:
@@ -117,6 +144,9 @@ def _growth(random: Random, partitions: int, rows: int, starts: int, *, at_once:
 def _last_row(random: Random, kind: KeyKind, placing: str, partition: int, partitions: int) -> Row:
     """Return a row that is in this partition, by a key of its own where the ordinary ones are elsewhere."""
     key = random.choice(kind.values)
+    if placing == "hashed by id":
+        number = next(number for number in itertools.count(100) if partition_of(str(number), partitions) == partition)
+        return (number, key, random.choice(kind.values), 1, LAST)
     if placing.startswith("hashed"):
         others = (f"z{number}" if kind.type == "string" else number for number in itertools.count(100))
         keys = [*kind.values, *(next(others) for _ in range(200))]

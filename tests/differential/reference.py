@@ -69,7 +69,7 @@ def results(document: dict[str, Any], tables: Mapping[str, pa.Table], until: int
             that wait for a later one are not emitted.
     """
     spec = document["spec"]
-    edges = {name: Edge(sql=f'SELECT * FROM "{name}"') for name in tables}
+    edges = {name: Edge(sql=f'SELECT * FROM "{name}"', key=_changed_by(spec["streams"][name])) for name in tables}
     found = {}
     with _DATABASE.cursor() as connection:  # a cursor has views of its own
         for name, rows in tables.items():
@@ -86,6 +86,13 @@ def results(document: dict[str, Any], tables: Mapping[str, pa.Table], until: int
                 rows_ = connection.execute(query).fetchall()
                 found[operator["sendTo"]] = Expected(key=edge.key, rows=rows_, versions=edge.versions)
     return found
+
+
+def _changed_by(stream: dict[str, Any]) -> tuple[str, ...] | None:
+    """Return the key of a stream of changes; its table has the newest rows."""
+    if "changes" not in stream:
+        return None
+    return tuple([stream["key"]] if isinstance(stream["key"], str) else stream["key"])
 
 
 def _edge(operator: dict[str, Any], inputs: list[Edge], spec: dict[str, Any], until: int) -> Edge:
@@ -164,8 +171,11 @@ def _joined(join: dict[str, Any], left: Edge, right: Edge, until: int) -> Edge:
         WHERE (l.t IS NOT NULL AND r.t IS NOT NULL) OR coalesce(l.t, r.t) <= {until}"""
     if left.key is None or right.key is None:
         return Edge(sql=sql)
-    names = {on["right"]: on["left"]}
-    return Edge(sql=sql, key=tuple(dict.fromkeys([*left.key, *(names.get(name, name) for name in right.key)])))
+    # What is joined by follows from the other side's row: one side's key is told apart without it.
+    told = on["right"] in right.key
+    of_left = [column for column in left.key if told or column != on["left"]]
+    of_right = [column for column in right.key if column != on["right"]]
+    return Edge(sql=sql, key=tuple(dict.fromkeys([*of_left, *of_right])))
 
 
 def _versioned(join: dict[str, Any], left: Edge, right: Edge, until: int) -> Edge:
