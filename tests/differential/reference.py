@@ -149,7 +149,7 @@ def _mapped(columns: str, edge: Edge) -> Edge:
         return Edge(sql=sql)
     names: dict[str, str] = {}
     for column in columns.split(", "):
-        source, _, name = column.partition(" as ")
+        source, _, name = column.removeprefix("cast(").replace(" as int)", "").partition(" as ")
         names.setdefault(source, name or source)
     kept = set(edge.key) <= set(names)
     return Edge(sql=sql, key=tuple(names[column] for column in edge.key) if kept else None)
