@@ -11,6 +11,8 @@ from streamapp_systems.file.file_cursor import FileCursor, PartitionFile
 from streamapp_systems.folder.file_journal import JournalFile, SeenFile
 from streamapp_systems.protocols import BadRecord, FetchedBatch, StreamSystemError
 
+_MAXIMUM_BYTES = 16 << 20
+
 FindFile = Callable[[int], JournalFile | None]
 """Finds the file that has the record of an offset."""
 
@@ -36,6 +38,7 @@ class FileChain:
         self._schema = schema
         self._cursor: FileCursor | None = None
         self._file: JournalFile | None = None
+        self._failure: StreamSystemError | None = None
 
     @property
     def opened(self) -> bool:
@@ -43,12 +46,35 @@ class FileChain:
         return self._cursor is not None
 
     def take(self, limit: int) -> FetchedBatch:
-        """Read up to `limit` rows of one file; none if the journal has no more.
+        """Read up to `limit` rows, fewer if they are large; none if the journal has no more.
 
         Raises:
             BadRecord: the next record can't be read; the one after it is next.
             StreamSystemError: a file is gone, has changed since it was seen, or can't be read.
         """
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+        start, read = self.offset, list[FetchedBatch]()
+        size = 0
+        while (left := start + limit - self.offset) > 0 and size < _MAXIMUM_BYTES:
+            try:
+                batch = self._take(left)
+            except StreamSystemError as failure:
+                if not read:
+                    raise
+                self._failure = failure
+                break
+            if batch.rows is None:
+                break
+            read.append(batch)
+            size += batch.rows.nbytes
+        rows = [batch.rows for batch in read]
+        end = read[-1].next_offset if read else start
+        return FetchedBatch(ssp=self.ssp, offset=start, next_offset=end, rows=pa.concat_batches(rows) if rows else None)
+
+    def _take(self, limit: int) -> FetchedBatch:
+        """Read up to `limit` rows of one file."""
         start = self.offset
         cursor = self._open()
         if cursor is None or self._file is None:
