@@ -19,7 +19,8 @@ def workers_of(root: int) -> list[int]:
 
 
 def _forked_by_spark(found: dict[int, bytes]) -> list[int]:
-    return [pid for pid, command in found.items() if b"spark.worker_daemon" in command]
+    """Find the daemons and what they have forked; the JVM has the daemon's name among its settings, too."""
+    return [pid for pid, command in found.items() if b"-m\0streamapp_runtime.spark.worker_daemon" in command]
 
 
 def executors_of(root: int) -> list[int]:
