@@ -145,11 +145,14 @@ class FileJournal:
                     self._connection.execute("ROLLBACK")
         return True
 
-    def names(self, after: int) -> tuple[int, list[str]]:
-        """Return the number of the last file, and the names of those whose numbers are above `after`."""
+    def seen(self, after: int) -> tuple[int, list[SeenFile]]:
+        """Return the number of the last file, and those whose numbers are above `after`."""
         with explained(self._path):
-            rows = self._connection.execute("SELECT id, name FROM files WHERE id > ? ORDER BY id", (after,)).fetchall()
-        return (rows[-1][0] if rows else after), [name for _, name in rows]
+            rows = self._connection.execute(
+                f"SELECT {_FILE}, id FROM files WHERE id > ? ORDER BY id",
+                (after,),
+            ).fetchall()
+        return (rows[-1][-1] if rows else after), [_file(row[:-1]).file for row in rows]
 
     def ends(self, partitions: Iterable[int]) -> dict[int, int]:
         """Return the offset after the last record of each partition."""

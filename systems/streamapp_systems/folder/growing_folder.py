@@ -57,7 +57,8 @@ class GrowingFolder:
         self.journal_path = journals / f"{quote(descriptor.address, safe='')}.db"
         self._clock = clock
         self._wall_clock = wall_clock
-        self._known: set[str] = set()
+        self._known: dict[str, tuple[int, int | None]] = {}
+        """Size and modification time of the files that the journal has, by name."""
         self._last = 0
         self._waiting: dict[str, _Waiting] = {}
 
@@ -83,14 +84,17 @@ class GrowingFolder:
     def look(self, journal: FileJournal, partitions: Collection[int], stopping: Callable[[], bool]) -> frozenset[int]:
         """See `GrowingFiles.look`. Files that are seen at once are in the natural order of their names."""
         wanted = frozenset(partitions)
-        self._last, names = journal.names(self._last)
-        self._known.update(names)
+        self._last, seen = journal.seen(self._last)
+        self._known.update((file.name, (file.size, file.modified)) for file in seen)
         self.check_place()
         incomplete: set[int] = set()
         found: dict[int, list[SeenFile]] = {}
-        for name, path in self._unseen():
+        for name, path in self._files():
             partition = file_partition(name, journal.partitions)
             if partition not in wanted:
+                continue
+            if name in self._known:
+                self._check_unchanged(name, path)
                 continue
             file = self._count(name, path)
             if file is None:
@@ -114,11 +118,25 @@ class GrowingFolder:
         """See `GrowingFiles.format`."""
         return file_format(self.descriptor)
 
-    def _unseen(self) -> Iterator[tuple[str, Path]]:
+    def _files(self) -> Iterator[tuple[str, Path]]:
         for path in partition_files(self._root, self.descriptor, compressed=True):
             name = relative_name(self._root, path)
-            if name not in self._known and not name.endswith(_UNFINISHED):
+            if not name.endswith(_UNFINISHED):
                 yield name, path
+
+    def _check_unchanged(self, name: str, path: Path) -> None:
+        """Check that a file of the journal, perhaps one that was read long ago, has got no other rows."""
+        try:
+            found = path.stat()
+        except OSError:
+            return
+        size, modified = self._known[name]
+        if (found.st_size, found.st_mtime_ns) != (size, modified):
+            raise StreamSystemError(
+                f"stream {self.descriptor.name}: {path} has changed since it was first seen, when it had {size} bytes "
+                f"(now {found.st_size}): rows that it got since would not be read. Put the old file back with its "
+                "modification time, or take the file away if its rows were read, and put new rows into new files"
+            )
 
     def _count(self, name: str, path: Path) -> SeenFile | None:
         """Return a file with its number of records; None if it is not complete, or is gone."""

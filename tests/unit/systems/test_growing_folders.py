@@ -137,7 +137,8 @@ def test_two_that_see_the_same_files_in_different_orders_agree(tmp_path: Path) -
     first.append({0: [c], 1: [SeenFile(name="d", size=1, modified=1, records=1)]})
     assert (second.partitions, second.layout, second.ends([0, 1])) == (2, "csv", {0: 5, 1: 1})
     assert [(found.file.name, found.first, found.end) for found in second.files(0)] == [("a", 0, 2), ("c", 2, 5)]
-    assert (second.find(0, 5), second.names(0)) == (None, (4, ["a", "b", "c", "d"]))
+    assert second.find(0, 5) is None
+    assert second.seen(2) == (4, [c, SeenFile(name="d", size=1, modified=1, records=1)])
 
 
 def test_what_is_still_written_is_left_alone(tmp_path: Path) -> None:
@@ -152,7 +153,7 @@ def test_what_is_still_written_is_left_alone(tmp_path: Path) -> None:
     journal = FileJournal(files.journal_path)
 
     def look() -> tuple[frozenset[int], list[str]]:
-        return files.look(journal, [0], lambda: False), journal.names(0)[1]
+        return files.look(journal, [0], lambda: False), [file.name for file in journal.seen(0)[1]]
 
     assert look() == ({0}, [])
     seconds[0] += 1.9
@@ -176,6 +177,20 @@ def test_a_file_that_changes_is_an_error_that_names_it(tmp_path: Path) -> None:
     publish(tmp_path, "1.csv", [1, 3], modified=YEAR_2020 + 1)
     with pytest.raises(StreamSystemError, match=r"in/1\.csv has changed since it was first seen"):
         read(tmp_path, CSV, {ssp(0): 0})
+
+
+@pytest.mark.parametrize("values", [[1, 2, 3], [3, 4]], ids=["appended", "replaced"])
+def test_a_file_that_gets_other_rows_after_all_were_read_is_an_error_that_names_it(
+    tmp_path: Path, values: list[int]
+) -> None:
+    created(tmp_path, CSV, 1)
+    publish(tmp_path, "1.csv", [1, 2])
+    assert read(tmp_path, CSV, {ssp(0): 0}) == {ssp(0): [1, 2]}
+    path = publish(tmp_path, "1.csv", values, modified=YEAR_2020 + 1)
+    with pytest.raises(StreamSystemError, match=r"in/1\.csv has changed since .*put new rows into new files"):
+        read(tmp_path, CSV, {ssp(0): 2})
+    path.unlink()
+    assert read(tmp_path, CSV, {ssp(0): 2}) == {ssp(0): []}
 
 
 def test_a_file_that_changes_while_it_is_read_gives_no_rows(tmp_path: Path) -> None:
