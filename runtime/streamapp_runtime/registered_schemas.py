@@ -18,7 +18,7 @@ from streamapp_core.protobuf.proto_files import ProtoError, compile_proto, regis
 from streamapp_core.protobuf.proto_writing import find_renumbered, message_name, proto_text_of
 from streamapp_core.schema import Schema
 from streamapp_core.schema_mismatch import SchemaMismatch
-from streamapp_core.spec.streams import StreamChanges, StreamFormat, StreamSpec
+from streamapp_core.spec.streams import AvroOptions, ProtobufOptions, StreamChanges, StreamFormat, StreamSpec
 from streamapp_runtime.table_schemas import find_table_problems
 from streamapp_systems.kafka import AVRO, PROTOBUF, RegisteredSchema, SchemaRegistryClient
 from streamapp_systems.protobuf.message_indexes import FIRST_MESSAGE
@@ -100,6 +100,16 @@ def output_headers(plan: Plan, systems: Systems) -> Mapping[str, bytes]:
             )
         headers[stream.name] = header_of(number) + (FIRST_MESSAGE if stream.format is StreamFormat.PROTOBUF else b"")
     return headers
+
+
+def with_written_schema(stream: PlannedStream) -> StreamSpec | None:
+    """Return the declaration of an output with the schema of its values, for who reads them without a registry."""
+    if stream.spec is None or stream.schema is None or stream.format not in _KINDS:
+        return stream.spec
+    text = _written_schema(stream).text
+    if stream.format is StreamFormat.AVRO:
+        return stream.spec.model_copy(update={"avro": AvroOptions(schema=text)})
+    return stream.spec.model_copy(update={"protobuf": ProtobufOptions(schema=text)})
 
 
 def _registered(plan: Plan, systems: Systems) -> Iterator[tuple[PlannedStream, SchemaRegistryClient]]:

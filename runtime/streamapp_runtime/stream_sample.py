@@ -15,7 +15,7 @@ from streamapp_core.spec.systems import SystemKind
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import FIRST_REQUEST_TIMEOUT, descriptor
 from streamapp_runtime.errors import RuntimeFailure
-from streamapp_runtime.registered_schemas import RegistrySchemas
+from streamapp_runtime.registered_schemas import RegistrySchemas, with_written_schema
 from streamapp_runtime.rows.json_messages import encode_json
 from streamapp_runtime.rows.message_formats import message_decoder
 from streamapp_runtime.rows.message_rows import MessageDecoder
@@ -149,8 +149,10 @@ def _decoder(plan: Plan, stream: PlannedStream, systems: Systems) -> MessageDeco
     """Return the decoder of a stream's messages; None if they have no one schema, or are rows already."""
     if stream.schema is None or not stream.system_kind.transactional:
         return None
-    registry = partial(systems.open_schema_registry, stream.system, plan.app.system(stream.system))
-    return message_decoder(stream.schema, stream.spec, (), RegistrySchemas(registry))
+    system = plan.app.system(stream.system)
+    alone = stream.role is StreamRole.OUTPUT and system.schema_registry is None
+    registry = RegistrySchemas(partial(systems.open_schema_registry, stream.system, system))
+    return message_decoder(stream.schema, with_written_schema(stream) if alone else stream.spec, (), registry)
 
 
 def _of_rows(batch: FetchedBatch, rows: pa.RecordBatch) -> Iterator[SampledRecord]:

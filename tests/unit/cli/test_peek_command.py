@@ -72,10 +72,12 @@ def test_deletions_and_what_can_not_be_read_are_shown(tmp_path):
     assert "many" in peek(tmp_path, "orders")[2]["unreadable"]
 
 
-def test_results_are_shown_as_they_were_written(tmp_path):
+@pytest.mark.parametrize("form", ["json", "avro", "protobuf", "csv"])
+def test_results_are_shown_as_they_were_written(tmp_path, form):
+    made = document(counts={"system": "log", "key": "k", "partitions": 1, "format": form})
     json_logs.write(tmp_path, "orders", 2, [(0, None, {"k": "x", "a": 1}), (1, None, {"k": "y", "a": 2})])
-    apps.run(document(), tmp_path)
-    found = peek(tmp_path, "counts")
+    apps.run(made, tmp_path)
+    found = peek(tmp_path, "counts", made=made)
     assert {record["key"]: record["row"] for record in found} == {"x": {"k": "x", "n": 1}, "y": {"k": "y", "n": 1}}
 
 
