@@ -24,7 +24,8 @@ class ParquetFormat:
 
     def read(self, path: Path, schema: pa.Schema, start: int) -> Iterator[Chunk]:
         """Read records, as `FileFormat` says; row groups before the start are not read."""
-        with pq.ParquetFile(path) as file:
+        # Spark's timestamps have 96 bits: as nanoseconds, those beyond the years 1677 to 2262 would be others.
+        with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
             _check_types(path, file.schema_arrow, schema)
             groups, skipped = _groups_from(file.metadata, start)
             for rows in file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=schema.names, use_threads=False):

@@ -16,6 +16,7 @@ from streamapp_core.spec.streams import CsvOptions, StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.file import FileAdmin, FileConsumer, FileOutput
+from streamapp_systems.file.parquet_format import ParquetFormat
 from streamapp_systems.protocols import BadRecord, StreamDescriptor, StreamSystemError
 
 VALUES = {
@@ -220,6 +221,19 @@ def test_parquet_columns_are_cast_without_loss(tmp_path: Path) -> None:
         {"s": "a", "n": 1, "t": moment.replace(tzinfo=datetime.UTC), "d": datetime.date(2013, 1, 1)}
     ]
     assert str(bad).endswith("column n: '1099511627776' is no int")
+
+
+def test_timestamps_of_96_bits_are_those_that_spark_wrote(tmp_path: Path) -> None:
+    """They are microseconds, also beyond the years that 64 bits of nanoseconds hold."""
+    times = [datetime.datetime(year, 12, 31, 23, 59, 59, 999_999, datetime.UTC) for year in (1, 1582, 2020, 9999)]
+    table = pa.table({"at": pa.array(times, pa.timestamp("us", "UTC")), "nested": [[{"at": time}] for time in times]})
+    path = tmp_path / "a.parquet"
+    pq.write_table(table, path, use_deprecated_int96_timestamps=True)
+    schema = arrow_schema(parse_schema("at timestamp, nested array<struct<at:timestamp>>"))
+    (rows,) = ParquetFormat().read(path, schema, 0)
+    assert isinstance(rows, pa.RecordBatch)
+    assert rows["at"].to_pylist() == times
+    assert rows["nested"].to_pylist() == [[{"at": time}] for time in times]
 
 
 def test_a_parquet_column_of_another_shape_is_refused(tmp_path: Path) -> None:
