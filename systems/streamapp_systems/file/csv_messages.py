@@ -5,6 +5,7 @@ Records are first checked one by one, so that a quote that is not closed takes n
 read together.
 """
 
+import codecs
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -68,7 +69,8 @@ class CsvRowReader:
     def _chunks(self, lines: Sequence[bytes]) -> Iterator[Chunk]:
         if not lines:
             return
-        data = b"\n".join((*lines, b""))
+        # Arrow passes over a byte order mark at the beginning: without this one, over one of the first record's text.
+        data = codecs.BOM_UTF8 + b"\n".join((*lines, b""))
         names = [f"f{place}" for place in range(len(self._schema))]
         # All is one block, as an empty line at the beginning of a block is not told from its end.
         read_options = pa.csv.ReadOptions(

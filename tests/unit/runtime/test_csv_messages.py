@@ -56,12 +56,18 @@ def test_what_is_written_is_read_again(rows, delimiter, null):
         assert [theirs[1], theirs[3]] == [null if each is None else each for each in (row[1], row[3])]
 
 
-@given(st.lists(st.text(alphabet='",\r\nab', max_size=8).map(str.encode), max_size=6))
+@given(st.lists(st.text(alphabet='",\r\nab\ufeff', max_size=8).map(str.encode), max_size=6))
 def test_a_message_says_the_same_alone_and_among_others(values):
     alone = [read("a string, b string", value) for value in values]
     rows, reasons = read("a string, b string", *values)
     assert rows == [row for found, _ in alone for row in found]
     assert sorted(reasons) == [number for number, (_, bad) in enumerate(alone) if bad]
+
+
+def test_a_byte_order_mark_is_text_wherever_its_message_stands():
+    mark = "\ufeff".encode()
+    values = [mark + b'"x', mark + mark, mark]
+    assert read("a string", *values) == ([('\ufeff"x',), ("\ufeff\ufeff",), ("\ufeff",)], {})
 
 
 @pytest.mark.parametrize(
