@@ -20,10 +20,24 @@ TRIES = 3
 @pytest.fixture
 def app(cluster, namespace, images, operator, kafka):
     app = cluster_apps.Numbered(namespace, images[1], kafka, APP)
+    app.document["spec"]["spark"] = {"ui": {}}
     cluster_apps.apply(cluster, app.document)
     cluster_apps.wait_for(cluster, namespace, APP, "Ready", seconds=180)
     app.feed(5_000)
     return app
+
+
+JOBS = """
+import json, os, socket, urllib.request
+
+def read(path):
+    with urllib.request.urlopen("http://127.0.0.1:4040/api/v1/applications" + path) as response:
+        return json.load(response)
+
+(application,) = read("")
+others = socket.socket().connect_ex((os.environ["STREAMAPP_POD_IP"], 4040)) == 0
+print(json.dumps([others, [job["description"] for job in read("/" + application["id"] + "/jobs")]]))
+"""
 
 
 def pod_names(cluster, namespace, role):
@@ -153,3 +167,14 @@ def _problems(cluster, namespace):
 
 def _reads(cluster, namespace, partitions):
     return cluster_apps.status(cluster, namespace, APP)["plan"]["streams"]["in"] == partitions
+
+
+def test_spark_shows_the_processors_of_a_driver_in_its_pod_alone(cluster, namespace, app):
+    (driver,) = pod_names(cluster, namespace, "driver")
+    told = cluster.kubectl(
+        "exec", f"--namespace={namespace}", driver, "--container=driver", "--", "python3", "-c", JOBS
+    )
+    seen_by_others, jobs = json.loads(told.splitlines()[-1])
+    assert not seen_by_others
+    assert {f"processor {number}" for number in range(2)} == {job.partition(" (")[0] for job in jobs}
+    assert all(": Partition " in job for job in jobs)

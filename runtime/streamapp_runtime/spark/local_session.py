@@ -108,7 +108,8 @@ def write_log_settings(folder: Path) -> Path:
 def start_spark(settings: Mapping[str, str]) -> SparkContext:
     """Start Spark in this process, with these settings above those of its own files (`spark-defaults.conf`)."""
     os.environ["PYSPARK_PYTHON"] = sys.executable  # Spark starts workers with this interpreter
-    os.environ["SPARK_LOCAL_IP"] = _LOOPBACK  # where its pages listen: they have no login
+    if settings.get("spark.ui.enabled") == "true":
+        os.environ["SPARK_LOCAL_IP"] = _LOOPBACK  # where its pages listen: they have no login
     with _same_interrupts():
         return SparkContext(conf=SparkConf(loadDefaults=False).setAll(list(settings.items())))
 
