@@ -59,6 +59,7 @@ class _Draft:
     unread: list[str] = field(default_factory=list)
     begun: int = 0
     changes: bool = False
+    may_begin_late: bool = False
 
     @property
     def columns(self) -> str:
@@ -110,7 +111,7 @@ def _source(draft: _Draft, name: str) -> None:
 
 def _changes(draft: _Draft, name: str) -> None:
     """Read a stream of changes; a function may be given its event times, so it has some."""
-    source = random_changes(draft.random, draft.kind, starts=draft.starts)
+    source = random_changes(draft.random, draft.kind, starts=draft.starts, grows=not draft.may_begin_late)
     draft.sources[name] = source
     draft.streams[name] = {
         "system": "log",
@@ -451,7 +452,8 @@ def random_case(seed: int, number: int) -> Case:
     random = Random(f"{seed}/{number}")
     keys = random.choice(["string", "string", "string", *KINDS])
     starts = tuple(_start(random) for _ in range(random.choice([0, 0, 1, 1, 2])))
-    draft = _Draft(random, KINDS[keys], len(starts))
+    may_begin_late = any((start.fail_point or "").startswith("run") for start in starts)
+    draft = _Draft(random, KINDS[keys], len(starts), may_begin_late=may_begin_late)
     draft.changes = random.random() < 0.3
     for place in range(random.randint(1, 3)):
         (_changes if draft.changes and random.random() < 0.8 else _source)(draft, f"rows{place}")

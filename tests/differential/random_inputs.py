@@ -43,8 +43,11 @@ def random_source(random: Random, kind: KeyKind, *, bound: str, starts: int) -> 
     return Source(system=system, placing=placing, rows=rows, stages=stages, last=last if endless else ())
 
 
-def random_changes(random: Random, kind: KeyKind, *, starts: int) -> Source:
-    """Return an input of a log whose rows replace each other by a key, or delete it; it may have no end, and grow."""
+def random_changes(random: Random, kind: KeyKind, *, starts: int, grows: bool) -> Source:
+    """Return an input of a log whose rows replace each other by a key, or delete it; it may have no end, and grow.
+
+    It does not if the run may begin after the growth: then a key has rows in two partitions, in no order.
+    """
     placing = random.choice(["hashed by id", "hashed by id", *(["hashed", "hashed by both"] if kind.hashed else [])])
     rows = []
     for number, key, other, value, seconds in _rows(random, _readable(kind, "log"), "1d"):
@@ -54,7 +57,7 @@ def random_changes(random: Random, kind: KeyKind, *, starts: int) -> Source:
         rows.append((*whole[:3], DELETION, seconds) if random.random() < 0.2 else whole)
     partitions = random.randint(1, 4)
     stages, endless = (Stage(partitions=partitions, end=len(rows)),), random.random() < 0.3
-    if endless and random.random() < 0.6:
+    if endless and grows and random.random() < 0.6:
         stages = _growth(random, partitions, len(rows), starts, at_once=True)
     count = stages[-1].partitions
     last = tuple(_last_row(random, _readable(kind, "log"), placing, number, count) for number in range(count))

@@ -297,7 +297,7 @@ def _first_rows(top: dict[str, Any], groups: str, rows: str, columns: tuple[str,
     ranked = "rank()" if top.get("ties") else "row_number()"
     order = ", ".join(terms if top.get("ties") else [*terms, *columns])
     place = f"{ranked} OVER (PARTITION BY {groups} ORDER BY {order})"
-    return f"SELECT id, k, g, v, t, {place} AS place FROM ({rows}) QUALIFY place <= {top['n']}"
+    return f"SELECT id, k, g, v, t, {place} AS place FROM ({rows}) QUALIFY {place} <= {top['n']}"
 
 
 def _spark_nulls(term: str) -> str:
