@@ -48,7 +48,7 @@ def _emitted(plan: Plan, name: str) -> object:
     """Describe the rows of a stream, table or operator: their columns, how they change, and how they are spread."""
     if name in plan.operators:
         operator = plan.operators[name]
-        return operator.schema, operator.key, operator.broadcast, str(operator.type.changes)
+        return operator.schema, operator.key, operator.broadcast, str(operator.type.changes), operator.type.changed_by
     if name in plan.tables:
         table = plan.tables[name]
         return table.schema, table.key_types, table.broadcast
@@ -61,5 +61,6 @@ def _emitted(plan: Plan, name: str) -> object:
             stream.key,
             stream.broadcast,
             str(stream.type.changes),
+            stream.type.changed_by,
         )
     )

@@ -11,7 +11,7 @@ from streamapp_core.plan.previous_run import PartitionKey
 from streamapp_core.plan.row_schemas import Compiled, RowFlow
 from streamapp_core.plan.stream_types.check_event_time import process_order
 from streamapp_core.plan.stream_types.stream_partitioning import Hashed, Partitioning
-from streamapp_core.plan.stream_types.stream_type import Changes, StreamType, Upsert
+from streamapp_core.plan.stream_types.stream_type import StreamType, Upsert
 from streamapp_core.plan.table_rows import TableRows
 from streamapp_core.spec.groups import Window
 from streamapp_core.spec.operators import OperatorKind, OperatorSpec
@@ -71,7 +71,7 @@ def store_shapes(graph: Graph, rows: RowFlow, types: Mapping[str, StreamType]) -
         if None in columns:
             continue
         written = operator.kind is OperatorKind.SEND_TO
-        state = str(types[operator.inputs[0]].changes) if written else _state(operator, rows, types)
+        state = _replacing(types[operator.inputs[0]]) if written else _state(operator, rows, types)
         if state is not None:
             partitioned = [_key(types[input_].partitioning) for input_ in operator.inputs]
             ends = [] if operator.spec.ttl is None else ["ttl"]  # how long may change, since each entry has its time
@@ -81,7 +81,7 @@ def store_shapes(graph: Graph, rows: RowFlow, types: Mapping[str, StreamType]) -
     for operator in graph.of_kinds(OperatorKind.PARTITION_BY):  # where keys have been is remembered (moved keys)
         changes, schema = types[operator.name].changes, rows.schemas.get(operator.name)
         if isinstance(changes, Upsert) and changes.deletes and schema is not None:
-            shapes[operator.name] = [operator.kind, str(schema), str(changes)]
+            shapes[operator.name] = [operator.kind, str(schema), _replacing(types[operator.name])]
     for name, table in graph.spec.tables.items():
         shapes[name] = _table_shape(table, rows.tables[name])
     return {name: _hash(shape) for name, shape in shapes.items()}
@@ -103,16 +103,21 @@ def _state(operator: Operator, rows: RowFlow, types: Mapping[str, StreamType]) -
         return []
     if spec.join is not None:
         join = spec.join.model_dump(mode="json", exclude={"with_", "ttl"})
-        replaced = [str(types[name].changes) for name in operator.inputs]
+        replaced = [_replacing(types[name]) for name in operator.inputs]
         return [join, replaced] if isinstance(types[operator.name].changes, Upsert) else join
     if spec.process is not None and spec.process.state is not None:
         order = process_order(operator, types)  # functions in event-time order store rows that wait
         return [spec.process.model_dump(mode="json", exclude={"output_schema", "order"}), order]
-    return _group_state(spec, rows.compiled.get(operator.name), types[operator.inputs[0]].changes)
+    return _group_state(spec, rows.compiled.get(operator.name), types[operator.inputs[0]])
 
 
-def _group_state(spec: OperatorSpec, group: Compiled | None, changes: Changes) -> object:
-    replaced = [str(changes)] if isinstance(changes, Upsert) else []
+def _replacing(type_: StreamType) -> str:
+    """Describe how rows replace earlier ones: those of others, with equal keys, would stay, or be replaced by them."""
+    return f"{type_.changes} of {type_.changed_by}" if isinstance(type_.changes, Upsert) else str(type_.changes)
+
+
+def _group_state(spec: OperatorSpec, group: Compiled | None, type_: StreamType) -> object:
+    replaced = [_replacing(type_)] if isinstance(type_.changes, Upsert) else []
     if isinstance(group, Aggregation):
         unions = spec.aggregate is not None and any(partial.merge is Merge.UNION for partial in group.partials)
         entries = ["entries"] if unions else []  # distinct values, if they are many

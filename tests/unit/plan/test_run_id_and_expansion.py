@@ -160,6 +160,31 @@ def test_the_task_that_writes_broadcast_rows_stays_or_the_run_ends(before, after
     accepted(reading(*after, grouper="partition"), counts, by_partition)
 
 
+def counting_changes(source):
+    return document(
+        [
+            {"name": "p", "from": source, "partitionBy": {"key": "g"}},
+            {"name": "c", "from": "p", "aggregate": {"by": ["g"], "select": "count(*) as n"}},
+            {"name": "o", "from": "c", "sendTo": "out"},
+            {"name": "other", "from": "b" if source == "a" else "a", "sendTo": "copy"},
+        ],
+        streams={
+            **dict.fromkeys("ab", {"schema": "k string, g string", "key": "k", "changes": "upsert"}),
+            "out": {"key": "g"},
+            "copy": {"key": "k"},
+        },
+    )
+
+
+def test_state_of_changes_is_that_of_one_stream():
+    """The rows of the one that was read before would stay in the counts, or be replaced by rows of the other."""
+    before = model(counting_changes("a"), {"a": 2, "b": 2})
+    accepted(counting_changes("a"), {"a": 2, "b": 2}, before)
+    assert found(counting_changes("b"), {"a": 2, "b": 2}, before) == {
+        ("RunIdRequired", f"spec.operators[{place}]") for place in (0, 1)
+    }
+
+
 def totals(query):
     return document(
         [{"name": "t", "sql": query}, {"name": "o", "from": "t", "sendTo": "out"}],
