@@ -169,7 +169,7 @@ def counting_changes(source):
             {"name": "other", "from": "b" if source == "a" else "a", "sendTo": "copy"},
         ],
         streams={
-            **dict.fromkeys("ab", {"schema": "k string, g string", "key": "k", "changes": "upsert"}),
+            **{name: {"schema": "k string, g string", "key": "k", "changes": "upsert"} for name in "ab"},
             "out": {"key": "g"},
             "copy": {"key": "k"},
         },
