@@ -69,6 +69,15 @@ class Snapshot:
     files: tuple[DataFile, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitStat:
+    """The file of a commit, from outside: commits never change, so another one is of another table."""
+
+    version: int
+    size: int
+    modified: int
+
+
 class DeltaLog:
     """The log of one table."""
 
@@ -84,13 +93,35 @@ class DeltaLog:
         """
         return max(self._commits(self._names()), default=-1)
 
+    def latest_commit(self) -> CommitStat | None:
+        """Return what the latest commit looks like; None if it has just gone.
+
+        Raises:
+            StreamSystemError: there is no table.
+        """
+        return self._stat(self.latest_version())
+
+    def has(self, commit: CommitStat) -> bool:
+        """Return whether a commit is still there as it was."""
+        return self._stat(commit.version) == commit
+
+    def _stat(self, version: int) -> CommitStat | None:
+        try:
+            found = self._path_of(version).stat()
+        except OSError:
+            return None
+        return CommitStat(version=version, size=found.st_size, modified=found.st_mtime_ns)
+
+    def _path_of(self, version: int) -> Path:
+        return self._log / f"{version:020}.json"
+
     def commit(self, version: int) -> Commit:
         """Read a version.
 
         Raises:
             StreamSystemError: its commit is gone or can't be read, or its readers need what is not understood here.
         """
-        path = self._log / f"{version:020}.json"
+        path = self._path_of(version)
         try:
             lines = path.read_bytes().splitlines()
             actions = [json.loads(line) for line in lines if line.strip()]

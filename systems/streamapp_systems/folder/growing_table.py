@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from streamapp_systems.file.file_chunks import FileFormat
-from streamapp_systems.folder.delta_log import Commit, DataFile, DeltaLog, Snapshot, TableMetadata
+from streamapp_systems.folder.delta_log import Commit, CommitStat, DataFile, DeltaLog, Snapshot, TableMetadata
 from streamapp_systems.folder.delta_rows import DeltaRows, table_mismatches
 from streamapp_systems.folder.file_journal import FileJournal, Progress, SeenFile
 from streamapp_systems.folder.growing_files import OpenStreams
@@ -29,7 +29,8 @@ class GrowingTable:
         self.journal_path = journals / f"{quote(descriptor.address, safe='')}.db"
         self._table = root / descriptor.address
         self._log = DeltaLog(self._table)
-        self._checked = False
+        self._checked: CommitStat | None = None
+        """The latest commit when the table was last checked to be that of the journal."""
 
     @property
     def layout(self) -> str:
@@ -43,16 +44,15 @@ class GrowingTable:
     def look(self, journal: FileJournal, partitions: Collection[int], stopping: Callable[[], bool]) -> frozenset[int]:
         """See `GrowingFiles.look`; the files of all partitions are appended."""
         progress = journal.progress()
-        if not self._checked:
+        if self._checked is None or not self._log.has(self._checked):
             progress = self._begin(journal, progress)
-            self._checked = True
         latest = self._log.latest_version()
         if progress.version is None or latest < progress.version:
             raise self._another()
         version = progress.version
         while version < latest:
             commit = self._log.commit(version + 1)
-            self._check(commit)
+            self._check(commit, progress)
             files = self._seen(journal, commit.added)
             if not journal.append(files, Progress(commit.version, progress.source), version):
                 return frozenset(partitions)  # another reader was faster: its files come with the next look
@@ -79,6 +79,7 @@ class GrowingTable:
 
     def _begin(self, journal: FileJournal, progress: Progress) -> Progress:
         """Check that the table is that of the journal, and fill the journal if it is new."""
+        checked = self._log.latest_commit()
         snapshot = self._log.snapshot()
         self._check_columns(snapshot.metadata, snapshot.version)
         if progress.version is None:
@@ -87,6 +88,7 @@ class GrowingTable:
             progress = journal.progress()
         if progress.source != snapshot.metadata.id:
             raise self._another()
+        self._checked = checked
         return progress
 
     def _first(self, snapshot: Snapshot) -> Snapshot:
@@ -116,7 +118,9 @@ class GrowingTable:
             found.setdefault(file_partition(file.path, journal.partitions), []).append(seen)
         return found
 
-    def _check(self, commit: Commit) -> None:
+    def _check(self, commit: Commit, progress: Progress) -> None:
+        if commit.metadata is not None and commit.metadata.id != progress.source:
+            raise self._another()
         if commit.changed_rows:
             raise StreamSystemError(
                 f"stream {self.descriptor.name}: version {commit.version} of table {self._table} ({commit.operation}) "

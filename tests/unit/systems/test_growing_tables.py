@@ -16,6 +16,7 @@ from streamapp_core.schema import parse_schema
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_systems.folder import FolderAdmin, FolderConsumer, GrowingTable, growing_tables
+from streamapp_systems.folder.file_journal import FileJournal
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
 
 
@@ -174,6 +175,22 @@ def test_a_table_that_was_made_again_is_refused(tmp_path: Path) -> None:
         append(tmp_path, [value])
     with pytest.raises(StreamSystemError, match="is another table than the one whose files journal"):
         read(tmp_path, {ssp(0): 1})
+
+
+def test_a_table_that_is_made_again_while_it_is_read_is_refused(tmp_path: Path) -> None:
+    """Its versions have the same numbers, so they don't say that its rows were never read."""
+    append(tmp_path, [1])
+    admin(tmp_path).create({PLAIN: 1})
+    files = GrowingTable(tmp_path, tmp_path / "_streamapp", PLAIN)
+    with closing(FileJournal(files.journal_path)) as journal:
+        files.look(journal, [0], lambda: False)
+        append(tmp_path, [3])
+        files.look(journal, [0], lambda: False)
+        (tmp_path / "t").rename(tmp_path / "old")
+        for value in (5, 7):
+            append(tmp_path, [value])
+        with pytest.raises(StreamSystemError, match="is another table than the one whose files journal"):
+            files.look(journal, [0], lambda: False)
 
 
 def test_a_file_that_was_vacuumed_before_it_was_read_is_named(tmp_path: Path) -> None:
