@@ -2,13 +2,23 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from streamapp_core.naming import CHANGELOG, DEAD_LETTERS, dead_letter_stream_address, run_stream_address
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.plan.supported_features import FILE_FORMATS
+from streamapp_core.schema import STRING, Column, Schema
 from streamapp_core.spec.app import StreamApp
 from streamapp_core.spec.job import OnError
-from streamapp_core.spec.streams import CsvOptions, JsonOptions, StartFrom, StreamFormat, StreamSpec
+from streamapp_core.spec.streams import (
+    CHANGE_COLUMN,
+    CsvOptions,
+    JsonOptions,
+    StartFrom,
+    StreamChanges,
+    StreamFormat,
+    StreamSpec,
+)
 from streamapp_core.spec.systems import SystemKind, SystemSpec
 from streamapp_systems.file import FileAdmin, FileStat, take_file_stats
 from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
@@ -31,6 +41,14 @@ def descriptor(stream: PlannedStream) -> StreamDescriptor:
         folder_columns=() if stream.spec is None else stream.spec.folder_columns,
         starting_version=None if stream.spec is None else stream.spec.starting_version,
     )
+
+
+def output_descriptor(stream: PlannedStream) -> StreamDescriptor:
+    """Describe a planned output that is a folder or a table, with the columns that are written."""
+    described = descriptor(stream)
+    if stream.spec is None or stream.spec.changes is not StreamChanges.LOG or stream.schema is None:
+        return described
+    return replace(described, schema=Schema((*stream.schema.columns, Column(CHANGE_COLUMN, STRING))))
 
 
 def declared_descriptor(name: str, spec: StreamSpec) -> StreamDescriptor:

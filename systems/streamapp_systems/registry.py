@@ -23,6 +23,7 @@ from streamapp_systems.log import LogAdmin, LogConsumer, LogProducer
 from streamapp_systems.protocols import (
     Admin,
     Consumer,
+    PartOwner,
     Producer,
     StagedOutput,
     StreamDescriptor,
@@ -30,6 +31,8 @@ from streamapp_systems.protocols import (
     TransactionalAdmin,
     TransactionOwner,
 )
+
+_SECOND = 1_000
 
 
 def _nothing_to_confirm() -> None:
@@ -92,12 +95,12 @@ class Systems(Protocol):
         ...
 
     def open_output(
-        self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor], writer: str
+        self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor], owner: PartOwner
     ) -> StagedOutput:
-        """Open a writer of file outputs; `writer` is as in `FileOutput`.
+        """Open a writer of outputs that are files or tables.
 
         Raises:
-            StreamSystemError: the system has no files.
+            StreamSystemError: the system has neither.
         """
         ...
 
@@ -158,12 +161,17 @@ class LocalSystems:
         return LogProducer(self._log_path(name, system), streams, owner)
 
     def open_output(
-        self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor], writer: str
+        self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor], owner: PartOwner
     ) -> StagedOutput:
         """See `Systems.open_output`."""
+        if system.delta is not None:
+            from streamapp_systems.delta import DeltaOutput
+
+            seconds = system.delta.commit_every / _SECOND
+            return DeltaOutput(self.folder / system.delta.path, streams, owner, seconds)
         if system.file is None:
             raise StreamSystemError(f"system {name} is {system.kind}: it is written by a producer, not as files")
-        return FileOutput(self.folder / system.file.path, streams, writer)
+        return FileOutput(self.folder / system.file.path, streams, owner.writer)
 
     def open_schema_registry(self, name: str, system: SystemSpec, *, timeout: float = math.inf) -> SchemaRegistryClient:
         """See `Systems.open_schema_registry`."""
@@ -186,7 +194,9 @@ class LocalSystems:
     def _log_path(self, name: str, system: SystemSpec) -> Path:
         if system.log is not None:
             return self.folder / system.log.path
-        raise StreamSystemError(f"system {name} holds files: they have no transactions, so they are written as outputs")
+        raise StreamSystemError(
+            f"system {name} holds files or tables: they have no transactions, so they are written as outputs"
+        )
 
 
 def local_systems(folder: Path) -> LocalSystems:

@@ -14,6 +14,7 @@ from streamapp_systems.kafka import Cluster
 from streamapp_systems.protocols import (
     Admin,
     Consumer,
+    PartOwner,
     Producer,
     StagedOutput,
     StreamDescriptor,
@@ -66,10 +67,10 @@ class DirectSystems:
         return SimulatedProducer(self._network, _cluster(name, system), streams, owner, confirm_current)
 
     def open_output(
-        self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor], writer: str
+        self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor], owner: PartOwner
     ) -> StagedOutput:
         """See `Systems.open_output`."""
-        return self._local.open_output(name, system, streams, writer)
+        return self._local.open_output(name, system, streams, owner)
 
 
 def _cluster(name: str, system: SystemSpec) -> Cluster:

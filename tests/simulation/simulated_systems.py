@@ -19,6 +19,7 @@ from streamapp_systems.protocols import (
     Consumer,
     EndsAnswer,
     FetchedBatch,
+    PartOwner,
     Producer,
     StagedOutput,
     StagedPart,
@@ -77,10 +78,10 @@ class SimulatedSystems(DirectSystems):
         return ProcessLogProducer(self._log, self._process, streams, owner, self._way.tell)
 
     def open_output(
-        self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor], writer: str
+        self, name: str, system: SystemSpec, streams: Sequence[StreamDescriptor], owner: PartOwner
     ) -> "ProcessFileOutput":
         """See `Systems.open_output`."""
-        return ProcessFileOutput(super().open_output(name, system, streams, writer), self._process)
+        return ProcessFileOutput(super().open_output(name, system, streams, owner), self._process)
 
 
 class PrefetchingConsumer:
@@ -133,6 +134,7 @@ class ProcessFileOutput:
     def __init__(self, output: StagedOutput, process: SimulatedProcess) -> None:
         self._output = output
         self._process = process
+        self.publish_seconds = output.publish_seconds
 
     def write(self, stream: str, rows: pa.Table) -> None:
         """See `StagedOutput.write`."""

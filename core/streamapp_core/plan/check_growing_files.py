@@ -13,12 +13,12 @@ _FORMATS = (StreamFormat.JSON, StreamFormat.PARQUET)
 def check_growing_files(graph: Graph, name: str, stream: StreamSpec) -> Iterator[Problem]:
     """Find what a stream over files that become more can't do: be written, or have an end."""
     path = f"spec.streams.{name}"
-    if name in graph.senders:
+    if name in graph.senders and graph.spec.systems[stream.system].delta is None:
         yield Problem(
             path=f"{path}.system",
             code=ProblemCode.NOT_SUPPORTED,
-            message=f"`{name}` is written, and what is in `{stream.system}` is only read: part files are the outputs "
-            "of a system `file`",
+            message=f"`{name}` is written, and what is in `{stream.system}` is only read: outputs are "
+            "part files of a system `file`, or tables of a system `delta`",
         )
     if stream.bounded:
         yield Problem(

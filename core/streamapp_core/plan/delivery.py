@@ -6,7 +6,6 @@ from streamapp_core.graph.graph import Graph
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.app import StreamAppSpec
 from streamapp_core.spec.job import Delivery, Grouper
-from streamapp_core.spec.systems import SystemKind
 
 _PATH = "spec.job.delivery"
 
@@ -46,7 +45,7 @@ def _check_outputs(graph: Graph, default: str) -> Iterator[Problem]:
     for name in sorted(graph.senders):
         stream = graph.spec.streams.get(name)
         system = None if stream is None else graph.spec.systems.get(stream.system)
-        if stream is None or system is None or stream.system == default or system.kind is SystemKind.FILE:
+        if stream is None or system is None or stream.system == default or system.kind.holds_files:
             continue
         apart.append(f"`{name}` in `{stream.system}`")
     if apart:

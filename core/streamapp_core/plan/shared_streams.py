@@ -6,7 +6,6 @@ from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.delivery import default_system
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.operators import OperatorKind
-from streamapp_core.spec.systems import SystemKind
 
 
 def check_shared_streams(graph: Graph) -> Iterator[Problem]:
@@ -28,7 +27,7 @@ def check_shared_streams(graph: Graph) -> Iterator[Problem]:
         taken.setdefault(name, f"the intermediate stream of `{operator.name}`")
     for name, stream in spec.streams.items():
         system = spec.systems.get(stream.system)
-        if stream.control_messages and system is not None and system.kind is SystemKind.FILE:
+        if stream.control_messages and system is not None and system.kind.holds_files:
             yield Problem(
                 path=f"spec.streams.{name}.controlMessages",
                 code=ProblemCode.INVALID_SPEC,

@@ -9,6 +9,7 @@ from streamapp_core.plan.check_folder_columns import check_folder_columns
 from streamapp_core.plan.check_growing_files import check_growing_files, check_tables, no_versions
 from streamapp_core.plan.check_nested_columns import check_nested_columns
 from streamapp_core.plan.check_protobuf import check_protobuf
+from streamapp_core.plan.check_tables_written import check_tables_written
 from streamapp_core.plan.check_value_formats import WHOLE_VALUES, check_value_formats
 from streamapp_core.plan.check_variants import check_variants
 from streamapp_core.plan.delivery import default_system
@@ -36,6 +37,7 @@ def check_supported(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
             continue
         if system.kind is SystemKind.DELTA:
             yield from check_tables(graph, name, stream)
+            yield from check_tables_written(graph, rows, name, stream)
         elif system.kind.holds_files:
             yield from _check_files(graph, name, stream)
         else:

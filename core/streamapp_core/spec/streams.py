@@ -47,6 +47,10 @@ class StreamChanges(StrEnum):
         return self in (StreamChanges.UPSERT, StreamChanges.DEBEZIUM)
 
 
+CHANGE_COLUMN = "__op"
+"""The column of files and histories that says whether a row is the newest of its key (`u`) or deletes it (`d`)."""
+
+
 class Partitioner(StrEnum):
     """The way keys are spread over partitions; murmur2 is that of Kafka's Java producers."""
 

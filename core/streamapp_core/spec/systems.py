@@ -5,7 +5,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from streamapp_core.spec.base import Name, SpecModel, Text
+from streamapp_core.spec.base import Duration, Name, SpecModel, Text
 from streamapp_core.spec.kafka_client_settings import check_setting
 
 
@@ -118,6 +118,10 @@ class DeltaSystem(SpecModel):
             description="The folder that keeps which files were seen, in their order; default: `_streamapp` in `path`."
         ),
     ] = None
+    commit_every: Annotated[
+        Duration,
+        Field(description="How often committed rows are added to the tables that are written, each time as a version."),
+    ] = "30s"  # type: ignore[assignment]
 
 
 class SystemSpec(SpecModel):

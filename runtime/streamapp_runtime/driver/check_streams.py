@@ -7,6 +7,7 @@ from streamapp_runtime.app_streams import by_system, changelog_stream, descripto
 from streamapp_runtime.driver.plan_run import PlannedRun
 from streamapp_runtime.driver.run_record import RunRecord
 from streamapp_runtime.errors import RuntimeFailure
+from streamapp_runtime.output_tables import table_identities
 from streamapp_systems.registry import Systems
 
 
@@ -33,7 +34,7 @@ def check_shared_streams_empty(plan: Plan, systems: Systems) -> None:
 
 
 def stream_identities(plan: Plan, systems: Systems) -> dict[str, str]:
-    """Return the identities of the streams that a run reads and of its changelog, by name; of missing ones none.
+    """Return the identities of the streams that a run reads, of its changelog and of the tables it writes, by name.
 
     A stream that was recreated at the same address has another identity: what a run knows of the previous one, offsets
     above all, says nothing about it.
@@ -46,7 +47,7 @@ def stream_identities(plan: Plan, systems: Systems) -> dict[str, str]:
     for system, streams in by_system([*map(descriptor, read), changelog_stream(plan)]).items():
         with closing(systems.open_admin(system, plan.app.system(system))) as admin:
             found |= admin.identities(streams)
-    return found
+    return {**found, **table_identities(plan, systems)}
 
 
 def check_identities(record: RunRecord, run: PlannedRun, systems: Systems) -> None:

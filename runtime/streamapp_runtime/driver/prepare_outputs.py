@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
-from streamapp_core.spec.systems import SystemKind
 from streamapp_systems.file import claim_output, published_parts, remove_parts, staged_parts
 from streamapp_systems.registry import Systems
 
@@ -59,10 +58,14 @@ def _output_folders(plan: Plan, systems: Systems) -> list[Path]:
 
 
 def _is_file_output(stream: PlannedStream) -> bool:
-    return stream.role is StreamRole.OUTPUT and stream.system_kind is SystemKind.FILE
+    return stream.role is StreamRole.OUTPUT and stream.system_kind.holds_files
 
 
 def _folder(plan: Plan, stream: PlannedStream, systems: Systems) -> Path:
-    system = plan.app.spec.systems[stream.system].file
-    assert system is not None
-    return systems.folder / system.path / stream.address
+    system = plan.app.spec.systems[stream.system]
+    if system.delta is not None:
+        from streamapp_systems.delta import staging_folder
+
+        return systems.folder / system.delta.path / staging_folder(plan.app.name_prefix, stream.name)
+    assert system.file is not None
+    return systems.folder / system.file.path / stream.address

@@ -26,6 +26,7 @@ from streamapp_runtime.driver.run_recovery import outdated_coordinators
 from streamapp_runtime.driver.timeouts import Timeouts
 from streamapp_runtime.execution_context import ExecutionContext
 from streamapp_runtime.fail_points import FailPoint, fail_point
+from streamapp_runtime.output_tables import create_tables
 from streamapp_runtime.registered_schemas import register_schemas
 from streamapp_runtime.run_coordinator import Coordinator
 from streamapp_systems.registry import Systems
@@ -94,6 +95,7 @@ def create_run(
             check()
             register_schemas(run.plan, context.systems)
             create_streams(run, context.systems)
+        create_tables(run.plan, context.systems)
         identities = stream_identities(run.plan, context.systems)
         created = msgspec.structs.replace(
             record, prepared=True, outdated={}, outdated_ids=(), emptied={}, identities=identities

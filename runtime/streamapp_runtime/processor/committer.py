@@ -42,6 +42,8 @@ class Committer:
         self._outputs = writers.outputs
         self._producer = writers.producer
         self._files = writers.files
+        self._unpublished: dict[str, tuple[StagedPart, ...]] = dict.fromkeys(writers.files, ())
+        self._published = dict.fromkeys(writers.files, clock())
         self._control_messages = control_messages
         self._clock = clock
         self._raise_if_stopped = raise_if_stopped
@@ -55,8 +57,16 @@ class Committer:
         self.committed = _lowest_positions(self._tasks)
         """The offset from which each partition would be read after a crash: the lowest of its tasks."""
 
-    def commit(self, now: int) -> None:
-        """Commit everything done so far; `now` is the time of day in milliseconds."""
+    @property
+    def publication_due(self) -> bool:
+        """Whether committed parts have waited for others as long as their output wants: the next commit publishes."""
+        return any(parts and self._is_due(system) for system, parts in self._unpublished.items())
+
+    def commit(self, now: int, *, last: bool = False) -> None:
+        """Commit everything done so far; `now` is the time of day in milliseconds.
+
+        Parts that wait for others to be published with them are published now if this is the `last` commit.
+        """
         self._producer.prepare()
         begun = self._clock()
         with fail_point(FailPoint.COMMIT_FLUSH):
@@ -66,7 +76,7 @@ class Committer:
             self._outputs.flush()
             self._control_messages.send(now)
         with fail_point(FailPoint.COMMIT_STAGE):
-            staged = {system: output.stage() for system, output in self._files.items()}
+            staged = {system: (*self._unpublished[system], *output.stage()) for system, output in self._files.items()}
         with fail_point(FailPoint.COMMIT_TRANSACTION):
             checkpoints = self._send_changes(staged, now)
             asked = self._clock()
@@ -75,7 +85,7 @@ class Committer:
         self.transaction_seconds, self.answer_seconds = answered - begun, answered - asked
         with fail_point(FailPoint.COMMIT_PUBLISH):
             for system, parts in staged.items():
-                self._files[system].publish(parts)
+                self._publish(system, parts, last=last)
         with fail_point(FailPoint.COMMIT_STATE):
             for task in self._tasks:
                 if task in checkpoints:
@@ -85,6 +95,18 @@ class Committer:
             self._shared.commit()
         self.commits += 1
         self.committed = _lowest_positions(self._tasks)
+
+    def _publish(self, system: str, parts: tuple[StagedPart, ...], *, last: bool) -> None:
+        """Publish parts, or keep them until that is due: the next checkpoints list them, too."""
+        self._unpublished[system] = parts
+        if last or self._is_due(system):
+            self._files[system].publish(parts)
+            self._unpublished[system] = ()
+            self._published[system] = self._clock()
+
+    def _is_due(self, system: str) -> bool:
+        seconds = self._files[system].publish_seconds
+        return not seconds or self._clock() - self._published[system] >= seconds
 
     def _send_changes(self, staged: Mapping[str, Sequence[StagedPart]], now: int) -> dict[Task, bytes]:
         """Send the changelog entries and checkpoints of the tasks that did something, and of the first one always."""

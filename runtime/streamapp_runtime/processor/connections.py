@@ -12,9 +12,8 @@ from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
 from streamapp_core.plan.stream_types.stream_type import Upsert
 from streamapp_core.schema import Schema
 from streamapp_core.spec.streams import StreamChanges
-from streamapp_core.spec.systems import SystemKind
 from streamapp_core.ssp import Ssp
-from streamapp_runtime.app_streams import by_system, changelog_stream, dead_letter_stream, descriptor
+from streamapp_runtime.app_streams import by_system, changelog_stream, dead_letter_stream, descriptor, output_descriptor
 from streamapp_runtime.processor.claim_checker import ClaimChecker
 from streamapp_runtime.processor.decoding_input_source import DecodingInputSource
 from streamapp_runtime.registered_schemas import RegistrySchemas, output_headers
@@ -29,6 +28,7 @@ from streamapp_systems.arrow_types import arrow_schema, arrow_type
 from streamapp_systems.kafka import SchemaRegistryClient
 from streamapp_systems.protocols import (
     Consumer,
+    PartOwner,
     Producer,
     RecordLimits,
     StagedOutput,
@@ -174,13 +174,14 @@ class Connections:
         ):
             yield ChangelogPartitionReader(admin, consumer, stream, partition)
 
-    def outputs(self, writer: str) -> dict[str, StagedOutput]:
-        """Open the file outputs, by system; `writer` is in the names of their parts."""
+    def outputs(self, writer: str, opened: int) -> dict[str, StagedOutput]:
+        """Open the outputs that are files or tables, by system; see `PartOwner`."""
         planned = [s for s in self._plan.streams.values() if s.role is StreamRole.OUTPUT]
-        files = [stream for stream in planned if stream.system_kind is SystemKind.FILE]
+        files = [stream for stream in planned if stream.system_kind.holds_files]
+        owner = PartOwner(app=self._plan.app.name_prefix, writer=writer, opened=opened)
         outputs: dict[str, StagedOutput] = {}
-        for system, descriptors in by_system(map(descriptor, files)).items():
-            output = self._systems.open_output(system, self._plan.app.system(system), descriptors, writer)
+        for system, descriptors in by_system(map(output_descriptor, files)).items():
+            output = self._systems.open_output(system, self._plan.app.system(system), descriptors, owner)
             self._handles.callback(output.close)
             outputs[system] = output
         return outputs

@@ -86,7 +86,7 @@ class Processor:
             self._step()
             self._commit_if_due()
             self._report_if_due()
-        self._commit()
+        self._commit(last=True)
         return self._report(done=self._ended())
 
     def _is_to_run(self) -> bool:
@@ -126,13 +126,12 @@ class Processor:
     def _commit_if_due(self) -> None:
         """Commit at the interval, and earlier when consumers wait for the end of a stream or much is held in memory."""
         due = self._clock() - self._committed >= self._commit_seconds or self._uncommitted >= self._most
-        if (due and (self._dirty or self._control_messages.has_unsent())) or (
-            self._dirty and self._control_messages.has_unsent_ends()
-        ):
+        waiting = self._dirty or self._control_messages.has_unsent() or self._committer.publication_due
+        if (due and waiting) or (self._dirty and self._control_messages.has_unsent_ends()):
             self._commit()
 
-    def _commit(self) -> None:
-        self._committer.commit(self._time_of_day())
+    def _commit(self, *, last: bool = False) -> None:
+        self._committer.commit(self._time_of_day(), last=last)
         self._silence.note_commit(self._committer.answer_seconds)
         self._committed = self._clock()
         self._most = rows_of_next_commit(self._most, self._uncommitted, self._committer.transaction_seconds)

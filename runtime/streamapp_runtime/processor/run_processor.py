@@ -127,7 +127,7 @@ class _ProcessorStart:
             intermediate=IntermediateWriter(producer, _intermediate_streams(self._plan)),
             outputs=OutputWriter(producer, self._clock.time_of_day, self._connections.output_headers()),
             dead_letters=DeadLetterWriter(producer, Ssp(self._plan.default_system, DEAD_LETTERS, 0)),
-            files=self._connections.outputs(f"{self._me.epoch}-{self._me.number}"),
+            files=self._connections.outputs(f"{self._me.epoch}-{self._me.number}", self._clock.time_of_day()),
             limits=self._connections.record_limits(),
         )
 

@@ -1,5 +1,6 @@
 """The opening of the tasks' states (docs/protocols.md, Start of a processor): locks, restores, parts to publish."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial
@@ -113,11 +114,12 @@ def publish_staged_parts(states: Mapping[str, TaskState], outputs: Mapping[str, 
     """Publish the parts that the last commits staged, in case those did not reach it; `outputs` are by system."""
     with fail_point(FailPoint.TASK_PUBLISH):
         for checkpoint in filter(None, (state.checkpoint for state in states.values())):
-            for system, part in _parts(checkpoint):
-                outputs[system].publish([part])
+            for system, parts in _parts(checkpoint).items():
+                outputs[system].publish(parts)
 
 
-def _parts(checkpoint: Checkpoint) -> list[tuple[str, StagedPart]]:
-    return [
-        (part.system, StagedPart(stream=part.stream, staged=part.staged, final=part.final)) for part in checkpoint.parts
-    ]
+def _parts(checkpoint: Checkpoint) -> dict[str, list[StagedPart]]:
+    parts: dict[str, list[StagedPart]] = defaultdict(list)
+    for part in checkpoint.parts:
+        parts[part.system].append(StagedPart(stream=part.stream, staged=part.staged, final=part.final))
+    return parts

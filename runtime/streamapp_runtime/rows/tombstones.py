@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamapp_core.spec.streams import KeyFormat
+from streamapp_core.spec.streams import CHANGE_COLUMN, KeyFormat
 from streamapp_runtime.rows.partitioning import BINARY_WIDTHS
 from streamapp_systems.protocols import Messages, MessageTuple
 
@@ -66,9 +66,9 @@ def with_change_column(rows: pa.Table, *, always: bool = False) -> pa.Table:
     It is there `always` where the history of changes is wanted.
     """
     if DELETED_COLUMN not in rows.column_names:
-        return rows.append_column("__op", pa.array(["u"] * len(rows))) if always else rows
+        return rows.append_column(CHANGE_COLUMN, pa.array(["u"] * len(rows))) if always else rows
     changes = pc.if_else(rows.column(DELETED_COLUMN), "d", "u")
-    return rows.drop_columns([DELETED_COLUMN]).append_column("__op", changes)
+    return rows.drop_columns([DELETED_COLUMN]).append_column(CHANGE_COLUMN, changes)
 
 
 def _row(key: bytes | None, column: DeletionKey | None) -> bytes:

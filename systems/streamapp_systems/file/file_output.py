@@ -14,7 +14,7 @@ import pyarrow as pa
 from streamapp_systems.file.column_folders import split_by_folders
 from streamapp_systems.file.output_folder import STAGING, part_name, sync_folder
 from streamapp_systems.file.part_writer import PartWriter
-from streamapp_systems.file.partition_files import endings
+from streamapp_systems.file.partition_files import part_ending
 from streamapp_systems.protocols import StagedPart, StreamDescriptor, StreamSystemError
 
 MAXIMUM_OPEN_PARTS = 64
@@ -36,6 +36,7 @@ class FileOutput:
     """
 
     def __init__(self, root: Path, streams: Sequence[StreamDescriptor], writer: str) -> None:
+        self.publish_seconds = 0.0
         self._root = root
         self._streams = {stream.name: stream for stream in streams}
         self._writer = writer
@@ -128,7 +129,7 @@ class FileOutput:
 
     def _create(self, place: _Place, schema: pa.Schema) -> tuple[StagedPart, PartWriter]:
         descriptor = self._stream(place.stream)
-        name, address = part_name(self._writer, next(self._sequence), endings(descriptor)[0]), descriptor.address
+        name, address = part_name(self._writer, next(self._sequence), part_ending(descriptor)), descriptor.address
         final = f"{address}/{place.folder}/{name}" if place.folder else f"{address}/{name}"
         names = StagedPart(stream=place.stream, staged=f"{address}/{STAGING}/{name}", final=final)
         path = self._root / names.staged

@@ -28,6 +28,11 @@ class PartWriter:
         self._file = path.open("xb")
         self._rows = _row_writer(self._file, schema, stream)
 
+    @property
+    def size(self) -> int:
+        """The bytes written so far; some rows may still be pending."""
+        return self._file.tell()
+
     def append(self, rows: pa.Table) -> None:
         """Add rows.
 
@@ -96,6 +101,17 @@ class _ParquetRows:
             self._pending = []
 
 
+class _ArrowRows:
+    def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
+        self._writer = pa.ipc.new_stream(file, schema, options=pa.ipc.IpcWriteOptions(compression="lz4"))
+
+    def write(self, rows: pa.Table) -> None:
+        self._writer.write_table(rows)
+
+    def close(self) -> None:
+        self._writer.close()
+
+
 def _row_writer(file: BinaryIO, schema: pa.Schema, stream: StreamDescriptor) -> _RowWriter:
     match stream.format:
         case StreamFormat.CSV:
@@ -103,5 +119,7 @@ def _row_writer(file: BinaryIO, schema: pa.Schema, stream: StreamDescriptor) -> 
             return _TextRows(file, partial(csv_lines, options=stream.csv), header)
         case StreamFormat.JSON:
             return _TextRows(file, partial(json_lines, options=stream.json))
+        case StreamFormat.ARROW:
+            return _ArrowRows(file, schema)
         case _:
             return _ParquetRows(file, schema)

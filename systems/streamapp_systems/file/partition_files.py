@@ -50,6 +50,11 @@ def partition_files(root: Path, stream: StreamDescriptor, *, compressed: bool = 
     return tuple(path for name in sorted(shown, key=_natural) if (path := base / name).is_file())
 
 
+def part_ending(stream: StreamDescriptor) -> str:
+    """Return how the names of part files of a stream end, those of Arrow too, which no stream is read from."""
+    return ".arrow" if stream.format is StreamFormat.ARROW else endings(stream)[0]
+
+
 def endings(stream: StreamDescriptor) -> tuple[str, ...]:
     """Return the endings of a stream's files.
 

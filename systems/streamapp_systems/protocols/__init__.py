@@ -9,7 +9,7 @@ from streamapp_systems.protocols.consumer import Consumer, EndsAnswer, FetchedBa
 from streamapp_systems.protocols.producer import Producer, SentRecords, TransactionOwner
 from streamapp_systems.protocols.record_limits import RecordLimits
 from streamapp_systems.protocols.record_messages import Message, Messages, MessageTuple
-from streamapp_systems.protocols.staged_output import StagedOutput, StagedPart
+from streamapp_systems.protocols.staged_output import PartOwner, StagedOutput, StagedPart
 from streamapp_systems.protocols.stream_descriptor import StreamDescriptor
 from streamapp_systems.protocols.system_errors import (
     BadRecord,
@@ -31,6 +31,7 @@ __all__ = [
     "Message",
     "MessageTuple",
     "Messages",
+    "PartOwner",
     "Producer",
     "RecordLimits",
     "SentRecords",

@@ -8,8 +8,24 @@ import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PartOwner:
+    """The writer of parts: its app, and text for a file name that no other writer of it has, past or present.
+
+    `app` is what distinguishes it from other apps that write to the same system: `StreamApp.name_prefix`. `opened` is
+    the time in milliseconds: who has forgotten what writers there were has later ones.
+    """
+
+    app: str
+    writer: str
+    opened: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StagedPart:
-    """A finished part file that waits for its publication: paths relative to the system's folder."""
+    """A finished part file that waits for its publication: paths relative to the system's folder.
+
+    `final` is the path it gets, or that of the table it is added to.
+    """
 
     stream: str
     staged: str
@@ -17,7 +33,13 @@ class StagedPart:
 
 
 class StagedOutput(Protocol):
-    """Writes rows as part files: staged first, visible only when published."""
+    """Writes rows as part files: staged first, visible only when published.
+
+    `publish_seconds` is how long parts should wait for others before they are published; 0: not at all. Until then the
+    checkpoints list them.
+    """
+
+    publish_seconds: float
 
     def write(self, stream: str, rows: pa.Table) -> None:
         """Add rows to the part file of this stream that is being written."""
@@ -28,7 +50,7 @@ class StagedOutput(Protocol):
         ...
 
     def publish(self, parts: Iterable[StagedPart]) -> None:
-        """Rename staged part files to their final names; those that already have them are left alone."""
+        """Make staged parts visible, once each: those that were published earlier, by whomever, are left alone."""
         ...
 
     def close(self) -> None:

@@ -49,7 +49,7 @@ def app(*, source=None, output=None, default="log", **job):
         ({"source": {"system": "lake", "folderColumns": ["n"]}}, "streams.in.folderColumns"),
         ({"source": {"system": "lake", **UPSERT}}, "streams.in.changes"),
         ({"source": {"system": "lake", **AHEAD}}, "streams.in.eventTime.maxAhead"),
-        ({"output": {"system": "lake"}}, "streams.out.system"),
+        ({"output": {"system": "lake", "format": "csv"}}, "streams.out.format"),
         ({"source": {"system": "land", "format": "csv", **AHEAD}}, "streams.in.eventTime.maxAhead"),
         ({"source": {"system": "land", "format": "csv", **UPSERT}}, "streams.in.changes"),
         ({"output": {"system": "land", "format": "csv"}}, "streams.out.system"),

@@ -7,13 +7,14 @@ import pytest
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.spec.systems import FileSystem, KafkaSystem, LogSystem, SystemSpec
 from streamapp_core.ssp import Ssp
-from streamapp_systems.protocols import StreamDescriptor, StreamSystemError, TransactionOwner
+from streamapp_systems.protocols import PartOwner, StreamDescriptor, StreamSystemError, TransactionOwner
 from streamapp_systems.registry import local_systems
 
 OWNER = TransactionOwner(id="run-0", epoch=1)
 KAFKA = SystemSpec(kafka=KafkaSystem(bootstrapServers="127.0.0.1:1"))
 LOG = SystemSpec(log=LogSystem(path="state/log.db"))
 FILES = SystemSpec(file=FileSystem(path="data"))
+PARTS = PartOwner(app="default.a", writer="1-1", opened=0)
 STREAM = StreamDescriptor(name="s", system="x", address="s", format=StreamFormat.JSON)
 
 
@@ -38,11 +39,11 @@ def test_files_lie_below_the_base_folder(tmp_path: Path) -> None:
 
 
 def test_files_are_written_as_outputs(tmp_path: Path) -> None:
-    local_systems(tmp_path).open_output("x", FILES, [STREAM], "w").close()
+    local_systems(tmp_path).open_output("x", FILES, [STREAM], PARTS).close()
     with pytest.raises(StreamSystemError, match="system x holds files"):
         local_systems(tmp_path).open_producer("x", FILES, [STREAM], OWNER)
     with pytest.raises(StreamSystemError, match="system x is log"):
-        local_systems(tmp_path).open_output("x", LOG, [STREAM], "w")
+        local_systems(tmp_path).open_output("x", LOG, [STREAM], PARTS)
 
 
 def test_kafka_is_opened_with_the_settings_of_its_system(tmp_path: Path) -> None:
@@ -56,4 +57,4 @@ def test_kafka_is_opened_with_the_settings_of_its_system(tmp_path: Path) -> None
         with pytest.raises(StreamSystemError, match=r"spec\.systems\.x\.kafka\.config"):
             refused()
     with pytest.raises(StreamSystemError, match="system x is kafka"):
-        local_systems(tmp_path).open_output("x", KAFKA, [STREAM], "w")
+        local_systems(tmp_path).open_output("x", KAFKA, [STREAM], PARTS)

@@ -13,7 +13,8 @@ from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.plan.stream_types.stream_type import StreamType, Upsert
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.spec.operators import OperatorKind, TableJoinType
-from streamapp_core.spec.streams import StreamChanges, StreamSpec
+from streamapp_core.spec.streams import CHANGE_COLUMN, StreamChanges, StreamSpec
+from streamapp_core.spec.systems import SystemKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,18 +217,27 @@ def _send_to_table(reader: _Reader) -> _Reason | None:
     return None, f"table `{name}` would keep both, since its key is another one; give it the key {reader.keys}"
 
 
-def _send_to(reader: _Reader) -> _Reason | None:
+def _send_to_delta(name: str) -> _Reason:
+    return f"spec.streams.{name}.changes", (
+        f"`{name}` is a table that is only appended to; set it to `final` for the rows as they are when a bounded "
+        f"app has ended, or to `log` for a row with `{CHANGE_COLUMN}` for each change"
+    )
+
+
+def _send_to(reader: _Reader) -> _Reason | None:  # noqa: PLR0911 - a reason each
     name = reader.operator.spec.send_to or ""
     stream = reader.graph.spec.streams.get(name)
     if stream is None or stream.changes is StreamChanges.FINAL:  # that has each key once
         return None
+    system = reader.graph.spec.systems.get(stream.system)
+    if system is not None and system.kind is SystemKind.DELTA and stream.changes is not StreamChanges.LOG:
+        return _send_to_delta(name)
     moving = [column for column in stream.folder_columns if column.lower() not in reader.changes.fixed]
     if moving:
         return f"spec.streams.{name}.folderColumns", (
             f"who reads `{name}` could not tell which one is the last, since those of one key would be in several "
             f"folders; leave {', '.join(f'`{column}`' for column in moving)} out, which may change"
         )
-    system = reader.graph.spec.systems.get(stream.system)
     in_records = stream.changes is not StreamChanges.LOG and system is not None and not system.kind.holds_files
     if reader.changes.deletes and in_records:
         if reader.is_key(stream.key_columns):

@@ -6,7 +6,7 @@ from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.endless_inputs import endless_inputs
 from streamapp_core.plan.stream_types.stream_type import StreamType, Upsert
 from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
-from streamapp_core.spec.streams import StreamChanges, StreamFormat, StreamSpec
+from streamapp_core.spec.streams import CHANGE_COLUMN, StreamChanges, StreamFormat, StreamSpec
 from streamapp_core.spec.systems import SystemKind
 
 
@@ -42,7 +42,7 @@ def _no_changes(graph: Graph, name: str, stream: StreamSpec, types: Mapping[str,
 
 
 def _no_table(graph: Graph, name: str, _: StreamSpec, kind: SystemKind) -> Iterator[str]:
-    if kind is not SystemKind.FILE:
+    if not kind.holds_files:
         yield f"`{name}` is no folder: what it holds already can't be taken back, and its readers follow its changes"
     endless = endless_inputs(graph)
     if endless:
@@ -57,8 +57,8 @@ def _no_table(graph: Graph, name: str, _: StreamSpec, kind: SystemKind) -> Itera
 
 
 def _no_history(_: Graph, name: str, stream: StreamSpec, kind: SystemKind) -> Iterator[str]:
-    if kind is not SystemKind.FILE and stream.format is not StreamFormat.JSON:
-        yield f"values of `{name}` are {stream.format}, and the column of the history, `__op`, is a field of JSON"
+    if not kind.holds_files and stream.format is not StreamFormat.JSON:
+        yield f"values of `{name}` are {stream.format}, and `{CHANGE_COLUMN}`, the history's column, is one of JSON"
 
 
 _REASONS: Mapping[StreamChanges, Callable[[Graph, str, StreamSpec, SystemKind], Iterator[str]]] = {

@@ -1,0 +1,77 @@
+"""Outputs that are tables of Delta: what is appended to a table, and what can't be."""
+
+import re
+from collections.abc import Iterator
+
+from streamapp_core.data_types import Column, TypeKind
+from streamapp_core.graph.graph import Graph
+from streamapp_core.plan.row_schemas import RowFlow, stream_schemas
+from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
+from streamapp_core.schema import Schema
+from streamapp_core.spec.streams import CHANGE_COLUMN, StreamChanges, StreamFormat, StreamSpec
+
+_UNNAMEABLE = re.compile(r"[ ,;{}()\n\t=]")
+_FORMATS = (StreamFormat.JSON, StreamFormat.PARQUET)
+"""The default, which says nothing of a table, and what its files are."""
+_NO_FOLDERS = (TypeKind.TIMESTAMP, TypeKind.TIMESTAMP_NTZ)
+
+
+def check_tables_written(graph: Graph, rows: RowFlow, name: str, stream: StreamSpec) -> Iterator[Problem]:
+    """Find what is no table: files of another format, rows of several kinds, columns that Delta has not."""
+    path = f"spec.streams.{name}"
+    if name not in graph.senders:
+        return
+    if stream.format not in _FORMATS:
+        yield _problem(
+            f"{path}.format",
+            f"the files of table `{name}` are parquet, not {stream.format}",
+            _remove(name, "format"),
+        )
+    schemas = stream_schemas(graph, rows, name)
+    if len({tuple((c.name, c.type) for c in schema.columns) for schema in schemas}) > 1:
+        senders = " and ".join(f"`{sender.name}`" for sender in graph.senders[name])
+        yield _problem(
+            path,
+            f"{senders} send other columns than each other to `{name}`, and a table has its columns: make them alike",
+        )
+    for schema in schemas[:1]:
+        yield from _check_columns(name, stream, schema)
+
+
+def _check_columns(name: str, stream: StreamSpec, schema: Schema) -> Iterator[Problem]:
+    path = f"spec.streams.{name}"
+    for column in schema.columns:
+        reason = _not_stored(column)
+        if reason is not None:
+            yield _problem(path, f"column `{column.name}` of `{name}` {reason}")
+    if stream.changes is StreamChanges.LOG and schema.get(CHANGE_COLUMN) is not None:
+        yield _problem(
+            path, f"`{name}` has a column `{CHANGE_COLUMN}`, and the history of its changes has one, too: rename it"
+        )
+    for number, folder in enumerate(stream.folder_columns):
+        found = schema.get(folder)
+        if found is not None and found.type.kind in _NO_FOLDERS:
+            yield _problem(
+                f"{path}.folderColumns[{number}]",
+                f"`{found.name}` is {found.type}, and tables are partitioned by nothing finer than dates: "
+                f"`cast({found.name} as date)` in a `map`",
+            )
+
+
+def _not_stored(column: Column) -> str | None:
+    if TypeKind.VARIANT in column.type.kinds:
+        return f"is {column.type}, and variants are not written to tables: write `to_json({column.name})` in a `map`"
+    if _UNNAMEABLE.search(column.name):
+        return "has a name that tables don't have: rename it in a `map` to one without spaces and ,;{}()="
+    return None
+
+
+def _remove(name: str, field: str) -> Repair:
+    return Repair(
+        text=f"remove `spec.streams.{name}.{field}`",
+        edits=(Edit(op="remove", pointer=f"/spec/streams/{name}/{field}"),),
+    )
+
+
+def _problem(path: str, message: str, repair: Repair | None = None) -> Problem:
+    return Problem(path=path, code=ProblemCode.NOT_SUPPORTED, message=message, repair=repair)

@@ -1,0 +1,70 @@
+"""The tables of Delta that an app writes: compared with its rows, created where they are missing, told from others."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from streamapp_core.plan.plan import Plan, PlannedStream, StreamRole
+from streamapp_core.problems import Problem, ProblemCode, sorted_problems
+from streamapp_runtime.app_streams import output_descriptor
+from streamapp_systems.arrow_types import arrow_schema
+from streamapp_systems.protocols import StreamDescriptor
+from streamapp_systems.registry import Systems
+
+if TYPE_CHECKING:
+    from streamapp_systems.delta import DeltaTableFolder
+
+
+def find_table_problems(plan: Plan, systems: Systems) -> tuple[Problem, ...]:
+    """Find what rows don't fit in the tables that they are to be appended to; a table that is missing takes any.
+
+    Raises:
+        StreamSystemError: a table can't be read.
+    """
+    problems = []
+    for stream, described, table in _tables(plan, systems):
+        from streamapp_systems.delta import layout_mismatches
+
+        version = table.load()
+        if version is None or described.schema is None:
+            continue
+        problems += [
+            Problem(
+                path=f"spec.streams.{stream.name}",
+                code=ProblemCode.TYPE_MISMATCH,
+                message=f"rows of `{stream.name}` can't be appended to table `{stream.address}`: {reason}",
+            )
+            for reason in layout_mismatches(version.layout, arrow_schema(described.schema), described.folder_columns)
+        ]
+    return sorted_problems(problems)
+
+
+def create_tables(plan: Plan, systems: Systems) -> None:
+    """Create the tables that are missing.
+
+    Raises:
+        StreamSystemError: one can't be created.
+    """
+    for _, described, table in _tables(plan, systems):
+        if described.schema is not None and table.load() is None:
+            table.create(arrow_schema(described.schema), described.folder_columns)
+
+
+def table_identities(plan: Plan, systems: Systems) -> Mapping[str, str]:
+    """Return, by stream, what distinguishes its table from a later one in the same folder; empty where there is none.
+
+    Raises:
+        StreamSystemError: a table can't be read.
+    """
+    loaded = ((stream.name, table.load()) for stream, _, table in _tables(plan, systems))
+    return {name: "" if version is None else version.id for name, version in loaded}
+
+
+def _tables(plan: Plan, systems: Systems) -> Iterator[tuple[PlannedStream, StreamDescriptor, "DeltaTableFolder"]]:
+    for stream in plan.streams.values():
+        system = plan.app.spec.systems[stream.system].delta
+        if stream.role is not StreamRole.OUTPUT or system is None:
+            continue
+        from streamapp_systems.delta import DeltaTableFolder
+
+        folder = systems.folder / system.path / stream.address
+        yield stream, output_descriptor(stream), DeltaTableFolder(folder)

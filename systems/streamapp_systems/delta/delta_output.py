@@ -1,0 +1,189 @@
+"""Outputs that are tables: rows are staged as parts, and a commit of the table adds those of many commits of the app.
+
+Parts stay in the app's checkpoints until the table has them. Who adds parts writes into the same version up to which
+number he has those of their writer, and adds only what lies above: a part is added once, whoever dies or comes late.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import count
+from pathlib import Path, PurePosixPath
+
+import pyarrow as pa
+
+from streamapp_core.spec.streams import StreamFormat
+from streamapp_systems.arrow_types import arrow_schema
+from streamapp_systems.delta.delta_table import DeltaTableFolder, TableFile, TableVersion
+from streamapp_systems.delta.table_files import TableFilesWriter, remove_files
+from streamapp_systems.delta.table_layout import layout_mismatches
+from streamapp_systems.file import FileOutput, remove_parts
+from streamapp_systems.protocols import PartOwner, StagedPart, StreamDescriptor, StreamSystemError
+
+_PART = re.compile(r"part-(.+)-(\d+)\.arrow")
+
+
+def staging_folder(app: str, stream: str) -> str:
+    """Return the folder in which an app stages the rows of a stream, relative to that of the tables."""
+    return f".streamapp/{app}/{stream}"
+
+
+class DeltaOutput:
+    """Writes the rows of one writer to tables below a folder. Used by one thread; see `StagedOutput`."""
+
+    def __init__(
+        self, root: Path, streams: Sequence[StreamDescriptor], owner: PartOwner, publish_seconds: float
+    ) -> None:
+        """Stage for these streams, whose addresses are those of their tables and whose schemas are known."""
+        self.publish_seconds = publish_seconds
+        self._root = root
+        self._addresses = {stream.name: stream.address for stream in streams}
+        self._schemas = {stream.name: arrow_schema(stream.schema) for stream in streams if stream.schema is not None}
+        staged = [
+            replace(
+                stream, format=StreamFormat.ARROW, folder_columns=(), address=staging_folder(owner.app, stream.name)
+            )
+            for stream in streams
+        ]
+        writer = f"{owner.writer}-{owner.opened}"
+        self._files = FileOutput(root, staged, writer)
+        self._names = (f"part-{writer}-{number}" for number in count())
+
+    def write(self, stream: str, rows: pa.Table) -> None:
+        """See `StagedOutput.write`.
+
+        Raises:
+            StreamSystemError: the rows have other columns than the stream, or the disk is full.
+        """
+        schema = self._schemas[stream]
+        try:
+            fitting = rows.select(schema.names).cast(schema)
+        except (KeyError, ValueError, pa.ArrowException) as error:
+            raise StreamSystemError(f"output {stream}: rows don't have the columns of the stream: {error}") from error
+        self._files.write(stream, fitting)
+
+    def stage(self) -> tuple[StagedPart, ...]:
+        """See `StagedOutput.stage`."""
+        return tuple(replace(part, final=self._addresses[part.stream]) for part in self._files.stage())
+
+    def publish(self, parts: Iterable[StagedPart]) -> None:
+        """Add parts to their tables, those that are not there yet, in one version of each; then remove them.
+
+        Raises:
+            StreamSystemError: a table is gone, has another layout or can't be written, or a part was lost.
+        """
+        by_table: dict[tuple[str, str], list[StagedPart]] = defaultdict(list)
+        for part in parts:
+            by_table[part.stream, part.final].append(part)
+        for (stream, address), some in by_table.items():
+            self._add(stream, address, some)
+
+    def close(self) -> None:
+        """See `StagedOutput.close`."""
+        self._files.close()
+
+    def _add(self, stream: str, address: str, parts: Sequence[StagedPart]) -> None:
+        folder = self._root / address
+        joined: tuple[StagedPart, ...] = ()
+        files: tuple[TableFile, ...] = ()
+        while True:
+            table = self._load(stream, folder)
+            missing = tuple(part for part in parts if not _has(table, part))
+            if missing != joined:
+                remove_files(folder, files)
+                joined, files = missing, ()
+            if not missing:
+                table.sync()
+                break
+            try:
+                files = files or self._join(stream, table, folder, missing)
+                if self._all_staged(missing) and table.append(files, _marks(missing)):
+                    break
+            except FileNotFoundError:
+                joined = ()
+            self._check_not_lost(stream, folder, missing)
+        remove_parts(self._root / part.staged for part in parts)
+
+    def _load(self, stream: str, folder: Path) -> TableVersion:
+        table = DeltaTableFolder(folder).load()
+        if table is None:
+            raise StreamSystemError(
+                f"output {stream}: table {folder} is gone: put it back, or begin a new run to write its rows again"
+            )
+        return table
+
+    def _all_staged(self, parts: Iterable[StagedPart]) -> bool:
+        return all((self._root / part.staged).exists() for part in parts)
+
+    def _check_not_lost(self, stream: str, folder: Path, parts: Sequence[StagedPart]) -> None:
+        """Check that parts that are gone were added by another process: an earlier owner, or the next one.
+
+        Raises:
+            StreamSystemError: they were not.
+        """
+        gone = [part for part in parts if not self._all_staged([part])]
+        table = self._load(stream, folder)
+        lost = [part for part in gone if not _has(table, part)]
+        if lost:
+            raise StreamSystemError(
+                f"output {stream}: {self._root / lost[0].staged} is gone and was not added to table {folder}: someone "
+                "removed it. Its rows are lost; begin a new run to write them again"
+            )
+
+    def _join(
+        self, stream: str, table: TableVersion, folder: Path, parts: Sequence[StagedPart]
+    ) -> tuple[TableFile, ...]:
+        """Write the rows of some parts into files for a table.
+
+        Raises:
+            FileNotFoundError: a part is gone.
+            StreamSystemError: the table has changed, or can't be written.
+        """
+        paths = [self._root / part.staged for part in parts]
+        try:
+            layout = table.layout
+            for schema in {_schema(path) for path in paths}:
+                reasons = list(layout_mismatches(layout, schema, None))
+                if reasons:
+                    raise StreamSystemError(
+                        f"output {stream}: rows can't be added to table {folder} any more: {'; '.join(reasons)}"
+                    )
+            batches = (batch for path in paths for batch in _batches(path))
+            return TableFilesWriter(folder, layout.partition_columns, self._names).write(batches)
+        except FileNotFoundError:
+            raise
+        except (OSError, pa.ArrowException) as error:
+            raise StreamSystemError(f"output {stream} can't be written in {folder}: {error}") from error
+
+
+def _mark(part: StagedPart) -> tuple[str, int]:
+    """Return the name of the mark that a table has of a part's writer, and the part's number."""
+    path = PurePosixPath(part.staged)
+    found = _PART.fullmatch(path.name)
+    if found is None:
+        raise StreamSystemError(f"output {part.stream}: {part.staged} is no name of a part that this release staged")
+    return f"{path.parent.parent}/{found[1]}", int(found[2])
+
+
+def _has(table: TableVersion, part: StagedPart) -> bool:
+    name, number = _mark(part)
+    mark = table.mark(name)
+    return mark is not None and number <= mark
+
+
+def _marks(parts: Iterable[StagedPart]) -> dict[str, int]:
+    marks: dict[str, int] = {}
+    for name, number in map(_mark, parts):
+        marks[name] = max(number, marks.get(name, number))
+    return marks
+
+
+def _schema(path: Path) -> pa.Schema:
+    with pa.OSFile(str(path)) as file, pa.ipc.open_stream(file) as reader:
+        return reader.schema
+
+
+def _batches(path: Path) -> Iterator[pa.RecordBatch]:
+    with pa.memory_map(str(path)) as file, pa.ipc.open_stream(file) as reader:
+        yield from reader

@@ -1,0 +1,168 @@
+"""A table of Delta in a local folder: its versions, and the commits that add files and marks to one of them.
+
+A mark is Delta's `txn` action: by an id, the number up to which somebody has added what he had. The library accepts a
+mark that is lower than the table's, so marks are read from the very version that is committed on, and a commit is tried
+once: who comes second begins again from the version that is there then.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, Transaction
+from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.transaction import AddAction
+
+from streamapp_systems.delta.table_layout import TableLayout
+from streamapp_systems.file.output_folder import sync_folder
+from streamapp_systems.protocols import StreamSystemError
+
+_LOG = "_delta_log"
+_RECENT = 100
+"""Versions: older ones than that are on the disk, since systems write what is cached within half a minute."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableFile:
+    """A file of rows: its path in the table's folder, the values of the partition columns in it, rows and bytes.
+
+    `modified` is in milliseconds since 1970.
+    """
+
+    path: str
+    partition_values: Mapping[str, str | None]
+    rows: int
+    size: int
+    modified: int
+
+
+class TableVersion:
+    """A version of a table."""
+
+    def __init__(self, folder: Path, table: DeltaTable) -> None:
+        """Take a table as the library has loaded it."""
+        self._folder = folder
+        self._table = table
+
+    @property
+    def id(self) -> str:
+        """The id that distinguishes the table from an earlier or later one in its folder."""
+        return str(self._table.metadata().id)
+
+    @property
+    def layout(self) -> TableLayout:
+        """The layout of the table."""
+        metadata, protocol = self._table.metadata(), self._table.protocol()
+        return TableLayout(
+            columns=pa.schema(self._table.schema().to_arrow()),
+            partition_columns=tuple(metadata.partition_columns),
+            configuration=metadata.configuration,
+            writer_features=frozenset(protocol.writer_features or ()),
+        )
+
+    def mark(self, name: str) -> int | None:
+        """Return the mark of this name; None: there is none."""
+        number = self._table.transaction_version(name)
+        return None if number is None else int(number)
+
+    def count_rows(self) -> int:
+        """Count the rows that the files of the table say they have."""
+        return int(self._table.count())
+
+    def append(self, files: Iterable[TableFile], marks: Mapping[str, int]) -> bool:
+        """Commit the next version: this one, more files, and these marks; return whether that is certain.
+
+        If not, somebody else has committed it, or the library failed after it did: look at the marks of the next one.
+
+        Raises:
+            StreamSystemError: the table can't be written.
+        """
+        written = self._log(self._table.version() + 1)
+        properties = CommitProperties(
+            app_transactions=[Transaction(name, number) for name, number in sorted(marks.items())],
+            max_commit_retries=0,
+        )
+        schema, partition_columns = self._table.schema(), list(self._table.metadata().partition_columns)
+        try:
+            self._table.create_write_transaction(
+                [_action(file) for file in files], "append", schema, partition_columns, commit_properties=properties
+            )
+        except (DeltaError, OSError) as error:
+            if written.exists():
+                _sync([written])
+                return False
+            raise StreamSystemError(f"table {self._folder} can't be written: {error}") from error
+        _sync([written])
+        return True
+
+    def sync(self) -> None:
+        """Make the newest versions durable, whoever wrote them."""
+        version = self._table.version()
+        logs = map(self._log, range(max(version - _RECENT, 0), version + 1))
+        _sync([log for log in logs if log.exists()])
+
+    def _log(self, version: int) -> Path:
+        return self._folder / _LOG / f"{version:020}.json"
+
+
+class DeltaTableFolder:
+    """The folder of a table, whether there is one or not."""
+
+    def __init__(self, folder: Path) -> None:
+        """Look at nothing yet."""
+        self._folder = folder
+
+    def load(self) -> TableVersion | None:
+        """Load the newest version; None: there is no table.
+
+        Raises:
+            StreamSystemError: it can't be read.
+        """
+        if not (self._folder / _LOG).is_dir():
+            return None
+        try:
+            return TableVersion(self._folder, DeltaTable(self._folder))
+        except TableNotFoundError:
+            return None
+        except (DeltaError, OSError) as error:
+            raise StreamSystemError(f"table {self._folder} can't be read: {error}") from error
+
+    def create(self, columns: pa.Schema, partition_columns: Sequence[str]) -> TableVersion:
+        """Create the table if there is none, and load it.
+
+        Raises:
+            StreamSystemError: it can't be created.
+        """
+        try:
+            DeltaTable.create(self._folder, columns, mode="ignore", partition_by=list(partition_columns))
+        except (DeltaError, OSError) as error:
+            raise StreamSystemError(f"table {self._folder} can't be created: {error}") from error
+        for folder in (self._folder / _LOG, self._folder, self._folder.parent):
+            sync_folder(folder)
+        created = self.load()
+        if created is None:
+            raise StreamSystemError(f"table {self._folder} is gone again, right after it was created")
+        return created
+
+
+def _action(file: TableFile) -> AddAction:
+    return AddAction(
+        path=file.path,
+        size=file.size,
+        partition_values=dict(file.partition_values),
+        modification_time=file.modified,
+        data_change=True,
+        stats=json.dumps({"numRecords": file.rows}),
+    )
+
+
+def _sync(logs: Sequence[Path]) -> None:
+    """Make versions durable: what they were made of is removed after them."""
+    for log in logs:
+        with log.open("rb") as file:
+            os.fsync(file.fileno())
+    for folder in {log.parent for log in logs}:
+        sync_folder(folder)

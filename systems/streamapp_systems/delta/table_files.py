@@ -1,0 +1,124 @@
+"""The files of rows that are added to a table: small parts joined, each partition in files of its own."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from streamapp_core.spec.streams import StreamFormat
+from streamapp_systems.delta.delta_table import TableFile
+from streamapp_systems.file.column_folders import NULL_FOLDER, split_by_folders
+from streamapp_systems.file.output_folder import sync_folder
+from streamapp_systems.file.part_writer import PartWriter
+from streamapp_systems.protocols import StreamDescriptor
+
+LARGEST_FILE = 256 << 20
+"""Bytes after which rows go to another file."""
+MAXIMUM_OPEN_FILES = 64
+"""Files that are written side by side; where rows go to more partitions, the oldest file ends for another."""
+_PLAIN = re.compile(r"[^A-Za-z0-9.=-]")
+_LONGEST = 100
+
+
+@dataclass(slots=True)
+class _OpenFile:
+    path: str
+    folder: str
+    writer: PartWriter
+    rows: int = 0
+
+
+class TableFilesWriter:
+    """Writes rows into files of a table's folder; nobody reads them before a version of the table has them.
+
+    `names` yields names that no file in the folder has, without their ending.
+    """
+
+    def __init__(self, folder: Path, partition_columns: Sequence[str], names: Iterator[str]) -> None:
+        """Write nothing yet."""
+        self._folder = folder
+        self._partition_columns = partition_columns
+        self._names = names
+        self._stream = StreamDescriptor(name="", system="", address="", format=StreamFormat.PARQUET)
+        self._open: dict[str, _OpenFile] = {}
+        self._written: list[TableFile] = []
+
+    def write(self, batches: Iterable[pa.RecordBatch]) -> tuple[TableFile, ...]:
+        """Write all these rows, durably, in their order within a partition, and return their files.
+
+        Raises:
+            OSError, pa.ArrowException: they can't be written. No file is left.
+        """
+        try:
+            for batch in batches:
+                self._add(pa.Table.from_batches([batch]))
+            for folder in list(self._open):
+                self._finish(folder)
+            self._sync_folders()
+        except BaseException:
+            for file in self._open.values():
+                file.writer.drop()
+            remove_files(self._folder, self._written)
+            raise
+        return tuple(self._written)
+
+    def _add(self, rows: pa.Table) -> None:
+        columns = self._partition_columns
+        for folder, some in split_by_folders(rows, columns) if columns else [("", rows)]:
+            file = self._file(folder, some.schema)
+            file.writer.append(some)
+            file.rows += len(some)
+            if file.writer.size >= LARGEST_FILE:
+                self._finish(folder)
+
+    def _file(self, folder: str, schema: pa.Schema) -> _OpenFile:
+        if folder not in self._open:
+            if len(self._open) == MAXIMUM_OPEN_FILES:
+                self._finish(next(iter(self._open)))
+            path = "/".join([*_plain_folders(folder), f"{next(self._names)}.parquet"])
+            place = self._folder / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            self._open[folder] = _OpenFile(path, folder, PartWriter(place, schema, self._stream))
+        return self._open[folder]
+
+    def _finish(self, folder: str) -> None:
+        file = self._open[folder]
+        file.writer.finish()
+        del self._open[folder]
+        found = (self._folder / file.path).stat()
+        self._written.append(
+            TableFile(
+                path=file.path,
+                partition_values=_values(file.folder),
+                rows=file.rows,
+                size=found.st_size,
+                modified=found.st_mtime_ns // 1_000_000,
+            )
+        )
+
+    def _sync_folders(self) -> None:
+        places = (self._folder / file.path for file in self._written)
+        for folder in {f for place in places for f in place.parents if f.is_relative_to(self._folder)}:
+            sync_folder(folder)
+
+
+def remove_files(folder: Path, files: Iterable[TableFile]) -> None:
+    """Remove files that no version of the table has got; one that can't be removed is left to those who clean it."""
+    for file in files:
+        with suppress(OSError):
+            (folder / file.path).unlink()
+
+
+def _values(folder: str) -> dict[str, str | None]:
+    """Return the values of columns by the folder that files would have: Delta's log has them as text."""
+    pairs = (part.partition("=") for part in folder.split("/") if part)
+    return {unquote(name): None if value == NULL_FOLDER else unquote(value) for name, _, value in pairs}
+
+
+def _plain_folders(folder: str) -> list[str]:
+    """Return folders like Hive's for files, which Delta gives no meaning: of letters that no reader has to decode."""
+    return [_PLAIN.sub("-", unquote(part))[:_LONGEST].lstrip(".") for part in folder.split("/") if part]

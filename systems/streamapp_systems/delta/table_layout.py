@@ -1,0 +1,79 @@
+"""The layout of a table of Delta, and what in it would make rows that are appended wrong or unreadable."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from streamapp_systems.file.file_chunks import type_name
+
+_KEPT_FEATURES = frozenset(
+    {"appendOnly", "changeDataFeed", "checkConstraints", "deletionVectors", "generatedColumns", "identityColumns"}
+    | {"invariants", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"}
+)
+"""The writer features that appending files with all columns does not break; constraints are looked for themselves."""
+_RULES = ("delta.invariants", "delta.generationExpression", "delta.identity.start")
+_MAPPING = "delta.columnMapping.mode"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableLayout:
+    """The columns of a table, with the metadata of their fields; its partition columns, properties and features."""
+
+    columns: pa.Schema
+    partition_columns: tuple[str, ...]
+    configuration: Mapping[str, str]
+    writer_features: frozenset[str]
+
+
+def layout_mismatches(table: TableLayout, rows: pa.Schema, folder_columns: Sequence[str] | None) -> Iterator[str]:
+    """Yield why rows can't be appended to a table, each reason with what to do.
+
+    `folder_columns` are the columns that the app wants to be folders; None: whatever the table has.
+    """
+    for column in rows:
+        index = table.columns.get_field_index(column.name)
+        if index < 0:
+            yield (
+                f"it has no column `{column.name}` {type_name(column.type)}: add it to the table (ALTER TABLE ... ADD "
+                "COLUMNS), or leave it out in a `map` before"
+            )
+        elif table.columns.field(index).type != column.type:
+            found = type_name(table.columns.field(index).type)
+            yield f"its column `{column.name}` is {found}, and rows have {type_name(column.type)}: `cast` it in a `map`"
+    yield from _unwritten_columns(table, rows)
+    if folder_columns is not None and [*map(str.lower, folder_columns)] != [*map(str.lower, table.partition_columns)]:
+        wanted = f"[{', '.join(table.partition_columns)}]"
+        yield f"its partition columns are {wanted}: set `folderColumns` to {wanted}"
+    yield from _unkept_rules(table)
+
+
+def _unwritten_columns(table: TableLayout, rows: pa.Schema) -> Iterator[str]:
+    for column in table.columns:
+        if column.name not in rows.names:
+            yield (
+                f"its column `{column.name}` {type_name(column.type)} is in no row: add it in a `map`, as in "
+                f"`cast(null as {type_name(column.type)}) as {column.name}`"
+            )
+        elif not column.nullable:
+            yield (
+                f"its column `{column.name}` must not be null, which nobody checks in rows that are appended: let it "
+                "be null (ALTER TABLE ... ALTER COLUMN ... DROP NOT NULL)"
+            )
+
+
+def _unkept_rules(table: TableLayout) -> Iterator[str]:
+    for name in table.configuration:
+        if name.startswith("delta.constraints."):
+            yield f"it has the constraint {name.removeprefix('delta.constraints.')}, which nobody would check: drop it"
+    if table.configuration.get(_MAPPING, "none") != "none":
+        yield "its columns have other names in files (column mapping): write to a table without it"
+    for column in table.columns:
+        metadata = {key.decode() for key in column.metadata or {}}
+        if metadata.intersection(_RULES):
+            yield f"its column `{column.name}` has a rule or an expression of its own, which is not followed: drop it"
+    unknown = (
+        table.writer_features - _KEPT_FEATURES - ({"columnMapping"} if _MAPPING not in table.configuration else set())
+    )
+    if unknown:
+        yield f"writers of it need {', '.join(sorted(unknown))}, which this release has not: write to another table"

@@ -1,0 +1,181 @@
+"""Outputs that are tables of Delta: what was staged is added once, whoever dies or comes late."""
+
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streamapp_core.schema import parse_schema
+from streamapp_core.spec.streams import StreamFormat
+from streamapp_systems.arrow_types import arrow_schema
+from streamapp_systems.delta import DeltaOutput, DeltaTableFolder, delta_output, delta_table, layout_mismatches
+from streamapp_systems.protocols import PartOwner, StagedPart, StreamDescriptor, StreamSystemError
+
+SCHEMA = parse_schema("n bigint, city string")
+STEPS = 8
+
+
+class Death(BaseException):
+    """The process dies."""
+
+
+def stream(folders=()):
+    return StreamDescriptor(
+        name="out", system="lake", address="t", format=StreamFormat.JSON, schema=SCHEMA, folder_columns=folders
+    )
+
+
+def opened(root: Path, number: int, folders=()) -> DeltaOutput:
+    owner = PartOwner(app="default.a", writer=f"1-{number}", opened=5)
+    return DeltaOutput(root, [stream(folders)], owner, 30.0)
+
+
+def rows(*numbers: int) -> pa.Table:
+    return pa.table({"n": numbers, "city": [f"c/{n % 3} %" for n in numbers]}, arrow_schema(SCHEMA))
+
+
+def found(root: Path) -> list[int]:
+    return sorted(pa.table(DeltaTable(root / "t").to_pyarrow_table()).column("n").to_pylist())
+
+
+def create(root: Path, folders=()) -> None:
+    DeltaTableFolder(root / "t").create(arrow_schema(SCHEMA), folders)
+
+
+@pytest.mark.parametrize("folders", [(), ("city",)])
+def test_parts_of_several_commits_are_one_version(tmp_path: Path, folders) -> None:
+    create(tmp_path, folders)
+    output = opened(tmp_path, 1, folders)
+    parts: list[StagedPart] = []
+    for number in range(5):
+        output.write("out", rows(number, number + 10))
+        parts += output.stage()
+    assert found(tmp_path) == []
+    output.publish(parts)
+    table = DeltaTable(tmp_path / "t")
+    assert (table.version(), len(table.file_uris())) == (1, 3 if folders else 1)
+    assert found(tmp_path) == [0, 1, 2, 3, 4, 10, 11, 12, 13, 14]
+    assert set(table.to_pyarrow_table().column("city").to_pylist()) == {"c/0 %", "c/1 %", "c/2 %"}
+    opened(tmp_path, 2, folders).publish(parts)
+    assert table.version() == DeltaTable(tmp_path / "t").version() == 1
+    output.close()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.data())
+def test_rows_are_added_once_with_deaths_zombies_and_other_writers(data) -> None:
+    """Each incarnation stages, may die at a step of the table's commit, and the next one takes over what it left."""
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        root, left, expected, next_row = Path(folder), [], [], 0
+        create(root)
+        countdown = [0]
+
+        def step(call):
+            def stepped(*args, **kwargs):
+                for _ in range(2):  # before and after
+                    countdown[0] -= 1
+                    if countdown[0] == 0:
+                        raise Death
+                    if _ == 0:
+                        result = call(*args, **kwargs)
+                return result
+
+            return stepped
+
+        patch.setattr(delta_table.TableVersion, "append", step(delta_table.TableVersion.append))
+        patch.setattr(delta_output, "remove_parts", step(delta_output.remove_parts))
+        patch.setattr(delta_output.DeltaOutput, "_join", step(delta_output.DeltaOutput._join))
+        zombies: list[tuple[DeltaOutput, list[StagedPart]]] = []
+        for number in range(data.draw(st.integers(1, 4))):
+            output = opened(root, number)
+            countdown[0] = data.draw(st.integers(0, STEPS))
+            with suppress(Death):
+                output.publish(left)
+                left = []
+                for _ in range(data.draw(st.integers(1, 3))):
+                    output.write("out", rows(next_row))
+                    expected.append(next_row)
+                    next_row += 1
+                    left += output.stage()
+                    if data.draw(st.booleans()):
+                        output.publish(left)
+                        left = []
+            zombies.append((output, list(left)))
+            if data.draw(st.booleans()):
+                countdown[0] = 0
+                zombie, parts = data.draw(st.sampled_from(zombies))
+                zombie.publish(parts)
+        countdown[0] = 0
+        opened(root, 9).publish(left)
+        assert found(root) == expected
+
+
+def test_who_loses_a_race_looks_again(tmp_path: Path, monkeypatch) -> None:
+    create(tmp_path)
+    output, other = opened(tmp_path, 1), opened(tmp_path, 2)
+    output.write("out", rows(1))
+    parts = output.stage()
+    append, raced = delta_table.TableVersion.append, []
+
+    def racing(version, files, marks):
+        if not raced:
+            raced.append(1)
+            other.publish(parts)
+        return append(version, files, marks)
+
+    monkeypatch.setattr(delta_table.TableVersion, "append", racing)
+    output.publish(parts)
+    assert found(tmp_path) == [1]
+
+
+def test_marks_outlive_checkpoints_of_the_table(tmp_path: Path) -> None:
+    create(tmp_path)
+    output = opened(tmp_path, 1)
+    output.write("out", rows(1))
+    parts = output.stage()
+    output.publish(parts)
+    DeltaTable(tmp_path / "t").create_checkpoint()
+    opened(tmp_path, 2).publish(parts)
+    assert found(tmp_path) == [1]
+
+
+def test_a_part_or_a_table_that_is_gone_is_an_error(tmp_path: Path) -> None:
+    output = opened(tmp_path, 1)
+    output.write("out", rows(1))
+    parts = output.stage()
+    with pytest.raises(StreamSystemError, match=r"table .* is gone"):
+        output.publish(parts)
+    create(tmp_path)
+    (tmp_path / parts[0].staged).unlink()
+    with pytest.raises(StreamSystemError, match="was not added to table"):
+        output.publish(parts)
+
+
+def test_staged_parts_outlive_a_vacuum(tmp_path: Path) -> None:
+    DeltaTableFolder(tmp_path / "t").create(arrow_schema(SCHEMA), ())
+    output = opened(tmp_path, 1)
+    output.write("out", rows(1))
+    parts = output.stage()
+    DeltaTable(tmp_path / "t").vacuum(0, dry_run=False, enforce_retention_duration=False, full=True)
+    output.publish(parts)
+    assert found(tmp_path) == [1]
+
+
+def test_a_differing_table_is_refused_with_every_reason(tmp_path: Path) -> None:
+    wrong = pa.schema([pa.field("n", pa.int32()), pa.field("more", pa.string(), nullable=False)])
+    layout = DeltaTableFolder(tmp_path / "t").create(wrong, ["more"]).layout
+    reasons = list(layout_mismatches(layout, arrow_schema(SCHEMA), ()))
+    assert [reason.split(":")[0] for reason in reasons] == [
+        "its column `n` is int, and rows have bigint",
+        "it has no column `city` UTF-8 text",
+        "its column `more` UTF-8 text is in no row",
+        "its partition columns are [more]",
+    ]
+    every = arrow_schema(parse_schema("a timestamp, b timestamp_ntz, c array<int>, d map<string,int>, e decimal(9,2)"))
+    fitting = DeltaTableFolder(tmp_path / "u").create(every, ()).layout
+    assert list(layout_mismatches(fitting, every, ())) == []
