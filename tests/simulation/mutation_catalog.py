@@ -241,11 +241,11 @@ MUTATIONS = (
         changes=(
             Change(
                 file=f"{_RUNTIME}/processor/committer.py",
-                old="        self.committed = _lowest_positions(self._tasks)\n\n    def _send",
+                old="        self.committed = _lowest_positions(self._tasks)\n\n    def _publish",
                 new=(
                     "        lowest = _lowest_positions(self._tasks)\n"
                     "        self.committed = {s: offset + 5 for s, offset in lowest.items()}\n\n"
-                    "    def _send"
+                    "    def _publish"
                 ),
             ),
         ),
