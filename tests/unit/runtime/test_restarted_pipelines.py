@@ -7,16 +7,18 @@ from hypothesis import strategies as st
 
 from streamapp_core.control.control_snapshot import ControlSnapshot
 from streamapp_core.control.messages import END_OF_TIME
-from streamapp_core.expressions import check_aggregate
+from streamapp_core.expressions import OverFrames, check_aggregate, check_ordering
 from streamapp_core.schema import EVENT_TIME_COLUMN, parse_schema
 from streamapp_core.spec.job import OnError
 from streamapp_core.spec.operators import JoinType
 from streamapp_runtime.functions.keyed_state import KeyedState
 from streamapp_runtime.functions.stateful_function import StatefulFunction
 from streamapp_runtime.operators.aligned_window import AlignedWindow
+from streamapp_runtime.operators.as_of_join import AsOfJoin
 from streamapp_runtime.operators.interval_join import IntervalJoin
 from streamapp_runtime.operators.operator import BaseOperator
 from streamapp_runtime.operators.ordered_process import OrderedProcess
+from streamapp_runtime.operators.over import Over
 from streamapp_runtime.operators.row_operators import Merge
 from streamapp_runtime.operators.session_window import SessionWindow
 from streamapp_runtime.operators.stateful_process import StatefulProcess
@@ -31,6 +33,10 @@ COLUMNS = pa.schema([("k", pa.int64()), ("n", pa.int64())])
 NOTHING = ControlSnapshot(watermarks={}, intermediate=(), sources=()).model_dump_json()
 COUNT = check_aggregate("sum(n) as n", ["k"], parse_schema("k bigint, n bigint"))
 TOTAL = check_aggregate("sum(n) as n", [], parse_schema("k bigint, n bigint"))
+LAST_ROWS = OverFrames(
+    aggregation=check_aggregate("sum(n) as total", ["k"], parse_schema("k bigint, n bigint")),
+    ordering=check_ordering(None, ["k"], parse_schema("k bigint, n bigint")),
+)
 KEYS = 4
 BOUNDS = ("window_start", "window_end")
 
@@ -90,17 +96,36 @@ def join(environment, name):
     )
 
 
+def over(environment, name):
+    return Over(ENGINE, environment.store(name), LAST_ROWS, COLUMNS, rows=2, reach=None, limit=2)
+
+
+def as_of(environment, name):
+    right = pa.schema([("k", pa.int64()), ("m", pa.int64())])
+    return AsOfJoin(
+        ENGINE,
+        environment.store(name),
+        keys=(["k"], ["k"]),
+        schemas=(COLUMNS, right),
+        keeps_unmatched=True,
+        within=5,
+        limit=2,
+    )
+
+
 FIRST = {
     "window": window,
     "sliding": lambda environment, name: window(environment, name, length=4, step=2),
     "session": session,
     "ordered": ordered,
     "arrival": arrival,
+    "over": over,
 }
 SECOND = {
     **FIRST,
     "total": lambda environment, name: window(environment, name, aggregation=TOTAL, length=2),
     "join": join,
+    "asOf": as_of,
 }
 
 
@@ -128,7 +153,7 @@ def build(environment, first, second, emitted, totals):
     one, narrowed, merged = FIRST[first](environment, "one"), Narrowed(), Merge([*COLUMNS.names, EVENT_TIME_COLUMN])
     nodes = [node("one", one, "in"), node("narrowed", narrowed, "one"), node("merged", merged, "narrowed", "around")]
     two = SECOND[second](environment, "two")
-    if second == "join":
+    if second in ("join", "asOf"):
         ports = (two.process_left, lambda rows: two.process_right(rows.rename_columns(["k", "m", EVENT_TIME_COLUMN])))
         nodes.append(node("two", two, "narrowed", "around", ports=ports, delay=two.max_output_delay))
     else:
