@@ -82,7 +82,7 @@ STORES = ("spark.hadoop.dfs.", "spark.hadoop.fs.azure.", "spark.hadoop.fs.gs.", 
 """Beginnings of properties that are passed on with any value: the clients of stores that event logs may be in."""
 
 _SECRET = re.compile(
-    r"secret|passw|token|credential(?!s?[._]provider)|(access|account|private)[._-]?key", re.IGNORECASE
+    r"secret|passw|pwd|token|[.]sas[.]|credential(?!s?[._]provider)|(access|account|private)[._-]?key", re.IGNORECASE
 )
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
 

@@ -62,6 +62,8 @@ INSTEAD = {
     "spark.hadoop.fs.s3a.access.key": "secretKeyRef",
     "spark.hadoop.fs.s3a.session.token": "secretKeyRef",
     "spark.hadoop.fs.azure.account.key.a.dfs.core.windows.net": "secretKeyRef",
+    "spark.hadoop.fs.azure.sas.logs.a.blob.core.windows.net": "secretKeyRef",
+    "spark.hadoop.fs.azure.account.oauth2.user.pwd": "secretKeyRef",
     "spark.executorEnv.LD_PRELOAD": "the environment",
     "spark.pyspark.python": "the environment",
     "spark.python.daemon.module": "the environment",
