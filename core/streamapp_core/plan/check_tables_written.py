@@ -13,7 +13,13 @@ from streamapp_core.spec.streams import CHANGE_COLUMN, StreamChanges, StreamForm
 _UNNAMEABLE = re.compile(r"[ ,;{}()\n\t=]")
 _FORMATS = (StreamFormat.JSON, StreamFormat.PARQUET)
 """The default, which says nothing of a table, and what its files are."""
-_NO_FOLDERS = (TypeKind.TIMESTAMP, TypeKind.TIMESTAMP_NTZ)
+_NO_FOLDERS = {
+    TypeKind.TIMESTAMP: ("nothing finer than dates", "date"),
+    TypeKind.TIMESTAMP_NTZ: ("nothing finer than dates", "date"),
+    # deltalake 1.6 writes -0.05 as `0.-5` when it compacts such a partition, and nobody can read the table after that.
+    TypeKind.DECIMAL: ("no decimals, of which compaction by `deltalake` would break the negative ones", "string"),
+}
+"""The types that are no partition columns: what tables are partitioned by, and the type to write instead."""
 
 
 def check_tables_written(graph: Graph, rows: RowFlow, name: str, stream: StreamSpec) -> Iterator[Problem]:
@@ -51,10 +57,11 @@ def _check_columns(name: str, stream: StreamSpec, schema: Schema) -> Iterator[Pr
     for number, folder in enumerate(stream.folder_columns):
         found = schema.get(folder)
         if found is not None and found.type.kind in _NO_FOLDERS:
+            by, instead = _NO_FOLDERS[found.type.kind]
             yield _problem(
                 f"{path}.folderColumns[{number}]",
-                f"`{found.name}` is {found.type}, and tables are partitioned by nothing finer than dates: "
-                f"`cast({found.name} as date)` in a `map`",
+                f"`{found.name}` is {found.type}, and tables are partitioned by {by}: "
+                f"`cast({found.name} as {instead})` in a `map`",
             )
 
 
