@@ -131,13 +131,15 @@ class DeltaTableFolder:
             raise StreamSystemError(f"table {self._folder} can't be read: {error}") from error
 
     def create(self, columns: pa.Schema, partition_columns: Sequence[str]) -> TableVersion:
-        """Create the table if there is none, and load it.
+        """Create the table if there is none, and load it. Partition columns are found whatever their case.
 
         Raises:
             StreamSystemError: it can't be created.
         """
+        names = {name.lower(): name for name in columns.names}
+        partitioned = [names.get(name.lower(), name) for name in partition_columns]
         try:
-            DeltaTable.create(self._folder, columns, mode="ignore", partition_by=list(partition_columns))
+            DeltaTable.create(self._folder, columns, mode="ignore", partition_by=partitioned)
         except (DeltaError, OSError) as error:
             raise StreamSystemError(f"table {self._folder} can't be created: {error}") from error
         for folder in (self._folder / _LOG, self._folder, self._folder.parent):

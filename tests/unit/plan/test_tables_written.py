@@ -18,7 +18,7 @@ def app(kind):
     [
         ("timestamp", "finer than dates: `cast(part as date)`"),
         ("timestamp_ntz", "finer than dates: `cast(part as date)`"),
-        ("decimal(9,2)", "no decimals, of which compaction by `deltalake` would break the negative ones: `cast(part as s"),
+        ("decimal(9,2)", "no decimals, of which compaction by `deltalake` would break the negative ones: `cast("),
     ],
 )
 def test_what_no_table_is_partitioned_by_is_refused(kind, reason):

@@ -47,7 +47,7 @@ def create(root: Path, folders=()) -> None:
     DeltaTableFolder(root / "t").create(arrow_schema(SCHEMA), folders)
 
 
-@pytest.mark.parametrize("folders", [(), ("city",)])
+@pytest.mark.parametrize("folders", [(), ("city",), ("CITY",)])
 def test_parts_of_several_commits_are_one_version(tmp_path: Path, folders) -> None:
     create(tmp_path, folders)
     output = opened(tmp_path, 1, folders)
