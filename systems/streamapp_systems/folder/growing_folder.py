@@ -11,6 +11,7 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from streamapp_core.spec.streams import StreamFormat
+from streamapp_systems.file.compressed_files import COMPRESSIONS
 from streamapp_systems.file.file_chunks import FileFormat
 from streamapp_systems.file.file_versions import relative_name
 from streamapp_systems.file.partition_files import file_format, partition_files
@@ -96,6 +97,7 @@ class GrowingFolder:
             if name in self._known:
                 self._check_unchanged(name, path)
                 continue
+            self._check_not_read(name, path)
             file = self._count(name, path)
             if file is None:
                 incomplete.add(partition)
@@ -136,6 +138,16 @@ class GrowingFolder:
                 f"stream {self.descriptor.name}: {path} has changed since it was first seen, when it had {size} bytes "
                 f"(now {found.st_size}): rows that it got since would not be read. Put the old file back with its "
                 "modification time, or take the file away if its rows were read, and put new rows into new files"
+            )
+
+    def _check_not_read(self, name: str, path: Path) -> None:
+        """Check that a new file is not one of the journal that was compressed since, as those who rotate files do."""
+        plain = name.removesuffix(path.suffix) if path.suffix in COMPRESSIONS else name
+        if plain in self._known:
+            raise StreamSystemError(
+                f"stream {self.descriptor.name}: {path} has the name of {plain}, which was seen before, and its rows "
+                "would be read twice. Put compressed files in another folder, or give this one another name if its "
+                "rows are new"
             )
 
     def _count(self, name: str, path: Path) -> SeenFile | None:

@@ -220,6 +220,18 @@ def test_files_that_were_read_may_be_deleted_and_others_not(tmp_path: Path) -> N
     assert admin(tmp_path).start_offsets([CSV]) == {ssp(0): 6}
 
 
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_file_that_is_compressed_after_it_was_read_is_not_read_again(tmp_path: Path, kept: bool) -> None:
+    created(tmp_path, CSV, 2)
+    plain = publish(tmp_path, "1.csv", [1, 2])
+    ends = {found: len(values) for found, values in read(tmp_path, CSV, {ssp(0): 0, ssp(1): 0}).items()}
+    publish(tmp_path, "1.csv.gz", [1, 2])
+    if not kept:
+        plain.unlink()
+    with pytest.raises(StreamSystemError, match=r"in/1\.csv\.gz has the name of in/1\.csv, .*twice"):
+        read(tmp_path, CSV, ends)
+
+
 def test_a_file_that_can_not_be_read_is_named(tmp_path: Path) -> None:
     created(tmp_path, PARQUET, 1)
     path = publish(tmp_path, "1.parquet", [1])
