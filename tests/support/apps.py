@@ -94,7 +94,9 @@ def document(operators, *, tables=None, processors=1, job=None, **streams) -> di
     for name, stream in streams.items():
         form = {"system": "files", "format": "csv", "name": f"out/{name}"} | stream
         if "schema" in stream:
-            form |= {"name": name, "csv": {"nullValue": "NULL"}} | stream
+            form |= {"name": name} | stream
+            if form["format"] == "csv":
+                form.setdefault("csv", {"nullValue": "NULL"})
             form |= {"eventTime": {"column": "at"}} if "at timestamp" in stream["schema"] else {}
         declared[name] = form
     spec = {

@@ -37,16 +37,18 @@ def check_avro(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
             schema = rows.schemas.get(name)
             if schema is not None and stream.changes is StreamChanges.DEBEZIUM:
                 schema = envelope_schema(schema, stream)
-            yield from _check_input(name, stream, schema, registered=bool(system.schema_registry))
+            yield from _check_input(graph, name, stream, schema, registered=bool(system.schema_registry))
 
 
-def _check_input(name: str, stream: StreamSpec, schema: Schema | None, *, registered: bool) -> Iterator[Problem]:
+def _check_input(
+    graph: Graph, name: str, stream: StreamSpec, schema: Schema | None, *, registered: bool
+) -> Iterator[Problem]:
     path, text = f"spec.streams.{name}", stream.avro.record_schema
     if stream.avro.record_name is not None:
         yield superfluous_option(name, ("avro", "recordName"), f"`{name}` is read, and its records have names already")
     if text is None:
         if not registered:
-            yield no_schema_problem(name, stream.system, "avro")
+            yield no_schema_problem(graph, name, "avro")
         for mismatch in () if schema is None else find_unreadable(schema):
             yield schema_problem(name, mismatch, "Avro")
         return

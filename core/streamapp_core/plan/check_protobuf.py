@@ -45,14 +45,18 @@ def check_protobuf(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
         elif name in graph.senders:
             yield from _check_output(graph, rows, name, stream)
         else:
-            yield from _check_input(name, stream, rows.schemas.get(name), registered=bool(system.schema_registry))
+            yield from _check_input(
+                graph, name, stream, rows.schemas.get(name), registered=bool(system.schema_registry)
+            )
 
 
-def _check_input(name: str, stream: StreamSpec, schema: Schema | None, *, registered: bool) -> Iterator[Problem]:
+def _check_input(
+    graph: Graph, name: str, stream: StreamSpec, schema: Schema | None, *, registered: bool
+) -> Iterator[Problem]:
     path, options = f"spec.streams.{name}", stream.protobuf
     if options.message_schema is None:
         if not registered:
-            yield no_schema_problem(name, stream.system, "protobuf")
+            yield no_schema_problem(graph, name, "protobuf")
         if options.imports:
             yield superfluous_option(
                 name, ("protobuf", "imports"), "they are the files that `protobuf.schema` imports, and there is none"

@@ -4,24 +4,26 @@ from collections import Counter
 from collections.abc import Iterator
 
 from streamapp_core.graph.graph import Graph
-from streamapp_core.plan.message_schemas import sent_schemas, several_schemas_problems
+from streamapp_core.plan.message_schemas import sent_schemas, several_schemas_problems, superfluous_option
 from streamapp_core.plan.row_schemas import RowFlow, stream_schemas
 from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
 from streamapp_core.schema import Schema, TypeKind
-from streamapp_core.spec.streams import JsonOptions, JsonTimestamps, StreamChanges, StreamFormat, StreamSpec
+from streamapp_core.spec.streams import CsvOptions, JsonOptions, JsonTimestamps, StreamChanges, StreamFormat, StreamSpec
 
 WHOLE_VALUES = {StreamFormat.TEXT: TypeKind.STRING, StreamFormat.RAW: TypeKind.BINARY}
 """The formats of messages whose value is that of a row's one column, with its type."""
 
 
 def check_value_formats(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
-    """Find streams whose rows their format can't hold, and options of JSON that fit no column."""
+    """Find streams whose rows their format can't hold, and options that fit no value or column."""
     for name, stream in graph.spec.streams.items():
         if name in graph.opaque:
             continue
         schemas = stream_schemas(graph, rows, name)
         if stream.json_options != JsonOptions():
             yield from _check_json(graph, name, stream, schemas, rows)
+        if stream.format is not StreamFormat.CSV and stream.csv != CsvOptions():
+            yield superfluous_option(name, ("csv",), f"values of `{name}` are {stream.format}, and `csv` is about CSV")
         if stream.format is StreamFormat.CSV and graph.spec.systems[stream.system].kind.transactional:
             yield from several_schemas_problems(name, sent_schemas(graph, rows, name))
         if stream.format in WHOLE_VALUES:
@@ -32,12 +34,7 @@ def _check_json(graph: Graph, name: str, stream: StreamSpec, schemas: list[Schem
     path, options = f"spec.streams.{name}.json", stream.json_options
     if stream.format is not StreamFormat.JSON or stream.control_messages:
         form = StreamFormat.ARROW if stream.control_messages else stream.format
-        yield Problem(
-            path=path,
-            code=ProblemCode.NOT_SUPPORTED,
-            message=f"values of `{name}` are {form}, and `json` says how JSON is read and written",
-            repair=Repair(text=f"remove `{path}`", edits=(Edit(op="remove", pointer=f"/spec/streams/{name}/json"),)),
-        )
+        yield superfluous_option(name, ("json",), f"values of `{name}` are {form}, and `json` is about JSON")
         return
     for schema in schemas:
         yield from _check_fields(name, schema, options)

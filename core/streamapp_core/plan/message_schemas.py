@@ -7,6 +7,7 @@ from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
 from streamapp_core.schema import Schema
 from streamapp_core.schema_mismatch import SchemaMismatch
+from streamapp_core.spec.systems import SystemKind
 
 
 def schema_problem(name: str, mismatch: SchemaMismatch, source: str) -> Problem:
@@ -16,13 +17,15 @@ def schema_problem(name: str, mismatch: SchemaMismatch, source: str) -> Problem:
     return Problem(path=f"spec.streams.{name}.schema", code=code, message=f"{source}: {column}{mismatch.reason}")
 
 
-def no_schema_problem(name: str, system: str, field: str) -> Problem:
+def no_schema_problem(graph: Graph, name: str, field: str) -> Problem:
     """Return the problem of a stream whose values have a schema that nothing says; `field` is where the spec has it."""
+    system = graph.spec.streams[name].system
+    registry = f", or name the registry that has it in `spec.systems.{system}.kafka.schemaRegistry`"
     return Problem(
         path=f"spec.streams.{name}.{field}",
         code=ProblemCode.INVALID_SPEC,
-        message=f"nothing says which schema values of `{name}` have: write it as `{field}.schema`, or name the "
-        f"registry that has it in `spec.systems.{system}.kafka.schemaRegistry`",
+        message=f"nothing says which schema values of `{name}` have: write it as `{field}.schema`"
+        f"{registry if graph.spec.systems[system].kind is SystemKind.KAFKA else ''}",
     )
 
 

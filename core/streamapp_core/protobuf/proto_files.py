@@ -80,6 +80,7 @@ _LABELS = {
     ast.FieldCardinality.REPEATED: FieldDescriptorProto.LABEL_REPEATED,
 }
 _OCTAL = re.compile(r"=\s*-?0\d")
+_PATH = re.compile(r"\S+\.proto")
 _LARGEST_TEXT = 1 << 20
 
 
@@ -94,6 +95,8 @@ def compile_proto(text: str, imports: tuple[tuple[str, str], ...] = ()) -> FileD
     Raises:
         ProtoError: it is none, or has what is not supported.
     """
+    if _PATH.fullmatch(text.strip()):
+        raise ProtoError(f"the text of a file stands here, not its name: put in what {text.strip()} holds")
     parsed = {name: _parse(name, content) for name, content in imports}
     name = "the schema"
     parsed[name] = _parse(name, text)

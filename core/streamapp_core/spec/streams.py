@@ -109,11 +109,11 @@ PLAIN_JSON = JsonOptions()
 
 
 class CsvOptions(SpecModel):
-    """The dialect of CSV files."""
+    """The dialect of CSV, of files and messages."""
 
     delimiter: Annotated[str, Field(min_length=1, max_length=1, description="What stands between values.")] = ","
     null_value: Annotated[str, Field(max_length=64, description="The text that means null.")] = ""
-    header: Annotated[bool, Field(description="Whether the first line has the names of the columns.")] = True
+    header: Annotated[bool, Field(description="Whether the first line of a file has the names of the columns.")] = True
 
 
 class AvroOptions(SpecModel):

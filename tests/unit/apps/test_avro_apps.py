@@ -40,7 +40,7 @@ def encoded(schema, value):
 
 
 def app(**job):
-    form = {"system": "log", "bounded": True, "format": "avro", "csv": {}}
+    form = {"system": "log", "bounded": True, "format": "avro"}
     document = apps.document(
         [
             {"name": "named", "from": "orders", "joinTable": {"table": "name", "on": "k", "type": "left"}},

@@ -39,8 +39,8 @@ def app(**out):
             {"name": "sent", "from": "named", "sendTo": "out"},
         ],
         tables={"name": {"key": "k", "sideInputs": ["names"], "bootstrap": True}},
-        **{"in": {**form, "schema": "k bigint, n int", "format": "json", "csv": {}}},
-        names={**form, "schema": "k bigint, name string", "format": "json", "csv": {}},
+        **{"in": {**form, "schema": "k bigint, n int", "format": "json"}},
+        names={**form, "schema": "k bigint, name string", "format": "json"},
         out={"system": "log", "format": "json", "key": "k", "keyFormat": "long", "partitions": OUT_PARTITIONS} | out,
     )
     document["spec"]["streams"]["out"]["name"] = "out"

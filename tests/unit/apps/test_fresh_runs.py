@@ -29,7 +29,7 @@ def app():
             {"name": "sent", "from": "counted", "sendTo": "out"},
             {"name": "filed", "from": "counted", "sendTo": "kept"},
         ],
-        **{"in": {"system": "log", "format": "json", "csv": {}, "schema": "k int", "bounded": True}},
+        **{"in": {"system": "log", "format": "json", "schema": "k int", "bounded": True}},
         out={"system": "log", "format": "json", "name": "out"},
         kept={},
     )

@@ -35,7 +35,7 @@ def encoded(text, **fields):
 
 
 def app(first="items[0].name as first", **job):
-    form = {"system": "log", "bounded": True, "format": "protobuf", "csv": {}}
+    form = {"system": "log", "bounded": True, "format": "protobuf"}
     order = {"schema": ORDER, "imports": {"common.proto": COMMON}}
     document = apps.document(
         [

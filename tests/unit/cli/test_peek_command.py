@@ -92,6 +92,9 @@ def test_of_files_the_first_rows_are_shown_with_the_unreadable_ones(tmp_path):
     assert [record.get("row") for record in found] == [{"k": "x", "a": 1}, None, {"k": "z", "a": 3}, {"k": "v", "a": 5}]
     assert "many" in found[1]["unreadable"]
     assert "any tool reads them in the folder out/copies" in peek(tmp_path, "copies", made=made, code=1)
+    made["spec"]["systems"]["lake"] = {"delta": {"path": "lake"}}
+    made["spec"]["streams"]["copies"] = {"system": "lake", "name": "copies"}
+    assert "a table of Delta: any tool reads it, copies in system lake" in peek(tmp_path, "copies", made=made, code=1)
 
 
 def test_of_folders_that_grow_the_last_rows_are_shown(tmp_path):

@@ -135,6 +135,20 @@ def test_a_map_keeps_the_key_under_each_of_its_plain_names(items):
     assert accepted(app).operators["m"].key == tuple(sorted(keys)[:1])
 
 
+@pytest.mark.parametrize("system, says", [("land", "by their files"), ("files", "a.partitioned: true")])
+def test_a_key_of_files_says_nothing_of_their_partitions(system, says):
+    systems = {"log": {"log": {"path": "l"}}, "files": {"file": {"path": "."}}, "land": {"folder": {"path": "."}}}
+    source = {"system": system, "format": "csv", "key": "k", "schema": "k string, v int"}
+    grouped = [
+        {"name": "g", "from": "a", "aggregate": {"by": ["k"], "select": "count(*) as n"}},
+        {"name": "o", "from": "g", "sendTo": "out"},
+    ]
+    app = document(grouped, streams={"a": source, "out": {"system": "files", "format": "csv"}}, systems=systems)
+    (problem,) = planned(app, {"a": 2, "out": 1}).problems
+    assert says in problem.message
+    assert ("partitioned: true" in problem.message) is (system == "files")
+
+
 class TestExtractedTables:
     """An extractor makes the keys of a table: of the stream's key, one supposes, but files have no place for keys."""
 

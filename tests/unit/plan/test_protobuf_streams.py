@@ -114,6 +114,14 @@ def test_what_can_not_be_is_refused(refused, code, path):
             assert (problem.code, problem.path) not in found(repaired(document, problem.repair), COUNTS)
 
 
+@pytest.mark.parametrize("system, registry", [("log", False), ("kafka", True)])
+def test_only_kafka_is_said_to_have_a_registry(system, registry):
+    document = app({"system": system, "protobuf": {}, "schema": "id bigint, who string"})
+    document["spec"]["systems"]["kafka"] = {"kafka": {"bootstrapServers": "k:1"}}
+    (problem,) = planned(document, COUNTS).problems
+    assert ("kafka.schemaRegistry" in problem.message) is registry
+
+
 def test_what_is_sent_to_an_output_has_one_schema():
     two = app()
     two["spec"]["operators"] += [
@@ -127,6 +135,7 @@ def test_what_is_sent_to_an_output_has_one_schema():
     "schema, reason",
     [
         ("message {", "line 1, column 9"),
+        ("com/shop/order.proto\n", "put in what com/shop/order.proto holds"),
         ('edition = "2023"; message A {}', "files are of proto2 or proto3"),
         ("message A { Foo x = 1; }", "couldn't resolve name 'Foo'"),
         ('import "x.proto"; message A { optional x.Foo a = 1; }', "it imports `x.proto`, not given"),

@@ -82,6 +82,9 @@ def app(*, source=None, output=None, default="log", **job):
         ({"source": {"system": "files", "format": "text", "schema": "k string"}}, "streams.in.format"),
         ({"source": {"system": "files", "format": "csv", "json": {"timestamps": "millis"}}}, "streams.in.json"),
         ({"output": {"system": "files", "format": "parquet", "json": {"fields": {"n": "N"}}}}, "streams.out.json"),
+        ({"source": {"csv": {"delimiter": ";"}}}, "streams.in.csv"),
+        ({"source": {"system": "land", "format": "parquet", "csv": {"header": False}}}, "streams.in.csv"),
+        ({"output": {"system": "files", "format": "json", "csv": {"nullValue": "NA"}}}, "streams.out.csv"),
         ({"source": {"controlMessages": True, "json": {"timestamps": "millis"}}}, "streams.in.json"),
     ],
 )

@@ -148,6 +148,8 @@ def _files(graph: Graph, type_: StreamType) -> str:
     stream = graph.spec.streams.get(type_.partitioned_by)
     if stream is None or stream.key is None:
         return ""
+    if graph.spec.systems[stream.system].kind.grows:
+        return f" (rows of `{type_.partitioned_by}` are partitioned by their files, whatever its `key` is)"
     return (
         f" (the `key` of files does not say that all rows of a key are in one file; if they are in those of "
         f"`{type_.partitioned_by}`, set `spec.streams.{type_.partitioned_by}.partitioned: true`)"
