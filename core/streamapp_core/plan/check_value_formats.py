@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.message_schemas import sent_schemas, several_schemas_problems, superfluous_option
 from streamapp_core.plan.row_schemas import RowFlow, stream_schemas
-from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
+from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.schema import Schema, TypeKind
 from streamapp_core.spec.streams import CsvOptions, JsonOptions, JsonTimestamps, StreamChanges, StreamFormat, StreamSpec
 

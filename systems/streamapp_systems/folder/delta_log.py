@@ -179,7 +179,8 @@ class DeltaLog:
             return [path.name for path in self._log.iterdir()]
         except OSError as error:
             raise StreamSystemError(
-                f"there is no table of Delta at {self._table} ({error.strerror}). Correct the stream's name, or create the table"
+                f"there is no table of Delta at {self._table} ({error.strerror}). Correct the stream's name, "
+                "or create the table"
             ) from error
 
     @staticmethod
