@@ -1,7 +1,7 @@
 """The rows of the files of a Delta table: with the columns that are in no file, and those that the table got later."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ class DeltaRows:
     def read(self, path: Path, schema: pa.Schema, start: int) -> Iterator[Chunk]:
         """See `FileFormat.read`. A column that the file lacks is null: the table got it later."""
         found = pq.read_schema(path).names
+        _check_case(path, schema.names, (*found, *self.values))
         stored = pa.schema([column for column in schema if column.name in found and column.name not in self.values])
         constants = {
             column.name: _value(path, column, self.values.get(column.name))
@@ -57,6 +58,17 @@ class DeltaRows:
         for first in range(start, count, _BATCH_ROWS):
             rows = min(_BATCH_ROWS, count - first)
             yield pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
+
+
+def _check_case(path: Path, columns: Sequence[str], found: Collection[str]) -> None:
+    """Check that no column is there in another case, as in files of others that were converted: it would be null."""
+    written = {name.lower(): name for name in found}
+    for column in columns:
+        if column not in found and column.lower() in written:
+            raise StreamSystemError(
+                f"{path}: column `{column}` of the table is written `{written[column.lower()]}` there, and names are "
+                "compared with their case: rewrite the file's rows"
+            )
 
 
 def table_mismatches(schema: Schema, table: TableMetadata) -> Iterator[str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import CommitProperties, DeltaTable, write_deltalake
 from deltalake.transaction import AddAction
@@ -15,7 +16,9 @@ from hypothesis import strategies as st
 from streamapp_core.schema import parse_schema
 from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
+from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.folder import FolderAdmin, FolderConsumer, GrowingTable, growing_tables
+from streamapp_systems.folder.delta_rows import DeltaRows
 from streamapp_systems.folder.file_journal import FileJournal
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
 
@@ -216,6 +219,16 @@ def test_a_version_that_is_gone_from_the_log_is_named(tmp_path: Path) -> None:
     (tmp_path / "t" / "_delta_log" / f"{1:020}.json").unlink()
     with pytest.raises(StreamSystemError, match="version 1 is gone from its log"):
         read(tmp_path, {ssp(0): 0})
+
+
+@pytest.mark.parametrize("column, of", [("K", PLAIN), ("P", stream("k int, p string"))])
+def test_a_column_of_another_case_in_a_file_is_not_null(tmp_path: Path, column: str, of: StreamDescriptor) -> None:
+    file = DeltaRows({"P" if column == "P" else "p": "1"})
+    path = tmp_path / "other.parquet"
+    pq.write_table(pa.table({"K" if column == "K" else "k": pa.array([1], pa.int32())}), path)
+    assert of.schema is not None
+    with pytest.raises(StreamSystemError, match=f"is written `{column}` there"):
+        list(file.read(path, arrow_schema(of.schema), 0))
 
 
 def test_a_file_that_is_added_twice_is_refused(tmp_path: Path) -> None:
