@@ -131,7 +131,7 @@ class DeltaLog:
                 "`delta.logRetentionDuration`: its rows can't be told from others any more. Remove the journal, and "
                 "begin a new run, which reads the table as it is now"
             ) from None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise StreamSystemError(f"table {self._table}: {path} can't be read: {error}") from error
         return self._commit(version, actions)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from streamapp_core.schema import Schema, parse_type
+from streamapp_core.schema import Schema, SchemaError, parse_type
 from streamapp_systems.arrow_types import arrow_type
 from streamapp_systems.file.file_chunks import Chunk, UnreadableRow, type_name
 from streamapp_systems.file.parquet_format import ParquetFormat, check_type
@@ -75,19 +75,25 @@ def table_mismatches(schema: Schema, table: TableMetadata) -> Iterator[str]:
     """Yield why declared columns can't be read of a table, each reason with what to do.
 
     Raises:
-        StreamSystemError: the table has a type that is not known here.
+        StreamSystemError: the table's schema is not as Delta's are.
     """
-    found = {column["name"]: column["type"] for column in json.loads(table.schema)["fields"]}
+    try:
+        found = {column["name"]: column["type"] for column in json.loads(table.schema)["fields"]}
+    except (KeyError, TypeError, ValueError) as error:
+        raise StreamSystemError(f"the schema of table {table.id} is not as Delta's are: {error!r}") from error
     for column in schema.columns:
         if column.name not in found:
             near = next((name for name in found if name.lower() == column.name.lower()), None)
             hint = f"it is written `{near}` there" if near else f"it has {', '.join(f'`{name}`' for name in found)}"
             yield f"the table has no column `{column.name}`: {hint}"
             continue
-        text, wanted = _type_text(found[column.name]), arrow_type(column.type)
-        if text == str(column.type):
+        try:
+            text = _type_text(found[column.name])
+            fits = text == str(column.type) or _fits(arrow_type(parse_type(text)), arrow_type(column.type))
+        except (KeyError, TypeError, SchemaError):
+            yield f"column `{column.name}` is {found[column.name]} in the table, which is not read: leave it out"
             continue
-        if not _fits(arrow_type(parse_type(text)), wanted):
+        if not fits:
             yield f"column `{column.name}` is {text} in the table, not {column.type}"
 
 

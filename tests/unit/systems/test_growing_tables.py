@@ -2,6 +2,7 @@
 
 import json
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,7 +19,8 @@ from streamapp_core.spec.streams import StreamFormat
 from streamapp_core.ssp import Ssp
 from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.folder import FolderAdmin, FolderConsumer, GrowingTable, growing_tables
-from streamapp_systems.folder.delta_rows import DeltaRows
+from streamapp_systems.folder.delta_log import DeltaLog, TableMetadata
+from streamapp_systems.folder.delta_rows import DeltaRows, table_mismatches
 from streamapp_systems.folder.file_journal import FileJournal
 from streamapp_systems.protocols import StreamDescriptor, StreamSystemError
 
@@ -297,6 +299,25 @@ def test_nested_types_are_those_of_the_table(tmp_path: Path) -> None:
     assert GrowingTable(tmp_path, tmp_path, declared).mismatches() == []
     admin(tmp_path).create({declared: 1})
     assert read(tmp_path, {ssp(0): 0}, declared)[ssp(0)] == [{"s": {"a": [1], "m": [("x", 1.5)]}, "d": None}]
+
+
+@pytest.mark.parametrize("kind", ["interval day", "void", {"type": "udt"}])
+def test_a_column_of_a_type_that_is_not_read_is_refused(kind: object) -> None:
+    fields = [{"name": "k", "type": kind}, {"name": "n", "type": "integer"}]
+    table = TableMetadata(id="a", schema=json.dumps({"fields": fields}), partition_columns=())
+    assert list(table_mismatches(parse_schema("n int"), table)) == []
+    (reason,) = table_mismatches(parse_schema("k int, n int"), table)
+    assert reason.startswith("column `k` is ")
+    assert reason.endswith("which is not read: leave it out")
+    with pytest.raises(StreamSystemError, match="the schema of table a is not as Delta's are"):
+        list(table_mismatches(parse_schema("n int"), replace(table, schema="{}")))
+
+
+def test_a_commit_that_is_nested_too_deep_is_named(tmp_path: Path) -> None:
+    append(tmp_path, [1])
+    (tmp_path / "t" / "_delta_log" / f"{1:020}.json").write_text("[" * 100_000)
+    with pytest.raises(StreamSystemError, match="can't be read"):
+        DeltaLog(tmp_path / "t").commit(1)
 
 
 def test_a_table_that_is_not_there_is_named(tmp_path: Path) -> None:
