@@ -62,7 +62,7 @@ def sample_stream(
         firsts, ends = admin.start_offsets([described]), admin.end_offsets([described])
     asked = sorted(ssp for ssp in ends if partition in (None, ssp.partition))
     if not asked:
-        raise RuntimeFailure(_nothing_there(name, partition, len(ends)))
+        raise RuntimeFailure(_nothing_there(stream, partition, len(ends)))
     reader = _Reader(plan, stream, systems, ends, rows)
     if stream.system_kind is SystemKind.FILE:
         found = reader.first(dict.fromkeys(asked, 0), offset or 0)
@@ -88,10 +88,12 @@ def _declared(plan: Plan, name: str) -> PlannedStream:
     return stream
 
 
-def _nothing_there(name: str, partition: int | None, partitions: int) -> str:
+def _nothing_there(stream: PlannedStream, partition: int | None, partitions: int) -> str:
+    if stream.system_kind.grows and not partitions:
+        return f"{stream.name} has no journal yet, which counts its rows: the first run that reads it begins one"
     if partition is None or not partitions:
-        return f"{name} does not exist yet"
-    return f"{name} has no partition {partition}: it has {partitions}, and the first is 0"
+        return f"{stream.name} does not exist yet"
+    return f"{stream.name} has no partition {partition}: it has {partitions}, and the first is 0"
 
 
 class _Reader:

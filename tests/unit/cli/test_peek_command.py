@@ -106,6 +106,7 @@ def test_of_folders_that_grow_the_last_rows_are_shown(tmp_path):
     json_logs.write(tmp_path, "orders", 1, [])
     apps.write_stream(tmp_path, "lines", "k,a", ["x,1", "y,many", "z,3"])
     stream = StreamDescriptor(name="lines", system="landing", address="lines", format=StreamFormat.CSV)
+    assert "lines has no journal yet" in peek(tmp_path, "lines", made=made, code=1)
     with closing(FolderAdmin(growing_folders(tmp_path, None))) as admin:
         admin.create({stream: 1})
     os.utime(tmp_path / "lines" / "0.csv", (1_577_836_800, 1_577_836_800))
