@@ -69,6 +69,25 @@ def test_the_example_follows_tables_of_delta(tmp_path):
     apps.run_until(tmp_path, document, lambda: sorted(apps.rows(tmp_path / "located")) == second)
 
 
+def test_the_example_appends_to_a_table_of_delta(tmp_path):
+    document = example("output.yaml")
+    document["spec"]["systems"]["lake"]["delta"]["commitEvery"] = "100ms"
+    landing = tmp_path / "landing" / "orders"
+    landing.mkdir(parents=True)
+    publish(landing, "1.csv", "oslo,1,2024-05-01T08:10:00", "rome,2,2024-05-02T08:20:00")
+
+    def found():
+        table = tmp_path / "lake" / "sales" / "archived"
+        rows = DeltaTable(table).to_pyarrow_table().to_pylist() if DeltaTable.is_deltatable(str(table)) else []
+        return sorted((row["shop"], row["amount"], row["day"].isoformat()) for row in rows)
+
+    first = [("oslo", 1, "2024-05-01"), ("rome", 2, "2024-05-02")]
+    apps.run_until(tmp_path, document, lambda: found() == first)
+    publish(landing, "2.csv", "oslo,4,2024-05-02T08:10:00")
+    apps.run_until(tmp_path, document, lambda: found() == [first[0], ("oslo", 4, "2024-05-02"), first[1]])
+    assert DeltaTable(tmp_path / "lake" / "sales" / "archived").metadata().partition_columns == ["day"]
+
+
 def test_columns_that_a_table_has_otherwise_are_found_by_plan(tmp_path):
     write_deltalake(tmp_path / "lake" / "shops", pa.table({"shop": ["a"], "town": ["oslo"]}))
     write_deltalake(tmp_path / "lake" / "sales" / "orders", pa.table({"shop": ["a"], "amount": ["1"], "day": ["x"]}))
