@@ -214,7 +214,15 @@ def _message(path: tuple[PathPart, ...], error: ErrorDetails) -> str:
         case "model_type" if known := fields_at(path):
             return f"an object is expected, not {_shown(error['input'])}; its fields are {', '.join(known)}"
         case _:
-            return f"{error['msg'][:1].lower()}{error['msg'][1:]}, not {_shown(error['input'])}"
+            return _mistyped(error)
+
+
+def _mistyped(error: ErrorDetails) -> str:
+    value = error["input"]
+    if error["type"] == "string_type" and isinstance(value, bool | int | float):
+        kind = "a boolean" if isinstance(value, bool) else "a number"
+        return f"a text is expected, and YAML reads this as {kind}, {_shown(value)}: put it in quotes"
+    return f"{error['msg'][:1].lower()}{error['msg'][1:]}, not {_shown(value)}"
 
 
 def _shown(value: object) -> str:
