@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-_FULL = "(No space left on device|disk is full)"
+_FULL = "(No space left on device|disk is full|Input/output error; is the disk full)"
+"""LMDB calls a write that had room for a part only an input/output error; SQLite says that the disk is full."""
+
 _TOO_LARGE = "(File too large|disk I/O error)"
 _READ_ONLY = "(Permission denied|readonly database)"
 
