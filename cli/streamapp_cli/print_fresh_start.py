@@ -15,7 +15,8 @@ def print_fresh_start(console: Console, name: str, start: FreshStart) -> None:
             console.print(f"  {line}")
     if start.kept:
         console.print(
-            f"{name}: these stay, and new results follow them (--fresh --delete-outputs deletes their records)"
+            f"{name}: these stay, and new results follow them (--fresh --delete-outputs deletes their records, not "
+            "those of tables)"
         )
         for line in kept_lines(start):
             console.print(f"  {line}")

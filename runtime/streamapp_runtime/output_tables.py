@@ -59,6 +59,16 @@ def table_identities(plan: Plan, systems: Systems) -> Mapping[str, str]:
     return {name: "" if version is None else version.id for name, version in loaded}
 
 
+def count_table_rows(plan: Plan, systems: Systems) -> Mapping[str, int]:
+    """Return, by stream, about how many rows the tables have that are there.
+
+    Raises:
+        StreamSystemError: a table can't be read.
+    """
+    loaded = ((stream.name, table.load()) for stream, _, table in _tables(plan, systems))
+    return {name: version.count_rows() for name, version in loaded if version is not None}
+
+
 def _tables(plan: Plan, systems: Systems) -> Iterator[tuple[PlannedStream, StreamDescriptor, "DeltaTableFolder"]]:
     for stream in plan.streams.values():
         system = plan.app.spec.systems[stream.system].delta

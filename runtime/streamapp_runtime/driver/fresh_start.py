@@ -13,13 +13,14 @@ from streamapp_runtime.driver.prepare_outputs import Check, count_part_files
 from streamapp_runtime.driver.run_folder import RunFolder
 from streamapp_runtime.driver.run_record import RunRecord
 from streamapp_runtime.driver.run_recovery import find_existing
+from streamapp_runtime.output_tables import count_table_rows
 from streamapp_runtime.processor.processor_report import RunNotice
 from streamapp_systems.registry import Systems
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputRecords:
-    """The records that an output in a log or in Kafka holds, of whatever run; about so many if not `exact`."""
+    """The records that an output in a log, Kafka or a table holds, of whatever run; about so many if not `exact`."""
 
     stream: str
     system: str
@@ -135,6 +136,12 @@ def _count_records(plan: Plan, systems: Systems) -> list[OutputRecords]:
             for stream in streams
             if counts.get(stream.name)
         ]
+    for name, rows in count_table_rows(plan, systems).items():
+        table = plan.streams[name]
+        if rows:
+            counted.append(
+                OutputRecords(stream=name, system=table.system, address=table.address, records=rows, exact=False)
+            )
     return counted
 
 

@@ -17,7 +17,7 @@ from streamapp_core.spec.streams import StreamFormat
 from streamapp_systems.arrow_types import arrow_schema
 from streamapp_systems.delta.delta_table import DeltaTableFolder, TableFile, TableVersion
 from streamapp_systems.delta.table_files import TableFilesWriter, remove_files
-from streamapp_systems.delta.table_layout import layout_mismatches
+from streamapp_systems.delta.table_layout import staged_mismatches
 from streamapp_systems.file import FileOutput, remove_parts
 from streamapp_systems.protocols import PartOwner, StagedPart, StreamDescriptor, StreamSystemError
 
@@ -144,7 +144,7 @@ class DeltaOutput:
         try:
             layout = table.layout
             for schema in {_schema(path) for path in paths}:
-                reasons = list(layout_mismatches(layout, schema, None))
+                reasons = list(staged_mismatches(layout, schema))
                 if reasons:
                     raise StreamSystemError(
                         f"output {stream}: rows can't be added to table {folder} any more: {'; '.join(reasons)}"

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction
@@ -69,17 +70,18 @@ class TableVersion:
         return None if number is None else int(number)
 
     def count_rows(self) -> int:
-        """Count the rows that the files of the table say they have."""
+        """Count the rows that the files of the table say they have: some writers leave that out."""
         return int(self._table.count())
 
     def append(self, files: Iterable[TableFile], marks: Mapping[str, int]) -> bool:
-        """Commit the next version: this one, more files, and these marks; return whether that is certain.
+        """Commit the next version: this one, more files, and these marks; return False if somebody else has.
 
-        If not, somebody else has committed it, or the library failed after it did: look at the marks of the next one.
+        The library may fail after it has committed, as when there is no room for the checkpoint that follows.
 
         Raises:
             StreamSystemError: the table can't be written.
         """
+        added = tuple(files)
         written = self._log(self._table.version() + 1)
         properties = CommitProperties(
             app_transactions=[Transaction(name, number) for name, number in sorted(marks.items())],
@@ -88,13 +90,14 @@ class TableVersion:
         schema, partition_columns = self._table.schema(), list(self._table.metadata().partition_columns)
         try:
             self._table.create_write_transaction(
-                [_action(file) for file in files], "append", schema, partition_columns, commit_properties=properties
+                [_action(file) for file in added], "append", schema, partition_columns, commit_properties=properties
             )
         except (DeltaError, OSError) as error:
-            if written.exists():
+            if not written.exists():
+                raise StreamSystemError(f"table {self._folder} can't be written: {error}") from error
+            if not _adds(written, added):
                 _sync([written])
                 return False
-            raise StreamSystemError(f"table {self._folder} can't be written: {error}") from error
         _sync([written])
         return True
 
@@ -159,6 +162,13 @@ def _action(file: TableFile) -> AddAction:
         data_change=True,
         stats=json.dumps({"numRecords": file.rows}),
     )
+
+
+def _adds(log: Path, files: Iterable[TableFile]) -> bool:
+    """Return whether a version adds one of these files: of a name, there is one ever."""
+    actions = (json.loads(line) for line in log.read_text(encoding="utf-8").splitlines())
+    paths = {unquote(action["add"]["path"]) for action in actions if "add" in action}
+    return any(file.path in paths for file in files)
 
 
 def _sync(logs: Sequence[Path]) -> None:

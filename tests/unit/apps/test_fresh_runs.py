@@ -4,6 +4,7 @@ import shutil
 from contextlib import closing
 
 import pytest
+from deltalake import DeltaTable
 
 from streamapp_core.deployment.driver_reports import NoticeReason
 from streamapp_core.spec.streams import StreamFormat
@@ -113,6 +114,20 @@ def test_a_new_request_takes_the_place_of_one_that_did_not_get_so_far(tmp_path, 
     apps.run(app(), tmp_path, run_id="r3", announce=announced.append)
     assert texts(announced[-1].kept) == [("out", 7, True)]
     assert held(tmp_path, "out") == 7 + ROWS
+
+
+def test_tables_keep_their_rows_whatever_was_requested(tmp_path):
+    write(tmp_path, "in", ROWS)
+    document = app()
+    document["spec"]["systems"]["lake"] = {"delta": {"path": "."}}
+    document["spec"]["streams"]["kept"] = {"system": "lake", "name": "out"}
+    document["spec"]["operators"][-1]["from"] = "by"
+    found = []
+    for run_id in ("r1", "r2"):
+        apps.run(document, tmp_path, run_id=run_id, delete_outputs=True, announce=found.append)
+    assert texts(found[-1].emptied) == [("out", ROWS, True)]
+    assert texts(found[-1].kept) == [("kept", ROWS, False)]
+    assert DeltaTable(tmp_path / "out").count() == 2 * ROWS
 
 
 def test_what_the_app_reads_is_never_emptied_whatever_its_system_is_called():

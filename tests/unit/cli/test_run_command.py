@@ -85,7 +85,10 @@ def test_fresh_says_what_it_deletes_and_what_stays(tmp_path):
 def test_outputs_in_a_log_stay_unless_they_are_to_be_deleted(tmp_path):
     flights(tmp_path)
     run(tmp_path, to_a_log())
-    stay = "app: these stay, and new results follow them (--fresh --delete-outputs deletes their records)\n"
+    stay = (
+        "app: these stay, and new results follow them (--fresh --delete-outputs deletes their records, not those of "
+        "tables)\n"
+    )
     kept = run(tmp_path, to_a_log(), "--fresh")
     assert f"{stay}  output out: 1 record of out in log\n" in kept.stdout
     deleted = run(tmp_path, to_a_log(), "--fresh", "--delete-outputs")

@@ -1,12 +1,13 @@
 """Outputs that are tables of Delta: what was staged is added once, whoever dies or comes late."""
 
+import shutil
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, Field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -133,6 +134,28 @@ def test_who_loses_a_race_looks_again(tmp_path: Path, monkeypatch) -> None:
     assert found(tmp_path) == [1]
 
 
+def test_files_stay_if_the_library_fails_after_its_commit(tmp_path: Path) -> None:
+    """A checkpoint of the table follows a commit, and may find no room on the disk."""
+    DeltaTable.create(tmp_path / "t", arrow_schema(SCHEMA), configuration={"delta.checkpointInterval": "1"})
+    in_the_way = tmp_path / "t" / "_delta_log" / f"{1:020}.checkpoint.parquet"
+    (in_the_way / "file").mkdir(parents=True)
+    output = opened(tmp_path, 1)
+    output.write("out", rows(1))
+    output.publish(output.stage())
+    shutil.rmtree(in_the_way)
+    assert found(tmp_path) == [1]
+
+
+def test_columns_that_a_table_gets_under_a_run_are_null_in_what_was_staged(tmp_path: Path) -> None:
+    create(tmp_path)
+    output = opened(tmp_path, 1)
+    output.write("out", rows(1))
+    parts = output.stage()
+    DeltaTable(tmp_path / "t").alter.add_columns([Field("more", "string")])
+    output.publish(parts)
+    assert DeltaTable(tmp_path / "t").to_pyarrow_table().to_pylist() == [{"n": 1, "city": "c/1 %", "more": None}]
+
+
 def test_marks_outlive_checkpoints_of_the_table(tmp_path: Path) -> None:
     create(tmp_path)
     output = opened(tmp_path, 1)
@@ -176,6 +199,12 @@ def test_a_differing_table_is_refused_with_every_reason(tmp_path: Path) -> None:
         "its column `more` UTF-8 text is in no row",
         "its partition columns are [more]",
     ]
+    expiring = {"delta.setTransactionRetentionDuration": "interval 7 days"}
+    DeltaTable.create(tmp_path / "v", arrow_schema(SCHEMA), configuration=expiring)
+    version = DeltaTableFolder(tmp_path / "v").load()
+    assert version is not None
+    (reason,) = layout_mismatches(version.layout, arrow_schema(SCHEMA), ())
+    assert "unset delta.setTransactionRetentionDuration" in reason
     every = arrow_schema(parse_schema("a timestamp, b timestamp_ntz, c array<int>, d map<string,int>, e decimal(9,2)"))
     fitting = DeltaTableFolder(tmp_path / "u").create(every, ()).layout
     assert list(layout_mismatches(fitting, every, ())) == []
