@@ -1,19 +1,11 @@
-"""Streams of JSON in the log of a folder, `log.db`, as other programs write and read them."""
+"""Streams of JSON in the log of a folder, `log.db`."""
 
 import json
 from collections.abc import Iterable
-from contextlib import closing
 from pathlib import Path
 
-from streamapp_core.spec.streams import StreamFormat
-from streamapp_core.ssp import Ssp
-from streamapp_systems.log import LogAdmin, LogConsumer, LogProducer
-from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
-
-
-def _descriptor(stream: str) -> StreamDescriptor:
-    return StreamDescriptor(name=stream, system="log", address=stream, format=StreamFormat.JSON)
-
+from support import log_messages
+from support.log_messages import LogRecord
 
 Record = tuple[int, str | None, dict | None]
 """A partition, a key and a value."""
@@ -21,24 +13,16 @@ Record = tuple[int, str | None, dict | None]
 
 def write(folder: Path, stream: str, partitions: int, records: Iterable[Record], *, epoch: int = 1) -> None:
     """Write records; those without a value delete."""
-    with closing(LogAdmin(folder / "log.db")) as admin:
-        admin.create({_descriptor(stream): partitions})
-    with closing(
-        LogProducer(folder / "log.db", [_descriptor(stream)], TransactionOwner(id="shop", epoch=epoch))
-    ) as producer:
-        for partition, key, value in records:
-            encoded = None if value is None else json.dumps(value).encode()
-            name = None if key is None else key.encode()
-            producer.send(Ssp("log", stream, partition), encoded, key=name, timestamp=0)
-        producer.commit()
+    encoded = (
+        LogRecord(None if value is None else json.dumps(value).encode(), key and key.encode(), partition)
+        for partition, key, value in records
+    )
+    log_messages.write(folder, stream, partitions, encoded, epoch=epoch)
 
 
 def records(folder: Path, stream: str, partitions: int) -> list[tuple[bytes | None, bytes | None]]:
     """Read the keys and values of a stream in the order of their partitions."""
-    ssps = [Ssp("log", stream, partition) for partition in range(partitions)]
-    with closing(LogConsumer(folder / "log.db", [_descriptor(stream)])) as consumer:
-        consumer.assign(dict.fromkeys(ssps, 0), {})
-        return [(m.key, m.value) for fetched in consumer.poll(ssps, 10_000, 0) for m in fetched.messages]
+    return [(message.key, message.value) for message in log_messages.read(folder, stream, partitions)]
 
 
 def newest(found: Iterable[tuple[bytes | None, bytes | None]]) -> dict[bytes | None, dict]:

@@ -2,19 +2,14 @@
 
 import io
 import json
-from contextlib import closing
 
 import fastavro
 import pytest
 
-from streamapp_core.spec.streams import StreamFormat
-from streamapp_core.spec.systems import SystemSpec
-from streamapp_core.ssp import Ssp
-from streamapp_systems.protocols import BadRecord, StreamDescriptor, TransactionOwner
-from streamapp_systems.registry import local_systems
-from support import apps
+from streamapp_systems.protocols import BadRecord
+from support import apps, log_messages
+from support.log_messages import LogRecord
 
-LOG = SystemSpec.model_validate({"log": {"path": "log.db"}})
 ORDER = {
     "type": "record",
     "name": "Order",
@@ -27,10 +22,6 @@ ORDER = {
 NAME_FIELDS = [{"name": "id", "type": "string"}, {"name": "name", "type": "string"}]
 NAME = {"type": "record", "name": "Name", "fields": NAME_FIELDS}
 OUT = ("k", "first", "at", "name")
-
-
-def stream(name):
-    return StreamDescriptor(name=name, system="log", address=name, format=StreamFormat.AVRO)
 
 
 def encoded(schema, value):
@@ -59,34 +50,22 @@ def app(**job):
 
 
 def write(folder, *more):
-    streams = [stream("orders"), stream("names")]
-    owner = TransactionOwner(id="source", epoch=1)
-    with closing(local_systems(folder).open_transactional_admin("log", LOG)) as admin:
-        admin.create(dict.fromkeys(streams, 1))
-    with closing(local_systems(folder).open_producer("log", LOG, streams, owner)) as producer:
-        for name in ("a", "b"):
-            value = encoded(NAME, {"id": name, "name": f"name of {name}"})
-            producer.send(Ssp("log", "names", 0), value, key=name.encode(), timestamp=1)
-        producer.send(Ssp("log", "names", 0), None, key=b"b", timestamp=1)
-        for number, key in enumerate("abc"):
-            order = {"k": key, "items": [f"item {number}", None, 7], "at": 1_000 * number}
-            producer.send(Ssp("log", "orders", 0), encoded(ORDER, order), key=None, timestamp=1)
-        for value in more:
-            producer.send(Ssp("log", "orders", 0), value, key=None, timestamp=1)
-        producer.commit()
+    names = [LogRecord(encoded(NAME, {"id": k, "name": f"name of {k}"}), k.encode()) for k in ("a", "b")]
+    log_messages.write(folder, "names", 1, [*names, LogRecord(None, b"b")])
+    orders = [
+        encoded(ORDER, {"k": key, "items": [f"item {number}", None, 7], "at": 1_000 * number})
+        for number, key in enumerate("abc")
+    ]
+    log_messages.write(folder, "orders", 1, map(LogRecord, [*orders, *more]))
 
 
 def read(folder):
-    with closing(local_systems(folder).open_consumer("log", LOG, [stream("out")])) as consumer:
-        consumer.assign({Ssp("log", "out", 0): 0}, {})
-        batches = list(consumer.poll([Ssp("log", "out", 0)], 100, 0))
     types = ("string", "string", {"type": "long", "logicalType": "timestamp-micros"}, "string")
     fields = [{"name": name, "type": ["null", kind]} for name, kind in zip(OUT, types, strict=True)]
     schema = fastavro.parse_schema({"type": "record", "name": "Out", "fields": fields})
     found = [
         (message.key, message.timestamp, fastavro.schemaless_reader(io.BytesIO(message.value), schema, None))
-        for batch in batches
-        for message in batch.messages
+        for message in log_messages.read(folder, "out")
     ]
     return [(key, time, value["k"], value["first"], value["name"]) for key, time, value in found]
 

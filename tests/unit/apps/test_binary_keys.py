@@ -2,29 +2,18 @@
 
 import json
 import struct
-from contextlib import closing
 
 import numpy as np
 import pytest
 
 from streamapp_core.murmur2 import murmur2, partitions
-from streamapp_core.spec.streams import StreamFormat
-from streamapp_core.spec.systems import SystemSpec
-from streamapp_core.ssp import Ssp
 from streamapp_runtime.errors import PlanRefused
-from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
-from streamapp_systems.registry import local_systems
-from support import apps
+from support import apps, log_messages
+from support.log_messages import LogRecord
 
-LOG = {"log": {"path": "log.db"}}
-SPEC = SystemSpec.model_validate(LOG)
 KEYS = range(-4, 20)
 PARTITIONS, OUT_PARTITIONS = 3, 5
 GONE = 7
-
-
-def stream(name):
-    return StreamDescriptor(name=name, system="log", address=name, format=StreamFormat.JSON)
 
 
 def partition_of(key: bytes, count: int) -> int:
@@ -47,39 +36,26 @@ def app(**out):
     return document
 
 
+def record(k, value):
+    key = struct.pack(">q", k)
+    encoded = None if value is None else json.dumps(value).encode()
+    return LogRecord(encoded, key, partition_of(key, PARTITIONS))
+
+
 def write(folder):
-    streams = [stream("in"), stream("names")]
-    with closing(local_systems(folder).open_transactional_admin("log", SPEC)) as admin:
-        admin.create(dict.fromkeys(streams, PARTITIONS))
-    with closing(
-        local_systems(folder).open_producer("log", SPEC, streams, TransactionOwner(id="source", epoch=1))
-    ) as producer:
-
-        def send(name, k, value):
-            key = struct.pack(">q", k)
-            encoded = None if value is None else json.dumps(value).encode()
-            producer.send(Ssp("log", name, partition_of(key, PARTITIONS)), encoded, key=key, timestamp=1)
-
-        for k in KEYS:
-            send("names", k, {"k": k, "name": f"name {k}"})
-            send("in", k, {"k": k, "n": 1})
-        send("names", GONE, None)
-        producer.commit()
+    names = [record(k, {"k": k, "name": f"name {k}"}) for k in KEYS]
+    log_messages.write(folder, "names", PARTITIONS, [*names, record(GONE, None)])
+    log_messages.write(folder, "in", PARTITIONS, [record(k, {"k": k, "n": 1}) for k in KEYS])
 
 
 def test_numbers_join_delete_and_are_written_as_java_does(tmp_path):
     write(tmp_path)
     apps.run(app(), tmp_path)
-    with closing(local_systems(tmp_path).open_transactional_admin("log", SPEC)) as admin:
-        ends = admin.end_offsets([stream("out")])
     found = {}
-    with closing(local_systems(tmp_path).open_consumer("log", SPEC, [stream("out")])) as consumer:
-        consumer.assign(dict.fromkeys(ends, 0), ends)
-        for _ in range(20):
-            for part in consumer.poll(list(ends), 1_000, 0.0):
-                for message in part.messages:
-                    assert partition_of(message.key, OUT_PARTITIONS) == part.ssp.partition
-                    found[struct.unpack(">q", message.key)[0]] = json.loads(message.value)["name"]
+    for partition, messages in enumerate(log_messages.read_partitions(tmp_path, "out", OUT_PARTITIONS)):
+        for message in messages:
+            assert partition_of(message.key, OUT_PARTITIONS) == partition
+            found[struct.unpack(">q", message.key)[0]] = json.loads(message.value)["name"]
     assert found == {k: None if k == GONE else f"name {k}" for k in KEYS}
 
 

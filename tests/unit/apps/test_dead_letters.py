@@ -3,45 +3,26 @@
 import base64
 import json
 import re
-from contextlib import closing
 
 import pytest
 import yaml
 
-from streamapp_core.spec.streams import StreamFormat
-from streamapp_core.spec.systems import SystemSpec
-from streamapp_core.ssp import Ssp
-from streamapp_systems.protocols import BadRecord, StreamDescriptor, TransactionOwner
-from streamapp_systems.registry import local_systems
-from support import apps
+from streamapp_systems.protocols import BadRecord
+from support import apps, log_messages
+from support.log_messages import LogRecord
 from unit.docs import pages
 
 SYSTEM = {"log": {"path": "log.db"}}
-LOG = SystemSpec.model_validate(SYSTEM)
 LETTERS = "default.totals._dead-letters"
 
 
-def stream(address):
-    return StreamDescriptor(name=address, system="log", address=address, format=StreamFormat.JSON)
-
-
-def write(folder, name, *records, epoch=1):
+def write(folder, name, *records):
     """Write records (partition, key, value) to a stream of two partitions."""
-    with closing(local_systems(folder).open_transactional_admin("log", LOG)) as admin:
-        admin.create({stream(name): 2})
-    owner = TransactionOwner(id="source", epoch=epoch)
-    with closing(local_systems(folder).open_producer("log", LOG, [stream(name)], owner)) as producer:
-        for number, (partition, key, value) in enumerate(records):
-            producer.send(Ssp("log", name, partition), value, key=key, timestamp=100 + number)
-        producer.commit()
-
-
-def read(folder, name, partitions=1):
-    ssps = {Ssp("log", name, partition): 0 for partition in range(partitions)}
-    with closing(local_systems(folder).open_consumer("log", LOG, [stream(name)])) as consumer:
-        consumer.assign(ssps, {})
-        batches = list(consumer.poll(list(ssps), 100, 0))
-    return [message for batch in batches for message in batch.messages]
+    sent = [
+        LogRecord(value, key, partition, timestamp=100 + number)
+        for number, (partition, key, value) in enumerate(records)
+    ]
+    log_messages.write(folder, name, 2, sent)
 
 
 def app(on_error="deadLetter", **orders):
@@ -68,8 +49,8 @@ def test_unreadable_records_are_kept_once_with_all_that_is_known_of_them(tmp_pat
     assert summary.written == {"out": 2}
     assert summary.not_used == {"orders": {"dead letters": 2, "without value": 1}}
     apps.run(app(), tmp_path, fresh=False)
-    found = {json.loads(message.value)["partition"]: message for message in read(tmp_path, LETTERS)}
-    assert len(read(tmp_path, LETTERS)) == 2
+    found = {json.loads(message.value)["partition"]: message for message in log_messages.read(tmp_path, LETTERS)}
+    assert len(log_messages.read(tmp_path, LETTERS)) == 2
     assert [(found[n].key, found[n].timestamp) for n in (0, 1)] == [(b"\xff", 101), (None, 102)]
     first, second = (json.loads(found[n].value) for n in (0, 1))
     assert (first["system"], first["stream"], first["offset"], first["timestamp"]) == ("log", "orders", 1, 101)
@@ -82,14 +63,14 @@ def test_an_app_that_stopped_goes_on_with_dead_letters(tmp_path):
     with pytest.raises(BadRecord):
         apps.run(app("fail"), tmp_path)
     assert apps.run(app(), tmp_path, fresh=False).written == {"out": 2}
-    assert len(read(tmp_path, LETTERS)) == 2
+    assert len(log_messages.read(tmp_path, LETTERS)) == 2
 
 
 def test_a_new_run_keeps_the_letters_of_the_one_before(tmp_path):
     write(tmp_path, "orders", *RECORDS)
     apps.run(app(), tmp_path)
     apps.run(app(), tmp_path, run_id="r2")
-    assert len(read(tmp_path, LETTERS)) == 4
+    assert len(log_messages.read(tmp_path, LETTERS)) == 4
 
 
 def test_records_that_every_task_reads_are_not_kept(tmp_path):
@@ -97,7 +78,7 @@ def test_records_that_every_task_reads_are_not_kept(tmp_path):
     document = app(broadcast=True)
     document["spec"]["streams"]["rows"] = {"system": "log", "schema": "k string", "bounded": True}
     document["spec"]["operators"].append({"name": "too", "from": "rows", "sendTo": "out"})
-    write(tmp_path, "rows", (0, None, b"{}"), epoch=2)
+    write(tmp_path, "rows", (0, None, b"{}"))
     with pytest.raises(BadRecord, match=r"log\.orders\["):
         apps.run(document, tmp_path)
 
@@ -113,7 +94,7 @@ def test_the_app_of_the_page_sends_the_bytes_back(tmp_path):
     on_log = json.loads(re.sub(r'"system": "kafka"', '"system": "log"', json.dumps(document)))
     on_log["spec"] |= {"systems": {"log": SYSTEM}, "defaultSystem": "log"}
     assert apps.run(on_log, tmp_path, run_id="replay").written == {"orders": 2}
-    sent = [message.value for message in read(tmp_path, "orders", 2)]
+    sent = [message.value for message in log_messages.read(tmp_path, "orders", 2)]
     assert sorted(value for value in sent if value is not None) == sorted(
         [GOOD, GOOD, *[b"\xfe{", b'{"n": "much"}'] * 2]
     )

@@ -1,21 +1,15 @@
 """Apps that read and write Protobuf without a registry: rows, tables with deletions, messages that are none."""
 
-from contextlib import closing
-
 import pytest
 from google.protobuf.message_factory import GetMessageClass
 
 from streamapp_core.protobuf.proto_files import compile_proto, find_message
 from streamapp_core.protobuf.proto_writing import proto_text_of
 from streamapp_core.schema import parse_schema
-from streamapp_core.spec.streams import StreamFormat
-from streamapp_core.spec.systems import SystemSpec
-from streamapp_core.ssp import Ssp
-from streamapp_systems.protocols import BadRecord, StreamDescriptor, StreamSystemError, TransactionOwner
-from streamapp_systems.registry import local_systems
-from support import apps
+from streamapp_systems.protocols import BadRecord, StreamSystemError
+from support import apps, log_messages
+from support.log_messages import LogRecord
 
-LOG = SystemSpec.model_validate({"log": {"path": "log.db"}})
 COMMON = 'syntax = "proto3"; package common; message Item { string name = 1; }'
 ORDER = (
     'syntax = "proto3"; import "common.proto"; import "google/protobuf/timestamp.proto"; '
@@ -23,10 +17,6 @@ ORDER = (
 )
 NAME = 'syntax = "proto3"; message Name { string id = 1; string name = 2; }'
 OUT = "k string, first string, at timestamp, name string"
-
-
-def stream(name):
-    return StreamDescriptor(name=name, system="log", address=name, format=StreamFormat.PROTOBUF)
 
 
 def encoded(text, **fields):
@@ -55,30 +45,18 @@ def app(first="items[0].name as first", **job):
 
 
 def write(folder, *more):
-    streams = [stream("orders"), stream("names")]
-    owner = TransactionOwner(id="source", epoch=1)
-    with closing(local_systems(folder).open_transactional_admin("log", LOG)) as admin:
-        admin.create(dict.fromkeys(streams, 1))
-    with closing(local_systems(folder).open_producer("log", LOG, streams, owner)) as producer:
-        for name in ("a", "b"):
-            value = encoded(NAME, id=name, name=f"name of {name}")
-            producer.send(Ssp("log", "names", 0), value, key=name.encode(), timestamp=1)
-        producer.send(Ssp("log", "names", 0), None, key=b"b", timestamp=1)
-        for number, key in enumerate("abc"):
-            items = [{"name": f"item {number}"}] * number
-            value = encoded(ORDER, k=key, items=items, at={"seconds": number})
-            producer.send(Ssp("log", "orders", 0), value, key=None, timestamp=1)
-        for value in more:
-            producer.send(Ssp("log", "orders", 0), value, key=None, timestamp=1)
-        producer.commit()
+    names = [LogRecord(encoded(NAME, id=k, name=f"name of {k}"), k.encode()) for k in ("a", "b")]
+    log_messages.write(folder, "names", 1, [*names, LogRecord(None, b"b")])
+    orders = [
+        encoded(ORDER, k=key, items=[{"name": f"item {number}"}] * number, at={"seconds": number})
+        for number, key in enumerate("abc")
+    ]
+    log_messages.write(folder, "orders", 1, map(LogRecord, [*orders, *more]))
 
 
 def read(folder):
-    with closing(local_systems(folder).open_consumer("log", LOG, [stream("out")])) as consumer:
-        consumer.assign({Ssp("log", "out", 0): 0}, {})
-        batches = list(consumer.poll([Ssp("log", "out", 0)], 100, 0))
     parse = GetMessageClass(find_message(compile_proto(proto_text_of(parse_schema(OUT), "shop.Out")), None)).FromString
-    found = [(m.key, m.timestamp, parse(m.value)) for batch in batches for m in batch.messages]
+    found = [(message.key, message.timestamp, parse(message.value)) for message in log_messages.read(folder, "out")]
     return [
         (key, time, *(getattr(row, name) if row.HasField(name) else None for name in ("k", "first", "name")))
         for key, time, row in found

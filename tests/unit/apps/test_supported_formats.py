@@ -1,7 +1,6 @@
 """Formats of streams through both doors: what the planner accepts runs to its end, what it refuses never begins."""
 
 import json
-from contextlib import closing
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -9,16 +8,13 @@ import pytest
 
 from streamapp_core.spec.parse import parse_document
 from streamapp_core.spec.streams import StreamFormat
-from streamapp_core.spec.systems import SystemSpec
-from streamapp_core.ssp import Ssp
 from streamapp_runtime.app_streams import count_partitions
 from streamapp_runtime.errors import PlanRefused
-from streamapp_systems.protocols import StreamDescriptor, TransactionOwner
 from streamapp_systems.registry import local_systems
-from support import apps
+from support import apps, log_messages
+from support.log_messages import LogRecord
 from support.plan_documents import planned
 
-LOG = SystemSpec.model_validate({"log": {"path": "log.db"}})
 ROW = {"k": 1}
 
 
@@ -31,14 +27,7 @@ def write_files(folder):
 
 
 def write_log(folder, form):
-    stream = StreamDescriptor(name="in", system="log", address="in", format=StreamFormat.JSON)
-    with closing(local_systems(folder).open_transactional_admin("log", LOG)) as admin:
-        admin.create({stream: 1})
-    with closing(
-        local_systems(folder).open_producer("log", LOG, [stream], TransactionOwner(id="s", epoch=1))
-    ) as producer:
-        producer.send(Ssp("log", "in", 0), b"1" if form == "csv" else json.dumps(ROW).encode(), key=None, timestamp=1)
-        producer.commit()
+    log_messages.write(folder, "in", 1, [LogRecord(b"1" if form == "csv" else json.dumps(ROW).encode())])
 
 
 def app(source, output):
