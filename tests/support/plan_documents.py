@@ -45,6 +45,14 @@ def found(app, counts=None, previous=None):
     return {(str(problem.code), problem.path) for problem in planned(app, counts, previous).problems}
 
 
+def check_refused(app, code, path, counts=None):
+    """Check that a document has a problem, and that no repair leaves what it is for."""
+    assert (code, path) in found(app, counts)
+    for problem in planned(app, counts).problems:
+        if problem.repair is not None:
+            assert (problem.code, problem.path) not in found(repaired(app, problem.repair), counts)
+
+
 def repaired(app, repair):
     """Apply the edits of a repair to a copy of a document, as JSON Patch does."""
     result = deepcopy(app)

@@ -8,36 +8,28 @@ from streamapp_core.avro.avro_writing import find_unwritable
 from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.debezium_envelopes import envelope_schema
 from streamapp_core.plan.message_schemas import (
+    message_streams,
     no_schema_problem,
     schema_problem,
-    sent_schemas,
-    several_schemas_problems,
     superfluous_option,
+    unwritable_problems,
 )
 from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.schema import Schema
-from streamapp_core.spec.streams import AvroOptions, StreamChanges, StreamFormat, StreamSpec
+from streamapp_core.spec.streams import StreamChanges, StreamFormat, StreamSpec
 
 
 def check_avro(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
     """Find everything that is wrong with streams of Avro, as far as no registry is asked."""
-    for name, stream in graph.spec.streams.items():
-        system = graph.spec.systems.get(stream.system)
-        if name in graph.opaque or system is None:
-            continue
-        if stream.format is not StreamFormat.AVRO or stream.control_messages or not system.kind.transactional:
-            if stream.avro != AvroOptions():
-                yield superfluous_option(
-                    name, ("avro",), f"values of `{name}` are no Avro, and `avro` is about those that are"
-                )
-        elif name in graph.senders:
+    for name, stream, system in message_streams(graph, StreamFormat.AVRO):
+        if name in graph.senders:
             yield from _check_output(graph, rows, name, stream)
-        else:
-            schema = rows.schemas.get(name)
-            if schema is not None and stream.changes is StreamChanges.DEBEZIUM:
-                schema = envelope_schema(schema, stream)
-            yield from _check_input(graph, name, stream, schema, registered=bool(system.schema_registry))
+            continue
+        schema = rows.schemas.get(name)
+        if schema is not None and stream.changes is StreamChanges.DEBEZIUM:
+            schema = envelope_schema(schema, stream)
+        yield from _check_input(graph, name, stream, schema, registered=bool(system.schema_registry))
 
 
 def _check_input(
@@ -66,12 +58,4 @@ def _check_output(graph: Graph, rows: RowFlow, name: str, stream: StreamSpec) ->
         yield superfluous_option(
             name, ("avro", "schema"), f"`{name}` is written, and its schema is made of the columns of its rows"
         )
-    schemas = sent_schemas(graph, rows, name)
-    yield from several_schemas_problems(name, schemas)
-    for schema in schemas:
-        for column, reason in find_unwritable(schema):
-            yield Problem(
-                path=f"spec.streams.{name}",
-                code=ProblemCode.NOT_SUPPORTED,
-                message=f"column `{column}` of `{name}` can't be written as Avro: {reason}",
-            )
+    yield from unwritable_problems(graph, rows, name, "Avro", find_unwritable)

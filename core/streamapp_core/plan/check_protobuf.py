@@ -6,11 +6,11 @@ from google.protobuf.descriptor import Descriptor
 
 from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.message_schemas import (
+    message_streams,
     no_schema_problem,
     schema_problem,
-    sent_schemas,
-    several_schemas_problems,
     superfluous_option,
+    unwritable_problems,
 )
 from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.problems import Problem, ProblemCode
@@ -33,21 +33,12 @@ def declared_message(options: ProtobufOptions) -> Descriptor:
 
 def check_protobuf(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
     """Find everything that is wrong with streams of Protobuf, as far as no registry is asked."""
-    for name, stream in graph.spec.streams.items():
-        system = graph.spec.systems.get(stream.system)
-        if name in graph.opaque or system is None:
-            continue
-        if stream.format is not StreamFormat.PROTOBUF or stream.control_messages or not system.kind.transactional:
-            if stream.protobuf != ProtobufOptions():
-                yield superfluous_option(
-                    name, ("protobuf",), f"values of `{name}` are no Protobuf, and `protobuf` is about those that are"
-                )
-        elif name in graph.senders:
+    for name, stream, system in message_streams(graph, StreamFormat.PROTOBUF):
+        if name in graph.senders:
             yield from _check_output(graph, rows, name, stream)
         else:
-            yield from _check_input(
-                graph, name, stream, rows.schemas.get(name), registered=bool(system.schema_registry)
-            )
+            registered = bool(system.schema_registry)
+            yield from _check_input(graph, name, stream, rows.schemas.get(name), registered=registered)
 
 
 def _check_input(
@@ -79,12 +70,4 @@ def _check_output(graph: Graph, rows: RowFlow, name: str, stream: StreamSpec) ->
             yield superfluous_option(
                 name, ("protobuf", field), f"`{name}` is written, and its schema is made of the columns of its rows"
             )
-    schemas = sent_schemas(graph, rows, name)
-    yield from several_schemas_problems(name, schemas)
-    for schema in schemas:
-        for column, reason in find_unwritable(schema):
-            yield Problem(
-                path=f"spec.streams.{name}",
-                code=ProblemCode.NOT_SUPPORTED,
-                message=f"column `{column}` of `{name}` can't be written as Protobuf: {reason}",
-            )
+    yield from unwritable_problems(graph, rows, name, "Protobuf", find_unwritable)

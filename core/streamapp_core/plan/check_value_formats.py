@@ -8,7 +8,16 @@ from streamapp_core.plan.message_schemas import sent_schemas, several_schemas_pr
 from streamapp_core.plan.row_schemas import RowFlow, stream_schemas
 from streamapp_core.problems import Problem, ProblemCode
 from streamapp_core.schema import Schema, TypeKind
-from streamapp_core.spec.streams import CsvOptions, JsonOptions, JsonTimestamps, StreamChanges, StreamFormat, StreamSpec
+from streamapp_core.spec.streams import (
+    AvroOptions,
+    CsvOptions,
+    JsonOptions,
+    JsonTimestamps,
+    ProtobufOptions,
+    StreamChanges,
+    StreamFormat,
+    StreamSpec,
+)
 
 WHOLE_VALUES = {StreamFormat.TEXT: TypeKind.STRING, StreamFormat.RAW: TypeKind.BINARY}
 """The formats of messages whose value is that of a row's one column, with its type."""
@@ -20,22 +29,32 @@ def check_value_formats(graph: Graph, rows: RowFlow) -> Iterator[Problem]:
         if name in graph.opaque:
             continue
         schemas = stream_schemas(graph, rows, name)
-        if stream.json_options != JsonOptions():
+        yield from _check_options(name, stream)
+        if stream.format is StreamFormat.JSON and not stream.control_messages:
             yield from _check_json(graph, name, stream, schemas, rows)
-        if stream.format is not StreamFormat.CSV and stream.csv != CsvOptions():
-            yield superfluous_option(name, ("csv",), f"values of `{name}` are {stream.format}, and `csv` is about CSV")
         if stream.format is StreamFormat.CSV and graph.spec.systems[stream.system].kind.transactional:
             yield from several_schemas_problems(name, sent_schemas(graph, rows, name))
         if stream.format in WHOLE_VALUES:
             yield from _check_whole_values(graph, name, stream, schemas)
 
 
+def _check_options(name: str, stream: StreamSpec) -> Iterator[Problem]:
+    """Find options of another format than the stream's, which is Arrow where there are control messages."""
+    form = StreamFormat.ARROW if stream.control_messages else stream.format
+    options = {
+        StreamFormat.JSON: ("JSON", stream.json_options != JsonOptions()),
+        StreamFormat.CSV: ("CSV", stream.csv != CsvOptions()),
+        StreamFormat.AVRO: ("Avro", stream.avro != AvroOptions()),
+        StreamFormat.PROTOBUF: ("Protobuf", stream.protobuf != ProtobufOptions()),
+    }
+    for about, (title, given) in options.items():
+        if given and about is not form:
+            message = f"values of `{name}` are {form}, and `{about}` is about {title}"
+            yield superfluous_option(name, (str(about),), message)
+
+
 def _check_json(graph: Graph, name: str, stream: StreamSpec, schemas: list[Schema], rows: RowFlow) -> Iterator[Problem]:
     path, options = f"spec.streams.{name}.json", stream.json_options
-    if stream.format is not StreamFormat.JSON or stream.control_messages:
-        form = StreamFormat.ARROW if stream.control_messages else stream.format
-        yield superfluous_option(name, ("json",), f"values of `{name}` are {form}, and `json` is about JSON")
-        return
     for schema in schemas:
         yield from _check_fields(name, schema, options)
     if options.timestamps is not JsonTimestamps.TEXT and _deletes_by_time(graph, name, stream, rows):

@@ -1,13 +1,24 @@
 """Problems of streams whose messages have one schema: those of Avro, Protobuf and CSV."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from streamapp_core.graph.graph import Graph
 from streamapp_core.plan.row_schemas import RowFlow
 from streamapp_core.problems import Edit, Problem, ProblemCode, Repair
 from streamapp_core.schema import Schema
 from streamapp_core.schema_mismatch import SchemaMismatch
-from streamapp_core.spec.systems import SystemKind
+from streamapp_core.spec.streams import StreamFormat, StreamSpec
+from streamapp_core.spec.systems import SystemKind, SystemSpec
+
+
+def message_streams(graph: Graph, of: StreamFormat) -> Iterator[tuple[str, StreamSpec, SystemSpec]]:
+    """Yield the streams whose messages have that format, with their names and systems."""
+    for name, stream in graph.spec.streams.items():
+        system = graph.spec.systems.get(stream.system)
+        if stream.format is not of or stream.control_messages or name in graph.opaque or system is None:
+            continue
+        if system.kind.transactional:
+            yield name, stream, system
 
 
 def schema_problem(name: str, mismatch: SchemaMismatch, source: str) -> Problem:
@@ -44,6 +55,21 @@ def several_schemas_problems(name: str, schemas: list[Schema]) -> Iterator[Probl
             message=f"`{name}` has one schema, and what is sent to it has several: "
             f"{' and '.join(f'({schema})' for schema in schemas)}; select the same columns in the same order",
         )
+
+
+def unwritable_problems(
+    graph: Graph, rows: RowFlow, name: str, title: str, find_unwritable: Callable[[Schema], Iterator[tuple[str, str]]]
+) -> Iterator[Problem]:
+    """Find that an output is sent rows of several schemas, or columns that its format, `title`, can't hold."""
+    schemas = sent_schemas(graph, rows, name)
+    yield from several_schemas_problems(name, schemas)
+    for schema in schemas:
+        for column, reason in find_unwritable(schema):
+            yield Problem(
+                path=f"spec.streams.{name}",
+                code=ProblemCode.NOT_SUPPORTED,
+                message=f"column `{column}` of `{name}` can't be written as {title}: {reason}",
+            )
 
 
 def superfluous_option(name: str, place: tuple[str, ...], message: str) -> Problem:

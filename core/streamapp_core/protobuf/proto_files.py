@@ -55,24 +55,9 @@ _STANDARD = {
 }
 """The files that come with every compiler, by the name that imports them; those that others import stand first."""
 _SCALARS = {
-    name: FieldDescriptorProto.Type.Value(f"TYPE_{name.upper()}")
-    for name in [
-        "double",
-        "float",
-        "int32",
-        "int64",
-        "uint32",
-        "uint64",
-        "sint32",
-        "sint64",
-        "fixed32",
-        "fixed64",
-        "sfixed32",
-        "sfixed64",
-        "bool",
-        "string",
-        "bytes",
-    ]
+    name.removeprefix("TYPE_").lower(): number
+    for name, number in FieldDescriptorProto.Type.items()
+    if name not in ("TYPE_GROUP", "TYPE_MESSAGE", "TYPE_ENUM")
 }
 _LABELS = {
     ast.FieldCardinality.OPTIONAL: FieldDescriptorProto.LABEL_OPTIONAL,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.plan_documents import accepted, document, found, planned, repaired
+from support.plan_documents import accepted, check_refused, document, found, planned
 
 KAFKA = {"kafka": {"bootstrapServers": "k:1", "schemaRegistry": {"url": "http://r:1", "secretName": "login"}}}
 SYSTEMS = {"log": {"log": {"path": "l.db"}}, "kafka": KAFKA, "files": {"file": {"path": "."}}}
@@ -107,11 +107,7 @@ def test_a_column_that_values_do_not_fit_is_refused(schema, reason):
     ],
 )
 def test_what_can_not_be_is_refused(refused, code, path):
-    document = app(**refused)
-    assert (code, f"spec.streams.{path}") in found(document, COUNTS)
-    for problem in planned(document, COUNTS).problems:
-        if problem.repair is not None:
-            assert (problem.code, problem.path) not in found(repaired(document, problem.repair), COUNTS)
+    check_refused(app(**refused), code, f"spec.streams.{path}", COUNTS)
 
 
 @pytest.mark.parametrize("system, registry", [("log", False), ("kafka", True)])
