@@ -24,7 +24,7 @@ class FolderAdmin:
         counts = {}
         for stream in map(self._open_stream, streams):
             stream.check_place()
-            if has_journal(stream.journal_path):
+            if _is_made(stream):
                 with closing(open_journal(stream)) as journal:
                     counts[stream.descriptor.name] = journal.partitions
         return counts
@@ -73,9 +73,17 @@ class FolderAdmin:
 
     def _journals(self, streams: Sequence[StreamDescriptor]) -> Iterator[tuple[GrowingFiles, FileJournal]]:
         for stream in map(self._open_stream, streams):
-            if has_journal(stream.journal_path):
+            if _is_made(stream):
                 with closing(open_journal(stream)) as journal:
                     yield stream, journal
+
+
+def _is_made(stream: GrowingFiles) -> bool:
+    """Return whether a stream has a journal; one of another layout that has seen nothing is none of it."""
+    if not has_journal(stream.journal_path):
+        return False
+    with closing(FileJournal(stream.journal_path)) as journal:
+        return journal.layout == stream.layout or not journal.is_empty()
 
 
 def open_journal(stream: GrowingFiles) -> FileJournal:

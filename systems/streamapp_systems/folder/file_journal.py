@@ -110,11 +110,13 @@ class FileJournal:
         has come to version `after`. It is durable when this returns.
 
         Raises:
-            StreamSystemError: the journal can't be written; a version adds a file again that another one has added.
+            StreamSystemError: the journal can't be written, or is another app's now, which found it empty; a version
+                adds a file again that another one has added.
         """
         with explained(self._path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
+                self._check_layout()
                 if progress is not None:
                     if self.progress().version != after:
                         return False
@@ -160,8 +162,13 @@ class FileJournal:
             return {partition: self._end(partition) for partition in partitions}
 
     def find(self, partition: int, offset: int) -> JournalFile | None:
-        """Return the file that has the record of an offset; None if it is behind the last one."""
+        """Return the file that has the record of an offset; None if it is behind the last one.
+
+        Raises:
+            StreamSystemError: the journal can't be read, or is another app's now, which found it empty.
+        """
         with explained(self._path):
+            self._check_layout()
             row = self._connection.execute(
                 f"SELECT {_FILE} FROM files WHERE partition = ? AND end > ? ORDER BY end, id LIMIT 1",
                 (partition, offset),
@@ -175,9 +182,22 @@ class FileJournal:
             yield found
             offset = found.end
 
+    def is_empty(self) -> bool:
+        """Return whether nothing has been seen yet."""
+        with explained(self._path):
+            return _is_empty(self._connection)
+
     def close(self) -> None:
         """Release the file."""
         self._connection.close()
+
+    def _check_layout(self) -> None:
+        ((layout,),) = self._connection.execute("SELECT layout FROM stream")
+        if layout != self.layout:
+            raise StreamSystemError(
+                f"journal {self._path} counts its files as {layout} now, and this app as {self.layout}: another app "
+                "reads them as that. Correct the stream of one of them, or give this one a `journal` of its own"
+            )
 
     def _end(self, partition: int) -> int:
         ((end,),) = self._connection.execute("SELECT max(end) FROM files WHERE partition = ?", (partition,))
@@ -200,6 +220,8 @@ def has_journal(path: Path) -> bool:
 def make_journal(path: Path, partitions: int, layout: str) -> None:
     """Make a journal if there is none; several processes may do so at once. It is durable when this returns.
 
+    One of another layout that has seen nothing is made anew, under its identity.
+
     Raises:
         StreamSystemError: it can't be made.
     """
@@ -215,6 +237,10 @@ def make_journal(path: Path, partitions: int, layout: str) -> None:
                 connection.execute(statement)
             connection.execute(
                 "INSERT INTO stream VALUES (?, ?, ?, NULL, NULL)", (uuid.uuid4().hex, partitions, layout)
+            )
+        elif _is_empty(connection):
+            connection.execute(
+                "UPDATE stream SET partitions = ?, layout = ? WHERE layout <> ?", (partitions, layout, layout)
             )
         connection.execute("COMMIT")
 
@@ -240,6 +266,11 @@ def _connect(path: Path) -> sqlite3.Connection:
     # Not WAL, whose memory the hosts that share a volume don't share.
     connection.execute("PRAGMA synchronous = EXTRA")
     return connection
+
+
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    ((found,),) = connection.execute("SELECT (SELECT version FROM stream) IS NULL AND NOT EXISTS (SELECT * FROM files)")
+    return bool(found)
 
 
 def _file(row: tuple[str, int, int | None, int, str | None, int]) -> JournalFile:

@@ -4,6 +4,7 @@ import gzip
 import os
 import zlib
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -125,9 +126,39 @@ def test_files_follow_each_other_as_they_were_first_seen_and_at_first_by_name(tm
     assert read(tmp_path, CSV, {ssp(0): 2}) == {ssp(0): [3, 4]}
 
 
+WITHOUT_HEADER = replace(CSV, csv=CsvOptions(header=False))
+
+
+def test_a_journal_that_has_seen_files_is_of_one_layout(tmp_path: Path) -> None:
+    publish(tmp_path, "1.csv", [1])
+    created(tmp_path, CSV, 2)
+    assert sum(admin(tmp_path).end_offsets([CSV]).values()) == 1
+    for ask in (admin(tmp_path).end_offsets, admin(tmp_path).partitions):
+        with pytest.raises(StreamSystemError, match=r'"csv.header": true.*the spec says .*"csv.header": false'):
+            ask([WITHOUT_HEADER])
+
+
+def test_a_journal_that_has_seen_nothing_takes_another_layout_and_is_no_more_that_of_the_first(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    created(tmp_path, CSV, 2)
+    identity = admin(tmp_path).identities([CSV])["s"]
+    early = FileJournal(tmp_path / "_streamapp" / "in.db")
+    assert (admin(tmp_path).partitions([WITHOUT_HEADER]), admin(tmp_path).identities([WITHOUT_HEADER])) == (
+        {},
+        {"s": ""},
+    )
+    assert admin(tmp_path).partitions([CSV]) == {"s": 2}
+    created(tmp_path, WITHOUT_HEADER, 3)
+    assert admin(tmp_path).partitions([WITHOUT_HEADER]) == {"s": 3}
+    assert admin(tmp_path).identities([WITHOUT_HEADER])["s"] == identity
+    for act in (lambda: early.append({}), lambda: early.find(0, 0)):
+        with pytest.raises(StreamSystemError, match="another app reads them as that"):
+            act()
+
+
 def test_two_that_see_the_same_files_in_different_orders_agree(tmp_path: Path) -> None:
     make_journal(tmp_path / "j.db", 2, "csv")
-    make_journal(tmp_path / "j.db", 5, "other")
+    make_journal(tmp_path / "j.db", 5, "csv")
     first, second = FileJournal(tmp_path / "j.db"), FileJournal(tmp_path / "j.db")
     a, b, c = (
         SeenFile(name=name, size=1, modified=1, records=records) for name, records in zip("abc", [2, 0, 3], strict=True)
@@ -297,11 +328,6 @@ def test_a_journal_is_of_one_layout_and_one_number_of_partitions(tmp_path: Path)
     assert (admin(tmp_path).partitions([CSV]), bool(identity)) == ({"s": 2}, True)
     with pytest.raises(StreamSystemError, match="has 2 partitions, not 3"):
         created(tmp_path, CSV, 3)
-    other = StreamDescriptor(
-        name="s", system="land", address="in", format=StreamFormat.CSV, schema=COLUMNS, csv=CsvOptions(header=False)
-    )
-    with pytest.raises(StreamSystemError, match=r'"csv.header": true.*the spec says .*"csv.header": false'):
-        admin(tmp_path).end_offsets([other])
     with pytest.raises(StreamSystemError, match=r"offset 1, but journal .* ends at 0"):
         read(tmp_path, CSV, {ssp(0): 1})
     (tmp_path / "_streamapp" / "in.db").unlink()
