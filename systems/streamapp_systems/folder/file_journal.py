@@ -220,7 +220,7 @@ def has_journal(path: Path) -> bool:
 def make_journal(path: Path, partitions: int, layout: str) -> None:
     """Make a journal if there is none; several processes may do so at once. It is durable when this returns.
 
-    One of another layout that has seen nothing is made anew, under its identity.
+    One of another layout that has seen nothing gets this one, and keeps its identity.
 
     Raises:
         StreamSystemError: it can't be made.
