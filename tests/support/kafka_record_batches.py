@@ -31,6 +31,16 @@ def encode_batch(producer, sequence, records):
     return struct.pack(">qiibI", 0, len(checked) + 9, -1, 2, _crc32c(checked)) + checked
 
 
+def encode_records(records):
+    """Write a batch, without a producer's id, of records: a value and the names and values of headers, all bytes."""
+    body = b"".join(
+        _encode_record(delta, FetchedRecord(delta, 0, None, value), 0, headers)
+        for delta, (value, headers) in enumerate(records)
+    )
+    checked = struct.pack(">hiqqqhii", 0, len(records) - 1, 0, 0, -1, -1, -1, len(records)) + body
+    return struct.pack(">qiibI", 0, len(checked) + 9, -1, 2, _crc32c(checked)) + checked
+
+
 def decode_batches(data):
     """Read the batches that are whole; the last one of an answer may be cut off."""
     place = 0
@@ -53,12 +63,15 @@ def _decode_batch(data):
     return Batch(offset, offset + last_delta + 1, producer_id, marker, tuple(records))
 
 
-def _encode_record(delta, record, first):
+def _encode_record(delta, record, first, headers=()):
     body = b"\0" + _varint(record.timestamp - first) + _varint(delta)
-    for part in (record.key, record.value):
-        body += _varint(-1) if part is None else _varint(len(part)) + part
-    body += _varint(0)
+    body += _encode_part(record.key) + _encode_part(record.value) + _varint(len(headers))
+    body += b"".join(_encode_part(name) + _encode_part(value) for name, value in headers)
     return _varint(len(body)) + body
+
+
+def _encode_part(part):
+    return _varint(-1) if part is None else _varint(len(part)) + part
 
 
 def _decode_record(data, place, offset, time):

@@ -18,7 +18,7 @@ from streamapp_runtime.rows.decoded_batch import DeadLetter, DecodedBatch
 from streamapp_runtime.rows.event_time_column import add_event_time, without_event_time
 from streamapp_runtime.rows.message_rows import MessageDecoder, MessageRows
 from streamapp_runtime.rows.tombstones import with_deleted_column
-from streamapp_systems.protocols import BadRecord, Consumer, FetchedBatch, MessageTuple
+from streamapp_systems.protocols import BadRecord, Consumer, FetchedBatch
 
 
 class InputSource(Protocol):
@@ -159,7 +159,11 @@ def _dead_letters(fetched: FetchedBatch, bad: Sequence[BadRecord]) -> tuple[Dead
     if not bad:
         return ()
     reasons = {record.offset: record.reason for record in bad}
-    return tuple(DeadLetter(m, reasons[m.offset]) for m in fetched.messages if m.offset in reasons)
+    return tuple(
+        DeadLetter(message, reasons[message.offset], fetched.messages.headers(at))
+        for at, message in enumerate(fetched.messages)
+        if message.offset in reasons
+    )
 
 
 def split_batch(fetched: FetchedBatch, offsets: Collection[int]) -> Iterator[FetchedBatch]:
@@ -171,7 +175,7 @@ def split_batch(fetched: FetchedBatch, offsets: Collection[int]) -> Iterator[Fet
             offset=begin,
             next_offset=end,
             rows=None if fetched.rows is None else fetched.rows.slice(begin - fetched.offset, end - begin),
-            messages=MessageTuple(message for message in fetched.messages if begin <= message.offset < end),
+            messages=fetched.messages.between(begin, end),
             ended=fetched.ended and end == fetched.next_offset,
         )
     if not inside:

@@ -7,15 +7,16 @@ import pyarrow as pa
 
 from streamapp_core.control.messages import ControlMessage
 from streamapp_core.ssp import Ssp
-from streamapp_systems.protocols import Message
+from streamapp_systems.protocols import Headers, Message
 
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A record that can't be read, and why."""
+    """A record that can't be read, why, and its headers; they are None if they can't be read either."""
 
     message: Message
     reason: str
+    headers: Headers | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ import json
 
 from streamapp_core.ssp import Ssp
 from streamapp_runtime.rows.decoded_batch import DecodedBatch
-from streamapp_systems.protocols import Producer
+from streamapp_systems.protocols import Headers, Producer
 
 
 class DeadLetterWriter:
@@ -29,9 +29,14 @@ class DeadLetterWriter:
                 "timestamp": message.timestamp,
                 "key": _text(message.key),
                 "value": _text(message.value),
+                "headers": _listed(letter.headers),
                 "reason": letter.reason,
             }
             self._producer.send(self._to, json.dumps(content).encode(), key=message.key, timestamp=message.timestamp)
+
+
+def _listed(headers: Headers | None) -> list[dict[str, str | None]] | None:
+    return None if headers is None else [{"name": name, "value": _text(value)} for name, value in headers]
 
 
 def _text(data: bytes | None) -> str | None:

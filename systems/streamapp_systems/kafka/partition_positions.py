@@ -6,11 +6,12 @@ Offsets have gaps (markers and aborted records of transactions, compaction), so 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from confluent_kafka import Message as Record
 
 from streamapp_core.ssp import Ssp
-from streamapp_systems.protocols import FetchedBatch, Message
+from streamapp_systems.protocols import FetchedBatch, Headers, Message
 
 
 class RecordMessages:
@@ -33,6 +34,18 @@ class RecordMessages:
     def timestamps(self) -> list[int]:
         """See `Messages.timestamps`."""
         return [time for _, time in map(Record.timestamp, self._records)]
+
+    def headers(self, at: int) -> Headers | None:
+        """See `Messages.headers`."""
+        try:
+            found = self._records[at].headers()
+        except SystemError:  # so the client tells of a name that is no UTF-8
+            return None
+        return tuple(cast("list[tuple[str, bytes | None]]", found or []))
+
+    def between(self, begin: int, end: int) -> "RecordMessages":
+        """See `Messages.between`."""
+        return RecordMessages([record for record in self._records if begin <= _offset(record) < end])
 
     def __len__(self) -> int:
         return len(self._records)

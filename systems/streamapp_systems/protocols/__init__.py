@@ -8,7 +8,7 @@ from streamapp_systems.protocols.admin import Admin, TransactionalAdmin
 from streamapp_systems.protocols.consumer import Consumer, EndsAnswer, FetchedBatch, KnownEnds
 from streamapp_systems.protocols.producer import Producer, SentRecords, TransactionOwner
 from streamapp_systems.protocols.record_limits import RecordLimits
-from streamapp_systems.protocols.record_messages import Message, Messages, MessageTuple
+from streamapp_systems.protocols.record_messages import Headers, Message, Messages, MessageTuple
 from streamapp_systems.protocols.staged_output import PartOwner, StagedOutput, StagedPart
 from streamapp_systems.protocols.stream_descriptor import StreamDescriptor
 from streamapp_systems.protocols.system_errors import (
@@ -27,6 +27,7 @@ __all__ = [
     "EndsAnswer",
     "Fenced",
     "FetchedBatch",
+    "Headers",
     "KnownEnds",
     "Message",
     "MessageTuple",

@@ -3,6 +3,9 @@
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
+Headers = tuple[tuple[str, bytes | None], ...]
+"""The names and values of a record's headers, in order; names may come twice."""
+
 
 class Message(NamedTuple):
     """One record of a stream whose values are bytes; without a value it deletes its key (a tombstone).
@@ -34,6 +37,14 @@ class Messages(Protocol):
         """The timestamps alone."""
         ...
 
+    def headers(self, at: int) -> Headers | None:
+        """Return the headers of one message; None if they can't be read, as a name is no UTF-8."""
+        ...
+
+    def between(self, begin: int, end: int) -> "Messages":
+        """Return those from one offset on and below another."""
+        ...
+
     def __len__(self) -> int: ...
 
     def __iter__(self) -> Iterator[Message]: ...
@@ -42,7 +53,7 @@ class Messages(Protocol):
 
 
 class MessageTuple(tuple[Message, ...]):
-    """Messages in a tuple."""
+    """Messages in a tuple; they have no headers."""
 
     __slots__ = ()
 
@@ -60,3 +71,11 @@ class MessageTuple(tuple[Message, ...]):
     def timestamps(self) -> list[int]:
         """See `Messages.timestamps`."""
         return [message.timestamp for message in self]
+
+    def headers(self, at: int) -> Headers:  # noqa: ARG002 - none has any
+        """See `Messages.headers`."""
+        return ()
+
+    def between(self, begin: int, end: int) -> "MessageTuple":
+        """See `Messages.between`."""
+        return MessageTuple(message for message in self if begin <= message.offset < end)
