@@ -65,7 +65,7 @@ def test_a_killed_run_gives_its_function_rows_and_timers_in_order(tmp_path, seed
 @pytest.mark.spark
 @pytest.mark.parametrize("seed", range(ON_SPARK))
 def test_a_run_killed_on_spark_ends_with_the_same_results(tmp_path, seed):
-    crashes.lay_out(tmp_path, 10_000)
+    crashes.lay_out(tmp_path, 10_000, table=True)
     disturb(tmp_path, Random(1_000 + seed), (), ["worker", "driver", "group"], latest=12.0)
 
 

@@ -1,4 +1,7 @@
-"""Processors that die or hang are replaced while the others go on; their tasks change hands without a trace."""
+"""Processors that die or hang are replaced while the others go on; their tasks change hands without a trace.
+
+Rows go to streams and to a table; what they are read from has dead letters.
+"""
 
 import json
 import os
@@ -11,7 +14,7 @@ import pytest
 
 from streamapp_runtime.fail_points import VARIABLE, FailPoint, Moment
 from support import crashes, numbered, scenarios
-from support.growth import Growing
+from support.growing_lake import GrowingLake
 from support.processes import workers_of
 from support.workers import DEADLINE, LOG
 
@@ -21,7 +24,7 @@ RECORDS = 10_000
 
 @pytest.fixture
 def source(tmp_path):
-    return Growing(tmp_path, LOG)
+    return GrowingLake(tmp_path, LOG)
 
 
 def test_a_worker_that_is_killed_is_replaced_while_the_others_go_on(tmp_path, source):

@@ -10,6 +10,7 @@ from random import Random
 
 import duckdb
 import yaml
+from deltalake import DeltaTable
 
 from support import apps, flights
 from support.forked_runs import ForkedRun
@@ -17,8 +18,11 @@ from support.forked_runs import ForkedRun
 RUN = [sys.executable, "-c", "from streamapp_cli.main import main; main()", "run"]
 
 
-def lay_out(folder: Path, rows: int, processors: int = 2) -> None:
-    """Write the flights example with the first rows of each airport and short commits."""
+def lay_out(folder: Path, rows: int, processors: int = 2, *, table: bool = False) -> None:
+    """Write the flights example with the first rows of each airport and short commits.
+
+    With `table` its windows go to a table of Delta, whose commits have the rows of several commits of the app.
+    """
     (folder / "data" / "flights").mkdir(parents=True)
     (folder / "data" / "planes.csv").write_bytes((flights.EXAMPLE / "data" / "planes.csv").read_bytes())
     for source in (flights.EXAMPLE / "data" / "flights").iterdir():
@@ -28,6 +32,9 @@ def lay_out(folder: Path, rows: int, processors: int = 2) -> None:
     document = yaml.safe_load((flights.EXAMPLE / "app.yaml").read_text())
     document["spec"]["processors"]["count"] = processors
     document["spec"]["job"] |= {"commitInterval": "50ms", "watermarkInterval": "1ms"}
+    if table:
+        document["spec"]["systems"]["lake"] = {"delta": {"path": "out", "commitEvery": "300ms"}}
+        document["spec"]["streams"]["hourly"] = {"system": "lake", "folderColumns": ["carrier"]}
     (folder / "app.yaml").write_text(yaml.safe_dump(document))
 
 
@@ -83,8 +90,18 @@ def check(folder: Path) -> None:
     with duckdb.connect() as database:
         database.execute(flights.INPUT.format(data=folder / "data"))
         expected = sorted(database.execute(flights.HOURLY).fetchall())
-        found = sorted(database.execute(flights.WRITTEN_HOURLY.format(out=folder / "out" / "hourly")).fetchall())
+        found = sorted(database.execute(flights.WRITTEN_HOURLY.format(rows=_written(folder, database))).fetchall())
         totals = {row[0]: row for row in database.execute(flights.TOTALS).fetchall()}
     flights.compare(found, expected, totals, apps.last_per_key(folder / "out" / "totals", 1))
     leftovers = [path for path in (folder / "out").rglob("*") if ".staging" in path.parts and path.is_file()]
     assert not leftovers
+
+
+def _written(folder: Path, database: duckdb.DuckDBPyConnection) -> str:
+    """Name the windows that were written, in files or in a table, as DuckDB finds them."""
+    hourly = folder / "out" / "hourly"
+    if not DeltaTable.is_deltatable(str(hourly)):
+        return f"read_csv('{hourly}/part-*.csv')"
+    database.execute("SET TimeZone = 'UTC'")
+    database.register("hourly", DeltaTable(hourly).to_pyarrow_table())
+    return "hourly"

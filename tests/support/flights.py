@@ -53,7 +53,7 @@ LATE_COLUMNS = (
 )
 WRITTEN_HOURLY = """
 SELECT carrier, window_start::TIMESTAMP, window_end::TIMESTAMP, flights, late, mean_delay, worst_delay, seats
-FROM read_csv('{out}/part-*.csv')
+FROM {rows}
 """
 
 
@@ -70,7 +70,8 @@ def check(folder: Path, summary) -> None:
     with duckdb.connect() as database:
         database.execute(INPUT.format(data=folder / "data"))
         expected = sorted(database.execute(HOURLY).fetchall())
-        found = sorted(database.execute(WRITTEN_HOURLY.format(out=folder / "out" / "hourly")).fetchall())
+        rows = f"read_csv('{folder / 'out' / 'hourly'}/part-*.csv')"
+        found = sorted(database.execute(WRITTEN_HOURLY.format(rows=rows)).fetchall())
         totals = {row[0]: row for row in database.execute(TOTALS).fetchall()}
     assert len(expected) > 50_000
     compare(found, expected, totals, apps.last_per_key(folder / "out" / "totals", 1))

@@ -89,7 +89,11 @@ class Growing:
 
     def producer_of(self, open_: Callable[[], SystemProducer], count: int) -> "Producer":
         """Open a producer that knows `count` partitions and sends by another one."""
-        return Producer(self.written, open_, count, self._number)
+        return Producer(self.written, open_, count, self._number, self.messages)
+
+    def messages(self, row: dict) -> list[bytes]:
+        """Give the values of the messages in which a row is sent."""
+        return [json.dumps(row).encode()]
 
     def write(self, *keys: int, count: int, at=None) -> None:
         """Append the next row of each of these keys, in one transaction of a producer that knows `count` partitions.
@@ -160,13 +164,24 @@ class Growing:
             return True
         return False
 
-    def stream(self, which: str) -> StreamDescriptor:
-        """Describe the input `in` or an output."""
-        return StreamDescriptor(name=which, system=HUB, address=f"{self.name}.{which}", format=StreamFormat.JSON)
+    def stream(self, which: str, prefix: str | None = None) -> StreamDescriptor:
+        """Describe the input `in` or an output; addresses begin with the app's name, or with another prefix."""
+        address = f"{prefix or self.name}.{which}"
+        return StreamDescriptor(name=which, system=HUB, address=address, format=StreamFormat.JSON)
 
     def rows(self, which: str) -> list[dict]:
         """Read an output: the rows of each partition in their order."""
-        stream, rows = self.stream(which), []
+        rows = map(json.loads, self.values(self.stream(which)))
+        return [self.with_key(row) if "k" in row else row for row in rows]
+
+    def with_key(self, row: dict) -> dict:
+        """Give a row as it was written: with its key in place of the number that stands for it in messages."""
+        keys = {self._number(key): key for key in self.written}
+        return row | {"k": keys.get(row["k"], row["k"])}
+
+    def values(self, stream: StreamDescriptor) -> list[bytes]:
+        """Read the values of a stream: those of each partition in their order."""
+        found = []
         with closing(self.admin()) as admin:
             ends = admin.end_offsets([stream])
         with closing(local_systems(self.folder).open_consumer(HUB, self._spec, [stream])) as consumer:
@@ -174,21 +189,26 @@ class Growing:
             reading = set(ends)
             while reading:
                 for part in consumer.poll(reading, 100_000, 1.0):
-                    rows += [json.loads(message.value) for message in part.messages]
+                    found += [message.value for message in part.messages]
                     if part.ended:
                         reading.discard(part.ssp)
-        keys = {self._number(key): key for key in self.written}
-        return [row | {"k": keys.get(row["k"], row["k"])} if "k" in row else row for row in rows]
+        return found
 
 
 class Producer:
     """Writes the next rows of keys to the partitions they have in its metadata."""
 
     def __init__(
-        self, written: dict[int, int], open_: Callable[[], SystemProducer], count: int, number: Callable[[int], int]
+        self,
+        written: dict[int, int],
+        open_: Callable[[], SystemProducer],
+        count: int,
+        number: Callable[[int], int],
+        messages: Callable[[dict], list[bytes]],
     ):
         self._written = written
         self._number = number
+        self._messages = messages
         self._open = open_
         self._producer = open_()
         self.count = count
@@ -204,10 +224,10 @@ class Producer:
         now = time.time_ns() // 1_000_000 if at is None else at
         for key, timestamp in zip(keys, repeat(now) if isinstance(now, int) else now, strict=False):
             number = self._number(key)
-            value = json.dumps({"k": number, "n": self._written[key]}).encode()
-            self._written[key] += 1
             ssp = Ssp(HUB, "in", key % self.count)
-            self._producer.send(ssp, value, key=str(number).encode(), timestamp=timestamp)
+            for value in self._messages({"k": number, "n": self._written[key]}):
+                self._producer.send(ssp, value, key=str(number).encode(), timestamp=timestamp)
+            self._written[key] += 1
 
     def commit(self) -> None:
         """Make what was sent visible."""
