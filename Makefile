@@ -91,7 +91,7 @@ fmt: .venv/ready ## Format the code and fix what can be fixed
 SOAK_CORES := tests/unit/apps/test_differential.py tests/unit/simulation
 SOAK_KAFKA := $(addprefix tests/integration/kafka/test_,soak.py supervision.py side_inputs.py late_end_of_transaction.py \
   outages.py replicated_brokers.py apps.py nexmark.py)
-SOAK := $(SOAK_KAFKA) tests/integration/test_side_input_kills.py tests/integration/test_kills.py \
+SOAK := $(SOAK_KAFKA) $(addprefix tests/integration/test_,side_input_kills.py kills.py growing_kills.py) \
   tests/cluster/test_operator_deaths.py tests/cluster/test_operator_scale.py tests/e2e/test_apps.py tests/e2e/soak_cluster.py
 
 .PHONY: soak
