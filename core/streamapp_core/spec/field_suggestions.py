@@ -1,4 +1,4 @@
-"""The fields of the resource at a path, for suggestions to users who misspelled one."""
+"""The fields of a document at a path, for suggestions to users who misspelled one."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -9,23 +9,22 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from streamapp_core.problems import PathPart
-from streamapp_core.spec.app import StreamApp
 
 _LONG = 80
 """Characters that an object of a message has at most."""
 
 
-def fields_at(path: Iterable[PathPart]) -> tuple[str, ...]:
-    """Return the names of the fields at a path of the resource, as written in YAML; none where any name is allowed."""
-    return tuple(name for model in _models(_annotation_at(path)) for name in _fields(model))
+def fields_at(path: Iterable[PathPart], root: type[BaseModel]) -> tuple[str, ...]:
+    """Return the names of the fields at a path of a document, as written in YAML; none where any name is allowed."""
+    return tuple(name for model in _models(_annotation_at(path, root)) for name in _fields(model))
 
 
-def object_form(path: Iterable[PathPart], value: object) -> str | None:
+def object_form(path: Iterable[PathPart], value: object, root: type[BaseModel]) -> str | None:
     """Return the object to write at a path in the place of a value that is none, as `{every: 10s}`.
 
     The value goes into the only field that is needed, if it may. None: the fields can be left out or are not known.
     """
-    model = next(_models(_annotation_at(path)), None)
+    model = next(_models(_annotation_at(path, root)), None)
     if model is None:
         return None
     fields = _fields(model)
@@ -47,8 +46,8 @@ def _fits(model: type[BaseModel], value: object) -> bool:
     return True
 
 
-def _annotation_at(path: Iterable[PathPart]) -> object:
-    here: object = StreamApp
+def _annotation_at(path: Iterable[PathPart], root: type[BaseModel]) -> object:
+    here: object = root
     for part in path:
         model = next(_models(here), None)
         if get_origin(here) in (dict, tuple):

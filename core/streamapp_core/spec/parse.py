@@ -4,7 +4,6 @@ A broken part is cut out and the rest is read again, so that one bad field does 
 was cut is named in `ParsedApp.broken`: nothing is said about references to it.
 """
 
-import difflib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
@@ -15,16 +14,15 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from streamapp_core.problems import PathPart, Problem, ProblemCode, path_text, sorted_problems
+from streamapp_core.problems import PathPart, Problem, path_text, sorted_problems
 from streamapp_core.spec.app import API_VERSION, KIND, StreamApp
-from streamapp_core.spec.field_suggestions import fields_at, object_form
 from streamapp_core.spec.name_checks import check_names
 from streamapp_core.spec.spark_properties import find_refused_properties
 from streamapp_core.spec.spark_settings import SparkSpec
+from streamapp_core.spec.validation_problems import shown, validation_problem, written_path
 from streamapp_core.spec.yaml_document import MAXIMUM_DEPTH, DocumentError, read_document
 
 _MAXIMUM_ROUNDS = 200
-_SHOWN = 60
 _SHOWN_PARTS = 4
 _KEPT = 4
 """Texts whose apps are kept: a driver and its processors read one text several times."""
@@ -62,7 +60,7 @@ def parse_document(document: object) -> ParsedApp:
     """
     if not isinstance(document, dict) or document.get("kind") != KIND:
         found = document.get("kind", "no kind") if isinstance(document, dict) else type(document).__name__
-        raise DocumentError(f"no StreamApp but {_shown(found)}; it begins with apiVersion: {API_VERSION}, kind: {KIND}")
+        raise DocumentError(f"no StreamApp but {shown(found)}; it begins with apiVersion: {API_VERSION}, kind: {KIND}")
     deep = _find_deeper_than(document, MAXIMUM_DEPTH)
     if deep is not None:
         raise DocumentError(f"no StreamApp: {path_text(deep)} is nested deeper than {MAXIMUM_DEPTH} levels")
@@ -120,29 +118,14 @@ class _Reader:
     def _cut_all(self, errors: Sequence[ErrorDetails]) -> bool:
         # Of the branches of a union, the one that got deepest is what was meant; of these, one whose type is right.
         likely = sorted(errors, key=lambda error: error["type"].endswith("_type"))
-        paths = {self._written_path(error): error for error in reversed(likely)}
+        paths = {written_path(self.document, error): error for error in reversed(likely)}
         shadowed = {beginning for path in paths for beginning in _beginnings(path[:-1])}
         for path, error in paths.items():
             if path not in shadowed and self.cut.isdisjoint(_beginnings(path)):
-                self.problems.append(_problem(path, error))
+                self.problems.append(validation_problem(path, error, StreamApp))
         # The deepest and last first: cutting must not move what is still to be cut.
         outcomes = [self._cut(path) for path in sorted(paths, key=_depth_first, reverse=True)]
         return all(outcomes)
-
-    def _written_path(self, error: ErrorDetails) -> tuple[PathPart, ...]:
-        """Turn pydantic's location into the path the user wrote (without the tags of unions)."""
-        value: Any = self.document
-        path: list[PathPart] = []
-        for position, part in enumerate(error["loc"]):
-            absent = error["type"] == "missing" and position == len(error["loc"]) - 1
-            if isinstance(value, dict) and (part in value or absent):
-                value = value.get(part) if isinstance(part, str) else None
-            elif isinstance(value, list) and isinstance(part, int) and part < len(value):
-                value = value[part]
-            else:
-                continue
-            path.append(part)
-        return tuple(path)
 
     def _cut(self, path: tuple[PathPart, ...]) -> bool:
         """Remove the value at a path; where it is needed, what holds it. False: nothing sound is left."""
@@ -191,40 +174,3 @@ def _beginnings(path: tuple[PathPart, ...]) -> Iterator[tuple[PathPart, ...]]:
 
 def _depth_first(path: tuple[PathPart, ...]) -> tuple[tuple[str, int], ...]:
     return tuple(("", part) if isinstance(part, int) else (part, 0) for part in path)
-
-
-def _problem(path: tuple[PathPart, ...], error: ErrorDetails) -> Problem:
-    return Problem(path=path_text(path), code=ProblemCode.INVALID_SPEC, message=_message(path, error))
-
-
-def _message(path: tuple[PathPart, ...], error: ErrorDetails) -> str:
-    name = path[-1] if path else ""
-    match error["type"]:
-        case "missing":
-            return f"`{name}` is required"
-        case "extra_forbidden":
-            known = fields_at(path[:-1])
-            close = difflib.get_close_matches(str(name), known, n=1)
-            hint = f"; did you mean `{close[0]}`?" if close else f"; known here: {', '.join(known)}" if known else ""
-            return f"`{_shown(name)}` is no field here{hint}"
-        case "value_error":
-            return error["msg"].removeprefix("Value error, ")
-        case "model_type" if (instead := object_form(path, error["input"])) is not None:
-            return f"an object is expected, not {_shown(error['input'])}: write {instead}"
-        case "model_type" if known := fields_at(path):
-            return f"an object is expected, not {_shown(error['input'])}; its fields are {', '.join(known)}"
-        case _:
-            return _mistyped(error)
-
-
-def _mistyped(error: ErrorDetails) -> str:
-    value = error["input"]
-    if error["type"] == "string_type" and isinstance(value, bool | int | float):
-        kind = "a boolean" if isinstance(value, bool) else "a number"
-        return f"a text is expected, and YAML reads this as {kind}, {_shown(value)}: put it in quotes"
-    return f"{error['msg'][:1].lower()}{error['msg'][1:]}, not {_shown(value)}"
-
-
-def _shown(value: object) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, default=str)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text):,} characters)"

@@ -1,0 +1,68 @@
+"""Errors of validation as problems: the path that the person wrote, and words for it."""
+
+import difflib
+import json
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import ErrorDetails
+
+from streamapp_core.problems import PathPart, Problem, ProblemCode, path_text
+from streamapp_core.spec.field_suggestions import fields_at, object_form
+
+_SHOWN = 60
+
+
+def written_path(document: object, error: ErrorDetails) -> tuple[PathPart, ...]:
+    """Turn pydantic's location into the path that was written in a document (without the tags of unions)."""
+    value: Any = document
+    path: list[PathPart] = []
+    for position, part in enumerate(error["loc"]):
+        absent = error["type"] == "missing" and position == len(error["loc"]) - 1
+        if isinstance(value, dict) and (part in value or absent):
+            value = value.get(part) if isinstance(part, str) else None
+        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+            value = value[part]
+        else:
+            continue
+        path.append(part)
+    return tuple(path)
+
+
+def validation_problem(path: tuple[PathPart, ...], error: ErrorDetails, root: type[BaseModel]) -> Problem:
+    """Return the problem at a path of a document whose model is `root`."""
+    return Problem(path=path_text(path), code=ProblemCode.INVALID_SPEC, message=_message(path, error, root))
+
+
+def _message(path: tuple[PathPart, ...], error: ErrorDetails, root: type[BaseModel]) -> str:
+    name = path[-1] if path else ""
+    match error["type"]:
+        case "missing":
+            return f"`{name}` is required"
+        case "extra_forbidden":
+            known = fields_at(path[:-1], root)
+            close = difflib.get_close_matches(str(name), known, n=1)
+            hint = f"; did you mean `{close[0]}`?" if close else f"; known here: {', '.join(known)}" if known else ""
+            return f"`{shown(name)}` is no field here{hint}"
+        case "value_error":
+            return error["msg"].removeprefix("Value error, ")
+        case "model_type" if (instead := object_form(path, error["input"], root)) is not None:
+            return f"an object is expected, not {shown(error['input'])}: write {instead}"
+        case "model_type" if known := fields_at(path, root):
+            return f"an object is expected, not {shown(error['input'])}; its fields are {', '.join(known)}"
+        case _:
+            return _mistyped(error)
+
+
+def _mistyped(error: ErrorDetails) -> str:
+    value = error["input"]
+    if error["type"] == "string_type" and isinstance(value, bool | int | float):
+        kind = "a boolean" if isinstance(value, bool) else "a number"
+        return f"a text is expected, and YAML reads this as {kind}, {shown(value)}: put it in quotes"
+    return f"{error['msg'][:1].lower()}{error['msg'][1:]}, not {shown(value)}"
+
+
+def shown(value: object) -> str:
+    """Return a value as a message has it: cut off if it is long."""
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text):,} characters)"
